@@ -1,0 +1,119 @@
+#include "base/arena.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include <numa.h>
+#include <numaif.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace diptych::base {
+namespace {
+
+constexpr size_t kRegionBytesMax = size_t{16} << 20;  // growth ends here; big blocks may pass it
+constexpr size_t kAlignmentMax = 64;
+
+size_t round_up(size_t bytes, size_t alignment) {
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+bool machine_has_nodes() {
+  static const bool several = numa_available() >= 0 && numa_max_node() > 0;
+  return several;
+}
+
+void bind_to_node(std::byte* data, size_t bytes, NumaNode node) {
+  constexpr size_t kNodesMax = 1024;
+  if (!machine_has_nodes() || node.value >= kNodesMax) return;
+  unsigned long mask[kNodesMax / 64] = {};
+  mask[node.value / 64] = 1UL << (node.value % 64);
+  // A refusal (a node of a made-up topology, a container) costs speed, never correctness.
+  (void)mbind(data, bytes, MPOL_PREFERRED, mask, kNodesMax, 0);
+}
+
+}  // namespace
+
+Region::Region(size_t bytes, NumaNode node) {
+  if (bytes == 0) return;
+  static const auto kPageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  bytes_ = round_up(bytes, kPageBytes);
+  const bool huge = bytes_ >= kHugePageBytes;
+  const size_t mapped_bytes = bytes_ + (huge ? kHugePageBytes : 0);
+  void* mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  DIPTYCH_CHECK(mapped != MAP_FAILED, "the machine must have memory for a region");
+  auto* start = static_cast<std::byte*>(mapped);
+  data_ = start;
+  if (huge) {
+    // Mapped 2 MiB too long, so that an aligned piece of the right size lies within.
+    const size_t head = round_up(reinterpret_cast<uintptr_t>(start), kHugePageBytes) -
+                        reinterpret_cast<uintptr_t>(start);
+    data_ = start + head;
+    if (head != 0) munmap(start, head);
+    if (head != kHugePageBytes) munmap(data_ + bytes_, kHugePageBytes - head);
+    // A refusal (huge pages switched off) costs speed only.
+    (void)madvise(data_, bytes_, MADV_HUGEPAGE);
+  }
+  bind_to_node(data_, bytes_, node);
+}
+
+Region::Region(Region&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Region& Region::operator=(Region&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Region::~Region() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+Arena::Arena(NumaNode node, size_t first_region_bytes)
+    : node_(node), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
+
+std::byte* Arena::allocate(size_t bytes, size_t alignment) {
+  DIPTYCH_DCHECK(std::has_single_bit(alignment) && alignment <= kAlignmentMax,
+                 "regions are page-aligned, offsets in them are rounded to powers of two");
+  while (current_ < regions_.size()) {
+    const size_t start = round_up(used_, alignment);
+    const Region& region = regions_[current_];
+    if (start <= region.size() && bytes <= region.size() - start) {
+      used_ = start + bytes;
+      return region.data() + start;
+    }
+    ++current_;
+    used_ = 0;
+  }
+  regions_.emplace_back(std::max({bytes, next_region_bytes_, size_t{1}}), node_);
+  next_region_bytes_ =
+      std::max(next_region_bytes_, std::min(next_region_bytes_ * 2, kRegionBytesMax));
+  current_ = regions_.size() - 1;
+  used_ = bytes;
+  return regions_.back().data();
+}
+
+std::string_view Arena::copy(std::string_view text) {
+  std::byte* bytes = allocate(text.size(), 1);
+  if (!text.empty()) std::memcpy(bytes, text.data(), text.size());
+  return {reinterpret_cast<const char*>(bytes), text.size()};
+}
+
+void Arena::reset() {
+  current_ = 0;
+  used_ = 0;
+}
+
+size_t Arena::allocated_bytes() const {
+  size_t bytes = 0;
+  for (const Region& region : regions_) bytes += region.size();
+  return bytes;
+}
+
+}  // namespace diptych::base

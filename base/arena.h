@@ -1,0 +1,61 @@
+// Memory for the data path: regions bound to a NUMA node, and a bump arena on top.
+//
+// Region     one mmap of whole pages that prefers its node (mbind, where the machine has several; a
+//            full node spills over rather than kill the process), advised to use huge pages when it
+//            is at least 2 MiB. Aborts when the machine has no memory left: callers
+//            bound their use beforehand.
+// Arena      bump allocation in regions of growing size; everything is freed at once. Not
+//            thread-safe: one owner. reset() keeps the regions for reuse.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace diptych::base {
+
+inline constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+class Region {
+ public:
+  Region() = default;
+  // Zeroed memory, page-aligned; 2 MiB-aligned when `bytes` is at least that.
+  Region(size_t bytes, NumaNode node);
+  Region(Region&& other) noexcept;
+  Region& operator=(Region&& other) noexcept;
+  ~Region();
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+class Arena {
+ public:
+  explicit Arena(NumaNode node, size_t first_region_bytes = 64 * 1024);
+  Arena(Arena&&) = default;
+  Arena& operator=(Arena&&) = default;
+
+  // Memory that stays until reset() or destruction. Alignment: a power of two, at most 64.
+  std::byte* allocate(size_t bytes, size_t alignment = 8);
+  std::string_view copy(std::string_view text);
+
+  void reset();
+  size_t allocated_bytes() const;  // of regions, used or not
+
+ private:
+  NumaNode node_;
+  size_t next_region_bytes_;
+  std::vector<Region> regions_;
+  size_t current_ = 0;  // the region being filled
+  size_t used_ = 0;     // bytes of it
+};
+
+}  // namespace diptych::base

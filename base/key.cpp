@@ -1,0 +1,79 @@
+#include "base/key.h"
+
+#include <algorithm>
+
+#include "base/value.h"
+
+namespace diptych::base {
+namespace {
+
+template <class Cell>
+Cell load_cell(const std::byte* row, uint32_t offset) {
+  Cell cell;
+  std::memcpy(&cell, row + offset, sizeof cell);
+  return cell;
+}
+
+void append_cell(const ColumnLayout& column, const std::byte* row, Key* key) {
+  switch (column.type.kind) {
+    case TypeKind::kBoolean: key->append(load_cell<bool>(row, column.offset)); return;
+    case TypeKind::kInt:
+    case TypeKind::kDate: key->append(load_cell<int32_t>(row, column.offset)); return;
+    case TypeKind::kBigInt:
+    case TypeKind::kDecimal:
+    case TypeKind::kTimestamp: key->append(load_cell<int64_t>(row, column.offset)); return;
+    case TypeKind::kDouble: key->append(load_cell<double>(row, column.offset)); return;
+    case TypeKind::kChar:
+    case TypeKind::kVarchar: key->append(load_string(column, row)); return;
+  }
+}
+
+}  // namespace
+
+void Key::append(std::string_view part) {
+  size_t start = 0;
+  for (size_t zero = part.find('\0'); zero != std::string_view::npos;
+       zero = part.find('\0', start)) {
+    append_bytes(part.data() + start, zero - start + 1);
+    append_bytes("\xff", 1);
+    start = zero + 1;
+  }
+  append_bytes(part.data() + start, part.size() - start);
+  append_bytes("\0\0", 2);
+}
+
+Key Key::prefix_end() const {
+  Key end = *this;
+  while (end.size_ > 0) {
+    auto last = static_cast<unsigned char>(end.bytes_[end.size_ - 1]);
+    if (last != 0xff) {
+      end.bytes_[end.size_ - 1] = static_cast<char>(last + 1);
+      return end;
+    }
+    --end.size_;
+  }
+  return end;
+}
+
+KeyEncoder::KeyEncoder(const RowLayout& layout, const std::vector<ColumnId>& columns)
+    : columns_(columns) {
+  for (const ColumnId column : columns) parts_.push_back(layout.column(column));
+}
+
+void KeyEncoder::encode(const std::byte* row, Key* key) const {
+  DIPTYCH_DCHECK(key->size() == 0, "the key is filled from its start");
+  for (const ColumnLayout& part : parts_) {
+    if (part.nullable) {
+      const bool null = is_null_cell(part, row);
+      key->append_null_flag(null);
+      if (null) continue;
+    }
+    append_cell(part, row, key);
+  }
+}
+
+bool KeyEncoder::covers(ColumnId column) const {
+  return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+}
+
+}  // namespace diptych::base

@@ -1,0 +1,122 @@
+// Key: the normalised form of an index key: bytes whose memcmp order is the key's order.
+//
+// One encoding serves hash and ordered indexes, unique and not. Parts are appended in key order:
+//
+//   nullable column   one byte: 0x01 a value follows, 0x02 null (so nulls sort last)
+//   INT, DATE         4 bytes, big-endian, sign bit flipped
+//   BIGINT, DECIMAL, TIMESTAMP   8 bytes likewise
+//   DOUBLE            8 bytes, big-endian; sign bit flipped if positive, all bits if negative
+//   BOOLEAN           1 byte
+//   strings           the bytes, each 0x00 followed by 0xFF; then 0x00 0x00
+//
+// A key made of the first columns only is a prefix: every key that begins with its bytes matches.
+// Decimals of one index column share their scale, so their units order as the values do.
+
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/row_layout.h"
+#include "base/types.h"
+
+namespace diptych::base {
+
+class Key {
+ public:
+  Key() = default;
+
+  std::string_view bytes() const { return {bytes_, size_}; }
+  size_t size() const { return size_; }
+  void clear() { size_ = 0; }
+  // False once a part did not fit kKeyBytesMax; the key is then unusable.
+  bool ok() const { return ok_; }
+
+  void append(bool part) { append_bytes(part ? "\1" : "\0", 1); }
+  void append(int32_t part) {
+    append_big_endian(static_cast<uint32_t>(part) ^ (uint32_t{1} << 31));
+  }
+  void append(int64_t part) {
+    append_big_endian(static_cast<uint64_t>(part) ^ (uint64_t{1} << 63));
+  }
+  void append(double part) {
+    const auto bits = std::bit_cast<uint64_t>(part == 0 ? 0.0 : part);
+    const uint64_t sign = uint64_t{1} << 63;
+    append_big_endian((bits & sign) != 0 ? ~bits : bits ^ sign);
+  }
+  void append(Date part) { append(part.days); }
+  void append(Timestamp part) { append(part.micros); }
+  template <uint8_t P, uint8_t S>
+  void append(Decimal<P, S> part) {
+    append(part.units);
+  }
+  template <uint32_t N>
+  void append(const InlineString<N>& part) {
+    append(part.view());
+  }
+  void append(const Text& part) { append(part.view()); }
+  void append(std::string_view part);
+  template <class Cell>
+  void append(const Nullable<Cell>& part) {
+    append_null_flag(part.is_null);
+    if (!part.is_null) append(part.value);
+  }
+  void append_null_flag(bool null) { append_bytes(null ? "\2" : "\1", 1); }
+
+  // The least byte string that is greater than every key with this prefix; empty if there is none.
+  Key prefix_end() const;
+
+ private:
+  template <class Unsigned>
+  void append_big_endian(Unsigned bits) {
+    if constexpr (sizeof(Unsigned) == 4) {
+      bits = __builtin_bswap32(bits);
+    } else {
+      bits = __builtin_bswap64(bits);
+    }
+    append_bytes(reinterpret_cast<const char*>(&bits), sizeof bits);
+  }
+  void append_bytes(const char* part, size_t bytes) {
+    if (size_ + bytes > kKeyBytesMax) {
+      ok_ = false;
+      return;
+    }
+    std::memcpy(bytes_ + size_, part, bytes);
+    size_ = static_cast<uint16_t>(size_ + bytes);
+  }
+
+  uint16_t size_ = 0;
+  bool ok_ = true;
+  char bytes_[kKeyBytesMax];  // [0, size_) is written
+};
+
+// make_key(3, 7, "ABLE"): parts must have the cell types of the index columns.
+template <class... Parts>
+Key make_key(const Parts&... parts) {
+  Key key;
+  (key.append(parts), ...);
+  return key;
+}
+
+// KeyEncoder: makes the key of an index from row bytes, for index maintenance.
+class KeyEncoder {
+ public:
+  KeyEncoder(const RowLayout& layout, const std::vector<ColumnId>& columns);
+
+  // Appends the index columns of the row to an empty key.
+  void encode(const std::byte* row, Key* key) const;
+
+  // True if the index has this column, so that an update of it moves the row in the index.
+  bool covers(ColumnId column) const;
+
+ private:
+  std::vector<ColumnLayout> parts_;
+  std::vector<ColumnId> columns_;
+};
+
+}  // namespace diptych::base

@@ -1,0 +1,111 @@
+// Result<T>: a value, or an error that a person or a program can act on.
+//
+// Expected outcomes (conflict, not found, overloaded) carry a code and no text, so that they cost
+// no allocation. Bad input, files and machines carry a message that says what was wrong, where,
+// and what to do. Our own bugs are not errors but checks (base/check.h).
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace diptych::base {
+
+enum class ErrorCode : uint8_t {
+  kConflict,         // another transaction wrote the row first; retrying may succeed
+  kNotFound,         // no such row, table, procedure or file
+  kAlreadyExists,    // unique key, table, procedure or file is taken
+  kAborted,          // the procedure decided to abort; the message is its reason
+  kOverloaded,       // a bounded queue or pool is full; try later
+  kInvalidArgument,  // a value of the caller is out of range or of the wrong type
+  kSyntaxError,      // SQL, CSV or configuration text cannot be parsed
+  kUnsupported,      // understood, but not supported (yet)
+  kNotNull,          // a null where the schema has NOT NULL
+  kIo,               // the operating system refused: the message has errno's text and the path
+  kNoSpace,          // the disk is full
+  kCorrupt,          // a file's checksum or structure is wrong
+  kOutOfMemory,
+  kClosed,     // the database is closing or closed
+  kCancelled,  // stopped by the caller
+};
+
+// The code as lower-case words, e.g. "not found".
+std::string_view error_code_name(ErrorCode code) noexcept;
+
+struct [[nodiscard]] Error {
+  ErrorCode code;
+  std::string message;
+
+  Error(ErrorCode error_code) : code(error_code) {}  // NOLINT: an expected outcome, without text
+  Error(ErrorCode error_code, std::string text) : code(error_code), message(std::move(text)) {}
+
+  // "code name: message", or the name alone where there is no message.
+  std::string to_string() const;
+
+  // The same error with "context: " in front of its message.
+  Error within(std::string_view context) const;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: by design
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: by design
+  Result(ErrorCode code) : Result(Error(code)) {}                            // NOLINT: by design
+
+  bool ok() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return ok(); }
+
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(value()); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  T& value() {
+    DIPTYCH_CHECK(ok(), "a Result's value is read only after ok()");
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const {
+    DIPTYCH_CHECK(ok(), "a Result's value is read only after ok()");
+    return *std::get_if<0>(&state_);
+  }
+  const Error& error() const {
+    DIPTYCH_CHECK(!ok(), "a Result's error is read only when it is not ok()");
+    return *std::get_if<1>(&state_);
+  }
+  ErrorCode code() const { return error().code; }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  using value_type = void;
+
+  Result() = default;
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: by design
+  Result(ErrorCode code) : Result(Error(code)) {}                            // NOLINT: by design
+
+  bool ok() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return ok(); }
+  const Error& error() const {
+    DIPTYCH_CHECK(!ok(), "a Result's error is read only when it is not ok()");
+    return *std::get_if<1>(&state_);
+  }
+  ErrorCode code() const { return error().code; }
+
+ private:
+  std::variant<std::monostate, Error> state_;
+};
+
+}  // namespace diptych::base

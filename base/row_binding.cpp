@@ -1,0 +1,46 @@
+#include "base/row_binding.h"
+
+#include <fmt/format.h>
+
+namespace diptych::base {
+namespace {
+
+std::string describe(const DataType& type, Nullability nullability) {
+  return type.to_string() + (nullability == Nullability::kNotNull ? " NOT NULL" : "");
+}
+
+}  // namespace
+
+Result<void> check_columns(const std::vector<BoundColumn>& columns, size_t row_bytes,
+                           const TableSchema& schema) {
+  const auto mismatch = [&](std::string what) {
+    return Error(ErrorCode::kInvalidArgument,
+                 fmt::format("row struct does not fit table \"{}\": {}", schema.name, what));
+  };
+  if (columns.size() != schema.columns.size()) {
+    return mismatch(fmt::format("the struct has {} members, the table {} columns", columns.size(),
+                                schema.columns.size()));
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const BoundColumn& bound = columns[i];
+    const ColumnSchema& column = schema.columns[i];
+    if (bound.name != column.name) {
+      return mismatch(fmt::format("member {} is \"{}\", column {} is \"{}\"", i + 1, bound.name,
+                                  i + 1, column.name));
+    }
+    if (bound.type != column.type || bound.nullability != column.nullability) {
+      return mismatch(fmt::format("member \"{}\" is {}, the column is {}", bound.name,
+                                  describe(bound.type, bound.nullability),
+                                  describe(column.type, column.nullability)));
+    }
+  }
+  const RowLayout layout(schema);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    DIPTYCH_CHECK(columns[i].offset == layout.columns[i].offset,
+                  "the layout rule must agree with the compiler's");
+  }
+  DIPTYCH_CHECK(row_bytes == layout.bytes, "the layout rule must agree with the compiler's");
+  return {};
+}
+
+}  // namespace diptych::base

@@ -1,0 +1,95 @@
+// Row binding: a C++ struct as the row of a table, by reflection (Boost.Describe).
+//
+//   struct District {
+//     int32_t d_id; int32_t d_w_id; Varchar<10> d_name; Decimal<12, 2> d_ytd; int32_t d_next_o_id;
+//   };
+//   BOOST_DESCRIBE_STRUCT(District, (), (d_id, d_w_id, d_name, d_ytd, d_next_o_id))
+//
+// check_binding<District>(schema) compares names, types, nullability and order with the table;
+// after it has passed, the struct's bytes are the table's row bytes (base/row_layout.h).
+
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
+
+#include "base/result.h"
+#include "base/row_layout.h"
+#include "base/schema.h"
+
+namespace diptych::base {
+
+template <class Row>
+concept Described = boost::describe::has_describe_members<Row>::value;
+
+template <Described Row>
+using Members = boost::describe::describe_members<Row, boost::describe::mod_public>;
+
+template <auto Member>
+struct MemberOf;
+template <class RowType, class CellType, CellType RowType::*Member>
+struct MemberOf<Member> {
+  using Row = RowType;
+  using Cell = CellType;
+};
+
+// column_of<&District::d_ytd>: the position of a member in its row struct, from 0.
+template <auto Member>
+consteval uint16_t column_of() {
+  using Row = typename MemberOf<Member>::Row;
+  uint16_t position = 0;
+  uint16_t found = UINT16_MAX;
+  boost::mp11::mp_for_each<Members<Row>>([&](auto described) {
+    if constexpr (std::is_same_v<std::remove_cv_t<decltype(described.pointer)>,
+                                 std::remove_cv_t<decltype(Member)>>) {
+      if (described.pointer == Member) found = position;
+    }
+    ++position;
+  });
+  // Reached by the compiler only, which then stops here.
+  if (found == UINT16_MAX) throw "the member is missing in BOOST_DESCRIBE_STRUCT";
+  return found;
+}
+
+template <auto Member>
+inline constexpr ColumnId kColumn{column_of<Member>()};
+
+// One column of a bound struct, as the compiler lays it out.
+struct BoundColumn {
+  std::string name;
+  DataType type;
+  Nullability nullability;
+  uint32_t offset;
+};
+
+template <Described Row>
+std::vector<BoundColumn> bound_columns() {
+  static_assert(std::is_trivially_copyable_v<Row>, "a row is moved as bytes");
+  std::vector<BoundColumn> columns;
+  alignas(Row) static const std::byte storage[sizeof(Row)] = {};
+  const Row* row = reinterpret_cast<const Row*>(storage);
+  boost::mp11::mp_for_each<Members<Row>>([&](auto described) {
+    using Cell = std::remove_cvref_t<decltype(row->*described.pointer)>;
+    const auto* cell = reinterpret_cast<const std::byte*>(&(row->*described.pointer));
+    columns.push_back({described.name, CellTraits<Cell>::kType,
+                       CellTraits<Cell>::kNullable ? Nullability::kNullable : Nullability::kNotNull,
+                       static_cast<uint32_t>(cell - storage)});
+  });
+  return columns;
+}
+
+// Fails with kInvalidArgument, naming the first difference between struct and table.
+Result<void> check_columns(const std::vector<BoundColumn>& columns, size_t row_bytes,
+                           const TableSchema& schema);
+
+template <Described Row>
+Result<void> check_binding(const TableSchema& schema) {
+  return check_columns(bound_columns<Row>(), sizeof(Row), schema);
+}
+
+}  // namespace diptych::base

@@ -1,0 +1,157 @@
+#include "base/schema.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/row_layout.h"
+
+namespace diptych::base {
+namespace {
+
+Error wrong(const TableSchema& schema, std::string what) {
+  return {ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)};
+}
+
+Result<void> check_columns_of(const TableSchema& schema) {
+  if (schema.name.empty()) return wrong(schema, "a table needs a name");
+  if (schema.columns.empty()) return wrong(schema, "a table needs at least one column");
+  if (schema.columns.size() > kTableColumnsMax) {
+    return wrong(schema, fmt::format("{} columns; at most {} are possible", schema.columns.size(),
+                                     kTableColumnsMax));
+  }
+  std::unordered_set<std::string_view> names;
+  for (const ColumnSchema& column : schema.columns) {
+    if (!names.insert(column.name).second) {
+      return wrong(schema, fmt::format("column \"{}\" is declared twice", column.name));
+    }
+    const DataType& type = column.type;
+    if (type.kind == TypeKind::kDecimal &&
+        (type.precision == 0 || type.precision > kDecimalDigitsMax ||
+         type.scale > type.precision)) {
+      return wrong(schema, fmt::format("column \"{}\": {} is out of range; at most {} digits",
+                                       column.name, type.to_string(), kDecimalDigitsMax));
+    }
+  }
+  const uint32_t bytes = RowLayout(schema).bytes;
+  if (bytes > kRowBytesMax) {
+    return wrong(schema,
+                 fmt::format("a row takes {} bytes; at most {} are possible", bytes, kRowBytesMax));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<ColumnId> TableSchema::find_column(std::string_view column_name) const {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].name == column_name) return ColumnId(static_cast<uint16_t>(i));
+  }
+  return std::nullopt;
+}
+
+const TableSchema* Catalog::find_table(std::string_view name) const {
+  const auto found = std::find_if(tables_.begin(), tables_.end(),
+                                  [&](const TableSchema& t) { return t.name == name; });
+  return found == tables_.end() ? nullptr : &*found;
+}
+
+bool Catalog::index_name_taken(std::string_view name) const {
+  return std::any_of(tables_.begin(), tables_.end(), [&](const TableSchema& t) {
+    return std::any_of(t.indexes.begin(), t.indexes.end(),
+                       [&](const IndexSchema& i) { return i.name == name; });
+  });
+}
+
+Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& index) const {
+  if (index.columns.empty()) {
+    return wrong(schema, fmt::format("index \"{}\" has no columns", index.name));
+  }
+  if (index_name_taken(index.name)) {
+    return Error(ErrorCode::kAlreadyExists, fmt::format("index \"{}\" exists", index.name));
+  }
+  for (const ColumnId column : index.columns) {
+    if (column.value >= schema.columns.size()) {
+      return wrong(schema, fmt::format("index \"{}\" names no column", index.name));
+    }
+    if (index.uniqueness == Uniqueness::kUnique &&
+        schema.column(column).nullability == Nullability::kNullable) {
+      return wrong(schema, fmt::format("column \"{}\" of the unique index \"{}\" must be NOT NULL",
+                                       schema.column(column).name, index.name));
+    }
+  }
+  return {};
+}
+
+Result<void> Catalog::check_foreign_key(const TableSchema& schema, const ForeignKey& key) const {
+  const TableSchema* parent =
+      key.parent_table == schema.name ? &schema : find_table(key.parent_table);
+  if (parent == nullptr) {
+    return wrong(schema, fmt::format("foreign key to \"{}\": no such table", key.parent_table));
+  }
+  if (key.columns.size() != key.parent_columns.size() || key.columns.empty()) {
+    return wrong(schema,
+                 fmt::format("foreign key to \"{}\": {} columns refer to {}", key.parent_table,
+                             key.columns.size(), key.parent_columns.size()));
+  }
+  for (size_t i = 0; i < key.columns.size(); ++i) {
+    const auto parent_column = parent->find_column(key.parent_columns[i]);
+    if (!parent_column) {
+      return wrong(schema, fmt::format("foreign key to \"{}\": it has no column \"{}\"",
+                                       key.parent_table, key.parent_columns[i]));
+    }
+    const ColumnSchema& child = schema.column(key.columns[i]);
+    const ColumnSchema& referred = parent->column(*parent_column);
+    if (child.type.kind != referred.type.kind || child.type.scale != referred.type.scale) {
+      return wrong(schema, fmt::format("foreign key column \"{}\" is {}, but \"{}.{}\" is {}",
+                                       child.name, child.type.to_string(), parent->name,
+                                       referred.name, referred.type.to_string()));
+    }
+  }
+  return {};
+}
+
+Result<TableId> Catalog::add_table(TableSchema schema) {
+  if (find_table(schema.name) != nullptr) {
+    return Error(ErrorCode::kAlreadyExists, fmt::format("table \"{}\" exists", schema.name));
+  }
+  if (auto checked = check_columns_of(schema); !checked) return checked.error();
+  if (schema.indexes.empty() || schema.indexes[0].uniqueness != Uniqueness::kUnique) {
+    return wrong(schema, "a table needs a primary key");
+  }
+  std::unordered_set<std::string_view> names;
+  for (const IndexSchema& index : schema.indexes) {
+    if (auto checked = check_index(schema, index); !checked) return checked.error();
+    if (!names.insert(index.name).second) {
+      return wrong(schema, fmt::format("index \"{}\" is declared twice", index.name));
+    }
+  }
+  for (const ForeignKey& key : schema.foreign_keys) {
+    if (auto checked = check_foreign_key(schema, key); !checked) return checked.error();
+  }
+  schema.id = TableId(static_cast<uint32_t>(tables_.size()));
+  for (IndexSchema& index : schema.indexes) index.id = IndexId(index_count_++);
+  tables_.push_back(std::move(schema));
+  return tables_.back().id;
+}
+
+Result<IndexId> Catalog::add_index(TableId table, IndexSchema index) {
+  DIPTYCH_CHECK(table.value < tables_.size(), "ids come from the catalog");
+  TableSchema& schema = tables_[table.value];
+  if (auto checked = check_index(schema, index); !checked) return checked.error();
+  index.id = IndexId(index_count_++);
+  schema.indexes.push_back(std::move(index));
+  return schema.indexes.back().id;
+}
+
+void Catalog::remove_last_index(TableId table) {
+  DIPTYCH_CHECK(table.value < tables_.size(), "ids come from the catalog");
+  std::vector<IndexSchema>& indexes = tables_[table.value].indexes;
+  DIPTYCH_CHECK(indexes.size() > 1 && indexes.back().id.value + 1 == index_count_,
+                "only the newest index is removed, and never a primary key's");
+  indexes.pop_back();
+  --index_count_;
+}
+
+}  // namespace diptych::base

@@ -1,0 +1,101 @@
+// Schema: tables, columns, keys and indexes, as declared in SQL DDL.
+//
+// A TableSchema is a value: built once (by the DDL parser or by a test), validated by
+// Catalog::add_table, immutable afterwards. Ids are positions: TableId in the catalog, ColumnId in
+// the table; IndexIds are unique over the catalog.
+//
+// Threads    Catalog is written only while no batch runs on either replica (the dispatcher sees to
+//            that); between two writes any thread reads it.
+
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/types.h"
+
+namespace diptych::base {
+
+enum class Nullability : uint8_t { kNotNull, kNullable };
+
+struct ColumnSchema {
+  std::string name;  // lower case unless quoted in the DDL
+  DataType type;
+  Nullability nullability = Nullability::kNullable;
+};
+
+enum class IndexKind : uint8_t {
+  kHash,     // equality only
+  kOrdered,  // equality, prefixes and ranges in key order
+};
+enum class Uniqueness : uint8_t { kUnique, kNonUnique };
+
+struct IndexSchema {
+  std::string name;  // the primary key's is "<table>_pkey"
+  IndexId id;        // given by Catalog::add_table or add_index
+  IndexKind kind = IndexKind::kHash;
+  Uniqueness uniqueness = Uniqueness::kNonUnique;
+  std::vector<ColumnId> columns;  // in key order
+};
+
+struct ForeignKey {
+  std::vector<ColumnId> columns;
+  std::string parent_table;
+  std::vector<std::string> parent_columns;
+};
+
+enum class Analytics : uint8_t {
+  kScanned,     // the OLAP replica answers queries on the table
+  kStoredOnly,  // replicated for recovery only; queries on it are refused
+};
+
+struct TableSchema {
+  std::string name;
+  TableId id;  // given by Catalog::add_table
+  std::vector<ColumnSchema> columns;
+  std::vector<IndexSchema> indexes;  // indexes[0] is the primary key's, unique
+  std::vector<ForeignKey> foreign_keys;
+  Analytics analytics = Analytics::kScanned;
+
+  std::optional<ColumnId> find_column(std::string_view column_name) const;
+  const ColumnSchema& column(ColumnId id_of_column) const { return columns[id_of_column.value]; }
+  const IndexSchema& primary_key() const { return indexes.front(); }
+};
+
+class Catalog {
+ public:
+  // Gives the table and its indexes their ids. Fails with kAlreadyExists on a taken table or index
+  // name, and with kInvalidArgument where the schema is wrong: no column or primary key, a column
+  // named twice, a nullable column in a unique key, more columns or wider rows than the limits
+  // below, a foreign key that names an absent table or column or pairs different types.
+  Result<TableId> add_table(TableSchema schema);
+
+  // Adds an index to a table. Fails like add_table.
+  Result<IndexId> add_index(TableId table, IndexSchema index);
+  // Undoes the newest add_index, which was to this table: the index could not be built.
+  void remove_last_index(TableId table);
+
+  const TableSchema* find_table(std::string_view name) const;  // nullptr: no such table
+  const TableSchema& table(TableId id) const { return tables_[id.value]; }
+  size_t table_count() const { return tables_.size(); }
+  const std::deque<TableSchema>& tables() const { return tables_; }
+
+ private:
+  Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
+  Result<void> check_foreign_key(const TableSchema& schema, const ForeignKey& key) const;
+  bool index_name_taken(std::string_view name) const;
+
+  std::deque<TableSchema> tables_;  // a deque: references stay valid when tables are added
+  uint32_t index_count_ = 0;
+};
+
+inline constexpr size_t kTableColumnsMax = 1024;
+inline constexpr size_t kRowBytesMax = 32 * 1024;  // the fixed part; long strings come on top
+inline constexpr size_t kKeyBytesMax = 256;        // of a normalised key (base/key.h)
+
+}  // namespace diptych::base

@@ -1,0 +1,22 @@
+// Threads: named, pinned, joined.
+//
+// A container may forbid pinning; the engine then runs unpinned and says so once on standard error.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace diptych::base {
+
+// Restricts the calling thread to the cores. False if the system refuses; empty: no restriction.
+bool pin_this_thread(std::span<const uint32_t> cores);
+
+// Names the calling thread for debuggers and profilers; at most 15 bytes are kept.
+void name_this_thread(const std::string& name);
+
+// CPU time that the calling thread has used, in nanoseconds.
+uint64_t thread_cpu_ns();
+
+}  // namespace diptych::base

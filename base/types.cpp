@@ -1,0 +1,22 @@
+#include "base/types.h"
+
+#include <fmt/format.h>
+
+namespace diptych::base {
+
+std::string DataType::to_string() const {
+  switch (kind) {
+    case TypeKind::kInt: return "INT";
+    case TypeKind::kBigInt: return "BIGINT";
+    case TypeKind::kDecimal: return fmt::format("DECIMAL({},{})", precision, scale);
+    case TypeKind::kDouble: return "DOUBLE";
+    case TypeKind::kBoolean: return "BOOLEAN";
+    case TypeKind::kDate: return "DATE";
+    case TypeKind::kTimestamp: return "TIMESTAMP";
+    case TypeKind::kChar: return fmt::format("CHAR({})", length);
+    case TypeKind::kVarchar: return length == 0 ? "TEXT" : fmt::format("VARCHAR({})", length);
+  }
+  return "?";
+}
+
+}  // namespace diptych::base

@@ -1,0 +1,212 @@
+// The SQL types of columns, and the C++ types that hold one cell of each.
+//
+//   SQL                 C++ cell               bytes in a row
+//   INT                 int32_t                4
+//   BIGINT              int64_t                8
+//   DECIMAL(p,s)        Decimal<p,s>           8    scaled integer, p <= 18; never floating point
+//   DOUBLE              double                 8
+//   BOOLEAN             bool                   1
+//   DATE                Date                   4    days since 1970-01-01
+//   TIMESTAMP           Timestamp              8    microseconds since 1970-01-01 00:00:00
+//   CHAR(n), VARCHAR(n) Char<n>, Varchar<n>    1+n  if n <= kInlineStringBytesMax, else 16
+//   TEXT                Text                   16
+//   any, without NOT NULL   Nullable<cell>     cell, then one byte, then padding
+//
+// A string's n counts bytes of UTF-8. CHAR(n) keeps no trailing blanks. A long string's bytes lie
+// outside the row: Text points at them, and whoever gave the row out says how long they stay.
+
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+
+namespace diptych::base {
+
+inline constexpr uint32_t kInlineStringBytesMax = 64;
+inline constexpr uint8_t kDecimalDigitsMax = 18;
+
+enum class TypeKind : uint8_t {
+  kInt,
+  kBigInt,
+  kDecimal,
+  kDouble,
+  kBoolean,
+  kDate,
+  kTimestamp,
+  kChar,
+  kVarchar,
+};
+
+struct DataType {
+  TypeKind kind = TypeKind::kInt;
+  uint8_t precision = 0;  // kDecimal: digits in all
+  uint8_t scale = 0;      // kDecimal: digits after the point
+  uint32_t length = 0;    // kChar, kVarchar: bytes at most; 0 is TEXT, without a limit
+
+  bool operator==(const DataType&) const = default;
+  bool is_string() const { return kind == TypeKind::kChar || kind == TypeKind::kVarchar; }
+  // True where the bytes of a cell lie in the row itself.
+  bool is_inline() const {
+    return !is_string() || (length != 0 && length <= kInlineStringBytesMax);
+  }
+
+  // As in DDL: "DECIMAL(12,2)", "VARCHAR(16)", "TEXT".
+  std::string to_string() const;
+};
+
+struct Date {
+  int32_t days = 0;
+  auto operator<=>(const Date&) const = default;
+};
+
+inline constexpr int64_t kMicrosPerSecond = 1'000'000;
+inline constexpr int64_t kMicrosPerDay = 86'400 * kMicrosPerSecond;
+
+struct Timestamp {
+  int64_t micros = 0;
+  auto operator<=>(const Timestamp&) const = default;
+};
+
+template <uint8_t Precision, uint8_t Scale>
+struct Decimal {
+  static_assert(Precision <= kDecimalDigitsMax && Scale <= Precision);
+  int64_t units = 0;  // the value times 10^Scale
+  auto operator<=>(const Decimal&) const = default;
+};
+
+// A string of at most N bytes whose bytes lie in the row.
+template <uint32_t N>
+struct InlineString {
+  static_assert(N >= 1 && N <= kInlineStringBytesMax);
+  uint8_t size = 0;
+  char bytes[N];
+
+  InlineString() = default;
+  InlineString(std::string_view text) : size(static_cast<uint8_t>(text.size())) {  // NOLINT
+    DIPTYCH_CHECK(text.size() <= N, "a string must fit its column");
+    std::memcpy(bytes, text.data(), text.size());
+  }
+  std::string_view view() const { return {bytes, size}; }
+  bool operator==(const InlineString& other) const { return view() == other.view(); }
+};
+
+// A string whose bytes lie elsewhere.
+struct Text {
+  const char* data = nullptr;
+  uint32_t size = 0;
+  uint32_t unused = 0;  // always 0; spells out the padding
+
+  Text() = default;
+  Text(std::string_view text)  // NOLINT: by design
+      : data(text.data()), size(static_cast<uint32_t>(text.size())) {}
+  std::string_view view() const { return {data, size}; }
+  bool operator==(const Text& other) const { return view() == other.view(); }
+};
+static_assert(sizeof(Text) == 16);
+
+// VARCHAR(N) and CHAR(N) as a cell: bytes in the row when short, outside it when long.
+template <uint32_t N>
+struct LongVarchar : Text {
+  using Text::Text;
+};
+template <uint32_t N>
+struct LongChar : Text {
+  using Text::Text;
+};
+template <uint32_t N>
+struct ShortVarchar : InlineString<N> {
+  using InlineString<N>::InlineString;
+};
+template <uint32_t N>
+struct ShortChar : InlineString<N> {
+  using InlineString<N>::InlineString;
+};
+
+namespace detail {
+template <uint32_t N, bool kShort>
+struct VarcharCell {
+  using type = ShortVarchar<N>;
+};
+template <uint32_t N>
+struct VarcharCell<N, false> {
+  using type = LongVarchar<N>;
+};
+template <uint32_t N, bool kShort>
+struct CharCell {
+  using type = ShortChar<N>;
+};
+template <uint32_t N>
+struct CharCell<N, false> {
+  using type = LongChar<N>;
+};
+}  // namespace detail
+
+template <uint32_t N>
+using Varchar = typename detail::VarcharCell<N, N <= kInlineStringBytesMax>::type;
+template <uint32_t N>
+using Char = typename detail::CharCell<N, N <= kInlineStringBytesMax>::type;
+
+// A cell of a column without NOT NULL.
+template <class Cell>
+struct Nullable {
+  Cell value{};
+  bool is_null = true;
+
+  Nullable() = default;
+  Nullable(Cell cell) : value(cell), is_null(false) {}  // NOLINT: by design
+  bool has_value() const { return !is_null; }
+  const Cell& operator*() const {
+    DIPTYCH_DCHECK(!is_null, "a null cell has no value");
+    return value;
+  }
+  bool operator==(const Nullable& other) const {
+    return is_null == other.is_null && (is_null || value == other.value);
+  }
+};
+
+// CellTraits<Cell>: the column type and nullability that a C++ cell type stands for.
+template <class Cell>
+struct CellTraits;
+
+template <TypeKind kKind, uint32_t kLength = 0, uint8_t kPrecision = 0, uint8_t kScale = 0>
+struct CellTraitsBase {
+  static constexpr DataType kType{kKind, kPrecision, kScale, kLength};
+  static constexpr bool kNullable = false;
+};
+
+template <>
+struct CellTraits<int32_t> : CellTraitsBase<TypeKind::kInt> {};
+template <>
+struct CellTraits<int64_t> : CellTraitsBase<TypeKind::kBigInt> {};
+template <>
+struct CellTraits<double> : CellTraitsBase<TypeKind::kDouble> {};
+template <>
+struct CellTraits<bool> : CellTraitsBase<TypeKind::kBoolean> {};
+template <>
+struct CellTraits<Date> : CellTraitsBase<TypeKind::kDate> {};
+template <>
+struct CellTraits<Timestamp> : CellTraitsBase<TypeKind::kTimestamp> {};
+template <>
+struct CellTraits<Text> : CellTraitsBase<TypeKind::kVarchar> {};
+template <uint8_t P, uint8_t S>
+struct CellTraits<Decimal<P, S>> : CellTraitsBase<TypeKind::kDecimal, 0, P, S> {};
+template <uint32_t N>
+struct CellTraits<ShortVarchar<N>> : CellTraitsBase<TypeKind::kVarchar, N> {};
+template <uint32_t N>
+struct CellTraits<LongVarchar<N>> : CellTraitsBase<TypeKind::kVarchar, N> {};
+template <uint32_t N>
+struct CellTraits<ShortChar<N>> : CellTraitsBase<TypeKind::kChar, N> {};
+template <uint32_t N>
+struct CellTraits<LongChar<N>> : CellTraitsBase<TypeKind::kChar, N> {};
+template <class Cell>
+struct CellTraits<Nullable<Cell>> {
+  static constexpr DataType kType = CellTraits<Cell>::kType;
+  static constexpr bool kNullable = true;
+};
+
+}  // namespace diptych::base

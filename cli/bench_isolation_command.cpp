@@ -1,0 +1,84 @@
+#include "cli/bench_isolation_command.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "cli/bench_options.h"
+#include "cli/html_report.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr const char* kIsolationExamples =
+    "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n"
+    "  diptych bench isolation --warehouses 10 --seconds 10 --transaction-clients 0,1,16,64 \\\n"
+    "      --query-clients 0,1,8 --json isolation.json\n\n"
+    "A 0 in both lists makes the cells of one side alone, against which losses are counted.\n"
+    "The page needs no network. Exits with 1 where the replicas differ or a consistency\n"
+    "condition is violated.\n";
+
+void sort_unique(std::vector<uint32_t>* clients) {
+  std::sort(clients->begin(), clients->end());
+  clients->erase(std::unique(clients->begin(), clients->end()), clients->end());
+}
+
+}  // namespace
+
+BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
+    : Command(parent, "isolation", "What each side loses to the other, over a grid of clients",
+              kIsolationExamples) {
+  add_warehouses(app(), &options_.warehouses);
+  app()
+      .add_option("--seconds", options_.seconds, "Seconds measured per cell; default 5")
+      ->check(CLI::Range(0.001, 86'400.0))
+      ->option_text("S");
+  app()
+      .add_option("--warmup", options_.warmup_seconds, "Seconds before each cell; default 1")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->option_text("S");
+  app()
+      .add_option("--transaction-clients", options_.transaction_clients,
+                  "Rows of the grid; default 0,1,8,64")
+      ->delimiter(',')
+      ->check(CLI::Range(uint32_t{0}, kClientsMax))
+      ->option_text("LIST");
+  app()
+      .add_option("--query-clients", options_.query_clients,
+                  "Columns of the grid; default 0,1,4,16")
+      ->delimiter(',')
+      ->check(CLI::Range(uint32_t{0}, kClientsMax))
+      ->option_text("LIST");
+  add_queries(app(), &options_.queries);
+  add_placement(app(), &options_.placement);
+  add_seed(app(), &options_.seed);
+  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_output(app(), "--html", "Write the report as a page with plots", &html_path_);
+}
+
+ExitCode BenchIsolationCommand::run() {
+  sort_unique(&options_.transaction_clients);
+  sort_unique(&options_.query_clients);
+  const SignalStop stop;
+  std::optional<ProgressLine> progress("starting");
+  const auto report = workloads::run_isolation(
+      options_, stop.flag(),
+      [&](const std::string& what, double done) { progress->update(what, done); });
+  progress.reset();
+  if (!report) return fail(report.error());
+  fmt::print("{}", workloads::to_table(*report));
+  std::fflush(stdout);
+  if (report->interrupted) fmt::print(stderr, "interrupted: cells that did not run are left out\n");
+  const std::string json = workloads::to_json(*report);
+  if (auto written = write_report(json_path_, json + "\n"); !written) return fail(written.error());
+  if (!html_path_.empty()) {
+    const auto written = write_report(html_path_, to_html(*report, json));
+    if (!written) return fail(written.error());
+  }
+  const bool clean = std::all_of(report->cells.begin(), report->cells.end(),
+                                 [](const auto& cell) { return cell.clean(); });
+  return clean ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,117 @@
+#include "cli/bench_options.h"
+
+#include <cstdio>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/file.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
+
+namespace diptych::cli {
+namespace {
+
+using base::Result;
+
+constexpr double kSecondsMax = 7 * 86'400;
+
+void add_core_list(CLI::App& app, const std::string& name, const std::string& what,
+                   std::vector<uint32_t>* cores) {
+  app.add_option_function<std::string>(
+         name,
+         [name, cores](const std::string& text) {
+           auto parsed = base::parse_core_list(text);
+           if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+           *cores = *parsed;
+         },
+         what)
+      ->type_name("LIST");
+}
+
+}  // namespace
+
+void add_warehouses(CLI::App& app, uint32_t* warehouses) {
+  app.add_option("--warehouses", *warehouses, "TPC-C warehouses, about 100 MB each; default 1")
+      ->check(CLI::Range(uint32_t{1}, kWarehousesMax))
+      ->option_text("W");
+}
+
+void add_seconds(CLI::App& app, double* seconds, double* warmup_seconds) {
+  app.add_option("--seconds", *seconds, "Seconds measured; default 10")
+      ->check(CLI::Range(0.001, kSecondsMax))
+      ->option_text("S");
+  app.add_option("--warmup", *warmup_seconds, "Seconds before measuring; default 1")
+      ->check(CLI::Range(0.0, kSecondsMax))
+      ->option_text("S");
+}
+
+void add_seed(CLI::App& app, uint64_t* seed) {
+  app.add_option("--seed", *seed, "Seed of all random choices; default 42")->option_text("N");
+}
+
+void add_queries(CLI::App& app, workloads::QuerySet* queries) {
+  const std::map<std::string, workloads::QuerySet> sets = {
+      {"ch", workloads::QuerySet::kCh}, {"templates", workloads::QuerySet::kTemplates}};
+  app.add_option("--queries", *queries,
+                 "ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper")
+      ->transform(CLI::CheckedTransformer(sets))
+      ->option_text("SET");
+}
+
+void add_placement(CLI::App& app, base::PlacementOptions* placement) {
+  app.add_option("--workers", placement->oltp_workers,
+                 "Threads that run transactions; default one per OLTP core")
+      ->check(CLI::Range(uint32_t{1}, kThreadsMax))
+      ->option_text("N");
+  app.add_option("--threads", placement->olap_threads,
+                 "Threads that run queries; default one per OLAP core")
+      ->check(CLI::Range(uint32_t{1}, kThreadsMax))
+      ->option_text("N");
+  add_core_list(app, "--oltp-cores", "Cores of the transaction side, e.g. 0-3,8",
+                &placement->oltp_cores);
+  add_core_list(app, "--olap-cores", "Cores of the query side, e.g. 4-7", &placement->olap_cores);
+}
+
+void add_keep(CLI::App& app, std::string* path) {
+  app.add_option("--keep", *path, "New directory where the database is kept; default: in memory")
+      ->option_text("PATH");
+}
+
+void add_output(CLI::App& app, const std::string& name, const std::string& what,
+                std::string* path) {
+  app.add_option(name, *path, what)
+      ->check(CLI::Validator([](std::string& text) { return check_output_path(text); }, "FILE"))
+      ->type_name("");
+}
+
+Result<void> write_report(const std::string& path, const std::string& text) {
+  if (path.empty()) return {};
+  if (auto written = write_file(path, text); !written) return written;
+  fmt::print(stderr, "wrote {}\n", path);
+  return {};
+}
+
+ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path) {
+  const SignalStop stop;
+  std::optional<ProgressLine> progress("starting");
+  const auto report = workloads::run_benchmark(
+      options, stop.flag(),
+      [&](const std::string& what, double done) { progress->update(what, done); });
+  progress.reset();
+  if (!report) {
+    fmt::print(stderr, "diptych: {}\n", report.error().to_string());
+    return ExitCode::kFailed;
+  }
+  fmt::print("{}", workloads::to_table(*report));
+  std::fflush(stdout);
+  if (report->interrupted) fmt::print(stderr, "interrupted: the figures are of the time so far\n");
+  if (const auto written = write_report(json_path, workloads::to_json(*report) + "\n"); !written) {
+    fmt::print(stderr, "diptych: {}\n", written.error().to_string());
+    return ExitCode::kFailed;
+  }
+  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,38 @@
+// Options that the benchmarks have in one form, and how a benchmark ends.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+#include "base/topology.h"
+#include "cli/exit_code.h"
+#include "workloads/benchmark.h"
+
+namespace diptych::cli {
+
+inline constexpr uint32_t kWarehousesMax = 100'000;
+inline constexpr uint32_t kClientsMax = 100'000;
+inline constexpr uint32_t kThreadsMax = 1024;
+
+void add_warehouses(CLI::App& app, uint32_t* warehouses);
+void add_seconds(CLI::App& app, double* seconds, double* warmup_seconds);
+void add_seed(CLI::App& app, uint64_t* seed);
+void add_queries(CLI::App& app, workloads::QuerySet* queries);
+void add_placement(CLI::App& app, base::PlacementOptions* placement);
+// --keep: where the benchmark's database stays, on disk, for queries afterwards.
+void add_keep(CLI::App& app, std::string* path);
+void add_output(CLI::App& app, const std::string& name, const std::string& what, std::string* path);
+
+// Runs one benchmark with progress and Ctrl-C, prints its table, writes its JSON where a path is
+// given. kFailed where it could not run, and where a condition is violated or the replicas differ.
+ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path);
+
+// Writes the text unless the path is empty, and says on standard error where it lies.
+base::Result<void> write_report(const std::string& path, const std::string& text);
+
+}  // namespace diptych::cli

@@ -1,0 +1,26 @@
+// diptych bench tpcc: TPC-C alone, in memory: the transaction side and what exporting costs it.
+
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+#include "workloads/benchmark.h"
+
+namespace diptych::cli {
+
+class BenchTpccCommand : public Command {
+ public:
+  explicit BenchTpccCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  workloads::BenchmarkOptions options_;
+  std::string isolation_ = "snapshot";
+  std::string export_ = "on";
+  std::string log_ = "none";
+  bool constant_size_ = false;
+  std::string json_path_;
+};
+
+}  // namespace diptych::cli

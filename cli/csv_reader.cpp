@@ -1,0 +1,137 @@
+#include "cli/csv_reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace diptych::cli {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{64} * 1024;
+constexpr std::string_view kLoneReturn = "a carriage return without a line feed";
+
+}  // namespace
+
+CsvReader::CsvReader(ByteSource source) : source_(std::move(source)), buffer_(kBufferBytes) {}
+
+int CsvReader::peek() {
+  if (position_ == filled_) {
+    bytes_before_ += filled_;
+    position_ = 0;
+    filled_ = 0;
+    if (error_) return kEnd;
+    auto bytes = source_(buffer_);
+    if (!bytes) {
+      error_ = bytes.error();
+      return kEnd;
+    }
+    filled_ = *bytes;
+    if (filled_ == 0) return kEnd;
+  }
+  return static_cast<unsigned char>(buffer_[position_]);
+}
+
+void CsvReader::advance() {
+  if (buffer_[position_] == '\n') ++line_;
+  ++position_;
+}
+
+bool CsvReader::at_line_end() {
+  const int c = peek();
+  return c == '\n' || c == '\r' || c == kEnd;
+}
+
+// False, with nothing behind it taken, where a carriage return stands alone.
+bool CsvReader::take_line_end() {
+  if (peek() == '\r') {
+    advance();
+    if (peek() != '\n') return false;
+  }
+  if (peek() == '\n') advance();
+  return true;
+}
+
+void CsvReader::skip_byte_order_mark() {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (peek() == kEnd) return;
+  if (std::string_view(buffer_.data(), filled_).starts_with(kMark)) position_ = kMark.size();
+}
+
+CsvReader::After CsvReader::end_field(CsvRecord* record, Quoting quoting, uint64_t line) {
+  record->fields_.push_back({record->bytes_.size(), quoting, line});
+  if (peek() == ',') {
+    advance();
+    return After::kField;
+  }
+  if (at_line_end()) {
+    if (take_line_end()) return After::kRecord;
+    return fail(record, line_, std::string(kLoneReturn));
+  }
+  return fail(record, line_, "text after the closing quote");
+}
+
+// Notes the fault and skips the rest of the line.
+CsvReader::After CsvReader::fail(CsvRecord* record, uint64_t line, std::string reason) {
+  const size_t field = record->fields_.empty() ? 0 : record->fields_.size() - 1;
+  record->fault_ = {line, field, std::move(reason)};
+  while (peek() != '\n' && peek() != kEnd) advance();
+  take_line_end();
+  return After::kRecord;
+}
+
+CsvReader::After CsvReader::take_bare_field(CsvRecord* record) {
+  const uint64_t line = line_;
+  while (!at_line_end() && peek() != ',') {
+    if (peek() == '"') {
+      record->fields_.push_back({record->bytes_.size(), Quoting::kBare, line});
+      return fail(record, line, "a quote inside a field that does not begin with one");
+    }
+    record->bytes_.push_back(buffer_[position_]);
+    advance();
+  }
+  return end_field(record, Quoting::kBare, line);
+}
+
+CsvReader::After CsvReader::take_quoted_field(CsvRecord* record) {
+  const uint64_t line = line_;
+  advance();
+  while (true) {
+    const int c = peek();
+    if (c == kEnd || record->bytes_.size() > kFieldBytesMax) {
+      ended_ = true;
+      record->fields_.push_back({record->bytes_.size(), Quoting::kQuoted, line});
+      return fail(record, line, fmt::format("the quote that opens on line {} never closes", line));
+    }
+    advance();
+    if (c == '"') {
+      if (peek() != '"') return end_field(record, Quoting::kQuoted, line);
+      advance();
+    }
+    record->bytes_.push_back(static_cast<char>(c));
+  }
+}
+
+base::Result<bool> CsvReader::next(CsvRecord* record) {
+  if (!std::exchange(started_, true)) skip_byte_order_mark();
+  record->bytes_.clear();
+  record->fields_.clear();
+  record->fault_.reset();
+  record->line_ = line_;
+  if (ended_) return false;
+  while (peek() == '\n' || peek() == '\r') {
+    if (!take_line_end()) {
+      record->fields_.push_back({0, Quoting::kBare, line_});
+      fail(record, line_, std::string(kLoneReturn));
+      return true;
+    }
+  }
+  record->line_ = line_;
+  After after = peek() == kEnd ? After::kRecord : After::kField;
+  while (after == After::kField) {
+    after = peek() == '"' ? take_quoted_field(record) : take_bare_field(record);
+  }
+  if (error_) return *error_;
+  return !record->fields_.empty();
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,184 @@
+#include "cli/csv_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/value.h"
+
+namespace diptych::cli {
+namespace {
+
+using base::ColumnId;
+using base::Error;
+using base::ErrorCode;
+using base::Nullability;
+using base::Result;
+
+constexpr size_t kChunkRows = 4096;
+constexpr uint64_t kRecordsPerProgress = 8192;
+
+// The number of bytes of the character at the front of text, 0 if it is malformed.
+size_t character_bytes(std::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return 1;
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = at(1);
+  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool surrogate = lead == 0xed && second > 0x9f;
+  const bool beyond = lead == 0xf4 && second > 0x8f;
+  return overlong || surrogate || beyond ? 0 : bytes;
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t bytes = character_bytes(text);
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
+std::string Rejection::to_string() const {
+  if (column.empty()) return fmt::format("line {}: {}", line, reason);
+  return fmt::format("line {}, column {}: {}", line, column, reason);
+}
+
+CsvTable::CsvTable(const base::TableSchema& schema)
+    : schema_(&schema), layout_(schema), long_strings_(base::NumaNode(0)) {}
+
+Result<void> CsvTable::read_header(CsvReader* reader) {
+  CsvRecord record;
+  const auto found = reader->next(&record);
+  if (!found) return found.error();
+  const auto wrong = [](std::string what) {
+    return Error(ErrorCode::kInvalidArgument, "header: " + std::move(what));
+  };
+  if (!*found) return wrong("the file is empty; its first line must name the columns");
+  if (record.fault()) {
+    return wrong(fmt::format("line {}: {}", record.fault()->line, record.fault()->reason));
+  }
+  for (size_t field = 0; field < record.field_count(); ++field) {
+    const std::string_view name = record.text(field);
+    if (!is_valid_utf8(name)) return wrong(fmt::format("field {} is not UTF-8", field + 1));
+    const auto column = schema_->find_column(name);
+    if (!column) {
+      return wrong(fmt::format("table \"{}\" has no column \"{}\"", schema_->name, name));
+    }
+    if (std::find(header_.begin(), header_.end(), *column) != header_.end()) {
+      return wrong(fmt::format("column \"{}\" stands there twice", name));
+    }
+    header_.push_back(*column);
+  }
+  for (uint16_t i = 0; i < schema_->columns.size(); ++i) {
+    const bool named = std::find(header_.begin(), header_.end(), ColumnId(i)) != header_.end();
+    if (!named && schema_->columns[i].nullability == Nullability::kNotNull) {
+      return wrong(
+          fmt::format("column \"{}\" is missing, and it is NOT NULL", schema_->columns[i].name));
+    }
+  }
+  return {};
+}
+
+Result<CsvTable> CsvTable::read(const base::TableSchema& schema, ByteSource source,
+                                const Progress& progress) {
+  CsvTable table(schema);
+  CsvReader reader(std::move(source));
+  if (auto header = table.read_header(&reader); !header) return header.error();
+  CsvRecord record;
+  for (uint64_t records = 1;; ++records) {
+    const auto found = reader.next(&record);
+    if (!found) return found.error();
+    if (!*found) return table;
+    table.take_record(record);
+    if (records % kRecordsPerProgress == 0 && !progress(reader.bytes_read())) {
+      return Error(ErrorCode::kCancelled, "stopped; nothing was loaded");
+    }
+  }
+}
+
+void CsvTable::reject(uint64_t line, std::string column, std::string reason) {
+  ++rejected_count_;
+  if (rejections_.size() < kRejectionsShown) {
+    rejections_.push_back({line, std::move(column), std::move(reason)});
+  }
+}
+
+std::byte* CsvTable::new_row() {
+  if (chunks_.empty() || chunks_.back().count == kChunkRows) {
+    chunks_.emplace_back().rows.resize(kChunkRows * layout_.bytes);
+  }
+  Chunk& chunk = chunks_.back();
+  return chunk.rows.data() + chunk.count * layout_.bytes;
+}
+
+void CsvTable::take_record(const CsvRecord& record) {
+  if (const auto& fault = record.fault()) {
+    const bool named = fault->field < header_.size();
+    reject(fault->line, named ? schema_->column(header_[fault->field]).name : "", fault->reason);
+    return;
+  }
+  if (record.field_count() != header_.size()) {
+    reject(record.line(), "",
+           fmt::format("{} fields; the header names {} columns", record.field_count(),
+                       header_.size()));
+    return;
+  }
+  // A rejected row's bytes are overwritten by the next.
+  if (!store_record(record, new_row())) return;
+  ++chunks_.back().count;
+  ++row_count_;
+}
+
+bool CsvTable::store_record(const CsvRecord& record, std::byte* row) {
+  std::memset(row, 0, layout_.bytes);
+  for (const base::ColumnLayout& column : layout_.columns) {
+    // Columns that the header leaves out stay so.
+    if (column.nullable) row[column.null_offset] = std::byte{1};
+  }
+  for (size_t field = 0; field < header_.size(); ++field) {
+    if (!store_field(record, field, row)) return false;
+  }
+  return true;
+}
+
+bool CsvTable::store_field(const CsvRecord& record, size_t field, std::byte* row) {
+  const base::ColumnLayout& column = layout_.column(header_[field]);
+  const std::string_view text = record.text(field);
+  const auto refuse = [&](std::string reason) {
+    reject(record.line_of(field), schema_->column(header_[field]).name, std::move(reason));
+    return false;
+  };
+  const bool null = text.empty() && record.quoting(field) == Quoting::kBare;
+  if (!null && !is_valid_utf8(text)) return refuse("the text is not valid UTF-8");
+  auto value = null ? Result<base::Value>(base::Value()) : base::parse_value(column.type, text);
+  if (!value) return refuse(value.error().message);
+  if (auto stored = base::store_value(column, *value, row); !stored) {
+    return refuse(stored.error().message);
+  }
+  if (!null && !column.type.is_inline()) {
+    const base::Text kept(long_strings_.copy(base::load_string(column, row)));
+    std::memcpy(row + column.offset, &kept, sizeof kept);
+  }
+  return true;
+}
+
+std::string CsvTable::rejections_to_string() const {
+  std::string text;
+  for (const Rejection& rejection : rejections_) text += rejection.to_string() + '\n';
+  if (const uint64_t more = rejected_count_ - rejections_.size(); more > 0) {
+    text += fmt::format("... and {} more rows\n", more);
+  }
+  return text;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,72 @@
+#include "cli/init_command.h"
+
+#include <filesystem>
+
+#include "cli/file.h"
+#include "cli/progress_line.h"
+#include "dispatcher/database.h"
+
+namespace diptych::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kInitExamples =
+    "  diptych init shop --schema shop.sql\n"
+    "  diptych init /var/lib/diptych/shop --schema shop.sql && diptych load ...\n";
+
+// Removes what lies at the path, but keeps a directory that was there before.
+void remove_created(const std::string& path, bool directory_was_there) {
+  std::error_code ignored;
+  if (!directory_was_there) {
+    fs::remove_all(path, ignored);
+    return;
+  }
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+InitCommand::InitCommand(CLI::App& parent)
+    : Command(parent, "init", "Make a new database from a schema in SQL", kInitExamples) {
+  app().add_option("PATH", path_, "Directory of the new database")->required();
+  app()
+      .add_option("--schema", schema_path_, "Script of CREATE TABLE and CREATE INDEX statements")
+      ->required()
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE.sql");
+}
+
+base::Result<size_t> InitCommand::create(const std::string& script) const {
+  const bool directory_was_there = fs::is_directory(path_);
+  auto database =
+      dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kCreate});
+  if (!database) return database.error();
+  auto created = (*database)->execute_ddl(script);
+  if (!created) created = created.error().within(schema_path_);
+  const size_t tables = (*database)->catalog().table_count();
+  if (created.ok() && tables == 0) {
+    created = base::Error(base::ErrorCode::kInvalidArgument,
+                          schema_path_ + ": there is no CREATE TABLE statement in it");
+  }
+  const auto closed = (*database)->close();
+  if (created.ok() && !closed) created = closed.error();
+  if (created.ok()) return tables;
+  database->reset();
+  remove_created(path_, directory_was_there);
+  return created.error();
+}
+
+ExitCode InitCommand::run() {
+  const auto script = read_file(schema_path_);
+  if (!script) return fail(script.error());
+  const ProgressLine progress("creating " + path_);
+  const auto tables = create(*script);
+  if (!tables) return fail(tables.error());
+  fmt::print("created {} with {} table{}\n", path_, *tables, *tables == 1 ? "" : "s");
+  return ExitCode::kFine;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,25 @@
+// diptych init PATH --schema FILE.sql: a new database with the tables of a script.
+//
+// All or nothing: where a statement fails, what was created at PATH is removed again.
+
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+
+namespace diptych::cli {
+
+class InitCommand : public Command {
+ public:
+  explicit InitCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  base::Result<size_t> create(const std::string& script) const;  // gives the number of tables
+
+  std::string path_;
+  std::string schema_path_;
+};
+
+}  // namespace diptych::cli

@@ -1,0 +1,106 @@
+#include "cli/load_command.h"
+
+#include <chrono>
+
+#include "cli/file.h"
+
+namespace diptych::cli {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using base::Result;
+
+constexpr const char* kLoadExamples =
+    "  diptych load shop orders orders.csv\n\n"
+    "The file's first line names columns of the table, in any order. Missing columns become\n"
+    "NULL. An empty field is NULL, \"\" is the empty string. If any row is rejected, nothing\n"
+    "is loaded.\n";
+
+std::string table_names(const base::Catalog& catalog) {
+  std::string names;
+  for (const base::TableSchema& table : catalog.tables()) {
+    names += (names.empty() ? "" : ", ") + table.name;
+  }
+  return names.empty() ? "none" : names;
+}
+
+double share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? -1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+LoadCommand::LoadCommand(CLI::App& parent)
+    : Command(parent, "load", "Load a CSV file into a table", kLoadExamples) {
+  app()
+      .add_option("PATH", path_, "Directory of the database")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  app().add_option("TABLE", table_, "Table to load into")->required();
+  app()
+      .add_option("FILE.csv", csv_path_, "CSV file with a header line")
+      ->required()
+      ->check(CLI::ExistingFile);
+}
+
+Result<CsvTable> LoadCommand::read_rows(const base::TableSchema& schema, const SignalStop& stop,
+                                        ProgressLine* progress) const {
+  const auto file = open_file(csv_path_);
+  if (!file) return file.error();
+  auto rows = CsvTable::read(schema, file->source, [&](uint64_t bytes_read) {
+    progress->update("reading " + csv_path_, share(bytes_read, file->bytes));
+    return !stop.stopped();
+  });
+  if (!rows) return rows.error().within(csv_path_);
+  return rows;
+}
+
+ExitCode LoadCommand::load(dispatcher::Database* database, const base::TableSchema& schema,
+                           const CsvTable& rows, ProgressLine* progress) const {
+  size_t next = 0;
+  const auto loaded = database->load(schema.id, [&] {
+    progress->update("loading " + table_, share(next, rows.chunks().size()));
+    if (next == rows.chunks().size()) return dispatcher::RowBatch{};
+    const CsvTable::Chunk& chunk = rows.chunks()[next++];
+    return dispatcher::RowBatch{chunk.rows.data(), chunk.count};
+  });
+  if (!loaded) return fail(loaded.error().within(csv_path_ + ": nothing was loaded"));
+  progress->update("saving " + path_, -1);
+  if (const auto closed = database->close(); !closed) {
+    return fail(closed.error().within("the rows were read, but the database could not be saved"));
+  }
+  return ExitCode::kFine;
+}
+
+ExitCode LoadCommand::run() {
+  const auto begin = std::chrono::steady_clock::now();
+  const SignalStop stop;
+  ProgressLine progress("opening " + path_);
+  const auto database =
+      dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kOpen});
+  if (!database) return fail(database.error());
+  const base::Catalog& catalog = (*database)->catalog();
+  const base::TableSchema* schema = catalog.find_table(table_);
+  if (schema == nullptr) {
+    return fail({ErrorCode::kNotFound, fmt::format("there is no table \"{}\" in {}; its tables: {}",
+                                                   table_, path_, table_names(catalog))});
+  }
+  const auto rows = read_rows(*schema, stop, &progress);
+  if (!rows) return fail(rows.error());
+  if (rows->rejected_count() > 0) {
+    fmt::print(stderr, "{}diptych: {}: nothing was loaded: {} of {} rows were rejected\n",
+               rows->rejections_to_string(), csv_path_, rows->rejected_count(),
+               rows->rejected_count() + rows->row_count());
+    return ExitCode::kFailed;
+  }
+  const ExitCode code = load(database->get(), *schema, *rows, &progress);
+  if (code == ExitCode::kFine) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    fmt::print("loaded {} row{} into {} in {:.2f} s\n", rows->row_count(),
+               rows->row_count() == 1 ? "" : "s", table_, spent.count());
+  }
+  return code;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,160 @@
+#include "cli/query_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include <unistd.h>
+
+#include "cli/file.h"
+#include "cli/progress_line.h"
+
+namespace diptych::cli {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using base::Result;
+using dispatcher::QueryResult;
+
+constexpr uint32_t kThreadsMax = 1024;
+
+constexpr const char* kQueryExamples =
+    "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
+    "  diptych query shop -f report.sql --format csv > report.csv\n"
+    "  echo \"SELECT 1; SELECT 2\" | diptych query shop --format json\n\n"
+    "All statements run as one batch on one snapshot of the data.\n";
+
+double milliseconds(uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e6;
+}
+
+// One object per statement, in their order; a failed one's has its error.
+std::string json_of(const std::vector<Result<QueryResult>>& results) {
+  std::string text = "[";
+  for (size_t i = 0; i < results.size(); ++i) {
+    text += i == 0 ? "" : ",\n ";
+    text += results[i] ? to_json(*results[i]) : json_error(results[i].error());
+  }
+  return text + "]\n";
+}
+
+// The results that there are, with an empty line between two.
+std::string text_of(const std::vector<Result<QueryResult>>& results, ResultFormat format) {
+  std::string text;
+  for (const auto& result : results) {
+    if (!result) continue;
+    if (!text.empty()) text += '\n';
+    text += format == ResultFormat::kCsv ? to_csv(*result) : to_table(*result);
+  }
+  return text;
+}
+
+}  // namespace
+
+QueryCommand::QueryCommand(CLI::App& parent)
+    : Command(parent, "query", "Run SQL queries as one batch", kQueryExamples) {
+  app()
+      .add_option("PATH", path_, "Directory of the database")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  app()
+      .add_option("-c,--command", commands_, "Statements; may be given several times")
+      ->type_name("SQL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app()
+      .add_option("-f,--file", file_, "File of statements; - is standard input")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile | CLI::IsMember({"-"}));
+  const std::map<std::string, ResultFormat> formats = {
+      {"table", ResultFormat::kTable}, {"csv", ResultFormat::kCsv}, {"json", ResultFormat::kJson}};
+  app()
+      .add_option("--format", format_, "table, csv or json; default table")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("FORMAT");
+  app()
+      .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
+      ->check(CLI::Range(uint32_t{1}, kThreadsMax))
+      ->option_text("N");
+}
+
+Result<QueryCommand::Statements> QueryCommand::read_statements() const {
+  Statements statements;
+  const auto add = [&statements](const std::string& script,
+                                 const std::string& origin) -> Result<void> {
+    const auto split = olap::split_statements(script);
+    if (!split) return split.error().within(origin);
+    for (size_t i = 0; i < split->size(); ++i) {
+      statements.texts.push_back((*split)[i]);
+      statements.origins.push_back(
+          split->size() == 1 ? origin : fmt::format("{}, statement {}", origin, i + 1));
+    }
+    return {};
+  };
+  for (size_t i = 0; i < commands_.size(); ++i) {
+    const std::string origin = commands_.size() == 1 ? "-c" : fmt::format("-c number {}", i + 1);
+    if (auto added = add(commands_[i], origin); !added) return added.error();
+  }
+  if (!file_.empty() && file_ != "-") {
+    const auto script = read_file(file_);
+    if (!script) return script.error();
+    if (auto added = add(*script, file_); !added) return added.error();
+  }
+  if (file_ == "-" || (commands_.empty() && file_.empty())) {
+    if (isatty(STDIN_FILENO) != 0) fmt::print(stderr, "SQL statements, then Ctrl-D:\n");
+    const auto script = read_standard_input();
+    if (!script) return script.error();
+    if (auto added = add(*script, "standard input"); !added) return added.error();
+  }
+  return statements;
+}
+
+ExitCode QueryCommand::print(const Statements& statements,
+                             const std::vector<Result<QueryResult>>& results) const {
+  const std::string text =
+      format_ == ResultFormat::kJson ? json_of(results) : text_of(results, format_);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return fail(
+        {ErrorCode::kIo, fmt::format("cannot write the results: {}", std::strerror(errno))});
+  }
+  ExitCode code = ExitCode::kFine;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]) {
+      fmt::print(stderr, "{}: {} row{}, {:.2f} ms\n", statements.origins[i],
+                 results[i]->rows.size(), results[i]->rows.size() == 1 ? "" : "s",
+                 milliseconds(results[i]->execute_ns));
+    } else {
+      code = fail(results[i].error().within(statements.origins[i]));
+    }
+  }
+  return code;
+}
+
+ExitCode QueryCommand::run() {
+  const auto statements = read_statements();
+  if (!statements) return fail(statements.error());
+  if (statements->texts.empty()) return wrong_usage("there is no SQL statement to run");
+  std::optional<ProgressLine> progress("opening " + path_);
+  dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
+  options.placement.olap_threads = threads_;
+  const auto database = dispatcher::Database::open(options);
+  if (!database) return fail(database.error());
+  progress->update(fmt::format("running {} statement{}", statements->texts.size(),
+                               statements->texts.size() == 1 ? "" : "s"),
+                   -1);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto results = (*database)->query_batch(statements->texts);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  progress.reset();
+  const ExitCode code = print(*statements, results);
+  fmt::print(stderr, "batch: {} statement{}, {:.2f} ms\n", results.size(),
+             results.size() == 1 ? "" : "s", spent.count());
+  if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
+  return code;
+}
+
+}  // namespace diptych::cli

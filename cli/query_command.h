@@ -1,0 +1,40 @@
+// diptych query PATH [-c SQL]... [-f FILE] [--format table|csv|json] [--threads N]
+//
+// All statements of -c, -f and (if neither is given) standard input run as one batch, on one
+// snapshot. Results go to standard output in the order of the statements; times and errors go to
+// standard error. A statement that fails does not hold up the others; the exit code is then 1.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/result_printer.h"
+#include "dispatcher/database.h"
+
+namespace diptych::cli {
+
+class QueryCommand : public Command {
+ public:
+  explicit QueryCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  struct Statements {
+    std::vector<std::string> texts;
+    std::vector<std::string> origins;  // "-c", a file's name or "standard input", and a number
+  };
+  base::Result<Statements> read_statements() const;
+  ExitCode print(const Statements& statements,
+                 const std::vector<base::Result<dispatcher::QueryResult>>& results) const;
+
+  std::string path_;
+  std::vector<std::string> commands_;
+  std::string file_;
+  ResultFormat format_ = ResultFormat::kTable;
+  uint32_t threads_ = 0;
+};
+
+}  // namespace diptych::cli

@@ -1,0 +1,162 @@
+#include "cli/result_printer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/value.h"
+
+namespace diptych::cli {
+namespace {
+
+using base::TypeKind;
+using base::Value;
+using dispatcher::QueryResult;
+
+// Characters, not bytes: what a terminal shows of UTF-8 text (wide characters count as one).
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+// A cell on one line: control characters as escapes.
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    switch (c) {
+      case '\n': line += "\\n"; break;
+      case '\r': line += "\\r"; break;
+      case '\t': line += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          line += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+        } else {
+          line.push_back(c);
+        }
+    }
+  }
+  return line;
+}
+
+bool is_number(TypeKind kind) {
+  return kind == TypeKind::kInt || kind == TypeKind::kBigInt || kind == TypeKind::kDecimal ||
+         kind == TypeKind::kDouble;
+}
+
+enum class Side : uint8_t { kLeft, kRight };
+
+std::string padded(const std::string& text, size_t width, Side side) {
+  const std::string blanks(width - std::min(width, width_of(text)), ' ');
+  return side == Side::kLeft ? text + blanks : blanks + text;
+}
+
+std::string trimmed_line(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + '\n';
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted.push_back('"');
+    quoted.push_back(c);
+  }
+  return quoted + '"';
+}
+
+std::string csv_value(const Value& value) {
+  if (base::is_null(value)) return "";
+  const std::string text = base::to_string(value);
+  return text.empty() ? "\"\"" : csv_field(text);
+}
+
+std::string json_string(std::string_view text) {
+  constexpr int kNoIndent = -1;
+  return nlohmann::json(std::string(text))
+      .dump(kNoIndent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_value(const Value& value) {
+  if (base::is_null(value)) return "null";
+  const auto* number = std::get_if<double>(&value);
+  const bool bare = std::holds_alternative<bool>(value) || std::holds_alternative<int64_t>(value) ||
+                    std::holds_alternative<base::DecimalValue>(value) ||
+                    (number != nullptr && std::isfinite(*number));
+  const std::string text = base::to_string(value);
+  return bare ? text : json_string(text);
+}
+
+}  // namespace
+
+std::string to_table(const QueryResult& result) {
+  const size_t columns = result.columns.size();
+  std::vector<size_t> widths;
+  for (const auto& column : result.columns) widths.push_back(width_of(on_one_line(column.name)));
+  std::vector<std::vector<std::string>> cells;
+  for (const std::vector<Value>& row : result.rows) {
+    std::vector<std::string>& line = cells.emplace_back();
+    for (size_t i = 0; i < columns; ++i) {
+      line.push_back(on_one_line(base::to_string(row[i])));
+      widths[i] = std::max(widths[i], width_of(line.back()));
+    }
+  }
+  std::string header;
+  std::string rule;
+  for (size_t i = 0; i < columns; ++i) {
+    const Side side = is_number(result.columns[i].type.kind) ? Side::kRight : Side::kLeft;
+    header += (i == 0 ? " " : " | ") + padded(on_one_line(result.columns[i].name), widths[i], side);
+    rule += (i == 0 ? "" : "+") + std::string(widths[i] + 2, '-');
+  }
+  std::string text = trimmed_line(header) + rule + '\n';
+  for (const std::vector<std::string>& row : cells) {
+    std::string line;
+    for (size_t i = 0; i < columns; ++i) {
+      const Side side = is_number(result.columns[i].type.kind) ? Side::kRight : Side::kLeft;
+      line += (i == 0 ? " " : " | ") + padded(row[i], widths[i], side);
+    }
+    text += trimmed_line(std::move(line));
+  }
+  return text + fmt::format("({} row{})\n", cells.size(), cells.size() == 1 ? "" : "s");
+}
+
+std::string to_csv(const QueryResult& result) {
+  std::string text;
+  for (size_t i = 0; i < result.columns.size(); ++i) {
+    text += (i == 0 ? "" : ",") + csv_field(result.columns[i].name);
+  }
+  text += '\n';
+  for (const std::vector<Value>& row : result.rows) {
+    for (size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + csv_value(row[i]);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string to_json(const QueryResult& result) {
+  std::string text = "{\"columns\": [";
+  for (size_t i = 0; i < result.columns.size(); ++i) {
+    text += fmt::format("{}{{\"name\": {}, \"type\": {}}}", i == 0 ? "" : ", ",
+                        json_string(result.columns[i].name),
+                        json_string(result.columns[i].type.to_string()));
+  }
+  text += "], \"rows\": [";
+  for (size_t row = 0; row < result.rows.size(); ++row) {
+    text += row == 0 ? "\n  [" : ",\n  [";
+    for (size_t i = 0; i < result.rows[row].size(); ++i) {
+      text += (i == 0 ? "" : ", ") + json_value(result.rows[row][i]);
+    }
+    text += ']';
+  }
+  return text + "]}";
+}
+
+std::string json_error(const base::Error& error) {
+  return fmt::format("{{\"error\": {}}}", json_string(error.to_string()));
+}
+
+}  // namespace diptych::cli

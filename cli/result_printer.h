@@ -1,0 +1,28 @@
+// Result printer: query results as text for a person (table) or for a program (CSV, JSON).
+//
+//   table   aligned columns, numbers to the right, NULL as "NULL", the number of rows below
+//   CSV     header and rows; NULL is an empty field (alone in its row: an empty line), an empty
+//           string is ""
+//   JSON    {"columns": [{"name": ..., "type": ...}], "rows": [[...], ...]}; numbers are exact:
+//           decimals are JSON numbers with all their digits; dates and timestamps are strings
+//
+// Functions of values; any thread.
+
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "dispatcher/database.h"
+
+namespace diptych::cli {
+
+enum class ResultFormat : uint8_t { kTable, kCsv, kJson };
+
+std::string to_table(const dispatcher::QueryResult& result);
+std::string to_csv(const dispatcher::QueryResult& result);
+std::string to_json(const dispatcher::QueryResult& result);
+// {"error": "..."}: in the place of the result that there is not.
+std::string json_error(const base::Error& error);
+
+}  // namespace diptych::cli

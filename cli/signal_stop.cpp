@@ -1,0 +1,49 @@
+#include "cli/signal_stop.h"
+
+#include "base/check.h"
+
+namespace diptych::cli {
+namespace {
+
+// Writer: the signal handler; reset by the constructor of SignalStop.
+workloads::StopFlag stop_requested{false};
+static_assert(workloads::StopFlag::is_always_lock_free, "a signal handler must not wait");
+
+bool in_use = false;
+
+void request_stop(int) {
+  // relaxed: the flag carries no data with it.
+  stop_requested.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+SignalStop::SignalStop() {
+  DIPTYCH_CHECK(!in_use, "a signal has one receiver");
+  in_use = true;
+  // relaxed: no handler is installed yet.
+  stop_requested.store(false, std::memory_order_relaxed);
+  struct sigaction action = {};
+  action.sa_handler = &request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &interrupt_before_);
+  sigaction(SIGTERM, &action, &terminate_before_);
+}
+
+SignalStop::~SignalStop() {
+  sigaction(SIGINT, &interrupt_before_, nullptr);
+  sigaction(SIGTERM, &terminate_before_, nullptr);
+  in_use = false;
+}
+
+const workloads::StopFlag& SignalStop::flag() const {
+  return stop_requested;
+}
+
+bool SignalStop::stopped() const {
+  // relaxed: the flag carries no data with it.
+  return stop_requested.load(std::memory_order_relaxed);
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,72 @@
+# Compiler settings for every target, and the functions that the folders use.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(DIPTYCH_ARCH x86-64-v3 CACHE STRING "The oldest processor that the binary must run on (-march)")
+set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for none")
+option(DIPTYCH_TESTS "Build the tests" ON)
+option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
+
+find_program(DIPTYCH_CCACHE ccache)
+if(DIPTYCH_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DIPTYCH_CCACHE})
+endif()
+
+add_library(diptych_settings INTERFACE)
+target_include_directories(diptych_settings INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(diptych_settings INTERFACE
+  -march=${DIPTYCH_ARCH} -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Wconversion
+  -Wno-sign-conversion -Wno-missing-field-initializers -fno-omit-frame-pointer
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 sees overlaps in "text" + std::string (PR 105651)
+if(DIPTYCH_SANITIZER)
+  target_compile_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER} -fno-sanitize-recover=all)
+  target_link_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER})
+endif()
+
+# diptych_library(NAME [LINKS target...]): one static library from every .cpp in the calling folder.
+# Its headers are also compiled alone, by the target all_verify_interface_header_sets.
+function(diptych_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  if(NOT sources)  # headers only, so far
+    add_library(diptych_${name} INTERFACE)
+    target_link_libraries(diptych_${name} INTERFACE diptych_settings ${arg_LINKS})
+    return()
+  endif()
+  add_library(diptych_${name} STATIC ${sources})
+  target_sources(diptych_${name} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${headers})
+  set_target_properties(diptych_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  target_link_libraries(diptych_${name} PUBLIC diptych_settings ${arg_LINKS})
+endfunction()
+
+# diptych_tests(FOLDER [LINKS target...]): one googletest program from every *_test.cpp of tests/FOLDER.
+function(diptych_tests folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_bench\\.cpp$|_fuzz\\.cpp$")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${folder}_tests ${sources})
+  target_link_libraries(${folder}_tests PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  # Test files are free to name their fixtures alike: no unity build of them.
+  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD OFF)
+  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
+
+# diptych_benchmarks(FOLDER [LINKS target...]): one google-benchmark program from every *_bench.cpp of tests/FOLDER.
+function(diptych_benchmarks folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*_bench.cpp)
+  if(NOT sources OR NOT DIPTYCH_BENCHMARKS)
+    return()
+  endif()
+  add_executable(${folder}_bench ${sources})
+  target_link_libraries(${folder}_bench PRIVATE ${arg_LINKS} benchmark::benchmark benchmark::benchmark_main)
+endfunction()

@@ -1,0 +1,132 @@
+// Calling a procedure by its name, with SQL values: for the command line and for tests.
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/row_layout.h"
+#include "dispatcher/database_state.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using Values = std::vector<base::Value>;
+
+base::Error unfit(const ProcedureSignature& procedure, std::string_view what) {
+  return {base::ErrorCode::kInvalidArgument,
+          fmt::format("procedure \"{}\": {}", procedure.name, what)};
+}
+
+// A struct's cell lies as a table's would: its null byte follows the cell (base/row_layout.h).
+base::ColumnLayout layout_of(const base::BoundColumn& column) {
+  base::ColumnLayout layout;
+  layout.type = column.type;
+  layout.offset = column.offset;
+  layout.bytes = base::cell_bytes(column.type);
+  layout.nullable = column.nullability == base::Nullability::kNullable;
+  layout.null_offset = layout.nullable ? column.offset + layout.bytes : 0;
+  return layout;
+}
+
+base::Result<void> check_callable(const ProcedureSignature& procedure) {
+  // An empty struct has one byte and no cells: nothing to pass.
+  if (procedure.argument_columns.empty() && procedure.argument_bytes > 1) {
+    return unfit(procedure, "cannot be called by name: its arguments are not described");
+  }
+  if (procedure.reply_columns.empty() && procedure.reply_bytes > 1) {
+    return unfit(procedure, "cannot be called by name: its reply is not described");
+  }
+  for (const base::BoundColumn& column : procedure.reply_columns) {
+    if (column.type.is_inline()) continue;
+    return base::Error(
+        base::ErrorCode::kUnsupported,
+        fmt::format("procedure \"{}\": reply \"{}\" is a {}, which cannot leave the transaction",
+                    procedure.name, column.name, column.type.to_string()));
+  }
+  return {};
+}
+
+// A call in flight: owns all that the request points at. The completion frees it.
+struct NamedCall {
+  const ProcedureSignature* procedure = nullptr;
+  Values values;  // the cells of long strings point at these
+  std::vector<std::byte> arguments;
+  std::vector<std::byte> reply;
+  oltp::Request request;
+  std::promise<base::Result<Values>> promise;
+
+  static void finish(oltp::Request* request) {
+    const std::unique_ptr<NamedCall> self(static_cast<NamedCall*>(request->context));
+    if (!request->outcome) {
+      self->promise.set_value(request->outcome.error());
+      return;
+    }
+    Values reply;
+    for (const base::BoundColumn& column : self->procedure->reply_columns) {
+      reply.push_back(base::load_value(layout_of(column), self->reply.data()));
+    }
+    self->promise.set_value(std::move(reply));
+  }
+};
+
+base::Result<std::unique_ptr<NamedCall>> make_call(const ProcedureSignature& procedure,
+                                                   std::span<const base::Value> arguments) {
+  const auto& columns = procedure.argument_columns;
+  if (arguments.size() != columns.size()) {
+    return unfit(procedure,
+                 fmt::format("takes {} arguments, got {}", columns.size(), arguments.size()));
+  }
+  auto call = std::make_unique<NamedCall>();
+  call->procedure = &procedure;
+  call->values.assign(arguments.begin(), arguments.end());
+  call->arguments.resize(procedure.argument_bytes);
+  call->reply.resize(procedure.reply_bytes);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    // A converted value must live as long as the cell that may point at it.
+    if (!base::is_null(call->values[i])) {
+      auto converted = base::convert_value(columns[i].type, call->values[i]);
+      if (!converted) {
+        return unfit(procedure, fmt::format("argument {} \"{}\": {}", i + 1, columns[i].name,
+                                            converted.error().message));
+      }
+      call->values[i] = std::move(*converted);
+    }
+    auto stored = base::store_value(layout_of(columns[i]), call->values[i], call->arguments.data());
+    if (!stored) {
+      return unfit(procedure, fmt::format("argument {} \"{}\": {}", i + 1, columns[i].name,
+                                          stored.error().to_string()));
+    }
+  }
+  call->request.procedure = procedure.id;
+  call->request.arguments = call->arguments;
+  call->request.reply = call->reply;
+  call->request.context = call.get();
+  call->request.complete = &NamedCall::finish;
+  return call;
+}
+
+}  // namespace
+
+base::Result<Values> Database::call_by_name(std::string_view procedure,
+                                            std::span<const base::Value> arguments) {
+  if (auto allowed = state_->check_may_wait("call_by_name"); !allowed) return allowed.error();
+  const ProcedureSignature* signature = state_->procedures.find(procedure);
+  if (signature == nullptr) {
+    return base::Error(base::ErrorCode::kNotFound, fmt::format("no procedure \"{}\"", procedure));
+  }
+  if (auto callable = check_callable(*signature); !callable) return callable.error();
+  auto call = make_call(*signature, arguments);
+  if (!call) return call.error();
+  std::future<base::Result<Values>> future = (*call)->promise.get_future();
+  auto submitted = state_->oltp_dispatcher->submit(&(*call)->request, true);
+  if (!submitted) return submitted.error();
+  static_cast<void>(call->release());  // finish() takes it back
+  return future.get();
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,40 @@
+// CatalogHistory: the catalogs that readers see while DDL changes the engine's own.
+//
+// The live catalog changes under the gate, where no batch runs; but users bind structs and compile
+// SQL on their own threads at any time. They read an immutable copy; DDL publishes the next one.
+//
+// Threads    publish: who holds the gate exclusively. current: any; wait-free.
+// Memory     every copy stays until the history goes, so that a reference to one never dangles:
+//            some kilobytes for each run of DDL.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/schema.h"
+
+namespace diptych::dispatcher {
+
+class CatalogHistory {
+ public:
+  CatalogHistory() { publish(base::Catalog()); }
+
+  void publish(const base::Catalog& live) {
+    copies_.push_back(std::make_unique<const base::Catalog>(live));
+    // release: pairs with the acquire in current; who sees the pointer sees the catalog.
+    current_.store(copies_.back().get(), std::memory_order_release);
+  }
+
+  const base::Catalog& current() const {
+    // acquire: pairs with the release in publish.
+    return *current_.load(std::memory_order_acquire);
+  }
+
+ private:
+  std::vector<std::unique_ptr<const base::Catalog>> copies_;
+  std::atomic<const base::Catalog*> current_{nullptr};  // writer: publish
+};
+
+}  // namespace diptych::dispatcher

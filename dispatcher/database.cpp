@@ -1,0 +1,311 @@
+#include "dispatcher/database.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <future>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "dispatcher/database_files.h"
+#include "dispatcher/database_state.h"
+#include "dispatcher/replica_comparison.h"
+#include "dispatcher/side_cpu_time.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr uint32_t kQueueMax = 1U << 20;
+
+base::Error wrong_option(std::string_view what) {
+  return {base::ErrorCode::kInvalidArgument, std::string(what)};
+}
+
+base::Result<void> check_options(const DatabaseOptions& options) {
+  if (options.queue_requests == 0 || options.queue_requests > kQueueMax) {
+    return wrong_option(
+        fmt::format("queue_requests is {}: give 1 to {}", options.queue_requests, kQueueMax));
+  }
+  if (options.queue_queries == 0 || options.queue_queries > kQueueMax) {
+    return wrong_option(
+        fmt::format("queue_queries is {}: give 1 to {}", options.queue_queries, kQueueMax));
+  }
+  if (options.batch_requests_max == 0)
+    return wrong_option("batch_requests_max is 0: give 1 or more");
+  if (options.push_limit_ns == 0) return wrong_option("push_limit_ns is 0: give a time");
+  if (!options.path.empty() && !options.export_updates) {
+    return wrong_option(
+        "export_updates is off, but a database at a path is saved from the replica: use one in "
+        "memory");
+  }
+  return {};
+}
+
+// Spinning pays only where every thread of both sides, and a client, has a core of its own.
+base::SpinPolicy spin_policy(const base::Topology& topology, const base::Placement& placement) {
+  const auto roomy = [](const base::SidePlacement& side) {
+    return side.threads <= side.cores.size();
+  };
+  const bool own_cores = roomy(placement.oltp) && roomy(placement.olap) &&
+                         placement.oltp.threads + placement.olap.threads < topology.core_count();
+  return own_cores ? base::SpinPolicy::kBriefly : base::SpinPolicy::kNever;
+}
+
+uint64_t system_seed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Database::State::State(const DatabaseOptions& database_options,
+                       const base::Placement& computed_placement, base::SpinPolicy spin_policy,
+                       uint32_t partitions)
+    : options(database_options),
+      placement(computed_placement),
+      spin(spin_policy),
+      replica(partitions, computed_placement.olap.node),
+      applier(&replica, computed_placement.olap.node),
+      executor(computed_placement.olap),
+      engine(&catalog,
+             oltp::EngineOptions{.placement = computed_placement.oltp,
+                                 .export_updates = database_options.export_updates,
+                                 .batch_time_max_ns = database_options.push_limit_ns},
+             &updates) {}
+
+base::Result<void> Database::State::restore(const storage::Manifest& manifest) {
+  const BatchGate::Exclusive held = gate.exclude();
+  for (size_t i = 0; i < manifest.ddl.size(); ++i) {
+    if (auto applied = apply_ddl(held, manifest.ddl[i]); !applied) {
+      return base::Error(base::ErrorCode::kCorrupt,
+                         fmt::format("{}/manifest.json: DDL statement {}: {}", options.path, i + 1,
+                                     applied.error().to_string()));
+    }
+  }
+  if (auto loaded = storage::load_replica(options.path, manifest, &replica); !loaded) {
+    return loaded;
+  }
+  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
+    applier.add_table(base::TableId(table));
+  }
+  if (auto restored = restore_rows(catalog, replica, &engine); !restored) {
+    return restored.error().within(options.path);
+  }
+  engine.finish_restore(manifest.vid);
+  replica.set_snapshot(manifest.vid);
+  updates.push({}, manifest.vid);
+  clock.batch_ends(manifest.vid);
+  static_cast<void>(clock.collect(&updates));
+  catalogs.publish(catalog);
+  saved_vid = manifest.vid;
+  saved_ddl = ddl.size();
+  return {};
+}
+
+void Database::State::start_dispatchers() {
+  olap_dispatcher = std::make_unique<OlapDispatcher>(
+      OlapDispatcherOptions{.placement = placement.olap,
+                            .spin = spin,
+                            .queue_queries = options.queue_queries,
+                            .apply_interval_ns = options.apply_interval_ns},
+      OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
+      [this](QueryJob* job) { prepare(job); });
+  oltp_dispatcher = std::make_unique<OltpDispatcher>(
+      OltpDispatcherOptions{
+          .placement = placement.oltp,
+          .spin = spin,
+          .queue_requests = options.queue_requests,
+          .batch_requests_max = options.batch_requests_max,
+          .pending_update_bytes_max = options.pending_update_bytes_max,
+          .random_seed = options.random_seed != 0 ? options.random_seed : system_seed()},
+      &engine, &procedures, &updates, &gate, &clock,
+      [olap = olap_dispatcher.get()] { olap->apply_now(); });
+}
+
+bool Database::State::on_dispatcher_thread() const {
+  return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread();
+}
+
+base::Result<void> Database::State::check_may_wait(std::string_view what) const {
+  if (!on_dispatcher_thread()) return {};
+  return base::Error(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("{} was called in a completion, where it would wait for itself", what));
+}
+
+base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) const {
+  if (phase == Phase::kOpen) return {};
+  return base::ErrorCode::kClosed;
+}
+
+base::Result<void> Database::State::save_changes(const BatchGate::Exclusive&) {
+  if (options.path.empty()) return {};
+  DIPTYCH_CHECK(replica.snapshot() == engine.last_vid(), "the replica was brought up to date");
+  if (saved_vid == engine.last_vid() && saved_ddl == ddl.size()) return {};
+  auto saved = storage::save_replica(options.path, replica, ddl);
+  if (!saved) return saved.error();
+  saved_vid = engine.last_vid();
+  saved_ddl = ddl.size();
+  return {};
+}
+
+Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& options) {
+  if (auto checked = check_options(options); !checked) return checked.error();
+  const base::Topology topology = base::Topology::detect();
+  auto placement = base::place(topology, options.placement);
+  if (!placement) return placement.error();
+  uint32_t partitions =
+      options.partitions != 0 ? options.partitions : std::max(2U, placement->olap.threads);
+  std::optional<DatabaseDirectory> directory;
+  if (!options.path.empty()) {
+    auto opened = open_directory(options.path, options.mode);
+    if (!opened) return opened.error();
+    directory.emplace(std::move(*opened));
+    if (directory->manifest) partitions = directory->manifest->partitions;
+  }
+  auto state =
+      std::make_unique<State>(options, *placement, spin_policy(topology, *placement), partitions);
+  if (directory) {
+    state->lock.emplace(std::move(directory->lock));
+    // A new database is saved empty, so that a disk that is full or read-only shows now.
+    auto filled = directory->manifest ? state->restore(*directory->manifest)
+                                      : state->save_changes(state->gate.exclude());
+    if (!filled) {
+      if (directory->made) remove_made(options.path);
+      return filled.error();
+    }
+  }
+  state->start_dispatchers();
+  state->olap_dispatcher->publish_figures(state->gate.exclude());
+  return std::unique_ptr<Database>(new Database(std::move(state)));
+}
+
+Database::~Database() {
+  auto closed = close();
+  if (!closed && closed.code() != base::ErrorCode::kClosed) {
+    // Not fmt::print, which throws where standard error is a file on the disk that is full.
+    const std::string text =
+        fmt::format("diptych: closing the database: {}\n", closed.error().to_string());
+    std::fputs(text.c_str(), stderr);
+  }
+}
+
+base::Result<base::ProcedureId> Database::register_definition(
+    oltp::ProcedureDefinition definition) {
+  if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
+    return allowed.error();
+  }
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  if (state_->procedures.full()) {
+    return base::Error(base::ErrorCode::kOverloaded,
+                       fmt::format("{} procedures are registered, which is the limit",
+                                   ProcedureDirectory::kProceduresMax));
+  }
+  ProcedureSignature signature{.name = definition.name,
+                               .id = {},
+                               .argument_bytes = definition.argument_bytes,
+                               .reply_bytes = definition.reply_bytes,
+                               .argument_columns = definition.argument_columns,
+                               .reply_columns = definition.reply_columns};
+  auto id = state_->engine.register_procedure(std::move(definition));
+  if (!id) return id;
+  signature.id = *id;
+  state_->procedures.add(std::move(signature));
+  return id;
+}
+
+base::Result<void> Database::submit(Request* request, Admission admission) {
+  const bool may_wait = admission == Admission::kWait && !state_->on_dispatcher_thread();
+  return state_->oltp_dispatcher->submit(request, may_wait);
+}
+
+base::Result<LoadReport> Database::load(base::TableId table,
+                                        const std::function<RowBatch()>& next) {
+  if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  if (table.value >= state_->catalog.table_count()) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("no table has the id {}", table.value));
+  }
+  LoadReport report;
+  state_->clock.batch_begins(base::steady_ns());
+  auto loaded = state_->engine.load(table, [&] {
+    const RowBatch batch = next();
+    report.rows += batch.count;
+    return batch;
+  });
+  state_->clock.batch_ends(state_->engine.last_vid());
+  if (!loaded) return loaded.error();
+  report.vid = *loaded;
+  state_->olap_dispatcher->bring_up_to_date();
+  return report;
+}
+
+base::Result<ReplicaComparison> Database::compare_replicas() {
+  if (auto allowed = state_->check_may_wait("compare_replicas"); !allowed) return allowed.error();
+  if (!state_->options.export_updates) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       "export_updates is off: the replicas differ by choice");
+  }
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  state_->olap_dispatcher->bring_up_to_date();
+  return dispatcher::compare_replicas(state_->catalog, state_->engine, state_->replica,
+                                      state_->applier);
+}
+
+Metrics Database::metrics() const {
+  Metrics metrics;
+  const oltp::EngineMetrics engine = state_->engine.metrics();
+  metrics.transactions_committed = engine.committed;
+  metrics.transactions_aborted = engine.aborted;
+  metrics.conflicts = engine.conflicts;
+  metrics.transaction_batches = engine.batches;
+  metrics.oltp_memory_bytes = engine.memory_bytes;
+  metrics.transactions_refused = state_->oltp_dispatcher->refused();
+  metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
+  metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
+  metrics.last_vid = state_->clock.last();
+  state_->olap_dispatcher->report(&metrics);
+  metrics.pending_update_bytes = state_->updates.pending_bytes();
+  metrics.oltp_cpu_ns = side_cpu_ns(kOltpThreadPrefix);
+  metrics.olap_cpu_ns = side_cpu_ns(kOlapThreadPrefix);
+  return metrics;
+}
+
+const base::Placement& Database::placement() const {
+  return state_->placement;
+}
+
+base::Result<void> Database::save() {
+  if (auto allowed = state_->check_may_wait("save"); !allowed) return allowed;
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
+  state_->olap_dispatcher->bring_up_to_date();
+  return state_->save_changes(held);
+}
+
+base::Result<void> Database::close() {
+  if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
+  const std::lock_guard one_at_a_time(state_->closing);
+  // The OLTP side first: while it ends what it has, it may wait for the OLAP side to make room.
+  state_->oltp_dispatcher->stop();
+  state_->olap_dispatcher->stop();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
+  state_->phase = State::Phase::kStopped;
+  state_->olap_dispatcher->bring_up_to_date();
+  if (auto saved = state_->save_changes(held); !saved) return saved;
+  state_->phase = State::Phase::kClosed;
+  state_->lock.reset();
+  return {};
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,229 @@
+// Database: the public face of the engine. Everything a user of Diptych needs is included here.
+//
+//   auto database = Database::open({.path = "shop"});             // or {} for one in memory
+//   (*database)->execute_ddl("CREATE TABLE ...");
+//   auto accounts = (*database)->bind_table<Account>("account");
+//   auto transfer = (*database)->register_procedure<TransferArgs, TransferReply>("transfer", body);
+//   auto reply = (*database)->call(*transfer, {.from = 1, .to = 2}).get();
+//   auto result = (*database)->query("SELECT sum(balance) FROM account");
+//   (*database)->close();
+//
+// Freshness  a query sees every transaction that was acknowledged before it was submitted.
+// Durability a database at a path is saved by close() (and by save()); what committed after the
+//            last of them is lost when the process dies.
+// Threads    every member may be called from any thread; close() once, after which the others fail
+//            with kClosed. A completion runs on a dispatcher thread and must not block: from there,
+//            submit and submit_query never wait (kOverloaded), and what would wait for the
+//            dispatcher itself (query, execute_ddl, load, save, close, ...) is kInvalidArgument.
+// Errors     values (base/result.h), with text for a person; nothing throws.
+// Limits     at most `queue_requests` calls wait; a further one fails with kOverloaded at once, or
+//            waits, as its Admission says.
+//
+//   call ──► queue ──batch──► oltp::Engine ──sealed sets──► UpdateQueue ──► Applier ──► Replica
+//   query ─► queue ──batch──────────────────────────────────────────────► Executor ◄─┘
+
+#pragma once
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/schema.h"
+#include "base/topology.h"
+#include "base/value.h"
+#include "dispatcher/metrics.h"
+#include "olap/query.h"
+#include "oltp/procedure.h"
+#include "oltp/request.h"
+#include "oltp/row_batch.h"
+#include "oltp/table_ref.h"
+
+namespace diptych::dispatcher {
+
+// What users of the public face write often.
+using olap::QueryResult;
+using olap::ResultColumn;
+using oltp::between;
+using oltp::Claimed;
+using oltp::Direction;
+using oltp::IndexRef;
+using oltp::Nothing;
+using oltp::prefix;
+using oltp::ProcedureRef;
+using oltp::Request;
+using oltp::RowBatch;
+using oltp::RowHandle;
+using oltp::ScanOptions;
+using oltp::ScanStep;
+using oltp::set;
+using oltp::TableRef;
+using oltp::Transaction;
+
+enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
+
+struct DatabaseOptions {
+  std::string path;  // a directory; empty: in memory, nothing is kept
+  OpenMode mode = OpenMode::kOpenOrCreate;
+  base::PlacementOptions placement;
+  bool export_updates = true;  // off: the replica stays as it is, queries see old data
+  uint32_t partitions = 0;     // of each replicated table; 0: one per OLAP thread, at least 2. A
+                               // database that exists keeps the number that it was created with
+  uint32_t queue_requests = 4096;
+  uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered
+  uint32_t batch_requests_max = 1024;
+  uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed
+  uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
+  size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
+  uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
+};
+
+enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
+
+template <class Reply>
+using Future = std::future<base::Result<Reply>>;
+
+struct LoadReport {
+  uint64_t rows = 0;
+  base::Vid vid;
+};
+
+// A row that the replicas do not agree on.
+struct ReplicaDifference {
+  std::string table;
+  base::RowId row_id;
+  std::string what;  // "missing in the OLAP replica", "column c_balance: 10.00 against 9.50", ...
+};
+
+struct ReplicaComparison {
+  base::Vid vid;
+  uint64_t rows = 0;                     // compared
+  uint64_t differences = 0;              // in all
+  std::vector<ReplicaDifference> first;  // at most 20
+};
+
+class Database {
+ public:
+  // kNotFound, kAlreadyExists, kIo, kCorrupt, kOverloaded (open elsewhere), kInvalidArgument,
+  // kNoSpace.
+  static base::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
+  ~Database();  // closes, and reports a failed save on standard error
+
+  // Runs CREATE TABLE and CREATE INDEX statements, between batches; either all of the script or,
+  // with an error that names the statement, the ones before it.
+  base::Result<void> execute_ddl(std::string_view script);
+  // The catalog as of now: an immutable copy, valid until the database is destroyed.
+  const base::Catalog& catalog() const;
+
+  template <base::Described Row>
+  base::Result<TableRef<Row>> bind_table(std::string_view name) const {
+    return oltp::bind_table<Row>(catalog(), name);
+  }
+  template <auto... KeyMembers>
+  base::Result<IndexRef<KeyMembers...>> bind_index(std::string_view name) const {
+    return oltp::bind_index<KeyMembers...>(catalog(), name);
+  }
+
+  template <class Arguments, class Reply, class Body>
+  base::Result<ProcedureRef<Arguments, Reply>> register_procedure(std::string name, Body body) {
+    auto id = register_definition(
+        oltp::define_procedure<Arguments, Reply>(std::move(name), std::move(body)));
+    if (!id) return id.error();
+    return ProcedureRef<Arguments, Reply>{*id};
+  }
+
+  // Calls a procedure; the future is ready when the transaction has ended.
+  template <class Arguments, class Reply>
+  Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
+                     Admission admission = Admission::kWait);
+
+  // By name, with one value per argument column; gives one value per reply column. kNotFound,
+  // kInvalidArgument (number or types of the values; names the argument).
+  base::Result<std::vector<base::Value>> call_by_name(std::string_view procedure,
+                                                      std::span<const base::Value> arguments);
+
+  // For many calls at a time without a thread each: the request's `complete` is called when it has
+  // ended. Fails, without a completion, with kOverloaded (kRefuse), kClosed, kInvalidArgument.
+  base::Result<void> submit(Request* request, Admission admission);
+
+  base::Result<QueryResult> query(std::string_view sql);
+  // All on one snapshot; results in the order of the statements.
+  std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements);
+  // Calls done(result) on a dispatcher thread. kOverloaded, kClosed; errors in the SQL text are the
+  // result's.
+  base::Result<void> submit_query(std::string sql,
+                                  std::function<void(base::Result<QueryResult>)> done);
+
+  // Loads rows as one transaction, on both replicas: all or none. Everything else waits meanwhile,
+  // so `next` must not call the database.
+  base::Result<LoadReport> load(base::TableId table, const std::function<RowBatch()>& next);
+
+  // Waits until the replica shows everything that was acknowledged before the call, and compares
+  // every row of every table. Both sides stand still meanwhile. kUnsupported if updates are not
+  // exported.
+  base::Result<ReplicaComparison> compare_replicas();
+
+  Metrics metrics() const;
+  const base::Placement& placement() const;
+
+  // Saves a database at a path as it is now, and goes on. kIo, kNoSpace: what was saved last stays.
+  base::Result<void> save();
+  // Ends what was submitted, saves if anything changed since the last save, and stops the
+  // dispatchers. If the save fails, all but close() and save() are closed, and the data stays in
+  // memory: close() again (once there is space) tries the save again.
+  base::Result<void> close();
+
+ private:
+  struct State;
+  explicit Database(std::unique_ptr<State> state);
+  // kAlreadyExists: the name is taken.
+  base::Result<base::ProcedureId> register_definition(oltp::ProcedureDefinition definition);
+
+  std::unique_ptr<State> state_;
+};
+
+namespace detail {
+// A request that owns its arguments and reply, for call().
+template <class Arguments, class Reply>
+struct OwnedCall {
+  Request request;
+  Arguments arguments;
+  Reply reply;
+  std::promise<base::Result<Reply>> promise;
+
+  static void finish(Request* request) {
+    std::unique_ptr<OwnedCall> self(static_cast<OwnedCall*>(request->context));
+    if (request->outcome) {
+      self->promise.set_value(self->reply);
+    } else {
+      self->promise.set_value(request->outcome.error());
+    }
+  }
+};
+}  // namespace detail
+
+template <class Arguments, class Reply>
+Future<Reply> Database::call(const ProcedureRef<Arguments, Reply>& procedure,
+                             const Arguments& arguments, Admission admission) {
+  auto owned = std::make_unique<detail::OwnedCall<Arguments, Reply>>();
+  owned->arguments = arguments;
+  owned->request.procedure = procedure.id;
+  owned->request.arguments = std::as_bytes(std::span(&owned->arguments, 1));
+  owned->request.reply = std::as_writable_bytes(std::span(&owned->reply, 1));
+  owned->request.context = owned.get();
+  owned->request.complete = &detail::OwnedCall<Arguments, Reply>::finish;
+  Future<Reply> future = owned->promise.get_future();
+  if (auto submitted = submit(&owned->request, admission); !submitted) {
+    owned->promise.set_value(submitted.error());
+  } else {
+    static_cast<void>(owned.release());  // finish() takes it back
+  }
+  return future;
+}
+
+}  // namespace diptych::dispatcher

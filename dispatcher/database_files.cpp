@@ -1,0 +1,143 @@
+#include "dispatcher/database_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "dispatcher/row_assembler.h"
+#include "storage/leaf.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+base::Error refused(base::ErrorCode code, const std::string& path, std::string_view why) {
+  return {code, fmt::format("{}: {}", path, why)};
+}
+
+base::Error refused_by_system(const std::string& path, std::string_view what, int error_number) {
+  const auto code = error_number == ENOENT   ? base::ErrorCode::kNotFound
+                    : error_number == ENOSPC ? base::ErrorCode::kNoSpace
+                                             : base::ErrorCode::kIo;
+  return refused(code, path, fmt::format("{}: {}", what, std::strerror(error_number)));
+}
+
+bool is_leftover(std::string_view name) {
+  return name == "lock" || name == "manifest.json.new" || name.ends_with(".dtf");
+}
+
+// Fails where the directory has files that no creation of a database left there.
+base::Result<void> check_empty(const std::string& path) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(path, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (is_leftover(name)) continue;
+    return refused(
+        base::ErrorCode::kInvalidArgument, path,
+        fmt::format("holds no database, but other files (\"{}\"): give a new or an empty "
+                    "directory",
+                    name));
+  }
+  if (failed) return refused_by_system(path, "cannot be read", failed.value());
+  return {};
+}
+
+base::Result<DatabaseDirectory> lock_and_read(const std::string& path, OpenMode mode) {
+  auto lock = storage::DirectoryLock::acquire(path);
+  if (!lock) return lock.error();
+  auto manifest = storage::read_manifest(path);
+  if (manifest) {
+    if (mode == OpenMode::kCreate) {
+      return refused(base::ErrorCode::kAlreadyExists, path, "holds a database already");
+    }
+    return DatabaseDirectory{.lock = std::move(*lock), .manifest = std::move(*manifest)};
+  }
+  if (manifest.code() != base::ErrorCode::kNotFound) return manifest.error();
+  return DatabaseDirectory{.lock = std::move(*lock), .manifest = std::nullopt};
+}
+
+// Whether a database's manifest may be there: only then is the lock file's creation harmless.
+base::Result<void> check_contents(const std::string& path, OpenMode mode) {
+  struct stat manifest {};
+  if (::stat((path + "/manifest.json").c_str(), &manifest) == 0) return {};
+  if (errno != ENOENT) return refused_by_system(path, "cannot be read", errno);
+  if (mode == OpenMode::kOpen) {
+    return refused(base::ErrorCode::kNotFound, path, "the directory holds no database");
+  }
+  return check_empty(path);
+}
+
+}  // namespace
+
+base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) {
+    if (!S_ISDIR(found.st_mode)) {
+      return refused(base::ErrorCode::kInvalidArgument, path,
+                     "is a file; a database is a directory");
+    }
+    if (auto checked = check_contents(path, mode); !checked) return checked.error();
+    return lock_and_read(path, mode);
+  }
+  if (errno != ENOENT) return refused_by_system(path, "cannot be opened", errno);
+  if (mode == OpenMode::kOpen) {
+    return refused(base::ErrorCode::kNotFound, path, "no such directory");
+  }
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    const int error_number = errno;
+    return refused_by_system(
+        path, error_number == ENOENT ? "its parent directory is missing" : "cannot be created",
+        error_number);
+  }
+  auto opened = lock_and_read(path, mode);
+  if (!opened) {
+    remove_made(path);
+    return opened;
+  }
+  opened->made = true;
+  return opened;
+}
+
+void remove_made(const std::string& path) {
+  std::error_code ignored;  // an earlier error is the one to report
+  std::filesystem::remove_all(path, ignored);
+}
+
+base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Replica& replica,
+                                oltp::Engine* engine) {
+  for (const base::TableSchema& schema : catalog.tables()) {
+    const storage::Table& table = replica.table(schema.id);
+    RowAssembler assembler(&table.layout());
+    for (uint32_t p = 0; p < table.partition_count(); ++p) {
+      const storage::Partition& partition = table.partition(base::PartitionId(p));
+      for (size_t l = 0; l < partition.leaf_count(); ++l) {
+        const storage::Leaf& leaf = partition.leaf(l);
+        for (uint32_t first = 0; first < leaf.row_slots(); first += storage::kVectorRows) {
+          const uint32_t count = std::min(storage::kVectorRows, leaf.row_slots() - first);
+          assembler.assemble(leaf, first, count);
+          for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t position = first + i;
+            if (((leaf.live_bits()[position / 64] >> (position % 64)) & 1) == 0) continue;
+            auto restored = engine->restore_row(schema.id, leaf.row_id(position), assembler.row(i));
+            if (!restored) {
+              return base::Error(
+                  base::ErrorCode::kCorrupt,
+                  fmt::format("table \"{}\", row {}: {}", schema.name, leaf.row_id(position).value,
+                              restored.error().to_string()));
+            }
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace diptych::dispatcher

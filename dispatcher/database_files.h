@@ -1,0 +1,40 @@
+// The directory of a database: found or made when it is opened, read into both replicas.
+//
+//   kOpen           must hold a database
+//   kCreate         must not: absent (its parent must exist), or empty
+//   kOpenOrCreate   whichever it is
+//
+// A directory that holds other files and no database is refused: it is somebody's, and not ours.
+// Leftovers of a creation that was cut off (lock, table files without a manifest) count as empty.
+
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/schema.h"
+#include "dispatcher/database.h"
+#include "oltp/engine.h"
+#include "storage/manifest.h"
+#include "storage/table.h"
+
+namespace diptych::dispatcher {
+
+struct DatabaseDirectory {
+  storage::DirectoryLock lock;
+  std::optional<storage::Manifest> manifest;  // none: a new database
+  bool made = false;                          // open_directory made the directory
+};
+
+// Errors as Database::open's. A directory that it made is gone again where it fails.
+base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode);
+
+// Removes a directory that open_directory made, since opening failed later on.
+void remove_made(const std::string& path);
+
+// Puts every row of the columnar replica back into the OLTP replica, under its RowID.
+base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Replica& replica,
+                                oltp::Engine* engine);
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,91 @@
+// DDL: how a statement changes catalog, engine and replica together, or not at all.
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "dispatcher/database_state.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+// A statement's beginning, on one line, for an error message.
+std::string beginning_of(std::string_view statement) {
+  constexpr size_t kBytesMax = 60;
+  std::string text;
+  for (const char c : statement) {
+    const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (blank && (text.empty() || text.back() == ' ')) continue;
+    text += blank ? ' ' : c;
+    if (text.size() == kBytesMax) return text + "...";
+  }
+  return text;
+}
+
+}  // namespace
+
+base::Result<void> Database::State::create_table(base::TableSchema schema) {
+  auto id = catalog.add_table(std::move(schema));
+  if (!id) return id.error();
+  engine.add_table(*id);
+  replica.add_table(catalog.table(*id));
+  DIPTYCH_CHECK(replica.table_count() == catalog.table_count(), "every table is replicated");
+  return {};
+}
+
+base::Result<void> Database::State::create_index(std::string_view table, base::IndexSchema index) {
+  const base::TableSchema* schema = catalog.find_table(table);
+  if (schema == nullptr) {
+    return base::Error(base::ErrorCode::kNotFound, fmt::format("no table \"{}\"", table));
+  }
+  const base::TableId table_id = schema->id;
+  auto id = catalog.add_index(table_id, std::move(index));
+  if (!id) return id.error();
+  auto built = engine.add_index(table_id, *id);
+  if (!built) catalog.remove_last_index(table_id);
+  return built;
+}
+
+base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
+                                              const std::string& statement) {
+  auto change = olap::parse_ddl(statement, catalog);
+  if (!change) return change.error();
+  auto applied = std::holds_alternative<olap::CreateTable>(*change)
+                     ? create_table(std::move(std::get<olap::CreateTable>(*change).schema))
+                     : create_index(std::get<olap::CreateIndex>(*change).table,
+                                    std::move(std::get<olap::CreateIndex>(*change).index));
+  if (applied) ddl.push_back(statement);
+  return applied;
+}
+
+base::Result<void> Database::execute_ddl(std::string_view script) {
+  if (auto allowed = state_->check_may_wait("execute_ddl"); !allowed) return allowed;
+  auto statements = olap::split_statements(script);
+  if (!statements) return statements.error();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open;
+  base::Result<void> outcome;
+  for (size_t i = 0; i < statements->size() && outcome; ++i) {
+    const std::string& statement = (*statements)[i];
+    const size_t tables = state_->catalog.table_count();
+    outcome = state_->apply_ddl(held, statement);
+    if (!outcome) {
+      outcome =
+          outcome.error().within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
+    } else if (state_->catalog.table_count() > tables) {
+      state_->applier.add_table(base::TableId(static_cast<uint32_t>(tables)));
+    }
+  }
+  state_->catalogs.publish(state_->catalog);
+  state_->olap_dispatcher->bring_up_to_date();
+  return outcome;
+}
+
+const base::Catalog& Database::catalog() const {
+  return state_->catalogs.current();
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,89 @@
+// Database::State: the parts of an open database, and who may touch which when.
+//
+//   kOpen -> [close] -> kStopped (no dispatcher runs) -> [saved] -> kClosed
+//                           └── save failed: the data is in memory; close and save can be retried
+//
+// What each member needs is said beside it: "gate" is an Exclusive (dispatcher/batch_gate.h), whose
+// holder alone touches both replicas. The order of the members is the order of construction.
+
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/schema.h"
+#include "base/topology.h"
+#include "dispatcher/batch_gate.h"
+#include "dispatcher/catalog_history.h"
+#include "dispatcher/database.h"
+#include "dispatcher/freshness_clock.h"
+#include "dispatcher/olap_dispatcher.h"
+#include "dispatcher/oltp_dispatcher.h"
+#include "dispatcher/procedure_directory.h"
+#include "olap/query.h"
+#include "oltp/engine.h"
+#include "propagation/applier.h"
+#include "propagation/export/update_queue.h"
+#include "storage/manifest.h"
+#include "storage/table.h"
+
+namespace diptych::dispatcher {
+
+struct Database::State {
+  enum class Phase : uint8_t { kOpen, kStopped, kClosed };
+
+  State(const DatabaseOptions& options, const base::Placement& placement, base::SpinPolicy spin,
+        uint32_t partitions);
+
+  // database_files.cpp's part of open: rebuilds everything from the manifest.
+  base::Result<void> restore(const storage::Manifest& manifest);
+  void start_dispatchers();
+
+  bool on_dispatcher_thread() const;
+  // kInvalidArgument on a dispatcher's thread, which `what` would wait for.
+  base::Result<void> check_may_wait(std::string_view what) const;
+  // kClosed unless open. The caller holds the gate.
+  base::Result<void> check_open(const BatchGate::Exclusive& gate_held) const;
+
+  // Applies one DDL statement to the catalog, the engine and the replica; not yet to the applier.
+  base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement);
+  base::Result<void> create_table(base::TableSchema schema);
+  base::Result<void> create_index(std::string_view table, base::IndexSchema index);
+
+  // Compiles a job's statements; errors become their results.
+  void prepare(QueryJob* job) const;
+
+  // Saves if anything changed since the last save. The replica is up to date.
+  base::Result<void> save_changes(const BatchGate::Exclusive& gate_held);
+
+  const DatabaseOptions options;
+  const base::Placement placement;
+  const base::SpinPolicy spin;
+  std::optional<storage::DirectoryLock> lock;  // gate
+
+  BatchGate gate;
+  base::Catalog catalog;    // written under the gate; read by engine and replica in batches
+  CatalogHistory catalogs;  // what everyone else reads
+  ProcedureDirectory procedures;
+  FreshnessClock clock;
+  propagation::UpdateQueue updates;
+  storage::Replica replica;
+  propagation::Applier applier;
+  olap::Executor executor;
+  oltp::Engine engine;
+
+  Phase phase = Phase::kOpen;          // gate
+  std::vector<std::string> ddl;        // gate: the statements that made the catalog
+  std::optional<base::Vid> saved_vid;  // gate: none before the first save
+  size_t saved_ddl = 0;                // gate: statements in the last save
+
+  std::mutex closing;                               // held by close, so that two of them take turns
+  std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
+  std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,68 @@
+// Metrics: what the engine counted since it was opened. A value; reading it stops nobody.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace diptych::dispatcher {
+
+// Counts in buckets of 1/32 of a power of two: values keep a relative error under 3.2 %.
+class Histogram {
+ public:
+  void record(uint64_t value);
+  void merge(const Histogram& other);
+  uint64_t count() const { return count_; }
+  uint64_t max() const { return max_; }
+  double mean() const;
+  uint64_t quantile(double q) const;  // q in [0, 1]; 0 when empty
+  // What was recorded since `earlier`, an older copy of this histogram (its max is this one's).
+  Histogram since(const Histogram& earlier) const;
+
+ private:
+  static constexpr size_t kBuckets = 64 * 32;
+  static size_t bucket_of(uint64_t value);
+  static uint64_t middle_of(size_t bucket);
+
+  uint64_t counts_[kBuckets] = {};
+  uint64_t count_ = 0;
+  uint64_t sum_ = 0;
+  uint64_t max_ = 0;
+};
+
+struct Metrics {
+  // Transactions.
+  uint64_t transactions_committed = 0;
+  uint64_t transactions_aborted = 0;    // by the procedure or an error
+  uint64_t transactions_refused = 0;    // overloaded
+  uint64_t transactions_in_flight = 0;  // admitted and not completed, now
+  uint64_t conflicts = 0;               // runs repeated because of a conflict
+  uint64_t transaction_batches = 0;
+  base::Vid last_vid;
+  // Queries.
+  uint64_t queries_completed = 0;
+  uint64_t queries_failed = 0;
+  uint64_t query_batches = 0;
+  base::Vid replica_vid;
+  // Propagation.
+  uint64_t updates_applied = 0;
+  uint64_t apply_runs = 0;
+  Histogram apply_ns;  // of applies that applied something
+  // Per batch of queries, when its execution starts: the time since the first OLTP batch began that
+  // may hold a commit which the queries do not see; 0 where there is none. So it bounds from above
+  // the age of every commit that they miss, the oldest included; an OLTP batch that still runs
+  // counts, though it may commit nothing (dispatcher/freshness_clock.h).
+  Histogram freshness_ns;
+  Histogram wait_apply_ns;  // per query: from submission to the start of its batch's execution
+  size_t pending_update_bytes = 0;
+  uint64_t back_pressure_waits = 0;  // OLTP batches that waited for the replica to catch up
+  // Size and cost.
+  size_t oltp_memory_bytes = 0;
+  size_t olap_memory_bytes = 0;
+  uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads (dispatcher/side_cpu_time.h)
+  uint64_t olap_cpu_ns = 0;
+};
+
+}  // namespace diptych::dispatcher

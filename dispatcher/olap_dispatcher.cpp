@@ -1,0 +1,237 @@
+#include "dispatcher/olap_dispatcher.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+namespace diptych::dispatcher {
+
+OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
+                               propagation::UpdateQueue* updates, BatchGate* gate,
+                               FreshnessClock* clock, Prepare prepare)
+    : options_(options),
+      replica_(replica),
+      updates_(updates),
+      gate_(gate),
+      clock_(clock),
+      prepare_(std::move(prepare)),
+      tokens_(options.queue_queries, options.spin),
+      queue_(options.queue_queries),
+      arrivals_(options.spin) {
+  DIPTYCH_CHECK(options.queue_queries != 0, "Database::open checks its options");
+  thread_ = std::thread([this] { run(); });
+  thread_id_ = thread_.get_id();
+}
+
+OlapDispatcher::~OlapDispatcher() {
+  stop();
+}
+
+void OlapDispatcher::stop() {
+  if (!thread_.joinable()) return;
+  tokens_.close();
+  wake();
+  thread_.join();
+}
+
+base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob>& job, bool may_wait) {
+  if (auto taken = may_wait ? tokens_.take_or_wait() : tokens_.take(); !taken) return taken;
+  job->submitted_ns = base::steady_ns();
+  const bool pushed = queue_.try_push(job);
+  DIPTYCH_CHECK(pushed, "A1: the queue has a slot for every token");
+  wake();
+  return {};
+}
+
+// The thread sleeps on one of two parkers (see sleep); a ring that nobody hears costs no syscall.
+void OlapDispatcher::wake() {
+  arrivals_.wake_all();
+  updates_->parker().wake_all();
+}
+
+void OlapDispatcher::apply_now() {
+  // release: pairs with the acquire in apply_is_due; who sees the wish sees what it is about.
+  apply_wanted_.store(true, std::memory_order_release);
+  wake();
+}
+
+void OlapDispatcher::count_failed(uint64_t queries) {
+  const std::lock_guard lock(figures_mutex_);
+  figures_.queries_failed += queries;
+}
+
+olap::TableRows OlapDispatcher::table_rows() const {
+  const std::lock_guard lock(figures_mutex_);
+  return table_rows_;
+}
+
+void OlapDispatcher::report(Metrics* metrics) const {
+  const std::lock_guard lock(figures_mutex_);
+  metrics->queries_completed = figures_.queries_completed;
+  metrics->queries_failed = figures_.queries_failed;
+  metrics->query_batches = figures_.query_batches;
+  metrics->replica_vid = figures_.replica_vid;
+  metrics->updates_applied = figures_.updates_applied;
+  metrics->apply_runs = figures_.apply_runs;
+  metrics->apply_ns = figures_.apply_ns;
+  metrics->freshness_ns = figures_.freshness_ns;
+  metrics->wait_apply_ns = figures_.wait_apply_ns;
+  metrics->olap_memory_bytes = figures_.olap_memory_bytes;
+}
+
+void OlapDispatcher::run() {
+  base::pin_this_thread(options_.placement.cores);
+  base::name_this_thread("olap-dispatcher");
+  Jobs jobs;
+  while (true) {
+    const uint32_t arrival_ticket = arrivals_.ticket();
+    const uint32_t update_ticket = updates_->parker().ticket();
+    take_jobs(&jobs);
+    if (!jobs.empty()) {
+      run_one_batch(&jobs);
+    } else if (apply_is_due(base::steady_ns())) {
+      const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+      bring_up_to_date();
+      pending_since_ns_ = 0;
+    } else if (tokens_.drained()) {
+      return;
+    } else {
+      sleep(arrival_ticket, update_ticket);
+    }
+  }
+}
+
+void OlapDispatcher::take_jobs(Jobs* jobs) {
+  std::unique_ptr<QueryJob> job;
+  while (queue_.try_pop(&job)) jobs->push_back(std::move(job));
+}
+
+bool OlapDispatcher::apply_is_due(uint64_t now_ns) {
+  // acquire: pairs with the release in apply_now.
+  const bool wanted = apply_wanted_.exchange(false, std::memory_order_acquire);
+  if (updates_->pending_bytes() == 0) {
+    pending_since_ns_ = 0;
+    return false;
+  }
+  if (pending_since_ns_ == 0) pending_since_ns_ = now_ns;
+  return wanted || now_ns - pending_since_ns_ >= options_.apply_interval_ns;
+}
+
+// With updates pending: until they are due, unless a query or apply_now comes first; further pushes
+// do not wake the thread. With none: until anything comes.
+void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
+  if (pending_since_ns_ == 0) {
+    updates_->parker().wait(update_ticket);
+    return;
+  }
+  const uint64_t due_ns = pending_since_ns_ + options_.apply_interval_ns;
+  const uint64_t now_ns = base::steady_ns();
+  if (due_ns > now_ns) arrivals_.wait_for(arrival_ticket, due_ns - now_ns);
+}
+
+void OlapDispatcher::run_one_batch(Jobs* jobs) {
+  for (const auto& job : *jobs) {
+    if (!job->compiled) prepare_(job.get());
+  }
+  {
+    const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+    bring_up_to_date();
+    pending_since_ns_ = 0;
+    execute(jobs);
+  }
+  for (auto& job : *jobs) {
+    // The token first: a completion that submits its successor finds room for it.
+    tokens_.give_back();
+    job->done(std::move(job->results));
+  }
+  tokens_.announce_returned();
+  jobs->clear();
+}
+
+void OlapDispatcher::execute(Jobs* jobs) {
+  std::vector<const olap::Plan*> plans;
+  std::vector<base::Result<olap::QueryResult>*> places;
+  uint64_t failed = 0;
+  for (auto& job : *jobs) {
+    for (size_t i = 0; i < job->statements.size(); ++i) {
+      if (!job->statements[i].prepared) {
+        ++failed;
+        continue;
+      }
+      plans.push_back(&job->statements[i].plan);
+      places.push_back(&job->results[i]);
+    }
+  }
+  const uint64_t start_ns = base::steady_ns();
+  {
+    const std::lock_guard lock(figures_mutex_);
+    ++figures_.query_batches;
+    figures_.freshness_ns.record(clock_->age_ns(start_ns));
+    for (const auto& job : *jobs) {
+      for (size_t i = 0; i < job->statements.size(); ++i) {
+        figures_.wait_apply_ns.record(start_ns - job->submitted_ns);
+      }
+    }
+  }
+  auto results = replica_.executor->run_batch(plans, *replica_.tables, stop_queries_);
+  DIPTYCH_CHECK(results.size() == plans.size(), "the executor gives one result a plan");
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) ++failed;
+    *places[i] = std::move(results[i]);
+  }
+  const std::lock_guard lock(figures_mutex_);
+  size_t statements = 0;
+  for (const auto& job : *jobs) statements += job->statements.size();
+  figures_.queries_failed += failed;
+  figures_.queries_completed += statements - failed;
+}
+
+void OlapDispatcher::bring_up_to_date() {
+  propagation::CollectedSets collected = clock_->collect(updates_);
+  storage::Replica& replica = *replica_.tables;
+  uint64_t records = 0;
+  const uint64_t start_ns = base::steady_ns();
+  if (!collected.sets.empty()) {
+    const propagation::ApplyReport report =
+        replica_.applier->apply(collected, [this](uint32_t partitions, const auto& body) {
+          replica_.executor->run_parallel(
+              partitions, [&](uint32_t partition) { body(base::PartitionId(partition)); });
+        });
+    records = report.records;
+    updates_->recycle(std::move(collected.sets));
+    replica_.executor->run_parallel(replica.partition_count(), [&](uint32_t partition) {
+      for (uint32_t table = 0; table < replica.table_count(); ++table) {
+        replica.table(base::TableId(table)).partition(base::PartitionId(partition)).compact();
+      }
+    });
+  }
+  const uint64_t end_ns = base::steady_ns();
+  const std::lock_guard lock(figures_mutex_);
+  if (records != 0) {
+    ++figures_.apply_runs;
+    figures_.updates_applied += records;
+    figures_.apply_ns.record(end_ns - start_ns);
+  }
+  if (records != 0 || table_rows_.size() != replica.table_count()) publish_sizes();
+}
+
+void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
+  const std::lock_guard lock(figures_mutex_);
+  publish_sizes();
+}
+
+void OlapDispatcher::publish_sizes() {
+  const storage::Replica& replica = *replica_.tables;
+  figures_.replica_vid = replica.snapshot();
+  figures_.olap_memory_bytes = replica_.applier->memory_bytes();
+  table_rows_.resize(replica.table_count());
+  for (uint32_t id = 0; id < replica.table_count(); ++id) {
+    const storage::Table& table = replica.table(base::TableId(id));
+    table_rows_[id] = table.live_rows();
+    figures_.olap_memory_bytes += table.memory_bytes();
+  }
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,128 @@
+// OlapDispatcher: takes queries in, and runs them in batches on the newest snapshot of the replica
+// (BatchDB, section 5).
+//
+//   submit ──► queue ──► batch ──► gate ──► collect ──► apply ──► Executor::run_batch ──► done(...)
+//
+// One thread, pinned to the OLAP cores. It sleeps until a query comes; where updates are pending it
+// applies them every `apply_interval_ns` though nobody asks, or at once when apply_now() says so.
+// A batch is everything that is queued.
+//
+// Why a query sees what was acknowledged before it was submitted: an OLTP batch pushes its updates
+// before its completions run (D2), the query is queued after that, and this thread collects after
+// it took the query from the queue.
+//
+// Threads    submit, apply_now, table_rows, figures: any. bring_up_to_date: who holds the gate, as
+//            this side's batch or exclusively.
+//
+// Invariants
+//   A1  At most `queue_queries` jobs are admitted and not done; each is done exactly once.
+//   A2  The replica changes only while no query runs.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/parker.h"
+#include "base/topology.h"
+#include "dispatcher/admission_tokens.h"
+#include "dispatcher/batch_gate.h"
+#include "dispatcher/bounded_queue.h"
+#include "dispatcher/freshness_clock.h"
+#include "dispatcher/metrics.h"
+#include "dispatcher/query_job.h"
+#include "olap/query.h"
+#include "propagation/applier.h"
+#include "propagation/export/update_queue.h"
+#include "storage/table.h"
+
+namespace diptych::dispatcher {
+
+struct OlapDispatcherOptions {
+  base::SidePlacement placement;
+  base::SpinPolicy spin = base::SpinPolicy::kNever;
+  uint32_t queue_queries = 0;
+  uint64_t apply_interval_ns = 0;
+};
+
+// The parts of the replica, which outlive the dispatcher.
+struct OlapReplica {
+  storage::Replica* tables;
+  propagation::Applier* applier;
+  olap::Executor* executor;
+};
+
+class OlapDispatcher {
+ public:
+  // Compiles the job's statements against the catalog of the moment.
+  using Prepare = std::function<void(QueryJob*)>;
+
+  OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
+                 propagation::UpdateQueue* updates, BatchGate* gate, FreshnessClock* clock,
+                 Prepare prepare);
+  ~OlapDispatcher();  // stops
+
+  // kOverloaded where A1 forbids it and the caller does not wait, or must not; kClosed. The job is
+  // taken only on success.
+  base::Result<void> submit(std::unique_ptr<QueryJob>& job, bool may_wait);
+
+  // Applies pending updates soon, whatever the interval.
+  void apply_now();
+
+  // Applies every update that was pushed. The caller holds the gate.
+  void bring_up_to_date();
+
+  // After the replica was filled without the applier. The caller holds the gate.
+  void publish_figures(const BatchGate::Exclusive& gate_held);
+
+  // Rejects further queries, ends what was admitted, and ends the thread. Again: no effect.
+  void stop();
+
+  bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+  // Queries that were refused by the compiler before they came here.
+  void count_failed(uint64_t queries);
+  // Rows by TableId, as of the last apply.
+  olap::TableRows table_rows() const;
+  // Adds this side's figures.
+  void report(Metrics* metrics) const;
+
+ private:
+  using Jobs = std::vector<std::unique_ptr<QueryJob>>;
+
+  void run();
+  void take_jobs(Jobs* jobs);
+  bool apply_is_due(uint64_t now_ns);
+  void sleep(uint32_t arrival_ticket, uint32_t update_ticket);
+  void run_one_batch(Jobs* jobs);
+  void execute(Jobs* jobs);
+  void wake();
+  void publish_sizes();  // the caller holds the gate and figures_mutex_
+
+  const OlapDispatcherOptions options_;
+  const OlapReplica replica_;
+  propagation::UpdateQueue* const updates_;
+  BatchGate* const gate_;
+  FreshnessClock* const clock_;
+  const Prepare prepare_;
+
+  AdmissionTokens tokens_;
+  BoundedQueue<std::unique_ptr<QueryJob>> queue_;
+  base::Parker arrivals_;
+  std::atomic<bool> apply_wanted_{false};  // writers: apply_now sets, this thread clears
+  olap::StopFlag stop_queries_{false};     // writer: nobody yet; run_batch wants one
+  uint64_t pending_since_ns_ = 0;          // this thread only; 0: no update was pending
+
+  mutable std::mutex figures_mutex_;
+  Metrics figures_;             // guarded by figures_mutex_: this side's part
+  olap::TableRows table_rows_;  // guarded by figures_mutex_
+
+  std::thread thread_;
+  std::thread::id thread_id_;
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,201 @@
+#include "dispatcher/oltp_dispatcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr uint64_t kSplitMixStep = 0x9E3779B97F4A7C15;
+
+// One step of splitmix64 (Steele, Lea and Flood): distinct states give distinct seeds.
+uint64_t split_mix(uint64_t state) {
+  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9;
+  state = (state ^ (state >> 27)) * 0x94D049BB133111EB;
+  return state ^ (state >> 31);
+}
+
+base::Timestamp system_now() {
+  return {std::chrono::duration_cast<std::chrono::microseconds>(
+              std::chrono::system_clock::now().time_since_epoch())
+              .count()};
+}
+
+base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t bytes,
+                  size_t expected) {
+  return {base::ErrorCode::kInvalidArgument,
+          fmt::format("procedure \"{}\": {} has {} bytes, but was registered with {}",
+                      procedure.name, what, bytes, expected)};
+}
+
+void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max) {
+  const std::string text = fmt::format(
+      "diptych: transactions wait for the analytical replica: {} KiB of updates are pending, the "
+      "limit is {} KiB (said once)\n",
+      pending_bytes >> 10, bytes_max >> 10);
+  std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
+}
+
+}  // namespace
+
+OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engine* engine,
+                               const ProcedureDirectory* procedures,
+                               propagation::UpdateQueue* updates, BatchGate* gate,
+                               FreshnessClock* clock, std::function<void()> apply_now)
+    : options_(options),
+      engine_(engine),
+      procedures_(procedures),
+      updates_(updates),
+      gate_(gate),
+      clock_(clock),
+      apply_now_(std::move(apply_now)),
+      tokens_(options.queue_requests, options.spin),
+      queue_(options.queue_requests),
+      arrivals_(options.spin),
+      seeds_(options.random_seed) {
+  DIPTYCH_CHECK(options.queue_requests != 0 && options.batch_requests_max != 0,
+                "Database::open checks its options");
+  thread_ = std::thread([this] { run(); });
+  thread_id_ = thread_.get_id();
+}
+
+OltpDispatcher::~OltpDispatcher() {
+  stop();
+}
+
+void OltpDispatcher::stop() {
+  if (!thread_.joinable()) return;
+  tokens_.close();
+  arrivals_.wake_all();
+  thread_.join();
+}
+
+uint64_t OltpDispatcher::refused() const {
+  // relaxed: a figure to look at.
+  return refused_.load(std::memory_order_relaxed);
+}
+
+uint64_t OltpDispatcher::back_pressure_waits() const {
+  // relaxed: a figure to look at.
+  return back_pressure_waits_.load(std::memory_order_relaxed);
+}
+
+base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
+  const ProcedureSignature* procedure = procedures_->find(request.procedure);
+  if (procedure == nullptr) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("no procedure has the id {}", request.procedure.value));
+  }
+  if (request.arguments.size() != procedure->argument_bytes) {
+    return unfit(*procedure, "the argument", request.arguments.size(), procedure->argument_bytes);
+  }
+  if (!request.reply.empty() && request.reply.size() != procedure->reply_bytes) {
+    return unfit(*procedure, "the reply", request.reply.size(), procedure->reply_bytes);
+  }
+  if (request.complete == nullptr) {
+    return base::Error(base::ErrorCode::kInvalidArgument, "the request has no completion");
+  }
+  return {};
+}
+
+base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait) {
+  if (auto checked = check(*request); !checked) return checked;
+  if (auto taken = may_wait ? tokens_.take_or_wait() : tokens_.take(); !taken) {
+    if (taken.code() == base::ErrorCode::kOverloaded) {
+      // relaxed: a figure to look at.
+      refused_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return taken;
+  }
+  request->now = system_now();
+  // relaxed: it only shares out states; no two requests get the same.
+  const uint64_t state = seeds_.fetch_add(kSplitMixStep, std::memory_order_relaxed);
+  request->random_seed = split_mix(state + kSplitMixStep);
+  request->submitted_ns = base::steady_ns();
+  request->conflicts = 0;
+  const bool pushed = queue_.try_push(request);
+  DIPTYCH_CHECK(pushed, "D1: the queue has a slot for every token");
+  arrivals_.wake_all();
+  return {};
+}
+
+void OltpDispatcher::run() {
+  // The engine's leader is its worker 0, so it takes the first core; worker i takes core i.
+  const std::vector<uint32_t>& cores = options_.placement.cores;
+  if (!cores.empty()) base::pin_this_thread(std::span(cores).first(1));
+  base::name_this_thread("oltp-dispatcher");
+  while (true) {
+    const uint32_t ticket = arrivals_.ticket();
+    if (fill_batch()) {
+      wait_for_room();
+      run_one_batch();
+    } else if (tokens_.drained()) {
+      return;
+    } else {
+      arrivals_.wait(ticket);
+    }
+  }
+}
+
+bool OltpDispatcher::fill_batch() {
+  batch_.clear();
+  batch_.swap(again_);
+  oltp::Request* request = nullptr;
+  while (batch_.size() < options_.batch_requests_max && queue_.try_pop(&request)) {
+    batch_.push_back(request);
+  }
+  return !batch_.empty();
+}
+
+void OltpDispatcher::wait_for_room() {
+  bool counted = false;
+  while (true) {
+    const uint32_t ticket = updates_->parker().ticket();
+    const size_t pending = updates_->pending_bytes();
+    if (pending <= options_.pending_update_bytes_max) return;
+    if (!counted) {
+      counted = true;
+      // relaxed: a figure to look at, and this thread is its only writer.
+      if (back_pressure_waits_.fetch_add(1, std::memory_order_relaxed) == 0) {
+        say_that_transactions_wait(pending, options_.pending_update_bytes_max);
+      }
+    }
+    apply_now_();
+    updates_->parker().wait(ticket);
+  }
+}
+
+void OltpDispatcher::run_one_batch() {
+  oltp::BatchReport report;
+  {
+    const BatchGate::Passage passage = gate_->pass(Side::kOltp);
+    clock_->batch_begins(base::steady_ns());
+    report = engine_->run_batch(batch_);
+    clock_->batch_ends(engine_->last_vid());
+  }
+  again_ = std::move(report.again);
+  complete_batch(again_);
+}
+
+void OltpDispatcher::complete_batch(const std::vector<oltp::Request*>& again) {
+  std::vector<oltp::Request*> unfinished(again);
+  std::sort(unfinished.begin(), unfinished.end());
+  for (oltp::Request* request : batch_) {
+    if (std::binary_search(unfinished.begin(), unfinished.end(), request)) continue;
+    // The token first: a completion that submits its successor finds room for it.
+    tokens_.give_back();
+    request->complete(request);  // the request may be gone from here on
+  }
+  tokens_.announce_returned();
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,97 @@
+// OltpDispatcher: takes calls of procedures in, and runs them in batches on the OLTP replica.
+//
+//   submit ──► queue ──► batch ──► gate ──► Engine::run_batch ──► completions
+//                          ▲                        │
+//                          └──── report.again ◄─────┘
+//
+// One thread, pinned to the first OLTP core; it is the engine's leader. A batch is what run_batch
+// gave back, then whatever is queued, up to `batch_requests_max`. Completions run after the batch,
+// in its order: this is where group commit will wait for the log.
+//
+// Back-pressure  no batch starts while the update queue holds more than `pending_update_bytes_max`;
+//                the first time, a line on standard error says so.
+// Threads        submit: any, completions included: on a dispatcher's thread it never waits.
+//
+// Invariants
+//   D1  At most `queue_requests` calls are admitted and not completed; each completes exactly once.
+//   D2  A call completes after the updates of its transaction were pushed to the update queue.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/parker.h"
+#include "base/topology.h"
+#include "dispatcher/admission_tokens.h"
+#include "dispatcher/batch_gate.h"
+#include "dispatcher/bounded_queue.h"
+#include "dispatcher/freshness_clock.h"
+#include "dispatcher/procedure_directory.h"
+#include "oltp/engine.h"
+#include "oltp/request.h"
+#include "propagation/export/update_queue.h"
+
+namespace diptych::dispatcher {
+
+struct OltpDispatcherOptions {
+  base::SidePlacement placement;
+  base::SpinPolicy spin = base::SpinPolicy::kNever;
+  uint32_t queue_requests = 0;
+  uint32_t batch_requests_max = 0;
+  size_t pending_update_bytes_max = 0;
+  uint64_t random_seed = 0;
+};
+
+class OltpDispatcher {
+ public:
+  // `apply_now` asks the OLAP dispatcher to apply what is pending, whatever its interval.
+  OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engine* engine,
+                 const ProcedureDirectory* procedures, propagation::UpdateQueue* updates,
+                 BatchGate* gate, FreshnessClock* clock, std::function<void()> apply_now);
+  ~OltpDispatcher();  // stops
+
+  // kInvalidArgument: no such procedure, or arguments, reply or completion do not fit. kClosed.
+  // kOverloaded where D1 forbids it and the caller does not wait, or must not.
+  base::Result<void> submit(oltp::Request* request, bool may_wait);
+
+  // Rejects further calls, ends what was admitted, and ends the thread. Again: no effect.
+  void stop();
+
+  bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+  uint64_t refused() const;
+  uint64_t back_pressure_waits() const;
+  uint32_t in_flight() const { return tokens_.in_use(); }
+
+ private:
+  base::Result<void> check(const oltp::Request& request) const;
+  void run();
+  bool fill_batch();     // false: nothing to run
+  void wait_for_room();  // back-pressure
+  void run_one_batch();
+  void complete_batch(const std::vector<oltp::Request*>& again);
+
+  const OltpDispatcherOptions options_;
+  oltp::Engine* const engine_;
+  const ProcedureDirectory* const procedures_;
+  propagation::UpdateQueue* const updates_;
+  BatchGate* const gate_;
+  FreshnessClock* const clock_;
+  const std::function<void()> apply_now_;
+
+  AdmissionTokens tokens_;
+  BoundedQueue<oltp::Request*> queue_;
+  base::Parker arrivals_;
+  std::atomic<uint64_t> seeds_;                   // writers: submitters
+  std::atomic<uint64_t> refused_{0};              // writers: submitters
+  std::atomic<uint64_t> back_pressure_waits_{0};  // writer: the dispatcher's thread
+  std::vector<oltp::Request*> batch_;             // the dispatcher's thread only
+  std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
+  std::thread thread_;
+  std::thread::id thread_id_;
+};
+
+}  // namespace diptych::dispatcher

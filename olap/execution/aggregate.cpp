@@ -1,0 +1,128 @@
+#include "olap/execution/aggregate.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+std::vector<PhysicalType> key_types(const Operator& aggregate) {
+  std::vector<PhysicalType> types;
+  for (const ExpressionPtr& key : aggregate.expressions) types.push_back(physical_type(key->type));
+  return types;
+}
+
+bool may_be_null(const Operator& aggregate) {
+  return std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
+                     [](const ExpressionPtr& key) { return key->nullable; });
+}
+
+// A plan that says NOT NULL of a key that has nulls would merge groups: better no answer than a
+// wrong one.
+void require_no_nulls(const Vector& key, const Selection& rows) {
+  if (key.nulls == nullptr) return;
+  uint64_t nulls = 0;
+  for (uint32_t w = 0; w < words_of(rows.slots); ++w) nulls |= key.nulls[w] & rows.bits[w];
+  if (nulls != 0) {
+    fail_query(base::ErrorCode::kUnsupported, "a plan's group key has nulls but is not nullable");
+  }
+}
+
+}  // namespace
+
+GroupTable::GroupTable(const Operator& aggregate)
+    : has_keys_(!aggregate.expressions.empty()),
+      nullable_keys_(may_be_null(aggregate)),
+      keys_(compile_expressions(aggregate.expressions)),
+      encoder_(key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
+      table_(encoder_),
+      encoded_(size_t{kVectorRows} * std::max<uint32_t>(encoder_.words(), 1)),
+      hashes_(kVectorRows),
+      numbers_(kVectorRows) {
+  for (const Aggregate& one : aggregate.aggregates) {
+    arguments_.push_back(one.argument == nullptr ? nullptr : compile_expression(*one.argument));
+    aggregates_.push_back(make_aggregate_column(one));
+    if (!has_keys_) aggregates_.back()->resize(1);
+  }
+}
+
+void GroupTable::update(const Batch& batch) {
+  const Selection& rows = *batch.selection;
+  if (has_keys_) {
+    key_vectors_.clear();
+    StringLife life = StringLife::kQuery;
+    for (const NodePtr& key : keys_) {
+      key_vectors_.push_back(key->evaluate(batch, rows));
+      if (!nullable_keys_) require_no_nulls(key_vectors_.back(), rows);
+      if (key_vectors_.back().string_life == StringLife::kBatch) life = StringLife::kBatch;
+    }
+    encoder_.encode(key_vectors_, rows, encoded_.data(), hashes_.data());
+    const uint32_t before = table_.size();
+    table_.find_or_insert(encoded_.data(), hashes_.data(), rows.count, life, numbers_.data());
+    if (table_.size() != before) {
+      for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+    }
+  }
+  for (size_t i = 0; i < aggregates_.size(); ++i) {
+    const Vector argument =
+        arguments_[i] == nullptr ? Vector() : arguments_[i]->evaluate(batch, rows);
+    aggregates_[i]->update(argument, rows, has_keys_ ? numbers_.data() : nullptr);
+  }
+}
+
+void GroupTable::merge(const GroupTable& other) {
+  std::vector<uint32_t> groups(other.groups(), 0);
+  if (has_keys_) {
+    const uint32_t words = encoder_.words();
+    for (uint32_t first = 0; first < other.groups(); first += kVectorRows) {
+      const uint32_t count = std::min(kVectorRows, other.groups() - first);
+      table_.find_or_insert(other.table_.keys() + size_t{first} * words,
+                            other.table_.hashes() + first, count, StringLife::kQuery,
+                            groups.data() + first);
+    }
+    for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+  }
+  for (size_t i = 0; i < aggregates_.size(); ++i) {
+    aggregates_[i]->merge(*other.aggregates_[i], groups.data());
+  }
+}
+
+void GroupTable::finish() {
+  for (const auto& aggregate : aggregates_) aggregate->finish();
+}
+
+void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,
+                      std::vector<Vector>* columns) const {
+  const size_t key_count = keys_.size();
+  for (size_t c = 0; c < key_count; ++c) {
+    (*columns)[c] = encoder_.decode(c, table_.keys(), first, count, &(*buffers)[c]);
+  }
+  for (size_t c = 0; c < aggregates_.size(); ++c) {
+    (*columns)[key_count + c] = aggregates_[c]->result(first, count, &(*buffers)[key_count + c]);
+  }
+}
+
+GroupSource::GroupSource(const Operator& aggregate, const GroupTable& groups, StagePtr next)
+    : groups_(groups), next_(std::move(next)) {
+  DIPTYCH_CHECK(
+      aggregate.output.size() == aggregate.expressions.size() + aggregate.aggregates.size(),
+      "an aggregate's output is its keys, then its aggregates");
+  for (const base::DataType& type : aggregate.output) {
+    buffers_.emplace_back(physical_type(type));
+  }
+  batch_.columns.resize(buffers_.size());
+  batch_.selection = &selection_;
+}
+
+bool GroupSource::run(uint64_t morsel) {
+  const auto first = static_cast<uint32_t>(morsel * kVectorRows);
+  const uint32_t count = std::min(kVectorRows, groups_.groups() - first);
+  groups_.read(first, count, &buffers_, &batch_.columns);
+  select_all(count, &selection_);
+  return next_->push(batch_);
+}
+
+}  // namespace diptych::olap

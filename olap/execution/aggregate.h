@@ -1,0 +1,78 @@
+// Aggregate: GROUP BY and the aggregates over it.
+//
+// Every worker has a GroupTable of its own; at the end they are merged into one, whose groups are a
+// source of batches again: keys, then aggregates. Without keys there is one group, also over no
+// rows. Nulls in keys are equal to each other.
+//
+// Threads    a GroupTable has one worker; merge() and reading by one, reading by any number.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "olap/execution/aggregate_column.h"
+#include "olap/execution/expression.h"
+#include "olap/execution/key_table.h"
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+class GroupTable {
+ public:
+  // The needs of a GroupTable are its own: all its keys and aggregates.
+  explicit GroupTable(const Operator& aggregate);
+
+  void update(const Batch& batch);
+  // Adds the other table's groups; it must stay until this one is done with (its texts are shared).
+  void merge(const GroupTable& other);
+  // Called once after the last merge.
+  void finish();
+
+  uint32_t groups() const { return has_keys_ ? table_.size() : 1; }
+  // Rows of groups [first, first + count): keys, then aggregates.
+  void read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,
+            std::vector<Vector>* columns) const;
+
+ private:
+  bool has_keys_;
+  bool nullable_keys_;
+  std::vector<NodePtr> keys_;
+  std::vector<NodePtr> arguments_;  // nullptr for count(*)
+  KeyEncoder encoder_;
+  KeyTable table_;
+  std::vector<std::unique_ptr<AggregateColumn>> aggregates_;
+  std::vector<Vector> key_vectors_;
+  std::vector<uint64_t> encoded_;
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> numbers_;
+};
+
+class AggregateStage : public Stage {
+ public:
+  explicit AggregateStage(GroupTable* groups) : groups_(groups) {}
+  bool push(Batch& batch) override {
+    groups_->update(batch);
+    return true;
+  }
+
+ private:
+  GroupTable* groups_;
+};
+
+// Morsel m is groups [m * kVectorRows, ...).
+class GroupSource : public MorselSource {
+ public:
+  GroupSource(const Operator& aggregate, const GroupTable& groups, StagePtr next);
+  bool run(uint64_t morsel) override;
+
+ private:
+  const GroupTable& groups_;
+  StagePtr next_;
+  std::vector<VectorBuffer> buffers_;
+  Batch batch_;
+  Selection selection_;
+};
+
+}  // namespace diptych::olap

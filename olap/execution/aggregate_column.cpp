@@ -1,0 +1,269 @@
+#include "olap/execution/aggregate_column.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/column_store.h"
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+// f(k, slot) for the selected rows whose argument is not null.
+template <class F>
+void for_values(const Vector& argument, const Selection& rows, F&& f) {
+  if (argument.nulls == nullptr) {
+    for_numbered(rows, f);
+  } else {
+    for_numbered(rows, [&](uint32_t k, uint32_t slot) {
+      if (!bit_at(argument.nulls, slot)) f(k, slot);
+    });
+  }
+}
+
+uint32_t count_values(const Vector& argument, const Selection& rows) {
+  if (argument.nulls == nullptr) return rows.count;
+  uint32_t count = 0;
+  for (uint32_t w = 0; w < words_of(rows.slots); ++w) {
+    count += static_cast<uint32_t>(std::popcount(rows.bits[w] & ~argument.nulls[w]));
+  }
+  return count;
+}
+
+// States beyond the near caches are prefetched this many rows ahead.
+constexpr uint32_t kPrefetchRows = 16;
+constexpr size_t kPrefetchStatesMin = 8 * 1024;
+
+template <class State>
+inline void prefetch_state(const GrowingArray<State>& states, const uint32_t* groups, uint32_t k,
+                           uint32_t count) {
+  if (states.size() < kPrefetchStatesMin || k + kPrefetchRows >= count) return;
+  __builtin_prefetch(&states[groups[k + kPrefetchRows]], 1);
+}
+
+class CountColumn : public AggregateColumn {
+ public:
+  explicit CountColumn(bool all) : all_(all) {}
+
+  void resize(uint32_t groups) override { counts_.resize(groups, 0); }
+
+  void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
+    if (groups == nullptr) {
+      counts_[0] += all_ ? rows.count : count_values(argument, rows);
+    } else if (all_) {
+      for (uint32_t k = 0; k < rows.count; ++k) {
+        prefetch_state(counts_, groups, k, rows.count);
+        ++counts_[groups[k]];
+      }
+    } else {
+      for_values(argument, rows, [&](uint32_t k, uint32_t) { ++counts_[groups[k]]; });
+    }
+  }
+
+  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+    const auto& counts = static_cast<const CountColumn&>(other).counts_;
+    for (size_t g = 0; g < counts.size(); ++g) counts_[groups[g]] += counts[g];
+  }
+
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    std::copy_n(counts_.data() + first, count, results->values<int64_t>());
+    return results->view();
+  }
+
+ private:
+  bool all_;
+  GrowingArray<int64_t> counts_;
+};
+
+// sum and avg. `Sum` is int128_t for integers and decimals, double for doubles.
+template <class T>
+class SumColumn : public AggregateColumn {
+ public:
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
+
+  SumColumn(bool average, uint8_t scale)
+      : average_(average), divisor_(static_cast<double>(power_of_ten(scale))) {}
+
+  void resize(uint32_t groups) override { states_.resize(groups, State{}); }
+
+  void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
+    const T* const values = argument.as<T>();
+    if (groups == nullptr) {
+      states_[0].count += count_values(argument, rows);
+      add(&states_[0].sum, sum_of(values, argument, rows));
+      return;
+    }
+    for_values(argument, rows, [&](uint32_t k, uint32_t slot) {
+      prefetch_state(states_, groups, k, rows.count);
+      State& state = states_[groups[k]];
+      ++state.count;
+      add(&state.sum, static_cast<Sum>(values[slot]));
+    });
+  }
+
+  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+    const auto& states = static_cast<const SumColumn&>(other).states_;
+    for (size_t g = 0; g < states.size(); ++g) {
+      states_[groups[g]].count += states[g].count;
+      add(&states_[groups[g]].sum, states[g].sum);
+    }
+  }
+
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    bool has_nulls = false;
+    results->clear_nulls();
+    for (uint32_t i = 0; i < count; ++i) {
+      const State& state = states_[first + i];
+      if (state.count == 0) {
+        has_nulls = true;
+        set_bit(results->nulls(), i);
+      } else if (average_) {
+        results->values<double>()[i] =
+            static_cast<double>(state.sum) / static_cast<double>(state.count) / divisor_;
+      } else {
+        if constexpr (!std::is_same_v<T, double>) {
+          if (wide_fault(false, state.sum) != 0) fail();
+        }
+        results->values<Sum>()[i] = state.sum;
+      }
+    }
+    return has_nulls ? results->view_with_nulls() : results->view();
+  }
+
+ private:
+  struct State {
+    Sum sum = 0;
+    int64_t count = 0;
+  };
+
+  [[noreturn]] static void fail() {
+    fail_query(base::ErrorCode::kInvalidArgument, kDecimalOutOfRange);
+  }
+
+  static void add(Sum* sum, Sum value) {
+    if constexpr (std::is_same_v<T, int128_t>) {
+      if (__builtin_add_overflow(*sum, value, sum)) fail();
+    } else {
+      *sum += value;  // fewer than 2^64 values of 64 bits fit 128
+    }
+  }
+
+  static Sum sum_of(const T* values, const Vector& argument, const Selection& rows) {
+    using Total = std::conditional_t<sizeof(T) == 4, int64_t, Sum>;  // 1024 of 32 bits fit 64
+    Total total = 0;
+    for_values(argument, rows, [&](uint32_t, uint32_t slot) {
+      if constexpr (std::is_same_v<T, int128_t>) {
+        add(&total, values[slot]);
+      } else {
+        total += static_cast<Total>(values[slot]);
+      }
+    });
+    return static_cast<Sum>(total);
+  }
+
+  bool average_;
+  double divisor_;
+  GrowingArray<State> states_;
+};
+
+template <class T>
+class ExtremeColumn : public AggregateColumn {
+ public:
+  explicit ExtremeColumn(bool is_max) : is_max_(is_max) {}
+
+  void resize(uint32_t groups) override {
+    values_.resize(groups, T{});
+    seen_.resize(groups, 0);
+  }
+
+  void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
+    const T* const values = argument.as<T>();
+    const bool copy = argument.string_life == StringLife::kBatch;
+    for_values(argument, rows, [&](uint32_t k, uint32_t slot) {
+      offer(groups == nullptr ? 0 : groups[k], values[slot], copy);
+    });
+  }
+
+  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+    const auto& column = static_cast<const ExtremeColumn&>(other);
+    for (size_t g = 0; g < column.values_.size(); ++g) {
+      if (column.seen_[g] != 0) offer(groups[g], column.values_[g], true);
+    }
+  }
+
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    bool has_nulls = false;
+    results->clear_nulls();
+    for (uint32_t i = 0; i < count; ++i) {
+      if (seen_[first + i] == 0) {
+        has_nulls = true;
+        set_bit(results->nulls(), i);
+      } else {
+        results->values<T>()[i] = values_[first + i];
+      }
+    }
+    return has_nulls ? results->view_with_nulls() : results->view();
+  }
+
+ private:
+  void offer(uint32_t group, const T& value, bool copy) {
+    T& best = values_[group];
+    if (seen_[group] != 0 && !(is_max_ ? value_less(best, value) : value_less(value, best))) return;
+    seen_[group] = 1;
+    if constexpr (std::is_same_v<T, base::StringRef>) {
+      best = copy ? heap_.keep(value) : value;
+    } else {
+      static_cast<void>(copy);
+      best = value;
+    }
+  }
+
+  bool is_max_;
+  GrowingArray<T> values_;
+  GrowingArray<uint8_t> seen_;
+  StringHeap heap_;
+};
+
+template <class T>
+std::unique_ptr<AggregateColumn> make_sum(const Aggregate& aggregate) {
+  const bool average = aggregate.kind == AggregateKind::kAvg;
+  const base::DataType& type = aggregate.argument->type;
+  const uint8_t scale = type.kind == base::TypeKind::kDecimal ? type.scale : uint8_t{0};
+  const PhysicalType wanted =
+      average || std::is_same_v<T, double> ? PhysicalType::kDouble : PhysicalType::kInt128;
+  if (physical_type(aggregate.type) != wanted) {
+    fail_query(base::ErrorCode::kUnsupported, "a sum or average has not the type of plan.h");
+  }
+  return std::make_unique<SumColumn<T>>(average, scale);
+}
+
+}  // namespace
+
+std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate) {
+  if (aggregate.kind == AggregateKind::kCountAll) return std::make_unique<CountColumn>(true);
+  const PhysicalType argument = physical_type(aggregate.argument->type);
+  switch (aggregate.kind) {
+    case AggregateKind::kCount: return std::make_unique<CountColumn>(false);
+    case AggregateKind::kCountDistinct: return make_distinct_count(argument);
+    case AggregateKind::kMin:
+    case AggregateKind::kMax:
+      return with_physical_type(argument, [&](auto value) -> std::unique_ptr<AggregateColumn> {
+        return std::make_unique<ExtremeColumn<decltype(value)>>(aggregate.kind ==
+                                                                AggregateKind::kMax);
+      });
+    default: break;
+  }
+  switch (argument) {
+    case PhysicalType::kInt32: return make_sum<int32_t>(aggregate);
+    case PhysicalType::kInt64: return make_sum<int64_t>(aggregate);
+    case PhysicalType::kInt128: return make_sum<int128_t>(aggregate);
+    case PhysicalType::kDouble: return make_sum<double>(aggregate);
+    default: break;
+  }
+  fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers");
+}
+
+}  // namespace diptych::olap

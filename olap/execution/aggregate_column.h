@@ -1,0 +1,45 @@
+// AggregateColumn: the states of one aggregate, by group number.
+//
+// Sums of integers and decimals are exact (128 bits), so results do not depend on the order or the
+// number of threads; sums of doubles are added in any order. avg is the exact sum, divided as
+// double.
+//
+// Threads    one worker; merged by one.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "olap/execution/key_encoder.h"
+#include "olap/execution/vector.h"
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+class AggregateColumn {
+ public:
+  AggregateColumn() = default;
+  virtual ~AggregateColumn() = default;
+  AggregateColumn(const AggregateColumn&) = delete;
+  AggregateColumn& operator=(const AggregateColumn&) = delete;
+
+  // Makes states for groups [0, groups).
+  virtual void resize(uint32_t groups) = 0;
+  // Adds the k-th selected row's argument to group groups[k]; groups == nullptr: all to group 0.
+  // Benchmark: BM_GroupByInt, BM_ScanSum.
+  virtual void update(const Vector& argument, const Selection& rows, const uint32_t* groups) = 0;
+  // Adds group g of the other column, of the same class, to group groups[g].
+  virtual void merge(const AggregateColumn& other, const uint32_t* groups) = 0;
+  // Called once after the last merge.
+  virtual void finish() {}
+  // The results of groups [first, first + count). Fails where a sum does not fit its type.
+  virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
+};
+
+// The input of kCountAll is ignored: any Vector.
+std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate);
+// count(distinct ...), in distinct_count.cpp.
+std::unique_ptr<AggregateColumn> make_distinct_count(PhysicalType argument);
+
+}  // namespace diptych::olap

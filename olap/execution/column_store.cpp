@@ -1,0 +1,176 @@
+#include "olap/execution/column_store.h"
+
+#include <cstring>
+#include <utility>
+
+#include <sys/mman.h>
+
+#include "base/check.h"
+
+namespace diptych::olap {
+
+void advise_huge_pages(void* memory, size_t bytes) {
+  constexpr size_t kBytesMin = size_t{4} << 20;
+  constexpr uintptr_t kPageBytes = 4096;
+  if (bytes < kBytesMin) return;
+  const auto first = (reinterpret_cast<uintptr_t>(memory) + kPageBytes - 1) & ~(kPageBytes - 1);
+  const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~(kPageBytes - 1);
+  // Only advice: without huge pages everything works, slower.
+  static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE));
+}
+
+ColumnStore::ColumnStore(std::span<const base::DataType> types, const std::vector<bool>& needed)
+    : ColumnStore(types) {
+  DIPTYCH_CHECK(needed.size() == types.size(), "every column is needed or not");
+  for (size_t c = 0; c < columns_.size(); ++c) columns_[c].needed = needed[c];
+}
+
+ColumnStore::ColumnStore(std::span<const base::DataType> types) {
+  columns_.reserve(types.size());
+  for (const base::DataType& type : types) {
+    Column column;
+    column.type = physical_type(type);
+    column.width = physical_bytes(column.type);
+    columns_.push_back(std::move(column));
+  }
+}
+
+size_t ColumnStore::memory_bytes() const {
+  size_t bytes = 0;
+  for (const Column& column : columns_) bytes += column.bytes.size() + column.nulls.size();
+  return bytes;
+}
+
+void ColumnStore::append_nulls(Column* column, const Vector& vector, const Selection& selection) {
+  if (vector.nulls == nullptr && !column->has_nulls) return;
+  if (!column->has_nulls) {
+    column->has_nulls = true;
+    column->nulls.resize(rows_, 0);
+  }
+  column->nulls.resize(rows_ + selection.count);
+  uint8_t* const nulls = column->nulls.data() + rows_;
+  for_numbered(selection, [&](uint32_t k, uint32_t slot) {
+    nulls[k] = static_cast<uint8_t>(vector.is_null(slot));
+  });
+}
+
+void ColumnStore::append(std::span<const Vector> vectors, const Selection& selection) {
+  DIPTYCH_DCHECK(vectors.size() >= columns_.size(), "a store's columns are its input's");
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    Column& column = columns_[c];
+    if (!column.needed) continue;
+    const Vector& vector = vectors[c];
+    DIPTYCH_DCHECK(vector.type == column.type, "a store's types are its input's");
+    column.bytes.resize((rows_ + selection.count) * column.width);
+    append_nulls(&column, vector, selection);
+    with_physical_type(column.type, [&](auto value) {
+      using T = decltype(value);
+      const T* const from = vector.as<T>();
+      T* const to = reinterpret_cast<T*>(column.bytes.data()) + rows_;
+      if constexpr (std::is_same_v<T, base::StringRef>) {
+        const bool copy = vector.string_life == StringLife::kBatch;
+        for_numbered(selection, [&](uint32_t k, uint32_t slot) {
+          if (vector.is_null(slot)) {
+            to[k] = base::StringRef();
+          } else {
+            to[k] = copy ? heap_.keep(from[slot]) : from[slot];
+          }
+        });
+      } else {
+        for_numbered(selection, [&](uint32_t k, uint32_t slot) { to[k] = from[slot]; });
+      }
+    });
+  }
+  rows_ += selection.count;
+}
+
+void ColumnStore::absorb(ColumnStore&& other) {
+  if (rows_ == 0) {
+    std::swap(columns_, other.columns_);
+    std::swap(rows_, other.rows_);
+    std::swap(heap_, other.heap_);
+    return;
+  }
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    Column& column = columns_[c];
+    if (!column.needed) continue;
+    Column& source = other.columns_[c];
+    column.bytes.resize((rows_ + other.rows_) * column.width);
+    if (other.rows_ != 0) {
+      std::memcpy(column.bytes.data() + rows_ * column.width, source.bytes.data(),
+                  other.rows_ * column.width);
+    }
+    if (!column.has_nulls && !source.has_nulls) continue;
+    if (!column.has_nulls) column.nulls.resize(rows_, 0);
+    column.has_nulls = true;
+    column.nulls.resize(rows_ + other.rows_, 0);
+    if (source.has_nulls && other.rows_ != 0) {
+      std::memcpy(column.nulls.data() + rows_, source.nulls.data(), other.rows_);
+    }
+  }
+  rows_ += other.rows_;
+  heap_.absorb(std::move(other.heap_));
+  other.columns_.clear();
+  other.rows_ = 0;
+}
+
+void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t> rows) {
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    Column& column = columns_[c];
+    if (!column.needed) continue;
+    const Column& source = other.columns_[c];
+    column.bytes.resize((rows_ + rows.size()) * column.width);
+    with_physical_type(column.type, [&](auto value) {
+      using T = decltype(value);
+      const T* const from = reinterpret_cast<const T*>(source.bytes.data());
+      T* const to = reinterpret_cast<T*>(column.bytes.data()) + rows_;
+      for (size_t k = 0; k < rows.size(); ++k) {
+        if constexpr (std::is_same_v<T, base::StringRef>) {
+          to[k] = heap_.keep(from[rows[k]]);
+        } else {
+          to[k] = from[rows[k]];
+        }
+      }
+    });
+    if (!source.has_nulls && !column.has_nulls) continue;
+    if (!column.has_nulls) column.nulls.resize(rows_, 0);
+    column.has_nulls = true;
+    column.nulls.resize(rows_ + rows.size(), 0);
+    if (!source.has_nulls) continue;
+    for (size_t k = 0; k < rows.size(); ++k) column.nulls[rows_ + k] = source.nulls[rows[k]];
+  }
+  rows_ += rows.size();
+}
+
+Vector ColumnStore::gather(size_t c, const uint32_t* rows, const Selection& selection,
+                           VectorBuffer* results) const {
+  const Column& column = columns_[c];
+  if (!column.needed) {
+    Vector nothing;
+    nothing.type = column.type;
+    return nothing;
+  }
+  bool outer = false;
+  with_physical_type(column.type, [&](auto value) {
+    using T = decltype(value);
+    const T* const from = reinterpret_cast<const T*>(column.bytes.data());
+    T* const to = results->values<T>();
+    for_numbered(selection, [&](uint32_t k, uint32_t slot) {
+      if (rows[k] == kNoRow) {
+        outer = true;
+      } else {
+        to[slot] = from[rows[k]];
+      }
+    });
+  });
+  if (!outer && !column.has_nulls) return results->view();
+  results->clear_nulls();
+  for_numbered(selection, [&](uint32_t k, uint32_t slot) {
+    if (rows[k] == kNoRow || (column.has_nulls && column.nulls[rows[k]] != 0)) {
+      set_bit(results->nulls(), slot);
+    }
+  });
+  return results->view_with_nulls();
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,51 @@
+#include <chrono>
+#include <new>
+
+#include "olap/execution/arena.h"
+#include "olap/execution/plan_runner.h"
+#include "olap/execution/query_failure.h"
+#include "olap/query.h"
+
+namespace diptych::olap {
+
+namespace {
+
+// The query's edge: what a plan throws becomes its own result, so a query fails alone.
+base::Result<QueryResult> run_plan(const Plan& plan, const RunContext& context) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    QueryResult result = PlanRunner(context).run(plan);
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    result.execute_ns = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+    return result;
+  } catch (const QueryFailure& failure) {
+    return failure.error();
+  } catch (const std::bad_alloc&) {
+    return base::Error(base::ErrorCode::kOutOfMemory,
+                       "the query needs more memory than the system has left");
+  }
+}
+
+}  // namespace
+
+Executor::Executor(const base::SidePlacement& placement)
+    : arena_(std::make_unique<ExecutionArena>(placement)) {}
+
+Executor::~Executor() = default;
+
+std::vector<base::Result<QueryResult>> Executor::run_batch(std::span<const Plan* const> plans,
+                                                           const storage::Replica& replica,
+                                                           const StopFlag& stop) {
+  const RunContext context{&replica, arena_.get(), &stop};
+  std::vector<base::Result<QueryResult>> results;
+  results.reserve(plans.size());
+  for (const Plan* const plan : plans) results.push_back(run_plan(*plan, context));
+  return results;
+}
+
+void Executor::run_parallel(uint32_t count, const std::function<void(uint32_t)>& body) {
+  arena_->run(count, body);
+}
+
+}  // namespace diptych::olap

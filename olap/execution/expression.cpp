@@ -1,0 +1,227 @@
+#include "olap/execution/expression.h"
+
+#include <algorithm>
+#include <string>
+
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/expression_nodes.h"
+#include "olap/execution/query_failure.h"
+#include "olap/execution/string_heap.h"
+
+namespace diptych::olap {
+
+void fail_plan(const char* reason) {
+  fail_query(base::ErrorCode::kUnsupported,
+             std::string("the query's plan cannot be executed: ") + reason);
+}
+
+void TruthMask::apply_nulls(const uint64_t* nulls, uint32_t slots) {
+  has_nulls = nulls != nullptr;
+  if (!has_nulls) return;
+  for (uint32_t w = 0; w < words_of(slots); ++w) {
+    is_null[w] = nulls[w];
+    is_true[w] &= ~nulls[w];
+  }
+}
+
+void ExpressionNode::evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) {
+  DIPTYCH_CHECK(type_ == PhysicalType::kBool, "only a BOOLEAN has a truth value");
+  const Vector vector = evaluate(input, rows);
+  const auto* const bytes = vector.as<uint8_t>();
+  const uint32_t whole = rows.slots / 64;
+  for (uint32_t w = 0; w < whole; ++w) truth->is_true[w] = pack_bytes(bytes + w * 64);
+  if (rows.slots % 64 != 0) truth->is_true[whole] = 0;
+  for (uint32_t i = whole * 64; i < rows.slots; ++i) {
+    truth->is_true[whole] |= static_cast<uint64_t>(bytes[i] & 1) << (i % 64);
+  }
+  truth->apply_nulls(vector.nulls, rows.slots);
+}
+
+Vector TruthNode::evaluate(const Batch& input, const Selection& rows) {
+  TruthMask truth;
+  evaluate_truth(input, rows, &truth);
+  auto* const bytes = bytes_.values<uint8_t>();
+  for_slots(rows, [&](uint32_t i) { bytes[i] = static_cast<uint8_t>(bit_at(truth.is_true, i)); });
+  if (!truth.has_nulls) return bytes_.view();
+  std::copy_n(truth.is_null, words_of(rows.slots), bytes_.nulls());
+  return bytes_.view_with_nulls();
+}
+
+namespace {
+
+class ColumnNode : public ExpressionNode {
+ public:
+  ColumnNode(PhysicalType type, uint32_t column) : ExpressionNode(type), column_(column) {}
+
+  Vector evaluate(const Batch& input, const Selection&) override {
+    DIPTYCH_DCHECK(column_ < input.columns.size(), "a plan's columns are positions in its input");
+    const Vector& vector = input.columns[column_];
+    DIPTYCH_DCHECK(vector.type == type(), "a plan's column types are its input's");
+    return vector;
+  }
+
+ private:
+  uint32_t column_;
+};
+
+// Every slot holds the value, filled once.
+class LiteralNode : public ExpressionNode {
+ public:
+  explicit LiteralNode(PhysicalType type) : ExpressionNode(type), buffer_(type) {
+    std::fill_n(buffer_.nulls(), kVectorWords, ~uint64_t{0});
+    vector_ = buffer_.view_with_nulls();
+    vector_.constant = true;
+  }
+
+  template <class T>
+  void set(const T& value) {
+    std::fill_n(buffer_.values<T>(), kVectorRows, value);
+    vector_.nulls = nullptr;
+  }
+  void set_text(std::string_view text) { set(heap_.keep(base::StringRef(text))); }
+
+  Vector evaluate(const Batch&, const Selection&) override { return vector_; }
+
+ private:
+  VectorBuffer buffer_;
+  StringHeap heap_;
+  Vector vector_;
+};
+
+template <class T>
+const T& literal_as(const base::Value& value) {
+  const T* const found = std::get_if<T>(&value);
+  require_plan(found != nullptr, "a literal's value is not of its type");
+  return *found;
+}
+
+}  // namespace
+
+NodePtr make_literal(const base::DataType& type, const base::Value& value) {
+  auto node = std::make_unique<LiteralNode>(physical_type(type));
+  if (base::is_null(value)) return node;
+  switch (type.kind) {
+    case base::TypeKind::kInt: node->set(static_cast<int32_t>(literal_as<int64_t>(value))); break;
+    case base::TypeKind::kBigInt: node->set(literal_as<int64_t>(value)); break;
+    case base::TypeKind::kDecimal: {
+      const auto& decimal = literal_as<base::DecimalValue>(value);
+      require_plan(decimal.scale == type.scale, "a decimal literal's scale is not its type's");
+      if (is_wide(type)) {
+        node->set(decimal.units);
+      } else {
+        node->set(static_cast<int64_t>(decimal.units));
+      }
+      break;
+    }
+    case base::TypeKind::kDouble: node->set(literal_as<double>(value)); break;
+    case base::TypeKind::kBoolean: node->set(static_cast<uint8_t>(literal_as<bool>(value))); break;
+    case base::TypeKind::kDate: node->set(literal_as<base::Date>(value).days); break;
+    case base::TypeKind::kTimestamp: node->set(literal_as<base::Timestamp>(value).micros); break;
+    case base::TypeKind::kChar:
+    case base::TypeKind::kVarchar: node->set_text(literal_as<std::string>(value)); break;
+  }
+  return node;
+}
+
+std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions) {
+  std::vector<NodePtr> nodes;
+  nodes.reserve(expressions.size());
+  for (const ExpressionPtr& expression : expressions) {
+    nodes.push_back(compile_expression(*expression));
+  }
+  return nodes;
+}
+
+namespace {
+
+NodePtr make_function(const Expression& expression, std::vector<NodePtr> children) {
+  switch (expression.function) {
+    case Function::kSubstring:
+    case Function::kAscii:
+    case Function::kLength:
+    case Function::kUpper:
+    case Function::kLower:
+    case Function::kTrim: return make_text_function(expression, std::move(children));
+    case Function::kAbs:
+    case Function::kRound:
+    case Function::kFloor:
+    case Function::kCeil: return make_number_function(expression, std::move(children));
+    default: return make_date_function(expression, std::move(children));
+  }
+}
+
+}  // namespace
+
+NodePtr compile_expression(const Expression& expression) {
+  using Kind = ExpressionKind;
+  if (expression.kind == Kind::kColumn) {
+    return std::make_unique<ColumnNode>(physical_type(expression.type), expression.column);
+  }
+  if (expression.kind == Kind::kLiteral) return make_literal(expression.type, expression.literal);
+  if (expression.kind == Kind::kLike || expression.kind == Kind::kInList) {
+    require_plan(!expression.children.empty(), "LIKE and IN have an operand");
+    NodePtr operand = compile_expression(*expression.children[0]);
+    return expression.kind == Kind::kLike ? make_like(expression, std::move(operand))
+                                          : make_in_list(expression, std::move(operand));
+  }
+  std::vector<NodePtr> children = compile_expressions(expression.children);
+  require_plan(!children.empty(), "an operator has operands");
+  switch (expression.kind) {
+    case Kind::kCast:
+      return make_cast(expression.children[0]->type, expression.type, std::move(children[0]));
+    case Kind::kNegate:
+    case Kind::kAdd:
+    case Kind::kSubtract:
+    case Kind::kMultiply:
+    case Kind::kDivide:
+    case Kind::kModulo: return make_arithmetic(expression, std::move(children));
+    case Kind::kEqual:
+    case Kind::kNotEqual:
+    case Kind::kLess:
+    case Kind::kLessEqual:
+    case Kind::kGreater:
+    case Kind::kGreaterEqual:
+      require_plan(children.size() == 2, "a comparison has two operands");
+      return make_comparison(expression.kind, std::move(children[0]), std::move(children[1]));
+    case Kind::kIsNull:
+    case Kind::kIsNotNull: return make_is_null(expression.kind, std::move(children[0]));
+    case Kind::kConcat: return make_text_function(expression, std::move(children));
+    case Kind::kFunction: return make_function(expression, std::move(children));
+    default: return make_logic(expression, std::move(children));
+  }
+}
+
+void Predicates::narrow(size_t index, const Batch& input, Selection* rows) {
+  if (rows->count == 0) return;
+  nodes_[index]->evaluate_truth(input, *rows, &truth_);
+  uint64_t lost = 0;
+  for (uint32_t w = 0; w < words_of(rows->slots); ++w) {
+    lost |= rows->bits[w] & ~truth_.is_true[w];
+    truth_.is_true[w] &= rows->bits[w];
+  }
+  if (lost == 0) return;
+  select_bits(truth_.is_true, rows->slots, rows);
+}
+
+void Predicates::narrow(const Batch& input, Selection* rows) {
+  for (size_t i = 0; i < nodes_.size(); ++i) narrow(i, input, rows);
+}
+
+namespace {
+
+void collect_columns(const Expression& expression, std::vector<uint32_t>* columns) {
+  if (expression.kind == ExpressionKind::kColumn) columns->push_back(expression.column);
+  for (const ExpressionPtr& child : expression.children) collect_columns(*child, columns);
+}
+
+}  // namespace
+
+std::vector<uint32_t> columns_read(const Expression& expression) {
+  std::vector<uint32_t> columns;
+  collect_columns(expression, &columns);
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  return columns;
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,300 @@
+// Arithmetic on integers, decimals and doubles, and the functions of numbers.
+
+#include <algorithm>
+#include <cmath>
+
+#include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/expression_nodes.h"
+
+namespace diptych::olap {
+
+namespace {
+
+template <class Operation, class Operand, class Outcome>
+class ArithmeticNode : public ExpressionNode {
+ public:
+  ArithmeticNode(PhysicalType type, NodePtr left, NodePtr right)
+      : ExpressionNode(type), left_(std::move(left)), right_(std::move(right)), results_(type) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector a = left_->evaluate(input, rows);
+    const Vector b = right_->evaluate(input, rows);
+    Vector result = results_.view();
+    result.nulls = merge_nulls(a, b, rows.slots, results_.nulls());
+    const auto* const left = a.as<Operand>();
+    const auto* const right = b.as<Operand>();
+    const uint64_t faults =
+        apply_operation<Operation>(left, right, results_.values<Outcome>(), rows);
+    if (faults != 0 &&
+        has_live_fault<Operation, Operand, Outcome>(left, right, result.nulls, rows)) {
+      fail(left, right, result.nulls, rows);
+    }
+    return result;
+  }
+
+ private:
+  // Tells a division by zero from an overflowing one.
+  [[noreturn]] void fail(const Operand* left, const Operand* right, const uint64_t* nulls,
+                         const Selection& rows) {
+    bool zero = false;
+    for_selected(rows, [&](uint32_t i) {
+      Outcome ignored{};
+      if (nulls != nullptr && bit_at(nulls, i)) return;
+      if (right[i] == Operand{} && Operation::apply(left[i], right[i], &ignored) != 0) zero = true;
+    });
+    const bool divides = Operation::message(type()) == kDivisionByZero;
+    fail_query(base::ErrorCode::kInvalidArgument,
+               divides && !zero ? kIntegerOutOfRange : Operation::message(type()));
+  }
+
+  NodePtr left_;
+  NodePtr right_;
+  VectorBuffer results_;
+};
+
+template <class From, class To>
+class WideningNode : public ExpressionNode {
+ public:
+  WideningNode(PhysicalType type, NodePtr child)
+      : ExpressionNode(type), child_(std::move(child)), results_(type) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = child_->evaluate(input, rows);
+    const auto* const from = vector.as<From>();
+    auto* const to = results_.values<To>();
+    for_slots(rows, [&](uint32_t i) { to[i] = static_cast<To>(from[i]); });
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    return result;
+  }
+
+ private:
+  NodePtr child_;
+  VectorBuffer results_;
+};
+
+template <class Operation, class Operand, class Outcome = Operand>
+NodePtr make_node(PhysicalType type, std::vector<NodePtr> children) {
+  return std::make_unique<ArithmeticNode<Operation, Operand, Outcome>>(type, std::move(children[0]),
+                                                                       std::move(children[1]));
+}
+
+template <class Operation>
+NodePtr make_sum_like(PhysicalType type, std::vector<NodePtr> children) {
+  if (type == PhysicalType::kDouble) {
+    return make_node<Operation, double>(type, std::move(children));
+  }
+  for (NodePtr& child : children) child = make_widening(std::move(child), type);
+  if (type == PhysicalType::kInt64) {
+    return make_node<Operation, int64_t>(type, std::move(children));
+  }
+  require_plan(type == PhysicalType::kInt128, "arithmetic is on BIGINT, DECIMAL or DOUBLE");
+  return make_node<Operation, int128_t>(type, std::move(children));
+}
+
+// 0 - x, with the faults of it.
+NodePtr make_negation(PhysicalType type, std::vector<NodePtr> children) {
+  base::DataType zero_type;
+  base::Value zero;
+  if (type == PhysicalType::kDouble) {
+    zero_type.kind = base::TypeKind::kDouble;
+    zero = -0.0;
+  } else {
+    zero_type.kind = base::TypeKind::kBigInt;
+    zero = int64_t{0};
+  }
+  children.insert(children.begin(), make_literal(zero_type, zero));
+  return make_sum_like<SubtractOperation>(type, std::move(children));
+}
+
+}  // namespace
+
+NodePtr make_widening(NodePtr child, PhysicalType type) {
+  if (child->type() == type) return child;
+  const PhysicalType from = child->type();
+  if (from == PhysicalType::kInt32 && type == PhysicalType::kInt64) {
+    return std::make_unique<WideningNode<int32_t, int64_t>>(type, std::move(child));
+  }
+  if (from == PhysicalType::kInt32 && type == PhysicalType::kInt128) {
+    return std::make_unique<WideningNode<int32_t, int128_t>>(type, std::move(child));
+  }
+  require_plan(from == PhysicalType::kInt64 && type == PhysicalType::kInt128,
+               "the operands of arithmetic have equal types");
+  return std::make_unique<WideningNode<int64_t, int128_t>>(type, std::move(child));
+}
+
+NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children) {
+  PhysicalType type = physical_type(expression.type);
+  const bool small = type == PhysicalType::kInt32;  // of INT: computed as BIGINT, then narrowed
+  if (small) type = PhysicalType::kInt64;
+  NodePtr node;
+  switch (expression.kind) {
+    case ExpressionKind::kNegate: node = make_negation(type, std::move(children)); break;
+    case ExpressionKind::kAdd: node = make_sum_like<AddOperation>(type, std::move(children)); break;
+    case ExpressionKind::kSubtract:
+      node = make_sum_like<SubtractOperation>(type, std::move(children));
+      break;
+    case ExpressionKind::kMultiply:
+      if (type == PhysicalType::kInt128 && children[0]->type() == PhysicalType::kInt64 &&
+          children[1]->type() == PhysicalType::kInt64) {
+        node = make_node<MultiplyOperation, int64_t, int128_t>(type, std::move(children));
+      } else {
+        node = make_sum_like<MultiplyOperation>(type, std::move(children));
+      }
+      break;
+    default: {
+      const bool divide = expression.kind == ExpressionKind::kDivide;
+      if (divide && type == PhysicalType::kDouble) {
+        return make_node<DivideOperation, double>(type, std::move(children));
+      }
+      require_plan(type == PhysicalType::kInt64, "division is of DOUBLE or BIGINT");
+      for (NodePtr& child : children) child = make_widening(std::move(child), type);
+      node = divide ? make_node<DivideOperation, int64_t>(type, std::move(children))
+                    : make_node<ModuloOperation, int64_t>(type, std::move(children));
+      break;
+    }
+  }
+  if (!small) return node;
+  base::DataType wide;
+  wide.kind = base::TypeKind::kBigInt;
+  return make_cast(wide, expression.type, std::move(node));
+}
+
+namespace {
+
+// One function of a number, row by row: results[i] = function(values[i]).
+template <class T, class F>
+class NumberNode : public ExpressionNode {
+ public:
+  NumberNode(PhysicalType type, NodePtr child, F function)
+      : ExpressionNode(type), child_(std::move(child)), function_(function), results_(type) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = child_->evaluate(input, rows);
+    const T* const from = vector.as<T>();
+    T* const to = results_.values<T>();
+    for_selected(rows, [&](uint32_t i) {
+      if (!vector.is_null(i)) to[i] = function_(from[i]);
+    });
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    return result;
+  }
+
+ private:
+  NodePtr child_;
+  F function_;
+  VectorBuffer results_;
+};
+
+template <class T, class F>
+NodePtr make_number(NodePtr child, F function) {
+  const PhysicalType type = child->type();
+  return std::make_unique<NumberNode<T, F>>(type, std::move(child), function);
+}
+
+// Rounds units to a multiple of `unit`: half away from zero, down, or up.
+template <class T>
+T round_units(T value, T unit, Function function) {
+  if (unit == 1) return value;
+  const T rest = value % unit;
+  T whole = value - rest;
+  if (rest == 0) return whole;
+  bool away = false;
+  switch (function) {
+    case Function::kFloor: away = value < 0; break;
+    case Function::kCeil: away = value > 0; break;
+    default: away = (value < 0 ? -rest : rest) >= unit - unit / 2; break;
+  }
+  if (!away) return whole;
+  T result;
+  const bool overflow = value < 0 ? __builtin_sub_overflow(whole, unit, &result)
+                                  : __builtin_add_overflow(whole, unit, &result);
+  if (overflow) fail_query(base::ErrorCode::kInvalidArgument, kDecimalOutOfRange);
+  return result;
+}
+
+int64_t round_digits(const Expression& expression) {
+  if (expression.function != Function::kRound || expression.children.size() < 2) return 0;
+  const Expression& digits = *expression.children[1];
+  const auto* const literal = std::get_if<int64_t>(&digits.literal);
+  require_plan(digits.kind == ExpressionKind::kLiteral && literal != nullptr,
+               "round's digits are a literal");
+  return std::clamp<int64_t>(*literal, -400, 400);
+}
+
+NodePtr make_double_rounding(Function function, int64_t digits, NodePtr child) {
+  if (function == Function::kFloor) {
+    return make_number<double>(std::move(child), [](double x) { return std::floor(x); });
+  }
+  if (function == Function::kCeil) {
+    return make_number<double>(std::move(child), [](double x) { return std::ceil(x); });
+  }
+  if (digits == 0) {
+    return make_number<double>(std::move(child), [](double x) { return std::nearbyint(x); });
+  }
+  const double power = std::pow(10.0, static_cast<double>(digits));
+  return make_number<double>(std::move(child), [power](double x) {
+    const double scaled = x * power;
+    return std::isfinite(scaled) ? std::round(scaled) / power : x;
+  });
+}
+
+template <class T>
+NodePtr make_unit_rounding(const Expression& expression, uint8_t scale, NodePtr child) {
+  const int64_t dropped = scale - round_digits(expression);
+  const int64_t limit = sizeof(T) == 8 ? kWideDecimalDigitsMax - 20 : kWideDecimalDigitsMax - 1;
+  if (dropped <= 0) return child;
+  const Function function = expression.function;
+  if (dropped > limit) return make_number<T>(std::move(child), [](T) { return T{0}; });
+  const auto unit = static_cast<T>(power_of_ten(static_cast<uint32_t>(dropped)));
+  return make_number<T>(std::move(child),
+                        [unit, function](T x) { return round_units(x, unit, function); });
+}
+
+template <class T>
+NodePtr make_absolute(NodePtr child) {
+  return make_number<T>(std::move(child), [](T x) {
+    T negated;
+    if constexpr (std::is_same_v<T, double>) {
+      negated = -x;
+    } else if (__builtin_sub_overflow(T{0}, x, &negated)) {
+      fail_query(base::ErrorCode::kInvalidArgument, kIntegerOutOfRange);
+    }
+    return x < 0 ? negated : x;
+  });
+}
+
+NodePtr make_rounding(const Expression& expression, NodePtr child) {
+  const uint8_t scale = expression.children[0]->type.scale;
+  const uint8_t result_scale = expression.type.scale;
+  switch (child->type()) {
+    case PhysicalType::kDouble:
+      return make_double_rounding(expression.function, round_digits(expression), std::move(child));
+    case PhysicalType::kInt64:
+      child = make_unit_rounding<int64_t>(expression, scale, std::move(child));
+      break;
+    case PhysicalType::kInt128:
+      child = make_unit_rounding<int128_t>(expression, scale, std::move(child));
+      break;
+    default: return child;  // INT is whole already
+  }
+  if (scale == result_scale && child->type() == physical_type(expression.type)) return child;
+  return make_cast(expression.children[0]->type, expression.type, std::move(child));
+}
+
+}  // namespace
+
+NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children) {
+  NodePtr child = std::move(children[0]);
+  if (expression.function != Function::kAbs) return make_rounding(expression, std::move(child));
+  switch (child->type()) {
+    case PhysicalType::kInt32: return make_absolute<int32_t>(std::move(child));
+    case PhysicalType::kInt64: return make_absolute<int64_t>(std::move(child));
+    case PhysicalType::kInt128: return make_absolute<int128_t>(std::move(child));
+    case PhysicalType::kDouble: return make_absolute<double>(std::move(child));
+    default: fail_plan("abs is of a number");
+  }
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,305 @@
+// Casts. Numbers to a narrower type round half away from zero (doubles half to even), as in
+// PostgreSQL, and fail where the value does not fit.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/expression_nodes.h"
+#include "olap/execution/string_heap.h"
+
+namespace diptych::olap {
+
+namespace {
+
+using base::TypeKind;
+
+// `convert(value, &result)` returns a fault word and must not trap, whatever the value.
+template <class From, class To, class F>
+class CastNode : public ExpressionNode {
+ public:
+  CastNode(PhysicalType type, NodePtr child, F convert, const char* message)
+      : ExpressionNode(type),
+        child_(std::move(child)),
+        convert_(convert),
+        message_(message),
+        results_(type) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = child_->evaluate(input, rows);
+    const From* const from = vector.as<From>();
+    To* const to = results_.values<To>();
+    uint64_t faults = 0;
+    for_slots(rows, [&](uint32_t i) { faults |= convert_(from[i], &to[i]); });
+    if ((faults & kFault) != 0) check_live(vector, rows);
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    return result;
+  }
+
+ private:
+  void check_live(const Vector& vector, const Selection& rows) const {
+    for_selected(rows, [&](uint32_t i) {
+      To ignored{};
+      if (!vector.is_null(i) && (convert_(vector.as<From>()[i], &ignored) & kFault) != 0) {
+        fail_query(base::ErrorCode::kInvalidArgument, message_);
+      }
+    });
+  }
+
+  NodePtr child_;
+  F convert_;
+  const char* message_;
+  VectorBuffer results_;
+};
+
+template <class From, class To, class F>
+NodePtr make_node(const base::DataType& to, NodePtr child, F convert,
+                  const char* message = kIntegerOutOfRange) {
+  return std::make_unique<CastNode<From, To, F>>(physical_type(to), std::move(child), convert,
+                                                 message);
+}
+
+// Scaled integers to scaled integers: INT and BIGINT are of scale 0. `end` bounds the result: its
+// magnitude stays below (decimals), or the C++ type bounds it (end == 0).
+template <class From, class To>
+NodePtr make_rescale(const base::DataType& to, int32_t digits, int128_t end, NodePtr child) {
+  const int128_t factor = power_of_ten(static_cast<uint32_t>(std::abs(digits)));
+  const bool up = digits >= 0;
+  const char* const message = to.kind == TypeKind::kDecimal
+                                  ? "a value does not fit its DECIMAL's digits"
+                                  : kIntegerOutOfRange;
+  return make_node<From, To>(
+      to, std::move(child),
+      [factor, up, end](From value, To* result) -> uint64_t {
+        int128_t scaled;
+        bool overflow = false;
+        if (up) {
+          overflow = __builtin_mul_overflow(static_cast<int128_t>(value), factor, &scaled);
+        } else {
+          const int128_t rest = value % factor;
+          scaled = value / factor;
+          if ((rest < 0 ? -rest : rest) >= factor - factor / 2) scaled += value < 0 ? -1 : 1;
+        }
+        *result = static_cast<To>(scaled);
+        const bool outside = end == 0 ? *result != scaled : scaled >= end || scaled <= -end;
+        return fault_if(overflow || outside);
+      },
+      message);
+}
+
+// The common case: no factor over 18 digits and no value that can leave 64 bits but by overflow.
+template <class From>
+NodePtr make_scale_up(const base::DataType& to, int64_t factor, int64_t end, NodePtr child) {
+  return make_node<From, int64_t>(
+      to, std::move(child),
+      [factor, end](From value, int64_t* result) -> uint64_t {
+        const bool overflow = __builtin_mul_overflow(static_cast<int64_t>(value), factor, result);
+        return fault_if(overflow || *result >= end || *result <= -end);
+      },
+      "a value does not fit its DECIMAL's digits");
+}
+
+template <class From>
+NodePtr make_integer_cast(const base::DataType& from, const base::DataType& to, NodePtr child) {
+  const uint8_t from_scale = from.kind == TypeKind::kDecimal ? from.scale : uint8_t{0};
+  const uint8_t to_scale = to.kind == TypeKind::kDecimal ? to.scale : uint8_t{0};
+  const int128_t end = to.kind == TypeKind::kDecimal ? power_of_ten(to.precision) : int128_t{0};
+  const int32_t digits = to_scale - from_scale;
+  switch (physical_type(to)) {
+    case PhysicalType::kInt32:
+      return make_rescale<From, int32_t>(to, digits, end, std::move(child));
+    case PhysicalType::kInt128:
+      return make_rescale<From, int128_t>(to, digits, end, std::move(child));
+    default: break;
+  }
+  if constexpr (sizeof(From) <= 8) {
+    if (end != 0 && digits >= 0 && digits <= base::kDecimalDigitsMax) {
+      return make_scale_up<From>(to, static_cast<int64_t>(power_of_ten(digits)),
+                                 static_cast<int64_t>(end), std::move(child));
+    }
+  }
+  return make_rescale<From, int64_t>(to, digits, end, std::move(child));
+}
+
+template <class From>
+NodePtr make_cast_to_double(const base::DataType& from, const base::DataType& to, NodePtr child) {
+  const bool scaled = from.kind == TypeKind::kDecimal && from.scale != 0;
+  const double divisor = scaled ? static_cast<double>(power_of_ten(from.scale)) : 1.0;
+  return make_node<From, double>(to, std::move(child),
+                                 [divisor](From value, double* result) -> uint64_t {
+                                   *result = static_cast<double>(value) / divisor;
+                                   return 0;
+                                 });
+}
+
+template <class To>
+NodePtr make_cast_from_double(const base::DataType& to, NodePtr child) {
+  const bool decimal = to.kind == TypeKind::kDecimal;
+  const double factor = decimal ? static_cast<double>(power_of_ten(to.scale)) : 1.0;
+  const double end = decimal ? static_cast<double>(power_of_ten(to.precision))
+                             : std::ldexp(1.0, static_cast<int>(sizeof(To) * 8 - 1));
+  return make_node<double, To>(
+      to, std::move(child),
+      [factor, end](double value, To* result) -> uint64_t {
+        const double rounded = std::nearbyint(value * factor);
+        const bool fits = rounded < end && rounded > -end;
+        *result = fits ? static_cast<To>(rounded) : To{};
+        return fault_if(!fits);
+      },
+      decimal ? "a value does not fit its DECIMAL's digits" : kIntegerOutOfRange);
+}
+
+// Any type to text, row by row: not a path for speed.
+class TextCastNode : public ExpressionNode {
+ public:
+  TextCastNode(const base::DataType& from, NodePtr child)
+      : ExpressionNode(PhysicalType::kString),
+        from_(from),
+        child_(std::move(child)),
+        results_(PhysicalType::kString) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    heap_.clear();
+    const Vector vector = child_->evaluate(input, rows);
+    auto* const texts = results_.values<base::StringRef>();
+    for_selected(rows, [&](uint32_t i) {
+      if (vector.is_null(i)) return;
+      texts[i] = heap_.keep(base::StringRef(text_of(vector, i)));
+    });
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    result.string_life = StringLife::kBatch;
+    return result;
+  }
+
+ private:
+  std::string_view text_of(const Vector& vector, uint32_t i) {
+    switch (from_.kind) {
+      case TypeKind::kInt: text_ = std::to_string(vector.as<int32_t>()[i]); break;
+      case TypeKind::kBigInt: text_ = std::to_string(vector.as<int64_t>()[i]); break;
+      case TypeKind::kDecimal:
+        text_ = base::decimal_to_string(
+            is_wide(from_) ? vector.as<int128_t>()[i] : vector.as<int64_t>()[i], from_.scale);
+        break;
+      case TypeKind::kDouble: text_ = base::to_string(base::Value(vector.as<double>()[i])); break;
+      case TypeKind::kBoolean: text_ = vector.as<uint8_t>()[i] != 0 ? "true" : "false"; break;
+      case TypeKind::kDate: text_ = base::to_string(base::Date{vector.as<int32_t>()[i]}); break;
+      case TypeKind::kTimestamp:
+        text_ = base::to_string(base::Timestamp{vector.as<int64_t>()[i]});
+        break;
+      default: text_ = vector.as<base::StringRef>()[i].view(); break;
+    }
+    return text_;
+  }
+
+  base::DataType from_;
+  NodePtr child_;
+  VectorBuffer results_;
+  StringHeap heap_;
+  std::string text_;
+};
+
+// A text cut to its new type's length; the bytes stay where they are.
+NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
+  const uint32_t length = to.length;
+  if (length == 0) return child;
+  class CutNode : public ExpressionNode {
+   public:
+    CutNode(uint32_t length_max, NodePtr text)
+        : ExpressionNode(PhysicalType::kString),
+          length_(length_max),
+          child_(std::move(text)),
+          results_(PhysicalType::kString) {}
+    Vector evaluate(const Batch& input, const Selection& rows) override {
+      const Vector vector = child_->evaluate(input, rows);
+      const auto* const from = vector.as<base::StringRef>();
+      auto* const to_texts = results_.values<base::StringRef>();
+      for_selected(rows, [&](uint32_t i) {
+        if (!vector.is_null(i)) to_texts[i] = base::StringRef(from[i].view().substr(0, length_));
+      });
+      Vector result = results_.view();
+      result.nulls = vector.nulls;
+      result.string_life = vector.string_life;
+      return result;
+    }
+
+   private:
+    uint32_t length_;
+    NodePtr child_;
+    VectorBuffer results_;
+  };
+  return std::make_unique<CutNode>(length, std::move(child));
+}
+
+NodePtr make_cast_from_double_to(const base::DataType& to, NodePtr child) {
+  switch (physical_type(to)) {
+    case PhysicalType::kInt32: return make_cast_from_double<int32_t>(to, std::move(child));
+    case PhysicalType::kInt64: return make_cast_from_double<int64_t>(to, std::move(child));
+    case PhysicalType::kInt128: return make_cast_from_double<int128_t>(to, std::move(child));
+    default: fail_plan("a DOUBLE is cast to a number or a text");
+  }
+}
+
+NodePtr make_number_cast(const base::DataType& from, const base::DataType& to, NodePtr child) {
+  const bool to_number = to.kind == TypeKind::kInt || to.kind == TypeKind::kBigInt ||
+                         to.kind == TypeKind::kDecimal || to.kind == TypeKind::kDouble;
+  require_plan(to_number, "a number is cast to a number or a text");
+  return with_physical_type(child->type(), [&](auto value) -> NodePtr {
+    using From = decltype(value);
+    if constexpr (std::is_same_v<From, base::StringRef>) {
+      fail_plan("a text is cast by the binder");
+    } else if constexpr (std::is_same_v<From, double>) {
+      return make_cast_from_double_to(to, std::move(child));
+    } else {
+      if (to.kind == TypeKind::kDouble) {
+        return make_cast_to_double<From>(from, to, std::move(child));
+      }
+      return make_integer_cast<From>(from, to, std::move(child));
+    }
+  });
+}
+
+NodePtr make_date_to_timestamp(const base::DataType& to, NodePtr child) {
+  return make_node<int32_t, int64_t>(
+      to, std::move(child),
+      [](int32_t days, int64_t* micros) -> uint64_t {
+        return fault_if(__builtin_mul_overflow(int64_t{days}, base::kMicrosPerDay, micros));
+      },
+      "timestamp out of range");
+}
+
+NodePtr make_timestamp_to_date(const base::DataType& to, NodePtr child) {
+  return make_node<int64_t, int32_t>(
+      to, std::move(child), [](int64_t micros, int32_t* days) -> uint64_t {
+        const int64_t whole = micros / base::kMicrosPerDay;
+        *days = static_cast<int32_t>(whole - (micros % base::kMicrosPerDay < 0 ? 1 : 0));
+        return 0;
+      });
+}
+
+}  // namespace
+
+NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child) {
+  if (to.is_string()) {
+    if (from.is_string()) return make_text_cut(to, std::move(child));
+    return make_text_cut(to, std::make_unique<TextCastNode>(from, std::move(child)));
+  }
+  if (from.kind == to.kind && from.kind != TypeKind::kDecimal) return child;
+  if (from.kind == TypeKind::kInt && to.kind == TypeKind::kBigInt) {
+    return make_widening(std::move(child), PhysicalType::kInt64);
+  }
+  if (from.kind == TypeKind::kDate && to.kind == TypeKind::kTimestamp) {
+    return make_date_to_timestamp(to, std::move(child));
+  }
+  if (from.kind == TypeKind::kTimestamp && to.kind == TypeKind::kDate) {
+    return make_timestamp_to_date(to, std::move(child));
+  }
+  const bool from_number =
+      from.kind != TypeKind::kDate && from.kind != TypeKind::kTimestamp && !from.is_string();
+  require_plan(from_number, "no such cast");
+  return make_number_cast(from, to, std::move(child));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,201 @@
+// Comparisons, IS NULL, IN and LIKE: operands of any type to truth values.
+
+#include <algorithm>
+#include <string>
+
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/expression_nodes.h"
+#include "olap/execution/like_pattern.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+template <class Comparison, class T>
+class ComparisonNode : public TruthNode {
+ public:
+  ComparisonNode(NodePtr left, NodePtr right) : left_(std::move(left)), right_(std::move(right)) {}
+
+  void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    const Vector a = left_->evaluate(input, rows);
+    const Vector b = right_->evaluate(input, rows);
+    const uint64_t* const nulls = merge_nulls(a, b, rows.slots, nulls_);
+    if (b.constant) {
+      compare_values<Comparison, true>(a.as<T>(), b.as<T>(), rows, nulls, truth->is_true);
+    } else {
+      compare_values<Comparison, false>(a.as<T>(), b.as<T>(), rows, nulls, truth->is_true);
+    }
+    truth->apply_nulls(nulls, rows.slots);
+  }
+
+ private:
+  NodePtr left_;
+  NodePtr right_;
+  uint64_t nulls_[kVectorWords];
+};
+
+template <class Comparison>
+NodePtr make_typed_comparison(NodePtr left, NodePtr right) {
+  return with_physical_type(left->type(), [&](auto value) -> NodePtr {
+    return std::make_unique<ComparisonNode<Comparison, decltype(value)>>(std::move(left),
+                                                                         std::move(right));
+  });
+}
+
+class IsNullNode : public TruthNode {
+ public:
+  IsNullNode(bool wanted, NodePtr child) : wanted_(wanted), child_(std::move(child)) {}
+
+  void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    const Vector vector = child_->evaluate(input, rows);
+    for (uint32_t w = 0; w < words_of(rows.slots); ++w) {
+      const uint64_t nulls = vector.nulls == nullptr ? 0 : vector.nulls[w];
+      truth->is_true[w] = wanted_ ? nulls : ~nulls;
+    }
+    truth->has_nulls = false;
+  }
+
+ private:
+  bool wanted_;
+  NodePtr child_;
+};
+
+// IN with a list of literals: short ones are compared one by one, long ones searched. A null in the
+// list makes "not found" unknown.
+template <class T>
+class InListNode : public TruthNode {
+ public:
+  InListNode(NodePtr child, std::vector<NodePtr> literals)
+      : child_(std::move(child)), literals_(std::move(literals)) {
+    Selection one;
+    select_all(1, &one);
+    for (const NodePtr& literal : literals_) {
+      const Vector vector = literal->evaluate(Batch{}, one);
+      if (vector.is_null(0)) {
+        has_null_ = true;
+      } else {
+        values_.push_back(*vector.as<T>());
+      }
+    }
+    std::sort(values_.begin(), values_.end(),
+              [](const T& a, const T& b) { return value_less(a, b); });
+  }
+
+  void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    const Vector vector = child_->evaluate(input, rows);
+    const T* const values = vector.as<T>();
+    std::fill_n(truth->is_true, words_of(rows.slots), 0);
+    if (values_.size() <= kScannedMax) {
+      for (const T& value : values_) {
+        compare_values<EqualComparison, true>(values, &value, rows, vector.nulls, found_);
+        for (uint32_t w = 0; w < words_of(rows.slots); ++w) truth->is_true[w] |= found_[w];
+      }
+    } else {
+      for_selected(rows, [&](uint32_t i) {
+        if (!vector.is_null(i) && contains(values[i])) set_bit(truth->is_true, i);
+      });
+    }
+    if (!has_null_) return truth->apply_nulls(vector.nulls, rows.slots);
+    for (uint32_t w = 0; w < words_of(rows.slots); ++w) {
+      if (vector.nulls != nullptr) truth->is_true[w] &= ~vector.nulls[w];
+      found_[w] = ~truth->is_true[w];
+    }
+    truth->apply_nulls(found_, rows.slots);
+  }
+
+ private:
+  static constexpr size_t kScannedMax = 8;
+
+  bool contains(const T& value) const {
+    return std::binary_search(values_.begin(), values_.end(), value,
+                              [](const T& a, const T& b) { return value_less(a, b); });
+  }
+
+  NodePtr child_;
+  std::vector<NodePtr> literals_;  // own the bytes of long strings
+  std::vector<T> values_;          // ascending
+  bool has_null_ = false;
+  uint64_t found_[kVectorWords];
+};
+
+class LikeNode : public TruthNode {
+ public:
+  LikeNode(NodePtr child, LikePattern pattern)
+      : child_(std::move(child)), pattern_(std::move(pattern)) {}
+
+  void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    const Vector vector = child_->evaluate(input, rows);
+    const auto* const texts = vector.as<base::StringRef>();
+    std::fill_n(truth->is_true, words_of(rows.slots), 0);
+    for_selected(rows, [&](uint32_t i) {
+      if (!vector.is_null(i) && pattern_.matches(texts[i].view())) set_bit(truth->is_true, i);
+    });
+    truth->apply_nulls(vector.nulls, rows.slots);
+  }
+
+ private:
+  NodePtr child_;
+  LikePattern pattern_;
+};
+
+}  // namespace
+
+NodePtr make_comparison(ExpressionKind kind, NodePtr left, NodePtr right) {
+  // Decimals of one scale may differ in width only.
+  if (left->type() != right->type()) {
+    const bool integers =
+        left->type() <= PhysicalType::kInt128 && right->type() <= PhysicalType::kInt128;
+    require_plan(integers, "the operands of a comparison have equal types");
+    const PhysicalType wide = std::max(left->type(), right->type());
+    left = make_widening(std::move(left), wide);
+    right = make_widening(std::move(right), wide);
+  }
+  switch (kind) {
+    case ExpressionKind::kEqual:
+      return make_typed_comparison<EqualComparison>(std::move(left), std::move(right));
+    case ExpressionKind::kNotEqual:
+      return make_typed_comparison<NotEqualComparison>(std::move(left), std::move(right));
+    case ExpressionKind::kLess:
+      return make_typed_comparison<LessComparison>(std::move(left), std::move(right));
+    case ExpressionKind::kLessEqual:
+      return make_typed_comparison<LessEqualComparison>(std::move(left), std::move(right));
+    case ExpressionKind::kGreater:
+      return make_comparison(ExpressionKind::kLess, std::move(right), std::move(left));
+    default: return make_comparison(ExpressionKind::kLessEqual, std::move(right), std::move(left));
+  }
+}
+
+NodePtr make_is_null(ExpressionKind kind, NodePtr child) {
+  return std::make_unique<IsNullNode>(kind == ExpressionKind::kIsNull, std::move(child));
+}
+
+NodePtr make_in_list(const Expression& expression, NodePtr child) {
+  std::vector<NodePtr> literals;
+  for (size_t i = 1; i < expression.children.size(); ++i) {
+    const Expression& literal = *expression.children[i];
+    require_plan(literal.kind == ExpressionKind::kLiteral, "IN lists hold literals");
+    const bool same =
+        base::is_null(literal.literal) || physical_type(literal.type) == child->type();
+    require_plan(same, "IN compares values of one type");
+    literals.push_back(make_literal(literal.type, literal.literal));
+  }
+  return with_physical_type(child->type(), [&](auto value) -> NodePtr {
+    return std::make_unique<InListNode<decltype(value)>>(std::move(child), std::move(literals));
+  });
+}
+
+NodePtr make_like(const Expression& expression, NodePtr child) {
+  require_plan(expression.children.size() == 2 && child->type() == PhysicalType::kString &&
+                   expression.children[1]->kind == ExpressionKind::kLiteral,
+               "LIKE matches a text with a literal pattern");
+  const base::Value& literal = expression.children[1]->literal;
+  if (base::is_null(literal)) return make_literal(expression.type, base::Value());
+  const auto* const text = std::get_if<std::string>(&literal);
+  require_plan(text != nullptr, "LIKE's pattern is a text");
+  base::Result<LikePattern> pattern = LikePattern::compile(*text);
+  if (!pattern.ok()) throw QueryFailure(pattern.error());
+  return std::make_unique<LikeNode>(std::move(child), std::move(*pattern));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,189 @@
+// Functions of dates and timestamps. Both count from 1970-01-01, in days and in microseconds.
+
+#include <algorithm>
+#include <limits>
+
+#include "base/value.h"
+#include "olap/execution/expression_nodes.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+// Whole days of a point in time, rounded down, and the microseconds after them.
+struct Moment {
+  int64_t days;
+  int64_t micros;
+};
+Moment moment_of(int32_t days) {
+  return {days, 0};
+}
+Moment moment_of(int64_t micros) {
+  const int64_t rest = (micros % base::kMicrosPerDay + base::kMicrosPerDay) % base::kMicrosPerDay;
+  return {(micros - rest) / base::kMicrosPerDay, rest};
+}
+
+[[noreturn]] void fail_range() {
+  fail_query(base::ErrorCode::kInvalidArgument, "date or timestamp out of range");
+}
+
+int32_t checked_days(int64_t days) {
+  if (days != static_cast<int32_t>(days)) fail_range();
+  return static_cast<int32_t>(days);
+}
+
+template <class T>
+T from_moment(const Moment& moment) {
+  if constexpr (std::is_same_v<T, int32_t>) {
+    return checked_days(moment.days);
+  } else {
+    int64_t micros;
+    if (__builtin_mul_overflow(moment.days, base::kMicrosPerDay, &micros) ||
+        __builtin_add_overflow(micros, moment.micros, &micros)) {
+      fail_range();
+    }
+    return micros;
+  }
+}
+
+// Rows of one day tend to lie together: the day last converted is remembered.
+class Calendar {
+ public:
+  const base::CivilDate& civil(int64_t days) {
+    if (days != days_) {
+      civil_ = base::civil_from_date(base::Date{checked_days(days)});
+      days_ = days;
+    }
+    return civil_;
+  }
+
+ private:
+  int64_t days_ = std::numeric_limits<int64_t>::min();
+  base::CivilDate civil_{};
+};
+
+int64_t extract(Function function, const Moment& moment, Calendar* calendar) {
+  switch (function) {
+    case Function::kExtractYear: return calendar->civil(moment.days).year;
+    case Function::kExtractQuarter: return (calendar->civil(moment.days).month - 1) / 3 + 1;
+    case Function::kExtractMonth: return calendar->civil(moment.days).month;
+    case Function::kExtractDay: return calendar->civil(moment.days).day;
+    case Function::kExtractHour: return moment.micros / (3600 * base::kMicrosPerSecond);
+    case Function::kExtractMinute: return moment.micros / (60 * base::kMicrosPerSecond) % 60;
+    default: return moment.micros / base::kMicrosPerSecond % 60;
+  }
+}
+
+Moment truncate(Function function, const Moment& moment, Calendar* calendar) {
+  if (function == Function::kTruncateDay) return {moment.days, 0};
+  base::CivilDate civil = calendar->civil(moment.days);
+  civil.day = 1;
+  if (function == Function::kTruncateYear) civil.month = 1;
+  return {base::date_from_civil(civil).days, 0};
+}
+
+Moment add_months(const Moment& moment, int64_t months, Calendar* calendar) {
+  constexpr int64_t kMonthsMax = 12 * 70'000;  // beyond any year that the calendar has
+  if (months > kMonthsMax || months < -kMonthsMax) fail_range();
+  const base::CivilDate civil = calendar->civil(moment.days);
+  const int64_t total = int64_t{civil.year} * 12 + civil.month - 1 + months;
+  const int64_t month = (total % 12 + 12) % 12;
+  const int64_t year = (total - month) / 12;
+  if (year > 32'766 || year < -32'766) fail_range();  // std::chrono::year, with one to spare
+  base::CivilDate first{static_cast<int32_t>(year), static_cast<uint32_t>(month + 1), 1};
+  base::CivilDate next = month == 11 ? base::CivilDate{first.year + 1, 1, 1}
+                                     : base::CivilDate{first.year, first.month + 1, 1};
+  const int64_t first_days = base::date_from_civil(first).days;
+  const int64_t month_days = base::date_from_civil(next).days - first_days;
+  return {first_days + std::min<int64_t>(civil.day, month_days) - 1, moment.micros};
+}
+
+template <class From, class To, class F>
+class DateNode : public ExpressionNode {
+ public:
+  DateNode(PhysicalType type, std::vector<NodePtr> children, F function)
+      : ExpressionNode(type), children_(std::move(children)), function_(function), results_(type) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = children_[0]->evaluate(input, rows);
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    const int64_t* amounts = nullptr;
+    if (children_.size() > 1) {
+      const Vector amount = children_[1]->evaluate(input, rows);
+      amounts = amount.as<int64_t>();
+      result.nulls = merge_nulls(vector, amount, rows.slots, results_.nulls());
+    }
+    const From* const from = vector.as<From>();
+    To* const to = results_.values<To>();
+    for_selected(rows, [&](uint32_t i) {
+      if (result.is_null(i)) return;
+      to[i] = function_(moment_of(from[i]), amounts == nullptr ? 0 : amounts[i], &calendar_);
+    });
+    return result;
+  }
+
+ private:
+  std::vector<NodePtr> children_;
+  F function_;
+  VectorBuffer results_;
+  Calendar calendar_;
+};
+
+template <class From, class To, class F>
+NodePtr make_date(PhysicalType type, std::vector<NodePtr> children, F function) {
+  return std::make_unique<DateNode<From, To, F>>(type, std::move(children), function);
+}
+
+template <class T>
+NodePtr make_shift(Function function, PhysicalType type, std::vector<NodePtr> children) {
+  require_plan(children.size() == 2, "date arithmetic has two operands");
+  children[1] = make_widening(std::move(children[1]), PhysicalType::kInt64);
+  return make_date<T, T>(type, std::move(children),
+                         [function](Moment moment, int64_t amount, Calendar* calendar) -> T {
+                           if (function == Function::kAddMonths) {
+                             return from_moment<T>(add_months(moment, amount, calendar));
+                           }
+                           int64_t* const field =
+                               function == Function::kAddDays ? &moment.days : &moment.micros;
+                           if (__builtin_add_overflow(*field, amount, field)) fail_range();
+                           return from_moment<T>(moment);
+                         });
+}
+
+template <class T>
+NodePtr make_for(const Expression& expression, std::vector<NodePtr> children) {
+  const Function function = expression.function;
+  const PhysicalType own = children[0]->type();
+  switch (function) {
+    case Function::kAddMonths:
+    case Function::kAddDays:
+    case Function::kAddMicros: return make_shift<T>(function, own, std::move(children));
+    case Function::kTruncateYear:
+    case Function::kTruncateMonth:
+    case Function::kTruncateDay:
+      return make_date<T, T>(own, std::move(children),
+                             [function](Moment moment, int64_t, Calendar* calendar) -> T {
+                               return from_moment<T>(truncate(function, moment, calendar));
+                             });
+    default:
+      return make_date<T, int64_t>(PhysicalType::kInt64, std::move(children),
+                                   [function](Moment moment, int64_t, Calendar* calendar) {
+                                     return extract(function, moment, calendar);
+                                   });
+  }
+}
+
+}  // namespace
+
+NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children) {
+  if (children[0]->type() == PhysicalType::kInt32) {
+    return make_for<int32_t>(expression, std::move(children));
+  }
+  require_plan(children[0]->type() == PhysicalType::kInt64,
+               "a date function is of a DATE or TIMESTAMP");
+  return make_for<int64_t>(expression, std::move(children));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,206 @@
+// Concatenation and the functions of texts. Positions and lengths are bytes.
+
+#include <algorithm>
+#include <cstring>
+
+#include "olap/execution/expression_nodes.h"
+#include "olap/execution/query_failure.h"
+#include "olap/execution/string_heap.h"
+
+namespace diptych::olap {
+
+namespace {
+
+using base::StringRef;
+
+// A function of one text: result[i] = function(text, heap).
+template <class Result, class F>
+class TextNode : public ExpressionNode {
+ public:
+  TextNode(PhysicalType type, NodePtr child, F function)
+      : ExpressionNode(type), child_(std::move(child)), function_(function), results_(type) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    heap_.clear();
+    const Vector vector = child_->evaluate(input, rows);
+    const auto* const texts = vector.as<StringRef>();
+    auto* const results = results_.values<Result>();
+    for_selected(rows, [&](uint32_t i) {
+      if (!vector.is_null(i)) results[i] = function_(texts[i], &heap_);
+    });
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    result.string_life = StringLife::kBatch;
+    return result;
+  }
+
+ private:
+  NodePtr child_;
+  F function_;
+  VectorBuffer results_;
+  StringHeap heap_;
+};
+
+template <class Result, class F>
+NodePtr make_text(PhysicalType type, NodePtr child, F function) {
+  require_plan(child->type() == PhysicalType::kString, "a text function's operand is a text");
+  return std::make_unique<TextNode<Result, F>>(type, std::move(child), function);
+}
+
+// Maps every byte (ASCII letters only: other bytes of UTF-8 stay).
+template <class F>
+NodePtr make_byte_map(NodePtr child, F map) {
+  return make_text<StringRef>(
+      PhysicalType::kString, std::move(child), [map](const StringRef& text, StringHeap* heap) {
+        char inlined[StringRef::kInlineBytes];
+        char* const bytes = text.is_short() ? inlined : heap->allocate(text.size());
+        std::transform(text.data(), text.data() + text.size(), bytes, map);
+        return StringRef(std::string_view(bytes, text.size()));
+      });
+}
+
+class SubstringNode : public ExpressionNode {
+ public:
+  explicit SubstringNode(std::vector<NodePtr> children)
+      : ExpressionNode(PhysicalType::kString),
+        children_(std::move(children)),
+        results_(PhysicalType::kString) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector text = children_[0]->evaluate(input, rows);
+    const Vector start = children_[1]->evaluate(input, rows);
+    Vector length;
+    Vector result = results_.view();
+    result.nulls = merge_nulls(text, start, rows.slots, first_nulls_);
+    result.string_life = text.string_life;
+    if (children_.size() == 3) {
+      length = children_[2]->evaluate(input, rows);
+      result.nulls = merge_nulls(result, length, rows.slots, second_nulls_);
+    }
+    const auto* const texts = text.as<StringRef>();
+    const auto* const starts = start.as<int64_t>();
+    auto* const results = results_.values<StringRef>();
+    for_selected(rows, [&](uint32_t i) {
+      if (result.is_null(i)) return;
+      const int64_t bytes = length.values == nullptr ? INT64_MAX : length.as<int64_t>()[i];
+      results[i] = cut(texts[i], starts[i], bytes);
+    });
+    return result;
+  }
+
+ private:
+  // Positions [start, start + length) of positions 1..size.
+  static StringRef cut(const StringRef& text, int64_t start, int64_t length) {
+    if (length < 0) {
+      fail_query(base::ErrorCode::kInvalidArgument, "negative substring length not allowed");
+    }
+    int64_t end;
+    if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
+    const int64_t first = std::max<int64_t>(start, 1);
+    const int64_t last = std::min<int64_t>(end, int64_t{text.size()} + 1);
+    if (first >= last) return StringRef();
+    return StringRef(
+        text.view().substr(static_cast<size_t>(first - 1), static_cast<size_t>(last - first)));
+  }
+
+  std::vector<NodePtr> children_;
+  VectorBuffer results_;
+  uint64_t first_nulls_[kVectorWords];
+  uint64_t second_nulls_[kVectorWords];
+};
+
+class ConcatNode : public ExpressionNode {
+ public:
+  ConcatNode(NodePtr left, NodePtr right)
+      : ExpressionNode(PhysicalType::kString),
+        left_(std::move(left)),
+        right_(std::move(right)),
+        results_(PhysicalType::kString) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    heap_.clear();
+    const Vector a = left_->evaluate(input, rows);
+    const Vector b = right_->evaluate(input, rows);
+    Vector result = results_.view();
+    result.nulls = merge_nulls(a, b, rows.slots, results_.nulls());
+    result.string_life = StringLife::kBatch;
+    auto* const results = results_.values<StringRef>();
+    for_selected(rows, [&](uint32_t i) {
+      if (result.is_null(i)) return;
+      results[i] = join(a.as<StringRef>()[i], b.as<StringRef>()[i]);
+    });
+    return result;
+  }
+
+ private:
+  StringRef join(const StringRef& a, const StringRef& b) {
+    const size_t size = size_t{a.size()} + b.size();
+    if (size > UINT32_MAX) fail_query(base::ErrorCode::kInvalidArgument, "text too long");
+    char inlined[StringRef::kInlineBytes];
+    char* const bytes = size <= sizeof inlined ? inlined : heap_.allocate(size);
+    std::memcpy(bytes, a.data(), a.size());
+    std::memcpy(bytes + a.size(), b.data(), b.size());
+    return StringRef(std::string_view(bytes, size));
+  }
+
+  NodePtr left_;
+  NodePtr right_;
+  VectorBuffer results_;
+  StringHeap heap_;
+};
+
+StringRef trim(const StringRef& text) {
+  const std::string_view view = text.view();
+  const size_t first = view.find_first_not_of(' ');
+  if (first == std::string_view::npos) return StringRef();
+  return StringRef(view.substr(first, view.find_last_not_of(' ') - first + 1));
+}
+
+char upper_byte(char byte) {
+  return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
+}
+char lower_byte(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+}
+
+// Concatenation of any number of texts, from the left.
+NodePtr make_concat(std::vector<NodePtr> children) {
+  NodePtr node = std::move(children[0]);
+  require_plan(node->type() == PhysicalType::kString, "|| joins texts");
+  for (size_t i = 1; i < children.size(); ++i) {
+    require_plan(children[i]->type() == PhysicalType::kString, "|| joins texts");
+    node = std::make_unique<ConcatNode>(std::move(node), std::move(children[i]));
+  }
+  return node;
+}
+
+}  // namespace
+
+NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> children) {
+  if (expression.kind == ExpressionKind::kConcat) return make_concat(std::move(children));
+  switch (expression.function) {
+    case Function::kSubstring:
+      require_plan(children.size() >= 2 && children.size() <= 3, "substring has 2 or 3 operands");
+      for (size_t i = 1; i < children.size(); ++i) {
+        children[i] = make_widening(std::move(children[i]), PhysicalType::kInt64);
+      }
+      require_plan(children[0]->type() == PhysicalType::kString, "substring is of a text");
+      return std::make_unique<SubstringNode>(std::move(children));
+    case Function::kAscii:
+      return make_text<int64_t>(
+          PhysicalType::kInt64, std::move(children[0]), [](const StringRef& text, StringHeap*) {
+            return text.size() == 0 ? int64_t{0} : int64_t{static_cast<uint8_t>(text.data()[0])};
+          });
+    case Function::kLength:
+      return make_text<int64_t>(
+          PhysicalType::kInt64, std::move(children[0]),
+          [](const StringRef& text, StringHeap*) { return int64_t{text.size()}; });
+    case Function::kUpper: return make_byte_map(std::move(children[0]), upper_byte);
+    case Function::kLower: return make_byte_map(std::move(children[0]), lower_byte);
+    default:
+      return make_text<StringRef>(PhysicalType::kString, std::move(children[0]),
+                                  [](const StringRef& text, StringHeap*) { return trim(text); });
+  }
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,150 @@
+// Hash join: a table over the build side's rows, and the stage that joins a batch of probe rows to
+// it.
+//
+// Build      every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable
+//            puts the parts together and builds the key table, in one thread.
+//            Dense integer keys (most of CH's) index an array; others are hashed.
+// Probe      a batch's keys are encoded and looked up at once. Where a probe row has at most one
+//            match (a unique build side), the result is the probe's batch with a narrower selection
+//            and the build columns gathered into its slots: no probe column is copied. Where it has
+//            more, the k-th matches of all rows form the k-th such batch.
+// Nulls      a row with a null key matches nothing. Left joins push rows without a match with
+//            nulls.
+// Residual   predicates over probe and build columns decide whether a pair matches.
+// No keys    every build row matches every probe row.
+// Stopping   checked once a morsel by the source, and here once a round: a join may multiply rows.
+//
+// Threads    a BuildPart has one worker; a JoinTable is immutable once built.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "olap/execution/column_store.h"
+#include "olap/execution/expression.h"
+#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_table.h"
+#include "olap/execution/needed_columns.h"
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+// What one worker collected.
+struct BuildPart {
+  BuildPart(const Operator& join, const NeededColumns& needed)
+      : rows(join.children[1]->output, needed.kept_by(join)) {}
+
+  ColumnStore rows;
+  GrowingArray<uint64_t> keys;
+  GrowingArray<uint64_t> hashes;
+  StringHeap heap;  // long texts of keys
+};
+
+class JoinTable {
+ public:
+  explicit JoinTable(const Operator& join);
+
+  const KeyEncoder& encoder() const { return encoder_; }
+  bool has_keys() const { return has_keys_; }
+
+  // Takes over the parts; called once.
+  void build(std::vector<std::unique_ptr<BuildPart>> parts);
+
+  const ColumnStore& rows() const { return *rows_; }
+  // True where no two build rows have one key; then a key's number is its row.
+  bool unique() const { return row_starts_.size() == 0; }
+  // True where keys index an array, so that no hash is needed.
+  bool is_direct() const { return direct_.size() != 0; }
+  // numbers[k] = the number of key k, or KeyTable::kNoKey. `hashes` is ignored where is_direct().
+  // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
+  void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const;
+  // The rows of key `number` are build_row(i) for i in [row_begin(number), row_begin(number + 1)).
+  uint32_t row_begin(uint32_t number) const { return unique() ? number : row_starts_[number]; }
+  uint32_t build_row(uint32_t index) const { return unique() ? index : rows_by_key_[index]; }
+
+ private:
+  // Numbers the parts' keys in numbers, by build row: through an array where they are dense (one
+  // word, a range of at most kDirectFactor values a row), else through the key table.
+  bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
+                       GrowingArray<uint32_t>* numbers);
+  void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
+                      GrowingArray<uint32_t>* numbers);
+  void chain(const GrowingArray<uint32_t>& numbers);
+
+  static constexpr uint64_t kDirectFactor = 4;
+  static constexpr uint64_t kDirectValuesMin = 4096;  // a range that is always small enough
+
+  bool has_keys_;
+  KeyEncoder encoder_;
+  KeyTable table_;
+  GrowingArray<uint32_t> direct_;  // key number by key - direct_min_; kNoKey where none
+  uint64_t direct_min_ = 0;
+  uint32_t key_count_ = 0;
+  std::vector<StringHeap> heaps_;
+  std::unique_ptr<ColumnStore> rows_;
+  GrowingArray<uint32_t> row_starts_;  // by key number, and one more; empty where unique
+  GrowingArray<uint32_t> rows_by_key_;
+};
+
+class BuildStage : public Stage {
+ public:
+  BuildStage(const Operator& join, const JoinTable& table, BuildPart* part);
+  bool push(Batch& batch) override;
+
+ private:
+  const JoinTable& table_;
+  BuildPart* part_;
+  std::vector<NodePtr> keys_;
+  std::vector<Vector> key_vectors_;
+  Selection with_key_;
+};
+
+class ProbeStage : public Stage {
+ public:
+  ProbeStage(const RunContext& context, const Operator& join, const JoinTable& table,
+             StagePtr next);
+  // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
+  bool push(Batch& batch) override;
+
+ private:
+  // A probe row and what it has yet to be joined with: build rows [next, end).
+  struct Cursor {
+    uint32_t slot;
+    uint32_t next;
+    uint32_t end;
+  };
+
+  void find_matches(const Batch& batch);
+  bool push_existence(Batch& batch);
+  bool push_single(Batch& batch, uint32_t slots);
+  uint32_t collect_matches();
+  bool push_rounds(Batch& batch);
+  bool push_unmatched(const Selection& probe);
+  // Fills the output's build columns for rows_[] in the slots of output_selection_.
+  void gather_build_columns();
+
+  const RunContext& context_;
+  const Operator& join_;
+  const JoinTable& table_;
+  StagePtr next_;
+  std::vector<NodePtr> keys_;
+  std::vector<Vector> key_vectors_;
+  Predicates residual_;
+  Selection with_key_;
+  std::vector<uint64_t> encoded_;  // keys of with_key_
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> numbers_;  // by position in with_key_
+  std::vector<Cursor> cursors_;
+  uint64_t matched_[kVectorWords];  // slots that were joined
+  std::vector<uint32_t> rows_;      // build rows of the output's selected slots
+  std::vector<VectorBuffer> build_buffers_;
+  Batch output_;
+  Selection output_selection_;
+};
+
+// The selected rows none of whose keys is null.
+void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result);
+
+}  // namespace diptych::olap

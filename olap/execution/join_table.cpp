@@ -1,0 +1,171 @@
+// The build side of hash_join.h.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "olap/execution/hash_join.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+std::vector<PhysicalType> key_types(const Operator& join) {
+  std::vector<PhysicalType> types;
+  for (size_t i = 0; i < join.build_keys.size(); ++i) {
+    types.push_back(physical_type(join.build_keys[i]->type));
+    if (types.back() != physical_type(join.probe_keys[i]->type)) {
+      fail_query(base::ErrorCode::kUnsupported, "a join's keys have different types");
+    }
+  }
+  return types;
+}
+
+}  // namespace
+
+void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result) {
+  bool any = false;
+  uint64_t bits[kVectorWords];
+  std::copy_n(rows.bits, kVectorWords, bits);
+  for (const Vector& key : keys) {
+    if (key.nulls == nullptr) continue;
+    any = true;
+    for (uint32_t w = 0; w < words_of(rows.slots); ++w) bits[w] &= ~key.nulls[w];
+  }
+  if (any) {
+    select_bits(bits, rows.slots, result);
+  } else {
+    *result = rows;
+  }
+}
+
+JoinTable::JoinTable(const Operator& join)
+    : has_keys_(!join.build_keys.empty()),
+      encoder_(key_types(join), NullKeys::kNever),
+      table_(encoder_) {}
+
+void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
+  DIPTYCH_CHECK(rows_ == nullptr && !parts.empty(), "a join's table is built once");
+  uint64_t row_count = 0;
+  for (const auto& part : parts) row_count += part->rows.row_count();
+  if (row_count >= UINT32_MAX) {
+    fail_query(base::ErrorCode::kOutOfMemory, "a join's build side has more than 2^32 - 2 rows");
+  }
+  rows_ = std::make_unique<ColumnStore>(std::move(parts[0]->rows));
+  for (size_t i = 1; i < parts.size(); ++i) rows_->absorb(std::move(parts[i]->rows));
+  if (!has_keys_) return;
+
+  GrowingArray<uint32_t> numbers;
+  numbers.resize(row_count);
+  if (!number_directly(parts, &numbers)) number_by_hash(parts, &numbers);
+  for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
+  if (key_count_ != row_count) chain(numbers);
+}
+
+bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
+                                GrowingArray<uint32_t>* numbers) {
+  if (encoder_.words() != 1 || numbers->size() == 0) return false;
+  uint64_t min = UINT64_MAX;
+  uint64_t max = 0;
+  for (const auto& part : parts) {
+    for (size_t i = 0; i < part->keys.size(); ++i) {
+      min = std::min(min, part->keys[i]);
+      max = std::max(max, part->keys[i]);
+    }
+  }
+  if (max - min >= std::max(kDirectValuesMin, numbers->size() * kDirectFactor)) return false;
+  direct_min_ = min;
+  direct_.resize(max - min + 1, KeyTable::kNoKey);
+  size_t row = 0;
+  for (const auto& part : parts) {
+    for (size_t i = 0; i < part->keys.size(); ++i) {
+      uint32_t& number = direct_[part->keys[i] - min];
+      if (number == KeyTable::kNoKey) number = key_count_++;
+      (*numbers)[row++] = number;
+    }
+  }
+  DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
+  return true;
+}
+
+void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
+                               GrowingArray<uint32_t>* numbers) {
+  table_.reserve(numbers->size());
+  uint64_t row = 0;
+  const uint32_t words = encoder_.words();
+  for (const auto& part : parts) {
+    const uint64_t count = part->hashes.size();
+    for (uint64_t first = 0; first < count; first += kVectorRows) {
+      const auto some = static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, count - first));
+      table_.find_or_insert(part->keys.data() + first * words, part->hashes.data() + first, some,
+                            StringLife::kQuery, numbers->data() + row + first);
+    }
+    row += count;
+  }
+  DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
+  key_count_ = table_.size();
+}
+
+void JoinTable::find(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                     uint32_t* numbers) const {
+  if (!is_direct()) {
+    table_.find(keys, hashes, count, numbers);
+    return;
+  }
+  const uint32_t* const direct = direct_.data();
+  const uint64_t min = direct_min_;
+  const uint64_t last = direct_.size() - 1;
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint64_t index = keys[k] - min;
+    const uint32_t number = direct[std::min(index, last)];  // always a load, never a jump
+    numbers[k] = index <= last ? number : KeyTable::kNoKey;
+  }
+}
+
+// A counting sort of the rows by key number.
+void JoinTable::chain(const GrowingArray<uint32_t>& numbers) {
+  row_starts_.resize(key_count_ + size_t{1}, 0);
+  for (size_t row = 0; row < numbers.size(); ++row) ++row_starts_[numbers[row] + size_t{1}];
+  for (size_t key = 1; key < row_starts_.size(); ++key) row_starts_[key] += row_starts_[key - 1];
+  GrowingArray<uint32_t> ends;
+  ends.resize(row_starts_.size());
+  std::copy_n(row_starts_.data(), row_starts_.size(), ends.data());
+  rows_by_key_.resize(numbers.size());
+  for (size_t row = 0; row < numbers.size(); ++row) {
+    rows_by_key_[ends[numbers[row]]++] = static_cast<uint32_t>(row);
+  }
+}
+
+BuildStage::BuildStage(const Operator& join, const JoinTable& table, BuildPart* part)
+    : table_(table), part_(part), keys_(compile_expressions(join.build_keys)) {}
+
+bool BuildStage::push(Batch& batch) {
+  if (!table_.has_keys()) {
+    part_->rows.append(batch.columns, *batch.selection);
+    return true;
+  }
+  key_vectors_.clear();
+  for (const NodePtr& key : keys_) {
+    key_vectors_.push_back(key->evaluate(batch, *batch.selection));
+  }
+  select_without_nulls(key_vectors_, *batch.selection, &with_key_);
+  if (with_key_.count == 0) return true;
+  part_->rows.append(batch.columns, with_key_);
+  const uint32_t words = table_.encoder().words();
+  const size_t old = part_->hashes.size();
+  part_->hashes.resize(old + with_key_.count);
+  part_->keys.resize((old + with_key_.count) * words);
+  uint64_t* const keys = part_->keys.data() + old * words;
+  table_.encoder().encode(key_vectors_, with_key_, keys, part_->hashes.data() + old);
+  const bool texts_go = std::any_of(key_vectors_.begin(), key_vectors_.end(), [](const Vector& v) {
+    return v.string_life == StringLife::kBatch;
+  });
+  if (texts_go && table_.encoder().has_texts()) {
+    for (uint32_t k = 0; k < with_key_.count; ++k) {
+      table_.encoder().keep_texts(keys + size_t{k} * words, &part_->heap);
+    }
+  }
+  return true;
+}
+
+}  // namespace diptych::olap

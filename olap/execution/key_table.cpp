@@ -1,0 +1,163 @@
+#include "olap/execution/key_table.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+constexpr uint64_t kTagMask = ~uint64_t{UINT32_MAX};
+constexpr uint64_t kSlotsMin = 256;
+constexpr uint64_t kSparseKeysMax =
+    2048;  // up to here, an eighth of the slots is used: no collisions
+constexpr uint64_t kPrefetchSlotsMin = 32 * 1024;  // 256 KiB: a quarter of a core's L2
+
+// Runs f with the equality of the encoder's keys, by their width where they are without texts.
+template <class F>
+void with_equality(const KeyEncoder& encoder, F&& f) {
+  const uint32_t words = encoder.words();
+  if (encoder.has_texts()) {
+    f([&encoder](const uint64_t* a, const uint64_t* b) { return encoder.equal_keys(a, b); });
+  } else if (words == 1) {
+    f([](const uint64_t* a, const uint64_t* b) { return a[0] == b[0]; });
+  } else if (words == 2) {
+    f([](const uint64_t* a, const uint64_t* b) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; });
+  } else {
+    f([words](const uint64_t* a, const uint64_t* b) { return std::equal(a, a + words, b); });
+  }
+}
+
+}  // namespace
+
+size_t KeyTable::memory_bytes() const {
+  return (slots_.size() + keys_.size() + hashes_.size()) * sizeof(uint64_t);
+}
+
+void KeyTable::reserve(uint64_t keys) {
+  if (keys >= UINT32_MAX) {
+    fail_query(base::ErrorCode::kOutOfMemory, "more than 2^32 - 2 groups or join keys");
+  }
+  const uint64_t slots =
+      std::bit_ceil(std::max(keys * (keys <= kSparseKeysMax ? 8 : 2), kSlotsMin));
+  if (slots > slots_.size()) rebuild(slots);
+}
+
+void KeyTable::rebuild(uint64_t slots) {
+  slots_ = GrowingArray<uint64_t>();
+  slots_.resize(slots, 0);
+  slot_mask_ = slots - 1;
+  for (uint32_t number = 0; number < size(); ++number) {
+    const uint64_t hash = hashes_[number];
+    uint64_t slot = hash & slot_mask_;
+    while (slots_[slot] != 0) slot = (slot + 1) & slot_mask_;
+    slots_[slot] = (hash & kTagMask) | (number + uint64_t{1});
+  }
+}
+
+void KeyTable::prefetch(const uint64_t* hashes, uint32_t count) const {
+  if (slots_.size() < kPrefetchSlotsMin) return;
+  for (uint32_t k = 0; k < count; ++k) __builtin_prefetch(&slots_[hashes[k] & slot_mask_]);
+}
+
+uint32_t KeyTable::insert(uint64_t slot, const uint64_t* key, uint64_t hash, StringLife life) {
+  const uint32_t number = size();
+  const uint32_t words = encoder_->words();
+  keys_.resize((number + size_t{1}) * words);
+  uint64_t* const kept = keys_.data() + size_t{number} * words;
+  std::copy_n(key, words, kept);
+  if (life == StringLife::kBatch && encoder_->has_texts()) encoder_->keep_texts(kept, &heap_);
+  hashes_.push_back(hash);
+  slots_[slot] = (hash & kTagMask) | (number + uint64_t{1});
+  return number;
+}
+
+template <class Equal>
+void KeyTable::find_or_insert_with(Equal equal, const uint64_t* keys, const uint64_t* hashes,
+                                   uint32_t count, StringLife life, uint32_t* numbers) {
+  const uint32_t words = encoder_->words();
+  if (slots_.size() >= kPrefetchSlotsMin) {
+    for (uint32_t k = 0; k < count; ++k) {
+      const auto number = static_cast<uint32_t>(slots_[hashes[k] & slot_mask_]) - 1;
+      if (number != kNoKey) __builtin_prefetch(keys_.data() + size_t{number} * words);
+    }
+  }
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint64_t hash = hashes[k];
+    const uint64_t* const key = keys + size_t{k} * words;
+    uint64_t slot = hash & slot_mask_;
+    while (true) {
+      const uint64_t entry = slots_[slot];
+      if (entry == 0) {
+        numbers[k] = insert(slot, key, hash, life);
+        break;
+      }
+      const auto number = static_cast<uint32_t>(entry) - 1;
+      if (((entry ^ hash) & kTagMask) == 0 && equal(key, keys_.data() + size_t{number} * words)) {
+        numbers[k] = number;
+        break;
+      }
+      slot = (slot + 1) & slot_mask_;
+    }
+  }
+}
+
+void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                              StringLife life, uint32_t* numbers) {
+  if ((size() + uint64_t{count}) * 2 > slots_.size()) {
+    reserve(std::max<uint64_t>(size() + uint64_t{count}, size() * uint64_t{2}));
+  }
+  prefetch(hashes, count);
+  with_equality(*encoder_, [&](auto equal) {
+    find_or_insert_with(equal, keys, hashes, count, life, numbers);
+  });
+}
+
+template <class Equal>
+void KeyTable::find_with(Equal equal, const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                         uint32_t* numbers) const {
+  const uint32_t words = encoder_->words();
+  const bool large = slots_.size() >= kPrefetchSlotsMin;
+  // First to the slot whose tag matches, then, when the key's line has come, the comparison.
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint64_t hash = hashes[k];
+    uint64_t slot = hash & slot_mask_;
+    uint64_t entry = slots_[slot];
+    while (entry != 0 && ((entry ^ hash) & kTagMask) != 0) {
+      slot = (slot + 1) & slot_mask_;
+      entry = slots_[slot];
+    }
+    numbers[k] = static_cast<uint32_t>(entry) - 1;
+    if (large && entry != 0) __builtin_prefetch(keys_.data() + size_t{numbers[k]} * words);
+  }
+  for (uint32_t k = 0; k < count; ++k) {
+    if (numbers[k] == kNoKey) continue;
+    const uint64_t* const key = keys + size_t{k} * words;
+    if (equal(key, keys_.data() + size_t{numbers[k]} * words)) continue;
+    // Another key with the same tag: rare. Search from the start.
+    numbers[k] = kNoKey;
+    for (uint64_t slot = hashes[k] & slot_mask_; slots_[slot] != 0;
+         slot = (slot + 1) & slot_mask_) {
+      const auto number = static_cast<uint32_t>(slots_[slot]) - 1;
+      if (equal(key, keys_.data() + size_t{number} * words)) {
+        numbers[k] = number;
+        break;
+      }
+    }
+  }
+}
+
+void KeyTable::find(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                    uint32_t* numbers) const {
+  if (size() == 0) {
+    std::fill_n(numbers, count, kNoKey);
+    return;
+  }
+  prefetch(hashes, count);
+  with_equality(*encoder_, [&](auto equal) { find_with(equal, keys, hashes, count, numbers); });
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,63 @@
+// KeyTable: distinct encoded keys, numbered 0, 1, 2... in the order of their first insertion.
+//
+// Open addressing with linear probing over 8-byte slots; a slot is the upper half of the key's hash
+// and the key's number plus one, so a mismatch is mostly seen without touching the key. At most
+// half of the slots are used, in small tables an eighth. Keys and hashes lie in dense arrays by
+// number. A batch's slots are prefetched before any is looked at, where the table is larger than
+// the caches near the core.
+//
+// Threads    find() from any number, while nobody inserts.
+// Limits     2^32 - 2 keys; beyond: QueryFailure(kOutOfMemory). Memory: std::bad_alloc.
+
+#pragma once
+
+#include <cstdint>
+
+#include "olap/execution/column_store.h"
+#include "olap/execution/key_encoder.h"
+
+namespace diptych::olap {
+
+class KeyTable {
+ public:
+  static constexpr uint32_t kNoKey = UINT32_MAX;
+
+  // Keeps a reference to the encoder.
+  explicit KeyTable(const KeyEncoder& encoder) : encoder_(&encoder) {}
+
+  uint32_t size() const { return static_cast<uint32_t>(hashes_.size()); }
+  const uint64_t* keys() const { return keys_.data(); }
+  const uint64_t* hashes() const { return hashes_.data(); }
+  size_t memory_bytes() const;
+
+  // Makes room for so many keys in all.
+  void reserve(uint64_t keys);
+
+  // numbers[k] = the number of key k, new or old. Long texts of new keys are copied to this table's
+  // heap, unless they stay (StringLife::kQuery). Benchmark: BM_GroupByInt.
+  void find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint32_t count, StringLife life,
+                      uint32_t* numbers);
+
+  // numbers[k] = the number of key k, or kNoKey. Benchmark: BM_ProbeSmall, BM_ProbeLarge.
+  void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const;
+
+ private:
+  template <class Equal>
+  void find_or_insert_with(Equal equal, const uint64_t* keys, const uint64_t* hashes,
+                           uint32_t count, StringLife life, uint32_t* numbers);
+  template <class Equal>
+  void find_with(Equal equal, const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                 uint32_t* numbers) const;
+  uint32_t insert(uint64_t slot, const uint64_t* key, uint64_t hash, StringLife life);
+  void prefetch(const uint64_t* hashes, uint32_t count) const;
+  void rebuild(uint64_t slots);
+
+  const KeyEncoder* encoder_;
+  GrowingArray<uint64_t> slots_;  // hash & kTagMask | number + 1; 0 is free
+  uint64_t slot_mask_ = 0;
+  GrowingArray<uint64_t> keys_;
+  GrowingArray<uint64_t> hashes_;
+  StringHeap heap_;
+};
+
+}  // namespace diptych::olap

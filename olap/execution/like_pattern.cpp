@@ -1,0 +1,111 @@
+#include "olap/execution/like_pattern.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace diptych::olap {
+
+base::Result<LikePattern> LikePattern::compile(std::string_view pattern) {
+  LikePattern result;
+  Segment segment;
+  bool after_percent = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    char byte = pattern[i];
+    if (byte == '%') {
+      if (i == 0) result.anchored_start_ = false;
+      if (!segment.bytes.empty()) result.segments_.push_back(std::move(segment));
+      segment = Segment();
+      after_percent = true;
+      continue;
+    }
+    after_percent = false;
+    const bool any = byte == '_';
+    if (byte == '\\') {
+      if (++i == pattern.size()) {
+        return base::Error(base::ErrorCode::kInvalidArgument,
+                           "LIKE pattern must not end with the escape character \\");
+      }
+      byte = pattern[i];
+    }
+    segment.bytes.push_back(byte);
+    segment.any.push_back(any);
+    segment.has_any |= any;
+  }
+  result.anchored_end_ = !after_percent;
+  if (!segment.bytes.empty()) result.segments_.push_back(std::move(segment));
+  result.classify();
+  return result;
+}
+
+void LikePattern::classify() {
+  if (segments_.empty() && anchored_start_ && anchored_end_) segments_.emplace_back();  // ''
+  if (segments_.size() != 1 || segments_[0].has_any) {
+    kind_ = Kind::kGeneral;
+  } else if (anchored_start_) {
+    kind_ = anchored_end_ ? Kind::kExact : Kind::kPrefix;
+  } else {
+    kind_ = anchored_end_ ? Kind::kSuffix : Kind::kContains;
+  }
+}
+
+bool LikePattern::matches(std::string_view text) const {
+  switch (kind_) {
+    case Kind::kExact: return text == segments_[0].bytes;
+    case Kind::kPrefix: return text.starts_with(segments_[0].bytes);
+    case Kind::kSuffix: return text.ends_with(segments_[0].bytes);
+    case Kind::kContains: return find(segments_[0], text, 0) != std::string_view::npos;
+    case Kind::kGeneral: break;
+  }
+  return matches_general(text);
+}
+
+bool LikePattern::matches_at(const Segment& segment, std::string_view text, size_t at) {
+  if (text.size() - at < segment.bytes.size()) return false;
+  if (!segment.has_any) {
+    return std::memcmp(text.data() + at, segment.bytes.data(), segment.bytes.size()) == 0;
+  }
+  for (size_t i = 0; i < segment.bytes.size(); ++i) {
+    if (!segment.any[i] && text[at + i] != segment.bytes[i]) return false;
+  }
+  return true;
+}
+
+size_t LikePattern::find(const Segment& segment, std::string_view text, size_t from) {
+  if (text.size() - from < segment.bytes.size()) return std::string_view::npos;
+  if (!segment.has_any) {
+    const void* const found =
+        memmem(text.data() + from, text.size() - from, segment.bytes.data(), segment.bytes.size());
+    if (found == nullptr) return std::string_view::npos;
+    return static_cast<size_t>(static_cast<const char*>(found) - text.data());
+  }
+  for (size_t at = from; at + segment.bytes.size() <= text.size(); ++at) {
+    if (matches_at(segment, text, at)) return at;
+  }
+  return std::string_view::npos;
+}
+
+bool LikePattern::matches_general(std::string_view text) const {
+  if (segments_.empty()) return true;  // only `%`
+  size_t first = 0;
+  size_t last = segments_.size();
+  size_t at = 0;
+  if (anchored_start_) {
+    const Segment& segment = segments_[first++];
+    if (!matches_at(segment, text, 0)) return false;
+    at = segment.bytes.size();
+    if (first == last) return !anchored_end_ || at == text.size();
+  }
+  if (anchored_end_) --last;
+  for (; first < last; ++first) {
+    const size_t found = find(segments_[first], text, at);
+    if (found == std::string_view::npos) return false;
+    at = found + segments_[first].bytes.size();
+  }
+  if (!anchored_end_) return true;
+  const Segment& tail = segments_.back();
+  return text.size() - at >= tail.bytes.size() &&
+         matches_at(tail, text, text.size() - tail.bytes.size());
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,74 @@
+#include "olap/execution/needed_columns.h"
+
+#include <utility>
+
+#include "olap/execution/expression.h"
+
+namespace diptych::olap {
+
+namespace {
+
+void mark(const std::vector<ExpressionPtr>& expressions, std::vector<bool>* needed) {
+  for (const ExpressionPtr& expression : expressions) {
+    for (const uint32_t column : columns_read(*expression)) (*needed)[column] = true;
+  }
+}
+
+std::vector<bool> none_of(const Operator& op) {
+  return std::vector<bool>(op.output.size(), false);
+}
+
+}  // namespace
+
+NeededColumns::NeededColumns(const Operator& root, size_t root_columns) {
+  std::vector<bool> needed = none_of(root);
+  for (size_t c = 0; c < root_columns && c < needed.size(); ++c) needed[c] = true;
+  visit(root, std::move(needed));
+}
+
+void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
+  switch (op.kind) {
+    case OperatorKind::kScan:
+    case OperatorKind::kValues: break;
+    case OperatorKind::kHashJoin: visit_join(op, needed); break;
+    case OperatorKind::kFilter:
+    case OperatorKind::kLimit:
+    case OperatorKind::kSort: {
+      std::vector<bool> input = needed;
+      mark(op.predicates, &input);
+      for (const SortKey& key : op.sort_keys) input[key.column] = true;
+      visit(*op.children[0], input);
+      if (op.kind == OperatorKind::kSort) needed = std::move(input);  // its store sorts by them
+      break;
+    }
+    case OperatorKind::kProject:
+    case OperatorKind::kAggregate: {
+      std::vector<bool> input = none_of(*op.children[0]);
+      mark(op.expressions, &input);
+      for (const Aggregate& one : op.aggregates) {
+        if (one.argument == nullptr) continue;
+        for (const uint32_t column : columns_read(*one.argument)) input[column] = true;
+      }
+      visit(*op.children[0], std::move(input));
+      break;
+    }
+  }
+  needed_[&op] = std::move(needed);
+}
+
+void NeededColumns::visit_join(const Operator& op, const std::vector<bool>& needed) {
+  const size_t probe_columns = op.children[0]->output.size();
+  std::vector<bool> both(probe_columns + op.children[1]->output.size(), false);
+  for (size_t c = 0; c < needed.size(); ++c) both[c] = needed[c];
+  mark(op.predicates, &both);
+  const auto split = both.begin() + static_cast<int64_t>(probe_columns);
+  std::vector<bool> probe(both.begin(), split);
+  std::vector<bool> build(split, both.end());
+  kept_[&op] = build;
+  mark(op.probe_keys, &probe);
+  mark(op.build_keys, &build);
+  visit(*op.children[0], std::move(probe));
+  visit(*op.children[1], std::move(build));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,139 @@
+#include "olap/execution/plan_runner.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "olap/execution/query_failure.h"
+#include "olap/execution/scan.h"
+#include "olap/execution/sort.h"
+
+namespace diptych::olap {
+
+namespace {
+
+constexpr uint32_t kOneWorker = 1;
+
+// Parts of workers that ran; one at least.
+template <class Part, class... Arguments>
+std::vector<std::unique_ptr<Part>> made_parts(std::vector<std::unique_ptr<Part>> parts,
+                                              const Arguments&... arguments) {
+  std::erase(parts, nullptr);
+  if (parts.empty()) parts.push_back(std::make_unique<Part>(arguments...));
+  return parts;
+}
+
+}  // namespace
+
+QueryResult PlanRunner::run(const Plan& plan) {
+  const Operator& root = *plan.root;
+  if (plan.column_names.size() > root.output.size()) {
+    fail_query(base::ErrorCode::kUnsupported, "a plan has more names than columns");
+  }
+  // A front end may leave columns that only ORDER BY reads after those that have a name.
+  const std::vector<base::DataType> types(
+      root.output.begin(), root.output.begin() + static_cast<int64_t>(plan.column_names.size()));
+  needed_ = std::make_unique<NeededColumns>(root, types.size());
+  std::vector<ResultRows> parts(context_.arena->threads());
+  run(root, [&](uint32_t worker) { return std::make_unique<ResultStage>(types, &parts[worker]); });
+  QueryResult result;
+  for (size_t c = 0; c < types.size(); ++c) {
+    result.columns.push_back({plan.column_names[c], types[c]});
+  }
+  result.rows = std::move(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    result.rows.insert(result.rows.end(), std::move_iterator(parts[i].begin()),
+                       std::move_iterator(parts[i].end()));
+  }
+  return result;
+}
+
+void PlanRunner::run(const Operator& op, const StageFactory& sink) {
+  switch (op.kind) {
+    case OperatorKind::kScan: run_scan(op, sink); return;
+    case OperatorKind::kHashJoin: run_join(op, sink); return;
+    case OperatorKind::kAggregate: run_aggregate(op, sink); return;
+    case OperatorKind::kSort: run_sort(op, sink); return;
+    case OperatorKind::kFilter:
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<FilterStage>(op, sink(worker)); });
+      return;
+    case OperatorKind::kProject:
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<ProjectStage>(op, sink(worker)); });
+      return;
+    case OperatorKind::kLimit: {
+      LimitCounter counter(op.offset, op.limit);
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<LimitStage>(&counter, sink(worker)); });
+      return;
+    }
+    case OperatorKind::kValues:
+      run_pipeline(context_, 1, kOneWorker, [&](uint32_t worker) {
+        return std::make_unique<ValuesSource>(op, sink(worker));
+      });
+      return;
+  }
+  fail_query(base::ErrorCode::kUnsupported, "an operator of unknown kind");
+}
+
+void PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
+  const std::vector<ScanMorsel> morsels = scan_morsels(op, context_.replica->table(op.table));
+  run_pipeline(context_, morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<ScanSource>(op, needed_->of(op), morsels, sink(worker));
+  });
+}
+
+void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
+  JoinTable table(op);
+  std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
+  run(*op.children[1], [&](uint32_t worker) {
+    parts[worker] = std::make_unique<BuildPart>(op, *needed_);
+    return std::make_unique<BuildStage>(op, table, parts[worker].get());
+  });
+  table.build(made_parts(std::move(parts), op, *needed_));
+  fail_if_stopped(context_);
+  const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
+  if (needs_match && table.rows().row_count() == 0) return;
+  run(*op.children[0], [&](uint32_t worker) {
+    return std::make_unique<ProbeStage>(context_, op, table, sink(worker));
+  });
+}
+
+void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
+  std::vector<std::unique_ptr<GroupTable>> parts(context_.arena->threads());
+  run(*op.children[0], [&](uint32_t worker) {
+    parts[worker] = std::make_unique<GroupTable>(op);
+    return std::make_unique<AggregateStage>(parts[worker].get());
+  });
+  parts = made_parts(std::move(parts), op);
+  GroupTable& groups = *parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    fail_if_stopped(context_);
+    groups.merge(*parts[i]);
+  }
+  groups.finish();
+  const uint64_t morsels = (uint64_t{groups.groups()} + kVectorRows - 1) / kVectorRows;
+  run_pipeline(context_, morsels, context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<GroupSource>(op, groups, sink(worker));
+  });
+}
+
+void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
+  std::vector<std::unique_ptr<SortPart>> parts(context_.arena->threads());
+  run(*op.children[0], [&](uint32_t worker) {
+    parts[worker] = std::make_unique<SortPart>(op, *needed_);
+    return std::make_unique<SortStage>(parts[worker].get());
+  });
+  parts = made_parts(std::move(parts), op, *needed_);
+  ColumnStore& rows = parts[0]->rows();
+  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  fail_if_stopped(context_);
+  const std::vector<uint32_t> order = sorted_rows(rows, op.sort_keys, rows_wanted(op));
+  if (order.size() <= op.offset) return;
+  const uint64_t morsels = (order.size() - op.offset + kVectorRows - 1) / kVectorRows;
+  run_pipeline(context_, morsels, kOneWorker, [&](uint32_t worker) {
+    return std::make_unique<StoredSource>(rows, order, op.offset, sink(worker));
+  });
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,34 @@
+// QueryFailure: how a kernel deep inside a query gives up. Thrown on the slow path only (an
+// overflow that a live row has, cancellation), caught at the query's edge (executor.cpp) and turned
+// into the query's Result; it never leaves olap/execution.
+
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+
+namespace diptych::olap {
+
+class QueryFailure : public std::exception {
+ public:
+  explicit QueryFailure(base::Error error) : error_(std::move(error)) {}
+  const base::Error& error() const { return error_; }
+  const char* what() const noexcept override { return error_.message.c_str(); }
+
+ private:
+  base::Error error_;
+};
+
+[[noreturn]] inline void fail_query(base::ErrorCode code, std::string message) {
+  throw QueryFailure(base::Error(code, std::move(message)));
+}
+
+// The messages of evaluation errors.
+inline constexpr const char* kIntegerOutOfRange = "integer out of range";
+inline constexpr const char* kDecimalOutOfRange = "decimal out of range: more than 38 digits";
+inline constexpr const char* kDivisionByZero = "division by zero";
+
+}  // namespace diptych::olap

@@ -1,0 +1,97 @@
+// The stages that treat each row by itself: filter, project and limit; VALUES as a source; and the
+// sink that turns rows into a QueryResult's cells.
+//
+// Threads    a stage belongs to one worker; LimitCounter is shared by the workers of one LIMIT.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "olap/execution/expression.h"
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+class FilterStage : public Stage {
+ public:
+  FilterStage(const Operator& filter, StagePtr next)
+      : predicates_(filter.predicates), next_(std::move(next)) {}
+  bool push(Batch& batch) override;
+
+ private:
+  Predicates predicates_;
+  StagePtr next_;
+  Selection selection_;
+};
+
+class ProjectStage : public Stage {
+ public:
+  ProjectStage(const Operator& project, StagePtr next)
+      : nodes_(compile_expressions(project.expressions)), next_(std::move(next)) {}
+  bool push(Batch& batch) override;
+
+ private:
+  std::vector<NodePtr> nodes_;
+  StagePtr next_;
+  Batch output_;
+};
+
+// Counts the rows that reached a LIMIT, over all workers.
+class LimitCounter {
+ public:
+  LimitCounter(uint64_t offset, uint64_t limit)
+      : begin_(offset), end_(limit > kNoLimit - offset ? kNoLimit : offset + limit) {}
+
+  uint64_t begin() const { return begin_; }
+  uint64_t end() const { return end_; }
+  // The number of the first of `rows` rows.
+  uint64_t claim(uint64_t rows) {
+    // relaxed: which rows get which numbers is arbitrary; only the count matters.
+    return next_.fetch_add(rows, std::memory_order_relaxed);
+  }
+
+ private:
+  const uint64_t begin_;
+  const uint64_t end_;
+  std::atomic<uint64_t> next_{0};  // writer: workers
+};
+
+class LimitStage : public Stage {
+ public:
+  LimitStage(LimitCounter* counter, StagePtr next) : counter_(counter), next_(std::move(next)) {}
+  bool push(Batch& batch) override;
+
+ private:
+  LimitCounter* counter_;
+  StagePtr next_;
+  Selection selection_;
+};
+
+// One row of expressions without input.
+class ValuesSource : public MorselSource {
+ public:
+  ValuesSource(const Operator& values, StagePtr next);
+  bool run(uint64_t morsel) override;
+
+ private:
+  std::vector<NodePtr> nodes_;
+  StagePtr next_;
+};
+
+using ResultRows = std::vector<std::vector<base::Value>>;
+
+class ResultStage : public Stage {
+ public:
+  ResultStage(const std::vector<base::DataType>& types, ResultRows* rows)
+      : types_(types), rows_(rows) {}
+  bool push(Batch& batch) override;
+
+ private:
+  const std::vector<base::DataType>& types_;
+  ResultRows* rows_;
+};
+
+}  // namespace diptych::olap

@@ -1,0 +1,57 @@
+// Scan: the rows of a table that satisfy a conjunction, vector by vector.
+//
+// A morsel is up to kMorselRows rows of one leaf. Leaves whose summaries exclude every row give no
+// morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
+// left, and a column is loaded when the first predicate needs it, or, once all have run and left a
+// row, for the output: late materialisation.
+//
+// Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "olap/execution/expression.h"
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+inline constexpr uint32_t kMorselRows = 16 * kVectorRows;
+
+struct ScanMorsel {
+  const storage::Leaf* leaf;
+  uint32_t first;  // position in the leaf; a multiple of kVectorRows
+  uint32_t count;
+};
+
+// The morsels of a scan, in the order of partitions and ordinals.
+std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table);
+
+class ScanSource : public MorselSource {
+ public:
+  // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
+  ScanSource(const Operator& scan, const std::vector<bool>& needed,
+             const std::vector<ScanMorsel>& morsels, StagePtr next);
+
+  // Benchmark: BM_ScanSum.
+  bool run(uint64_t morsel) override;
+
+ private:
+  bool run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  void load(uint32_t column, const storage::Leaf& leaf, uint32_t first, uint32_t count);
+
+  const Operator& scan_;
+  const std::vector<bool>& needed_;
+  const std::vector<ScanMorsel>& morsels_;
+  StagePtr next_;
+  Predicates predicates_;
+  std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
+  std::vector<storage::DecodeBuffer> buffers_;            // by output column
+  std::vector<bool> loaded_;                              // by output column, for this vector
+  Batch batch_;
+  Selection selection_;
+};
+
+}  // namespace diptych::olap

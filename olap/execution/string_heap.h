@@ -1,0 +1,71 @@
+// StringHeap: the bytes of strings that a query makes or keeps.
+//
+// Unlike base::Arena it throws std::bad_alloc when memory ends: a query may fail alone where the
+// engine must not. Not thread-safe: one worker. Addresses stay until clear() or destruction, also
+// when the heap is moved or absorbed.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/string_ref.h"
+
+namespace diptych::olap {
+
+class StringHeap {
+ public:
+  char* allocate(size_t bytes) {
+    if (chunks_.empty() || bytes > chunks_.back().bytes - used_) grow(bytes);
+    char* const result = chunks_.back().memory.get() + used_;
+    used_ += bytes;
+    return result;
+  }
+
+  // The same text with its bytes, where they are not in the reference itself, in this heap.
+  base::StringRef keep(const base::StringRef& text) {
+    if (text.is_short()) return text;
+    char* const bytes = allocate(text.size());
+    std::memcpy(bytes, text.data(), text.size());
+    return base::StringRef(std::string_view(bytes, text.size()));
+  }
+
+  // Forgets all strings; keeps the newest chunk for reuse.
+  void clear() {
+    if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
+    used_ = 0;
+  }
+
+  // Takes over the other heap's strings.
+  void absorb(StringHeap&& other) {
+    chunks_.insert(chunks_.begin(), std::move_iterator(other.chunks_.begin()),
+                   std::move_iterator(other.chunks_.end()));
+    if (chunks_.size() == other.chunks_.size()) used_ = other.used_;
+    other.chunks_.clear();
+    other.used_ = 0;
+  }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<char[]> memory;
+    size_t bytes = 0;
+  };
+
+  void grow(size_t bytes) {
+    const size_t doubled = chunks_.empty() ? 4096 : chunks_.back().bytes * 2;
+    const size_t size = std::max(bytes, std::min(doubled, size_t{1} << 20));
+    chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+    used_ = 0;
+  }
+
+  std::vector<Chunk> chunks_;  // the last one is being filled
+  size_t used_ = 0;            // bytes of it
+};
+
+}  // namespace diptych::olap

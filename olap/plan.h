@@ -1,0 +1,167 @@
+// Plan: what the SQL front end hands to execution: a tree of operators over typed expressions.
+//
+// Everything is resolved: columns are positions in the input's row, types are exact, casts are
+// explicit. Execution therefore meets only same-type operands and never a name.
+//
+// Types      base::DataType, with a decimal's precision up to 38 in expressions: values of up to 18
+//            digits are int64_t units, wider ones int128 units (is_wide).
+// Operands   of a comparison and of +, -: equal types (the binder casts, rescales decimals).
+//            Of *: decimals of any scales; the result's scale is their sum. Of /: both DOUBLE.
+//            INT operands of arithmetic are cast to BIGINT. DATE and TIMESTAMP compare as integers.
+// Nulls      three-valued logic throughout; a filter keeps rows whose predicate is true.
+// Threads    a Plan is immutable once built; any number of threads execute it at once.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/schema.h"
+#include "base/types.h"
+#include "base/value.h"
+
+namespace diptych::olap {
+
+inline constexpr uint8_t kWideDecimalDigitsMax = 38;
+
+inline bool is_wide(const base::DataType& type) {
+  return type.kind == base::TypeKind::kDecimal && type.precision > base::kDecimalDigitsMax;
+}
+
+enum class ExpressionKind : uint8_t {
+  kColumn,   // `column` of the input row
+  kLiteral,  // `literal`, of `type` (already converted), or NULL
+  kCast,     // children[0] to `type`: int->bigint->decimal->double, decimal rescale, date->
+             // timestamp, anything->text; text->other only from literals, done by the binder
+  kNegate,   // -children[0]
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kModulo,  // BIGINT, sign of the dividend
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAnd,  // any number of children
+  kOr,   // any number of children
+  kNot,
+  kIsNull,
+  kIsNotNull,
+  kLike,    // children: text, pattern (a literal); NOT LIKE is kNot of it
+  kInList,  // children[0] in literals children[1..]; all of one type
+  kCase,    // children: condition, value, condition, value, ..., else value (always there)
+  kCoalesce,
+  kNullIf,
+  kConcat,    // text || text
+  kFunction,  // `function`
+};
+
+enum class Function : uint8_t {
+  kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in bytes
+  kAscii,      // BIGINT code of the first byte, 0 for an empty text
+  kLength,     // bytes
+  kUpper,
+  kLower,
+  kTrim,
+  kAbs,
+  kRound,  // DOUBLE or DECIMAL, digits (literal)
+  kFloor,
+  kCeil,
+  kExtractYear,  // of DATE or TIMESTAMP; BIGINT
+  kExtractQuarter,
+  kExtractMonth,
+  kExtractDay,
+  kExtractHour,
+  kExtractMinute,
+  kExtractSecond,
+  kAddMonths,     // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
+  kAddDays,       // DATE or TIMESTAMP, BIGINT days
+  kAddMicros,     // TIMESTAMP, BIGINT
+  kTruncateYear,  // date_trunc; TIMESTAMP
+  kTruncateMonth,
+  kTruncateDay,
+};
+
+struct Expression {
+  ExpressionKind kind = ExpressionKind::kLiteral;
+  base::DataType type;
+  bool nullable = true;
+  std::vector<std::unique_ptr<Expression>> children;
+  uint32_t column = 0;  // kColumn
+  base::Value literal;  // kLiteral
+  Function function{};  // kFunction
+};
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+enum class AggregateKind : uint8_t { kCountAll, kCount, kCountDistinct, kSum, kAvg, kMin, kMax };
+
+// Result types: counts BIGINT; sum of INT, BIGINT and DECIMAL(p,s) is DECIMAL(38,s) (s = 0 for
+// integers), of DOUBLE is DOUBLE; avg is DOUBLE; min and max keep their type. All but the counts
+// are NULL over no (non-null) values.
+struct Aggregate {
+  AggregateKind kind = AggregateKind::kCountAll;
+  ExpressionPtr argument;  // nullptr for kCountAll
+  base::DataType type;
+};
+
+enum class OperatorKind : uint8_t {
+  kScan,       // table: `columns` of it that satisfy every one of `predicates`
+  kFilter,     // rows of children[0] that satisfy every one of `predicates`
+  kProject,    // `expressions` over children[0]
+  kHashJoin,   // children: probe, build; rows where probe_keys = build_keys and `predicates` hold
+  kAggregate,  // `expressions` are the group keys (none: one row); output: keys, then aggregates
+  kSort,       // by sort_keys, then at most `limit` rows from `offset`
+  kLimit,      // at most `limit` rows of children[0] from `offset`
+  kValues,     // one row of `expressions` (a SELECT without FROM)
+};
+
+enum class JoinKind : uint8_t {
+  kInner,  // output: probe columns, then build columns
+  kLeft,   // every probe row; build columns NULL where nothing matches
+  kSemi,   // probe rows with a match; output: probe columns
+  kAnti,   // probe rows without a match; output: probe columns
+};
+
+struct SortKey {
+  uint32_t column = 0;  // of children[0]'s output
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+inline constexpr uint64_t kNoLimit = UINT64_MAX;
+
+struct Operator {
+  OperatorKind kind = OperatorKind::kScan;
+  std::vector<std::unique_ptr<Operator>> children;
+  std::vector<base::DataType> output;  // types of the output columns
+  std::vector<bool> output_nullable;
+
+  base::TableId table;                     // kScan
+  std::vector<base::ColumnId> columns;     // kScan: output column i is table column columns[i]
+  std::vector<ExpressionPtr> predicates;   // kScan, kFilter: over the output / input row.
+                                           // kHashJoin: over probe columns, then build columns
+  std::vector<ExpressionPtr> expressions;  // kProject, kValues, kAggregate (keys)
+  JoinKind join = JoinKind::kInner;
+  std::vector<ExpressionPtr> probe_keys;  // kHashJoin; none: every pair (cross join)
+  std::vector<ExpressionPtr> build_keys;  // same types as probe_keys
+  std::vector<Aggregate> aggregates;
+  std::vector<SortKey> sort_keys;
+  uint64_t limit = kNoLimit;
+  uint64_t offset = 0;
+  double estimated_rows = 0;
+};
+using OperatorPtr = std::unique_ptr<Operator>;
+
+struct Plan {
+  std::string sql;
+  OperatorPtr root;
+  std::vector<std::string> column_names;  // one per column of root->output
+};
+
+}  // namespace diptych::olap

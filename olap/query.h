@@ -1,0 +1,94 @@
+// Queries: SQL text to plan, plans to results. What the dispatcher uses of olap/.
+//
+//   prepare()      SQL text -> Plan       (olap/sql/: libpg_query, binder, join order)
+//   parse_ddl()    DDL text -> changes    (olap/sql/)
+//   Executor       Plans -> QueryResults  (olap/execution/: vectorised, morsel-parallel)
+//
+// Threads    prepare and parse_ddl: any thread. Executor::run_batch: one caller at a time.
+
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/schema.h"
+#include "base/topology.h"
+#include "base/value.h"
+#include "olap/plan.h"
+#include "storage/table.h"
+
+namespace diptych::olap {
+
+struct ResultColumn {
+  std::string name;
+  base::DataType type;
+};
+
+struct QueryResult {
+  std::vector<ResultColumn> columns;
+  std::vector<std::vector<base::Value>> rows;
+  uint64_t execute_ns = 0;
+};
+
+// Row counts by TableId, for the join order.
+using TableRows = std::vector<uint64_t>;
+
+// One SELECT statement. Errors: kSyntaxError, kInvalidArgument (no such table or column, types that
+// do not fit) and kUnsupported (named construct), each with "line L, column C" and the text there.
+base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
+                           const TableRows& table_rows);
+
+// The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped.
+base::Result<std::vector<std::string>> split_statements(std::string_view script);
+
+// True where the statement is DDL (CREATE ...), by its first word.
+bool is_ddl(std::string_view statement);
+
+// CREATE TABLE and CREATE [UNIQUE] INDEX.
+//   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))
+//     [WITH (primary_index = hash | ordered, analytics = on | off)]      default: hash, on
+//   CREATE [UNIQUE] INDEX i ON t [USING hash | btree] (c, ...)           default: btree (ordered)
+struct CreateTable {
+  base::TableSchema schema;
+};
+struct CreateIndex {
+  std::string table;
+  base::IndexSchema index;  // columns resolved against the catalog
+};
+using DdlChange = std::variant<CreateTable, CreateIndex>;
+
+// One DDL statement. Errors as in prepare(); unknown options and types are named.
+base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog);
+
+// Set by another thread to make a batch stop soon; its unfinished queries fail with kCancelled.
+using StopFlag = std::atomic<bool>;
+
+class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's cores
+
+class Executor {
+ public:
+  explicit Executor(const base::SidePlacement& placement);
+  ~Executor();
+
+  // Runs the plans on the replica as it stands. Results are in the order of the plans. A query that
+  // fails (division by zero, overflow, out of memory, stopped) fails alone.
+  std::vector<base::Result<QueryResult>> run_batch(std::span<const Plan* const> plans,
+                                                   const storage::Replica& replica,
+                                                   const StopFlag& stop);
+
+  // Runs body(i) for i in [0, count) on the replica's cores and returns when all are done: the
+  // applier's partitions run here too.
+  void run_parallel(uint32_t count, const std::function<void(uint32_t)>& body);
+
+ private:
+  std::unique_ptr<ExecutionArena> arena_;
+};
+
+}  // namespace diptych::olap

@@ -1,0 +1,305 @@
+// CASE, COALESCE, tests, casts, calls and aggregates of ExpressionBinder.
+
+#include <fmt/format.h>
+
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/expression_binder.h"
+#include "olap/sql/type_name.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+using base::DataType;
+using base::TypeKind;
+
+std::optional<AggregateKind> aggregate_kind(std::string_view name) {
+  if (name == "count") return AggregateKind::kCount;
+  if (name == "sum") return AggregateKind::kSum;
+  if (name == "avg") return AggregateKind::kAvg;
+  if (name == "min") return AggregateKind::kMin;
+  if (name == "max") return AggregateKind::kMax;
+  return std::nullopt;
+}
+
+DataType aggregate_type(AggregateKind kind, const DataType& argument) {
+  switch (kind) {
+    case AggregateKind::kCountAll:
+    case AggregateKind::kCount:
+    case AggregateKind::kCountDistinct: return kBigIntType;
+    case AggregateKind::kSum:
+      if (argument.kind == TypeKind::kDouble) return kDoubleType;
+      return decimal_type(kWideDecimalDigitsMax, argument.scale);
+    case AggregateKind::kAvg: return kDoubleType;
+    case AggregateKind::kMin:
+    case AggregateKind::kMax: return argument;
+  }
+  return argument;
+}
+
+bool same_argument(const Aggregate& aggregate, const Expression* argument) {
+  if (argument == nullptr || aggregate.argument == nullptr) {
+    return argument == nullptr && aggregate.argument == nullptr;
+  }
+  return equal(*aggregate.argument, *argument);
+}
+
+std::string_view subquery_name(const PgQuery__SubLink& subquery) {
+  switch (subquery.sub_link_type) {
+    case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
+      return "EXISTS anywhere but in WHERE, alone or under AND";
+    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
+      return subquery.n_oper_name == 0 ? "IN (subquery) anywhere but in WHERE, alone or under AND"
+                                       : "ANY (subquery)";
+    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return "ALL (subquery)";
+    case PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK: return "ARRAY (subquery)";
+    default: return "this subquery";
+  }
+}
+
+// The unit of INTERVAL '3' MONTH, from the grammar's bit mask; empty for a plain INTERVAL.
+std::string_view interval_unit(const PgQuery__TypeName& name) {
+  if (name.n_typmods == 0 || name.typmods[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+      name.typmods[0]->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL) {
+    return {};
+  }
+  switch (name.typmods[0]->a_const->ival->ival) {
+    case 1 << 1: return "month";
+    case 1 << 2: return "year";
+    case 1 << 3: return "day";
+    case 1 << 10: return "hour";
+    case 1 << 11: return "minute";
+    case 1 << 12: return "second";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
+  const int64_t offset = expression.location;
+  std::optional<Bound> subject;
+  if (expression.arg != nullptr) {
+    auto bound = dispatch(*expression.arg);
+    if (!bound) return bound;
+    if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
+    subject = *std::move(bound);
+  }
+  Expressions conditions;
+  std::vector<Bound> values;
+  for (const Node* node : NodeList(expression.args, expression.n_args)) {
+    auto condition = dispatch(*node->case_when->expr);
+    if (!condition) return condition;
+    if (subject) {
+      Bound copy{clone(*subject->expression), std::nullopt, subject->untyped, subject->offset};
+      condition =
+          bind_operator(source_, "=", condition->offset, std::move(copy), *std::move(condition));
+      if (!condition) return condition;
+    }
+    auto predicate = as_predicate(source_, "WHEN", *std::move(condition));
+    if (!predicate) return predicate.error();
+    conditions.push_back(*std::move(predicate));
+    auto value = dispatch(*node->case_when->result);
+    if (!value) return value;
+    values.push_back(*std::move(value));
+  }
+  if (expression.defresult != nullptr) {
+    auto value = dispatch(*expression.defresult);
+    if (!value) return value;
+    values.push_back(*std::move(value));
+  } else {
+    values.push_back(Bound{make_null(kTextType), std::nullopt, true, offset});
+  }
+  std::vector<Bound*> operands;
+  for (Bound& value : values) operands.push_back(&value);
+  const auto type = unify(source_, "CASE", offset, operands);
+  if (!type) return type.error();
+  Expressions children;
+  for (size_t i = 0; i < conditions.size(); ++i) {
+    children.push_back(std::move(conditions[i]));
+    children.push_back(std::move(values[i].expression));
+  }
+  children.push_back(std::move(values.back().expression));
+  return typed(make_expression(ExpressionKind::kCase, *type, std::move(children)), offset);
+}
+
+BoundResult ExpressionBinder::bind_coalesce(const PgQuery__CoalesceExpr& expression) {
+  auto values = bind_all(NodeList(expression.args, expression.n_args));
+  if (!values) return values.error();
+  std::vector<Bound*> operands;
+  for (Bound& value : *values) operands.push_back(&value);
+  const auto type = unify(source_, "COALESCE", expression.location, operands);
+  if (!type) return type.error();
+  Expressions children;
+  for (Bound& value : *values) children.push_back(std::move(value.expression));
+  return typed(make_expression(ExpressionKind::kCoalesce, *type, std::move(children)),
+               expression.location);
+}
+
+BoundResult ExpressionBinder::bind_null_test(const PgQuery__NullTest& test) {
+  auto operand = dispatch(*test.arg);
+  if (!operand) return operand;
+  if (operand->interval) return source_.unsupported(operand->offset, "an INTERVAL as a value");
+  const auto kind = test.nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL
+                        ? ExpressionKind::kIsNull
+                        : ExpressionKind::kIsNotNull;
+  const int64_t offset = operand->offset;
+  return typed(make_expression(kind, kBooleanType, std::move(operand->expression)), offset);
+}
+
+// x IS TRUE is coalesce(x, false); x IS FALSE is coalesce(not x, false); the rest negate these.
+BoundResult ExpressionBinder::bind_boolean_test(const PgQuery__BooleanTest& test) {
+  auto operand = dispatch(*test.arg);
+  if (!operand) return operand;
+  const int64_t offset = operand->offset;
+  auto predicate = as_predicate(source_, "IS TRUE or FALSE", *std::move(operand));
+  if (!predicate) return predicate.error();
+  ExpressionPtr tested = *std::move(predicate);
+  const auto type = test.booltesttype;
+  if (type == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ||
+      type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_UNKNOWN) {
+    const auto kind = type == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ? ExpressionKind::kIsNull
+                                                                   : ExpressionKind::kIsNotNull;
+    return typed(make_expression(kind, kBooleanType, std::move(tested)), offset);
+  }
+  if (type == PG_QUERY__BOOL_TEST_TYPE__IS_FALSE ||
+      type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_FALSE) {
+    tested = fold(make_expression(ExpressionKind::kNot, kBooleanType, std::move(tested)));
+  }
+  tested = make_expression(ExpressionKind::kCoalesce, kBooleanType, std::move(tested),
+                           make_literal(kBooleanType, base::Value(false)));
+  if (type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE ||
+      type == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_FALSE) {
+    tested = make_expression(ExpressionKind::kNot, kBooleanType, std::move(tested));
+  }
+  return typed(std::move(tested), offset);
+}
+
+BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
+  if (is_interval(*cast.type_name)) return bind_interval(cast);
+  const auto type = bind_type(source_, *cast.type_name);
+  if (!type) return type.error();
+  auto operand = dispatch(*cast.arg);
+  if (!operand) return operand;
+  const int64_t offset = cast.location < 0 ? cast.type_name->location : cast.location;
+  return bind_cast(source_, *type, offset, *std::move(operand));
+}
+
+BoundResult ExpressionBinder::bind_interval(const PgQuery__TypeCast& cast) {
+  const int64_t offset = cast.type_name->location;
+  const bool literal = cast.arg->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+                       cast.arg->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+  if (!literal) return source_.unsupported(offset, "an INTERVAL that is no literal");
+  const std::string_view unit = interval_unit(*cast.type_name);
+  if (unit.empty() && cast.type_name->n_typmods != 0) {
+    return source_.unsupported(offset, "an INTERVAL of two units");
+  }
+  const auto interval =
+      parse_interval(source_, cast.arg->a_const->location, cast.arg->a_const->sval->sval,
+                     unit.empty() ? "second" : unit);
+  if (!interval) return interval.error();
+  return Bound{nullptr, *interval, false, offset};
+}
+
+BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
+  const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
+  const int64_t offset = call.location;
+  if (call.over != nullptr) return source_.unsupported(offset, "a window function");
+  if (call.agg_filter != nullptr) return source_.unsupported(offset, "FILTER of an aggregate");
+  if (call.n_agg_order != 0 || call.agg_within_group != 0) {
+    return source_.unsupported(offset, "ORDER BY within an aggregate");
+  }
+  if (aggregate_kind(name)) return bind_aggregate(call, name);
+  if (call.agg_star != 0 || call.agg_distinct != 0) {
+    return source_.unsupported(offset, fmt::format("aggregate {}()", name));
+  }
+  auto arguments = bind_all(NodeList(call.args, call.n_args));
+  if (!arguments) return arguments.error();
+  return bind_function(source_, name, offset, *std::move(arguments));
+}
+
+BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std::string_view name) {
+  const int64_t offset = call.location;
+  if (in_aggregate_) return source_.wrong(offset, "an aggregate within an aggregate");
+  if (!clause_.aggregates) {
+    const std::string_view hint = clause_.name == "WHERE" ? "; HAVING takes them" : "";
+    return source_.wrong(offset,
+                         fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint));
+  }
+  AggregateKind kind = *aggregate_kind(name);
+  Bound argument;
+  if (call.agg_star != 0) {
+    if (kind != AggregateKind::kCount) {
+      return source_.wrong(offset, fmt::format("{}(*): only count takes *", name));
+    }
+    kind = AggregateKind::kCountAll;
+  } else {
+    if (call.n_args != 1) {
+      return source_.wrong(offset, fmt::format("{}() takes 1 argument, not {}", name, call.n_args));
+    }
+    in_aggregate_ = true;
+    auto bound = dispatch(*call.args[0]);
+    in_aggregate_ = false;
+    if (!bound) return bound;
+    argument = *std::move(bound);
+    if (argument.interval) return source_.unsupported(argument.offset, "an INTERVAL as a value");
+  }
+  const bool order = kind == AggregateKind::kMin || kind == AggregateKind::kMax;
+  if (call.agg_distinct != 0 && !order) {
+    if (kind != AggregateKind::kCount) {
+      return source_.unsupported(offset, fmt::format("{}(DISTINCT ...)", name));
+    }
+    kind = AggregateKind::kCountDistinct;
+  }
+  const auto slot = add_aggregate(kind, std::move(argument), offset, name);
+  if (!slot) return slot.error();
+  return Bound{slots_.column(*slot), std::nullopt, false, offset};
+}
+
+base::Result<uint32_t> ExpressionBinder::add_aggregate(AggregateKind kind, Bound argument,
+                                                       int64_t offset, std::string_view name) {
+  const bool sums = kind == AggregateKind::kSum || kind == AggregateKind::kAvg;
+  if (sums && !is_numeric(argument.expression->type)) {
+    return source_.wrong(
+        offset, fmt::format("{}() does not take {}", name, argument.expression->type.to_string()));
+  }
+  // count(x) of what is never null counts the rows.
+  if (kind == AggregateKind::kCount && !argument.expression->nullable) {
+    kind = AggregateKind::kCountAll;
+    argument.expression = nullptr;
+  }
+  block_.aggregated = true;
+  for (size_t i = 0; i < block_.aggregates.size(); ++i) {
+    const Aggregate& known = block_.aggregates[i];
+    if (known.kind == kind && same_argument(known, argument.expression.get())) {
+      return block_.aggregate_slots[i];
+    }
+  }
+  Aggregate aggregate;
+  aggregate.kind = kind;
+  aggregate.argument = std::move(argument.expression);
+  aggregate.type =
+      aggregate_type(kind, aggregate.argument == nullptr ? kBigIntType : aggregate.argument->type);
+  const bool counts = kind == AggregateKind::kCountAll || kind == AggregateKind::kCount ||
+                      kind == AggregateKind::kCountDistinct;
+  Slot result;
+  result.name = name;
+  result.type = aggregate.type;
+  result.nullable = !counts;
+  const uint32_t slot = slots_.add(std::move(result));
+  block_.aggregates.push_back(std::move(aggregate));
+  block_.aggregate_slots.push_back(slot);
+  return slot;
+}
+
+BoundResult ExpressionBinder::sublink(const PgQuery__SubLink& subquery) {
+  if (subquery.sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
+    return source_.unsupported(subquery.location, subquery_name(subquery));
+  }
+  if (in_aggregate_) {
+    return source_.unsupported(subquery.location, "a scalar subquery within an aggregate");
+  }
+  return subqueries_.bind_scalar_subquery(subquery);
+}
+
+}  // namespace diptych::olap

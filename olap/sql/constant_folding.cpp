@@ -1,0 +1,269 @@
+#include "olap/sql/constant_folding.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+using base::DecimalValue;
+using base::int128_t;
+using base::TypeKind;
+using base::Value;
+
+using Folded = std::optional<Value>;  // nullopt: leave the expression as it is
+
+template <class Integer>
+std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
+  Integer result = 0;
+  switch (kind) {
+    case ExpressionKind::kAdd:
+      if (__builtin_add_overflow(a, b, &result)) return std::nullopt;
+      return result;
+    case ExpressionKind::kSubtract:
+      if (__builtin_sub_overflow(a, b, &result)) return std::nullopt;
+      return result;
+    case ExpressionKind::kMultiply:
+      if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+      return result;
+    case ExpressionKind::kModulo:
+      if (b == 0 || b == -1) return std::nullopt;
+      return a % b;
+    default: return std::nullopt;
+  }
+}
+
+int128_t power_of_ten(unsigned exponent) {
+  int128_t power = 1;
+  for (unsigned i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
+Folded fold_decimals(const Expression& e, const DecimalValue& a, const DecimalValue& b) {
+  const auto units = checked(e.kind, a.units, b.units);
+  if (!units) return std::nullopt;
+  const int128_t limit = power_of_ten(e.type.precision);
+  if (*units >= limit || *units <= -limit) return std::nullopt;
+  return Value(DecimalValue{*units, e.type.scale});
+}
+
+Folded fold_doubles(ExpressionKind kind, double a, double b) {
+  double result = 0;
+  switch (kind) {
+    case ExpressionKind::kAdd: result = a + b; break;
+    case ExpressionKind::kSubtract: result = a - b; break;
+    case ExpressionKind::kMultiply: result = a * b; break;
+    case ExpressionKind::kDivide:
+      if (b == 0) return std::nullopt;
+      result = a / b;
+      break;
+    default: return std::nullopt;
+  }
+  if (!std::isfinite(result)) return std::nullopt;
+  return Value(result);
+}
+
+Folded fold_arithmetic(const Expression& e) {
+  const Value& a = e.children[0]->literal;
+  const Value& b = e.children[1]->literal;
+  if (a.index() != b.index()) return std::nullopt;
+  if (const auto* number = std::get_if<int64_t>(&a)) {
+    const auto result = checked(e.kind, *number, std::get<int64_t>(b));
+    if (!result) return std::nullopt;
+    return Value(*result);
+  }
+  if (const auto* number = std::get_if<double>(&a)) {
+    return fold_doubles(e.kind, *number, std::get<double>(b));
+  }
+  if (const auto* number = std::get_if<DecimalValue>(&a)) {
+    return fold_decimals(e, *number, std::get<DecimalValue>(b));
+  }
+  return std::nullopt;
+}
+
+template <class T>
+bool compare(ExpressionKind kind, const T& a, const T& b) {
+  switch (kind) {
+    case ExpressionKind::kEqual: return a == b;
+    case ExpressionKind::kNotEqual: return a != b;
+    case ExpressionKind::kLess: return a < b;
+    case ExpressionKind::kLessEqual: return a <= b;
+    case ExpressionKind::kGreater: return a > b;
+    default: return a >= b;
+  }
+}
+
+Folded fold_comparison(const Expression& e) {
+  const Value& a = e.children[0]->literal;
+  const Value& b = e.children[1]->literal;
+  if (a.index() != b.index()) return std::nullopt;
+  if (const auto* decimal = std::get_if<DecimalValue>(&a)) {
+    const auto& other = std::get<DecimalValue>(b);
+    if (decimal->scale != other.scale) return std::nullopt;
+    return Value(compare(e.kind, decimal->units, other.units));
+  }
+  return std::visit(
+      [&]<class T>(const T& left) -> Folded {
+        if constexpr (std::is_same_v<T, DecimalValue> || std::is_same_v<T, std::monostate>) {
+          return std::nullopt;
+        } else {
+          return Value(compare(e.kind, left, std::get<T>(b)));
+        }
+      },
+      a);
+}
+
+Folded fold_negation(const Expression& e) {
+  const Value& value = e.children[0]->literal;
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    if (*number == INT64_MIN) return std::nullopt;
+    return Value(-*number);
+  }
+  if (const auto* number = std::get_if<double>(&value)) return Value(-*number);
+  if (const auto* number = std::get_if<DecimalValue>(&value)) {
+    return Value(DecimalValue{-number->units, number->scale});
+  }
+  return std::nullopt;
+}
+
+constexpr int64_t kYearMax = 9999;  // of what DATE and TIMESTAMP print and read
+
+Folded add_months(base::Date date, int64_t months, int64_t micros_of_day, TypeKind kind) {
+  const base::CivilDate civil = base::civil_from_date(date);
+  if (std::abs(months) > kYearMax * 12) return std::nullopt;
+  const int64_t count = int64_t{civil.year} * 12 + civil.month - 1 + months;
+  if (count < 12 || count >= (kYearMax + 1) * 12) return std::nullopt;
+  const auto year = static_cast<int32_t>(count / 12);
+  const auto month = static_cast<uint32_t>(count % 12 + 1);
+  const std::chrono::year_month_day_last last(std::chrono::year(year) / std::chrono::month(month) /
+                                              std::chrono::last);
+  const uint32_t day = std::min(civil.day, static_cast<uint32_t>(last.day()));
+  const base::Date moved = base::date_from_civil({year, month, day});
+  if (kind == TypeKind::kDate) return Value(moved);
+  return Value(base::Timestamp{moved.days * base::kMicrosPerDay + micros_of_day});
+}
+
+Folded fold_date_function(const Expression& e) {
+  using base::kMicrosPerDay;
+  const Value& value = e.children[0]->literal;
+  const auto* amount = std::get_if<int64_t>(&e.children[1]->literal);
+  if (amount == nullptr || std::abs(*amount) > (int64_t{1} << 55)) return std::nullopt;
+  if (const auto* date = std::get_if<base::Date>(&value)) {
+    if (e.function == Function::kAddMonths) return add_months(*date, *amount, 0, TypeKind::kDate);
+    const int64_t days = date->days + *amount;
+    if (e.function != Function::kAddDays || std::abs(days) > kYearMax * 365) return std::nullopt;
+    return Value(base::Date{static_cast<int32_t>(days)});
+  }
+  const auto* timestamp = std::get_if<base::Timestamp>(&value);
+  if (timestamp == nullptr) return std::nullopt;
+  if (e.function == Function::kAddMonths) {
+    int64_t days = timestamp->micros / kMicrosPerDay;
+    int64_t micros = timestamp->micros % kMicrosPerDay;
+    if (micros < 0) {
+      micros += kMicrosPerDay;
+      --days;
+    }
+    return add_months(base::Date{static_cast<int32_t>(days)}, *amount, micros,
+                      TypeKind::kTimestamp);
+  }
+  const int64_t unit = e.function == Function::kAddDays ? kMicrosPerDay : 1;
+  int64_t micros = 0;
+  if (__builtin_mul_overflow(*amount, unit, &micros) ||
+      __builtin_add_overflow(micros, timestamp->micros, &micros) ||
+      std::abs(micros) > kYearMax * 365 * kMicrosPerDay) {
+    return std::nullopt;
+  }
+  return Value(base::Timestamp{micros});
+}
+
+// Drops literal parts that do not matter, and decides where one literal does.
+ExpressionPtr fold_connective(ExpressionPtr e) {
+  const bool deciding = e->kind == ExpressionKind::kOr;  // TRUE decides an OR, FALSE an AND
+  Expressions kept;
+  for (ExpressionPtr& child : e->children) {
+    const bool* value = is_literal(*child) ? std::get_if<bool>(&child->literal) : nullptr;
+    if (value != nullptr && *value == deciding) return make_literal(kBooleanType, Value(deciding));
+    if (value == nullptr) kept.push_back(std::move(child));
+  }
+  return deciding ? disjunction(std::move(kept)) : conjunction(std::move(kept));
+}
+
+// True for the kinds whose value is NULL as soon as one operand is.
+bool is_strict(ExpressionKind kind) {
+  switch (kind) {
+    case ExpressionKind::kCast:
+    case ExpressionKind::kNegate:
+    case ExpressionKind::kAdd:
+    case ExpressionKind::kSubtract:
+    case ExpressionKind::kMultiply:
+    case ExpressionKind::kDivide:
+    case ExpressionKind::kModulo:
+    case ExpressionKind::kEqual:
+    case ExpressionKind::kNotEqual:
+    case ExpressionKind::kLess:
+    case ExpressionKind::kLessEqual:
+    case ExpressionKind::kGreater:
+    case ExpressionKind::kGreaterEqual:
+    case ExpressionKind::kNot:
+    case ExpressionKind::kLike:
+    case ExpressionKind::kConcat:
+    case ExpressionKind::kFunction: return true;
+    default: return false;
+  }
+}
+
+Folded fold_value(const Expression& e) {
+  switch (e.kind) {
+    case ExpressionKind::kNegate: return fold_negation(e);
+    case ExpressionKind::kAdd:
+    case ExpressionKind::kSubtract:
+    case ExpressionKind::kMultiply:
+    case ExpressionKind::kDivide:
+    case ExpressionKind::kModulo: return fold_arithmetic(e);
+    case ExpressionKind::kEqual:
+    case ExpressionKind::kNotEqual:
+    case ExpressionKind::kLess:
+    case ExpressionKind::kLessEqual:
+    case ExpressionKind::kGreater:
+    case ExpressionKind::kGreaterEqual: return fold_comparison(e);
+    case ExpressionKind::kIsNull: return Value(is_null_literal(*e.children[0]));
+    case ExpressionKind::kIsNotNull: return Value(!is_null_literal(*e.children[0]));
+    case ExpressionKind::kNot: return Value(!std::get<bool>(e.children[0]->literal));
+    case ExpressionKind::kConcat:
+      return Value(std::get<std::string>(e.children[0]->literal) +
+                   std::get<std::string>(e.children[1]->literal));
+    case ExpressionKind::kFunction:
+      if (e.function == Function::kAddMonths || e.function == Function::kAddDays ||
+          e.function == Function::kAddMicros) {
+        return fold_date_function(e);
+      }
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ExpressionPtr fold(ExpressionPtr expression) {
+  if (expression->kind == ExpressionKind::kAnd || expression->kind == ExpressionKind::kOr) {
+    return fold_connective(std::move(expression));
+  }
+  const Expressions& children = expression->children;
+  const bool null = is_strict(expression->kind) &&
+                    std::any_of(children.begin(), children.end(),
+                                [](const ExpressionPtr& c) { return is_null_literal(*c); });
+  if (null) return make_null(expression->type);
+  const bool constant =
+      !children.empty() && std::all_of(children.begin(), children.end(),
+                                       [](const ExpressionPtr& c) { return is_literal(*c); });
+  if (!constant) return expression;
+  Folded value = fold_value(*expression);
+  if (!value) return expression;
+  return make_literal(expression->type, *std::move(value));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,17 @@
+// Constant folding: an expression whose operands are all literals becomes a literal.
+//
+// Only what cannot fail is folded: an overflow, a division by zero or a function that is not listed
+// stays in the plan, so that the error comes when (and only if) the row is computed.
+//   arithmetic and comparisons; AND, OR, NOT with literal parts; IS NULL; date and timestamp
+//   arithmetic; casts that lose nothing; whatever is NULL because an operand is.
+
+#pragma once
+
+#include "olap/sql/expression_tree.h"
+
+namespace diptych::olap {
+
+// Folds the root of the tree: its children are taken as folded already.
+ExpressionPtr fold(ExpressionPtr expression);
+
+}  // namespace diptych::olap

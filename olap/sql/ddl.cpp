@@ -1,0 +1,336 @@
+// parse_ddl, split_statements and is_ddl of olap/query.h.
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "olap/query.h"
+#include "olap/sql/parse_tree.h"
+#include "olap/sql/type_name.h"
+
+namespace diptych::olap {
+namespace {
+
+using base::ColumnId;
+using base::IndexKind;
+using base::IndexSchema;
+using base::Nullability;
+using base::TableSchema;
+using base::Uniqueness;
+
+std::vector<std::string> column_names(const TableSchema& schema) {
+  std::vector<std::string> names;
+  for (const base::ColumnSchema& column : schema.columns) names.push_back(column.name);
+  return names;
+}
+
+base::Result<ColumnId> find_column(const SourceText& source, const TableSchema& schema,
+                                   std::string_view name, int64_t offset) {
+  const auto column = schema.find_column(name);
+  if (column) return *column;
+  return source.wrong(offset, fmt::format("table \"{}\" has no column \"{}\"{}", schema.name, name,
+                                          suggestion(name, column_names(schema))));
+}
+
+// Builds one table's schema from its CREATE TABLE, element by element.
+class TableBuilder {
+ public:
+  TableBuilder(const SourceText& source, const base::Catalog& catalog)
+      : source_(source), catalog_(catalog) {}
+
+  base::Result<TableSchema> build(const PgQuery__CreateStmt& statement);
+
+ private:
+  base::Result<void> check_statement(const PgQuery__CreateStmt& statement) const;
+  base::Result<void> add_column(const PgQuery__ColumnDef& column);
+  // `own` names the column of a column constraint; empty for a table constraint.
+  base::Result<void> add_constraint(const PgQuery__Constraint& constraint,
+                                    const std::vector<std::string>& own);
+  base::Result<void> add_primary_key(const PgQuery__Constraint& constraint,
+                                     const std::vector<std::string>& columns);
+  base::Result<void> add_unique(const PgQuery__Constraint& constraint,
+                                const std::vector<std::string>& columns);
+  base::Result<void> add_foreign_key(const PgQuery__Constraint& constraint,
+                                     const std::vector<std::string>& columns);
+  base::Result<void> add_option(const PgQuery__DefElem& option);
+  base::Result<std::vector<ColumnId>> resolve(const PgQuery__Constraint& constraint,
+                                              const std::vector<std::string>& names) const;
+
+  const SourceText& source_;
+  const base::Catalog& catalog_;
+  TableSchema schema_;
+  bool has_primary_key_ = false;
+  IndexKind primary_kind_ = IndexKind::kHash;
+};
+
+base::Result<TableSchema> TableBuilder::build(const PgQuery__CreateStmt& statement) {
+  if (auto checked = check_statement(statement); !checked) return checked.error();
+  schema_.name = statement.relation->relname;
+  schema_.indexes.emplace_back();  // the primary key's place
+  const NodeList elements(statement.table_elts, statement.n_table_elts);
+  for (Node* const& element : elements) {
+    if (element->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
+    if (auto added = add_column(*element->column_def); !added) return added.error();
+  }
+  for (Node* const& element : elements) {
+    const bool column = element->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF;
+    if (!column && element->node_case != PG_QUERY__NODE__NODE_CONSTRAINT) {
+      return source_.unsupported(start_of(element), construct_name(*element));
+    }
+    const NodeList constraints =
+        column ? NodeList(element->column_def->constraints, element->column_def->n_constraints)
+               : NodeList(&element, 1);
+    std::vector<std::string> own;
+    if (column) own.emplace_back(element->column_def->colname);
+    for (const Node* constraint : constraints) {
+      if (auto added = add_constraint(*constraint->constraint, own); !added) return added.error();
+    }
+  }
+  for (const Node* option : NodeList(statement.options, statement.n_options)) {
+    if (auto added = add_option(*option->def_elem); !added) return added.error();
+  }
+  if (!has_primary_key_) {
+    return source_.wrong(statement.relation->location,
+                         fmt::format("table \"{}\" needs a PRIMARY KEY", schema_.name));
+  }
+  schema_.indexes[0].kind = primary_kind_;
+  return std::move(schema_);
+}
+
+base::Result<void> TableBuilder::check_statement(const PgQuery__CreateStmt& statement) const {
+  const int64_t place = statement.relation->location;
+  if (statement.if_not_exists != 0) return source_.unsupported(place, "IF NOT EXISTS");
+  if (statement.n_inh_relations != 0) return source_.unsupported(place, "table inheritance");
+  if (statement.partspec != nullptr || statement.partbound != nullptr) {
+    return source_.unsupported(place, "a partitioned table");
+  }
+  if (std::string_view(statement.relation->schemaname).size() != 0) {
+    return source_.unsupported(place, "a schema in front of a table name");
+  }
+  if (std::string_view(statement.relation->relpersistence) != "p") {
+    return source_.unsupported(place, "a temporary or unlogged table");
+  }
+  return {};
+}
+
+base::Result<void> TableBuilder::add_column(const PgQuery__ColumnDef& column) {
+  if (schema_.find_column(column.colname)) {
+    return source_.wrong(column.location,
+                         fmt::format("column \"{}\" is declared twice", column.colname));
+  }
+  const auto type = bind_type(source_, *column.type_name);
+  if (!type) return type.error();
+  if (column.coll_clause != nullptr) return source_.unsupported(column.location, "COLLATE");
+  schema_.columns.push_back({column.colname, *type, Nullability::kNullable});
+  return {};
+}
+
+base::Result<void> TableBuilder::add_constraint(const PgQuery__Constraint& constraint,
+                                                const std::vector<std::string>& own) {
+  const auto names = [&](Node** list, size_t count) {
+    return own.empty() ? strings_of(NodeList(list, count)) : own;
+  };
+  switch (constraint.contype) {
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL: return {};
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL:
+      schema_.columns[schema_.find_column(own.front())->value].nullability = Nullability::kNotNull;
+      return {};
+    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
+      return add_primary_key(constraint, names(constraint.keys, constraint.n_keys));
+    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
+      return add_unique(constraint, names(constraint.keys, constraint.n_keys));
+    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN:
+      return add_foreign_key(constraint, names(constraint.fk_attrs, constraint.n_fk_attrs));
+    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
+      return source_.unsupported(constraint.location, "DEFAULT");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
+      return source_.unsupported(constraint.location, "CHECK");
+    default: return source_.unsupported(constraint.location, "this constraint");
+  }
+}
+
+base::Result<std::vector<ColumnId>> TableBuilder::resolve(
+    const PgQuery__Constraint& constraint, const std::vector<std::string>& names) const {
+  std::vector<ColumnId> columns;
+  for (const std::string& name : names) {
+    const auto column = find_column(source_, schema_, name, constraint.location);
+    if (!column) return column.error();
+    if (std::find(columns.begin(), columns.end(), *column) != columns.end()) {
+      return source_.wrong(constraint.location,
+                           fmt::format("column \"{}\" is named twice in the key", name));
+    }
+    columns.push_back(*column);
+  }
+  return columns;
+}
+
+base::Result<void> TableBuilder::add_primary_key(const PgQuery__Constraint& constraint,
+                                                 const std::vector<std::string>& columns) {
+  if (has_primary_key_) {
+    return source_.wrong(constraint.location,
+                         fmt::format("table \"{}\" has two primary keys", schema_.name));
+  }
+  auto resolved = resolve(constraint, columns);
+  if (!resolved) return resolved.error();
+  for (const ColumnId column : *resolved) {
+    schema_.columns[column.value].nullability = Nullability::kNotNull;
+  }
+  IndexSchema& index = schema_.indexes[0];
+  index.name = schema_.name + "_pkey";
+  index.uniqueness = Uniqueness::kUnique;
+  index.columns = *std::move(resolved);
+  has_primary_key_ = true;
+  return {};
+}
+
+base::Result<void> TableBuilder::add_unique(const PgQuery__Constraint& constraint,
+                                            const std::vector<std::string>& columns) {
+  auto resolved = resolve(constraint, columns);
+  if (!resolved) return resolved.error();
+  std::string name = constraint.conname;
+  if (name.empty()) name = fmt::format("{}_{}_key", schema_.name, fmt::join(columns, "_"));
+  schema_.indexes.push_back(
+      {std::move(name), {}, IndexKind::kHash, Uniqueness::kUnique, *std::move(resolved)});
+  return {};
+}
+
+base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& constraint,
+                                                 const std::vector<std::string>& columns) {
+  auto resolved = resolve(constraint, columns);
+  if (!resolved) return resolved.error();
+  base::ForeignKey key;
+  key.columns = *std::move(resolved);
+  key.parent_table = constraint.pktable->relname;
+  key.parent_columns = strings_of(NodeList(constraint.pk_attrs, constraint.n_pk_attrs));
+  const TableSchema* parent =
+      key.parent_table == schema_.name ? &schema_ : catalog_.find_table(key.parent_table);
+  if (parent == nullptr) {
+    std::vector<std::string> tables;
+    for (const TableSchema& table : catalog_.tables()) tables.push_back(table.name);
+    return source_.wrong(constraint.pktable->location,
+                         fmt::format("no such table \"{}\"{}", key.parent_table,
+                                     suggestion(key.parent_table, tables)));
+  }
+  if (key.parent_columns.empty()) {  // REFERENCES p: its primary key
+    for (const ColumnId column : parent->primary_key().columns) {
+      key.parent_columns.push_back(parent->column(column).name);
+    }
+  }
+  for (const std::string& name : key.parent_columns) {
+    const auto found = find_column(source_, *parent, name, constraint.pktable->location);
+    if (!found) return found.error();
+  }
+  schema_.foreign_keys.push_back(std::move(key));
+  return {};
+}
+
+// "hash" of `primary_index = hash`: the grammar takes a word, a keyword, or a quoted string.
+std::string option_value(const PgQuery__DefElem& option) {
+  if (option.arg == nullptr) return {};
+  if (option.arg->node_case == PG_QUERY__NODE__NODE_TYPE_NAME) {
+    const PgQuery__TypeName& name = *option.arg->type_name;
+    return joined(strings_of(NodeList(name.names, name.n_names)));
+  }
+  return std::string(string_of(option.arg));
+}
+
+base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
+  const std::string_view name = option.defname;
+  const std::string value = option_value(option);
+  if (name == "primary_index") {
+    if (value == "hash" || value == "ordered") {
+      primary_kind_ = value == "hash" ? IndexKind::kHash : IndexKind::kOrdered;
+      return {};
+    }
+    return source_.wrong(option.location, "primary_index is hash or ordered");
+  }
+  if (name == "analytics") {
+    if (value == "on" || value == "off") {
+      schema_.analytics = value == "on" ? base::Analytics::kScanned : base::Analytics::kStoredOnly;
+      return {};
+    }
+    return source_.wrong(option.location, "analytics is on or off");
+  }
+  return source_.wrong(option.location,
+                       fmt::format("no such table option \"{}\"{}", name,
+                                   suggestion(name, {"primary_index", "analytics"})));
+}
+
+base::Result<CreateIndex> build_index(const SourceText& source, const base::Catalog& catalog,
+                                      const PgQuery__IndexStmt& statement) {
+  const int64_t place = statement.relation->location;
+  if (statement.if_not_exists != 0) return source.unsupported(place, "IF NOT EXISTS");
+  if (statement.where_clause != nullptr) return source.unsupported(place, "a partial index");
+  if (statement.n_index_including_params != 0) return source.unsupported(place, "INCLUDE");
+  CreateIndex change;
+  change.table = statement.relation->relname;
+  const TableSchema* table = catalog.find_table(change.table);
+  if (table == nullptr) {
+    std::vector<std::string> tables;
+    for (const TableSchema& candidate : catalog.tables()) tables.push_back(candidate.name);
+    return source.wrong(place, fmt::format("no such table \"{}\"{}", change.table,
+                                           suggestion(change.table, tables)));
+  }
+  const std::string_view method = statement.access_method;
+  if (method != "btree" && method != "hash") {
+    return source.unsupported(place, fmt::format("index method \"{}\" (hash or btree)", method));
+  }
+  change.index.kind = method == "hash" ? IndexKind::kHash : IndexKind::kOrdered;
+  change.index.uniqueness = statement.unique != 0 ? Uniqueness::kUnique : Uniqueness::kNonUnique;
+  std::vector<std::string> names;
+  for (const Node* node : NodeList(statement.index_params, statement.n_index_params)) {
+    const PgQuery__IndexElem& element = *node->index_elem;
+    if (element.expr != nullptr) return source.unsupported(place, "an index on an expression");
+    if (element.ordering == PG_QUERY__SORT_BY_DIR__SORTBY_DESC) {
+      return source.unsupported(place, "a descending index column");
+    }
+    const auto column = find_column(source, *table, element.name, place);
+    if (!column) return column.error();
+    change.index.columns.push_back(*column);
+    names.emplace_back(element.name);
+  }
+  change.index.name = statement.idxname;
+  if (change.index.name.empty()) {
+    change.index.name = fmt::format("{}_{}_idx", table->name, fmt::join(names, "_"));
+  }
+  return change;
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> split_statements(std::string_view script) {
+  return split_script(script);
+}
+
+bool is_ddl(std::string_view statement) {
+  const auto words = split_script(statement);
+  if (!words || words->empty()) return false;
+  constexpr std::string_view kCreate = "create";
+  const std::string& text = words->front();
+  const auto ends_word = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  return text.size() > kCreate.size() && ends_word(text[kCreate.size()]) &&
+         std::equal(kCreate.begin(), kCreate.end(), text.begin(), [](char expected, char c) {
+           return expected == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+         });
+}
+
+base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog) {
+  const SourceText source(statement);
+  const auto tree = ParseTree::parse(source);
+  if (!tree) return tree.error();
+  const Node& node = tree->statement();
+  if (node.node_case == PG_QUERY__NODE__NODE_CREATE_STMT) {
+    auto schema = TableBuilder(source, catalog).build(*node.create_stmt);
+    if (!schema) return schema.error();
+    return DdlChange(CreateTable{*std::move(schema)});
+  }
+  if (node.node_case == PG_QUERY__NODE__NODE_INDEX_STMT) {
+    auto index = build_index(source, catalog, *node.index_stmt);
+    if (!index) return index.error();
+    return DdlChange(*std::move(index));
+  }
+  return source.unsupported(0, "any DDL but CREATE TABLE and CREATE INDEX");
+}
+
+}  // namespace diptych::olap

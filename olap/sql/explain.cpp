@@ -1,0 +1,231 @@
+#include "olap/sql/explain.h"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace diptych::olap {
+namespace {
+
+using Names = std::vector<std::string>;
+
+constexpr size_t kNameBytesMax = 60;  // a longer column name becomes its position
+
+std::string_view infix(ExpressionKind kind) {
+  switch (kind) {
+    case ExpressionKind::kAdd: return "+";
+    case ExpressionKind::kSubtract: return "-";
+    case ExpressionKind::kMultiply: return "*";
+    case ExpressionKind::kDivide: return "/";
+    case ExpressionKind::kModulo: return "%";
+    case ExpressionKind::kEqual: return "=";
+    case ExpressionKind::kNotEqual: return "<>";
+    case ExpressionKind::kLess: return "<";
+    case ExpressionKind::kLessEqual: return "<=";
+    case ExpressionKind::kGreater: return ">";
+    case ExpressionKind::kGreaterEqual: return ">=";
+    case ExpressionKind::kAnd: return "and";
+    case ExpressionKind::kOr: return "or";
+    case ExpressionKind::kLike: return "like";
+    case ExpressionKind::kConcat: return "||";
+    default: return {};
+  }
+}
+
+std::string_view function_name(Function function) {
+  static constexpr std::array<std::string_view, 23> kNames = {
+      "substring",      "ascii",          "length",       "upper",
+      "lower",          "trim",           "abs",          "round",
+      "floor",          "ceil",           "extract_year", "extract_quarter",
+      "extract_month",  "extract_day",    "extract_hour", "extract_minute",
+      "extract_second", "add_months",     "add_days",     "add_micros",
+      "truncate_year",  "truncate_month", "truncate_day"};
+  static_assert(kNames.size() == static_cast<size_t>(Function::kTruncateDay) + 1);
+  return kNames[static_cast<size_t>(function)];
+}
+
+std::string literal_text(const Expression& e) {
+  const std::string text = base::to_string(e.literal);
+  const bool quoted = e.type.is_string() || e.type.kind == base::TypeKind::kDate ||
+                      e.type.kind == base::TypeKind::kTimestamp;
+  return quoted && !base::is_null(e.literal) ? fmt::format("'{}'", text) : text;
+}
+
+std::string text_of(const Expression& e, const Names& names);
+
+std::string list_of(const std::vector<ExpressionPtr>& list, const Names& names, size_t first = 0) {
+  std::string text;
+  for (size_t i = first; i < list.size(); ++i) {
+    if (i != first) text += ", ";
+    text += text_of(*list[i], names);
+  }
+  return text;
+}
+
+std::string case_text(const Expression& e, const Names& names) {
+  std::string text = "case";
+  for (size_t i = 0; i + 1 < e.children.size(); i += 2) {
+    text += fmt::format(" when {} then {}", text_of(*e.children[i], names),
+                        text_of(*e.children[i + 1], names));
+  }
+  return fmt::format("{} else {} end", text, text_of(*e.children.back(), names));
+}
+
+std::string text_of(const Expression& e, const Names& names) {
+  const auto child = [&](size_t i) { return text_of(*e.children[i], names); };
+  switch (e.kind) {
+    case ExpressionKind::kColumn: return names[e.column];
+    case ExpressionKind::kLiteral: return literal_text(e);
+    case ExpressionKind::kCast: return fmt::format("{}::{}", child(0), e.type.to_string());
+    case ExpressionKind::kNegate: return fmt::format("-{}", child(0));
+    case ExpressionKind::kNot: return fmt::format("not {}", child(0));
+    case ExpressionKind::kIsNull: return fmt::format("({} is null)", child(0));
+    case ExpressionKind::kIsNotNull: return fmt::format("({} is not null)", child(0));
+    case ExpressionKind::kInList:
+      return fmt::format("({} in ({}))", child(0), list_of(e.children, names, 1));
+    case ExpressionKind::kCase: return case_text(e, names);
+    case ExpressionKind::kCoalesce: return fmt::format("coalesce({})", list_of(e.children, names));
+    case ExpressionKind::kNullIf: return fmt::format("nullif({})", list_of(e.children, names));
+    case ExpressionKind::kFunction:
+      return fmt::format("{}({})", function_name(e.function), list_of(e.children, names));
+    default: break;
+  }
+  std::string text = "(";
+  for (size_t i = 0; i < e.children.size(); ++i) {
+    if (i != 0) text += fmt::format(" {} ", infix(e.kind));
+    text += child(i);
+  }
+  return text + ")";
+}
+
+std::string aggregate_text(const Aggregate& aggregate, const Names& names) {
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "count(*)", "count", "count distinct", "sum", "avg", "min", "max"};
+  const std::string_view name = kNames[static_cast<size_t>(aggregate.kind)];
+  if (aggregate.argument == nullptr) return std::string(name);
+  return fmt::format("{}({})", name, text_of(*aggregate.argument, names));
+}
+
+std::string conjuncts(const std::vector<ExpressionPtr>& predicates, const Names& names) {
+  std::string text;
+  for (const ExpressionPtr& predicate : predicates) {
+    if (!text.empty()) text += " and ";
+    text += text_of(*predicate, names);
+  }
+  return text;
+}
+
+std::string limit_text(const Operator& op) {
+  std::string text;
+  if (op.limit != kNoLimit) text += fmt::format(" limit {}", op.limit);
+  if (op.offset != 0) text += fmt::format(" offset {}", op.offset);
+  return text;
+}
+
+class Printer {
+ public:
+  explicit Printer(const base::Catalog& catalog) : catalog_(catalog) {}
+
+  // Appends the operator's lines and returns the names of its output columns.
+  Names print(const Operator& op, size_t depth, std::string* text) const;
+
+ private:
+  std::string scan_line(const Operator& op, Names* output) const;
+  static std::string join_line(const Operator& op, const Names& probe, const Names& build,
+                               Names* output);
+  static std::string unary_line(const Operator& op, const Names& input, Names* output);
+
+  const base::Catalog& catalog_;
+};
+
+std::string Printer::scan_line(const Operator& op, Names* output) const {
+  const base::TableSchema& table = catalog_.table(op.table);
+  for (const base::ColumnId column : op.columns) output->push_back(table.column(column).name);
+  std::string line = fmt::format("scan {} [{}]", table.name, fmt::join(*output, ", "));
+  if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, *output);
+  return line;
+}
+
+std::string Printer::join_line(const Operator& op, const Names& probe, const Names& build,
+                               Names* output) {
+  static constexpr std::array<std::string_view, 4> kNames = {"inner", "left", "semi", "anti"};
+  std::string line = fmt::format("{} join", kNames[static_cast<size_t>(op.join)]);
+  for (size_t i = 0; i < op.probe_keys.size(); ++i) {
+    line += fmt::format("{} {} = {}", i == 0 ? " on" : " and", text_of(*op.probe_keys[i], probe),
+                        text_of(*op.build_keys[i], build));
+  }
+  Names both = probe;
+  both.insert(both.end(), build.begin(), build.end());
+  if (op.probe_keys.empty()) line += " of every pair";
+  if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, both);
+  const bool both_sides = op.join == JoinKind::kInner || op.join == JoinKind::kLeft;
+  *output = both_sides ? std::move(both) : probe;
+  return line;
+}
+
+std::string Printer::unary_line(const Operator& op, const Names& input, Names* output) {
+  *output = input;
+  switch (op.kind) {
+    case OperatorKind::kFilter: return "filter " + conjuncts(op.predicates, input);
+    case OperatorKind::kProject:
+    case OperatorKind::kValues: {
+      output->clear();
+      for (const ExpressionPtr& e : op.expressions) output->push_back(text_of(*e, input));
+      return fmt::format("{} [{}]", op.kind == OperatorKind::kValues ? "values" : "project",
+                         fmt::join(*output, ", "));
+    }
+    case OperatorKind::kAggregate: {
+      output->clear();
+      for (const ExpressionPtr& key : op.expressions) output->push_back(text_of(*key, input));
+      const std::string keys = fmt::format("{}", fmt::join(*output, ", "));
+      Names aggregates;
+      for (const Aggregate& a : op.aggregates) aggregates.push_back(aggregate_text(a, input));
+      output->insert(output->end(), aggregates.begin(), aggregates.end());
+      return fmt::format("aggregate [{}] by [{}]", fmt::join(aggregates, ", "), keys);
+    }
+    case OperatorKind::kSort: {
+      Names keys;
+      for (const SortKey& key : op.sort_keys) {
+        keys.push_back(fmt::format("{}{}{}", input[key.column], key.descending ? " desc" : "",
+                                   key.nulls_first == key.descending
+                                       ? ""
+                                       : (key.nulls_first ? " nulls first" : " nulls last")));
+      }
+      return fmt::format("sort by [{}]{}", fmt::join(keys, ", "), limit_text(op));
+    }
+    default: return op.limit == kNoLimit ? "skip" + limit_text(op) : limit_text(op).substr(1);
+  }
+}
+
+Names Printer::print(const Operator& op, size_t depth, std::string* text) const {
+  Names output;
+  std::string line;
+  std::string below;
+  if (op.kind == OperatorKind::kScan) {
+    line = scan_line(op, &output);
+  } else if (op.kind == OperatorKind::kHashJoin) {
+    const Names probe = print(*op.children[0], depth + 1, &below);
+    const Names build = print(*op.children[1], depth + 1, &below);
+    line = join_line(op, probe, build, &output);
+  } else {
+    const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, &below);
+    line = unary_line(op, input, &output);
+  }
+  *text += fmt::format("{}{} ({:.0f} rows)\n{}", std::string(2 * depth, ' '), line,
+                       op.estimated_rows, below);
+  for (size_t i = 0; i < output.size(); ++i) {
+    if (output[i].size() > kNameBytesMax) output[i] = fmt::format("#{}", i);
+  }
+  return output;
+}
+
+}  // namespace
+
+std::string explain(const Plan& plan, const base::Catalog& catalog) {
+  std::string text;
+  Printer(catalog).print(*plan.root, 0, &text);
+  return text;
+}
+
+}  // namespace diptych::olap

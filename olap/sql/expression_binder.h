@@ -1,0 +1,90 @@
+// ExpressionBinder: parse nodes to typed expressions over slots, for one clause of one SELECT.
+//
+// Aggregate calls become columns: the aggregate is put into the block (once, however often it is
+// written) and its slot stands for it. Subqueries inside expressions go to a SubqueryBinder.
+
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+
+#include "olap/sql/operators.h"
+#include "olap/sql/parse_tree.h"
+#include "olap/sql/scope.h"
+
+namespace diptych::olap {
+
+// Binds a subquery that stands for a value, and gives the column that holds it.
+class SubqueryBinder {
+ public:
+  virtual ~SubqueryBinder() = default;
+  virtual BoundResult bind_scalar_subquery(const PgQuery__SubLink& subquery) = 0;
+};
+
+// Where each column was written: for errors that are found after binding, such as a column that is
+// missing from GROUP BY. Keyed by the expression's address, which is stable while trees are moved.
+using ColumnOffsets = std::unordered_map<const Expression*, int64_t>;
+
+// The clause that an expression stands in, as errors name it.
+struct Clause {
+  std::string_view name;     // "WHERE"
+  bool aggregates = false;   // may it have aggregates
+  bool correlation = false;  // may it name columns of the outer query
+};
+
+class ExpressionBinder {
+ public:
+  // Made before the block's FROM adds its slots: what has a slot by then is the outer query's.
+  ExpressionBinder(const SourceText& source, SlotTable& slots, const Scope& scope,
+                   QueryBlock& block, SubqueryBinder& subqueries, ColumnOffsets& offsets)
+      : source_(source),
+        slots_(slots),
+        scope_(scope),
+        block_(block),
+        subqueries_(subqueries),
+        offsets_(offsets),
+        first_own_slot_(slots.size()) {}
+
+  BoundResult bind(const Node* node, const Clause& clause);
+
+  // As bind; what is still untyped becomes TEXT, and an INTERVAL is refused.
+  base::Result<ExpressionPtr> bind_value(const Node* node, const Clause& clause);
+
+  base::Result<ExpressionPtr> bind_predicate(const Node* node, const Clause& clause);
+
+ private:
+  BoundResult dispatch(const Node& node);
+  BoundResult bind_column(const PgQuery__ColumnRef& column);
+  BoundResult bind_constant(const PgQuery__AConst& constant);
+  BoundResult bind_operation(const PgQuery__AExpr& operation);
+  BoundResult bind_between(const PgQuery__AExpr& operation);
+  BoundResult bind_in_list(const PgQuery__AExpr& operation);
+  BoundResult bind_like(const PgQuery__AExpr& operation);
+  BoundResult bind_nullif(const PgQuery__AExpr& operation);
+  BoundResult bind_connective(const PgQuery__BoolExpr& connective);
+  BoundResult bind_case(const PgQuery__CaseExpr& expression);
+  BoundResult bind_coalesce(const PgQuery__CoalesceExpr& expression);
+  BoundResult bind_null_test(const PgQuery__NullTest& test);
+  BoundResult bind_boolean_test(const PgQuery__BooleanTest& test);
+  BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
+  BoundResult bind_interval(const PgQuery__TypeCast& cast);
+  BoundResult bind_call(const PgQuery__FuncCall& call);
+  BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
+  BoundResult sublink(const PgQuery__SubLink& subquery);
+  base::Result<std::vector<Bound>> bind_all(NodeList nodes);
+  base::Result<uint32_t> add_aggregate(AggregateKind kind, Bound argument, int64_t offset,
+                                       std::string_view name);
+
+  const SourceText& source_;
+  SlotTable& slots_;
+  const Scope& scope_;
+  QueryBlock& block_;
+  SubqueryBinder& subqueries_;
+  ColumnOffsets& offsets_;
+  const uint32_t first_own_slot_;  // slots below belong to the outer queries
+  Clause clause_;
+  bool in_aggregate_ = false;
+  unsigned depth_ = 0;
+};
+
+}  // namespace diptych::olap

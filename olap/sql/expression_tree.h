@@ -1,0 +1,49 @@
+// Expression trees: how the front end makes, copies, compares and takes apart expressions.
+//
+// While a statement is being bound, kColumn's `column` is a slot: the number of a column anywhere
+// in the statement (olap/sql/query_block.h). The plan builder turns slots into positions.
+
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+using Expressions = std::vector<ExpressionPtr>;
+
+ExpressionPtr make_column(uint32_t slot, base::DataType type, bool nullable);
+ExpressionPtr make_literal(base::DataType type, base::Value value);
+ExpressionPtr make_null(base::DataType type);
+// Null if any child is, save for the kinds whose rule differs (IS NULL, CASE, COALESCE, NULLIF).
+ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, Expressions children);
+ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, ExpressionPtr child);
+ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, ExpressionPtr left,
+                              ExpressionPtr right);
+ExpressionPtr make_function(Function function, base::DataType type, Expressions arguments);
+
+ExpressionPtr clone(const Expression& expression);
+Expressions clone(const Expressions& expressions);
+bool equal(const Expression& a, const Expression& b);
+
+inline bool is_literal(const Expression& e) {
+  return e.kind == ExpressionKind::kLiteral;
+}
+inline bool is_null_literal(const Expression& e) {
+  return is_literal(e) && base::is_null(e.literal);
+}
+bool is_true_literal(const Expression& e);
+
+// Calls visit with every kColumn in the tree.
+void for_each_column(const Expression& expression,
+                     const std::function<void(const Expression&)>& visit);
+void for_each_column(Expression& expression, const std::function<void(Expression&)>& visit);
+
+// a AND (b AND c) as [a, b, c]; literal TRUEs are dropped. And back: one predicate, TRUE for none.
+Expressions split_conjuncts(ExpressionPtr predicate);
+ExpressionPtr conjunction(Expressions conjuncts);
+ExpressionPtr disjunction(Expressions branches);
+
+}  // namespace diptych::olap

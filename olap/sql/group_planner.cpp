@@ -1,0 +1,351 @@
+// FROM and WHERE of PlanBuilder: members, their predicates, subquery joins and the join tree.
+
+#include <algorithm>
+#include <bit>
+
+#include "olap/sql/plan_builder.h"
+#include "olap/sql/predicate_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+constexpr double kSubquerySelectivity = 0.5;
+
+bool has_any_column(const Expression& expression) {
+  bool found = false;
+  for_each_column(expression, [&](const Expression&) { found = true; });
+  return found;
+}
+
+// A cast between integers keeps a column's values apart: uniqueness goes through it.
+const Expression& without_integer_casts(const Expression& expression) {
+  const Expression* e = &expression;
+  while (e->kind == ExpressionKind::kCast && e->type.kind == base::TypeKind::kBigInt &&
+         e->children[0]->type.kind == base::TypeKind::kInt) {
+    e = e->children[0].get();
+  }
+  return *e;
+}
+
+}  // namespace
+
+// A group while it is being planned. Subquery joins that no single member takes come last.
+struct PlanBuilder::GroupState {
+  struct Condition {
+    ExpressionPtr expression;
+    MemberSet members = 0;
+  };
+  struct Subquery {
+    JoinKind kind;
+    Planned inner;
+    Expressions conditions;
+  };
+
+  std::vector<std::vector<uint32_t>> slots;  // by member
+  std::vector<Planned> members;
+  std::vector<Condition> conditions;  // over two members and more; taken when placed
+  std::vector<Subquery> subqueries;
+
+  MemberSet members_of(const Expression& expression) const {
+    MemberSet set = 0;
+    for_each_column(expression, [&](const Expression& column) {
+      for (size_t i = 0; i < slots.size(); ++i) {
+        if (std::find(slots[i].begin(), slots[i].end(), column.column) != slots[i].end()) {
+          set |= MemberSet{1} << i;
+        }
+      }
+    });
+    return set;
+  }
+};
+
+Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
+  simplify(group);
+  DIPTYCH_CHECK(group.members.size() <= kJoinMembersMax, "prepare() refuses wider joins");
+  GroupState state;
+  for (const JoinMember& member : group.members) state.slots.push_back(member.slots);
+  add_implied_predicates(group, state);
+  SlotSet used = needed;
+  used.add(group.predicates);
+  for (const SubqueryJoin& subquery : group.subqueries) used.add(subquery.conditions);
+  std::vector<Expressions> own(group.members.size());
+  Expressions constants;
+  for (ExpressionPtr& predicate : group.predicates) {
+    const MemberSet set = state.members_of(*predicate);
+    if (set == 0) {
+      constants.push_back(std::move(predicate));
+    } else if (std::has_single_bit(set)) {
+      own[static_cast<size_t>(std::countr_zero(set))].push_back(std::move(predicate));
+    } else {
+      state.conditions.push_back({std::move(predicate), set});
+    }
+  }
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    state.members.push_back(plan_member(group.members[i], std::move(own[i]), used));
+  }
+  plan_subqueries(group, state);
+  Planned joined = join_members(state);
+  for (GroupState::Subquery& subquery : state.subqueries) {
+    joined = apply_subquery(subquery.kind, std::move(joined), std::move(subquery.inner),
+                            std::move(subquery.conditions));
+  }
+  const double share = selectivity(constants);
+  joined = make_filter(std::move(joined), std::move(constants));
+  joined.root->estimated_rows *= share;
+  return joined;
+}
+
+// Factors ORs, and turns LEFT JOINs whose NULL rows a predicate drops into inner joins.
+void PlanBuilder::simplify(JoinGroup& group) {
+  group.predicates = factor_common(std::move(group.predicates));
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    if (group.members[i].left_join == nullptr) continue;
+    std::vector<uint32_t> optional;
+    for (const JoinMember& member : group.members[i].left_join->optional.members) {
+      optional.insert(optional.end(), member.slots.begin(), member.slots.end());
+    }
+    const bool inner =
+        std::any_of(group.predicates.begin(), group.predicates.end(),
+                    [&](const ExpressionPtr& p) { return rejects_nulls(*p, optional); });
+    if (!inner) continue;
+    const auto left_join = std::move(group.members[i].left_join);
+    group.members.erase(group.members.begin() + static_cast<std::ptrdiff_t>(i));
+    for (JoinGroup* side : {&left_join->preserved, &left_join->optional}) {
+      for (JoinMember& member : side->members) group.members.push_back(std::move(member));
+      for (ExpressionPtr& p : side->predicates) group.predicates.push_back(std::move(p));
+    }
+    for (ExpressionPtr& p : left_join->on) group.predicates.push_back(std::move(p));
+    group.predicates = factor_common(std::move(group.predicates));
+    i = static_cast<size_t>(-1);  // the new predicates may convert others
+  }
+}
+
+void PlanBuilder::add_implied_predicates(JoinGroup& group, const GroupState& state) {
+  const size_t written = group.predicates.size();
+  for (size_t p = 0; p < written; ++p) {
+    const MemberSet set = state.members_of(*group.predicates[p]);
+    if (std::has_single_bit(set)) continue;
+    for (size_t member = 0; member < state.slots.size(); ++member) {
+      const MemberSet only = MemberSet{1} << member;
+      if ((set & only) == 0) continue;
+      ExpressionPtr implied = implied_disjunction(
+          *group.predicates[p], [&](const Expression& e) { return state.members_of(e) == only; });
+      if (implied != nullptr) group.predicates.push_back(std::move(implied));
+    }
+  }
+}
+
+double PlanBuilder::selectivity(const Expressions& predicates) {
+  double share = 1;
+  for (const ExpressionPtr& predicate : predicates) share *= estimator_.selectivity(*predicate);
+  return share;
+}
+
+Planned PlanBuilder::plan_member(JoinMember& member, Expressions predicates,
+                                 const SlotSet& needed) {
+  if (member.table != nullptr) return plan_table(member, std::move(predicates), needed);
+  if (member.left_join != nullptr) return plan_left_join(member, std::move(predicates), needed);
+  Planned derived = plan_block(*member.block, needed, Order::kFree);
+  const double rows = derived.rows() * selectivity(predicates);
+  derived = make_filter(std::move(derived), std::move(predicates));
+  derived.root->estimated_rows = rows;
+  return derived;
+}
+
+Planned PlanBuilder::plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed) {
+  const base::TableSchema& table = *member.table;
+  SlotSet read = needed;
+  read.add(predicates);
+  std::vector<base::ColumnId> columns;
+  std::vector<uint32_t> layout;
+  for (size_t i = 0; i < member.slots.size(); ++i) {
+    if (!read.has(member.slots[i])) continue;
+    columns.emplace_back(static_cast<uint16_t>(i));
+    layout.push_back(member.slots[i]);
+  }
+  if (columns.empty()) {  // count(*) reads a column all the same
+    columns.push_back(table.primary_key().columns.front());
+    layout.push_back(member.slots[columns.front().value]);
+  }
+  const double rows = estimator_.table_rows(table);
+  const double share = selectivity(predicates);
+  Planned scan = make_scan(table, columns, std::move(layout), std::move(predicates));
+  scan.unfiltered = rows;
+  scan.root->estimated_rows = std::max(1.0, rows * share);
+  for (const uint32_t slot : scan.layout) {
+    estimator_.set_distinct(slot, std::min(estimator_.distinct(slot), scan.rows()));
+  }
+  for (const base::IndexSchema& index : table.indexes) {
+    if (index.uniqueness != base::Uniqueness::kUnique) continue;
+    std::vector<uint32_t> key;
+    for (const base::ColumnId column : index.columns) key.push_back(member.slots[column.value]);
+    scan.unique_keys.push_back(std::move(key));
+  }
+  return scan;
+}
+
+Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed) {
+  LeftJoin& join = *member.left_join;
+  std::vector<uint32_t> preserved_slots;
+  for (const JoinMember& m : join.preserved.members) {
+    preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
+  }
+  const auto on_preserved_only = [&](const Expression& e) {
+    bool only = has_any_column(e);
+    for_each_column(e, [&](const Expression& column) {
+      only = only && std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
+                         preserved_slots.end();
+    });
+    return only;
+  };
+  const auto on_optional_only = [&](const Expression& e) {
+    bool only = has_any_column(e);
+    for_each_column(e, [&](const Expression& column) {
+      only = only && std::find(preserved_slots.begin(), preserved_slots.end(), column.column) ==
+                         preserved_slots.end();
+    });
+    return only;
+  };
+  Expressions above;
+  for (ExpressionPtr& predicate : predicates) {
+    const bool below = on_preserved_only(*predicate);
+    (below ? join.preserved.predicates : above).push_back(std::move(predicate));
+  }
+  Expressions conditions;
+  for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
+    const bool below = on_optional_only(*condition);
+    (below ? join.optional.predicates : conditions).push_back(std::move(condition));
+  }
+  needed.add(above);
+  needed.add(conditions);
+  Planned probe = plan_group(join.preserved, needed);
+  Planned build = plan_group(join.optional, needed);
+  JoinProblem problem;
+  problem.relations = {{probe.rows(), probe.unfiltered, probe.unique_keys, false},
+                       {build.rows(), build.unfiltered, build.unique_keys, false}};
+  GroupState state;
+  state.slots = {probe.layout, build.layout};
+  for (const ExpressionPtr& condition : conditions) {
+    if (condition->kind != ExpressionKind::kEqual) continue;
+    const JoinSide a = join_side(*condition->children[0], state);
+    const JoinSide b = join_side(*condition->children[1], state);
+    if (std::has_single_bit(a.members) && std::has_single_bit(b.members)) {
+      problem.equalities.push_back({a, b});
+    }
+  }
+  const double rows = std::max(probe.rows(), order_joins(problem)->rows);
+  const double unfiltered = std::max(probe.unfiltered, rows);
+  Planned joined =
+      make_join(JoinKind::kLeft, std::move(probe), std::move(build), std::move(conditions));
+  joined.unfiltered = unfiltered;
+  const double share = selectivity(above);
+  joined.root->estimated_rows = rows;
+  joined = make_filter(std::move(joined), std::move(above));
+  joined.root->estimated_rows = std::max(1.0, rows * share);
+  return joined;
+}
+
+// A semi join that one member alone decides and that drops rows goes onto that member, below the
+// joins; the others see the rows that the joins have left.
+void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state) {
+  for (SubqueryJoin& subquery : group.subqueries) {
+    SlotSet needed;
+    needed.add(subquery.conditions);
+    Planned inner = plan_group(subquery.inner, needed);
+    MemberSet outer = 0;
+    for (const ExpressionPtr& condition : subquery.conditions) {
+      outer |= state.members_of(*condition);
+    }
+    const bool early = subquery.kind == JoinKind::kSemi && std::has_single_bit(outer) &&
+                       semi_selectivity(inner, subquery.conditions) < kSubquerySelectivity;
+    if (!early) {
+      state.subqueries.push_back({subquery.kind, std::move(inner), std::move(subquery.conditions)});
+      continue;
+    }
+    Planned& member = state.members[static_cast<size_t>(std::countr_zero(outer))];
+    member = apply_subquery(subquery.kind, std::move(member), std::move(inner),
+                            std::move(subquery.conditions));
+  }
+}
+
+// The share of outer rows with a match: inner rows against the values that the outer side has.
+double PlanBuilder::semi_selectivity(const Planned& inner, const Expressions& conditions) {
+  double values = 1;
+  for (const ExpressionPtr& condition : conditions) {
+    if (condition->kind != ExpressionKind::kEqual) return 1;
+    const size_t outer_side = inner.has_all(*condition->children[0]) ? 1 : 0;
+    values *= estimator_.distinct(*condition->children[outer_side]);
+  }
+  return std::min(1.0, inner.rows() / std::max(1.0, values));
+}
+
+Planned PlanBuilder::apply_subquery(JoinKind kind, Planned outer, Planned inner,
+                                    Expressions conditions) {
+  double share = kSubquerySelectivity;
+  if (kind == JoinKind::kSemi) share = std::max(1e-6, semi_selectivity(inner, conditions));
+  const double rows = std::max(1.0, outer.rows() * share);
+  const double unfiltered = outer.unfiltered;
+  auto unique_keys = std::move(outer.unique_keys);
+  Planned joined = make_join(kind, std::move(outer), std::move(inner), std::move(conditions));
+  joined.root->estimated_rows = rows;
+  joined.unfiltered = unfiltered;
+  joined.unique_keys = std::move(unique_keys);
+  return joined;
+}
+
+JoinSide PlanBuilder::join_side(const Expression& side, const GroupState& state) {
+  JoinSide result;
+  result.members = state.members_of(side);
+  result.distinct = estimator_.distinct(side);
+  const Expression& plain = without_integer_casts(side);
+  if (plain.kind == ExpressionKind::kColumn) result.slot = plain.column;
+  return result;
+}
+
+JoinProblem PlanBuilder::join_problem(const GroupState& state) {
+  JoinProblem problem;
+  for (const Planned& member : state.members) {
+    problem.relations.push_back(
+        {member.rows(), member.unfiltered, member.unique_keys, member.single_row});
+  }
+  for (const GroupState::Condition& condition : state.conditions) {
+    const Expression& e = *condition.expression;
+    if (e.kind == ExpressionKind::kEqual) {
+      JoinSide left = join_side(*e.children[0], state);
+      JoinSide right = join_side(*e.children[1], state);
+      if (left.members != 0 && right.members != 0 && (left.members & right.members) == 0) {
+        problem.equalities.push_back({left, right});
+        continue;
+      }
+    }
+    problem.filters.push_back({condition.members, estimator_.selectivity(e)});
+  }
+  return problem;
+}
+
+Planned PlanBuilder::join_members(GroupState& state) {
+  const auto tree = order_joins(join_problem(state));
+  Planned joined = build_tree(*tree, state);
+  for (const GroupState::Condition& condition : state.conditions) {
+    DIPTYCH_CHECK(condition.expression == nullptr, "the last join has all members");
+  }
+  return joined;
+}
+
+Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
+  if (tree.probe == nullptr) return std::move(state.members[tree.relation]);
+  Planned probe = build_tree(*tree.probe, state);
+  Planned build = build_tree(*tree.build, state);
+  Expressions conditions;
+  for (GroupState::Condition& condition : state.conditions) {
+    if (condition.expression == nullptr || !within(condition.members, tree.members)) continue;
+    conditions.push_back(std::move(condition.expression));
+  }
+  Planned joined =
+      make_join(JoinKind::kInner, std::move(probe), std::move(build), std::move(conditions));
+  joined.root->estimated_rows = tree.rows;
+  joined.unfiltered = tree.rows;
+  return joined;
+}
+
+}  // namespace diptych::olap

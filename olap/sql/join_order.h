@@ -1,0 +1,72 @@
+// Join order: which of a group's members are joined first, and which side builds the hash table.
+//
+// Up to kExactMembersMax members, dynamic programming over all bushy trees without cross products;
+// beyond that, or where only a cross product connects the members, the pair with the fewest rows is
+// joined next. The cost of a join is its probe rows, twice its build rows (a build writes), and the
+// rows that come out.
+//
+// A join on a unique key of one side does not multiply the other side's rows: each of them finds
+// the share of the key's rows that is left. That, rather than products of guesses, keeps the
+// order of the CH queries free of explosions.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace diptych::olap {
+
+inline constexpr size_t kJoinMembersMax = 64;
+inline constexpr size_t kExactMembersMax = 10;
+
+using MemberSet = uint64_t;  // bit i: member i
+
+inline bool within(MemberSet part, MemberSet whole) {
+  return (part & ~whole) == 0;
+}
+
+struct JoinRelation {
+  double rows = 1;                                 // after its own predicates
+  double unfiltered = 1;                           // before them
+  std::vector<std::vector<uint32_t>> unique_keys;  // slots
+  bool single_row = false;  // for certain: a cross product with it costs nothing
+};
+
+// One side of an equality: the members that it needs, its distinct values, and the slot where it is
+// a plain column.
+struct JoinSide {
+  MemberSet members = 0;
+  double distinct = 1;
+  std::optional<uint32_t> slot;
+};
+
+struct JoinEquality {
+  JoinSide left;
+  JoinSide right;
+};
+
+// Any other predicate over two members and more.
+struct JoinFilter {
+  MemberSet members = 0;
+  double selectivity = 1;
+};
+
+struct JoinTree {
+  MemberSet members = 0;
+  size_t relation = 0;  // of a leaf
+  double rows = 1;
+  std::unique_ptr<JoinTree> probe;  // null in a leaf
+  std::unique_ptr<JoinTree> build;
+};
+
+struct JoinProblem {
+  std::vector<JoinRelation> relations;  // 1 to kJoinMembersMax
+  std::vector<JoinEquality> equalities;
+  std::vector<JoinFilter> filters;
+};
+
+std::unique_ptr<JoinTree> order_joins(const JoinProblem& problem);
+
+}  // namespace diptych::olap

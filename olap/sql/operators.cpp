@@ -1,0 +1,284 @@
+#include "olap/sql/operators.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+using base::DataType;
+using base::TypeKind;
+
+std::optional<ExpressionKind> comparison_kind(std::string_view name) {
+  if (name == "=") return ExpressionKind::kEqual;
+  if (name == "<>") return ExpressionKind::kNotEqual;
+  if (name == "<") return ExpressionKind::kLess;
+  if (name == "<=") return ExpressionKind::kLessEqual;
+  if (name == ">") return ExpressionKind::kGreater;
+  if (name == ">=") return ExpressionKind::kGreaterEqual;
+  return std::nullopt;
+}
+
+base::Error no_operator(const SourceText& source, std::string_view name, int64_t offset,
+                        const Bound& left, const Bound& right) {
+  return source.wrong(offset, fmt::format("operator \"{}\" does not take {} and {}", name,
+                                          type_name_of(left), type_name_of(right)));
+}
+
+// The type of + and - over two exact numbers, at least one of them a decimal.
+DataType decimal_sum_type(const DataType& a, const DataType& b) {
+  const unsigned scale = std::max(a.scale, b.scale);
+  const auto integer_digits =
+      static_cast<unsigned>(std::max(a.precision - a.scale, b.precision - b.scale));
+  return decimal_type(integer_digits + scale + 1, scale);
+}
+
+// Decimal operands of * may have any scales but one width.
+BoundResult bind_decimal_product(const SourceText& source, int64_t offset, Bound left,
+                                 Bound right) {
+  DataType a = as_decimal(*left.expression);
+  DataType b = as_decimal(*right.expression);
+  const unsigned scale = static_cast<unsigned>(a.scale) + b.scale;
+  if (scale > kWideDecimalDigitsMax) {
+    return source.wrong(offset,
+                        fmt::format("{} * {} needs {} digits after the point; at most {} "
+                                    "are possible: cast one side to DOUBLE PRECISION",
+                                    a.to_string(), b.to_string(), scale, kWideDecimalDigitsMax));
+  }
+  const DataType type = decimal_type(static_cast<unsigned>(a.precision) + b.precision, scale);
+  if (is_wide(a) != is_wide(b)) {
+    a = decimal_type(kWideDecimalDigitsMax, a.scale);
+    b = decimal_type(kWideDecimalDigitsMax, b.scale);
+  }
+  return typed(
+      make_expression(ExpressionKind::kMultiply, type, cast_to(std::move(left.expression), a),
+                      cast_to(std::move(right.expression), b)),
+      left.offset);
+}
+
+BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int64_t offset,
+                            Bound left, Bound right) {
+  const DataType& a = left.expression->type;
+  const DataType& b = right.expression->type;
+  if (!is_numeric(a) || !is_numeric(b)) return no_operator(source, name, offset, left, right);
+  const bool floating = a.kind == TypeKind::kDouble || b.kind == TypeKind::kDouble;
+  const bool integers = is_integer(a) && is_integer(b);
+  ExpressionKind kind = ExpressionKind::kAdd;
+  DataType type = floating ? kDoubleType : kBigIntType;
+  if (name == "/") {
+    kind = ExpressionKind::kDivide;
+    type = kDoubleType;
+  } else if (name == "%") {
+    if (!integers) return no_operator(source, name, offset, left, right);
+    kind = ExpressionKind::kModulo;
+  } else {
+    if (name == "-") kind = ExpressionKind::kSubtract;
+    if (name == "*") kind = ExpressionKind::kMultiply;
+    if (!floating && !integers) {
+      if (name == "*") {
+        return bind_decimal_product(source, offset, std::move(left), std::move(right));
+      }
+      type = decimal_sum_type(as_decimal(*left.expression), as_decimal(*right.expression));
+    }
+  }
+  return typed(make_expression(kind, type, cast_to(std::move(left.expression), type),
+                               cast_to(std::move(right.expression), type)),
+               left.offset);
+}
+
+ExpressionPtr add_amount(ExpressionPtr moment, Function function, int64_t amount) {
+  if (amount == 0) return moment;
+  const DataType type = moment->type;
+  Expressions arguments;
+  arguments.push_back(std::move(moment));
+  arguments.push_back(make_literal(kBigIntType, base::Value(amount)));
+  return fold(make_function(function, type, std::move(arguments)));
+}
+
+// DATE or TIMESTAMP plus or minus an INTERVAL: a TIMESTAMP, as in PostgreSQL.
+BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view name,
+                                     int64_t offset, Bound left, Bound right) {
+  if (left.interval && name == "+") std::swap(left, right);
+  const bool moment = !left.interval && !left.untyped &&
+                      (left.expression->type.kind == TypeKind::kDate ||
+                       left.expression->type.kind == TypeKind::kTimestamp);
+  if (!moment || !right.interval || (name != "+" && name != "-")) {
+    return no_operator(source, name, offset, left, right);
+  }
+  const int64_t sign = name == "-" ? -1 : 1;
+  ExpressionPtr sum = cast_to(std::move(left.expression), kTimestampType);
+  sum = add_amount(std::move(sum), Function::kAddMonths, sign * right.interval->months);
+  sum = add_amount(std::move(sum), Function::kAddDays, sign * right.interval->days);
+  sum = add_amount(std::move(sum), Function::kAddMicros, sign * right.interval->micros);
+  return Bound{std::move(sum), std::nullopt, false, left.offset};
+}
+
+// DATE plus or minus a number of days.
+BoundResult bind_day_arithmetic(const SourceText& source, std::string_view name, int64_t offset,
+                                Bound left, Bound right) {
+  if (left.expression->type.kind != TypeKind::kDate && name == "+") std::swap(left, right);
+  const bool days = left.expression->type.kind == TypeKind::kDate &&
+                    is_integer(right.expression->type) && (name == "+" || name == "-");
+  if (!days) return no_operator(source, name, offset, left, right);
+  ExpressionPtr amount = cast_to(std::move(right.expression), kBigIntType);
+  if (name == "-") {
+    amount = fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(amount)));
+  }
+  Expressions arguments;
+  arguments.push_back(std::move(left.expression));
+  arguments.push_back(std::move(amount));
+  return typed(make_function(Function::kAddDays, kDateType, std::move(arguments)), left.offset);
+}
+
+BoundResult bind_comparison(const SourceText& source, std::string_view name, ExpressionKind kind,
+                            int64_t offset, Bound left, Bound right) {
+  if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
+  Bound* operands[] = {&left, &right};
+  const std::string what = fmt::format("operator \"{}\"", name);
+  if (auto unified = unify(source, what, offset, operands); !unified) return unified.error();
+  return typed(
+      make_expression(kind, kBooleanType, std::move(left.expression), std::move(right.expression)),
+      left.offset);
+}
+
+// Untyped operands of arithmetic take the other side's type: '3' + 4, and NULL + x.
+base::Result<void> adopt_for_arithmetic(const SourceText& source, Bound* left, Bound* right) {
+  if (left->untyped && right->untyped) {
+    for (Bound* side : {left, right}) {
+      if (auto done = adopt_type(source, kBigIntType, side); !done) return done;
+    }
+    return {};
+  }
+  if (left->untyped) return adopt_type(source, right->expression->type, left);
+  if (right->untyped) return adopt_type(source, left->expression->type, right);
+  return {};
+}
+
+bool is_date_operand(const Bound& operand) {
+  return operand.expression->type.kind == TypeKind::kDate;
+}
+
+}  // namespace
+
+Bound typed(ExpressionPtr expression, int64_t offset) {
+  return {fold(std::move(expression)), std::nullopt, false, offset};
+}
+
+std::string type_name_of(const Bound& operand) {
+  return operand.interval ? "INTERVAL" : operand.expression->type.to_string();
+}
+
+base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bound* operand) {
+  if (!operand->untyped) return {};
+  operand->untyped = false;
+  DataType target = type;
+  if (target.is_string()) target.length = 0;  // a longer text is merely different
+  if (target.kind == TypeKind::kInt && !is_null_literal(*operand->expression)) {
+    target = kBigIntType;  // unify() narrows it where it fits
+  }
+  auto value = base::convert_value(target, operand->expression->literal);
+  if (!value) return source.wrong(operand->offset, value.error().message);
+  operand->expression = make_literal(target, *std::move(value));
+  return {};
+}
+
+base::Result<DataType> unify(const SourceText& source, std::string_view what, int64_t offset,
+                             std::span<Bound*> operands) {
+  const auto anchors = [](const Bound* o) { return !o->untyped && !is_literal(*o->expression); };
+  const auto typed_ones = [](const Bound* o) { return !o->untyped; };
+  for (const Bound* operand : operands) {
+    if (operand->interval) return source.unsupported(operand->offset, "an INTERVAL as a value");
+  }
+  // The type of the columns among the operands, or of the literals where there are no columns.
+  auto anchor = std::find_if(operands.begin(), operands.end(), anchors);
+  if (anchor == operands.end()) {
+    anchor = std::find_if(operands.begin(), operands.end(), typed_ones);
+  }
+  DataType type = anchor == operands.end() ? kTextType : (*anchor)->expression->type;
+  for (Bound* operand : operands) {
+    if (auto adopted = adopt_type(source, type, operand); !adopted) return adopted.error();
+  }
+  for (const Bound* operand : operands) {
+    const Expression& e = *operand->expression;
+    if (is_literal(e) && is_numeric(e.type) && is_numeric(type) &&
+        convert_literal(e, type) != nullptr) {
+      continue;
+    }
+    const bool exact_literal = is_literal(e) && is_integer(e.type) && !is_null_literal(e) &&
+                               type.kind == TypeKind::kDecimal;
+    const auto common = common_type(type, exact_literal ? as_decimal(e) : e.type);
+    if (!common) {
+      return source.wrong(offset, fmt::format("{} cannot mix {} and {}", what, type.to_string(),
+                                              e.type.to_string()));
+    }
+    type = *common;
+  }
+  for (Bound* operand : operands) {
+    operand->expression = cast_to(std::move(operand->expression), type);
+  }
+  return type;
+}
+
+base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_view what,
+                                         Bound operand) {
+  if (operand.untyped) {
+    if (auto adopted = adopt_type(source, kBooleanType, &operand); !adopted) {
+      return adopted.error();
+    }
+  }
+  if (operand.interval || operand.expression->type.kind != TypeKind::kBoolean) {
+    return source.wrong(operand.offset,
+                        fmt::format("{} needs a BOOLEAN, not {}", what, type_name_of(operand)));
+  }
+  return std::move(operand.expression);
+}
+
+BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
+                          Bound left, Bound right) {
+  if (const auto kind = comparison_kind(name)) {
+    return bind_comparison(source, name, *kind, offset, std::move(left), std::move(right));
+  }
+  if (name == "||") {
+    if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
+    return typed(make_expression(ExpressionKind::kConcat, kTextType,
+                                 cast_to(std::move(left.expression), kTextType),
+                                 cast_to(std::move(right.expression), kTextType)),
+                 left.offset);
+  }
+  const bool arithmetic = name == "+" || name == "-" || name == "*" || name == "/" || name == "%";
+  if (!arithmetic) return source.unsupported(offset, fmt::format("operator \"{}\"", name));
+  if (left.interval || right.interval) {
+    return bind_interval_arithmetic(source, name, offset, std::move(left), std::move(right));
+  }
+  const bool days =
+      (is_date_operand(left) && !right.untyped) || (is_date_operand(right) && !left.untyped);
+  if (days) {
+    return bind_day_arithmetic(source, name, offset, std::move(left), std::move(right));
+  }
+  if (auto adopted = adopt_for_arithmetic(source, &left, &right); !adopted) {
+    return adopted.error();
+  }
+  return bind_arithmetic(source, name, offset, std::move(left), std::move(right));
+}
+
+BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {
+  if (operand.interval) {
+    const Interval i = *operand.interval;
+    return Bound{nullptr, Interval{-i.months, -i.days, -i.micros}, false, offset};
+  }
+  if (auto adopted = adopt_type(source, kBigIntType, &operand); !adopted) return adopted.error();
+  DataType type = operand.expression->type;
+  if (!is_numeric(type)) {
+    return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()));
+  }
+  if (is_integer(type)) type = kBigIntType;
+  return typed(
+      make_expression(ExpressionKind::kNegate, type, cast_to(std::move(operand.expression), type)),
+      offset);
+}
+
+}  // namespace diptych::olap

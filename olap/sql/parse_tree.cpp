@@ -1,0 +1,255 @@
+#include "olap/sql/parse_tree.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <pg_query.h>
+
+namespace diptych::olap {
+namespace {
+
+struct FreeScan {
+  void operator()(PgQuery__ScanResult* scan) const {
+    pg_query__scan_result__free_unpacked(scan, nullptr);
+  }
+};
+using ScanPtr = std::unique_ptr<PgQuery__ScanResult, FreeScan>;
+
+// libpg_query's message without the text that our own error quotes anyway.
+base::Error syntax_error(const SourceText& source, const PgQueryError& error) {
+  std::string message = error.message == nullptr ? "syntax error" : error.message;
+  const size_t near = message.find(" at or near ");
+  if (near != std::string::npos) message.resize(near);
+  const int64_t offset = error.cursorpos > 0 ? source.offset_of_character(error.cursorpos - 1) : -1;
+  if (message == "memory exhausted") {
+    return source.unsupported(offset, "nesting as deep as here");
+  }
+  return source.error(base::ErrorCode::kSyntaxError, offset, message);
+}
+
+base::Result<ScanPtr> scan(const SourceText& source) {
+  const PgQueryScanResult result = pg_query_scan(source.sql().c_str());
+  base::Result<ScanPtr> tokens = base::Error(base::ErrorCode::kSyntaxError, "unreadable SQL text");
+  if (result.error != nullptr) {
+    tokens = syntax_error(source, *result.error);
+  } else {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(result.pbuf.data);
+    ScanPtr unpacked(pg_query__scan_result__unpack(nullptr, result.pbuf.len, bytes));
+    if (unpacked != nullptr) tokens = std::move(unpacked);
+  }
+  pg_query_free_scan_result(result);
+  return tokens;
+}
+
+// True for tokens that make the parse tree one level deeper each time they occur in a chain.
+bool nests(PgQuery__Token token) {
+  switch (token) {
+    case PG_QUERY__TOKEN__ASCII_37:  // %
+    case PG_QUERY__TOKEN__ASCII_42:  // *
+    case PG_QUERY__TOKEN__ASCII_43:  // +
+    case PG_QUERY__TOKEN__ASCII_45:  // -
+    case PG_QUERY__TOKEN__ASCII_47:  // /
+    case PG_QUERY__TOKEN__ASCII_94:  // ^
+    case PG_QUERY__TOKEN__ASCII_91:  // [
+    case PG_QUERY__TOKEN__Op:
+    case PG_QUERY__TOKEN__TYPECAST:
+    case PG_QUERY__TOKEN__NOT:
+    case PG_QUERY__TOKEN__CASE:
+    case PG_QUERY__TOKEN__JOIN:
+    case PG_QUERY__TOKEN__UNION:
+    case PG_QUERY__TOKEN__INTERSECT:
+    case PG_QUERY__TOKEN__EXCEPT:
+    case PG_QUERY__TOKEN__IS:
+    case PG_QUERY__TOKEN__ISNULL:
+    case PG_QUERY__TOKEN__NOTNULL:
+    case PG_QUERY__TOKEN__COLLATE:
+    case PG_QUERY__TOKEN__AT: return true;
+    default: return false;
+  }
+}
+
+base::Result<void> check_limits(const SourceText& source) {
+  const std::string& sql = source.sql();
+  if (sql.size() > kStatementBytesMax) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("the statement has {} bytes; at most {} are possible",
+                                   sql.size(), kStatementBytesMax));
+  }
+  if (const size_t zero = sql.find('\0'); zero != std::string::npos) {
+    return base::Error(base::ErrorCode::kSyntaxError,
+                       fmt::format("the statement has a zero byte at offset {}", zero));
+  }
+  const auto tokens = scan(source);
+  if (!tokens) return tokens.error();
+  size_t operators = 0;
+  size_t parentheses = 0;  // open at this point
+  for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
+    const PgQuery__ScanToken& token = *(*tokens)->tokens[i];
+    if (nests(token.token)) ++operators;
+    if (token.token == PG_QUERY__TOKEN__ASCII_40) ++parentheses;
+    if (token.token == PG_QUERY__TOKEN__ASCII_41 && parentheses > 0) --parentheses;
+    if (operators > kOperatorsMax) {
+      return source.unsupported(token.start,
+                                fmt::format("a statement of over {} operators", kOperatorsMax));
+    }
+    if (parentheses > kParenthesesMax) {
+      return source.unsupported(token.start,
+                                fmt::format("nesting over {} parentheses deep", kParenthesesMax));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void ParseTree::Free::operator()(PgQuery__ParseResult* result) const {
+  pg_query__parse_result__free_unpacked(result, nullptr);
+}
+
+base::Result<ParseTree> ParseTree::parse(const SourceText& source) {
+  if (auto checked = check_limits(source); !checked) return checked.error();
+  const PgQueryProtobufParseResult result = pg_query_parse_protobuf(source.sql().c_str());
+  ParseTree tree;
+  base::Result<ParseTree> parsed =
+      base::Error(base::ErrorCode::kSyntaxError, "unreadable SQL text");
+  if (result.error != nullptr) {
+    parsed = syntax_error(source, *result.error);
+  } else {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(result.parse_tree.data);
+    tree.result_.reset(pg_query__parse_result__unpack(nullptr, result.parse_tree.len, bytes));
+    const size_t statements = tree.result_ == nullptr ? 0 : tree.result_->n_stmts;
+    if (statements == 1) {
+      parsed = std::move(tree);
+    } else if (statements == 0) {
+      parsed = base::Error(base::ErrorCode::kSyntaxError, "there is no statement in the text");
+    } else {
+      const auto second = static_cast<size_t>(tree.result_->stmts[1]->stmt_location);
+      const size_t text = source.sql().find_first_not_of(" \t\r\n", second);
+      parsed = source.error(base::ErrorCode::kSyntaxError, static_cast<int64_t>(text),
+                            "one statement at a time; another begins here");
+    }
+  }
+  pg_query_free_protobuf_parse_result(result);
+  return parsed;
+}
+
+const Node& ParseTree::statement() const {
+  return *result_->stmts[0]->stmt;
+}
+
+base::Result<std::vector<std::string>> split_script(std::string_view script) {
+  if (const size_t zero = script.find('\0'); zero != std::string_view::npos) {
+    return base::Error(base::ErrorCode::kSyntaxError,
+                       fmt::format("the script has a zero byte at offset {}", zero));
+  }
+  const SourceText source(script);
+  const auto tokens = scan(source);
+  if (!tokens) return tokens.error();
+  std::vector<std::string> statements;
+  int32_t begin = -1;  // of the first token of the statement that is being read
+  int32_t end = 0;
+  for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
+    const PgQuery__ScanToken& token = *(*tokens)->tokens[i];
+    const bool semicolon = token.token == PG_QUERY__TOKEN__ASCII_59;
+    const bool comment =
+        token.token == PG_QUERY__TOKEN__SQL_COMMENT || token.token == PG_QUERY__TOKEN__C_COMMENT;
+    if (semicolon) {
+      if (begin >= 0) statements.emplace_back(script.substr(begin, end - begin));
+      begin = -1;
+    } else if (!comment) {
+      if (begin < 0) begin = token.start;
+      end = token.end;
+    }
+  }
+  if (begin >= 0) statements.emplace_back(script.substr(begin, end - begin));
+  return statements;
+}
+
+std::string_view string_of(const Node* node) {
+  if (node == nullptr || node->node_case != PG_QUERY__NODE__NODE_STRING) return {};
+  return node->string->sval;
+}
+
+std::vector<std::string> strings_of(NodeList nodes) {
+  std::vector<std::string> names;
+  for (const Node* node : nodes) {
+    const std::string_view name = string_of(node);
+    if (name != "pg_catalog" || nodes.size() == 1) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, "."));
+}
+
+int64_t start_of(const Node* node) {
+  if (node == nullptr) return -1;
+  switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_COLUMN_REF: return node->column_ref->location;
+    case PG_QUERY__NODE__NODE_A_CONST: return node->a_const->location;
+    case PG_QUERY__NODE__NODE_FUNC_CALL: return node->func_call->location;
+    case PG_QUERY__NODE__NODE_A_EXPR:
+      if (node->a_expr->lexpr == nullptr) return node->a_expr->location;
+      return start_of(node->a_expr->lexpr);
+    case PG_QUERY__NODE__NODE_BOOL_EXPR:
+      if (node->bool_expr->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR ||
+          node->bool_expr->n_args == 0) {
+        return node->bool_expr->location;
+      }
+      return start_of(node->bool_expr->args[0]);
+    case PG_QUERY__NODE__NODE_SUB_LINK:
+      if (node->sub_link->testexpr != nullptr) return start_of(node->sub_link->testexpr);
+      return node->sub_link->location;
+    case PG_QUERY__NODE__NODE_TYPE_CAST: {
+      const int64_t argument = start_of(node->type_cast->arg);
+      const int64_t type = node->type_cast->type_name->location;
+      return argument < 0 ? type : std::min(argument, type);
+    }
+    case PG_QUERY__NODE__NODE_CASE_EXPR: return node->case_expr->location;
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR: return node->coalesce_expr->location;
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: return node->min_max_expr->location;
+    case PG_QUERY__NODE__NODE_NULL_TEST: return start_of(node->null_test->arg);
+    case PG_QUERY__NODE__NODE_BOOLEAN_TEST: return start_of(node->boolean_test->arg);
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return node->sqlvalue_function->location;
+    case PG_QUERY__NODE__NODE_PARAM_REF: return node->param_ref->location;
+    case PG_QUERY__NODE__NODE_ROW_EXPR: return node->row_expr->location;
+    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return node->a_array_expr->location;
+    case PG_QUERY__NODE__NODE_GROUPING_SET: return node->grouping_set->location;
+    case PG_QUERY__NODE__NODE_RES_TARGET: return node->res_target->location;
+    case PG_QUERY__NODE__NODE_RANGE_VAR: return node->range_var->location;
+    case PG_QUERY__NODE__NODE_COLUMN_DEF: return node->column_def->location;
+    case PG_QUERY__NODE__NODE_CONSTRAINT: return node->constraint->location;
+    default: return -1;
+  }
+}
+
+std::string construct_name(const Node& node) {
+  switch (node.node_case) {
+    case PG_QUERY__NODE__NODE_PARAM_REF: return "a parameter ($1)";
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return "the current date, time or user";
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: return "GREATEST or LEAST";
+    case PG_QUERY__NODE__NODE_ROW_EXPR: return "a row value";
+    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return "an array";
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: return "a subscript or field selection";
+    case PG_QUERY__NODE__NODE_GROUPING_SET: return "GROUPING SETS, ROLLUP or CUBE";
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return "GROUPING";
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return "COLLATE";
+    case PG_QUERY__NODE__NODE_SET_TO_DEFAULT: return "DEFAULT";
+    case PG_QUERY__NODE__NODE_RANGE_FUNCTION: return "a function in FROM";
+    case PG_QUERY__NODE__NODE_RANGE_TABLE_SAMPLE: return "TABLESAMPLE";
+    default: break;
+  }
+  // The node's type name, e.g. "XmlExpr", read off the protobuf descriptor: rare constructs only.
+  const ProtobufCMessageDescriptor& descriptor = pg_query__node__descriptor;
+  for (unsigned i = 0; i < descriptor.n_fields; ++i) {
+    const ProtobufCFieldDescriptor& field = descriptor.fields[i];
+    if (field.id == static_cast<uint32_t>(node.node_case)) {
+      return fmt::format("\"{}\"", field.name);
+    }
+  }
+  return "this construct";
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,208 @@
+#include "olap/sql/plan_builder.h"
+
+#include <algorithm>
+
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+constexpr uint32_t kNoSlot = UINT32_MAX;  // of a column that nothing names
+
+Expressions output_expressions(QueryBlock& block) {
+  Expressions expressions;
+  for (OutputColumn& output : block.outputs) expressions.push_back(std::move(output.expression));
+  return expressions;
+}
+
+}  // namespace
+
+Planned PlanBuilder::plan_statement(QueryBlock& block) {
+  SlotSet needed;
+  for (const OutputColumn& output : block.outputs) needed.add(output.slot);
+  return plan_block(block, needed, Order::kKept);
+}
+
+Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order order) {
+  prune_outputs(block, needed, order);
+  prune_aggregates(block);
+  SlotSet above;  // what the stages after FROM and WHERE read
+  above.add(block.group_keys);
+  for (const Aggregate& aggregate : block.aggregates) {
+    if (aggregate.argument != nullptr) above.add(*aggregate.argument);
+  }
+  above.add(block.having);
+  for (const OutputColumn& output : block.outputs) above.add(*output.expression);
+  Planned plan = plan_input(block, above);
+  if (block.aggregated) plan = aggregate(block, std::move(plan));
+  plan = add_scalars(block, std::move(plan));
+  double share = 1;
+  for (const ExpressionPtr& predicate : block.having) share *= estimator_.selectivity(*predicate);
+  plan = make_filter(std::move(plan), std::move(block.having));
+  plan.root->estimated_rows = std::max(1.0, plan.rows() * share);
+  plan = project(block, std::move(plan));
+  if (block.distinct) plan = distinct(std::move(plan));
+  plan = sort_and_limit(block, std::move(plan), order);
+  plan.unfiltered = plan.rows();
+  plan.single_row = block.aggregated && block.group_slots.empty();
+  return plan;
+}
+
+// Outputs of an inner block that nobody reads go, and so do sort keys that decide nothing.
+void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const {
+  if (order == Order::kKept) return;
+  if (block.limit == kNoLimit && block.offset == 0) block.sort.clear();
+  if (block.distinct) return;
+  std::vector<OutputColumn> kept;
+  std::vector<size_t> moved(block.outputs.size());
+  size_t visible = 0;
+  for (size_t i = 0; i < block.outputs.size(); ++i) {
+    const bool sorted = std::any_of(block.sort.begin(), block.sort.end(),
+                                    [i](const SortItem& item) { return item.output == i; });
+    const bool used = i < block.visible_outputs && needed.has(block.outputs[i].slot);
+    const bool last_chance = kept.empty() && i + 1 == block.visible_outputs;  // never no column
+    if (!sorted && !used && !last_chance) continue;
+    if (i < block.visible_outputs) ++visible;
+    moved[i] = kept.size();
+    kept.push_back(std::move(block.outputs[i]));
+  }
+  block.outputs = std::move(kept);
+  block.visible_outputs = visible;
+  for (SortItem& item : block.sort) item.output = moved[item.output];
+}
+
+void PlanBuilder::prune_aggregates(QueryBlock& block) {
+  SlotSet used;
+  used.add(block.having);
+  for (const OutputColumn& output : block.outputs) used.add(*output.expression);
+  size_t kept = 0;
+  for (size_t i = 0; i < block.aggregates.size(); ++i) {
+    if (!used.has(block.aggregate_slots[i])) continue;
+    if (kept != i) {
+      block.aggregates[kept] = std::move(block.aggregates[i]);
+      block.aggregate_slots[kept] = block.aggregate_slots[i];
+    }
+    ++kept;
+  }
+  block.aggregates.resize(kept);
+  block.aggregate_slots.resize(kept);
+}
+
+Planned PlanBuilder::plan_input(QueryBlock& block, const SlotSet& needed) {
+  if (!block.from.members.empty()) return plan_group(block.from, needed);
+  Expressions one;
+  one.push_back(make_literal(kBigIntType, base::Value(int64_t{1})));
+  Planned row = make_values(std::move(one), {kNoSlot});
+  DIPTYCH_CHECK(block.from.subqueries.empty(), "the binder refuses subqueries without FROM");
+  return make_filter(std::move(row), std::move(block.from.predicates));
+}
+
+Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
+  double groups = 1;
+  for (size_t i = 0; i < block.group_keys.size(); ++i) {
+    const double values = std::min(input.rows(), estimator_.distinct(*block.group_keys[i]));
+    estimator_.set_distinct(block.group_slots[i], values);
+    groups *= values;
+  }
+  for (const uint32_t slot : block.aggregate_slots) {
+    estimator_.set_distinct(slot, std::min(groups, input.rows()));
+  }
+  const double rows = std::min(groups, input.rows());
+  std::vector<uint32_t> layout = block.group_slots;
+  layout.insert(layout.end(), block.aggregate_slots.begin(), block.aggregate_slots.end());
+  // Without keys and aggregates, as in HAVING without either, a row remains: count it.
+  if (layout.empty()) {
+    block.aggregates.push_back({AggregateKind::kCountAll, nullptr, kBigIntType});
+    layout.push_back(kNoSlot);
+  }
+  Planned grouped = make_aggregate(std::move(input), std::move(block.group_keys),
+                                   std::move(block.aggregates), std::move(layout));
+  grouped.root->estimated_rows = std::max(1.0, rows);
+  grouped.unique_keys = {block.group_slots};
+  return grouped;
+}
+
+Planned PlanBuilder::add_scalars(QueryBlock& block, Planned input) {
+  for (JoinMember& scalar : block.scalars) {
+    const double rows = input.rows();
+    SlotSet needed;
+    needed.add(scalar.slots.front());
+    auto unique_keys = std::move(input.unique_keys);
+    Planned value = plan_block(*scalar.block, needed, Order::kFree);
+    input = make_join(JoinKind::kInner, std::move(input), std::move(value), {});
+    input.root->estimated_rows = rows;
+    input.unique_keys = std::move(unique_keys);
+  }
+  return input;
+}
+
+Planned PlanBuilder::project(QueryBlock& block, Planned input) {
+  std::vector<uint32_t> layout;
+  std::vector<std::vector<uint32_t>> unique_keys;
+  for (const OutputColumn& output : block.outputs) {
+    layout.push_back(output.slot);
+    estimator_.set_distinct(output.slot,
+                            std::min(input.rows(), estimator_.distinct(*output.expression)));
+  }
+  for (const std::vector<uint32_t>& key : input.unique_keys) {
+    std::vector<uint32_t> renamed;
+    for (const uint32_t slot : key) {
+      for (const OutputColumn& output : block.outputs) {
+        const Expression& e = *output.expression;
+        if (e.kind != ExpressionKind::kColumn || e.column != slot) continue;
+        renamed.push_back(output.slot);
+        break;
+      }
+    }
+    if (renamed.size() == key.size()) unique_keys.push_back(std::move(renamed));
+  }
+  const double rows = input.rows();
+  Planned projected = make_project(std::move(input), output_expressions(block), std::move(layout));
+  projected.root->estimated_rows = rows;
+  projected.unique_keys = std::move(unique_keys);
+  return projected;
+}
+
+Planned PlanBuilder::distinct(Planned input) {
+  Expressions keys;
+  double groups = 1;
+  for (size_t i = 0; i < input.layout.size(); ++i) {
+    const uint32_t slot = input.layout[i];
+    keys.push_back(make_column(slot, input.root->output[i], input.root->output_nullable[i]));
+    groups *= estimator_.distinct(slot);
+  }
+  const double rows = std::min(groups, input.rows());
+  std::vector<uint32_t> layout = input.layout;
+  Planned grouped = make_aggregate(std::move(input), std::move(keys), {}, layout);
+  grouped.root->estimated_rows = std::max(1.0, rows);
+  grouped.unique_keys = {std::move(layout)};
+  return grouped;
+}
+
+Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order order) {
+  const double before = input.rows();
+  if (!block.sort.empty()) {
+    std::vector<SortKey> keys;
+    for (const SortItem& item : block.sort) {
+      keys.push_back({static_cast<uint32_t>(item.output), item.descending, item.nulls_first});
+    }
+    input = make_sort(std::move(input), std::move(keys), block.limit, block.offset);
+  } else if (block.limit != kNoLimit || block.offset != 0) {
+    input = make_limit(std::move(input), block.limit, block.offset);
+  }
+  const double left = std::max(0.0, before - static_cast<double>(block.offset));
+  input.root->estimated_rows = std::min(left, static_cast<double>(block.limit));
+  const bool hidden = block.outputs.size() > block.visible_outputs;
+  if (!hidden || order == Order::kFree) return input;
+  Expressions visible;
+  for (size_t i = 0; i < block.visible_outputs; ++i) {
+    visible.push_back(
+        make_column(input.layout[i], input.root->output[i], input.root->output_nullable[i]));
+  }
+  std::vector<uint32_t> layout(
+      input.layout.begin(),
+      input.layout.begin() + static_cast<std::ptrdiff_t>(block.visible_outputs));
+  return make_project(std::move(input), std::move(visible), std::move(layout));
+}
+
+}  // namespace diptych::olap

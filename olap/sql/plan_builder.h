@@ -1,0 +1,54 @@
+// PlanBuilder: QueryBlocks to operators: predicates to the lowest place, joins in cost order, only
+// the columns that are used.
+//
+// Threads    one builder per statement; not shared. Consumes the blocks.
+
+#pragma once
+
+#include "olap/sql/cardinality.h"
+#include "olap/sql/join_order.h"
+#include "olap/sql/planned.h"
+
+namespace diptych::olap {
+
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(Estimator& estimator) : estimator_(estimator) {}
+
+  // The statement's outermost block; its output columns are the visible outputs, in order.
+  Planned plan_statement(QueryBlock& block);
+
+ private:
+  // plan_builder.cpp: what happens above FROM and WHERE.
+  enum class Order : uint8_t { kKept, kFree };
+  Planned plan_block(QueryBlock& block, const SlotSet& needed, Order order);
+  Planned plan_input(QueryBlock& block, const SlotSet& needed);
+  Planned aggregate(QueryBlock& block, Planned input);
+  Planned add_scalars(QueryBlock& block, Planned input);
+  Planned project(QueryBlock& block, Planned input);
+  Planned distinct(Planned input);
+  Planned sort_and_limit(QueryBlock& block, Planned input, Order order);
+  void prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const;
+  static void prune_aggregates(QueryBlock& block);
+
+  // group_planner.cpp: FROM and WHERE.
+  struct GroupState;
+  Planned plan_group(JoinGroup& group, const SlotSet& needed);
+  void simplify(JoinGroup& group);
+  void add_implied_predicates(JoinGroup& group, const GroupState& state);
+  Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
+  Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
+  Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
+  void plan_subqueries(JoinGroup& group, GroupState& state);
+  Planned apply_subquery(JoinKind kind, Planned outer, Planned inner, Expressions conditions);
+  double semi_selectivity(const Planned& inner, const Expressions& conditions);
+  Planned join_members(GroupState& state);
+  Planned build_tree(const JoinTree& tree, GroupState& state);
+  JoinProblem join_problem(const GroupState& state);
+  JoinSide join_side(const Expression& side, const GroupState& state);
+  double selectivity(const Expressions& predicates);
+
+  Estimator& estimator_;
+};
+
+}  // namespace diptych::olap

@@ -1,0 +1,229 @@
+#include "olap/sql/planned.h"
+
+#include <algorithm>
+
+namespace diptych::olap {
+namespace {
+
+uint32_t position_of(const std::vector<uint32_t>& layout, uint32_t slot) {
+  const auto found = std::find(layout.begin(), layout.end(), slot);
+  DIPTYCH_CHECK(found != layout.end(), "an operator computes what those above it use");
+  return static_cast<uint32_t>(found - layout.begin());
+}
+
+// Slots become positions in the layout.
+void place(Expressions* expressions, const std::vector<uint32_t>& layout) {
+  for (const ExpressionPtr& expression : *expressions) {
+    for_each_column(*expression, [&](Expression& column) {
+      column.column = position_of(layout, column.column);
+    });
+  }
+}
+
+// An operator over one input, of whose columns it passes on all.
+Planned on_top(OperatorKind kind, Planned input) {
+  auto top = std::make_unique<Operator>();
+  top->kind = kind;
+  top->output = input.root->output;
+  top->output_nullable = input.root->output_nullable;
+  top->estimated_rows = input.root->estimated_rows;
+  top->children.push_back(std::move(input.root));
+  input.root = std::move(top);
+  return input;
+}
+
+void set_output(Operator* root, const Expressions& expressions) {
+  root->output.clear();
+  root->output_nullable.clear();
+  for (const ExpressionPtr& expression : expressions) {
+    root->output.push_back(expression->type);
+    root->output_nullable.push_back(expression->nullable);
+  }
+}
+
+bool is_identity(const Expressions& expressions, const std::vector<uint32_t>& layout) {
+  if (expressions.size() != layout.size()) return false;
+  for (size_t i = 0; i < layout.size(); ++i) {
+    const Expression& e = *expressions[i];
+    if (e.kind != ExpressionKind::kColumn || e.column != layout[i]) return false;
+  }
+  return true;
+}
+
+bool has_columns(const Expressions& expressions) {
+  bool found = false;
+  for (const ExpressionPtr& e : expressions) {
+    for_each_column(static_cast<const Expression&>(*e), [&](const Expression&) { found = true; });
+  }
+  return found;
+}
+
+bool names_a_column(const Expression& expression) {
+  bool found = false;
+  for_each_column(expression, [&](const Expression&) { found = true; });
+  return found;
+}
+
+// Splits an equality into (probe side, build side); false where it is none between the two inputs.
+bool take_key(ExpressionPtr* condition, const Planned& probe, const Planned& build,
+              ExpressionPtr* probe_key, ExpressionPtr* build_key) {
+  Expression& e = **condition;
+  if (e.kind != ExpressionKind::kEqual) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    ExpressionPtr& a = e.children[side];
+    ExpressionPtr& b = e.children[1 - side];
+    if (!names_a_column(*a) || !names_a_column(*b) || !probe.has_all(*a) || !build.has_all(*b)) {
+      continue;
+    }
+    *probe_key = std::move(a);
+    *build_key = std::move(b);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Planned::has(uint32_t slot) const {
+  return std::find(layout.begin(), layout.end(), slot) != layout.end();
+}
+
+bool Planned::has_all(const Expression& expression) const {
+  bool all = true;
+  for_each_column(expression, [&](const Expression& column) { all = all && has(column.column); });
+  return all;
+}
+
+Planned make_scan(const base::TableSchema& table, const std::vector<base::ColumnId>& columns,
+                  std::vector<uint32_t> layout, Expressions predicates) {
+  DIPTYCH_CHECK(columns.size() == layout.size() && !columns.empty(), "a scan reads some column");
+  Planned scan;
+  scan.root = std::make_unique<Operator>();
+  scan.root->kind = OperatorKind::kScan;
+  scan.root->table = table.id;
+  scan.root->columns = columns;
+  for (const base::ColumnId id : columns) {
+    const base::ColumnSchema& column = table.column(id);
+    scan.root->output.push_back(column.type);
+    scan.root->output_nullable.push_back(column.nullability == base::Nullability::kNullable);
+  }
+  scan.layout = std::move(layout);
+  place(&predicates, scan.layout);
+  scan.root->predicates = std::move(predicates);
+  return scan;
+}
+
+Planned make_values(Expressions expressions, std::vector<uint32_t> layout) {
+  Planned values;
+  values.root = std::make_unique<Operator>();
+  values.root->kind = OperatorKind::kValues;
+  set_output(values.root.get(), expressions);
+  values.root->expressions = std::move(expressions);
+  values.root->estimated_rows = 1;
+  values.layout = std::move(layout);
+  return values;
+}
+
+Planned make_filter(Planned input, Expressions predicates) {
+  if (predicates.empty()) return input;
+  place(&predicates, input.layout);
+  Planned filter = on_top(OperatorKind::kFilter, std::move(input));
+  filter.root->predicates = std::move(predicates);
+  return filter;
+}
+
+Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions) {
+  auto join = std::make_unique<Operator>();
+  join->kind = OperatorKind::kHashJoin;
+  join->join = kind;
+  std::vector<uint32_t> both = probe.layout;
+  both.insert(both.end(), build.layout.begin(), build.layout.end());
+  for (ExpressionPtr& condition : conditions) {
+    ExpressionPtr probe_key;
+    ExpressionPtr build_key;
+    if (take_key(&condition, probe, build, &probe_key, &build_key)) {
+      join->probe_keys.push_back(std::move(probe_key));
+      join->build_keys.push_back(std::move(build_key));
+    } else {
+      join->predicates.push_back(std::move(condition));
+    }
+  }
+  place(&join->probe_keys, probe.layout);
+  place(&join->build_keys, build.layout);
+  place(&join->predicates, both);
+  join->output = probe.root->output;
+  join->output_nullable = probe.root->output_nullable;
+  Planned joined;
+  joined.layout = std::move(probe.layout);
+  if (kind == JoinKind::kInner || kind == JoinKind::kLeft) {
+    const Operator& inner = *build.root;
+    joined.layout = std::move(both);
+    join->output.insert(join->output.end(), inner.output.begin(), inner.output.end());
+    for (const bool nullable : inner.output_nullable) {
+      join->output_nullable.push_back(nullable || kind == JoinKind::kLeft);
+    }
+  }
+  join->children.push_back(std::move(probe.root));
+  join->children.push_back(std::move(build.root));
+  joined.root = std::move(join);
+  return joined;
+}
+
+Planned make_project(Planned input, Expressions expressions, std::vector<uint32_t> layout) {
+  DIPTYCH_CHECK(expressions.size() == layout.size(), "every output has its slot");
+  if (is_identity(expressions, input.layout)) {
+    input.layout = std::move(layout);
+    return input;
+  }
+  if (input.root->kind == OperatorKind::kValues && !has_columns(expressions)) {
+    return make_values(std::move(expressions), std::move(layout));
+  }
+  place(&expressions, input.layout);
+  Planned project = on_top(OperatorKind::kProject, std::move(input));
+  set_output(project.root.get(), expressions);
+  project.root->expressions = std::move(expressions);
+  project.layout = std::move(layout);
+  return project;
+}
+
+Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> aggregates,
+                       std::vector<uint32_t> layout) {
+  DIPTYCH_CHECK(layout.size() == keys.size() + aggregates.size(), "keys, then aggregates");
+  place(&keys, input.layout);
+  for (Aggregate& aggregate : aggregates) {
+    if (aggregate.argument == nullptr) continue;
+    for_each_column(*aggregate.argument, [&](Expression& column) {
+      column.column = position_of(input.layout, column.column);
+    });
+  }
+  Planned grouped = on_top(OperatorKind::kAggregate, std::move(input));
+  set_output(grouped.root.get(), keys);
+  for (const Aggregate& aggregate : aggregates) {
+    const bool counts = aggregate.kind == AggregateKind::kCountAll ||
+                        aggregate.kind == AggregateKind::kCount ||
+                        aggregate.kind == AggregateKind::kCountDistinct;
+    grouped.root->output.push_back(aggregate.type);
+    grouped.root->output_nullable.push_back(!counts);
+  }
+  grouped.root->expressions = std::move(keys);
+  grouped.root->aggregates = std::move(aggregates);
+  grouped.layout = std::move(layout);
+  return grouped;
+}
+
+Planned make_sort(Planned input, std::vector<SortKey> keys, uint64_t limit, uint64_t offset) {
+  Planned sorted = on_top(OperatorKind::kSort, std::move(input));
+  sorted.root->sort_keys = std::move(keys);
+  sorted.root->limit = limit;
+  sorted.root->offset = offset;
+  return sorted;
+}
+
+Planned make_limit(Planned input, uint64_t limit, uint64_t offset) {
+  Planned limited = on_top(OperatorKind::kLimit, std::move(input));
+  limited.root->limit = limit;
+  limited.root->offset = offset;
+  return limited;
+}
+
+}  // namespace diptych::olap

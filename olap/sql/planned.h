@@ -1,0 +1,64 @@
+// Planned: an operator tree under construction, with the slot of each of its output columns.
+//
+// The make_ functions put one operator on top: they turn the slots of the given expressions into
+// positions and fill output types and nullability. Row estimates are the caller's.
+
+#pragma once
+
+#include <vector>
+
+#include "olap/sql/query_block.h"
+
+namespace diptych::olap {
+
+struct Planned {
+  OperatorPtr root;
+  std::vector<uint32_t> layout;  // slot of each output column of root
+  double unfiltered = 1;         // rows before any predicate, for the share that a key finds
+  std::vector<std::vector<uint32_t>> unique_keys;  // sets of slots without duplicates
+  bool single_row = false;                         // at most one row, whatever the data
+
+  double rows() const { return root->estimated_rows; }
+  bool has(uint32_t slot) const;
+  bool has_all(const Expression& expression) const;  // every column of it
+};
+
+// A set of slots, growing with the statement's.
+class SlotSet {
+ public:
+  void add(uint32_t slot) {
+    if (slot >= bits_.size()) bits_.resize(slot + 1);
+    bits_[slot] = true;
+  }
+  void add(const Expression& expression) {
+    for_each_column(expression, [this](const Expression& column) { add(column.column); });
+  }
+  void add(const Expressions& expressions) {
+    for (const ExpressionPtr& expression : expressions) add(*expression);
+  }
+  bool has(uint32_t slot) const { return slot < bits_.size() && bits_[slot]; }
+
+ private:
+  std::vector<bool> bits_;
+};
+
+Planned make_scan(const base::TableSchema& table, const std::vector<base::ColumnId>& columns,
+                  std::vector<uint32_t> layout, Expressions predicates);
+Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
+
+// Without predicates: the input itself.
+Planned make_filter(Planned input, Expressions predicates);
+
+// conditions: equalities with one side on each input become keys, the rest `predicates`.
+Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions);
+
+// The input itself where the expressions are its columns in order.
+Planned make_project(Planned input, Expressions expressions, std::vector<uint32_t> layout);
+
+Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> aggregates,
+                       std::vector<uint32_t> layout);
+
+Planned make_sort(Planned input, std::vector<SortKey> keys, uint64_t limit, uint64_t offset);
+Planned make_limit(Planned input, uint64_t limit, uint64_t offset);
+
+}  // namespace diptych::olap

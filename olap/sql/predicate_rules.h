@@ -1,0 +1,27 @@
+// Predicate rules: equivalences that let conjuncts reach the scans and become join keys.
+//
+//   factor   (a AND b) OR (a AND c)  ->  a AND (b OR c)
+//   imply    (r1 AND s1) OR (r2 AND s2), r over one member  ->  additionally r1 OR r2 for its scan
+//   strict   a predicate that is not true when the columns it names are NULL turns a LEFT JOIN that
+//            makes them NULL into an inner join
+
+#pragma once
+
+#include <functional>
+
+#include "olap/sql/query_block.h"
+
+namespace diptych::olap {
+
+// Conjuncts equivalent to the given ones, with what all branches of an OR share taken out of it.
+Expressions factor_common(Expressions conjuncts);
+
+// For a disjunction whose every branch has conjuncts that satisfy `eligible`: the disjunction of
+// those; nullptr otherwise.
+ExpressionPtr implied_disjunction(const Expression& predicate,
+                                  const std::function<bool(const Expression&)>& eligible);
+
+// True if the predicate cannot be true where all `slots` are NULL.
+bool rejects_nulls(const Expression& predicate, const std::vector<uint32_t>& slots);
+
+}  // namespace diptych::olap

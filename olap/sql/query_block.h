@@ -1,0 +1,127 @@
+// QueryBlock: one SELECT after binding and before planning. All names are resolved to slots.
+//
+// Slot       the number of a column of the statement: of a table in FROM, of a block's output, of a
+//            group key or an aggregate. Unique over the statement; slots of an inner block are
+//            numbered after those that its outer block's FROM offers it.
+// Order of evaluation in a block
+//   from -> group_keys and aggregates -> scalars -> having -> outputs -> distinct -> sort -> limit
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/schema.h"
+#include "olap/sql/expression_tree.h"
+
+namespace diptych::olap {
+
+struct Slot {
+  std::string name;
+  base::DataType type;
+  bool nullable = true;                      // as seen by the block's expressions
+  const base::TableSchema* table = nullptr;  // where the slot is a column of a table,
+  base::ColumnId column;                     // and which
+};
+
+class SlotTable {
+ public:
+  uint32_t add(Slot slot) {
+    slots_.push_back(std::move(slot));
+    return static_cast<uint32_t>(slots_.size() - 1);
+  }
+  Slot& operator[](uint32_t slot) { return slots_[slot]; }
+  const Slot& operator[](uint32_t slot) const { return slots_[slot]; }
+  uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
+  ExpressionPtr column(uint32_t slot) const {
+    return make_column(slot, slots_[slot].type, slots_[slot].nullable);
+  }
+
+ private:
+  std::vector<Slot> slots_;
+};
+
+struct QueryBlock;
+struct LeftJoin;
+
+// What is joined: a table, a block (derived table), or a LEFT JOIN as a whole. Exactly one is set.
+struct JoinMember {
+  const base::TableSchema* table = nullptr;
+  std::unique_ptr<QueryBlock> block;
+  std::unique_ptr<LeftJoin> left_join;
+  std::vector<uint32_t> slots;  // offered: by column of the table, or by output of the block
+
+  JoinMember();
+  JoinMember(JoinMember&&) noexcept;
+  JoinMember& operator=(JoinMember&&) noexcept;
+  ~JoinMember();
+};
+
+struct SubqueryJoin;
+
+// Members that may be joined in any order, and the conjuncts that hold for the result.
+struct JoinGroup {
+  std::vector<JoinMember> members;
+  Expressions predicates;
+  std::vector<SubqueryJoin> subqueries;
+
+  JoinGroup();
+  JoinGroup(JoinGroup&&) noexcept;
+  JoinGroup& operator=(JoinGroup&&) noexcept;
+  ~JoinGroup();
+};
+
+struct LeftJoin {
+  JoinGroup preserved;
+  JoinGroup optional;
+  Expressions on;  // over both sides
+};
+
+// [NOT] EXISTS or [NOT] IN: rows of the group with (kSemi) or without (kAnti) a row of `inner` for
+// which the conditions, over slots of both, hold.
+struct SubqueryJoin {
+  JoinKind kind = JoinKind::kSemi;
+  JoinGroup inner;
+  Expressions conditions;
+};
+
+struct OutputColumn {
+  std::string name;
+  ExpressionPtr expression;
+  uint32_t slot = 0;
+};
+
+struct SortItem {
+  size_t output = 0;  // index into outputs
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+struct QueryBlock {
+  JoinGroup from;  // no members: one row without columns
+  bool aggregated = false;
+  Expressions group_keys;
+  std::vector<uint32_t> group_slots;
+  std::vector<Aggregate> aggregates;
+  std::vector<uint32_t> aggregate_slots;
+  std::vector<JoinMember> scalars;  // one-row blocks whose values having and outputs use
+  Expressions having;
+  std::vector<OutputColumn> outputs;  // the visible ones, then those only sorted by
+  size_t visible_outputs = 0;
+  bool distinct = false;
+  std::vector<SortItem> sort;
+  uint64_t limit = kNoLimit;
+  uint64_t offset = 0;
+};
+
+inline JoinMember::JoinMember() = default;
+inline JoinMember::JoinMember(JoinMember&&) noexcept = default;
+inline JoinMember& JoinMember::operator=(JoinMember&&) noexcept = default;
+inline JoinMember::~JoinMember() = default;
+inline JoinGroup::JoinGroup() = default;
+inline JoinGroup::JoinGroup(JoinGroup&&) noexcept = default;
+inline JoinGroup& JoinGroup::operator=(JoinGroup&&) noexcept = default;
+inline JoinGroup::~JoinGroup() = default;
+
+}  // namespace diptych::olap

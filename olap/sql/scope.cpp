@@ -1,0 +1,82 @@
+#include "olap/sql/scope.h"
+
+#include <fmt/format.h>
+
+namespace diptych::olap {
+
+base::Result<void> Scope::add(const SourceText& source, int64_t offset, ScopeTable table) {
+  if (find_table(table.alias) != nullptr) {
+    return source.wrong(
+        offset, fmt::format("table name \"{}\" is used twice; give one an alias", table.alias));
+  }
+  tables_.push_back(std::move(table));
+  return {};
+}
+
+const ScopeTable* Scope::find_table(std::string_view alias) const {
+  for (const ScopeTable& table : tables_) {
+    if (table.alias == alias) return &table;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Scope::aliases() const {
+  std::vector<std::string> names;
+  for (const ScopeTable& table : tables_) names.push_back(table.alias);
+  return names;
+}
+
+std::vector<const ScopeColumn*> Scope::matches(std::string_view table,
+                                               std::string_view column) const {
+  std::vector<const ScopeColumn*> found;
+  for (const ScopeTable& candidate : tables_) {
+    if (!table.empty() && candidate.alias != table) continue;
+    for (const ScopeColumn& c : candidate.columns) {
+      if (c.name == column && (!c.merged || !table.empty())) found.push_back(&c);
+    }
+  }
+  return found;
+}
+
+const ScopeColumn* Scope::find_own(std::string_view column) const {
+  const auto found = matches({}, column);
+  return found.size() == 1 ? found.front() : nullptr;
+}
+
+std::vector<std::string> Scope::column_names(std::string_view table) const {
+  std::vector<std::string> names;
+  for (const ScopeTable& candidate : tables_) {
+    if (!table.empty() && candidate.alias != table) continue;
+    for (const ScopeColumn& c : candidate.columns) names.push_back(c.name);
+  }
+  return names;
+}
+
+base::Result<uint32_t> Scope::resolve(const SourceText& source, int64_t offset,
+                                      std::string_view table, std::string_view column) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
+    const auto found = scope->matches(table, column);
+    if (found.size() == 1) return found.front()->slot;
+    if (found.size() > 1) {
+      return source.wrong(offset, fmt::format("column \"{}\" is ambiguous: several tables have it; "
+                                              "write table.{}",
+                                              column, column));
+    }
+    if (!table.empty() && scope->find_table(table) != nullptr) {
+      return source.wrong(offset, fmt::format("table \"{}\" has no column \"{}\"{}", table, column,
+                                              suggestion(column, scope->column_names(table))));
+    }
+  }
+  if (!table.empty()) {
+    return source.wrong(
+        offset, fmt::format("no table \"{}\" in FROM{}", table, suggestion(table, aliases())));
+  }
+  std::vector<std::string> names;
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
+    for (std::string& name : scope->column_names({})) names.push_back(std::move(name));
+  }
+  return source.wrong(offset,
+                      fmt::format("no such column \"{}\"{}", column, suggestion(column, names)));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,54 @@
+// Scope: the tables that a SELECT's expressions can name, and how a name becomes a slot.
+//
+// A name is looked up in the block's own tables first, then in those of the block around it: what
+// is found there is a correlated reference.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "olap/sql/query_block.h"
+#include "olap/sql/source_text.h"
+
+namespace diptych::olap {
+
+struct ScopeColumn {
+  std::string name;
+  uint32_t slot = 0;
+  bool merged = false;  // the other side's column of a JOIN ... USING stands for it
+};
+
+struct ScopeTable {
+  std::string alias;
+  std::vector<ScopeColumn> columns;
+};
+
+class Scope {
+ public:
+  explicit Scope(const Scope* outer) : outer_(outer) {}
+
+  // Fails where the alias is taken.
+  base::Result<void> add(const SourceText& source, int64_t offset, ScopeTable table);
+
+  // `table` is empty for an unqualified name. Fails with the position, and the nearest names.
+  base::Result<uint32_t> resolve(const SourceText& source, int64_t offset, std::string_view table,
+                                 std::string_view column) const;
+
+  // The slot of an unqualified name in this block's own tables, if exactly one has it.
+  const ScopeColumn* find_own(std::string_view column) const;
+
+  const ScopeTable* find_table(std::string_view alias) const;
+  std::vector<ScopeTable>& tables() { return tables_; }
+  const std::vector<ScopeTable>& tables() const { return tables_; }
+  std::vector<std::string> aliases() const;
+
+ private:
+  std::vector<const ScopeColumn*> matches(std::string_view table, std::string_view column) const;
+  std::vector<std::string> column_names(std::string_view table) const;
+
+  const Scope* outer_;
+  std::vector<ScopeTable> tables_;
+};
+
+}  // namespace diptych::olap

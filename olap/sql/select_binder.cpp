@@ -1,0 +1,343 @@
+#include "olap/sql/select_binder.h"
+
+#include <fmt/format.h>
+
+#include "olap/sql/type_name.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+constexpr Clause kSelect{"SELECT", true, false};
+constexpr Clause kHaving{"HAVING", true, false};
+constexpr Clause kOrderBy{"ORDER BY", true, false};
+constexpr Clause kLimitClause{"LIMIT", false, false};
+
+std::string_view set_operation_name(PgQuery__SetOperation operation) {
+  switch (operation) {
+    case PG_QUERY__SET_OPERATION__SETOP_UNION: return "UNION";
+    case PG_QUERY__SET_OPERATION__SETOP_INTERSECT: return "INTERSECT";
+    case PG_QUERY__SET_OPERATION__SETOP_EXCEPT: return "EXCEPT";
+    default: return "this set operation";
+  }
+}
+
+bool is_star(const Node& node) {
+  return node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && node.column_ref->n_fields > 0 &&
+         node.column_ref->fields[node.column_ref->n_fields - 1]->node_case ==
+             PG_QUERY__NODE__NODE_A_STAR;
+}
+
+// The number of ORDER BY 2; nullopt for any other expression.
+std::optional<int64_t> position_of(const Node& node) {
+  const bool number = node.node_case == PG_QUERY__NODE__NODE_A_CONST && node.a_const->isnull == 0 &&
+                      node.a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL;
+  if (!number) return std::nullopt;
+  return node.a_const->ival->ival;
+}
+
+}  // namespace
+
+std::string output_name(const Node& node) {
+  switch (node.node_case) {
+    case PG_QUERY__NODE__NODE_COLUMN_REF:
+      return std::string(string_of(node.column_ref->fields[node.column_ref->n_fields - 1]));
+    case PG_QUERY__NODE__NODE_FUNC_CALL:
+      return std::string(string_of(node.func_call->funcname[node.func_call->n_funcname - 1]));
+    case PG_QUERY__NODE__NODE_CASE_EXPR: return "case";
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR: return "coalesce";
+    case PG_QUERY__NODE__NODE_A_EXPR:
+      if (node.a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return "nullif";
+      return "?column?";
+    case PG_QUERY__NODE__NODE_TYPE_CAST: {
+      std::string inner = output_name(*node.type_cast->arg);
+      if (inner != "?column?") return inner;
+      const PgQuery__TypeName& type = *node.type_cast->type_name;
+      return std::string(string_of(type.names[type.n_names - 1]));
+    }
+    case PG_QUERY__NODE__NODE_SUB_LINK: {
+      const PgQuery__SubLink& subquery = *node.sub_link;
+      if (subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK &&
+          subquery.subselect->select_stmt->n_target_list == 1) {
+        const Node& only = *subquery.subselect->select_stmt->target_list[0];
+        const PgQuery__ResTarget& target = *only.res_target;
+        return target.name[0] != '\0' ? target.name : output_name(*target.val);
+      }
+      return "?column?";
+    }
+    default: return "?column?";
+  }
+}
+
+SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, const CteScope* ctes,
+                           Correlation correlation)
+    : statement_(statement),
+      source_(statement.source),
+      slots_(statement.slots),
+      outer_(outer),
+      correlation_(correlation),
+      scope_(outer),
+      block_(std::make_unique<QueryBlock>()),
+      expressions_(source_, slots_, scope_, *block_, *this, offsets_) {
+  ctes_.outer = ctes;
+}
+
+base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__SelectStmt& select) {
+  struct Depth {
+    unsigned& depth;
+    ~Depth() { --depth; }
+  };
+  ++statement_.depth;
+  const Depth guard{statement_.depth};
+  if (++statement_.blocks > kBlocksMax || statement_.depth > kBlocksDeepMax) {
+    return source_.unsupported(
+        0, fmt::format("a statement of over {} SELECTs, or nested over {} deep", kBlocksMax,
+                       kBlocksDeepMax));
+  }
+  if (auto checked = check_supported(select); !checked) return checked.error();
+  if (select.with_clause != nullptr) {
+    if (auto bound = bind_with(*select.with_clause); !bound) return bound.error();
+  }
+  scalar_group_ = &block_->from;
+  for (const Node* node : NodeList(select.from_clause, select.n_from_clause)) {
+    if (auto bound = bind_from_item(*node, block_->from); !bound) return bound.error();
+  }
+  if (select.where_clause != nullptr) {
+    if (auto bound = bind_where(*select.where_clause); !bound) return bound.error();
+  }
+  const NodeList targets(select.target_list, select.n_target_list);
+  const NodeList groups(select.group_clause, select.n_group_clause);
+  if (auto bound = bind_group_by(groups, targets); !bound) return bound.error();
+  scalar_group_ = nullptr;
+  if (auto bound = bind_targets(targets); !bound) return bound.error();
+  if (auto bound = bind_having(select.having_clause); !bound) return bound.error();
+  if (auto bound = bind_distinct(NodeList(select.distinct_clause, select.n_distinct_clause));
+      !bound) {
+    return bound.error();
+  }
+  const NodeList sort(select.sort_clause, select.n_sort_clause);
+  if (auto bound = bind_order_by(sort); !bound) return bound.error();
+  if (auto checked = check_grouping(); !checked) return checked.error();
+  const auto limit = bind_limit(select.limit_count, "LIMIT", kNoLimit);
+  if (!limit) return limit.error();
+  const auto offset = bind_limit(select.limit_offset, "OFFSET", 0);
+  if (!offset) return offset.error();
+  block_->limit = *limit;
+  block_->offset = *offset;
+  finish();
+  return std::move(block_);
+}
+
+base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
+  // Set operations, VALUES and locks have no location of their own; the nearest one helps.
+  int64_t place = 0;
+  if (select.n_target_list != 0) place = start_of(select.target_list[0]);
+  if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
+    if (select.rarg != nullptr && select.rarg->n_target_list != 0) {
+      place = start_of(select.rarg->target_list[0]);
+    }
+    return source_.unsupported(place, set_operation_name(select.op));
+  }
+  if (select.n_values_lists != 0) return source_.unsupported(place, "VALUES");
+  if (select.n_target_list == 0) return source_.unsupported(place, "SELECT without columns");
+  if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
+  if (select.n_locking_clause != 0) return source_.unsupported(place, "FOR UPDATE or FOR SHARE");
+  if (select.n_window_clause != 0) return source_.unsupported(place, "WINDOW");
+  if (select.group_distinct != 0) return source_.unsupported(place, "GROUP BY DISTINCT");
+  if (select.limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
+    return source_.unsupported(start_of(select.limit_count), "FETCH FIRST WITH TIES");
+  }
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
+  if (with.recursive != 0) return source_.unsupported(with.location, "WITH RECURSIVE");
+  for (const Node* node : NodeList(with.ctes, with.n_ctes)) {
+    const PgQuery__CommonTableExpr& cte = *node->common_table_expr;
+    if (cte.ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
+      return source_.unsupported(cte.location, "WITH of anything but SELECT");
+    }
+    for (const CteScope::Entry& other : ctes_.entries) {
+      if (other.name == cte.ctename) {
+        return source_.wrong(cte.location, fmt::format("WITH names \"{}\" twice", cte.ctename));
+      }
+    }
+    ctes_.entries.push_back({cte.ctename, &cte});
+  }
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_where(const Node& node) {
+  if (node.node_case == PG_QUERY__NODE__NODE_BOOL_EXPR) {
+    const PgQuery__BoolExpr& connective = *node.bool_expr;
+    if (connective.boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR) {
+      for (const Node* part : NodeList(connective.args, connective.n_args)) {
+        if (auto bound = bind_where(*part); !bound) return bound;
+      }
+      return {};
+    }
+    const Node& first = *connective.args[0];
+    if (connective.boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR &&
+        first.node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
+        first.sub_link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
+      return bind_subquery_join(*first.sub_link, true);
+    }
+  }
+  if (node.node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
+      node.sub_link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
+    return bind_subquery_join(*node.sub_link, false);
+  }
+  auto predicate =
+      expressions_.bind_predicate(&node, {"WHERE", false, correlation_ == Correlation::kInWhere});
+  if (!predicate) return predicate.error();
+  for (ExpressionPtr& conjunct : split_conjuncts(*std::move(predicate))) {
+    block_->from.predicates.push_back(std::move(conjunct));
+  }
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_targets(NodeList targets) {
+  for (const Node* node : targets) {
+    const PgQuery__ResTarget& target = *node->res_target;
+    if (is_star(*target.val)) {
+      if (auto bound = bind_star(*target.val->column_ref); !bound) return bound;
+      continue;
+    }
+    auto expression = expressions_.bind_value(target.val, kSelect);
+    if (!expression) return expression.error();
+    std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
+    block_->outputs.push_back({std::move(name), *std::move(expression), 0});
+    output_offsets_.push_back(start_of(target.val));
+  }
+  block_->visible_outputs = block_->outputs.size();
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
+  const std::string_view wanted =
+      star.n_fields > 1 ? string_of(star.fields[0]) : std::string_view();
+  if (!wanted.empty() && scope_.find_table(wanted) == nullptr) {
+    return source_.wrong(star.location, fmt::format("no table \"{}\" in FROM{}", wanted,
+                                                    suggestion(wanted, scope_.aliases())));
+  }
+  if (scope_.tables().empty()) return source_.wrong(star.location, "* needs a FROM");
+  for (const ScopeTable& table : scope_.tables()) {
+    if (!wanted.empty() && table.alias != wanted) continue;
+    for (const ScopeColumn& column : table.columns) {
+      if (column.merged && wanted.empty()) continue;
+      ExpressionPtr expression = slots_.column(column.slot);
+      offsets_[expression.get()] = star.location;
+      block_->outputs.push_back({column.name, std::move(expression), 0});
+      output_offsets_.push_back(star.location);
+    }
+  }
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_having(const Node* having) {
+  if (having == nullptr) return {};
+  block_->aggregated = true;
+  auto predicate = expressions_.bind_predicate(having, kHaving);
+  if (!predicate) return predicate.error();
+  block_->having = split_conjuncts(*std::move(predicate));
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_distinct(NodeList clause) {
+  if (clause.empty()) return {};
+  // Plain DISTINCT is a list of one empty node.
+  if (clause.front()->node_case != PG_QUERY__NODE__NODE__NOT_SET) {
+    return source_.unsupported(start_of(clause.front()), "DISTINCT ON");
+  }
+  block_->distinct = true;
+  return {};
+}
+
+base::Result<void> SelectBinder::bind_order_by(NodeList items) {
+  for (const Node* node : items) {
+    const PgQuery__SortBy& item = *node->sort_by;
+    if (item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
+      return source_.unsupported(start_of(item.node), "ORDER BY ... USING");
+    }
+    const auto output = sort_output(*item.node);
+    if (!output) return output.error();
+    SortItem sort;
+    sort.output = *output;
+    sort.descending = item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+    sort.nulls_first = sort.descending;
+    if (item.sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_DEFAULT) {
+      sort.nulls_first = item.sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
+    }
+    block_->sort.push_back(sort);
+  }
+  return {};
+}
+
+// The output that a sort key names: by position, by output name, or by an expression of the input,
+// which becomes a hidden output where SELECT does not have it.
+base::Result<size_t> SelectBinder::sort_output(const Node& key) {
+  std::vector<OutputColumn>& outputs = block_->outputs;
+  if (const auto position = position_of(key)) {
+    if (*position >= 1 && *position <= static_cast<int64_t>(block_->visible_outputs)) {
+      return static_cast<size_t>(*position - 1);
+    }
+    return source_.wrong(start_of(&key),
+                         fmt::format("ORDER BY position {} is not one of the {} columns", *position,
+                                     block_->visible_outputs));
+  }
+  if (key.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && key.column_ref->n_fields == 1) {
+    const std::string_view name = string_of(key.column_ref->fields[0]);
+    std::optional<size_t> found;
+    for (size_t i = 0; i < block_->visible_outputs; ++i) {
+      if (outputs[i].name != name) continue;
+      if (found && !equal(*outputs[*found].expression, *outputs[i].expression)) {
+        return source_.wrong(key.column_ref->location,
+                             fmt::format("ORDER BY \"{}\" is ambiguous: several columns have the "
+                                         "name",
+                                         name));
+      }
+      if (!found) found = i;
+    }
+    if (found) return *found;
+  }
+  auto expression = expressions_.bind_value(&key, kOrderBy);
+  if (!expression) return expression.error();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (equal(*outputs[i].expression, **expression)) return i;
+  }
+  if (block_->distinct) {
+    return source_.wrong(start_of(&key), "ORDER BY of SELECT DISTINCT takes only its columns");
+  }
+  outputs.push_back({"", *std::move(expression), 0});
+  output_offsets_.push_back(start_of(&key));
+  return outputs.size() - 1;
+}
+
+base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_view name,
+                                                uint64_t absent) {
+  if (node == nullptr) return absent;
+  auto value = expressions_.bind_value(node, kLimitClause);
+  if (!value) return value.error();
+  if (is_null_literal(**value)) return absent;  // LIMIT ALL, LIMIT NULL
+  const auto* number = is_literal(**value) ? std::get_if<int64_t>(&(*value)->literal) : nullptr;
+  if (number == nullptr) {
+    return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
+  }
+  if (*number < 0) {
+    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name));
+  }
+  return static_cast<uint64_t>(*number);
+}
+
+void SelectBinder::finish() {
+  for (OutputColumn& output : block_->outputs) {
+    Slot slot;
+    slot.name = output.name;
+    slot.type = output.expression->type;
+    slot.nullable = output.expression->nullable;
+    output.slot = slots_.add(std::move(slot));
+  }
+  place_scalars();
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,119 @@
+// SelectBinder: one SELECT's parse tree to a QueryBlock.
+//
+// A SelectBinder binds one block; derived tables, CTEs and subqueries get one each. CTEs are bound
+// again at every use (inlined).
+//
+// Limits     A statement has at most kBlocksMax blocks, counting CTEs at each use, and nests
+//            kBlocksDeepMax deep.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/schema.h"
+#include "olap/sql/expression_binder.h"
+#include "olap/sql/query_block.h"
+
+namespace diptych::olap {
+
+inline constexpr unsigned kBlocksMax = 200;
+inline constexpr unsigned kBlocksDeepMax = 30;
+
+// What all blocks of a statement share while they are bound.
+struct StatementBinding {
+  const SourceText& source;
+  const base::Catalog& catalog;
+  SlotTable slots;
+  unsigned blocks = 0;
+  unsigned depth = 0;
+};
+
+// The WITH queries that a block can name: its own and, behind `outer`, those around it.
+struct CteScope {
+  struct Entry {
+    std::string name;
+    const PgQuery__CommonTableExpr* query;
+  };
+  std::vector<Entry> entries;
+  const CteScope* outer = nullptr;
+};
+
+enum class Correlation : uint8_t { kRefused, kInWhere };
+
+class SelectBinder : private SubqueryBinder {
+ public:
+  SelectBinder(StatementBinding& statement, const Scope* outer, const CteScope* ctes,
+               Correlation correlation);
+
+  base::Result<std::unique_ptr<QueryBlock>> bind(const PgQuery__SelectStmt& select);
+
+ private:
+  using Status = base::Result<void>;
+
+  // select_binder.cpp
+  Status check_supported(const PgQuery__SelectStmt& select) const;
+  Status bind_with(const PgQuery__WithClause& with);
+  Status bind_where(const Node& node);
+  Status bind_targets(NodeList targets);
+  Status bind_star(const PgQuery__ColumnRef& star);
+  Status bind_having(const Node* having);
+  Status bind_order_by(NodeList items);
+  base::Result<size_t> sort_output(const Node& key);
+  Status bind_distinct(NodeList clause);
+  base::Result<uint64_t> bind_limit(const Node* node, std::string_view name, uint64_t absent);
+  void finish();
+
+  // from_binder.cpp
+  Status bind_from_item(const Node& node, JoinGroup& group);
+  Status bind_table(const PgQuery__RangeVar& table, JoinGroup& group);
+  Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
+                      NodeList cte_columns, std::string_view name, int64_t offset,
+                      const CteScope* ctes, JoinGroup& group);
+  Status bind_join(const PgQuery__JoinExpr& join, JoinGroup& group);
+  Status bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group);
+  base::Result<Expressions> bind_join_condition(const PgQuery__JoinExpr& join, size_t first_table,
+                                                size_t first_right_table);
+  // `place` is the right side's: the grammar keeps no location of a USING name.
+  base::Result<Expressions> bind_using(NodeList names, size_t first_table, size_t first_right_table,
+                                       bool keep_right, int64_t place);
+  Status rename_columns(const PgQuery__Alias* alias, NodeList cte_columns, int64_t offset,
+                        ScopeTable* table) const;
+
+  // subquery_binder.cpp
+  Status bind_subquery_join(const PgQuery__SubLink& subquery, bool negated);
+  base::Result<Expressions> take_correlated(QueryBlock& block, uint32_t first_slot,
+                                            int64_t offset) const;
+  Status add_in_condition(const PgQuery__SubLink& subquery, bool negated, ExpressionPtr inner,
+                          Expressions* conditions);
+  BoundResult bind_scalar_subquery(const PgQuery__SubLink& subquery) override;
+  void place_scalars();
+
+  // grouping.cpp
+  Status bind_group_by(NodeList items, NodeList targets);
+  base::Result<ExpressionPtr> bind_group_item(const Node& item, NodeList targets);
+  Status check_grouping();
+  Status replace_grouped(ExpressionPtr* expression, std::string_view clause);
+
+  StatementBinding& statement_;
+  const SourceText& source_;
+  SlotTable& slots_;
+  const Scope* outer_;
+  CteScope ctes_;
+  Correlation correlation_;
+  Scope scope_;
+  std::unique_ptr<QueryBlock> block_;
+  ColumnOffsets offsets_;
+  ExpressionBinder expressions_;
+  std::vector<int64_t> output_offsets_;  // where each output was written
+  std::vector<JoinMember> scalars_;      // of SELECT, HAVING and ORDER BY, not yet placed
+  JoinGroup* scalar_group_ = nullptr;    // where a scalar subquery goes now; null: scalars_
+  bool scalars_refused_ = false;         // in the ON of an outer join
+};
+
+// The name that PostgreSQL gives an output column without an alias.
+std::string output_name(const Node& node);
+
+}  // namespace diptych::olap

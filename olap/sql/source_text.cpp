@@ -1,0 +1,143 @@
+#include "olap/sql/source_text.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace diptych::olap {
+namespace {
+
+constexpr size_t kTokenBytesMax = 40;
+constexpr size_t kClauseBytesMax = 24;
+
+bool is_word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         (static_cast<unsigned char>(c) & 0x80) != 0;
+}
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+bool is_operator_byte(char c) {
+  return std::string_view("+-*/<>=~!@#%^&|`?:").find(c) != std::string_view::npos;
+}
+
+// Edits (insert, delete, replace, each 1) that turn one text into the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+base::Error SourceText::error(base::ErrorCode code, int64_t offset,
+                              std::string_view message) const {
+  if (offset < 0) return {code, std::string(message)};
+  const auto at = std::min(static_cast<size_t>(offset), sql_.size());
+  return {code, fmt::format("{} ({})", message, place(offset, token_at(at)))};
+}
+
+base::Error SourceText::wrong(int64_t offset, std::string_view message) const {
+  return error(base::ErrorCode::kInvalidArgument, offset, message);
+}
+
+base::Error SourceText::unsupported(int64_t offset, std::string_view construct) const {
+  const std::string message = fmt::format("{} is not supported yet", construct);
+  if (offset < 0) return {base::ErrorCode::kUnsupported, message};
+  const auto at = std::min(static_cast<size_t>(offset), sql_.size());
+  return {base::ErrorCode::kUnsupported,
+          fmt::format("{} ({})", message, place(offset, clause_at(at)))};
+}
+
+int64_t SourceText::offset_of_character(int64_t n) const {
+  size_t offset = 0;
+  while (offset < sql_.size() && n > 0) {
+    ++offset;
+    while (offset < sql_.size() && is_continuation(sql_[offset])) ++offset;
+    --n;
+  }
+  return static_cast<int64_t>(offset);
+}
+
+std::string SourceText::place(int64_t offset, std::string_view excerpt) const {
+  const std::string_view before =
+      std::string_view(sql_).substr(0, std::min(static_cast<size_t>(offset), sql_.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const size_t newline = before.rfind('\n');
+  const std::string_view on_line =
+      newline == std::string_view::npos ? before : before.substr(newline + 1);
+  const auto column =
+      1 + std::count_if(on_line.begin(), on_line.end(), [](char c) { return !is_continuation(c); });
+  if (excerpt.empty()) return fmt::format("line {}, column {}: end of text", line, column);
+  return fmt::format("line {}, column {}: \"{}\"", line, column, excerpt);
+}
+
+std::string_view SourceText::token_at(size_t offset) const {
+  const std::string_view rest = std::string_view(sql_).substr(offset);
+  if (rest.empty()) return rest;
+  size_t end = 1;
+  if (rest[0] == '\'' || rest[0] == '"') {
+    while (end < rest.size() && rest[end] != rest[0]) ++end;
+    end = std::min(end + 1, rest.size());
+  } else if (is_word_byte(rest[0])) {
+    while (end < rest.size() && (is_word_byte(rest[end]) || rest[end] == '.')) ++end;
+  } else if (is_operator_byte(rest[0])) {
+    while (end < rest.size() && is_operator_byte(rest[end])) ++end;
+  }
+  if (end > kTokenBytesMax) {
+    end = kTokenBytesMax;
+    while (end > 1 && is_continuation(rest[end])) --end;
+  }
+  return rest.substr(0, end);
+}
+
+std::string SourceText::clause_at(size_t offset) const {
+  std::string clause;
+  for (size_t i = offset; i < sql_.size() && sql_[i] != ';'; ++i) {
+    const char c = is_blank(sql_[i]) ? ' ' : sql_[i];
+    if (c == ' ' && (clause.empty() || clause.back() == ' ')) continue;
+    if (clause.size() >= kClauseBytesMax && !is_word_byte(c)) {
+      while (clause.back() == ' ') clause.pop_back();
+      return clause + " ...";
+    }
+    if (clause.size() >= kTokenBytesMax && !is_continuation(c)) return clause + "...";
+    clause.push_back(c);
+  }
+  while (!clause.empty() && clause.back() == ' ') clause.pop_back();
+  return clause;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr size_t kNameBytesMax = 128;  // bounds the time that a hostile name takes
+  if (name.size() > kNameBytesMax) return {};
+  const std::string* nearest = nullptr;
+  size_t nearest_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > kNameBytesMax) continue;
+    const size_t distance = edit_distance(name, candidate);
+    if (distance < nearest_distance) {
+      nearest = &candidate;
+      nearest_distance = distance;
+    }
+  }
+  if (nearest == nullptr) return {};
+  return fmt::format("; did you mean \"{}\"?", *nearest);
+}
+
+}  // namespace diptych::olap

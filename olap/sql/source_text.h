@@ -1,0 +1,49 @@
+// SourceText: the SQL text of one statement, and errors that point into it.
+//
+// Offsets are bytes from the start of the text, as the parser gives them; a negative offset means
+// "somewhere in the statement". Lines and columns count from 1, columns in characters of UTF-8.
+//
+// Every error of the front end has the form
+//   <what is wrong> (line 3, column 12: "<the text there>")
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace diptych::olap {
+
+class SourceText {
+ public:
+  explicit SourceText(std::string_view sql) : sql_(sql) {}
+
+  const std::string& sql() const { return sql_; }
+
+  // The message with the position and the token there.
+  base::Error error(base::ErrorCode code, int64_t offset, std::string_view message) const;
+
+  // kInvalidArgument at the offset.
+  base::Error wrong(int64_t offset, std::string_view message) const;
+
+  // "<construct> is not supported yet", with the text from the offset on, cut after a few words.
+  base::Error unsupported(int64_t offset, std::string_view construct) const;
+
+  // The byte offset of the n-th character, from 0.
+  int64_t offset_of_character(int64_t n) const;
+
+ private:
+  std::string place(int64_t offset, std::string_view excerpt) const;
+  std::string_view token_at(size_t offset) const;
+  std::string clause_at(size_t offset) const;
+
+  std::string sql_;
+};
+
+// ` did you mean "o_carrier_id"?` with a leading semicolon, or nothing where no candidate is near.
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace diptych::olap

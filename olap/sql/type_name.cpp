@@ -1,0 +1,98 @@
+#include "olap/sql/type_name.h"
+
+#include <fmt/format.h>
+
+namespace diptych::olap {
+namespace {
+
+using base::DataType;
+using base::TypeKind;
+
+constexpr uint32_t kStringBytesMax = 1 << 24;
+
+// The numbers in parentheses after a type's name.
+base::Result<std::vector<int64_t>> modifiers_of(const SourceText& source,
+                                                const PgQuery__TypeName& name) {
+  std::vector<int64_t> numbers;
+  for (const Node* node : NodeList(name.typmods, name.n_typmods)) {
+    const bool integer = node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+                         node->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL;
+    if (!integer) return source.wrong(start_of(node), "a whole number is needed here");
+    numbers.push_back(node->a_const->ival->ival);
+  }
+  return numbers;
+}
+
+base::Result<DataType> declared_decimal(const SourceText& source, const PgQuery__TypeName& name,
+                                        const std::vector<int64_t>& numbers) {
+  if (numbers.empty()) {
+    return source.wrong(name.location, "DECIMAL needs its digits, as in DECIMAL(12,2)");
+  }
+  const int64_t precision = numbers[0];
+  const int64_t scale = numbers.size() > 1 ? numbers[1] : 0;
+  if (precision < 1 || precision > base::kDecimalDigitsMax || scale < 0 || scale > precision) {
+    return source.wrong(name.location,
+                        fmt::format("DECIMAL({},{}) is out of range: 1 to {} digits, of which the "
+                                    "second number are after the point",
+                                    precision, scale, base::kDecimalDigitsMax));
+  }
+  return DataType{TypeKind::kDecimal, static_cast<uint8_t>(precision), static_cast<uint8_t>(scale),
+                  0};
+}
+
+base::Result<DataType> string_type(const SourceText& source, const PgQuery__TypeName& name,
+                                   TypeKind kind, const std::vector<int64_t>& numbers) {
+  if (numbers.empty()) return DataType{kind, 0, 0, kind == TypeKind::kChar ? 1U : 0U};
+  if (numbers[0] < 1 || numbers[0] > kStringBytesMax) {
+    return source.wrong(name.location, fmt::format("a string's length is 1 to {}, not {}",
+                                                   kStringBytesMax, numbers[0]));
+  }
+  return DataType{kind, 0, 0, static_cast<uint32_t>(numbers[0])};
+}
+
+base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name,
+                         const std::string& written) {
+  constexpr std::string_view kSupported =
+      "INT, BIGINT, DECIMAL(p,s), DOUBLE PRECISION, BOOLEAN, DATE, TIMESTAMP, CHAR(n), VARCHAR(n) "
+      "and TEXT are";
+  if (written == "int2") {
+    return source.error(base::ErrorCode::kUnsupported, name.location,
+                        "SMALLINT is not supported; use INT");
+  }
+  if (written == "float4") {
+    return source.error(base::ErrorCode::kUnsupported, name.location,
+                        "REAL is not supported; use DOUBLE PRECISION");
+  }
+  if (written == "timestamptz") {
+    return source.error(base::ErrorCode::kUnsupported, name.location,
+                        "TIMESTAMP WITH TIME ZONE is not supported; use TIMESTAMP");
+  }
+  return source.error(base::ErrorCode::kUnsupported, name.location,
+                      fmt::format("type \"{}\" is not supported; {}", written, kSupported));
+}
+
+}  // namespace
+
+base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name) {
+  const std::string written = joined(strings_of(NodeList(name.names, name.n_names)));
+  if (name.n_array_bounds != 0) return source.unsupported(name.location, "an array type");
+  const auto numbers = modifiers_of(source, name);
+  if (!numbers) return numbers.error();
+  if (written == "int4") return DataType{TypeKind::kInt};
+  if (written == "int8") return DataType{TypeKind::kBigInt};
+  if (written == "numeric") return declared_decimal(source, name, *numbers);
+  if (written == "float8" || written == "double") return DataType{TypeKind::kDouble};
+  if (written == "bool") return DataType{TypeKind::kBoolean};
+  if (written == "date") return DataType{TypeKind::kDate};
+  if (written == "timestamp") return DataType{TypeKind::kTimestamp};
+  if (written == "bpchar") return string_type(source, name, TypeKind::kChar, *numbers);
+  if (written == "varchar") return string_type(source, name, TypeKind::kVarchar, *numbers);
+  if (written == "text") return DataType{TypeKind::kVarchar};
+  return unknown_type(source, name, written);
+}
+
+bool is_interval(const PgQuery__TypeName& name) {
+  return joined(strings_of(NodeList(name.names, name.n_names))) == "interval";
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,18 @@
+// Type names of SQL as base::DataType, for CREATE TABLE and for casts.
+
+#pragma once
+
+#include "base/result.h"
+#include "base/types.h"
+#include "olap/sql/parse_tree.h"
+
+namespace diptych::olap {
+
+// INT, BIGINT, DECIMAL(p,s), DOUBLE PRECISION, BOOLEAN, DATE, TIMESTAMP, CHAR(n), VARCHAR(n), TEXT.
+// DECIMAL without digits is an error. Anything else is kUnsupported, naming what to use instead.
+base::Result<base::DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name);
+
+// True for INTERVAL, which is no column type but exists in date arithmetic.
+bool is_interval(const PgQuery__TypeName& name);
+
+}  // namespace diptych::olap

@@ -1,0 +1,88 @@
+#include "olap/sql/type_rules.h"
+
+#include <algorithm>
+
+namespace diptych::olap {
+namespace {
+
+using base::DataType;
+using base::TypeKind;
+
+constexpr unsigned kIntDigits = 10;
+constexpr unsigned kBigIntDigits = 19;
+
+DataType integer_as_decimal(const DataType& type) {
+  if (type.kind == TypeKind::kDecimal) return type;
+  return decimal_type(type.kind == TypeKind::kInt ? kIntDigits : kBigIntDigits, 0);
+}
+
+unsigned digits_of(int64_t number) {
+  unsigned digits = 1;
+  for (int64_t rest = number / 10; rest != 0; rest /= 10) ++digits;
+  return digits;
+}
+
+}  // namespace
+
+DataType decimal_type(unsigned precision, unsigned scale) {
+  return {TypeKind::kDecimal,
+          static_cast<uint8_t>(std::min<unsigned>(precision, kWideDecimalDigitsMax)),
+          static_cast<uint8_t>(scale), 0};
+}
+
+bool is_integer(const DataType& type) {
+  return type.kind == TypeKind::kInt || type.kind == TypeKind::kBigInt;
+}
+
+bool is_numeric(const DataType& type) {
+  return is_integer(type) || type.kind == TypeKind::kDecimal || type.kind == TypeKind::kDouble;
+}
+
+bool same_representation(const DataType& a, const DataType& b) {
+  if (a.is_string() && b.is_string()) return true;
+  return a.kind == b.kind && a.scale == b.scale && is_wide(a) == is_wide(b);
+}
+
+std::optional<DataType> common_type(const DataType& a, const DataType& b) {
+  if (a == b) return a;
+  if (a.is_string() && b.is_string()) return kTextType;
+  if (is_numeric(a) && is_numeric(b)) {
+    if (a.kind == TypeKind::kDouble || b.kind == TypeKind::kDouble) return kDoubleType;
+    if (is_integer(a) && is_integer(b)) return kBigIntType;
+    const DataType x = integer_as_decimal(a);
+    const DataType y = integer_as_decimal(b);
+    const unsigned scale = std::max(x.scale, y.scale);
+    return decimal_type(
+        static_cast<unsigned>(std::max(x.precision - x.scale, y.precision - y.scale)) + scale,
+        scale);
+  }
+  const auto temporal = [](const DataType& type) {
+    return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
+  };
+  if (temporal(a) && temporal(b)) return kTimestampType;
+  return std::nullopt;
+}
+
+DataType as_decimal(const Expression& expression) {
+  const auto* number = is_literal(expression) ? std::get_if<int64_t>(&expression.literal) : nullptr;
+  if (number != nullptr) return decimal_type(digits_of(*number), 0);
+  return integer_as_decimal(expression.type);
+}
+
+ExpressionPtr convert_literal(const Expression& literal, const DataType& type) {
+  DIPTYCH_CHECK(is_literal(literal), "only literals are converted while binding");
+  if (type.is_string() && !literal.type.is_string() && !is_null_literal(literal)) return nullptr;
+  auto value = base::convert_value(type, literal.literal);
+  if (!value) return nullptr;
+  return make_literal(type, *std::move(value));
+}
+
+ExpressionPtr cast_to(ExpressionPtr expression, const DataType& type) {
+  if (same_representation(expression->type, type)) return expression;
+  if (is_literal(*expression)) {
+    if (ExpressionPtr converted = convert_literal(*expression, type)) return converted;
+  }
+  return make_expression(ExpressionKind::kCast, type, std::move(expression));
+}
+
+}  // namespace diptych::olap

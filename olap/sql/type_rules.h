@@ -1,0 +1,47 @@
+// Type rules: which types meet, what they become, and where casts go.
+//
+//   INT op INT, BIGINT       BIGINT (both sides are cast first)
+//   decimal + - decimal      scale: the larger; one digit more before the point; at most 38 digits
+//   decimal * decimal        scale: the sum; digits: the sum, at most 38
+//   numeric / numeric        DOUBLE, for integers too (PostgreSQL truncates there)
+//   DOUBLE op numeric        DOUBLE
+//   DATE with TIMESTAMP      TIMESTAMP
+//
+// Two types have the same representation where execution needs no cast between them: strings of any
+// kind and length; decimals of one scale and one width (64 or 128 bits).
+
+#pragma once
+
+#include <optional>
+
+#include "olap/sql/expression_tree.h"
+
+namespace diptych::olap {
+
+inline constexpr base::DataType kBooleanType{base::TypeKind::kBoolean};
+inline constexpr base::DataType kBigIntType{base::TypeKind::kBigInt};
+inline constexpr base::DataType kDoubleType{base::TypeKind::kDouble};
+inline constexpr base::DataType kTextType{base::TypeKind::kVarchar};
+inline constexpr base::DataType kDateType{base::TypeKind::kDate};
+inline constexpr base::DataType kTimestampType{base::TypeKind::kTimestamp};
+
+base::DataType decimal_type(unsigned precision, unsigned scale);  // precision capped at 38
+
+bool is_integer(const base::DataType& type);
+bool is_numeric(const base::DataType& type);
+bool same_representation(const base::DataType& a, const base::DataType& b);
+
+// The type in which values of both compare, or that a CASE of both has.
+std::optional<base::DataType> common_type(const base::DataType& a, const base::DataType& b);
+
+// A number as decimal: INT is DECIMAL(10,0), BIGINT DECIMAL(19,0), a literal as many digits as it
+// has.
+base::DataType as_decimal(const Expression& expression);
+
+// The expression as `type`; literals are converted at once where nothing is lost.
+ExpressionPtr cast_to(ExpressionPtr expression, const base::DataType& type);
+
+// The literal as exactly `type`, or nullptr where that would lose something.
+ExpressionPtr convert_literal(const Expression& literal, const base::DataType& type);
+
+}  // namespace diptych::olap

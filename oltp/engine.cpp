@@ -1,0 +1,184 @@
+#include "oltp/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "oltp/engine_state.h"
+
+namespace diptych::oltp {
+namespace {
+
+// Spinning helps only where every worker has a core of its own.
+base::SpinPolicy spin_policy(const base::SidePlacement& placement) {
+  return placement.threads <= placement.cores.size() ? base::SpinPolicy::kBriefly
+                                                     : base::SpinPolicy::kNever;
+}
+
+void add(std::atomic<uint64_t>* counter, uint64_t count) {
+  // relaxed: a figure for people; the leader is the only writer.
+  counter->store(counter->load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Engine::State::State(const base::Catalog* catalog, const EngineOptions& options,
+                     propagation::UpdateQueue* queue)
+    : core(catalog, options, queue),
+      start_(spin_policy(options.placement)),
+      done_(spin_policy(options.placement)) {
+  DIPTYCH_CHECK(options.placement.threads >= 1, "the leader is a worker");
+  DIPTYCH_CHECK(queue != nullptr || !options.export_updates, "updates are exported to a queue");
+  for (uint32_t i = 0; i < options.placement.threads; ++i) {
+    workers.push_back(std::make_unique<Worker>(&core, base::WorkerId(i)));
+  }
+  for (uint32_t i = 1; i < options.placement.threads; ++i) {
+    threads_.emplace_back([this, i] { serve(i); });
+  }
+}
+
+Engine::State::~State() {
+  // release: pairs with the acquire in serve.
+  stopping_.store(true, std::memory_order_release);
+  start_.wake_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Engine::State::serve(uint32_t worker) {
+  base::name_this_thread("oltp-" + std::to_string(worker));
+  const std::vector<uint32_t>& cores = core.options.placement.cores;
+  if (!cores.empty()) base::pin_this_thread(std::span(&cores[worker % cores.size()], 1));
+  uint64_t seen = 0;
+  while (true) {
+    const uint32_t ticket = start_.ticket();
+    // acquire: pairs with the destructor's release.
+    if (stopping_.load(std::memory_order_acquire)) return;
+    // acquire: pairs with the release in run_on_workers; batch_ and the tables are as the leader
+    // set them.
+    const uint64_t generation = generation_.load(std::memory_order_acquire);
+    if (generation == seen) {
+      start_.wait(ticket);
+      continue;
+    }
+    seen = generation;
+    workers[worker]->run_share(batch_.requests, worker, workers.size(), batch_.deadline_ns);
+    // acq_rel: the leader sees what every worker did, also those that were done before the last.
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.wake_all();
+  }
+}
+
+void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns) {
+  if (threads_.empty()) {
+    leader().run_share(requests, 0, 1, deadline_ns);
+    return;
+  }
+  batch_ = {requests, deadline_ns};
+  // relaxed: published by generation_.
+  running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
+  // release: pairs with the acquire in serve. relaxed: the leader alone writes it.
+  generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  start_.wake_all();
+  leader().run_share(requests, 0, workers.size(), deadline_ns);
+  while (true) {
+    const uint32_t ticket = done_.ticket();
+    // acquire: pairs with the threads' acq_rel; their shares are over and their work is seen.
+    if (running_.load(std::memory_order_acquire) == 0) return;
+    done_.wait(ticket);
+  }
+}
+
+void Engine::State::reach_boundary() {
+  for (auto& worker : workers) worker->drop_dead_entries();
+  for (auto& worker : workers) worker->finish_batch();
+  // relaxed: between batches nobody else runs.
+  const base::Vid newest(core.last_vid.load(std::memory_order_relaxed));
+  if (core.options.export_updates && newest != pushed_) {
+    std::vector<propagation::SealedSet> sets;
+    for (auto& worker : workers) worker->take_updates(&sets);
+    core.queue->push(std::move(sets), newest);
+    pushed_ = newest;
+  }
+  size_t bytes = core.depot.allocated_bytes();
+  for (const auto& table : core.tables) {
+    bytes += table->rows.allocated_bytes();
+    for (const auto& index : table->indexes) bytes += index->index->memory_bytes();
+  }
+  // relaxed: a figure for people.
+  memory_bytes.store(bytes, std::memory_order_relaxed);
+}
+
+Engine::Engine(const base::Catalog* catalog, const EngineOptions& options,
+               propagation::UpdateQueue* queue)
+    : state_(std::make_unique<State>(catalog, options, queue)) {
+  for (const base::TableSchema& table : catalog->tables()) add_table(table.id);
+}
+
+Engine::~Engine() = default;
+
+base::Result<base::ProcedureId> Engine::register_procedure(ProcedureDefinition definition) {
+  EngineCore& core = state_->core;
+  if (core.procedure_names.contains(definition.name)) {
+    return base::Error(base::ErrorCode::kAlreadyExists,
+                       fmt::format("a procedure \"{}\" is registered already", definition.name));
+  }
+  const base::ProcedureId id(static_cast<uint32_t>(core.procedures.size()));
+  core.procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
+  core.procedure_names.emplace(core.procedures.back()->name, id);
+  return id;
+}
+
+const ProcedureDefinition* Engine::find_procedure(std::string_view name) const {
+  const auto found = state_->core.procedure_names.find(name);
+  if (found == state_->core.procedure_names.end()) return nullptr;
+  return &procedure(found->second);
+}
+
+const ProcedureDefinition& Engine::procedure(base::ProcedureId id) const {
+  DIPTYCH_CHECK(id.value < state_->core.procedures.size(), "the id comes from register_procedure");
+  return *state_->core.procedures[id.value];
+}
+
+BatchReport Engine::run_batch(std::span<Request* const> requests) {
+  BatchReport report;
+  if (requests.empty()) return report;
+  state_->run_on_workers(requests, base::steady_ns() + state_->core.options.batch_time_max_ns);
+  state_->reach_boundary();
+  for (auto& worker : state_->workers) {
+    const WorkerReport share = std::exchange(worker->report(), WorkerReport());
+    report.committed += share.committed;
+    report.aborted += share.aborted;
+    report.conflicts += share.conflicts;
+    report.again.insert(report.again.end(), share.again.begin(), share.again.end());
+  }
+  add(&state_->batches, 1);
+  add(&state_->committed, report.committed);
+  add(&state_->aborted, report.aborted);
+  add(&state_->conflicts, report.conflicts);
+  return report;
+}
+
+base::Vid Engine::last_vid() const {
+  // acquire: whoever asks from another thread sees what the commit did (C1).
+  return base::Vid(state_->core.last_vid.load(std::memory_order_acquire));
+}
+
+EngineMetrics Engine::metrics() const {
+  EngineMetrics metrics;
+  // relaxed: figures for people, each on its own, here and below.
+  metrics.batches = state_->batches.load(std::memory_order_relaxed);
+  metrics.committed = state_->committed.load(std::memory_order_relaxed);
+  // relaxed: likewise.
+  metrics.aborted = state_->aborted.load(std::memory_order_relaxed);
+  metrics.conflicts = state_->conflicts.load(std::memory_order_relaxed);
+  // relaxed: likewise.
+  metrics.memory_bytes = state_->memory_bytes.load(std::memory_order_relaxed);
+  return metrics;
+}
+
+uint32_t Engine::worker_count() const {
+  return static_cast<uint32_t>(state_->workers.size());
+}
+
+}  // namespace diptych::oltp

@@ -1,0 +1,103 @@
+// Engine: the OLTP replica: tables, indexes, procedures and workers, one batch at a time.
+//
+//   idle -> [run_batch] -> workers run their shares -> [all done] -> boundary:
+//        versions and dead slots reclaimed, update sets sealed and pushed
+//        -> [run_batch returns] idle
+//
+// Threads    the leader (one thread at a time: the OLTP dispatcher's) calls everything here; it is
+//            worker 0 and runs its share itself, so one worker means no hand-over at all. Further
+//            workers have threads of their own, pinned, asleep between batches.
+// When full  a batch stops taking requests of its share after `batch_time_max_ns`; the rest come
+//            back as not run.
+//
+// Invariants
+//   E1  At a boundary no transaction runs, every row has one version, and every committed update
+//       with VID <= last_vid() has been pushed to the update queue (if export is on).
+//   E2  Commit VIDs are dense and in commit order.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/row_layout.h"
+#include "base/schema.h"
+#include "base/topology.h"
+#include "oltp/procedure.h"
+#include "oltp/request.h"
+#include "oltp/row_batch.h"
+#include "propagation/export/update_queue.h"
+
+namespace diptych::oltp {
+
+struct EngineOptions {
+  base::SidePlacement placement;
+  bool export_updates = true;              // off: no replica is kept up to date
+  uint64_t batch_time_max_ns = 5'000'000;  // the push limit
+  uint32_t conflicts_max = 1000;           // then the caller gets kConflict
+};
+
+struct BatchReport {
+  uint64_t committed = 0;       // with and without writes
+  uint64_t aborted = 0;         // by the procedure or by an error
+  uint64_t conflicts = 0;       // runs that ended in a conflict and were repeated
+  std::vector<Request*> again;  // not finished: put them into the next batch, first
+};
+
+struct EngineMetrics {
+  uint64_t batches = 0;
+  uint64_t committed = 0;
+  uint64_t aborted = 0;
+  uint64_t conflicts = 0;
+  size_t memory_bytes = 0;  // rows, versions and indexes
+};
+
+class Engine {
+ public:
+  Engine(const base::Catalog* catalog, const EngineOptions& options,
+         propagation::UpdateQueue* queue);
+  ~Engine();
+
+  // Between batches: the catalog got a table or an index.
+  void add_table(base::TableId table);
+  // kAlreadyExists: a unique index and rows with equal keys (named in the message).
+  base::Result<void> add_index(base::TableId table, base::IndexId index);
+
+  // kAlreadyExists: the name is taken.
+  base::Result<base::ProcedureId> register_procedure(ProcedureDefinition definition);
+  const ProcedureDefinition* find_procedure(std::string_view name) const;  // nullptr: none
+  const ProcedureDefinition& procedure(base::ProcedureId id) const;
+
+  // Runs the requests; sets outcome, read_vid and commit_vid of all but report.again.
+  BatchReport run_batch(std::span<Request* const> requests);
+
+  // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
+  // or none: kAlreadyExists names the row (counted from 1) and the key. Exported like a batch.
+  base::Result<base::Vid> load(base::TableId table, const std::function<RowBatch()>& next);
+
+  // For opening a database: puts back a row under its RowID. Afterwards finish_restore sets the
+  // VID.
+  base::Result<void> restore_row(base::TableId table, base::RowId row_id, const std::byte* row);
+  void finish_restore(base::Vid vid);
+
+  // Between batches: every live row, newest version.
+  void for_each_row(base::TableId table,
+                    const std::function<void(base::RowId, const std::byte* row)>& visit) const;
+  uint64_t row_count(base::TableId table) const;
+
+  base::Vid last_vid() const;
+  EngineMetrics metrics() const;  // any thread
+  uint32_t worker_count() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,64 @@
+// EngineCore: what the engine's workers share.
+//
+// Threads    the leader changes tables, indexes and procedures between batches; during a batch the
+//            workers read them. last_vid moves as said below.
+//
+// Invariants
+//   C1  last_vid names the newest commit. Its writer holds commit_mutex (with one worker: is the
+//       only one) and has stamped all versions of the transaction before it stores the VID. A
+//       transaction reads last_vid once, when it begins: it sees all of a commit or nothing of it.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/schema.h"
+#include "oltp/engine.h"
+#include "oltp/table.h"
+#include "oltp/version_memory.h"
+#include "propagation/export/update_queue.h"
+
+namespace diptych::oltp {
+
+struct EngineCore {
+  EngineCore(const base::Catalog* of_catalog, const EngineOptions& with_options,
+             propagation::UpdateQueue* to_queue)
+      : catalog(of_catalog),
+        options(with_options),
+        queue(to_queue),
+        concurrency(with_options.placement.threads > 1 ? Concurrency::kShared
+                                                       : Concurrency::kSingle),
+        depot(with_options.placement.node) {}
+
+  Table& table(base::TableId id) const {
+    DIPTYCH_CHECK(id.value < tables.size() && tables[id.value] != nullptr,
+                  "a table id comes from the catalog, and add_table has seen it");
+    return *tables[id.value];
+  }
+  TableIndex& index(base::IndexId id) const {
+    DIPTYCH_CHECK(id.value < indexes.size() && indexes[id.value] != nullptr,
+                  "an index id comes from the catalog, and the engine has seen it");
+    return *indexes[id.value];
+  }
+
+  const base::Catalog* catalog;
+  EngineOptions options;
+  propagation::UpdateQueue* queue;  // null where nothing is exported
+  Concurrency concurrency;
+  VersionDepot depot;
+  std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
+  std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
+  std::vector<std::unique_ptr<ProcedureDefinition>> procedures;
+  std::unordered_map<std::string_view, base::ProcedureId> procedure_names;
+
+  std::mutex commit_mutex;
+  std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,145 @@
+// Engine between batches: tables and indexes, loading, restoring, reading everything.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "oltp/engine.h"
+#include "oltp/engine_state.h"
+
+namespace diptych::oltp {
+namespace {
+
+TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema& schema) {
+  const bool primary = table->indexes.empty();
+  table->indexes.push_back(std::make_unique<TableIndex>(table, schema, primary, core->concurrency,
+                                                        core->options.placement.node));
+  core->indexes.resize(std::max<size_t>(core->indexes.size(), schema.id.value + 1), nullptr);
+  core->indexes[schema.id.value] = table->indexes.back().get();
+  table->update_column_flags();
+  return *table->indexes.back();
+}
+
+// Adds every row; fails at the first that has another one's key.
+base::Result<void> fill_index(Table* table, TableIndex* index) {
+  base::Result<void> filled;
+  table->rows.for_each([&](base::RowId row_id, Version* version) {
+    if (!filled) return;
+    base::Key key;
+    index->encoder.encode(version->row(), &key);
+    if (!key.ok()) {
+      filled = base::Error(base::ErrorCode::kInvalidArgument,
+                           fmt::format("a key of index \"{}\" is longer than {} bytes",
+                                       index->schema.name, base::kKeyBytesMax));
+      return;
+    }
+    const auto verdict = [](base::RowId) { return KeyVerdict::kTaken; };
+    const UniquenessCheck taken(verdict);
+    const IndexInsert inserted =
+        index->index->insert(key.bytes(), row_id, index->unique ? &taken : nullptr);
+    if (inserted == IndexInsert::kTaken) {
+      filled = base::Error(
+          base::ErrorCode::kAlreadyExists,
+          fmt::format("several rows of table \"{}\" have the key {} of unique index \"{}\"",
+                      table->schema->name, table->key_text(*index, version->row()),
+                      index->schema.name));
+    }
+  });
+  return filled;
+}
+
+}  // namespace
+
+void Engine::add_table(base::TableId id) {
+  EngineCore& core = state_->core;
+  if (id.value < core.tables.size()) return;  // the constructor has added it
+  DIPTYCH_CHECK(id.value == core.tables.size(), "tables are added in the catalog's order");
+  const base::TableSchema& schema = core.catalog->table(id);
+  core.tables.push_back(std::make_unique<Table>(schema, core.options.placement.node));
+  for (const base::IndexSchema& index : schema.indexes) {
+    attach_index(&core, core.tables.back().get(), index);
+  }
+  for (auto& worker : state_->workers) worker->add_table();
+}
+
+base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
+  EngineCore& core = state_->core;
+  Table& table = core.table(table_id);
+  if (id.value < core.indexes.size() && core.indexes[id.value] != nullptr) return {};
+  const auto& schemas = table.schema->indexes;
+  const auto schema = std::find_if(schemas.begin(), schemas.end(),
+                                   [&](const base::IndexSchema& index) { return index.id == id; });
+  DIPTYCH_CHECK(schema != schemas.end(), "the catalog has the index");
+  TableIndex& index = attach_index(&core, &table, *schema);
+  auto filled = fill_index(&table, &index);
+  if (!filled) {
+    core.indexes[id.value] = nullptr;
+    table.indexes.pop_back();
+    table.update_column_flags();
+  }
+  return filled;
+}
+
+base::Result<base::Vid> Engine::load(base::TableId table_id,
+                                     const std::function<RowBatch()>& next) {
+  EngineCore& core = state_->core;
+  Table& table = core.table(table_id);
+  Worker& leader = state_->leader();
+  // relaxed: between batches nobody else runs, here and below.
+  const base::Vid vid(core.last_vid.load(std::memory_order_relaxed) + 1);
+  std::vector<base::RowId> loaded;
+  for (RowBatch batch = next(); batch.count != 0; batch = next()) {
+    for (size_t i = 0; i < batch.count; ++i) {
+      auto row_id = leader.load_row(&table, batch.rows + i * table.layout.bytes, vid);
+      if (row_id) {
+        loaded.push_back(*row_id);
+        continue;
+      }
+      const base::Error error = row_id.error().within(
+          fmt::format("table \"{}\", row {}", table.schema->name, loaded.size() + 1));
+      for (const base::RowId undone : loaded) leader.unload_row(&table, undone);
+      leader.discard_updates(table_id);
+      state_->reach_boundary();
+      return error;
+    }
+  }
+  if (loaded.empty()) return last_vid();
+  // release: pairs with the acquire at a transaction's begin (C1).
+  core.last_vid.store(vid.value, std::memory_order_release);
+  state_->reach_boundary();
+  return vid;
+}
+
+base::Result<void> Engine::restore_row(base::TableId table_id, base::RowId row_id,
+                                       const std::byte* row) {
+  Table& table = state_->core.table(table_id);
+  table.rows.cover(row_id);
+  // relaxed: between batches nobody else runs.
+  if (table.rows.slot(row_id).load(std::memory_order_relaxed) != nullptr) {
+    return base::Error(
+        base::ErrorCode::kAlreadyExists,
+        fmt::format("table \"{}\" has a row {} already", table.schema->name, row_id.value));
+  }
+  return state_->leader().put_row(&table, row_id, row, base::Vid());
+}
+
+void Engine::finish_restore(base::Vid vid) {
+  EngineCore& core = state_->core;
+  for (const auto& table : core.tables) table->rows.free_dead_slots();
+  // release: pairs with the acquire at a transaction's begin (C1).
+  core.last_vid.store(vid.value, std::memory_order_release);
+  state_->finish_restore(vid);
+}
+
+void Engine::for_each_row(
+    base::TableId table,
+    const std::function<void(base::RowId, const std::byte* row)>& visit) const {
+  state_->core.table(table).rows.for_each(
+      [&](base::RowId row_id, const Version* version) { visit(row_id, version->row()); });
+}
+
+uint64_t Engine::row_count(base::TableId table) const {
+  return state_->core.table(table).row_count;
+}
+
+}  // namespace diptych::oltp

@@ -1,0 +1,67 @@
+// Engine::State: the core, the workers and their threads, and how a batch gets to them and back.
+//
+//   leader   batch_ = ..., running_ = threads, ++generation_, wake -> own share -> running_ == 0
+//   others   asleep -> see a new generation -> own share -> --running_, the last wakes the leader
+//
+// Threads    the leader owns everything between batches; see worker.h for the rest.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/parker.h"
+#include "oltp/engine.h"
+#include "oltp/engine_core.h"
+#include "oltp/worker.h"
+
+namespace diptych::oltp {
+
+struct Engine::State {
+  State(const base::Catalog* catalog, const EngineOptions& options,
+        propagation::UpdateQueue* queue);
+  ~State();
+
+  Worker& leader() { return *workers.front(); }
+
+  // Runs the batch on all workers and returns when all are done.
+  void run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns);
+  // Reclaims, pushes the sealed sets, and brings the metrics up to date (E1).
+  void reach_boundary();
+  // The replica has everything up to here: it is where the rows came from.
+  void finish_restore(base::Vid vid) {
+    pushed_ = vid;
+    reach_boundary();
+  }
+
+  EngineCore core;
+  std::vector<std::unique_ptr<Worker>> workers;  // [WorkerId]; 0 is the leader's
+
+  std::atomic<uint64_t> batches{0};     // writer: the leader, as of all metrics
+  std::atomic<uint64_t> committed{0};   // writer: the leader
+  std::atomic<uint64_t> aborted{0};     // writer: the leader
+  std::atomic<uint64_t> conflicts{0};   // writer: the leader
+  std::atomic<size_t> memory_bytes{0};  // writer: the leader
+
+ private:
+  struct Batch {
+    std::span<Request* const> requests;
+    uint64_t deadline_ns = 0;
+  };
+
+  void serve(uint32_t worker);
+
+  base::Vid pushed_;                     // the newest VID that the queue was told
+  Batch batch_;                          // writer: the leader, before generation_
+  std::atomic<uint64_t> generation_{0};  // writer: the leader
+  std::atomic<bool> stopping_{false};    // writer: the leader
+  std::atomic<uint32_t> running_{0};     // writer: the leader, then the threads
+  base::Parker start_;
+  base::Parker done_;
+  std::vector<std::thread> threads_;  // of the workers but the leader
+};
+
+}  // namespace diptych::oltp

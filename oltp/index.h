@@ -1,0 +1,118 @@
+// Index: (key, RowId) entries for equality and order. Implementations: hash_index.h,
+// ordered_index.h.
+//
+// Keys are normalised (base/key.h) and, within one index, prefix-free. The same key may stand for
+// several rows, also in a unique index: rows that are dead, or that have another key by now, stay
+// until the batch boundary. A reader therefore takes entries as candidates and looks at the rows.
+//
+// Threads    every operation by any worker, when made for Concurrency::kShared. Callbacks run under
+//            the index's lock: they must be short and must not call an index. next_group copies
+//            out, so nothing is locked while a procedure looks at a row.
+// Memory     on the replica's node; constant for a constant number of entries.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+
+#include "base/ids.h"
+#include "base/key.h"
+
+namespace diptych::oltp {
+
+enum class Concurrency : uint8_t {
+  kSingle,  // one worker: nothing is locked
+  kShared,
+};
+
+// What the rows that have a key already mean for the insertion of another.
+enum class KeyVerdict : uint8_t {
+  kFree,      // dead, or has another key by now
+  kTaken,     // a visible row has the key
+  kConflict,  // another transaction is at it, or was after the snapshot
+};
+
+enum class IndexInsert : uint8_t { kInserted, kPresent, kTaken, kConflict };
+
+// A callable (RowId) -> Verdict, by reference.
+template <class Verdict>
+class RowCheck {
+ public:
+  template <class Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, RowCheck>)
+  explicit RowCheck(const Callable& callable)
+      : callable_(&callable), call_([](const void* target, base::RowId row_id) -> Verdict {
+          return (*static_cast<const Callable*>(target))(row_id);
+        }) {}
+  Verdict operator()(base::RowId row_id) const { return call_(callable_, row_id); }
+
+ private:
+  const void* callable_;
+  Verdict (*call_)(const void*, base::RowId);
+};
+using UniquenessCheck = RowCheck<KeyVerdict>;
+using CandidateVisitor = RowCheck<bool>;  // returns whether to go on
+
+// Where a range scan stands, and the candidates that were copied out last.
+struct IndexCursor {
+  static constexpr size_t kGroupMax = 32;
+
+  IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward)
+      : lower(lower_key), upper(upper_key), forward(go_forward) {}
+
+  std::string_view lower;  // inclusive
+  std::string_view upper;  // exclusive; empty: no bound
+  bool forward;
+  bool started = false;
+  bool finished = false;
+
+  size_t count = 0;
+  size_t position = 0;  // of the candidate behind which the next group begins
+  size_t key_stride = 0;
+  base::RowId rows[kGroupMax];
+  // The candidates' keys, zero-padded to the stride. Not initialised.
+  alignas(8) std::byte keys[kGroupMax * base::kKeyBytesMax];
+
+  // True if candidate i's entry has this key (keys of an index are prefix-free, so none is another
+  // one's beginning).
+  bool has_key(size_t i, std::string_view key) const {
+    return std::memcmp(keys + i * key_stride, key.data(), key.size()) == 0;
+  }
+};
+
+class Index {
+ public:
+  virtual ~Index() = default;
+
+  // Adds an entry; kPresent if there is just that one already. `check` is asked about every other
+  // row with the key, while nobody else can add one; the first verdict that is not kFree decides.
+  // Without a check (nullptr) any number of rows may share the key.
+  virtual IndexInsert insert(std::string_view key, base::RowId row_id,
+                             const UniquenessCheck* check) = 0;
+  // False: there is no such entry.
+  virtual bool erase(std::string_view key, base::RowId row_id) = 0;
+
+  virtual void find(std::string_view key, const CandidateVisitor& visit) const = 0;
+  // Fetches what a find of the key will read first into the cache, where that is known at no cost.
+  virtual void prefetch(std::string_view) const {}
+
+  // Fills the cursor with the next candidates in key order; its count is 0 at the end. Entries
+  // added behind the cursor's position meanwhile may be missed, no other is, and none comes twice.
+  // Ordered indexes only.
+  virtual void next_group(IndexCursor* cursor) const = 0;
+
+  virtual uint64_t entry_count() const = 0;
+  virtual size_t memory_bytes() const = 0;
+};
+
+// For keys with few rows each: entries with equal keys lie in one probe run.
+std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::NumaNode node);
+// `key_bytes_max`: no key is longer; narrow keys make a fast tree.
+std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency concurrency,
+                                          base::NumaNode node);
+
+}  // namespace diptych::oltp

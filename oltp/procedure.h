@@ -1,0 +1,81 @@
+// Procedures: C++ functions of a transaction and plain arguments, registered by name.
+//
+// A procedure is deterministic: time and randomness come from the transaction, state from the
+// tables. It may be run several times for one call (conflicts); only the last run counts. Arguments
+// and reply are trivially copyable structs. Where both are described (Boost.Describe) with cell
+// types (base/types.h), the procedure can also be called by name with SQL values.
+
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/row_binding.h"
+#include "oltp/transaction.h"
+
+namespace diptych::oltp {
+
+// A procedure's typed name, as register_procedure gave it out.
+template <class ArgumentsType, class ReplyType>
+struct ProcedureRef {
+  using Arguments = ArgumentsType;
+  using Reply = ReplyType;
+  base::ProcedureId id;
+};
+
+struct ProcedureDefinition {
+  using Body = std::function<base::Result<void>(Transaction&, std::span<const std::byte> arguments,
+                                                std::span<std::byte> reply)>;
+  std::string name;
+  size_t argument_bytes = 0;
+  size_t reply_bytes = 0;
+  // Empty where the struct is not described with cells: then not callable by name.
+  std::vector<base::BoundColumn> argument_columns;
+  std::vector<base::BoundColumn> reply_columns;
+  Body body;
+};
+
+struct Nothing {};  // for a procedure without arguments or without a reply
+
+namespace detail {
+template <class Struct>
+std::vector<base::BoundColumn> cells_of() {
+  if constexpr (base::Described<Struct>) {
+    return base::bound_columns<Struct>();
+  } else {
+    return {};
+  }
+}
+}  // namespace detail
+
+// body: base::Result<Reply>(Transaction&, const Arguments&).
+template <class Arguments, class Reply, class Body>
+ProcedureDefinition define_procedure(std::string name, Body body) {
+  static_assert(std::is_trivially_copyable_v<Arguments>, "arguments are logged as bytes");
+  static_assert(std::is_trivially_copyable_v<Reply>, "a reply is handed over as bytes");
+  ProcedureDefinition definition;
+  definition.name = std::move(name);
+  definition.argument_bytes = sizeof(Arguments);
+  definition.reply_bytes = sizeof(Reply);
+  definition.argument_columns = detail::cells_of<Arguments>();
+  definition.reply_columns = detail::cells_of<Reply>();
+  definition.body = [body = std::move(body)](Transaction& txn, std::span<const std::byte> arguments,
+                                             std::span<std::byte> reply) -> base::Result<void> {
+    Arguments typed;
+    std::memcpy(static_cast<void*>(&typed), arguments.data(), sizeof typed);
+    base::Result<Reply> result = body(txn, typed);
+    if (!result) return result.error();
+    if (!reply.empty()) std::memcpy(reply.data(), &*result, sizeof(Reply));
+    return {};
+  };
+  return definition;
+}
+
+}  // namespace diptych::oltp

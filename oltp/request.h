@@ -1,0 +1,42 @@
+// Request: one call of a stored procedure, from submission to reply.
+//
+// The caller owns it and everything it points at until `complete` is called, exactly once, on a
+// thread of the dispatcher; complete must be short and must not block (it may submit requests).
+//
+//   created -> [Dispatcher: admit] -> queued -> [Engine: run_batch] -> outcome set
+//           -> [Dispatcher: after the group is durable] -> complete(request)
+//   A conflict leads back to queued until conflicts == the limit.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/types.h"
+
+namespace diptych::oltp {
+
+struct Request {
+  // Set by the caller.
+  base::ProcedureId procedure;
+  std::span<const std::byte> arguments;  // of the size that the procedure was registered with
+  std::span<std::byte> reply;            // likewise; written when the outcome is ok
+  void (*complete)(Request*) = nullptr;
+  void* context = nullptr;  // the caller's own
+
+  // Set at admission; the procedure reads them as now() and random(), so that replay is exact.
+  base::Timestamp now;
+  uint64_t random_seed = 0;
+  uint64_t submitted_ns = 0;  // steady clock
+
+  // Set by the engine.
+  base::Result<void> outcome;
+  base::Vid read_vid;
+  base::Vid commit_vid;    // 0 for a transaction that wrote nothing
+  uint32_t conflicts = 0;  // how often it was run again because of a conflict
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,101 @@
+#include "oltp/table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/value.h"
+
+namespace diptych::oltp {
+namespace {
+
+// The longest normalised key (base/key.h) of the columns, or the limit.
+size_t longest_key(const base::RowLayout& layout, const std::vector<base::ColumnId>& columns) {
+  size_t bytes = 0;
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = layout.column(id);
+    bytes += column.nullable ? 1 : 0;
+    if (!column.type.is_string()) {
+      bytes += base::cell_bytes(column.type);
+    } else if (column.type.length == 0) {
+      return base::kKeyBytesMax;
+    } else {
+      bytes += 2 * size_t{column.type.length} + 2;  // every byte of it could be a zero
+    }
+  }
+  return std::min(bytes, base::kKeyBytesMax);
+}
+
+// A non-unique hash index would probe through all rows of a key at every insert; the ordered index
+// finds the place at once.
+std::unique_ptr<Index> make_index(const base::RowLayout& layout, const base::IndexSchema& schema,
+                                  Concurrency concurrency, base::NumaNode node) {
+  const bool hash =
+      schema.kind == base::IndexKind::kHash && schema.uniqueness == base::Uniqueness::kUnique;
+  if (hash) return make_hash_index(concurrency, node);
+  return make_ordered_index(longest_key(layout, schema.columns), concurrency, node);
+}
+
+}  // namespace
+
+TableIndex::TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool is_primary,
+                       Concurrency concurrency, base::NumaNode node)
+    : table(of_table),
+      schema(of_schema),
+      primary(is_primary),
+      unique(of_schema.uniqueness == base::Uniqueness::kUnique),
+      encoder(of_table->layout, of_schema.columns),
+      index(make_index(of_table->layout, of_schema, concurrency, node)) {}
+
+Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
+    : schema(&of_schema),
+      layout(of_schema),
+      rows(node),
+      column_words((of_schema.columns.size() + 63) / 64) {}
+
+void Table::update_column_flags() {
+  column_flags.assign(layout.columns.size(), 0);
+  for (const auto& index : indexes) {
+    const ColumnFlag flag = index->primary ? kPrimaryColumn : kIndexedColumn;
+    for (const base::ColumnId column : index->schema.columns) column_flags[column.value] |= flag;
+  }
+  for (const base::ColumnId column : layout.long_strings) {
+    column_flags[column.value] |= kLongStringColumn;
+  }
+}
+
+size_t Table::long_string_bytes(const std::byte* row) const {
+  size_t bytes = 0;
+  for (const base::ColumnId id : layout.long_strings) {
+    const base::ColumnLayout& column = layout.column(id);
+    if (!base::is_null_cell(column, row)) bytes += base::load_string(column, row).size();
+  }
+  return bytes;
+}
+
+void Table::copy_row(const std::byte* from, std::byte* to, std::byte* to_strings) const {
+  std::memcpy(to, from, layout.bytes);
+  for (const base::ColumnId id : layout.long_strings) {
+    const base::ColumnLayout& column = layout.column(id);
+    base::Text text;
+    if (!base::is_null_cell(column, from)) {
+      const std::string_view bytes = base::load_string(column, from);
+      if (!bytes.empty()) std::memcpy(to_strings, bytes.data(), bytes.size());
+      text = base::Text({reinterpret_cast<const char*>(to_strings), bytes.size()});
+      to_strings += bytes.size();
+    }
+    std::memcpy(to + column.offset, &text, sizeof text);
+  }
+}
+
+std::string Table::key_text(const TableIndex& index, const std::byte* row) const {
+  std::string text = "(";
+  for (const base::ColumnId id : index.schema.columns) {
+    if (text.size() > 1) text += ", ";
+    const base::ColumnLayout& column = layout.column(id);
+    const std::string value = base::to_string(base::load_value(column, row));
+    text += column.type.is_string() ? '"' + value + '"' : value;
+  }
+  return text + ")";
+}
+
+}  // namespace diptych::oltp

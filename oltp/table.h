@@ -1,0 +1,69 @@
+// Table: a table's rows and indexes on the OLTP side, as the engine's leader sets them up.
+//
+// Threads    set up and changed by the leader between batches; during a batch workers read it, and
+//            change only rows and indexes through their own contracts (row_table.h, index.h).
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/key.h"
+#include "base/row_layout.h"
+#include "base/schema.h"
+#include "oltp/index.h"
+#include "oltp/row_table.h"
+
+namespace diptych::oltp {
+
+struct Table;
+
+struct TableIndex {
+  TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool is_primary,
+             Concurrency concurrency, base::NumaNode node);
+
+  Table* table;
+  base::IndexSchema schema;  // a copy: the catalog's moves when an index is added
+  bool primary;
+  bool unique;
+  base::KeyEncoder encoder;
+  std::unique_ptr<Index> index;
+  // Whether a row changed its key in this batch, so that an entry may belong to another of the
+  // row's versions than the visible one. Writers: any worker sets it, the leader clears it at the
+  // boundary.
+  std::atomic<bool> rekeyed{false};
+};
+
+enum ColumnFlag : uint8_t {
+  kPrimaryColumn = 1,
+  kIndexedColumn = 2,  // by another than the primary index
+  kLongStringColumn = 4,
+};
+
+struct Table {
+  Table(const base::TableSchema& of_schema, base::NumaNode node);
+
+  // The indexes' columns changed: derives the column flags anew.
+  void update_column_flags();
+
+  // The bytes of the row's long strings.
+  size_t long_string_bytes(const std::byte* row) const;
+  // Copies a row, its long strings to where `to_strings` points, and lets the cells point there.
+  void copy_row(const std::byte* from, std::byte* to, std::byte* to_strings) const;
+
+  // "(1, 7, "BAR")": the values of the index's columns in the row.
+  std::string key_text(const TableIndex& index, const std::byte* row) const;
+
+  const base::TableSchema* schema;
+  base::RowLayout layout;
+  RowTable rows;
+  std::vector<std::unique_ptr<TableIndex>> indexes;  // [0] is the primary key's
+  std::vector<uint8_t> column_flags;                 // of ColumnFlag
+  size_t column_words;                               // of 64 columns each
+  uint64_t row_count = 0;                            // writer: leader, at boundaries
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,126 @@
+// Typed names of tables and indexes, as procedures use them.
+//
+//   struct Tables {
+//     TableRef<District> district;
+//     IndexRef<&District::d_w_id, &District::d_id> district_pkey;
+//   };
+//
+// bind_table and bind_index check the struct against the schema once; a ref is then a plain id and
+// valid as long as the database is open.
+
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "base/key.h"
+#include "base/row_binding.h"
+#include "base/schema.h"
+
+namespace diptych::oltp {
+
+template <base::Described RowType>
+struct TableRef {
+  using Row = RowType;
+  base::TableId table;
+};
+
+// KeyMembers: the row struct's members that make the key, in key order.
+template <auto First, auto... Rest>
+struct IndexRef {
+  using Row = typename base::MemberOf<First>::Row;
+  static_assert((std::is_same_v<Row, typename base::MemberOf<Rest>::Row> && ...),
+                "all key members belong to one row struct");
+  static constexpr size_t kParts = 1 + sizeof...(Rest);
+  using Parts =
+      std::tuple<typename base::MemberOf<First>::Cell, typename base::MemberOf<Rest>::Cell...>;
+
+  base::TableId table;
+  base::IndexId index;
+  base::IndexKind kind = base::IndexKind::kHash;
+};
+
+// The keys from `lower` (inclusive) to `upper` (exclusive; empty: no upper bound).
+struct KeyRange {
+  base::Key lower;
+  base::Key upper;
+  bool exact = false;  // lower is a whole key: on a hash index only such ranges can be scanned
+};
+
+namespace detail {
+// Appends values as the cells of the index's first parts, so that an int literal becomes the
+// column's own type.
+template <class Parts, size_t... kPart, class... Values>
+void append_parts(base::Key* key, std::index_sequence<kPart...>, const Values&... values) {
+  (key->append(std::tuple_element_t<kPart, Parts>(values)), ...);
+}
+template <class Index, class... Values>
+base::Key make_index_key(const Values&... values) {
+  static_assert(sizeof...(Values) <= Index::kParts, "more values than the index has parts");
+  base::Key key;
+  append_parts<typename Index::Parts>(&key, std::index_sequence_for<Values...>(), values...);
+  return key;
+}
+}  // namespace detail
+
+// All keys whose first parts equal the values.
+template <auto... KeyMembers, class... Values>
+KeyRange prefix(const IndexRef<KeyMembers...>&, const Values&... values) {
+  KeyRange range;
+  range.lower = detail::make_index_key<IndexRef<KeyMembers...>>(values...);
+  range.upper = range.lower.prefix_end();
+  range.exact = sizeof...(Values) == sizeof...(KeyMembers);
+  return range;
+}
+
+// All keys that begin with `first` or lie between it and `last`, `last` and what begins with it
+// included. first and last are std::tuples of the index's first parts: between(i, std::tuple(1, 5),
+// std::tuple(1, 9)).
+template <auto... KeyMembers, class... First, class... Last>
+KeyRange between(const IndexRef<KeyMembers...>&, const std::tuple<First...>& first,
+                 const std::tuple<Last...>& last) {
+  const auto key = [](const auto&... values) {
+    return detail::make_index_key<IndexRef<KeyMembers...>>(values...);
+  };
+  KeyRange range;
+  range.lower = std::apply(key, first);
+  range.upper = std::apply(key, last).prefix_end();
+  return range;
+}
+
+template <base::Described Row>
+base::Result<TableRef<Row>> bind_table(const base::Catalog& catalog, std::string_view name) {
+  const base::TableSchema* schema = catalog.find_table(name);
+  if (schema == nullptr) {
+    return base::Error(base::ErrorCode::kNotFound, fmt::format("no table \"{}\"", name));
+  }
+  if (auto bound = base::check_binding<Row>(*schema); !bound) return bound.error();
+  return TableRef<Row>{schema->id};
+}
+
+// `name`: of the index; the primary key's is "<table>_pkey".
+template <auto... KeyMembers>
+base::Result<IndexRef<KeyMembers...>> bind_index(const base::Catalog& catalog,
+                                                 std::string_view name) {
+  const base::ColumnId columns[] = {base::kColumn<KeyMembers>...};
+  for (const base::TableSchema& table : catalog.tables()) {
+    for (const base::IndexSchema& index : table.indexes) {
+      if (index.name != name) continue;
+      using Row = typename IndexRef<KeyMembers...>::Row;
+      if (auto bound = base::check_binding<Row>(table); !bound) return bound.error();
+      if (!std::equal(index.columns.begin(), index.columns.end(), std::begin(columns),
+                      std::end(columns))) {
+        return base::Error(base::ErrorCode::kInvalidArgument,
+                           fmt::format("index \"{}\" has other columns than asked for", name));
+      }
+      return IndexRef<KeyMembers...>{table.id, index.id, index.kind};
+    }
+  }
+  return base::Error(base::ErrorCode::kNotFound, fmt::format("no index \"{}\"", name));
+}
+
+}  // namespace diptych::oltp

@@ -1,0 +1,202 @@
+// Transaction: what a stored procedure reads and writes through.
+//
+//   base::Result<Reply> next_order(Transaction& txn, const Args& args) {
+//     auto district =
+//         txn.get_for_update<&District::d_next_o_id>(tables.district_pkey, args.w, args.d);
+//     if (!district) return district.error();
+//     const int32_t order = district->values;
+//     txn.update(*district, set<&District::d_next_o_id>(order + 1));
+//     auto inserted = txn.insert(tables.orders, Order{...});
+//     if (!inserted) return inserted.error();
+//     return Reply{order};
+//   }
+//
+// Reads name the columns they want (none named: the whole row), writes the columns they change.
+// An error that a read or write returns is either for the procedure to handle (kNotFound,
+// kAlreadyExists) or means that the transaction cannot commit (kConflict): return it. After a
+// conflict every further operation fails with it, and the engine runs the procedure again.
+//
+// Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes; the
+//            first to claim a row wins, a later writer gets kConflict, as does a claim of a row
+//            that was changed after read_vid().
+// Strings    a long string in a row or tuple that was read points into the database, until the
+//            procedure returns. Long strings that are written are copied at the call.
+// Threads    one: the worker that runs the procedure.
+// Cost       a read copies the named cells; get_for_update claims with one compare-and-swap.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/row_binding.h"
+#include "base/types.h"
+#include "oltp/table_ref.h"
+#include "oltp/transaction_core.h"
+
+namespace diptych::oltp {
+
+template <auto Member>
+struct Set {
+  typename base::MemberOf<Member>::Cell value;
+};
+
+// set<&District::d_ytd>(amount): a column and its new value, for Transaction::update.
+template <auto Member>
+Set<Member> set(const typename base::MemberOf<Member>::Cell& value) {
+  return {value};
+}
+
+// What a read of these columns gives: the whole row, one cell, or a tuple of cells.
+template <class Row, auto... Columns>
+struct Projection {
+  using Values = std::tuple<typename base::MemberOf<Columns>::Cell...>;
+  static Values load(const std::byte* row) {
+    const Row& typed = *reinterpret_cast<const Row*>(row);
+    return {typed.*Columns...};
+  }
+};
+template <class Row>
+struct Projection<Row> {
+  using Values = Row;
+  static Values load(const std::byte* row) { return *reinterpret_cast<const Row*>(row); }
+};
+template <class Row, auto Column>
+struct Projection<Row, Column> {
+  using Values = typename base::MemberOf<Column>::Cell;
+  static Values load(const std::byte* row) { return reinterpret_cast<const Row*>(row)->*Column; }
+};
+
+// A row that this transaction alone may write until it ends.
+template <class RowType, class ValuesType>
+struct Claimed {
+  using Row = RowType;
+  RowHandle handle;
+  ValuesType values;  // as read when it was claimed
+};
+
+enum class ScanStep : uint8_t { kContinue, kStop };
+enum class Direction : uint8_t { kForward, kBackward };
+
+struct ScanOptions {
+  Direction direction = Direction::kForward;
+  uint64_t limit = UINT64_MAX;  // visible rows at most
+};
+
+class Transaction : public TransactionCore {
+ public:
+  using TransactionCore::TransactionCore;
+
+  // The row of a unique index whose key equals the values (all parts). kNotFound, kConflict.
+  template <auto... Columns, auto... KeyMembers, class... KeyValues>
+  auto get(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
+    using Row = typename IndexRef<KeyMembers...>::Row;
+    using Projected = Projection<Row, Columns...>;
+    static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
+    using Out = base::Result<typename Projected::Values>;
+    const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
+    auto found = find_unique(index.table, index.index, wanted);
+    if (!found) return Out(found.error());
+    return Out(Projected::load(found->row));
+  }
+
+  // For a transaction that will get many rows of a unique index: fetches them into the cache
+  // together, so that the misses overlap. Keys are std::tuples of the index's parts; those beyond
+  // kPrefetchMax are left out. Changes nothing but the speed.
+  template <auto... KeyMembers>
+  void prefetch(const IndexRef<KeyMembers...>& index,
+                std::span<const typename IndexRef<KeyMembers...>::Parts> wanted) {
+    base::Key keys[kPrefetchMax];
+    const size_t count = std::min(wanted.size(), kPrefetchMax);
+    for (size_t i = 0; i < count; ++i) {
+      std::apply([&](const auto&... parts) { (keys[i].append(parts), ...); }, wanted[i]);
+    }
+    prefetch_rows(index.index, std::span(keys, count));
+  }
+
+  // As get, and claims the row: kConflict if another transaction has claimed it, or changed it
+  // after read_vid().
+  template <auto... Columns, auto... KeyMembers, class... KeyValues>
+  auto get_for_update(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
+    using Row = typename IndexRef<KeyMembers...>::Row;
+    static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
+    using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
+    const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
+    auto found = find_unique(index.table, index.index, wanted);
+    if (!found) return Out(found.error());
+    return claim_as<Row, Columns...>(found->handle);
+  }
+
+  // Claims a row that a scan gave out.
+  template <class Row, auto... Columns>
+  auto claim(const RowHandle& handle) {
+    return claim_as<Row, Columns...>(handle);
+  }
+
+  // Writes the named columns of a claimed row. Columns of the primary key cannot be changed.
+  template <class Row, class Values, auto... Members>
+  void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
+    static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
+                  "the columns belong to the claimed row's table");
+    static constexpr base::ColumnId kColumns[] = {base::kColumn<Members>...};
+    Row* const row = reinterpret_cast<Row*>(writable_row(claimed.handle));
+    ((row->*Members = cells.value), ...);
+    written(claimed.handle, kColumns);
+  }
+
+  template <class Row, class Values>
+  void erase(const Claimed<Row, Values>& claimed) {
+    erase_row(claimed.handle);
+  }
+
+  // kAlreadyExists: a unique key is taken. kConflict: another transaction is writing the same key.
+  template <class Row>
+  base::Result<RowHandle> insert(const TableRef<Row>& table, const Row& row) {
+    return insert_row(table.table, reinterpret_cast<const std::byte*>(&row));
+  }
+
+  // Calls visit(const RowHandle&, const Values&) -> ScanStep for each visible row in the range, in
+  // key order (ordered index) or in any order (hash index, exact ranges only). The rows that visit
+  // inserts or changes may or may not be met. Returns how many were visited.
+  template <auto... Columns, auto... KeyMembers, class Visit>
+  base::Result<uint64_t> scan(const IndexRef<KeyMembers...>& index, const KeyRange& range,
+                              const ScanOptions& options, Visit&& visit) {
+    using Projected = Projection<typename IndexRef<KeyMembers...>::Row, Columns...>;
+    uint64_t visited = 0;
+    if (options.limit == 0) return visited;
+    const auto on_row = [&](const RowHandle& handle, const std::byte* row) {
+      ++visited;
+      const ScanStep step = visit(handle, Projected::load(row));
+      return step == ScanStep::kContinue && visited < options.limit;
+    };
+    auto done = scan_range(index.table, index.index, range,
+                           options.direction == Direction::kForward, RowVisitor(on_row));
+    if (!done) return done.error();
+    return visited;
+  }
+
+  // Rolls back; the caller of the procedure gets kAborted with the reason.
+  base::Error abort(std::string reason) const {
+    return {base::ErrorCode::kAborted, std::move(reason)};
+  }
+
+ private:
+  template <class Row, auto... Columns>
+  auto claim_as(const RowHandle& handle) {
+    using Projected = Projection<Row, Columns...>;
+    using Out = base::Result<Claimed<Row, typename Projected::Values>>;
+    auto row = claim_row(handle);
+    if (!row) return Out(row.error());
+    return Out(Claimed<Row, typename Projected::Values>{handle, Projected::load(*row)});
+  }
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,274 @@
+#include "oltp/transaction_core.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "oltp/worker.h"
+
+namespace diptych::oltp {
+
+base::Error TransactionCore::failure() const {
+  if (failure_ == base::ErrorCode::kConflict) return failure_;
+  if (failure_ == base::ErrorCode::kAlreadyExists) {
+    return {failure_, "an update gave a row a key that another row has in a unique index"};
+  }
+  return {failure_, fmt::format("an index key is longer than {} bytes", base::kKeyBytesMax)};
+}
+
+void TransactionCore::fail(base::ErrorCode code) {
+  if (failed_) return;
+  failed_ = true;
+  failure_ = code;
+}
+
+// SplitMix64 (Steele, Lea and Flood, OOPSLA'14): any seed will do.
+uint64_t TransactionCore::random() {
+  random_state_ += 0x9e3779b97f4a7c15;
+  uint64_t bits = random_state_;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+namespace {
+
+constexpr size_t kLineBytes = 64;
+constexpr size_t kPrefetchedRowBytes = 384;  // few rows are longer, and few reads want their end
+
+void prefetch_version(const Version* head, size_t row_bytes) {
+  const char* const at = reinterpret_cast<const char*>(head);
+  const size_t bytes = sizeof(Version) + std::min(row_bytes, kPrefetchedRowBytes);
+  for (size_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(at + i);
+}
+
+}  // namespace
+
+void TransactionCore::prefetch_rows(base::IndexId index_id, std::span<const base::Key> keys) const {
+  const TableIndex& index = worker_->core_->index(index_id);
+  const RowTable& rows = index.table->rows;
+  // Each stage asks for what the next one reads, for all keys.
+  for (const base::Key& key : keys) index.index->prefetch(key.bytes());
+  const RowTable::Slot* slots[kPrefetchMax];
+  size_t count = 0;
+  const auto on_row = [&](base::RowId row_id) {
+    slots[count] = &rows.slot(row_id);
+    __builtin_prefetch(slots[count++]);
+    return false;
+  };
+  for (const base::Key& key : keys) {
+    if (count == kPrefetchMax) break;
+    index.index->find(key.bytes(), CandidateVisitor(on_row));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    // acquire: as in visible_row; what is fetched may be another worker's.
+    const Version* const head = slots[i]->load(std::memory_order_acquire);
+    prefetch_version(head, index.table->layout.bytes);
+  }
+}
+
+const std::byte* TransactionCore::visible_row(const TableIndex& index, base::RowId row_id) const {
+  // acquire: pairs with the stores that publish versions.
+  const Version* head = index.table->rows.slot(row_id).load(std::memory_order_acquire);
+  const Version* version = visible_version(head, read_vid_, worker_->own_tag_);
+  return version == nullptr ? nullptr : version->row();
+}
+
+base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId table,
+                                                                  base::IndexId index_id,
+                                                                  const base::Key& key) {
+  if (failed_) return failure();
+  const TableIndex& index = worker_->core_->index(index_id);
+  DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
+  DIPTYCH_CHECK(index.unique, "get takes a unique index");
+  if (!key.ok()) return base::ErrorCode::kNotFound;
+  Found found{{table, base::RowId()}, nullptr};
+  const auto visit = [&](base::RowId row_id) {
+    const std::byte* row = visible_row(index, row_id);
+    if (row == nullptr) return true;
+    // relaxed: see update_keys.
+    if (!index.primary && index.rekeyed.load(std::memory_order_relaxed)) {
+      base::Key present;
+      index.encoder.encode(row, &present);
+      if (present.bytes() != key.bytes()) return true;
+    }
+    found.handle.row_id = row_id;
+    found.row = row;
+    return false;
+  };
+  index.index->find(key.bytes(), CandidateVisitor(visit));
+  if (found.row == nullptr) return base::ErrorCode::kNotFound;
+  return found;
+}
+
+base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {
+  if (failed_) return failure();
+  Worker& worker = *worker_;
+  Table& table = worker.core_->table(handle.table);
+  RowTable::Slot& slot = table.rows.slot(handle.row_id);
+  // acquire: pairs with the stores that publish versions.
+  Version* head = slot.load(std::memory_order_acquire);
+  DIPTYCH_CHECK(head != nullptr, "a row handle is used in the transaction that got it");
+  // acquire: pairs with the release in commit (V1).
+  const uint64_t begin = head->begin.load(std::memory_order_acquire);
+  if (begin == worker.own_tag_) {
+    DIPTYCH_CHECK(head->kind == VersionKind::kRow, "a row is not used after it was erased");
+    return static_cast<const std::byte*>(head->row());
+  }
+  if ((begin & kOwned) != 0 || begin > read_vid_.value) {
+    fail(base::ErrorCode::kConflict);
+    return failure();
+  }
+  DIPTYCH_CHECK(head->kind == VersionKind::kRow, "a handle names a row that is visible");
+  Version* const version = worker.copy_version(table, head->row());
+  // relaxed: published by the exchange below.
+  version->begin.store(worker.own_tag_, std::memory_order_relaxed);
+  version->previous = head;
+  worker.add_write(&table, &slot, handle.row_id, version, head, WriteKind::kUpdate);
+  if (worker.core_->concurrency == Concurrency::kSingle) {
+    // release: not needed with one worker, and free on x86; keeps V1 in one form.
+    slot.store(version, std::memory_order_release);
+    return static_cast<const std::byte*>(version->row());
+  }
+  Version* expected = head;
+  // release on success: who meets the version sees that it is owned. relaxed on failure: what is
+  // there instead is not looked at.
+  if (!slot.compare_exchange_strong(expected, version, std::memory_order_release,
+                                    std::memory_order_relaxed)) {
+    worker.column_words_.resize(worker.writes_.back().columns);
+    worker.writes_.pop_back();
+    worker.memory_.retire(version);
+    fail(base::ErrorCode::kConflict);
+    return failure();
+  }
+  return static_cast<const std::byte*>(version->row());
+}
+
+std::byte* TransactionCore::writable_row(const RowHandle& handle) {
+  Write& write = worker_->owned_write(handle);
+  const bool logs_keys =
+      write.kind == WriteKind::kInsert && !write.keys_logged && write.table->indexes.size() > 1;
+  if (logs_keys) worker_->log_keys(&write);
+  return write.version->row();
+}
+
+void TransactionCore::written(const RowHandle& handle, std::span<const base::ColumnId> columns) {
+  Write& write = worker_->owned_write(handle);
+  uint8_t flags = 0;
+  uint64_t* const words = worker_->column_words_.data() + write.columns;
+  for (const base::ColumnId column : columns) {
+    flags |= write.table->column_flags[column.value];
+    words[column.value / 64] |= uint64_t{1} << (column.value % 64);
+  }
+  if (flags == 0) return;
+  DIPTYCH_CHECK((flags & kPrimaryColumn) == 0, "columns of the primary key cannot be changed");
+  if ((flags & kLongStringColumn) != 0) worker_->replace_version(&write);
+  if ((flags & kIndexedColumn) == 0 || failed_) return;
+  if (auto moved = worker_->update_keys(write, columns, read_vid_); !moved) fail(moved.code());
+}
+
+base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
+  if (failed_) return failure();
+  Worker& worker = *worker_;
+  Table& table = worker.core_->table(table_id);
+  const base::RowId row_id = worker.tables_[table_id.value].slots.allocate(&table.rows);
+  RowTable::Slot& slot = table.rows.slot(row_id);
+  Version* const version = worker.copy_version(table, row);
+  // relaxed: published by the store to the slot.
+  version->begin.store(worker.own_tag_, std::memory_order_relaxed);
+  version->previous = nullptr;
+  worker.add_write(&table, &slot, row_id, version, nullptr, WriteKind::kInsert);
+  // release: who finds the slot through an index sees that the version is owned.
+  slot.store(version, std::memory_order_release);
+  for (size_t i = 0; i < table.indexes.size(); ++i) {
+    TableIndex& index = *table.indexes[i];
+    base::Key key;
+    index.encoder.encode(row, &key);
+    if (!key.ok()) {
+      worker.undo_insert(i);
+      return base::Error(base::ErrorCode::kInvalidArgument,
+                         fmt::format("the key of index \"{}\" is longer than {} bytes",
+                                     index.schema.name, base::kKeyBytesMax));
+    }
+    const IndexInsert inserted = worker.insert_entry(&index, key, row_id, read_vid_);
+    if (inserted == IndexInsert::kInserted) continue;
+    DIPTYCH_CHECK(inserted != IndexInsert::kPresent, "a free slot has no index entries (R1)");
+    worker.undo_insert(i);
+    if (inserted == IndexInsert::kTaken) return base::ErrorCode::kAlreadyExists;
+    fail(base::ErrorCode::kConflict);
+    return failure();
+  }
+  return RowHandle{table_id, row_id};
+}
+
+void TransactionCore::erase_row(const RowHandle& handle) {
+  Write& write = worker_->owned_write(handle);
+  write.version->kind = VersionKind::kTombstone;
+  write.kind = write.kind == WriteKind::kInsert ? WriteKind::kInsertErased : WriteKind::kErase;
+}
+
+base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexId index_id,
+                                               const KeyRange& range, bool forward,
+                                               const RowVisitor& visit) {
+  if (failed_) return failure();
+  TableIndex& index = worker_->core_->index(index_id);
+  DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
+  static_cast<void>(table);
+  if (!range.lower.ok() || !range.upper.ok()) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("a bound of a scan of index \"{}\" is longer than {} bytes",
+                                   index.schema.name, base::kKeyBytesMax));
+  }
+  if (index.schema.kind == base::IndexKind::kHash) {
+    if (!range.exact) {
+      return base::Error(base::ErrorCode::kInvalidArgument,
+                         fmt::format("index \"{}\" is a hash index: a scan needs the whole key",
+                                     index.schema.name));
+    }
+    if (index.unique) return scan_one(index, range, visit);
+  }
+  return scan_ordered(index, range, forward, visit);
+}
+
+base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyRange& range,
+                                             const RowVisitor& visit) {
+  auto found = find_unique(index.table->schema->id, index.schema.id, range.lower);
+  if (found) {
+    visit(found->handle, found->row);
+  } else if (found.code() != base::ErrorCode::kNotFound) {
+    return found.error();
+  }
+  if (failed_) return failure();
+  return {};
+}
+
+base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const KeyRange& range,
+                                                 bool forward, const RowVisitor& visit) {
+  const RowTable& rows = index.table->rows;
+  const base::TableId table = index.table->schema->id;
+  IndexCursor cursor(range.lower.bytes(), range.upper.bytes(), forward);
+  for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
+    for (size_t i = 0; i < cursor.count; ++i) __builtin_prefetch(&rows.slot(cursor.rows[i]));
+    for (size_t i = 0; i < cursor.count; ++i) {
+      // acquire: as in visible_row.
+      const Version* const head = rows.slot(cursor.rows[i]).load(std::memory_order_acquire);
+      __builtin_prefetch(head);
+      __builtin_prefetch(reinterpret_cast<const char*>(head) + kLineBytes);
+    }
+    for (size_t i = 0; i < cursor.count; ++i) {
+      const std::byte* const row = visible_row(index, cursor.rows[i]);
+      if (row == nullptr) continue;
+      // relaxed: see update_keys.
+      if (!index.primary && index.rekeyed.load(std::memory_order_relaxed)) {
+        base::Key present;
+        index.encoder.encode(row, &present);
+        if (!cursor.has_key(i, present.bytes())) continue;
+      }
+      const bool go_on = visit(RowHandle{table, cursor.rows[i]}, row);
+      if (failed_) return failure();
+      if (!go_on) return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace diptych::oltp

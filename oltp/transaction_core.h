@@ -1,0 +1,102 @@
+// TransactionCore: the untyped operations under Transaction (oltp/transaction.h), on row bytes in
+// the table's RowLayout. Version control, write set, commit and rollback live here.
+//
+// Threads    one worker. Created by the worker for one run of one procedure.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "base/ids.h"
+#include "base/key.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "oltp/table_ref.h"
+
+namespace diptych::oltp {
+
+struct TableIndex;
+class Worker;
+
+// Where a row is. Valid until the transaction ends.
+struct RowHandle {
+  base::TableId table;
+  base::RowId row_id;
+};
+
+// A callable (const RowHandle&, const std::byte* row) -> bool "go on", by reference.
+class RowVisitor {
+ public:
+  template <class Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, RowVisitor>)
+  explicit RowVisitor(const Callable& callable)
+      : callable_(&callable),
+        call_([](const void* target, const RowHandle& handle, const std::byte* row) {
+          return (*static_cast<const Callable*>(target))(handle, row);
+        }) {}
+  bool operator()(const RowHandle& handle, const std::byte* row) const {
+    return call_(callable_, handle, row);
+  }
+
+ private:
+  const void* callable_;
+  bool (*call_)(const void*, const RowHandle&, const std::byte*);
+};
+
+class TransactionCore {
+ public:
+  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed)
+      : read_vid_(read_vid), now_(now), random_state_(random_seed), worker_(worker) {}
+  TransactionCore(const TransactionCore&) = delete;
+  TransactionCore& operator=(const TransactionCore&) = delete;
+
+  // The snapshot that reads see.
+  base::Vid read_vid() const { return read_vid_; }
+  // Time and randomness that a replay repeats: from the request, not from the machine.
+  base::Timestamp now() const { return now_; }
+  uint64_t random();
+
+  struct Found {
+    RowHandle handle;
+    const std::byte* row;  // the visible version, until the transaction ends
+  };
+
+  // The untyped operations; see Transaction for what each guarantees.
+  base::Result<Found> find_unique(base::TableId table, base::IndexId index, const base::Key& key);
+  static constexpr size_t kPrefetchMax = 16;  // keys, at a time
+  // Fetches the rows with the keys, and what leads to them, into the cache; nothing else.
+  void prefetch_rows(base::IndexId index, std::span<const base::Key> keys) const;
+  base::Result<const std::byte*> claim_row(const RowHandle& handle);
+  std::byte* writable_row(const RowHandle& handle);  // claimed; long strings: see written()
+  // The columns now hold new values; long strings among them are copied from where they point.
+  void written(const RowHandle& handle, std::span<const base::ColumnId> columns);
+  base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row);
+  void erase_row(const RowHandle& handle);
+  base::Result<void> scan_range(base::TableId table, base::IndexId index, const KeyRange& range,
+                                bool forward, const RowVisitor& visit);
+
+ private:
+  friend class Worker;
+
+  // Why the transaction cannot commit: kConflict, or kAlreadyExists after an update to a taken key.
+  // Every operation then fails with it.
+  base::Error failure() const;
+  void fail(base::ErrorCode code);
+  base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range, bool forward,
+                                  const RowVisitor& visit);
+  base::Result<void> scan_one(const TableIndex& index, const KeyRange& range,
+                              const RowVisitor& visit);
+  const std::byte* visible_row(const TableIndex& index, base::RowId row_id) const;
+
+  base::Vid read_vid_;
+  base::Timestamp now_;
+  uint64_t random_state_;
+  Worker* worker_;
+  bool failed_ = false;
+  base::ErrorCode failure_ = base::ErrorCode::kConflict;
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,182 @@
+#include "oltp/worker.h"
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace diptych::oltp {
+namespace {
+
+// A conflict's winner is usually done by the end of the share; who still conflicts after this many
+// further rounds waits for the next batch.
+constexpr int kRetryRounds = 3;
+
+base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
+                             const Request& request) {
+  try {
+    return procedure.body(txn, request.arguments, request.reply);
+  } catch (const std::exception& thrown) {
+    return base::Error(base::ErrorCode::kAborted,
+                       fmt::format("procedure \"{}\" threw: {}", procedure.name, thrown.what()));
+  } catch (...) {
+    return base::Error(
+        base::ErrorCode::kAborted,
+        fmt::format("procedure \"{}\" threw something that is no std::exception", procedure.name));
+  }
+}
+
+// Fails where the caller's buffers do not fit the procedure.
+base::Result<void> check_buffers(const ProcedureDefinition& procedure, const Request& request) {
+  if (request.arguments.size() != procedure.argument_bytes) {
+    return base::Error(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("procedure \"{}\" takes {} bytes of arguments, not {}", procedure.name,
+                    procedure.argument_bytes, request.arguments.size()));
+  }
+  if (!request.reply.empty() && request.reply.size() != procedure.reply_bytes) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("procedure \"{}\" replies with {} bytes, not {}", procedure.name,
+                                   procedure.reply_bytes, request.reply.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Worker::Worker(EngineCore* core, base::WorkerId id)
+    : core_(core), id_(id), own_tag_(owner_tag(id)), memory_(&core->depot) {}
+
+void Worker::add_table() {
+  tables_.resize(core_->tables.size());
+}
+
+void Worker::run_share(std::span<Request* const> requests, size_t first, size_t stride,
+                       uint64_t deadline_ns) {
+  size_t next = first;
+  // The first one runs however late it is: every batch gets on.
+  for (; next < requests.size(); next += stride) {
+    if (next != first && base::steady_ns() >= deadline_ns) break;
+    if (run(requests[next]) == RunEnd::kConflict) deferred_.push_back(requests[next]);
+  }
+  retry_deferred(deadline_ns);
+  std::swap(report_.again, deferred_);
+  deferred_.clear();
+  for (; next < requests.size(); next += stride) report_.again.push_back(requests[next]);
+}
+
+void Worker::retry_deferred(uint64_t deadline_ns) {
+  std::vector<Request*> round;
+  for (int i = 0; i < kRetryRounds && !deferred_.empty() && base::steady_ns() < deadline_ns; ++i) {
+    // The winner may not be running, with more workers than cores.
+    std::this_thread::yield();
+    round.clear();
+    std::swap(round, deferred_);
+    for (Request* const request : round) {
+      if (run(request) == RunEnd::kConflict) deferred_.push_back(request);
+    }
+  }
+}
+
+Worker::RunEnd Worker::run(Request* request) {
+  DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
+                "a procedure id comes from register_procedure");
+  const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
+  // acquire: pairs with the release in commit (C1).
+  const base::Vid read_vid(core_->last_vid.load(std::memory_order_acquire));
+  request->read_vid = read_vid;
+  request->commit_vid = base::Vid();
+  request->outcome = check_buffers(procedure, *request);
+  if (!request->outcome) {
+    ++report_.aborted;
+    return RunEnd::kEnded;
+  }
+  Transaction txn(this, read_vid, request->now, request->random_seed);
+  base::Result<void> result = call_body(procedure, txn, *request);
+  if (result && txn.failed_) result = txn.failure();
+  if (result) {
+    commit(&txn, request);
+    ++report_.committed;
+    return RunEnd::kEnded;
+  }
+  roll_back();
+  const bool conflict = txn.failed_ ? txn.failure_ == base::ErrorCode::kConflict
+                                    : result.code() == base::ErrorCode::kConflict;
+  if (conflict && !give_up(request)) return RunEnd::kConflict;
+  request->outcome = conflict ? base::Result<void>(base::ErrorCode::kConflict) : std::move(result);
+  ++report_.aborted;
+  return RunEnd::kEnded;
+}
+
+bool Worker::give_up(Request* request) {
+  if (request->conflicts >= core_->options.conflicts_max) return true;
+  ++request->conflicts;
+  ++report_.conflicts;
+  return false;
+}
+
+propagation::UpdateSet& Worker::updates_of(const Table& table) {
+  std::unique_ptr<propagation::UpdateSet>& updates = tables_[table.schema->id.value].updates;
+  if (updates == nullptr) updates = core_->queue->take_empty(core_->options.placement.node);
+  return *updates;
+}
+
+void Worker::take_updates(std::vector<propagation::SealedSet>* sets) {
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    std::unique_ptr<propagation::UpdateSet>& updates = tables_[i].updates;
+    if (updates == nullptr || updates->empty()) continue;
+    sets->push_back({id_, base::TableId(static_cast<uint32_t>(i)), std::move(updates)});
+  }
+}
+
+void Worker::discard_updates(base::TableId table) {
+  if (tables_[table.value].updates != nullptr) tables_[table.value].updates->clear();
+}
+
+void Worker::drop_dead_entries() {
+  for (const DeadRow& dead : dead_rows_) {
+    if (dead.tombstone == nullptr) continue;
+    for (const auto& index : dead.table->indexes) {
+      base::Key key;
+      index->encoder.encode(dead.tombstone->row(), &key);
+      index->index->erase(key.bytes(), dead.row_id);
+    }
+  }
+  for (const KeyChange& stale : stale_keys_) {
+    TableIndex& index = *stale.index;
+    // relaxed: at the boundary nobody else runs, here and below.
+    const Version* head = index.table->rows.slot(stale.row_id).load(std::memory_order_relaxed);
+    if (head != nullptr && head->kind == VersionKind::kRow) {
+      base::Key key;
+      index.encoder.encode(head->row(), &key);
+      if (key.bytes() == stale.key) continue;
+    }
+    index.index->erase(stale.key, stale.row_id);
+  }
+}
+
+void Worker::finish_batch() {
+  for (const DeadRow& dead : dead_rows_) {
+    // relaxed: at the boundary nobody else runs.
+    dead.slot->store(nullptr, std::memory_order_relaxed);
+    tables_[dead.table->schema->id.value].slots.retire(dead.row_id);
+    if (dead.tombstone != nullptr) memory_.retire(dead.tombstone);
+  }
+  dead_rows_.clear();
+  for (const KeyChange& stale : stale_keys_) {
+    // relaxed: at the boundary nobody else runs.
+    stale.index->rekeyed.store(false, std::memory_order_relaxed);
+  }
+  stale_keys_.clear();
+  memory_.reclaim();
+  if (core_->concurrency == Concurrency::kShared) memory_.balance();
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    Table& table = *core_->tables[i];
+    tables_[i].slots.reclaim(&table.rows);
+    table.row_count += static_cast<uint64_t>(std::exchange(tables_[i].row_count_change, 0));
+  }
+}
+
+}  // namespace diptych::oltp

@@ -1,0 +1,80 @@
+#include "propagation/export/update_queue.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace diptych::propagation {
+namespace {
+
+size_t bytes_of(const std::vector<SealedSet>& sets) {
+  size_t bytes = 0;
+  for (const SealedSet& set : sets) bytes += set.updates->used_bytes();
+  return bytes;
+}
+
+}  // namespace
+
+void UpdateQueue::push(std::vector<SealedSet> sets, base::Vid snapshot) {
+  for (const SealedSet& set : sets) {
+    DIPTYCH_CHECK(set.updates != nullptr && !set.updates->empty(), "empty sets are not pushed");
+  }
+  const uint64_t now = base::steady_ns();
+  // relaxed: a limit is compared with it; nothing is read on the strength of its value.
+  pending_bytes_.fetch_add(bytes_of(sets), std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    DIPTYCH_CHECK(snapshot >= snapshot_, "batches are pushed in VID order");
+    for (SealedSet& set : sets) waiting_.push_back(std::move(set));
+    snapshot_ = snapshot;
+    snapshot_sealed_ns_ = now;
+  }
+  parker_.wake_all();
+}
+
+CollectedSets UpdateQueue::collect() {
+  CollectedSets collected;
+  const std::lock_guard lock(mutex_);
+  collected.sets.swap(waiting_);
+  collected.snapshot = snapshot_;
+  collected.snapshot_sealed_ns = snapshot_sealed_ns_;
+  return collected;
+}
+
+void UpdateQueue::recycle(std::vector<SealedSet> sets) {
+  const size_t bytes = bytes_of(sets);
+  for (SealedSet& set : sets) set.updates->clear();
+  // relaxed: a limit is compared with it; nothing is read on the strength of its value.
+  const size_t pending = pending_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  DIPTYCH_CHECK(pending >= bytes, "only pushed sets are recycled, and once");
+  {
+    const std::lock_guard lock(mutex_);
+    for (SealedSet& set : sets) empty_sets_.push_back(std::move(set.updates));
+  }
+  parker_.wake_all();
+}
+
+std::unique_ptr<UpdateSet> UpdateQueue::take_empty(base::NumaNode node) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!empty_sets_.empty()) {
+      std::unique_ptr<UpdateSet> set = std::move(empty_sets_.back());
+      empty_sets_.pop_back();
+      return set;
+    }
+  }
+  return std::make_unique<UpdateSet>(node);
+}
+
+base::Vid UpdateQueue::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+size_t UpdateQueue::pending_bytes() const {
+  // relaxed: a limit is compared with it; nothing is read on the strength of its value.
+  return pending_bytes_.load(std::memory_order_relaxed);
+}
+
+}  // namespace diptych::propagation

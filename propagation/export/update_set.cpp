@@ -1,0 +1,157 @@
+#include "propagation/export/update_set.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/types.h"
+#include "base/value.h"
+
+namespace diptych::propagation {
+namespace {
+
+constexpr size_t round_up_8(size_t bytes) {
+  return (bytes + 7) & ~size_t{7};
+}
+
+// A cell without its null byte; a long string's cell is a Text that points at the worker's memory.
+std::string_view source_string(const base::ColumnLayout& column, const std::byte* row) {
+  if (base::is_null_cell(column, row)) return {};
+  base::Text text;
+  std::memcpy(&text, row + column.offset, sizeof text);
+  return text.view();
+}
+
+// Copies the string's bytes to record + offset and makes the Text at `cell` say so.
+void export_string(std::string_view text, std::byte* record, size_t offset, std::byte* cell) {
+  base::Text moved;
+  moved.data = reinterpret_cast<const char*>(text.empty() ? 0 : offset);
+  moved.size = static_cast<uint32_t>(text.size());
+  std::memcpy(cell, &moved, sizeof moved);
+  if (!text.empty()) std::memcpy(record + offset, text.data(), text.size());
+}
+
+void zero(std::byte* from, const std::byte* to) {
+  std::memset(from, 0, static_cast<size_t>(to - from));
+}
+
+UpdateRecord* write_header(std::byte* at, base::Vid vid, base::RowId row_id, size_t bytes,
+                           UpdateType type, size_t pieces) {
+  auto* record = reinterpret_cast<UpdateRecord*>(at);
+  record->vid = vid;
+  record->row_id = row_id;
+  record->bytes = static_cast<uint32_t>(bytes);
+  record->type = type;
+  record->unused = 0;
+  record->pieces = static_cast<uint16_t>(pieces);
+  return record;
+}
+
+}  // namespace
+
+std::string_view long_string(const UpdateRecord& record, const std::byte* cell) {
+  base::Text text;
+  std::memcpy(&text, cell, sizeof text);
+  const auto offset = reinterpret_cast<uintptr_t>(text.data);
+  DIPTYCH_DCHECK(offset + text.size <= record.bytes, "a record holds its strings");
+  return {reinterpret_cast<const char*>(&record) + offset, text.size};
+}
+
+void UpdateSet::clear() {
+  // A chunk that one giant record needed would otherwise stay for ever.
+  std::erase_if(chunks_, [](const Chunk& chunk) { return chunk.region.size() > kChunkBytes; });
+  if (chunks_.size() > kKeptChunks) chunks_.erase(chunks_.begin() + kKeptChunks, chunks_.end());
+  for (Chunk& chunk : chunks_) chunk.used = 0;
+  chunks_in_use_ = 0;
+  record_count_ = 0;
+  used_bytes_ = 0;
+  last_vid_ = base::Vid();
+}
+
+std::byte* UpdateSet::reserve(size_t bytes) {
+  DIPTYCH_CHECK(bytes <= UINT32_MAX, "a record's length field has 32 bits");
+  const bool fits = chunks_in_use_ != 0 && bytes <= chunks_[chunks_in_use_ - 1].region.size() -
+                                                        chunks_[chunks_in_use_ - 1].used;
+  if (!fits) {
+    // A kept chunk behind those in use is empty and of kChunkBytes: see clear().
+    if (chunks_in_use_ == chunks_.size() || bytes > kChunkBytes) {
+      const auto place = chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_);
+      chunks_.insert(place, Chunk{base::Region(std::max(kChunkBytes, bytes), node_), 0});
+    }
+    ++chunks_in_use_;
+  }
+  Chunk& chunk = chunks_[chunks_in_use_ - 1];
+  std::byte* const at = chunk.region.data() + chunk.used;
+  chunk.used += bytes;
+  used_bytes_ += bytes;
+  ++record_count_;
+  return at;
+}
+
+void UpdateSet::append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                              const std::byte* row) {
+  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
+  last_vid_ = vid;
+  size_t end = sizeof(UpdateRecord) + layout.bytes;
+  for (const base::ColumnId id : layout.long_strings) {
+    end += source_string(layout.column(id), row).size();
+  }
+  const size_t bytes = round_up_8(end);
+  std::byte* const at = reserve(bytes);
+  write_header(at, vid, row_id, bytes, UpdateType::kInsert, 0);
+  std::byte* const body = at + sizeof(UpdateRecord);
+  std::memcpy(body, row, layout.bytes);
+  size_t offset = sizeof(UpdateRecord) + layout.bytes;
+  for (const base::ColumnId id : layout.long_strings) {
+    const base::ColumnLayout& column = layout.column(id);
+    const std::string_view text = source_string(column, row);
+    export_string(text, at, offset, body + column.offset);
+    offset += text.size();
+  }
+  zero(at + offset, at + bytes);
+}
+
+void UpdateSet::append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                              const std::byte* row, std::span<const base::ColumnId> columns) {
+  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
+  DIPTYCH_CHECK(!columns.empty(), "an update that changes nothing is not exported");
+  last_vid_ = vid;
+  size_t bytes = sizeof(UpdateRecord);
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = layout.column(id);
+    bytes += sizeof(UpdatePiece) + round_up_8(column.bytes);
+    if (!column.type.is_inline()) bytes += round_up_8(source_string(column, row).size());
+  }
+  std::byte* const at = reserve(bytes);
+  write_header(at, vid, row_id, bytes, UpdateType::kUpdate, columns.size());
+  size_t offset = sizeof(UpdateRecord);
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = layout.column(id);
+    auto* piece = reinterpret_cast<UpdatePiece*>(at + offset);
+    std::byte* const cell = at + offset + sizeof(UpdatePiece);
+    const size_t cell_end = offset + sizeof(UpdatePiece) + round_up_8(column.bytes);
+    std::memcpy(cell, row + column.offset, column.bytes);
+    zero(cell + column.bytes, at + cell_end);
+    size_t piece_end = cell_end;
+    if (!column.type.is_inline()) {
+      const std::string_view text = source_string(column, row);
+      export_string(text, at, cell_end, cell);
+      piece_end += round_up_8(text.size());
+      zero(at + cell_end + text.size(), at + piece_end);
+    }
+    piece->column = id;
+    piece->unused = 0;
+    piece->bytes = static_cast<uint32_t>(piece_end - offset);
+    offset = piece_end;
+  }
+  DIPTYCH_DCHECK(offset == bytes, "the pieces fill the record");
+}
+
+void UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
+  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
+  last_vid_ = vid;
+  std::byte* const at = reserve(sizeof(UpdateRecord));
+  write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
+}
+
+}  // namespace diptych::propagation

@@ -1,0 +1,128 @@
+// Update sets: the physical updates of one OLTP worker to one table, as exported to the replica
+// (BatchDB, section 4 and figure 3).
+//
+// A worker appends the records of each transaction at commit, in its own memory, so its sets are in
+// VID order. At the batch boundary the sets are sealed and handed to the UpdateQueue as they are;
+// nothing is copied, and the buffers come back empty once applied.
+//
+// Format of a record (little-endian, 8-byte aligned; `bytes` counts all of it):
+//
+//   0        8         16      20     21      22        24
+//   | vid    | row_id  | bytes | type | unused| pieces  | body ...
+//   | u64    | u64     | u32   | u8   | u8    | u16     |
+//
+//   insert   the row's bytes in the table's RowLayout; in each long string's cell (Text) the
+//            pointer is the offset of its bytes from the record's start instead. The bytes follow
+//            the row. pieces = 0.
+//   update   `pieces` pieces, one a column, each 8-byte aligned:
+//              | column u16 | unused u16 | bytes u32 | cell, padded to 8 | long string, padded |
+//            The cell is the column's bytes of the row (its null byte included); for a long string
+//            the Text's pointer is the offset from the record's start, as above. `bytes` counts the
+//            piece whole.
+//   delete   no body; pieces = 0.
+//
+// Where we differ from the paper: a piece names its column, not a byte offset, since the replica is
+// columnar and its strings are of variable length.
+//
+// Threads    UpdateSet and its builder belong to one worker until sealed; immutable from then on.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/ids.h"
+#include "base/row_layout.h"
+
+namespace diptych::propagation {
+
+enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete };
+
+struct UpdateRecord {
+  base::Vid vid;
+  base::RowId row_id;
+  uint32_t bytes;
+  UpdateType type;
+  uint8_t unused;
+  uint16_t pieces;
+
+  const std::byte* body() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  const UpdateRecord* next() const {
+    return reinterpret_cast<const UpdateRecord*>(reinterpret_cast<const std::byte*>(this) + bytes);
+  }
+};
+static_assert(sizeof(UpdateRecord) == 24);
+
+struct UpdatePiece {
+  base::ColumnId column;
+  uint16_t unused;
+  uint32_t bytes;
+
+  const std::byte* cell() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  const UpdatePiece* next() const {
+    return reinterpret_cast<const UpdatePiece*>(reinterpret_cast<const std::byte*>(this) + bytes);
+  }
+};
+static_assert(sizeof(UpdatePiece) == 8);
+
+// The bytes of a long string whose Text cell lies in `record`.
+std::string_view long_string(const UpdateRecord& record, const std::byte* cell);
+
+// One worker's records of one table, in chunks; a record never spans two chunks.
+class UpdateSet {
+ public:
+  static constexpr size_t kChunkBytes = 256 * 1024;
+  static constexpr size_t kKeptChunks = 32;
+
+  explicit UpdateSet(base::NumaNode node) : node_(node) {}
+
+  struct Chunk {
+    base::Region region;
+    size_t used = 0;  // bytes of whole records
+  };
+
+  std::span<const Chunk> chunks() const { return {chunks_.data(), chunks_in_use_}; }
+  bool empty() const { return record_count_ == 0; }
+  size_t record_count() const { return record_count_; }
+  size_t used_bytes() const { return used_bytes_; }
+
+  // Calls fn(const UpdateRecord&) for each record, in VID order.
+  template <class Function>
+  void for_each(Function&& fn) const {
+    for (const Chunk& chunk : chunks()) {
+      const std::byte* at = chunk.region.data();
+      const std::byte* const end = at + chunk.used;
+      while (at < end) {
+        const auto* record = reinterpret_cast<const UpdateRecord*>(at);
+        fn(*record);
+        at += record->bytes;
+      }
+    }
+  }
+
+  // Empties the set and keeps its memory, up to kKeptChunks: a bulk load's is given back.
+  void clear();
+
+  // The three appends take the VID that the transaction commits at: not less than any before it.
+  void append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                     const std::byte* row);
+  // `row` holds the new values; only the columns are exported.
+  void append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                     const std::byte* row, std::span<const base::ColumnId> columns);
+  void append_delete(base::Vid vid, base::RowId row_id);
+
+ private:
+  std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned
+
+  base::NumaNode node_;
+  std::vector<Chunk> chunks_;
+  size_t chunks_in_use_ = 0;
+  size_t record_count_ = 0;
+  size_t used_bytes_ = 0;
+  base::Vid last_vid_;
+};
+
+}  // namespace diptych::propagation

@@ -1,0 +1,40 @@
+#include "storage/block.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace diptych::storage {
+
+Block::Block(const LeafFormat& format, std::span<const HotPage* const> pages, base::NumaNode node)
+    : Block(format, pages, base::Region(format.leaf_bytes(kBlockRows), node)) {}
+
+Block::Block(const LeafFormat& format, std::span<const HotPage* const> pages, base::Region memory)
+    : PlainLeaf(format, pages.front()->first_ordinal(), kBlockRows, memory.data()),
+      memory_(std::move(memory)) {
+  DIPTYCH_CHECK(pages.size() * format.page_rows == kBlockRows, "the pages tile the block");
+  DIPTYCH_CHECK(first_ordinal() % kBlockRows == 0, "blocks tile the ordinals");
+  const uint32_t rows = format.page_rows;
+  size_t place = 0;
+  for (const HotPage* page : pages) {
+    DIPTYCH_CHECK(page->full() && page->first_ordinal() == first_ordinal() + place * rows,
+                  "a block is made from full, adjacent pages");
+    const std::byte* const from = page->memory();
+    std::memcpy(data() + place * rows * sizeof(uint64_t), from, rows * sizeof(uint64_t));
+    for (const ColumnFormat& column : format.columns) {
+      const size_t bytes = size_t{rows} * column.value_bytes;
+      std::memcpy(values(column) + place * bytes, from + format.values_offset(column, rows), bytes);
+      if (!column.nullable) continue;
+      std::memcpy(nulls(column) + place * (rows / 64), from + format.nulls_offset(column, rows),
+                  rows / 8);
+    }
+    std::memcpy(live_bits_.data() + place * (rows / 64), page->live_bits(), rows / 8);
+    live_rows_ += page->live_rows();
+    ++place;
+  }
+  row_slots_ = kBlockRows;
+  tighten_bounds();
+}
+
+}  // namespace diptych::storage

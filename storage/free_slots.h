@@ -1,0 +1,34 @@
+// FreeSlots: the ordinals that deletes freed, lowest first, so that inserts keep a partition dense.
+//
+// A tree of bitmaps: bit i of level k + 1 is set if and only if word i of level k is not zero. Each
+// operation touches one word a level; a level is 1/64 of the one below.
+//
+// Threads    one writer.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace diptych::storage {
+
+class FreeSlots {
+ public:
+  bool empty() const { return count_ == 0; }
+  size_t size() const { return count_; }
+
+  void add(uint32_t ordinal);  // must be absent
+  uint32_t take_lowest();      // must not be empty
+
+  size_t memory_bytes() const;
+
+ private:
+  static constexpr size_t kLevels = 6;  // 64^6 > 2^32
+
+  std::array<std::vector<uint64_t>, kLevels> levels_;
+  size_t count_ = 0;
+};
+
+}  // namespace diptych::storage

@@ -1,0 +1,61 @@
+#include "storage/leaf_format.h"
+
+#include "base/check.h"
+#include "base/string_ref.h"
+#include "storage/leaf.h"
+
+namespace diptych::storage {
+namespace {
+
+CellKind kind_of(const base::DataType& type) {
+  switch (type.kind) {
+    case base::TypeKind::kInt:
+    case base::TypeKind::kDate: return CellKind::kInt32;
+    case base::TypeKind::kBigInt:
+    case base::TypeKind::kDecimal:
+    case base::TypeKind::kTimestamp: return CellKind::kInt64;
+    case base::TypeKind::kDouble: return CellKind::kDouble;
+    case base::TypeKind::kBoolean: return CellKind::kBoolean;
+    case base::TypeKind::kChar:
+    case base::TypeKind::kVarchar: break;
+  }
+  return type.is_inline() ? CellKind::kInlineString : CellKind::kLongString;
+}
+
+}  // namespace
+
+size_t value_bytes(const base::DataType& type) {
+  switch (kind_of(type)) {
+    case CellKind::kInt32: return sizeof(int32_t);
+    case CellKind::kInt64: return sizeof(int64_t);
+    case CellKind::kDouble: return sizeof(double);
+    case CellKind::kBoolean: return sizeof(uint8_t);
+    case CellKind::kInlineString:
+    case CellKind::kLongString: break;
+  }
+  return sizeof(base::StringRef);
+}
+
+LeafFormat::LeafFormat(const base::RowLayout& layout) {
+  row_bytes = sizeof(uint64_t);
+  for (const base::ColumnLayout& cell : layout.columns) {
+    ColumnFormat column;
+    column.type = cell.type;
+    column.kind = kind_of(cell.type);
+    column.nullable = cell.nullable;
+    column.value_bytes = static_cast<uint32_t>(value_bytes(cell.type));
+    column.cell_offset = cell.offset;
+    column.null_in_cell = cell.nullable ? cell.null_offset - cell.offset : 0;
+    column.values_before = row_bytes;
+    column.maps_before = null_maps;
+    row_bytes += column.value_bytes;
+    null_maps += column.nullable ? 1 : 0;
+    columns.push_back(column);
+  }
+  // A row of more than 1 KiB makes pages of more than kHotPageBytes: 64 rows are the least.
+  page_rows = 64;
+  while (page_rows < kBlockRows && leaf_bytes(page_rows * 2) <= kHotPageBytes) page_rows *= 2;
+  DIPTYCH_CHECK(kBlockRows % page_rows == 0, "pages tile a block's range of ordinals");
+}
+
+}  // namespace diptych::storage

@@ -1,0 +1,252 @@
+#include "storage/manifest.h"
+
+#include <cerrno>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/check.h"
+#include "storage/file.h"
+#include "storage/replica_saver.h"
+#include "storage/table_file.h"
+
+namespace diptych::storage {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint32_t kFormat = 1;
+constexpr uint64_t kManifestBytesMax = uint64_t{64} << 20;
+
+std::string hex(uint64_t bits) {
+  return fmt::format("{:016x}", bits);
+}
+
+std::string checksum_of(const json& contents) {
+  const std::string text = contents.dump();
+  return hex(XXH3_64bits(text.data(), text.size()));
+}
+
+// Takes fields out of the manifest's JSON one by one; the first that is wrong is the error.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string path) : path_(std::move(path)) {}
+
+  const std::optional<base::Error>& error() const { return error_; }
+  void fail(const std::string& what) {
+    if (error_) return;
+    error_ = base::Error(base::ErrorCode::kCorrupt,
+                         fmt::format("{}: {}; restore the file from a backup", path_, what));
+  }
+
+  const json* field(const json& object, const char* name) {
+    const auto found = object.find(name);
+    if (found != object.end()) return &*found;
+    fail(fmt::format("field \"{}\" is missing", name));
+    return nullptr;
+  }
+  uint64_t number(const json& object, const char* name, uint64_t max) {
+    const json* const value = field(object, name);
+    if (value == nullptr) return 0;
+    if (!value->is_number_unsigned() || value->get<uint64_t>() > max) {
+      fail(fmt::format("field \"{}\" is not a number from 0 to {}", name, max));
+      return 0;
+    }
+    return value->get<uint64_t>();
+  }
+  std::string text(const json& object, const char* name) {
+    const json* const value = field(object, name);
+    if (value == nullptr) return {};
+    if (value->is_string()) return value->get<std::string>();
+    fail(fmt::format("field \"{}\" is not a string", name));
+    return {};
+  }
+  // An empty array where the field is wrong.
+  const json& array(const json& object, const char* name) {
+    static const json kNone = json::array();
+    const json* const value = field(object, name);
+    if (value == nullptr) return kNone;
+    if (value->is_array()) return *value;
+    fail(fmt::format("field \"{}\" is not an array", name));
+    return kNone;
+  }
+
+ private:
+  std::string path_;
+  std::optional<base::Error> error_;
+};
+
+ManifestTable table_of(const json& entry, FieldReader* fields) {
+  ManifestTable table;
+  if (!entry.is_object()) {
+    fields->fail("an entry of \"tables\" is not an object");
+    return table;
+  }
+  table.name = fields->text(entry, "name");
+  table.file = fields->text(entry, "file");
+  table.rows = fields->number(entry, "rows", UINT64_MAX);
+  table.bytes = fields->number(entry, "bytes", UINT64_MAX);
+  const std::string checksum = fields->text(entry, "checksum");
+  if (table.file.empty() || table.file.find('/') != std::string::npos) {
+    fields->fail(
+        fmt::format("table \"{}\": \"{}\" is not the name of a file", table.name, table.file));
+  }
+  if (checksum.size() != 16 ||
+      checksum.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    fields->fail(
+        fmt::format("table \"{}\": the checksum is not 16 hexadecimal digits", table.name));
+    return table;
+  }
+  table.checksum = std::stoull(checksum, nullptr, 16);
+  return table;
+}
+
+base::Result<Manifest> parse(const std::string& path, const std::string& text) {
+  FieldReader fields(path);
+  json contents = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (contents.is_discarded() || !contents.is_object()) {
+    fields.fail("not a JSON object");
+    return *fields.error();
+  }
+  const std::string checksum = fields.text(contents, "checksum");
+  if (fields.error()) return *fields.error();
+  contents.erase("checksum");
+  if (checksum != checksum_of(contents)) {
+    fields.fail("the checksum does not match the contents");
+    return *fields.error();
+  }
+  Manifest manifest;
+  manifest.format = static_cast<uint32_t>(fields.number(contents, "format", UINT32_MAX));
+  if (!fields.error() && manifest.format != kFormat) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("{}: format {}, this program reads format {}; use the program "
+                                   "that wrote it",
+                                   path, manifest.format, kFormat));
+  }
+  manifest.generation = fields.number(contents, "generation", UINT64_MAX);
+  manifest.vid = base::Vid(fields.number(contents, "vid", UINT64_MAX));
+  manifest.partitions = static_cast<uint32_t>(fields.number(contents, "partitions", UINT32_MAX));
+  for (const json& statement : fields.array(contents, "ddl")) {
+    if (!statement.is_string()) {
+      fields.fail("an entry of \"ddl\" is not a string");
+      break;
+    }
+    manifest.ddl.push_back(statement.get<std::string>());
+  }
+  for (const json& entry : fields.array(contents, "tables")) {
+    manifest.tables.push_back(table_of(entry, &fields));
+  }
+  if (fields.error()) return *fields.error();
+  return manifest;
+}
+
+}  // namespace
+
+base::Result<std::string> manifest_to_text(const Manifest& manifest) {
+  json tables = json::array();
+  for (const ManifestTable& table : manifest.tables) {
+    tables.push_back({{"name", table.name},
+                      {"file", table.file},
+                      {"rows", table.rows},
+                      {"bytes", table.bytes},
+                      {"checksum", hex(table.checksum)}});
+  }
+  json contents = {{"format", manifest.format}, {"generation", manifest.generation},
+                   {"vid", manifest.vid.value}, {"partitions", manifest.partitions},
+                   {"ddl", manifest.ddl},       {"tables", std::move(tables)}};
+  try {
+    contents["checksum"] = checksum_of(contents);
+    return contents.dump(2) + "\n";
+  } catch (const json::exception& error) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("the DDL cannot be saved as it is not UTF-8: {}", error.what()));
+  }
+}
+
+base::Result<Manifest> read_manifest(const std::string& directory) {
+  const std::string path = directory + "/manifest.json";
+  base::Result<InputFile> file = InputFile::open(path);
+  if (!file.ok()) {
+    if (file.code() != base::ErrorCode::kNotFound) return file.error();
+    return base::Error(base::ErrorCode::kNotFound,
+                       fmt::format("no database in {}: there is no manifest.json", directory));
+  }
+  if (file->size() > kManifestBytesMax) {
+    return base::Error(base::ErrorCode::kCorrupt,
+                       fmt::format("{}: {} bytes, more than any manifest has", path, file->size()));
+  }
+  std::string text(file->size(), '\0');
+  const base::Result<void> read = file->read(std::as_writable_bytes(std::span(text)));
+  if (!read.ok()) return read.error();
+  return parse(path, text);
+}
+
+base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
+                                Replica* replica) {
+  const auto corrupt = [&](const std::string& file, const std::string& what) {
+    return base::Error(
+        base::ErrorCode::kCorrupt,
+        fmt::format("{}/{}: {}; restore the directory from a backup", directory, file, what));
+  };
+  if (manifest.tables.size() != replica->table_count()) {
+    return corrupt("manifest.json", fmt::format("names {} tables, its DDL makes {}",
+                                                manifest.tables.size(), replica->table_count()));
+  }
+  for (uint32_t i = 0; i < replica->table_count(); ++i) {
+    Table& table = replica->table(base::TableId(i));
+    const ManifestTable& entry = manifest.tables[i];
+    if (entry.name != table.schema().name) {
+      return corrupt("manifest.json", fmt::format("table {} is \"{}\", in its DDL \"{}\"", i,
+                                                  entry.name, table.schema().name));
+    }
+    const base::Result<TableFileInfo> info = read_table_file(directory + "/" + entry.file, &table);
+    if (!info.ok()) {
+      if (info.code() != base::ErrorCode::kNotFound) return info.error();
+      return corrupt(entry.file, fmt::format("the file of table \"{}\" is missing", entry.name));
+    }
+    if (info->rows != entry.rows || info->bytes != entry.bytes ||
+        info->checksum != entry.checksum) {
+      return corrupt(entry.file,
+                     fmt::format("not the file that the manifest names: {} rows, {} bytes and "
+                                 "checksum {} in place of {}, {} and {}",
+                                 info->rows, info->bytes, hex(info->checksum), entry.rows,
+                                 entry.bytes, hex(entry.checksum)));
+    }
+  }
+  replica->set_snapshot(manifest.vid);
+  return {};
+}
+
+base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {
+  const std::string path = directory + "/lock";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return system_error("open", path, errno);
+  DirectoryLock lock(file);
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return system_error("lock", path, errno);
+    return base::Error(base::ErrorCode::kOverloaded,
+                       fmt::format("another process has {} open; close it first", directory));
+  }
+  return lock;
+}
+
+DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept
+    : file_(std::exchange(other.file_, -1)) {}
+
+DirectoryLock& DirectoryLock::operator=(DirectoryLock&& other) noexcept {
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (file_ >= 0) ::close(file_);  // which releases the lock
+}
+
+}  // namespace diptych::storage

@@ -1,0 +1,225 @@
+#include "storage/plain_leaf.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+
+namespace diptych::storage {
+namespace {
+
+template <class T>
+T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+std::string_view cell_string(CellKind kind, const std::byte* cell, const std::byte* strings_base) {
+  if (kind == CellKind::kInlineString) {
+    return {reinterpret_cast<const char*>(cell + 1), std::to_integer<size_t>(*cell)};
+  }
+  const auto text = load<base::Text>(cell);
+  // As an integer sum: the base may be null where the cell holds an address.
+  const auto address =
+      reinterpret_cast<uintptr_t>(strings_base) + reinterpret_cast<uintptr_t>(text.data);
+  return {reinterpret_cast<const char*>(address), text.size};
+}
+
+// Calls fn(position) for each row that lives and is not null.
+template <class Function>
+void for_each_value(const uint64_t* live, const uint64_t* nulls, size_t words, Function&& fn) {
+  for (size_t word = 0; word < words; ++word) {
+    uint64_t bits = nulls == nullptr ? live[word] : live[word] & ~nulls[word];
+    for (; bits != 0; bits &= bits - 1) {
+      fn(word * 64 + static_cast<size_t>(std::countr_zero(bits)));
+    }
+  }
+}
+
+}  // namespace
+
+PlainLeaf::PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t capacity,
+                     std::byte* data)
+    : format_(&format), data_(data), capacity_(capacity), has_null_(format.columns.size()) {
+  DIPTYCH_CHECK(capacity % 64 == 0, "null maps and live bits are whole words");
+  first_ordinal_ = first_ordinal;
+  live_bits_.assign(capacity / 64, 0);
+  for (const ColumnFormat& column : format.columns) {
+    Bounds none{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+    if (column.kind == CellKind::kDouble) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      none = {std::bit_cast<int64_t>(kInfinity), std::bit_cast<int64_t>(-kInfinity)};
+    }
+    bounds_.push_back(none);
+  }
+}
+
+ColumnView PlainLeaf::column(base::ColumnId column, uint32_t first, uint32_t count,
+                             DecodeBuffer* /*buffer*/) const {
+  DIPTYCH_DCHECK(first % 64 == 0, "a view's null map starts at a word");
+  DIPTYCH_DCHECK(first + count <= capacity_, "a view stays within its leaf");
+  const ColumnFormat& format = format_->columns[column.value];
+  ColumnView view;
+  view.values = values(format) + size_t{first} * format.value_bytes;
+  if (has_null_[column.value] != 0) view.nulls = nulls(format) + first / 64;
+  view.count = count;
+  return view;
+}
+
+ColumnSummary PlainLeaf::summary(base::ColumnId column) const {
+  const Bounds& bounds = bounds_[column.value];
+  ColumnSummary summary;
+  summary.has_null = has_null_[column.value] != 0;
+  switch (format_->columns[column.value].kind) {
+    case CellKind::kInt32:
+    case CellKind::kInt64:
+      summary.known = true;
+      summary.min = bounds.min;
+      summary.max = bounds.max;
+      break;
+    case CellKind::kDouble:
+      summary.min_double = std::bit_cast<double>(bounds.min);
+      summary.max_double = std::bit_cast<double>(bounds.max);
+      summary.known = !std::isnan(summary.min_double);
+      break;
+    case CellKind::kBoolean:
+    case CellKind::kInlineString:
+    case CellKind::kLongString: break;
+  }
+  return summary;
+}
+
+base::RowId PlainLeaf::row_id(uint32_t position) const {
+  DIPTYCH_DCHECK(position < row_slots_, "only used positions have a RowID");
+  return base::RowId(load<uint64_t>(data_ + size_t{position} * sizeof(uint64_t)));
+}
+
+void PlainLeaf::widen(size_t column, int64_t value) {
+  Bounds& bounds = bounds_[column];
+  bounds.min = std::min(bounds.min, value);
+  bounds.max = std::max(bounds.max, value);
+}
+
+void PlainLeaf::widen(size_t column, double value) {
+  Bounds& bounds = bounds_[column];
+  if (std::isnan(value)) {
+    bounds = {std::bit_cast<int64_t>(value), std::bit_cast<int64_t>(value)};
+    return;
+  }
+  // Both are false once the bounds are NaN, which stay NaN (P2).
+  if (value < std::bit_cast<double>(bounds.min)) bounds.min = std::bit_cast<int64_t>(value);
+  if (value > std::bit_cast<double>(bounds.max)) bounds.max = std::bit_cast<int64_t>(value);
+}
+
+void PlainLeaf::store_cell(size_t column, uint32_t position, const std::byte* cell,
+                           const std::byte* strings_base, StringHeap* heap) {
+  const ColumnFormat& format = format_->columns[column];
+  std::byte* const slot = values(format) + size_t{position} * format.value_bytes;
+  if (format.nullable) {
+    uint64_t& word = nulls(format)[position / 64];
+    const uint64_t bit = uint64_t{1} << (position % 64);
+    if (cell[format.null_in_cell] != std::byte{0}) {
+      word |= bit;
+      has_null_[column] = 1;
+      if (format.is_string()) heap->release(reinterpret_cast<base::StringRef*>(slot));
+      return;
+    }
+    word &= ~bit;
+  }
+  switch (format.kind) {
+    case CellKind::kInt32: {
+      const auto value = load<int32_t>(cell);
+      std::memcpy(slot, &value, sizeof value);
+      widen(column, int64_t{value});
+      return;
+    }
+    case CellKind::kInt64: {
+      const auto value = load<int64_t>(cell);
+      std::memcpy(slot, &value, sizeof value);
+      widen(column, value);
+      return;
+    }
+    case CellKind::kDouble: {
+      const auto value = load<double>(cell);
+      std::memcpy(slot, &value, sizeof value);
+      widen(column, value);
+      return;
+    }
+    case CellKind::kBoolean: *slot = std::byte{*cell != std::byte{0}}; return;
+    case CellKind::kInlineString:
+    case CellKind::kLongString:
+      heap->assign(reinterpret_cast<base::StringRef*>(slot),
+                   cell_string(format.kind, cell, strings_base));
+      return;
+  }
+}
+
+void PlainLeaf::write_row(uint32_t position, base::RowId row_id, const std::byte* row,
+                          const std::byte* strings_base, StringHeap* heap) {
+  DIPTYCH_CHECK(position < capacity_ && !lives(position), "L1: an insert takes a dead slot");
+  std::memcpy(data_ + size_t{position} * sizeof(uint64_t), &row_id.value, sizeof(uint64_t));
+  for (size_t i = 0; i < format_->columns.size(); ++i) {
+    store_cell(i, position, row + format_->columns[i].cell_offset, strings_base, heap);
+  }
+  live_bits_[position / 64] |= uint64_t{1} << (position % 64);
+  ++live_rows_;
+  row_slots_ = std::max(row_slots_, position + 1);
+}
+
+void PlainLeaf::write_cell(uint32_t position, base::ColumnId column, const std::byte* cell,
+                           const std::byte* strings_base, StringHeap* heap) {
+  DIPTYCH_DCHECK(lives(position), "only a live row is updated");
+  store_cell(column.value, position, cell, strings_base, heap);
+}
+
+void PlainLeaf::erase_row(uint32_t position, StringHeap* heap) {
+  DIPTYCH_CHECK(position < capacity_ && lives(position), "only a live row is erased");
+  for (const ColumnFormat& column : format_->columns) {
+    if (!column.is_string()) continue;
+    std::byte* const slot = values(column) + size_t{position} * column.value_bytes;
+    heap->release(reinterpret_cast<base::StringRef*>(slot));
+  }
+  live_bits_[position / 64] &= ~(uint64_t{1} << (position % 64));
+  --live_rows_;
+}
+
+void PlainLeaf::prefetch_cell(uint32_t position, base::ColumnId column) const {
+  const ColumnFormat& format = format_->columns[column.value];
+  __builtin_prefetch(values(format) + size_t{position} * format.value_bytes, 1);
+  __builtin_prefetch(&bounds_[column.value], 1);
+}
+
+void PlainLeaf::prefetch_row(uint32_t position) const {
+  __builtin_prefetch(&live_bits_[position / 64], 1);
+  for (const ColumnFormat& column : format_->columns) {
+    __builtin_prefetch(values(column) + size_t{position} * column.value_bytes, 1);
+  }
+}
+
+void PlainLeaf::tighten_bounds() {
+  const size_t words = live_bits_.size();
+  for (size_t i = 0; i < format_->columns.size(); ++i) {
+    const ColumnFormat& column = format_->columns[i];
+    const uint64_t* const null_words = column.nullable ? nulls(column) : nullptr;
+    has_null_[i] = 0;
+    for (size_t word = 0; null_words != nullptr && word < words; ++word) {
+      if ((live_bits_[word] & null_words[word]) != 0) has_null_[i] = 1;
+    }
+    const std::byte* const from = values(column);
+    const auto scan = [&](auto zero, auto widen_to) {
+      using Value = decltype(zero);
+      for_each_value(live_bits_.data(), null_words, words, [&](size_t position) {
+        widen(i, static_cast<decltype(widen_to)>(load<Value>(from + position * sizeof(Value))));
+      });
+    };
+    if (column.kind == CellKind::kInt32) scan(int32_t{}, int64_t{});
+    if (column.kind == CellKind::kInt64) scan(int64_t{}, int64_t{});
+    if (column.kind == CellKind::kDouble) scan(double{}, double{});
+  }
+}
+
+}  // namespace diptych::storage

@@ -1,0 +1,85 @@
+#include "storage/string_heap.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace diptych::storage {
+
+// Classes 0, 1, 2, ...: 16, 24, 32, 48, 64, 96, ...: class 2k is 16 << k, class 2k + 1 is 24 << k.
+size_t StringHeap::class_of(size_t bytes) {
+  if (bytes <= 16) return 0;
+  const auto power = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
+  const size_t half = bytes <= (size_t{3} << (power - 1)) ? 1 : 2;
+  return (power - 4) * 2 + half;
+}
+
+size_t StringHeap::class_bytes(size_t size_class) {
+  return (size_class % 2 == 0 ? size_t{16} : size_t{24}) << (size_class / 2);
+}
+
+char* StringHeap::allocate(size_t bytes) {
+  if (bytes > kCarvedBytesMax) {
+    base::Region region(bytes, node_);
+    char* const cell = reinterpret_cast<char*>(region.data());
+    region_bytes_ += region.size();
+    large_.emplace(cell, std::move(region));
+    return cell;
+  }
+  const size_t size_class = class_of(bytes);
+  DIPTYCH_DCHECK(size_class < kClasses, "kCarvedBytesMax is the last class");
+  if (char* const cell = freed_[size_class]; cell != nullptr) {
+    std::memcpy(&freed_[size_class], cell, sizeof(char*));
+    return cell;
+  }
+  const size_t cell_bytes = class_bytes(size_class);
+  if (regions_.empty() || region_used_ + cell_bytes > regions_.back().size()) {
+    regions_.emplace_back(next_region_bytes_, node_);
+    region_bytes_ += next_region_bytes_;
+    next_region_bytes_ = std::min(next_region_bytes_ * 2, base::kHugePageBytes);
+    region_used_ = 0;
+  }
+  char* const cell = reinterpret_cast<char*>(regions_.back().data()) + region_used_;
+  region_used_ += cell_bytes;
+  return cell;
+}
+
+void StringHeap::free(const char* cell, size_t bytes) {
+  if (bytes > kCarvedBytesMax) {
+    const auto found = large_.find(cell);
+    DIPTYCH_CHECK(found != large_.end(), "a large string has its own region until it is freed");
+    region_bytes_ -= found->second.size();
+    large_.erase(found);
+    return;
+  }
+  char*& head = freed_[class_of(bytes)];
+  char* const freed = const_cast<char*>(cell);
+  std::memcpy(freed, &head, sizeof head);
+  head = freed;
+}
+
+void StringHeap::assign(base::StringRef* slot, std::string_view text) {
+  DIPTYCH_CHECK(text.size() <= UINT32_MAX, "a StringRef's size has 32 bits");
+  if (text.size() <= base::StringRef::kInlineBytes) {
+    if (!slot->is_short()) free(slot->data(), slot->size());
+    *slot = base::StringRef(text);
+    return;
+  }
+  const bool same_cell = !slot->is_short() && slot->size() <= kCarvedBytesMax &&
+                         text.size() <= kCarvedBytesMax &&
+                         class_of(slot->size()) == class_of(text.size());
+  if (!same_cell && !slot->is_short()) free(slot->data(), slot->size());
+  char* const cell = same_cell ? const_cast<char*>(slot->data()) : allocate(text.size());
+  std::memcpy(cell, text.data(), text.size());
+  *slot = base::StringRef(std::string_view(cell, text.size()));
+}
+
+void StringHeap::release(base::StringRef* slot) {
+  if (!slot->is_short()) free(slot->data(), slot->size());
+  *slot = base::StringRef();
+}
+
+}  // namespace diptych::storage

@@ -1,0 +1,55 @@
+// StringHeap: the bytes of one partition's strings that do not fit a StringRef (over 12 bytes).
+//
+// Size classes, two a power of two (16, 24, 32, 48, 64, 96, ...), each with a list of freed cells
+// that the next string of the class takes: a run of updates on data of constant size does not grow
+// the heap. A freed cell's first 8 bytes link to the next. Cells are carved from regions of up to
+// 2 MiB; a string of over kCarvedBytesMax gets a region of its own, unmapped when it is freed.
+//
+// Threads    one writer, the partition's; readers follow StringRefs while it rests (leaf.h).
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/ids.h"
+#include "base/string_ref.h"
+
+namespace diptych::storage {
+
+class StringHeap {
+ public:
+  static constexpr size_t kCarvedBytesMax = 64 * 1024;
+
+  explicit StringHeap(base::NumaNode node) : node_(node) {}
+
+  // Makes *slot hold a copy of the text. The slot must hold what this heap gave it, or be zero.
+  void assign(base::StringRef* slot, std::string_view text);
+  // Makes *slot the empty string and frees its cell.
+  void release(base::StringRef* slot);
+
+  size_t memory_bytes() const { return region_bytes_; }
+
+ private:
+  static constexpr size_t kClasses = 26;  // 16 bytes up to kCarvedBytesMax
+
+  static size_t class_of(size_t bytes);
+  static size_t class_bytes(size_t size_class);
+  char* allocate(size_t bytes);
+  void free(const char* cell, size_t bytes);
+
+  base::NumaNode node_;
+  std::vector<base::Region> regions_;
+  size_t region_used_ = 0;  // bytes of the last region
+  size_t next_region_bytes_ = 64 * 1024;
+  size_t region_bytes_ = 0;
+  std::array<char*, kClasses> freed_{};  // heads of the lists
+  std::unordered_map<const char*, base::Region> large_;
+};
+
+}  // namespace diptych::storage

@@ -1,0 +1,99 @@
+// Table: a table of the columnar replica, in partitions by hash(RowID) (BatchDB, section 5).
+//
+// A partition is a list of leaves (storage/leaf.h) over dense ordinals. It alone holds its rows'
+// values, long strings included, in memory of the replica's NUMA node.
+//
+// Threads    as in leaf.h: writes only between two batches of queries, one writer a partition.
+
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/row_layout.h"
+#include "base/schema.h"
+#include "base/value.h"
+#include "storage/leaf.h"
+
+namespace diptych::storage {
+
+class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heap
+
+class Partition {
+ public:
+  Partition(const base::TableSchema& schema, base::NumaNode node);
+  Partition(Partition&&) noexcept;
+  ~Partition();
+
+  // Reads.
+  size_t leaf_count() const;
+  const Leaf& leaf(size_t index) const;
+  const Leaf& leaf_of(uint32_t ordinal, uint32_t* position) const;
+  uint64_t live_rows() const;
+  base::Value value(uint32_t ordinal, base::ColumnId column) const;  // slow: for comparisons
+
+  // Writes, by the applier only. `row` is row bytes in the table's layout; the bytes of a long
+  // string lie at strings_base + (the Text's pointer as an offset): the format of an update record.
+  uint32_t insert(base::RowId row_id, const std::byte* row, const std::byte* strings_base);
+  // `cell` is the column's bytes of a row, in the same format.
+  void update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
+              const std::byte* strings_base);
+  void erase(uint32_t ordinal);
+  // Hints that the row, or one cell of it, will be written soon.
+  void prefetch(uint32_t ordinal) const;
+  void prefetch(uint32_t ordinal, base::ColumnId column) const;
+  // Between batches: turns full, quiet pages into blocks. Returns what it wrote, in bytes.
+  // At most one block a call, so the pause is bounded: call again while it returns more than 0.
+  size_t compact();
+
+  size_t memory_bytes() const;
+
+ private:
+  std::unique_ptr<PartitionStore> store_;
+};
+
+class Table {
+ public:
+  Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node);
+
+  const base::TableSchema& schema() const { return *schema_; }
+  const base::RowLayout& layout() const { return layout_; }
+  uint32_t partition_count() const { return static_cast<uint32_t>(partitions_.size()); }
+  Partition& partition(base::PartitionId id) { return partitions_[id.value]; }
+  const Partition& partition(base::PartitionId id) const { return partitions_[id.value]; }
+  base::PartitionId partition_of(base::RowId row_id) const;
+  uint64_t live_rows() const;
+  size_t memory_bytes() const;
+
+ private:
+  const base::TableSchema* schema_;
+  base::RowLayout layout_;
+  std::vector<Partition> partitions_;
+};
+
+// Replica: all tables, by TableId. Owned by the dispatcher; written by the applier.
+class Replica {
+ public:
+  Replica(uint32_t partitions, base::NumaNode node) : partitions_(partitions), node_(node) {}
+
+  void add_table(const base::TableSchema& schema);  // in the order of TableIds
+  Table& table(base::TableId id) { return *tables_[id.value]; }
+  const Table& table(base::TableId id) const { return *tables_[id.value]; }
+  size_t table_count() const { return tables_.size(); }
+  uint32_t partition_count() const { return partitions_; }
+
+  // The VID that the replica's rows show. Set by the applier.
+  base::Vid snapshot() const { return snapshot_; }
+  void set_snapshot(base::Vid vid) { snapshot_ = vid; }
+
+ private:
+  uint32_t partitions_;
+  base::NumaNode node_;
+  std::vector<std::unique_ptr<Table>> tables_;
+  base::Vid snapshot_;
+};
+
+}  // namespace diptych::storage

@@ -1,0 +1,178 @@
+#include "base/schema.h"
+
+#include <gtest/gtest.h>
+
+namespace diptych::base {
+namespace {
+
+constexpr DataType kInt{.kind = TypeKind::kInt};
+constexpr DataType kBigInt{.kind = TypeKind::kBigInt};
+
+IndexSchema unique_index(std::string name, std::vector<uint16_t> columns) {
+  IndexSchema index;
+  index.name = std::move(name);
+  index.uniqueness = Uniqueness::kUnique;
+  for (const uint16_t column : columns) index.columns.push_back(ColumnId(column));
+  return index;
+}
+
+TableSchema orders() {
+  TableSchema schema;
+  schema.name = "orders";
+  schema.columns = {{"o_id", kInt, Nullability::kNotNull},
+                    {"o_c_id", kInt, Nullability::kNotNull},
+                    {"o_note", {.kind = TypeKind::kVarchar, .length = 20}}};
+  schema.indexes = {unique_index("orders_pkey", {0})};
+  return schema;
+}
+
+class Refused : public testing::Test {
+ protected:
+  Catalog catalog_;
+  TableSchema schema_ = orders();
+
+  std::string message(ErrorCode code = ErrorCode::kInvalidArgument) {
+    const size_t tables_before = catalog_.table_count();
+    const auto id = catalog_.add_table(schema_);
+    if (id.ok()) return "no error";
+    EXPECT_EQ(id.code(), code);
+    EXPECT_EQ(catalog_.table_count(), tables_before);
+    return id.error().message;
+  }
+};
+
+TEST(Catalog, IdsArePositionsAndIndexIdsAreUniqueOverTables) {
+  Catalog catalog;
+  TableSchema first = orders();
+  first.indexes.push_back({"orders_by_customer",
+                           {},
+                           IndexKind::kOrdered,
+                           Uniqueness::kNonUnique,
+                           {ColumnId(1), ColumnId(2)}});
+  TableSchema second = orders();
+  second.name = "older";
+  second.indexes[0].name = "older_pkey";
+  EXPECT_EQ(*catalog.add_table(first), TableId(0));
+  EXPECT_EQ(*catalog.add_table(second), TableId(1));
+  EXPECT_EQ(catalog.table(TableId(0)).indexes[1].id, IndexId(1));
+  EXPECT_EQ(catalog.table(TableId(1)).primary_key().id, IndexId(2));
+  EXPECT_EQ(*catalog.add_index(TableId(0), unique_index("late", {1})), IndexId(3));
+  EXPECT_EQ(catalog.find_table("older"), &catalog.table(TableId(1)));
+  EXPECT_EQ(catalog.find_table("absent"), nullptr);
+}
+
+TEST(Catalog, ReferencesStayValidWhenTablesAreAdded) {
+  Catalog catalog;
+  ASSERT_TRUE(catalog.add_table(orders()).ok());
+  const TableSchema* first = catalog.find_table("orders");
+  for (int i = 0; i < 200; ++i) {
+    TableSchema more = orders();
+    more.name = "t" + std::to_string(i);
+    more.indexes[0].name = more.name + "_pkey";
+    ASSERT_TRUE(catalog.add_table(more).ok());
+  }
+  EXPECT_EQ(catalog.find_table("orders"), first);
+  EXPECT_EQ(first->find_column("o_c_id"), ColumnId(1));
+  EXPECT_EQ(first->find_column("absent"), std::nullopt);
+}
+
+TEST(Catalog, AForeignKeyMayNameItsOwnTable) {
+  Catalog catalog;
+  TableSchema schema = orders();
+  schema.foreign_keys = {{{ColumnId(1)}, "orders", {"o_id"}}};
+  EXPECT_TRUE(catalog.add_table(schema).ok());
+}
+
+TEST_F(Refused, ATakenName) {
+  ASSERT_TRUE(catalog_.add_table(orders()).ok());
+  EXPECT_EQ(message(ErrorCode::kAlreadyExists), "table \"orders\" exists");
+  schema_.name = "other";
+  EXPECT_EQ(message(ErrorCode::kAlreadyExists), "index \"orders_pkey\" exists");
+}
+
+TEST_F(Refused, ATableWithoutNameColumnsOrKey) {
+  schema_.indexes.clear();
+  EXPECT_EQ(message(), "table \"orders\": a table needs a primary key");
+  schema_.columns.clear();
+  EXPECT_EQ(message(), "table \"orders\": a table needs at least one column");
+  schema_.name.clear();
+  EXPECT_EQ(message(), "table \"\": a table needs a name");
+}
+
+TEST_F(Refused, AColumnDeclaredTwice) {
+  schema_.columns[2].name = "o_id";
+  EXPECT_EQ(message(), "table \"orders\": column \"o_id\" is declared twice");
+}
+
+TEST_F(Refused, TooManyColumns) {
+  for (size_t i = schema_.columns.size(); i <= kTableColumnsMax; ++i) {
+    schema_.columns.push_back({"c" + std::to_string(i), kInt});
+  }
+  EXPECT_EQ(message(), "table \"orders\": 1025 columns; at most 1024 are possible");
+}
+
+TEST_F(Refused, ARowThatIsTooWide) {
+  for (int i = 0; i < 1000; ++i) {
+    schema_.columns.push_back({"c" + std::to_string(i), {.kind = TypeKind::kChar, .length = 64}});
+  }
+  EXPECT_EQ(message(), "table \"orders\": a row takes 66032 bytes; at most 32768 are possible");
+}
+
+TEST_F(Refused, ADecimalOutOfRange) {
+  schema_.columns[1].type = {.kind = TypeKind::kDecimal, .precision = 19, .scale = 2};
+  EXPECT_EQ(
+      message(),
+      "table \"orders\": column \"o_c_id\": DECIMAL(19,2) is out of range; at most 18 digits");
+  schema_.columns[1].type = {.kind = TypeKind::kDecimal, .precision = 2, .scale = 3};
+  EXPECT_EQ(message(),
+            "table \"orders\": column \"o_c_id\": DECIMAL(2,3) is out of range; at most 18 digits");
+}
+
+TEST_F(Refused, ANullableColumnInAUniqueKey) {
+  schema_.indexes[0] = unique_index("orders_pkey", {0, 2});
+  EXPECT_EQ(message(),
+            "table \"orders\": column \"o_note\" of the unique index \"orders_pkey\" must be NOT "
+            "NULL");
+}
+
+TEST_F(Refused, AnIndexWithoutColumnsOrDeclaredTwice) {
+  schema_.indexes.push_back(unique_index("empty", {}));
+  EXPECT_EQ(message(), "table \"orders\": index \"empty\" has no columns");
+  schema_.indexes.back() = unique_index("orders_pkey", {1});
+  EXPECT_EQ(message(), "table \"orders\": index \"orders_pkey\" is declared twice");
+  schema_.indexes.back() = unique_index("beyond", {9});
+  EXPECT_EQ(message(), "table \"orders\": index \"beyond\" names no column");
+}
+
+TEST_F(Refused, AForeignKeyToNothing) {
+  schema_.foreign_keys = {{{ColumnId(1)}, "customer", {"c_id"}}};
+  EXPECT_EQ(message(), "table \"orders\": foreign key to \"customer\": no such table");
+}
+
+TEST_F(Refused, AForeignKeyThatDoesNotMatchItsParent) {
+  TableSchema customer = orders();
+  customer.name = "customer";
+  customer.columns[0] = {"c_id", kBigInt, Nullability::kNotNull};
+  customer.indexes[0].name = "customer_pkey";
+  ASSERT_TRUE(catalog_.add_table(customer).ok());
+  schema_.foreign_keys = {{{ColumnId(1)}, "customer", {"absent"}}};
+  EXPECT_EQ(message(),
+            "table \"orders\": foreign key to \"customer\": it has no column \"absent\"");
+  schema_.foreign_keys = {{{ColumnId(1)}, "customer", {"c_id", "o_c_id"}}};
+  EXPECT_EQ(message(), "table \"orders\": foreign key to \"customer\": 1 columns refer to 2");
+  schema_.foreign_keys = {{{ColumnId(1)}, "customer", {"c_id"}}};
+  EXPECT_EQ(message(),
+            "table \"orders\": foreign key column \"o_c_id\" is INT, but \"customer.c_id\" is "
+            "BIGINT");
+}
+
+TEST(DataType, PrintsAsInDdl) {
+  EXPECT_EQ((DataType{.kind = TypeKind::kDecimal, .precision = 12, .scale = 2}).to_string(),
+            "DECIMAL(12,2)");
+  EXPECT_EQ((DataType{.kind = TypeKind::kVarchar}).to_string(), "TEXT");
+  EXPECT_EQ((DataType{.kind = TypeKind::kChar, .length = 9}).to_string(), "CHAR(9)");
+  EXPECT_EQ(kInt.to_string(), "INT");
+}
+
+}  // namespace
+}  // namespace diptych::base

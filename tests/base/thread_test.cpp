@@ -1,0 +1,45 @@
+#include "base/thread.h"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/topology.h"
+
+namespace diptych::base {
+namespace {
+
+TEST(Thread, APinnedThreadRunsOnItsCore) {
+  const uint32_t core = Topology::detect().nodes.front().cores.back();
+  std::jthread thread([core] {
+    if (!pin_this_thread(std::vector<uint32_t>{core})) GTEST_SKIP() << "pinning is forbidden here";
+    EXPECT_EQ(sched_getcpu(), static_cast<int>(core));
+  });
+}
+
+TEST(Thread, AnAbsentCoreIsRefused) {
+  EXPECT_FALSE(pin_this_thread(std::vector<uint32_t>{8191}));
+  EXPECT_TRUE(pin_this_thread({}));
+}
+
+TEST(Thread, NamesAreCutAtFifteenBytes) {
+  std::jthread thread([] {
+    name_this_thread("oltp-worker-number-12");
+    char name[32] = {};
+    ASSERT_EQ(pthread_getname_np(pthread_self(), name, sizeof name), 0);
+    EXPECT_STREQ(name, "oltp-worker-num");
+  });
+}
+
+TEST(Thread, CpuTimeGrowsWithWork) {
+  const uint64_t before_ns = thread_cpu_ns();
+  volatile uint64_t sum = 0;
+  for (int i = 0; i < 1'000'000; ++i) sum = sum + 1;
+  EXPECT_GT(thread_cpu_ns(), before_ns);
+}
+
+}  // namespace
+}  // namespace diptych::base

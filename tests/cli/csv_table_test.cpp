@@ -1,0 +1,172 @@
+#include "cli/csv_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "base/value.h"
+
+namespace diptych::cli {
+namespace {
+
+using base::Nullability;
+using base::TypeKind;
+
+base::TableSchema orders() {
+  base::TableSchema schema;
+  schema.name = "orders";
+  schema.columns = {
+      {"o_id", {.kind = TypeKind::kInt}, Nullability::kNotNull},
+      {"o_note", {.kind = TypeKind::kVarchar, .length = 8}, Nullability::kNullable},
+      {"o_total", {.kind = TypeKind::kDecimal, .precision = 6, .scale = 2}, Nullability::kNullable},
+      {"o_text", {.kind = TypeKind::kVarchar}, Nullability::kNullable}};
+  return schema;
+}
+
+ByteSource source_of(std::string text) {
+  return [text = std::move(text),
+          at = size_t{0}](std::span<char> buffer) mutable -> base::Result<size_t> {
+    const size_t bytes = std::min(buffer.size(), text.size() - at);
+    std::memcpy(buffer.data(), text.data() + at, bytes);
+    at += bytes;
+    return bytes;
+  };
+}
+
+base::Result<CsvTable> read(const std::string& text) {
+  return CsvTable::read(orders(), source_of(text), [](uint64_t) { return true; });
+}
+
+// Rows as "1|note|2.50|NULL".
+std::vector<std::string> rows_of(const CsvTable& table) {
+  const base::RowLayout layout(orders());
+  std::vector<std::string> rows;
+  for (const CsvTable::Chunk& chunk : table.chunks()) {
+    for (size_t i = 0; i < chunk.count; ++i) {
+      std::string line;
+      for (const base::ColumnLayout& column : layout.columns) {
+        line += (line.empty() ? "" : "|") +
+                to_string(base::load_value(column, chunk.rows.data() + i * layout.bytes));
+      }
+      rows.push_back(line);
+    }
+  }
+  return rows;
+}
+
+std::vector<std::string> good_rows(const std::string& text) {
+  const auto table = read(text);
+  EXPECT_TRUE(table.ok()) << (table.ok() ? "" : table.error().message);
+  if (!table.ok()) return {};
+  EXPECT_EQ(table->rejections_to_string(), "");
+  return rows_of(*table);
+}
+
+std::string rejections(const std::string& text) {
+  const auto table = read(text);
+  EXPECT_TRUE(table.ok()) << (table.ok() ? "" : table.error().message);
+  return table.ok() ? table->rejections_to_string() : "";
+}
+
+std::string header_error(const std::string& text) {
+  const auto table = read(text);
+  return table.ok() ? "no error" : table.error().message;
+}
+
+using Rows = std::vector<std::string>;
+
+TEST(CsvTable, ColumnsMayStandInAnyOrder) {
+  EXPECT_EQ(good_rows("o_text,o_total,o_id,o_note\nlong,2.5,1,n\n"), (Rows{"1|n|2.50|long"}));
+}
+
+TEST(CsvTable, MissingNullableColumnsAreNull) {
+  EXPECT_EQ(good_rows("o_id\n1\n2\n"), (Rows{"1|NULL|NULL|NULL", "2|NULL|NULL|NULL"}));
+}
+
+TEST(CsvTable, AnEmptyFieldIsNullAndAnEmptyQuotedOneAnEmptyString) {
+  const auto table = read("o_id,o_note,o_text\n1,,\n2,\"\",\"\"\n");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(rows_of(*table), (Rows{"1|NULL|NULL|NULL", "2||NULL|"}));
+}
+
+TEST(CsvTable, LongStringsOutliveTheFile) {
+  std::string text = "o_id,o_text\n";
+  Rows expected;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string body(static_cast<size_t>(i % 200), static_cast<char>('a' + i % 26));
+    text += std::to_string(i) + ",\"" + body + "\"\n";
+    expected.push_back(std::to_string(i) + "|NULL|NULL|" + body);
+  }
+  EXPECT_EQ(good_rows(text), expected);
+}
+
+TEST(CsvTable, HeaderErrorsNameTheColumn) {
+  EXPECT_EQ(header_error(""), "header: the file is empty; its first line must name the columns");
+  EXPECT_EQ(header_error("o_id,o_date\n"), "header: table \"orders\" has no column \"o_date\"");
+  EXPECT_EQ(header_error("o_id,o_id\n"), "header: column \"o_id\" stands there twice");
+  EXPECT_EQ(header_error("o_note\nx\n"), "header: column \"o_id\" is missing, and it is NOT NULL");
+  EXPECT_EQ(header_error("\"o_id\nx"),
+            "header: line 1: the quote that opens on line 1 never closes");
+}
+
+TEST(CsvTable, RejectionsNameLineColumnAndReason) {
+  EXPECT_EQ(rejections("o_id,o_note,o_total\n"
+                       "x,a,1\n"
+                       "2,much too long,1\n"
+                       "3,a,1.234\n"
+                       ",a,1\n"
+                       "5,a\n"
+                       "6,a,1,2\n"
+                       "7,\xff,1\n"
+                       "8,a\"b,1\n"
+                       "9,fine,1\n"
+                       "10,\"open,1\n"),
+            "line 2, column o_id: \"x\" is not a whole number\n"
+            "line 3, column o_note: \"much too long\" has 13 bytes; VARCHAR(8) keeps 8\n"
+            "line 4, column o_total: \"1.234\" has 3 digits after the point; DECIMAL(6,2) keeps 2\n"
+            "line 5, column o_id: NULL, and the column is INT NOT NULL\n"
+            "line 6: 2 fields; the header names 3 columns\n"
+            "line 7: 4 fields; the header names 3 columns\n"
+            "line 8, column o_note: the text is not valid UTF-8\n"
+            "line 9, column o_note: a quote inside a field that does not begin with one\n"
+            "line 11, column o_note: the quote that opens on line 11 never closes\n");
+}
+
+TEST(CsvTable, AFaultIsPlacedOnTheLineOfItsField) {
+  EXPECT_EQ(rejections("o_note,o_id\n\"a\nb\",x\n"),
+            "line 3, column o_id: \"x\" is not a whole number\n");
+}
+
+TEST(CsvTable, TwentyRejectionsAreShownAndAllCounted) {
+  std::string text = "o_id\n";
+  for (int i = 0; i < 50; ++i) text += "x\n";
+  const auto table = read(text + "7\n");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(table->rejections().size(), kRejectionsShown);
+  EXPECT_EQ(table->rejected_count(), 50u);
+  EXPECT_EQ(table->row_count(), 1u);
+  EXPECT_TRUE(table->rejections_to_string().ends_with("... and 30 more rows\n"));
+}
+
+TEST(CsvTable, StopsWhenAsked) {
+  std::string text = "o_id\n";
+  for (int i = 0; i < 10'000; ++i) text += "1\n";
+  const auto table = CsvTable::read(orders(), source_of(text), [](uint64_t) { return false; });
+  ASSERT_FALSE(table.ok());
+  EXPECT_EQ(table.code(), base::ErrorCode::kCancelled);
+}
+
+TEST(Utf8, WellFormedTextIsTakenAndNothingElse) {
+  for (const char* good : {"", "plain", "\u00e4", "\u20ac", "\U0001f600", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(is_valid_utf8(good)) << good;
+  }
+  for (const char* bad :
+       {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "a\xffz"}) {
+    EXPECT_FALSE(is_valid_utf8(bad));
+  }
+}
+
+}  // namespace
+}  // namespace diptych::cli

@@ -1,0 +1,89 @@
+#include "tests/cli/program_run.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace diptych::cli {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+ScratchFolder::ScratchFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "diptych-cli-XXXXXX").string();
+  DIPTYCH_CHECK(mkdtemp(name.data()) != nullptr, "a test needs a directory");
+  folder_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string ScratchFolder::file(const std::string& name, const std::string& text) const {
+  std::ofstream(path(name), std::ios::binary) << text;
+  return path(name);
+}
+
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const std::string& input,
+                               const std::string& output_path)
+    : output_path_(output_path.empty() ? folder_.path("out") : output_path) {
+  const std::string input_path = folder_.file("in", input);
+  const std::string error_path = folder_.path("err");
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  constexpr int kWrite = O_WRONLY | O_CREAT;
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input_path.c_str(), O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output_path_.c_str(), kWrite, 0600);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, error_path.c_str(), kWrite, 0600);
+  std::vector<std::string> words = {DIPTYCH_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const int refused =
+      posix_spawn(&process_, DIPTYCH_PROGRAM, &files, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  DIPTYCH_CHECK(refused == 0, "the program must have been built");
+}
+
+RunningProgram::~RunningProgram() {
+  if (process_ <= 0) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+}
+
+void RunningProgram::interrupt() const {
+  kill(process_, SIGINT);
+}
+
+Outcome RunningProgram::finish() {
+  int status = 0;
+  waitpid(process_, &status, 0);
+  process_ = -1;
+  Outcome outcome;
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  // A device may have no end (/dev/full reads as zeros for ever).
+  if (std::filesystem::is_regular_file(output_path_)) outcome.out = text_of(output_path_);
+  outcome.err = text_of(folder_.path("err"));
+  return outcome;
+}
+
+Outcome run(const std::vector<std::string>& arguments, const std::string& input) {
+  return RunningProgram(arguments, input).finish();
+}
+
+}  // namespace diptych::cli

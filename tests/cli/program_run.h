@@ -1,0 +1,55 @@
+// Runs the diptych program from a test, as a shell would.
+
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace diptych::cli {
+
+struct Outcome {
+  int code = -1;  // the exit code; 128 + n after signal n
+  std::string out;
+  std::string err;
+};
+
+// A directory of its own for one test, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  // Writes a file and gives its path.
+  std::string file(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// A running program; finish() waits for its end.
+class RunningProgram {
+ public:
+  RunningProgram(const std::vector<std::string>& arguments, const std::string& input,
+                 const std::string& output_path = "");
+  ~RunningProgram();
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  void interrupt() const;  // Ctrl-C
+  Outcome finish();
+
+ private:
+  ScratchFolder folder_;
+  std::string output_path_;
+  pid_t process_ = -1;
+};
+
+Outcome run(const std::vector<std::string>& arguments, const std::string& input = "");
+
+}  // namespace diptych::cli

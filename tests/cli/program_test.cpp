@@ -1,0 +1,302 @@
+// The program from outside: what it prints, and its exit codes.
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSchema =
+    "CREATE TABLE item (\n"
+    "  i_id INT NOT NULL,\n"
+    "  i_name VARCHAR(24) NOT NULL,\n"
+    "  i_price DECIMAL(5,2),\n"
+    "  i_since DATE,\n"
+    "  PRIMARY KEY (i_id)\n"
+    ");\n"
+    "CREATE TABLE orders (o_id INT NOT NULL, PRIMARY KEY (o_id));\n";
+
+void expect_outcome(const Outcome& outcome, int code) {
+  EXPECT_EQ(outcome.code, code) << "out: " << outcome.out << "\nerr: " << outcome.err;
+}
+
+class Usage : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Usage, HelpHasExamplesAndIsFine) {
+  std::vector<std::string> arguments = GetParam();
+  arguments.push_back("--help");
+  const Outcome outcome = run(arguments);
+  expect_outcome(outcome, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("Examples:\n  diptych "));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_P(Usage, AnUnknownOptionIsNamedAndExitsWithTwo) {
+  std::vector<std::string> arguments = GetParam();
+  arguments.push_back("--no-such-option");
+  const Outcome outcome = run(arguments);
+  expect_outcome(outcome, 2);
+  EXPECT_NE(outcome.err, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(EverySubcommand, Usage,
+                         testing::Values(std::vector<std::string>{},
+                                         std::vector<std::string>{"init"},
+                                         std::vector<std::string>{"load"},
+                                         std::vector<std::string>{"query"},
+                                         std::vector<std::string>{"bench", "tpcc"},
+                                         std::vector<std::string>{"bench", "ch"},
+                                         std::vector<std::string>{"bench", "isolation"}));
+
+class Program : public testing::Test {
+ protected:
+  ScratchFolder folder_;
+  std::string shop_ = folder_.path("shop");
+
+  void init() {
+    expect_outcome(run({"init", shop_, "--schema", folder_.file("shop.sql", kSchema)}), 0);
+  }
+  Outcome load(const std::string& table, const std::string& csv) {
+    return run({"load", shop_, table, folder_.file("rows.csv", csv)});
+  }
+  std::string count(const std::string& table) {
+    return run({"query", shop_, "--format", "csv", "-c", "SELECT count(*) AS n FROM " + table}).out;
+  }
+};
+
+TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
+  const std::string schema = folder_.file("shop.sql", kSchema);
+  const std::string absent = folder_.path("absent");
+  const struct {
+    std::vector<std::string> arguments;
+    std::string said;
+  } cases[] = {
+      {{}, "subcommand"},
+      {{"bench"}, "subcommand"},
+      {{"unknown"}, "unknown"},
+      {{"bench", "unknown"}, "unknown"},
+      {{"init", shop_}, "--schema"},
+      {{"init", shop_, "--schema", absent}, absent},
+      {{"load", absent, "item", schema}, absent},
+      {{"load", folder_.path("."), "item", absent}, absent},
+      {{"query", absent, "-c", "SELECT 1"}, absent},
+      {{"query", folder_.path("."), "-f", absent}, absent},
+      {{"query", folder_.path("."), "-c", "SELECT 1", "--format", "xml"}, "xml"},
+      {{"query", folder_.path("."), "-c", "SELECT 1", "--threads", "0"}, "--threads"},
+      {{"query", folder_.path("."), "-c", "  ; "}, "no SQL statement"},
+      {{"bench", "tpcc", "--warehouses", "none"}, "none"},
+      {{"bench", "tpcc", "--seconds", "-1"}, "--seconds"},
+      {{"bench", "tpcc", "--oltp-cores", "0-x"}, "a core number is expected at character 3"},
+      {{"bench", "tpcc", "--json", absent + "/x.json"}, absent},
+      {{"bench", "ch", "--transaction-clients", "0", "--query-clients", "0"}, "nothing would run"},
+      {{"bench", "isolation", "--html", absent + "/x.html"}, absent},
+  };
+  for (const auto& one : cases) {
+    const Outcome outcome = run(one.arguments);
+    SCOPED_TRACE(one.said);
+    expect_outcome(outcome, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(one.said));
+  }
+}
+
+TEST_F(Program, InitSaysWhatItMade) {
+  const Outcome outcome = run({"init", shop_, "--schema", folder_.file("shop.sql", kSchema)});
+  expect_outcome(outcome, 0);
+  EXPECT_EQ(outcome.out, "created " + shop_ + " with 2 tables\n");
+  EXPECT_TRUE(fs::is_directory(shop_));
+}
+
+TEST_F(Program, InitLeavesADatabaseThatIsThereAlone) {
+  init();
+  expect_outcome(load("orders", "o_id\n1\n"), 0);
+  const Outcome outcome = run({"init", shop_, "--schema", folder_.file("shop.sql", kSchema)});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("already exists"));
+  EXPECT_EQ(count("orders"), "n\n1\n");
+}
+
+TEST_F(Program, ASchemaErrorLeavesNothingBehind) {
+  const struct {
+    std::string schema;
+    std::string said;
+  } cases[] = {
+      {"CREATE TABLE t (a INT NOT NULL, PRIMARY KEY (b));", "\"b\""},
+      {"CREATE TABLE t (a INT);", "PRIMARY KEY"},
+      {"CREATE TABLE t (a NUMBER_OF_SORTS NOT NULL, PRIMARY KEY (a));", "number_of_sorts"},
+      {std::string(kSchema) + "CREATE TABLE item (i INT NOT NULL, PRIMARY KEY (i));",
+       "\"item\" exists"},
+      {"CREATE TABEL t (a INT);", "line 1"},
+      {"-- nothing\n", "there is no CREATE TABLE statement"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.said);
+    const Outcome outcome = run({"init", shop_, "--schema", folder_.file("bad.sql", one.schema)});
+    expect_outcome(outcome, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(one.said));
+    EXPECT_FALSE(fs::exists(shop_));
+  }
+}
+
+TEST_F(Program, WhatWasLoadedIsThereAfterwards) {
+  init();
+  const Outcome loaded = load("item",
+                              "i_price,i_id,i_name,i_since\n"
+                              "1.50,1,\"nut, hex\",2026-11-21\r\n"
+                              ",2,\"\",\n");
+  expect_outcome(loaded, 0);
+  EXPECT_THAT(loaded.out, HasSubstr("loaded 2 rows into item in "));
+  const Outcome queried = run({"query", shop_, "--format", "csv", "-c",
+                               "SELECT i_id, i_name, i_price, i_since FROM item ORDER BY i_id"});
+  expect_outcome(queried, 0);
+  EXPECT_EQ(queried.out,
+            "i_id,i_name,i_price,i_since\n"
+            "1,\"nut, hex\",1.50,2026-11-21\n"
+            "2,\"\",,\n");
+}
+
+TEST_F(Program, NothingIsLoadedIfAnyRowIsRejected) {
+  init();
+  std::string csv = "i_id,i_name,i_price\n";
+  for (int i = 0; i < 1000; ++i) csv += std::to_string(i) + ",name,1\n";
+  const Outcome outcome = load("item", csv + "1000,name,1.234\n,name,1\n1002,\"open,1\n");
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("line 1002, column i_price: \"1.234\" has 3 digits after the point"));
+  EXPECT_THAT(outcome.err, HasSubstr("line 1003, column i_id: NULL"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("line 1004, column i_name: the quote that opens on line 1004"));
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was loaded: 3 of 1003 rows were rejected"));
+  EXPECT_EQ(count("item"), "n\n0\n");
+}
+
+TEST_F(Program, NothingIsLoadedIfAKeyIsTaken) {
+  init();
+  expect_outcome(load("orders", "o_id\n1\n2\n"), 0);
+  const Outcome outcome = load("orders", "o_id\n3\n2\n");
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was loaded"));
+  EXPECT_EQ(count("orders"), "n\n2\n");
+}
+
+TEST_F(Program, AnUnknownTableIsNamedWithThoseThatThereAre) {
+  init();
+  const Outcome outcome = load("items", "i_id\n1\n");
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("there is no table \"items\""));
+  EXPECT_THAT(outcome.err, HasSubstr("item, orders"));
+}
+
+TEST_F(Program, ADirectoryThatIsNoDatabaseIsRefused) {
+  fs::create_directory(folder_.path("photos"));
+  folder_.file("photos/a.jpg", "not a database");
+  const Outcome outcome = run({"query", folder_.path("photos"), "-c", "SELECT 1"});
+  expect_outcome(outcome, 1);
+  EXPECT_TRUE(fs::exists(folder_.path("photos/a.jpg")));
+  expect_outcome(
+      run({"init", folder_.path("photos"), "--schema", folder_.file("shop.sql", kSchema)}), 1);
+  EXPECT_TRUE(fs::exists(folder_.path("photos/a.jpg")));
+}
+
+TEST_F(Program, SqlErrorsHaveAPositionAndDoNotHoldUpOtherQueries) {
+  init();
+  const Outcome outcome =
+      run({"query", shop_, "--format", "csv", "-c", "SELECT nothing FROM item", "-c",
+           "SELECT count(*) AS n FROM item", "-c", "SELECT count(* FROM item"});
+  expect_outcome(outcome, 1);
+  EXPECT_EQ(outcome.out, "n\n0\n");
+  EXPECT_THAT(outcome.err, HasSubstr("-c number 1: "));
+  EXPECT_THAT(outcome.err, HasSubstr("line 1, column 8"));
+  EXPECT_THAT(outcome.err, HasSubstr("-c number 3: "));
+  EXPECT_THAT(outcome.err, HasSubstr("batch: 3 statements"));
+}
+
+TEST_F(Program, StatementsComeFromArgumentsFilesAndStandardInput) {
+  init();
+  expect_outcome(load("orders", "o_id\n1\n2\n"), 0);
+  const std::string two = "SELECT count(*) AS n FROM orders;\nSELECT max(o_id) AS m FROM orders\n";
+  const std::string expected = "n\n2\n\nm\n2\n";
+  const std::vector<std::string> csv = {"query", shop_, "--format", "csv"};
+  EXPECT_EQ(run(csv, two).out, expected);
+  std::vector<std::string> from_file = csv;
+  from_file.insert(from_file.end(), {"-f", folder_.file("two.sql", two)});
+  EXPECT_EQ(run(from_file).out, expected);
+  std::vector<std::string> from_argument = csv;
+  from_argument.insert(from_argument.end(), {"-c", two});
+  EXPECT_EQ(run(from_argument).out, expected);
+}
+
+TEST_F(Program, JsonIsOneArrayWithAnObjectPerStatement) {
+  init();
+  expect_outcome(load("item", "i_id,i_name,i_price\n1,a,1.50\n"), 0);
+  const Outcome outcome = run({"query", shop_, "--format", "json", "-c",
+                               "SELECT i_price FROM item; SELECT absent FROM item"});
+  expect_outcome(outcome, 1);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json[0]["columns"][0]["name"], "i_price");
+  EXPECT_EQ(json[0]["rows"][0][0], 1.5);
+  EXPECT_THAT(outcome.out, HasSubstr("1.50"));
+  EXPECT_TRUE(json[1].contains("error"));
+}
+
+TEST_F(Program, TheTableHasRowsAndTimeAndGoesToStandardOutputAlone) {
+  init();
+  const Outcome outcome = run({"query", shop_, "-c", "SELECT o_id FROM orders"});
+  expect_outcome(outcome, 0);
+  EXPECT_EQ(outcome.out, " o_id\n------\n(0 rows)\n");
+  EXPECT_THAT(outcome.err, HasSubstr(" ms\n"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(Program, AFullOutputIsAnError) {
+  init();
+  const Outcome outcome =
+      RunningProgram({"query", shop_, "-c", "SELECT o_id FROM orders"}, "", "/dev/full").finish();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("No space left on device"));
+}
+
+TEST_F(Program, ABenchmarkReportsTheKeysThatScriptsRelyOn) {
+  const std::string json_path = folder_.path("tpcc.json");
+  const Outcome outcome = run({"bench", "tpcc", "--warehouses", "1", "--seconds", "0.5", "--warmup",
+                               "0.1", "--clients", "4", "--json", json_path});
+  expect_outcome(outcome, 0);
+  std::ifstream file(json_path);
+  const auto json = nlohmann::json::parse(file);
+  for (const char* key : {"transactions_per_second", "queries_per_second", "aborts_per_second",
+                          "transaction_latency_ms", "query_latency_ms", "freshness_ms", "apply_ms",
+                          "consistency_violations", "replica_differences", "machine",
+                          "configuration", "seed", "commit"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_GT(json["transactions_per_second"], 0);
+  EXPECT_EQ(json["consistency_violations"], 0);
+  EXPECT_EQ(json["replica_differences"], 0);
+}
+
+TEST_F(Program, CtrlCEndsABenchmarkWithWhatWasMeasured) {
+  RunningProgram program({"bench", "ch", "--warehouses", "1", "--seconds", "3600", "--warmup", "0",
+                          "--transaction-clients", "2", "--query-clients", "1"},
+                         "");
+  std::this_thread::sleep_for(std::chrono::seconds(8));
+  program.interrupt();
+  const Outcome outcome = program.finish();
+  expect_outcome(outcome, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("interrupted"));
+  EXPECT_NE(outcome.out, "");
+}
+
+}  // namespace
+}  // namespace diptych::cli

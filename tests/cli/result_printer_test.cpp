@@ -1,0 +1,95 @@
+#include "cli/result_printer.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace diptych::cli {
+namespace {
+
+using base::TypeKind;
+using base::Value;
+using dispatcher::QueryResult;
+
+QueryResult orders() {
+  QueryResult result;
+  result.columns = {{"id", {.kind = TypeKind::kBigInt}},
+                    {"note", {.kind = TypeKind::kVarchar, .length = 20}},
+                    {"total", {.kind = TypeKind::kDecimal, .precision = 12, .scale = 2}},
+                    {"day", {.kind = TypeKind::kDate}}};
+  result.rows = {{Value(int64_t{1}), Value(std::string("caf\u00e9")),
+                  Value(base::DecimalValue{-1250, 2}), Value(base::Date{0})},
+                 {Value(int64_t{200}), Value(), Value(), Value()},
+                 {Value(int64_t{3}), Value(std::string("a \"b\",\nc")),
+                  Value(base::DecimalValue{5, 2}), Value(base::Date{1})}};
+  return result;
+}
+
+TEST(ResultTable, AlignsNumbersRightAndTextLeft) {
+  EXPECT_EQ(to_table(orders()),
+            "  id | note      |  total | day\n"
+            "-----+-----------+--------+------------\n"
+            "   1 | caf\u00e9      | -12.50 | 1970-01-01\n"
+            " 200 | NULL      |   NULL | NULL\n"
+            "   3 | a \"b\",\\nc |   0.05 | 1970-01-02\n"
+            "(3 rows)\n");
+}
+
+TEST(ResultTable, AResultWithoutRowsKeepsItsHeader) {
+  QueryResult result;
+  result.columns = {{"n", {.kind = TypeKind::kInt}}};
+  EXPECT_EQ(to_table(result), " n\n---\n(0 rows)\n");
+}
+
+TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
+  QueryResult result = orders();
+  result.rows.push_back({Value(int64_t{4}), Value(std::string()), Value(), Value(base::Date{-1})});
+  EXPECT_EQ(to_csv(result),
+            "id,note,total,day\n"
+            "1,caf\u00e9,-12.50,1970-01-01\n"
+            "200,,,\n"
+            "3,\"a \"\"b\"\",\nc\",0.05,1970-01-02\n"
+            "4,\"\",,1969-12-31\n");
+}
+
+TEST(ResultJson, IsJsonWithExactDecimals) {
+  const std::string text = to_json(orders());
+  EXPECT_NE(text.find("-12.50"), std::string::npos);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["columns"][2]["name"], "total");
+  EXPECT_EQ(json["columns"][2]["type"], "DECIMAL(12,2)");
+  EXPECT_EQ(json["rows"][0][1], "caf\u00e9");
+  EXPECT_EQ(json["rows"][0][3], "1970-01-01");
+  EXPECT_TRUE(json["rows"][1][1].is_null());
+  EXPECT_EQ(json["rows"][2][1], "a \"b\",\nc");
+}
+
+TEST(ResultJson, LargeNumbersKeepAllDigits) {
+  QueryResult result;
+  result.columns = {{"sum", {.kind = TypeKind::kDecimal, .precision = 18, .scale = 2}}};
+  base::int128_t units = INT64_MAX;
+  units = units * 1000 + 7;
+  result.rows = {{Value(base::DecimalValue{units, 2})}};
+  EXPECT_NE(to_json(result).find("[92233720368547758070.07]"), std::string::npos)
+      << to_json(result);
+}
+
+TEST(ResultJson, WhatJsonCannotSayAsANumberIsAString) {
+  QueryResult result;
+  result.columns = {{"x", {.kind = TypeKind::kDouble}}, {"y", {.kind = TypeKind::kBoolean}}};
+  result.rows = {{Value(INFINITY), Value(true)}, {Value(1e300), Value(false)}};
+  const auto json = nlohmann::json::parse(to_json(result));
+  EXPECT_EQ(json["rows"][0][0], "inf");
+  EXPECT_EQ(json["rows"][0][1], true);
+  EXPECT_EQ(json["rows"][1][0], 1e300);
+}
+
+TEST(ResultJson, AnErrorStandsInTheResultsPlace) {
+  const auto json = nlohmann::json::parse(
+      json_error({base::ErrorCode::kSyntaxError, "line 1, column 3: \"x\" is unexpected"}));
+  EXPECT_EQ(json["error"], "syntax error: line 1, column 3: \"x\" is unexpected");
+}
+
+}  // namespace
+}  // namespace diptych::cli

@@ -1,0 +1,170 @@
+// The lock-free parts of admission: the tokens that bound what is in flight, and the queue.
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dispatcher/admission_tokens.h"
+#include "dispatcher/bounded_queue.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using base::ErrorCode;
+using base::SpinPolicy;
+
+TEST(BoundedQueue, PopsWhatOneThreadPushesInItsOrder) {
+  BoundedQueue<int> queue(3);
+  int popped = 0;
+  EXPECT_FALSE(queue.try_pop(&popped));
+  int next = 0;
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      int value = round * 3 + i;
+      ASSERT_TRUE(queue.try_push(value));
+    }
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(queue.try_pop(&popped));
+      EXPECT_EQ(popped, next++);
+    }
+  }
+}
+
+TEST(BoundedQueue, SaysThatItIsFullAndKeepsTheValue) {
+  BoundedQueue<std::unique_ptr<int>> queue(2);
+  for (int i = 0; i < 2; ++i) {
+    auto value = std::make_unique<int>(i);
+    ASSERT_TRUE(queue.try_push(value));
+    EXPECT_EQ(value, nullptr);
+  }
+  auto surplus = std::make_unique<int>(2);
+  EXPECT_FALSE(queue.try_push(surplus));
+  ASSERT_NE(surplus, nullptr);
+  std::unique_ptr<int> popped;
+  ASSERT_TRUE(queue.try_pop(&popped));
+  EXPECT_TRUE(queue.try_push(surplus));
+}
+
+TEST(AdmissionTokens, RefuseBeyondTheLimitAndAfterTheDoorCloses) {
+  AdmissionTokens tokens(2, SpinPolicy::kNever);
+  EXPECT_TRUE(tokens.take().ok());
+  EXPECT_TRUE(tokens.take().ok());
+  EXPECT_EQ(tokens.take().code(), ErrorCode::kOverloaded);
+  tokens.give_back();
+  EXPECT_TRUE(tokens.take_or_wait().ok());
+  tokens.close();
+  EXPECT_EQ(tokens.take().code(), ErrorCode::kClosed);
+  EXPECT_EQ(tokens.take_or_wait().code(), ErrorCode::kClosed);
+  EXPECT_FALSE(tokens.drained());
+  tokens.give_back();
+  tokens.give_back();
+  EXPECT_TRUE(tokens.drained());
+}
+
+TEST(AdmissionTokens, ClosingWakesWhoWaits) {
+  AdmissionTokens tokens(1, SpinPolicy::kNever);
+  ASSERT_TRUE(tokens.take().ok());
+  std::thread waiter([&] { EXPECT_EQ(tokens.take_or_wait().code(), ErrorCode::kClosed); });
+  tokens.close();
+  waiter.join();
+}
+
+// Producers push under tokens, one consumer pops and gives back: with so few tokens the ring wraps
+// all the time, and a push that found no slot would break T1.
+TEST(AdmissionStress, EveryPushUnderATokenFindsASlotAndIsPoppedOnce) {
+  constexpr int kProducers = 4;
+  constexpr uint64_t kValues = 20'000;
+  AdmissionTokens tokens(3, SpinPolicy::kNever);
+  BoundedQueue<std::unique_ptr<uint64_t>> queue(3);
+  std::vector<std::thread> producers;
+  for (uint64_t p = 0; p < kProducers; ++p) {
+    producers.emplace_back([&, p] {
+      for (uint64_t i = 0; i < kValues; ++i) {
+        ASSERT_TRUE(tokens.take_or_wait().ok());
+        auto value = std::make_unique<uint64_t>(p * kValues + i);
+        ASSERT_TRUE(queue.try_push(value));
+      }
+    });
+  }
+  std::vector<uint64_t> next(kProducers, 0);
+  for (uint64_t popped = 0; popped < kProducers * kValues;) {
+    std::unique_ptr<uint64_t> value;
+    if (!queue.try_pop(&value)) {
+      std::this_thread::yield();
+      continue;
+    }
+    const uint64_t producer = *value / kValues;
+    ASSERT_EQ(*value % kValues, next[producer]++);
+    ASSERT_LE(tokens.in_use(), 3u);
+    ++popped;
+    tokens.give_back();
+    tokens.announce_returned();
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_EQ(tokens.in_use(), 0u);
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define DIPTYCH_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DIPTYCH_TSAN 1
+#endif
+#endif
+
+#ifdef DIPTYCH_TSAN
+// A mutant: every release and acquire of the queue is dropped.
+template <class Value>
+class RelaxedAtomic {
+ public:
+  explicit RelaxedAtomic(Value value) : value_(value) {}
+  Value load(std::memory_order) const {
+    // relaxed: the weakened order that must be found.
+    return value_.load(std::memory_order_relaxed);
+  }
+  void store(Value value, std::memory_order) {
+    // relaxed: the weakened order that must be found.
+    value_.store(value, std::memory_order_relaxed);
+  }
+  bool compare_exchange_weak(Value& expected, Value wanted, std::memory_order) {
+    // relaxed: the weakened order that must be found.
+    return value_.compare_exchange_weak(expected, wanted, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<Value> value_;
+};
+
+void run_mutant() {
+  BoundedQueue<uint64_t, RelaxedAtomic> queue(4);
+  std::thread producer([&] {
+    for (uint64_t i = 0; i < 10'000;) {
+      uint64_t value = i;
+      if (queue.try_push(value)) ++i;
+    }
+  });
+  uint64_t sum = 0;
+  for (int popped = 0; popped < 10'000;) {
+    uint64_t value = 0;
+    if (!queue.try_pop(&value)) continue;
+    ++popped;
+    sum += value;
+  }
+  producer.join();
+  std::fprintf(stderr, "sum %llu\n", static_cast<unsigned long long>(sum));  // a use: no dead load
+  std::exit(0);  // with ThreadSanitizer's code where it has reported something
+}
+
+TEST(BoundedQueueDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(run_mutant(), "data race");
+}
+#endif
+
+}  // namespace
+}  // namespace diptych::dispatcher

@@ -1,0 +1,314 @@
+// Calls of procedures: typed, by name, asynchronous; full queues; queries and their errors.
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using base::DecimalValue;
+using base::ErrorCode;
+using base::Value;
+using ::testing::HasSubstr;
+
+class Calls : public ::testing::Test {
+ protected:
+  void SetUp() override { bank_->fill(10); }
+  Database& database() { return *bank_->database; }
+
+  std::unique_ptr<Bank> bank_ = Bank::open({});
+};
+
+TEST_F(Calls, ACallGivesTheReplyOrTheReason) {
+  auto moved = database().call(bank_->transfer, {.from = 1, .to = 2, .cents = 4'000}).get();
+  ASSERT_TRUE(moved.ok()) << moved.error().to_string();
+  EXPECT_EQ(moved->left_cents, 6'000);
+  auto aborted = database().call(bank_->transfer, {.from = 1, .to = 2, .cents = 7'000}).get();
+  ASSERT_FALSE(aborted.ok());
+  EXPECT_EQ(aborted.code(), ErrorCode::kAborted);
+  EXPECT_THAT(aborted.error().message, HasSubstr("too little money"));
+  auto missing = database().call(bank_->transfer, {.from = 99, .to = 2, .cents = 1}).get();
+  EXPECT_EQ(missing.code(), ErrorCode::kNotFound);
+  EXPECT_EQ(*bank_->number("SELECT sum(balance) FROM account"), 100'000);
+}
+
+TEST_F(Calls, ByNameTakesValuesAndConvertsThem) {
+  const Value arguments[] = {int64_t{1}, int64_t{2}, int64_t{2'500}};
+  auto reply = database().call_by_name("transfer", arguments);
+  ASSERT_TRUE(reply.ok()) << reply.error().to_string();
+  ASSERT_EQ(reply->size(), 1u);
+  EXPECT_EQ(std::get<int64_t>((*reply)[0]), 7'500);
+  const Value account[] = {std::string("77"), std::string("12.50")};
+  auto opened = database().call_by_name("open_account", account);
+  ASSERT_TRUE(opened.ok()) << opened.error().to_string();
+  EXPECT_TRUE(opened->empty());
+  EXPECT_EQ(*bank_->number("SELECT balance FROM account WHERE id = 77"), 1'250);
+}
+
+TEST_F(Calls, ByNameSaysWhichArgumentIsWrong) {
+  const Value good[] = {int64_t{1}, int64_t{2}, int64_t{3}};
+  EXPECT_EQ(database().call_by_name("transmogrify", good).code(), ErrorCode::kNotFound);
+  auto few = database().call_by_name("transfer", std::span(good).first(2));
+  EXPECT_EQ(few.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(few.error().message, HasSubstr("takes 3 arguments, got 2"));
+  const Value text[] = {int64_t{1}, std::string("Bob"), int64_t{3}};
+  auto wrong = database().call_by_name("transfer", text);
+  EXPECT_EQ(wrong.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(wrong.error().message, HasSubstr("argument 2 \"to\""));
+  const Value null[] = {int64_t{1}, int64_t{2}, std::monostate{}};
+  auto nothing = database().call_by_name("transfer", null);
+  EXPECT_EQ(nothing.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(nothing.error().message, HasSubstr("argument 3 \"cents\""));
+  const Value large[] = {int64_t{1} << 40, int64_t{2}, int64_t{3}};
+  EXPECT_EQ(database().call_by_name("transfer", large).code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(Calls, AProcedureIsRegisteredOnce) {
+  auto again = database().register_procedure<AccountArguments, oltp::Nothing>(
+      "bump", [](Transaction&, const AccountArguments&) -> base::Result<oltp::Nothing> {
+        return oltp::Nothing{};
+      });
+  EXPECT_EQ(again.code(), ErrorCode::kAlreadyExists);
+}
+
+TEST_F(Calls, ARequestThatDoesNotFitIsRefusedWithoutACompletion) {
+  Request request;
+  request.complete = [](Request*) { FAIL(); };
+  request.procedure = base::ProcedureId(1'000);
+  EXPECT_EQ(database().submit(&request, Admission::kWait).code(), ErrorCode::kInvalidArgument);
+  request.procedure = bank_->transfer.id;
+  auto unfit = database().submit(&request, Admission::kWait);
+  EXPECT_EQ(unfit.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(unfit.error().message, HasSubstr("transfer"));
+}
+
+TEST_F(Calls, SeedsDifferAndTimeIsTheSystems) {
+  struct Seen {
+    base::Timestamp now;
+    uint64_t random;
+  };
+  auto look = database().register_procedure<oltp::Nothing, Seen>(
+      "look", [](Transaction& txn, const oltp::Nothing&) -> base::Result<Seen> {
+        return Seen{txn.now(), txn.random()};
+      });
+  ASSERT_TRUE(look.ok());
+  const Seen first = *database().call(*look, {}).get();
+  const Seen second = *database().call(*look, {}).get();
+  EXPECT_NE(first.random, second.random);
+  EXPECT_GE(second.now.micros, first.now.micros);
+  EXPECT_GT(first.now.micros, int64_t{1'600'000'000} * 1'000'000);
+}
+
+TEST_F(Calls, SqlErrorsArePerStatement) {
+  const std::string statements[] = {"SELECT count(*) FROM account", "SELECT nonsense FROM account",
+                                    "SELEC 1", "SELECT max(id) FROM account"};
+  auto results = database().query_batch(statements);
+  ASSERT_EQ(results.size(), 4u);
+  ASSERT_TRUE(results[0].ok());
+  EXPECT_EQ(std::get<int64_t>(results[0]->rows[0][0]), 10);
+  EXPECT_EQ(results[1].code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(results[2].code(), ErrorCode::kSyntaxError);
+  ASSERT_TRUE(results[3].ok());
+  EXPECT_EQ(std::get<int64_t>(results[3]->rows[0][0]), 9);
+  const Metrics metrics = database().metrics();
+  EXPECT_EQ(metrics.queries_completed, 2u);
+  EXPECT_EQ(metrics.queries_failed, 2u);
+}
+
+TEST_F(Calls, ASubmittedQueryAnswersOnceWithResultOrError) {
+  for (const char* sql : {"SELECT count(*) FROM account", "SELECT * FROM nowhere"}) {
+    std::promise<bool> answered;
+    ASSERT_TRUE(
+        database()
+            .submit_query(
+                sql, [&](base::Result<QueryResult> result) { answered.set_value(result.ok()); })
+            .ok());
+    EXPECT_EQ(answered.get_future().get(), std::string(sql).find("account") != std::string::npos);
+  }
+}
+
+TEST_F(Calls, WhatWouldWaitForItselfInACompletionIsRefused) {
+  std::promise<ErrorCode> said;
+  ASSERT_TRUE(database()
+                  .submit_query("SELECT 1",
+                                [&](base::Result<QueryResult>) {
+                                  said.set_value(database().query("SELECT 2").code());
+                                })
+                  .ok());
+  EXPECT_EQ(said.get_future().get(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(Calls, AfterCloseEverythingSaysClosed) {
+  ASSERT_TRUE(database().close().ok());
+  EXPECT_EQ(database().close().code(), ErrorCode::kClosed);
+  EXPECT_EQ(database().call(bank_->transfer, {.from = 1, .to = 2, .cents = 1}).get().code(),
+            ErrorCode::kClosed);
+  EXPECT_EQ(database().query("SELECT 1").code(), ErrorCode::kClosed);
+  EXPECT_EQ(database().execute_ddl("CREATE TABLE z (x INT NOT NULL, PRIMARY KEY (x))").code(),
+            ErrorCode::kClosed);
+  EXPECT_EQ(database().compare_replicas().code(), ErrorCode::kClosed);
+  EXPECT_EQ(database().save().code(), ErrorCode::kClosed);
+  EXPECT_EQ(database().load(bank_->accounts.table, [] { return RowBatch{}; }).code(),
+            ErrorCode::kClosed);
+  EXPECT_EQ(database().metrics().transactions_in_flight, 0u);
+}
+
+// A latch that a procedure waits at, so that a test can fill the queue.
+struct Latch {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false;
+  bool reached = false;
+
+  void pass() {
+    std::unique_lock lock(mutex);
+    reached = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return open; });
+  }
+  void await_reached() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return reached; });
+  }
+  void release() {
+    const std::lock_guard lock(mutex);
+    open = true;
+    changed.notify_all();
+  }
+};
+
+class FullQueue : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kLimit = 8;
+  using Slow = ProcedureRef<oltp::Nothing, oltp::Nothing>;
+
+  void SetUp() override {
+    slow_ = *bank_->database->register_procedure<oltp::Nothing, oltp::Nothing>(
+        "slow", [this](Transaction&, const oltp::Nothing&) -> base::Result<oltp::Nothing> {
+          latch_.pass();
+          return oltp::Nothing{};
+        });
+  }
+
+  Latch latch_;
+  std::unique_ptr<Bank> bank_ = Bank::open({.queue_requests = kLimit});
+  Slow slow_;
+};
+
+TEST_F(FullQueue, RefusesAtOnceAndLosesNothing) {
+  Database& database = *bank_->database;
+  std::vector<Future<oltp::Nothing>> admitted;
+  admitted.push_back(database.call(slow_, {}));
+  latch_.await_reached();
+  for (uint32_t i = 1; i < kLimit; ++i) {
+    admitted.push_back(database.call(slow_, {}, Admission::kRefuse));
+  }
+  auto refused = database.call(slow_, {}, Admission::kRefuse).get();
+  EXPECT_EQ(refused.code(), ErrorCode::kOverloaded);
+  EXPECT_EQ(database.metrics().transactions_in_flight, kLimit);
+  EXPECT_EQ(database.metrics().transactions_refused, 1u);
+  std::thread waiter([&] { EXPECT_TRUE(database.call(slow_, {}, Admission::kWait).get().ok()); });
+  latch_.release();
+  for (auto& future : admitted) EXPECT_TRUE(future.get().ok());
+  waiter.join();
+  EXPECT_EQ(database.metrics().transactions_committed, kLimit + 1);
+}
+
+TEST_F(FullQueue, ACompletionMaySubmitAgain) {
+  struct Chain {
+    Request request;
+    Database* database;
+    oltp::Nothing argument;
+    std::atomic<int> left{1'000};  // writer: the dispatcher's thread
+    std::promise<void> ended;
+  };
+  Chain chain;
+  latch_.release();
+  chain.database = bank_->database.get();
+  chain.request.procedure = slow_.id;
+  chain.request.arguments = std::as_bytes(std::span(&chain.argument, 1));
+  chain.request.context = &chain;
+  chain.request.complete = [](Request* request) {
+    auto* self = static_cast<Chain*>(request->context);
+    // relaxed: only this thread looks at it.
+    if (self->left.fetch_sub(1, std::memory_order_relaxed) == 1) {
+      self->ended.set_value();
+    } else if (auto again = self->database->submit(request, Admission::kWait); !again) {
+      ADD_FAILURE() << again.error().to_string();
+      self->ended.set_value();
+    }
+  };
+  ASSERT_TRUE(bank_->database->submit(&chain.request, Admission::kWait).ok());
+  chain.ended.get_future().get();
+}
+
+TEST_F(FullQueue, CloseEndsWhatWasAdmittedAndTurnsAwayWhoWaits) {
+  Database& database = *bank_->database;
+  std::vector<Future<oltp::Nothing>> admitted;
+  for (uint32_t i = 0; i < kLimit; ++i) admitted.push_back(database.call(slow_, {}));
+  latch_.await_reached();
+  std::thread waiter([&] {
+    auto outcome = database.call(slow_, {}, Admission::kWait).get();
+    EXPECT_TRUE(outcome.ok() || outcome.code() == ErrorCode::kClosed);
+  });
+  std::thread closer([&] { EXPECT_TRUE(database.close().ok()); });
+  latch_.release();
+  closer.join();
+  waiter.join();
+  for (auto& future : admitted) EXPECT_TRUE(future.get().ok());
+}
+
+TEST(BackPressure, TransactionsWaitForTheReplicaAndGoOn) {
+  auto bank = Bank::open({.apply_interval_ns = 3'600'000'000'000, .pending_update_bytes_max = 64});
+  bank->fill(10);
+  for (int i = 0; i < 50; ++i) {
+    auto done = bank->database->call(bank->bump, {.id = i % 10, .balance = {}}).get();
+    ASSERT_TRUE(done.ok()) << done.error().to_string();
+  }
+  EXPECT_GT(bank->database->metrics().back_pressure_waits, 0u);
+  expect_equal_replicas(bank->database.get());
+}
+
+TEST(Placement, MoreWorkersThanCoresWork) {
+  auto bank = Bank::open({.placement = {.oltp_workers = 5, .olap_threads = 5}});
+  bank->fill(20);
+  std::vector<Future<TransferReply>> calls;
+  for (int i = 0; i < 500; ++i) {
+    calls.push_back(
+        bank->database->call(bank->transfer, {.from = i % 20, .to = (i + 7) % 20, .cents = 1}));
+  }
+  for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+  EXPECT_EQ(*bank->number("SELECT sum(balance) FROM account"), 20 * 10'000);
+  expect_equal_replicas(bank->database.get());
+}
+
+TEST(Placement, BothSidesOnOneCoreWork) {
+  const uint32_t core = base::Topology::detect().nodes.front().cores.front();
+  auto bank = Bank::open({.placement = {.oltp_cores = {core}, .olap_cores = {core}}});
+  bank->fill(20);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(bank->database->call(bank->bump, {.id = i % 20, .balance = {}}).get().ok());
+    ASSERT_EQ(*bank->number("SELECT sum(version) FROM account"), i + 1);
+  }
+}
+
+TEST(ExportOff, QueriesSeeOldDataAndComparingIsRefused) {
+  auto bank = Bank::open({.export_updates = false});
+  bank->fill(10);
+  EXPECT_TRUE(bank->database->call(bank->bump, {.id = 1, .balance = {}}).get().ok());
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 0);
+  EXPECT_EQ(bank->database->compare_replicas().code(), ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

@@ -1,0 +1,187 @@
+// Opening, and its errors; DDL, and its errors.
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using base::ErrorCode;
+using ::testing::HasSubstr;
+
+class DatabaseOpen : public DirectoryFixture {
+ protected:
+  base::Error open_error(const DatabaseOptions& options) {
+    auto opened = Database::open(options);
+    EXPECT_FALSE(opened.ok());
+    return opened ? base::Error(ErrorCode::kClosed) : opened.error();
+  }
+};
+
+TEST_F(DatabaseOpen, OpeningOneThatIsNotThereSaysSo) {
+  const base::Error error = open_error({.path = path(), .mode = OpenMode::kOpen});
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(error.message, HasSubstr(path()));
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(DatabaseOpen, OpeningAnEmptyDirectorySaysThatItHoldsNoDatabase) {
+  std::filesystem::create_directory(path());
+  EXPECT_EQ(open_error({.path = path(), .mode = OpenMode::kOpen}).code, ErrorCode::kNotFound);
+  EXPECT_TRUE(std::filesystem::is_empty(path()));
+}
+
+TEST_F(DatabaseOpen, CreatingWhereOneExistsIsRefusedAndLeavesItIntact) {
+  Bank::open({.path = path(), .mode = OpenMode::kCreate})->fill(3);
+  EXPECT_EQ(open_error({.path = path(), .mode = OpenMode::kCreate}).code,
+            ErrorCode::kAlreadyExists);
+  auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 3);
+}
+
+TEST_F(DatabaseOpen, AMissingParentDirectoryIsNamed) {
+  const base::Error error = open_error({.path = path("no/such"), .mode = OpenMode::kCreate});
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(error.message, HasSubstr("parent"));
+}
+
+TEST_F(DatabaseOpen, AFileIsNotADatabase) {
+  std::ofstream(path()) << "text";
+  const base::Error error = open_error({.path = path()});
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("is a file"));
+}
+
+TEST_F(DatabaseOpen, SomebodyElsesDirectoryIsRefusedUntouched) {
+  std::filesystem::create_directory(path());
+  std::ofstream(path("bank/thesis.txt")) << "text";
+  const base::Error error = open_error({.path = path()});
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("thesis.txt"));
+  EXPECT_FALSE(std::filesystem::exists(path("bank/lock")));
+}
+
+TEST_F(DatabaseOpen, APlaceWhereTheSystemAllowsNoDirectoryIsAnError) {
+  const base::Error error = open_error({.path = "/proc/diptych-test"});
+  EXPECT_THAT(error.message, HasSubstr("/proc/diptych-test"));
+}
+
+TEST_F(DatabaseOpen, OnlyOneMayHaveItOpen) {
+  auto bank = Bank::open({.path = path()});
+  EXPECT_EQ(open_error({.path = path()}).code, ErrorCode::kOverloaded);
+  ASSERT_TRUE(bank->database->close().ok());
+  EXPECT_TRUE(Database::open({.path = path()}).ok());
+}
+
+TEST_F(DatabaseOpen, ADamagedManifestIsReportedAndNothingIsWritten) {
+  Bank::open({.path = path()})->fill(3);
+  std::ofstream(path("bank/manifest.json")) << "{";
+  const base::Error error = open_error({.path = path()});
+  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
+  EXPECT_THAT(error.message, HasSubstr("manifest.json"));
+  EXPECT_EQ(std::filesystem::file_size(path("bank/manifest.json")), 1u);
+}
+
+TEST_F(DatabaseOpen, OptionsThatCannotWorkAreNamed) {
+  EXPECT_THAT(open_error({.queue_requests = 0}).message, HasSubstr("queue_requests"));
+  EXPECT_THAT(open_error({.batch_requests_max = 0}).message, HasSubstr("batch_requests_max"));
+  EXPECT_THAT(open_error({.path = path(), .export_updates = false}).message,
+              HasSubstr("export_updates"));
+  EXPECT_EQ(open_error({.placement = {.oltp_cores = {100'000}}}).code, ErrorCode::kInvalidArgument);
+}
+
+class Ddl : public ::testing::Test {
+ protected:
+  std::unique_ptr<Bank> bank_ = Bank::open({});
+  Database& database() { return *bank_->database; }
+};
+
+TEST_F(Ddl, TheFirstStatementThatFailsIsNamedAndTheOnesBeforeItStay) {
+  auto failed = database().execute_ddl(
+      "CREATE TABLE a (x INT NOT NULL, PRIMARY KEY (x));\n"
+      "CREATE TABLE a (x INT NOT NULL, PRIMARY KEY (x));\n"
+      "CREATE TABLE b (x INT NOT NULL, PRIMARY KEY (x));");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.code(), ErrorCode::kAlreadyExists);
+  EXPECT_THAT(failed.error().message, HasSubstr("statement 2"));
+  EXPECT_NE(database().catalog().find_table("a"), nullptr);
+  EXPECT_EQ(database().catalog().find_table("b"), nullptr);
+  EXPECT_EQ(*bank_->number("SELECT count(*) FROM a"), 0);
+}
+
+TEST_F(Ddl, TextThatIsNoDdlIsAnError) {
+  EXPECT_FALSE(database().execute_ddl("CREATE TABEL x").ok());
+  EXPECT_FALSE(database().execute_ddl("SELECT 1").ok());
+  EXPECT_TRUE(database().execute_ddl("").ok());
+}
+
+TEST_F(Ddl, AUniqueIndexThatRowsForbidChangesNothing) {
+  bank_->fill(10);  // all have version 0
+  auto failed = database().execute_ddl("CREATE UNIQUE INDEX by_version ON account (version)");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(database().catalog().find_table("account")->indexes.size(), 1u);
+  auto done = database().call(bank_->open_account, {.id = 10, .balance = {5}}).get();
+  EXPECT_TRUE(done.ok()) << done.error().to_string();
+  ASSERT_TRUE(database().execute_ddl("CREATE INDEX by_version ON account (version)").ok());
+  expect_equal_replicas(&database());
+}
+
+TEST_F(Ddl, AnIndexOnAFilledTableFindsItsRows) {
+  bank_->fill(100);
+  ASSERT_TRUE(database().execute_ddl("CREATE INDEX by_balance ON account (balance)").ok());
+  auto index = database().bind_index<&Account::balance>("by_balance");
+  ASSERT_TRUE(index.ok());
+  auto count = database().register_procedure<AccountArguments, TransferReply>(
+      "count_by_balance",
+      [index = *index](Transaction& txn,
+                       const AccountArguments& arguments) -> base::Result<TransferReply> {
+        auto rows =
+            txn.scan<&Account::id>(index, oltp::prefix(index, arguments.balance), {},
+                                   [](const RowHandle&, int32_t) { return ScanStep::kContinue; });
+        if (!rows) return rows.error();
+        return TransferReply{static_cast<int64_t>(*rows)};
+      });
+  ASSERT_TRUE(count.ok());
+  auto found = database().call(*count, {.id = 0, .balance = {10'000}}).get();
+  ASSERT_TRUE(found.ok()) << found.error().to_string();
+  EXPECT_EQ(found->left_cents, 100);
+}
+
+TEST_F(Ddl, RunsWhileBothSidesRun) {
+  bank_->fill(50);
+  std::thread caller([&] {
+    for (int i = 0; i < 300; ++i) {
+      auto done =
+          database().call(bank_->transfer, {.from = i % 50, .to = (i + 1) % 50, .cents = 1});
+      EXPECT_TRUE(done.get().ok());
+    }
+  });
+  std::thread querier([&] {
+    for (int i = 0; i < 30; ++i) {
+      EXPECT_EQ(*bank_->number("SELECT sum(balance) FROM account"), 50 * 10'000);
+    }
+  });
+  for (int i = 0; i < 10; ++i) {
+    const std::string table = "t" + std::to_string(i);
+    ASSERT_TRUE(database()
+                    .execute_ddl("CREATE TABLE " + table +
+                                 " (x INT NOT NULL, PRIMARY KEY (x));"
+                                 "CREATE INDEX i" +
+                                 table + " ON " + table + " (x)")
+                    .ok());
+    EXPECT_EQ(*bank_->number("SELECT count(*) FROM " + table), 0);
+  }
+  caller.join();
+  querier.join();
+  expect_equal_replicas(&database());
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

@@ -1,0 +1,301 @@
+// What single parts of execution promise: truth tables, LIKE, failures of live rows only, casts,
+// dates, leaves skipped by summaries.
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "olap/execution/leaf_filter.h"
+#include "olap/execution/like_pattern.h"
+#include "tests/olap/exec_naive.h"
+
+namespace diptych::olap::testing {
+namespace {
+
+// The value of an expression without columns.
+base::Result<Value> value_of(ExpressionPtr expression) {
+  auto values = std::make_unique<Operator>();
+  values->kind = OperatorKind::kValues;
+  values->output.push_back(expression->type);
+  values->expressions.push_back(std::move(expression));
+  const Plan plan = plan_of(std::move(values));
+  const TestReplica replica;
+  base::Result<QueryResult> result = testing::run(plan, replica.replica());
+  if (!result.ok()) return result.error();
+  EXPECT_EQ(result->rows.size(), 1U);
+  return std::move(result->rows[0][0]);
+}
+
+ExpressionPtr big(int64_t value) {
+  return literal(kBigIntType, number(value));
+}
+
+TEST(TruthTables, AndOrNotAreThreeValued) {
+  const Value values[] = {Value(true), Value(false), kNull};
+  for (const Value& a : values) {
+    for (const Value& b : values) {
+      for (const Value& c : values) {
+        for (const ExpressionKind kind : {ExpressionKind::kAnd, ExpressionKind::kOr}) {
+          const bool settled_by = kind == ExpressionKind::kOr;
+          Value expected = !settled_by;
+          for (const Value& one : {a, b, c}) {
+            if (base::is_null(one) && expected != Value(settled_by)) expected = kNull;
+            if (one == Value(settled_by)) expected = settled_by;
+          }
+          const auto leaf = [](const Value& v) { return literal(kBooleanType, v); };
+          EXPECT_EQ(*value_of(make(kind, kBooleanType, leaf(a), leaf(b), leaf(c))), expected);
+          ExpressionPtr negated = make(ExpressionKind::kNot, kBooleanType,
+                                       make(kind, kBooleanType, leaf(a), leaf(b), leaf(c)));
+          const Value opposite = base::is_null(expected) ? kNull : Value(!std::get<bool>(expected));
+          EXPECT_EQ(*value_of(std::move(negated)), opposite);
+        }
+      }
+    }
+  }
+}
+
+TEST(LikePattern, AgreesWithTheDefinition) {
+  const uint64_t seed = 7;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text(random() % 9, ' ');
+    for (char& c : text) c = "ab%_"[random() % 4];
+    std::string pattern;
+    for (uint64_t i = random() % 6; i != 0; --i) {
+      static const char* const kParts[] = {"a", "b", "%", "_", "\\%", "\\_", "ab"};
+      pattern += kParts[random() % 7];
+    }
+    const base::Result<LikePattern> compiled = LikePattern::compile(pattern);
+    ASSERT_TRUE(compiled.ok());
+    ASSERT_EQ(compiled->matches(text), naive_like(text, pattern)) << text << " like " << pattern;
+  }
+}
+
+TEST(LikePattern, RefusesATrailingEscape) {
+  EXPECT_FALSE(LikePattern::compile("abc\\").ok());
+  EXPECT_TRUE(LikePattern::compile("abc\\\\").ok());
+}
+
+TEST(Faults, FailTheQueryWithTheirMessage) {
+  const auto fault = [](ExpressionPtr e) {
+    const base::Result<Value> result = value_of(std::move(e));
+    return result.ok() ? "none" : result.error().message;
+  };
+  using Kind = ExpressionKind;
+  EXPECT_EQ(fault(make(Kind::kAdd, kBigIntType, big(INT64_MAX), big(1))), "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kSubtract, kBigIntType, big(INT64_MIN), big(1))),
+            "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kMultiply, kBigIntType, big(INT64_MAX), big(2))),
+            "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kNegate, kBigIntType, big(INT64_MIN))), "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kModulo, kBigIntType, big(3), big(0))), "division by zero");
+  EXPECT_EQ(fault(make(Kind::kDivide, kDoubleType, literal(kDoubleType, Value(1.0)),
+                       literal(kDoubleType, Value(0.0)))),
+            "division by zero");
+  const DataType wide = decimal_type(38, 0);
+  base::int128_t most = 1;
+  for (int i = 0; i < 38; ++i) most *= 10;
+  most -= 1;
+  EXPECT_EQ(
+      fault(make(Kind::kAdd, wide, literal(wide, decimal(most, 0)), literal(wide, decimal(1, 0)))),
+      "decimal out of range: more than 38 digits");
+  EXPECT_EQ(fault(make(Kind::kCast, decimal_type(3, 1), big(100))),
+            "a value does not fit its DECIMAL's digits");
+  EXPECT_EQ(fault(make(Kind::kAdd, kBigIntType, big(INT64_MAX), literal(kBigIntType, kNull))),
+            "none");
+  EXPECT_EQ(fault(make(Kind::kModulo, kBigIntType, big(INT64_MIN), big(-1))), "none");
+}
+
+TEST(Faults, OfRowsThatAreNotSelectedDoNotMatter) {
+  TestReplica replica;
+  const base::TableId table = replica.add_table({kBigIntType});
+  for (int64_t i = -3; i <= 3; ++i) replica.insert(table, {number(i)});
+  const auto quotient = [] {
+    return make(ExpressionKind::kModulo, kBigIntType, literal(kBigIntType, number(6)),
+                column(0, kBigIntType));
+  };
+  const auto not_zero = [] {
+    return make(ExpressionKind::kNotEqual, kBooleanType, column(0, kBigIntType),
+                literal(kBigIntType, number(0)));
+  };
+  OperatorPtr source = scan(table, {kBigIntType});
+  source->predicates.push_back(make(
+      ExpressionKind::kAnd, kBooleanType, not_zero(),
+      make(ExpressionKind::kEqual, kBooleanType, quotient(), literal(kBigIntType, number(0)))));
+  const base::Result<QueryResult> guarded =
+      testing::run(plan_of(std::move(source)), replica.replica());
+  ASSERT_TRUE(guarded.ok()) << guarded.error().to_string();
+  EXPECT_EQ(guarded->rows.size(), 6U);
+  std::vector<ExpressionPtr> outputs;
+  outputs.push_back(make(ExpressionKind::kCase, kBigIntType, not_zero(), quotient(),
+                         literal(kBigIntType, number(-1))));
+  const auto chosen = testing::run(plan_of(project(scan(table, {kBigIntType}), std::move(outputs))),
+                                   replica.replica());
+  EXPECT_TRUE(chosen.ok());
+  outputs.clear();
+  outputs.push_back(quotient());
+  const Plan failing = plan_of(project(scan(table, {kBigIntType}), std::move(outputs)));
+  EXPECT_EQ(testing::run(failing, replica.replica()).error().message, "division by zero");
+  replica.erase(3);  // the zero
+  EXPECT_TRUE(testing::run(failing, replica.replica()).ok());
+}
+
+TEST(Casts, RoundHalfAwayFromZero) {
+  const auto cast = [](const DataType& from, Value value, const DataType& to) {
+    return *value_of(make(ExpressionKind::kCast, to, literal(from, std::move(value))));
+  };
+  EXPECT_EQ(cast(decimal_type(6, 2), decimal(125, 2), decimal_type(6, 1)), decimal(13, 1));
+  EXPECT_EQ(cast(decimal_type(6, 2), decimal(-125, 2), decimal_type(6, 1)), decimal(-13, 1));
+  EXPECT_EQ(cast(decimal_type(6, 2), decimal(124, 2), kBigIntType), number(1));
+  EXPECT_EQ(cast(kIntType, number(5), decimal_type(30, 4)), decimal(50'000, 4));
+  EXPECT_EQ(cast(decimal_type(6, 2), decimal(150, 2), kDoubleType), Value(1.5));
+  EXPECT_EQ(cast(kDateType, base::Date{1}, kTimestampType), Value(base::Timestamp{86'400'000'000}));
+  EXPECT_EQ(cast(kTimestampType, base::Timestamp{-1}, kDateType), Value(base::Date{-1}));
+  EXPECT_EQ(cast(decimal_type(6, 2), decimal(-5, 2), kTextType), text("-0.05"));
+}
+
+TEST(Dates, MonthsClampToTheLastDay) {
+  const auto date = [](int32_t y, uint32_t m, uint32_t d) {
+    return Value(base::date_from_civil({y, m, d}));
+  };
+  const auto plus = [](Value value, int64_t months) {
+    return *value_of(call(Function::kAddMonths, kDateType, literal(kDateType, std::move(value)),
+                          literal(kBigIntType, number(months))));
+  };
+  EXPECT_EQ(plus(date(2024, 1, 31), 1), date(2024, 2, 29));
+  EXPECT_EQ(plus(date(2023, 1, 31), 1), date(2023, 2, 28));
+  EXPECT_EQ(plus(date(2024, 3, 15), -15), date(2022, 12, 15));
+  EXPECT_EQ(plus(date(1970, 1, 1), -1), date(1969, 12, 1));
+  const auto part = [](Function function, int64_t micros) {
+    return *value_of(call(function, kBigIntType, literal(kTimestampType, base::Timestamp{micros})));
+  };
+  EXPECT_EQ(part(Function::kExtractYear, -1), number(1969));
+  EXPECT_EQ(part(Function::kExtractSecond, -1), number(59));
+  EXPECT_EQ(part(Function::kExtractQuarter, -1), number(4));
+  const Value truncated = *value_of(
+      call(Function::kTruncateMonth, kTimestampType, literal(kTimestampType, base::Timestamp{-1})));
+  EXPECT_EQ(truncated, Value(base::Timestamp{-31LL * 86'400'000'000}));
+}
+
+TEST(Rounding, FollowsItsFunction) {
+  const auto apply = [](Function function, base::int128_t units, int64_t digits) {
+    ExpressionPtr e =
+        call(function, decimal_type(6, 2), literal(decimal_type(6, 2), decimal(units, 2)));
+    if (function == Function::kRound) e->children.push_back(literal(kBigIntType, number(digits)));
+    return *value_of(std::move(e));
+  };
+  EXPECT_EQ(apply(Function::kRound, 125, 1), decimal(130, 2));
+  EXPECT_EQ(apply(Function::kRound, -125, 1), decimal(-130, 2));
+  EXPECT_EQ(apply(Function::kFloor, -101, 0), decimal(-200, 2));
+  EXPECT_EQ(apply(Function::kCeil, 101, 0), decimal(200, 2));
+  EXPECT_EQ(apply(Function::kRound, 150, -1), decimal(0, 2));
+}
+
+// A leaf that only has a summary.
+class SummaryLeaf : public storage::Leaf {
+ public:
+  explicit SummaryLeaf(storage::ColumnSummary summary) : summary_(summary) {}
+  storage::ColumnView column(base::ColumnId, uint32_t, uint32_t,
+                             storage::DecodeBuffer*) const override {
+    return {};
+  }
+  storage::ColumnSummary summary(base::ColumnId) const override { return summary_; }
+  base::RowId row_id(uint32_t) const override { return base::RowId(0); }
+
+ private:
+  storage::ColumnSummary summary_;
+};
+
+TEST(LeafFilter, NeverLosesARowAndSkipsWhatItCan) {
+  const uint64_t seed = 11;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  int skipped = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const auto bound = [&] { return static_cast<int64_t>(random() % 21) - 10; };
+    std::vector<Value> values;
+    storage::ColumnSummary summary;
+    summary.known = true;
+    summary.has_null = false;
+    summary.min = INT64_MAX;
+    summary.max = INT64_MIN;
+    for (uint64_t i = 1 + random() % 4; i != 0; --i) {
+      if (random() % 5 == 0) {
+        values.push_back(kNull);
+        summary.has_null = true;
+        continue;
+      }
+      const int64_t value = bound();
+      values.push_back(number(value));
+      summary.min = std::min(summary.min, value);
+      summary.max = std::max(summary.max, value);
+    }
+    static constexpr ExpressionKind kKinds[] = {
+        ExpressionKind::kEqual,   ExpressionKind::kNotEqual,     ExpressionKind::kLess,
+        ExpressionKind::kGreater, ExpressionKind::kGreaterEqual, ExpressionKind::kLessEqual,
+        ExpressionKind::kIsNull,  ExpressionKind::kInList};
+    const ExpressionKind kind = kKinds[random() % 8];
+    ExpressionPtr predicate = make(kind, kBooleanType);
+    predicate->children.push_back(column(0, kBigIntType));
+    if (kind != ExpressionKind::kIsNull) {
+      predicate->children.push_back(literal(kBigIntType, number(bound())));
+    }
+    if (kind == ExpressionKind::kInList) {
+      predicate->children.push_back(literal(kBigIntType, number(bound())));
+    } else if (kind != ExpressionKind::kIsNull && random() % 2 == 0) {
+      std::swap(predicate->children[0], predicate->children[1]);
+    }
+    bool matches = false;
+    for (const Value& value : values) {
+      matches |= naive_evaluate(*predicate, {value}) == Value(true);
+    }
+    OperatorPtr op = scan(base::TableId(0), {kBigIntType});
+    op->predicates.push_back(std::move(predicate));
+    const bool may_match = LeafFilter(*op).may_match(SummaryLeaf(summary));
+    EXPECT_TRUE(may_match || !matches);
+    skipped += may_match ? 0 : 1;
+  }
+  EXPECT_GT(skipped, 500);
+}
+
+TEST(Executor, RunsABatchWhereAFailingQueryFailsAlone) {
+  TestReplica replica;
+  const base::TableId table = replica.add_table({kBigIntType});
+  for (int64_t i = 0; i < 5000; ++i) replica.insert(table, {number(i)});
+  std::vector<ExpressionPtr> outputs;
+  outputs.push_back(make(ExpressionKind::kModulo, kBigIntType, literal(kBigIntType, number(6)),
+                         column(0, kBigIntType)));
+  const Plan failing = plan_of(project(scan(table, {kBigIntType}), std::move(outputs)));
+  const Plan good = plan_of(scan(table, {kBigIntType}));
+  const Plan* const plans[] = {&good, &failing, &good};
+  Executor executor(placement(3));
+  StopFlag stop{false};
+  const auto results = executor.run_batch(plans, replica.replica(), stop);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[0]->rows.size(), 5000U);
+  EXPECT_EQ(results[1].code(), base::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(results[2]->rows.size(), 5000U);
+  stop = true;
+  for (const auto& result : executor.run_batch(plans, replica.replica(), stop)) {
+    EXPECT_EQ(result.code(), base::ErrorCode::kCancelled);
+  }
+}
+
+TEST(Executor, SkippedLeavesLoseNoRow) {
+  TestReplica replica(1);
+  const base::TableId table = replica.add_table({kIntType, kTextType});
+  const int64_t rows = 70'000;
+  for (int64_t i = 0; i < rows; ++i) replica.insert(table, {number(i), text("payload")});
+  for (const int64_t bound : {int64_t{0}, int64_t{1}, rows / 2, rows - 1, rows}) {
+    OperatorPtr op = scan(table, {kIntType, kTextType});
+    op->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType, column(0, kIntType),
+                                  literal(kIntType, number(bound))));
+    const auto result = testing::run(plan_of(std::move(op)), replica.replica(), 3);
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(static_cast<int64_t>(result->rows.size()), rows - bound);
+  }
+}
+
+}  // namespace
+}  // namespace diptych::olap::testing

@@ -1,0 +1,404 @@
+#include "tests/olap/exec_naive.h"
+
+#include <cmath>
+#include <set>
+
+namespace diptych::olap::testing {
+
+namespace {
+
+using base::int128_t;
+using base::is_null;
+using Kind = ExpressionKind;
+
+int128_t power(int digits) {
+  int128_t result = 1;
+  for (int i = 0; i < digits; ++i) result *= 10;
+  return result;
+}
+
+int128_t units_of(const Value& value) {
+  if (const auto* decimal_value = std::get_if<base::DecimalValue>(&value))
+    return decimal_value->units;
+  return std::get<int64_t>(value);
+}
+
+Value number_of(const DataType& type, int128_t units) {
+  if (type.kind == TypeKind::kDecimal) {
+    if (units >= power(38) || units <= -power(38)) throw NaiveError("decimal");
+    return base::DecimalValue{units, type.scale};
+  }
+  if (units != static_cast<int64_t>(units)) throw NaiveError("integer");
+  if (type.kind == TypeKind::kInt && units != static_cast<int32_t>(units)) {
+    throw NaiveError("integer");
+  }
+  return static_cast<int64_t>(units);
+}
+
+Value arithmetic(const Expression& e, const Value& a, const Value& b) {
+  if (is_null(a) || is_null(b)) return kNull;
+  if (e.type.kind == TypeKind::kDouble) {
+    const double x = std::get<double>(a);
+    const double y = std::get<double>(b);
+    switch (e.kind) {
+      case Kind::kAdd: return x + y;
+      case Kind::kSubtract: return x - y;
+      case Kind::kMultiply: return x * y;
+      default:
+        if (y == 0) throw NaiveError("division");
+        return x / y;
+    }
+  }
+  const int128_t x = units_of(a);
+  const int128_t y = units_of(b);
+  switch (e.kind) {
+    case Kind::kAdd: return number_of(e.type, x + y);
+    case Kind::kSubtract: return number_of(e.type, x - y);
+    case Kind::kMultiply: {
+      int128_t product;
+      if (__builtin_mul_overflow(x, y, &product)) throw NaiveError("decimal");
+      return number_of(e.type, product);
+    }
+    default:
+      if (y == 0) throw NaiveError("division");
+      return number_of(e.type, e.kind == Kind::kModulo ? x % y : x / y);
+  }
+}
+
+// Half away from zero.
+int128_t divide_rounded(int128_t value, int128_t divisor) {
+  const int128_t whole = value / divisor;
+  const int128_t rest = value % divisor;
+  const int128_t twice = (rest < 0 ? -rest : rest) * 2;
+  return twice >= divisor ? whole + (value < 0 ? -1 : 1) : whole;
+}
+
+Value cast(const Expression& e, const Value& value) {
+  if (is_null(value)) return kNull;
+  const DataType& from = e.children[0]->type;
+  if (e.type.is_string()) return base::to_string(value);
+  if (e.type.kind == TypeKind::kTimestamp && from.kind == TypeKind::kDate) {
+    return base::Timestamp{std::get<base::Date>(value).days * int64_t{86'400'000'000}};
+  }
+  if (e.type.kind == TypeKind::kDouble) {
+    if (from.kind == TypeKind::kDouble) return value;
+    return static_cast<double>(units_of(value)) / static_cast<double>(power(from.scale));
+  }
+  const int digits = e.type.scale - from.scale;
+  int128_t units = units_of(value);
+  units = digits >= 0 ? units * power(digits) : divide_rounded(units, power(-digits));
+  if (e.type.kind == TypeKind::kDecimal &&
+      (units >= power(e.type.precision) || units <= -power(e.type.precision))) {
+    throw NaiveError("decimal");
+  }
+  return number_of(e.type, units);
+}
+
+Value compare(Kind kind, const Value& a, const Value& b) {
+  if (is_null(a) || is_null(b)) return kNull;
+  const int order = naive_compare(a, b);
+  switch (kind) {
+    case Kind::kEqual: return order == 0;
+    case Kind::kNotEqual: return order != 0;
+    case Kind::kLess: return order < 0;
+    case Kind::kLessEqual: return order <= 0;
+    case Kind::kGreater: return order > 0;
+    default: return order >= 0;
+  }
+}
+
+Value function_of(const Expression& e, const std::vector<Value>& values) {
+  for (const Value& value : values) {
+    if (is_null(value)) return kNull;
+  }
+  switch (e.function) {
+    case Function::kLength: return static_cast<int64_t>(std::get<std::string>(values[0]).size());
+    case Function::kAscii: {
+      const auto& string = std::get<std::string>(values[0]);
+      return int64_t{string.empty() ? uint8_t{0} : static_cast<uint8_t>(string[0])};
+    }
+    case Function::kUpper: {
+      std::string string = std::get<std::string>(values[0]);
+      for (char& c : string) c = static_cast<char>(std::toupper(c));
+      return string;
+    }
+    case Function::kSubstring: {
+      const auto& string = std::get<std::string>(values[0]);
+      const int64_t start = std::get<int64_t>(values[1]);
+      const int64_t length = std::get<int64_t>(values[2]);
+      if (length < 0) throw NaiveError("substring");
+      std::string result;
+      for (int64_t i = start; i < start + length; ++i) {
+        if (i >= 1 && i <= static_cast<int64_t>(string.size())) {
+          result += string[static_cast<size_t>(i - 1)];
+        }
+      }
+      return result;
+    }
+    case Function::kExtractYear:
+      return int64_t{base::civil_from_date(std::get<base::Date>(values[0])).year};
+    case Function::kAbs: {
+      const int128_t units = units_of(values[0]);
+      return number_of(e.type, units < 0 ? -units : units);
+    }
+    default: throw std::logic_error("no naive version of the function");
+  }
+}
+
+Value connective(const Expression& e, const Row& row, bool settled_by) {
+  Value result = !settled_by;
+  for (const ExpressionPtr& child : e.children) {
+    const Value value = naive_evaluate(*child, row);
+    if (is_null(value)) {
+      result = kNull;
+    } else if (std::get<bool>(value) == settled_by) {
+      return settled_by;
+    }
+  }
+  return result;
+}
+
+Value conditional(const Expression& e, const Row& row) {
+  for (size_t i = 0; i + 1 < e.children.size(); i += 2) {
+    if (naive_evaluate(*e.children[i], row) == Value(true)) {
+      return naive_evaluate(*e.children[i + 1], row);
+    }
+  }
+  return naive_evaluate(*e.children.back(), row);
+}
+
+Value in_list(const Expression& e, const std::vector<Value>& values) {
+  if (is_null(values[0])) return kNull;
+  Value result = false;
+  for (size_t i = 1; i < values.size(); ++i) {
+    const Value equal = compare(Kind::kEqual, values[0], values[i]);
+    if (equal == Value(true)) return true;
+    if (is_null(equal)) result = kNull;
+  }
+  static_cast<void>(e);
+  return result;
+}
+
+}  // namespace
+
+bool naive_like(std::string_view text, std::string_view pattern) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] == '%') {
+    return naive_like(text, pattern.substr(1)) ||
+           (!text.empty() && naive_like(text.substr(1), pattern));
+  }
+  if (text.empty()) return false;
+  if (pattern[0] == '_') return naive_like(text.substr(1), pattern.substr(1));
+  if (pattern[0] == '\\') pattern.remove_prefix(1);
+  return text[0] == pattern[0] && naive_like(text.substr(1), pattern.substr(1));
+}
+
+int naive_compare(const Value& a, const Value& b) {
+  if (const auto* x = std::get_if<std::string>(&a)) {
+    const int order = x->compare(std::get<std::string>(b));
+    return order < 0 ? -1 : order > 0 ? 1 : 0;
+  }
+  if (const auto* x = std::get_if<double>(&a)) {
+    const double y = std::get<double>(b);
+    if (std::isnan(*x) || std::isnan(y)) return int{std::isnan(*x)} - int{std::isnan(y)};
+    return *x < y ? -1 : *x > y ? 1 : 0;
+  }
+  const auto units = [](const Value& value) -> int128_t {
+    if (const auto* truth = std::get_if<bool>(&value)) return *truth ? 1 : 0;
+    if (const auto* date = std::get_if<base::Date>(&value)) return date->days;
+    if (const auto* timestamp = std::get_if<base::Timestamp>(&value)) return timestamp->micros;
+    return units_of(value);
+  };
+  const int128_t x = units(a);
+  const int128_t y = units(b);
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+Value naive_evaluate(const Expression& e, const Row& row) {
+  switch (e.kind) {
+    case Kind::kColumn: return row[e.column];
+    case Kind::kLiteral: return e.literal;
+    case Kind::kAnd: return connective(e, row, false);
+    case Kind::kOr: return connective(e, row, true);
+    case Kind::kCase: return conditional(e, row);
+    case Kind::kCoalesce:
+      for (const ExpressionPtr& child : e.children) {
+        Value value = naive_evaluate(*child, row);
+        if (!is_null(value)) return value;
+      }
+      return kNull;
+    default: break;
+  }
+  std::vector<Value> values;
+  for (const ExpressionPtr& child : e.children) values.push_back(naive_evaluate(*child, row));
+  switch (e.kind) {
+    case Kind::kCast: return cast(e, values[0]);
+    case Kind::kNegate:
+      if (is_null(values[0])) return kNull;
+      if (e.type.kind == TypeKind::kDouble) return -std::get<double>(values[0]);
+      return number_of(e.type, -units_of(values[0]));
+    case Kind::kAdd:
+    case Kind::kSubtract:
+    case Kind::kMultiply:
+    case Kind::kDivide:
+    case Kind::kModulo: return arithmetic(e, values[0], values[1]);
+    case Kind::kNot: return is_null(values[0]) ? kNull : Value(!std::get<bool>(values[0]));
+    case Kind::kIsNull: return is_null(values[0]);
+    case Kind::kIsNotNull: return !is_null(values[0]);
+    case Kind::kLike:
+      if (is_null(values[0])) return kNull;
+      return naive_like(std::get<std::string>(values[0]), std::get<std::string>(values[1]));
+    case Kind::kInList: return in_list(e, values);
+    case Kind::kNullIf:
+      return compare(Kind::kEqual, values[0], values[1]) == Value(true) ? kNull : values[0];
+    case Kind::kConcat:
+      if (is_null(values[0]) || is_null(values[1])) return kNull;
+      return std::get<std::string>(values[0]) + std::get<std::string>(values[1]);
+    case Kind::kFunction: return function_of(e, values);
+    default: return compare(e.kind, values[0], values[1]);
+  }
+}
+
+namespace {
+
+bool satisfies(const std::vector<ExpressionPtr>& predicates, const Row& row) {
+  for (const ExpressionPtr& predicate : predicates) {
+    if (naive_evaluate(*predicate, row) != Value(true)) return false;
+  }
+  return true;
+}
+
+std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
+  std::vector<Row> result;
+  const std::vector<Row> build = naive_execute(*op.children[1], tables);
+  for (const Row& p : naive_execute(*op.children[0], tables)) {
+    bool matched = false;
+    for (const Row& b : build) {
+      bool match = true;
+      for (size_t i = 0; i < op.probe_keys.size(); ++i) {
+        match &= compare(Kind::kEqual, naive_evaluate(*op.probe_keys[i], p),
+                         naive_evaluate(*op.build_keys[i], b)) == Value(true);
+      }
+      Row both = p;
+      both.insert(both.end(), b.begin(), b.end());
+      if (!match || !satisfies(op.predicates, both)) continue;
+      matched = true;
+      if (op.join == JoinKind::kInner || op.join == JoinKind::kLeft) result.push_back(both);
+    }
+    if (op.join == JoinKind::kLeft && !matched) {
+      Row row = p;
+      row.resize(op.output.size());
+      result.push_back(row);
+    }
+    if ((op.join == JoinKind::kSemi && matched) || (op.join == JoinKind::kAnti && !matched)) {
+      result.push_back(p);
+    }
+  }
+  return result;
+}
+
+Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
+  if (one.kind == AggregateKind::kCountAll) return static_cast<int64_t>(rows.size());
+  std::vector<Value> values;
+  for (const Row& row : rows) {
+    Value value = naive_evaluate(*one.argument, row);
+    if (!is_null(value)) values.push_back(std::move(value));
+  }
+  const auto less = [](const Value& a, const Value& b) { return naive_compare(a, b) < 0; };
+  if (one.kind == AggregateKind::kCount) return static_cast<int64_t>(values.size());
+  if (one.kind == AggregateKind::kCountDistinct) {
+    return static_cast<int64_t>(
+        std::set<Value, decltype(less)>(values.begin(), values.end(), less).size());
+  }
+  if (values.empty()) return kNull;
+  if (one.kind == AggregateKind::kMin) return *std::min_element(values.begin(), values.end(), less);
+  if (one.kind == AggregateKind::kMax) return *std::max_element(values.begin(), values.end(), less);
+  if (one.argument->type.kind == TypeKind::kDouble) {
+    double sum = 0;
+    for (const Value& value : values) sum += std::get<double>(value);
+    return one.kind == AggregateKind::kAvg ? sum / static_cast<double>(values.size()) : sum;
+  }
+  int128_t sum = 0;
+  for (const Value& value : values) sum += units_of(value);
+  if (one.kind == AggregateKind::kSum) return number_of(one.type, sum);
+  return static_cast<double>(sum) / static_cast<double>(values.size()) /
+         static_cast<double>(power(one.argument->type.scale));
+}
+
+std::vector<Row> naive_aggregate(const Operator& op, const NaiveTables& tables) {
+  std::map<std::vector<std::string>, std::pair<Row, std::vector<Row>>> groups;
+  if (op.expressions.empty()) groups[{}];
+  for (Row& row : naive_execute(*op.children[0], tables)) {
+    Row key;
+    std::vector<std::string> name;
+    for (const ExpressionPtr& expression : op.expressions) {
+      key.push_back(naive_evaluate(*expression, row));
+      if (key.back() == Value(0.0)) key.back() = 0.0;  // -0
+      name.push_back(is_null(key.back()) ? "" : "=" + base::to_string(key.back()));
+    }
+    auto& group = groups[name];
+    group.first = key;
+    group.second.push_back(std::move(row));
+  }
+  std::vector<Row> result;
+  for (const auto& [name, group] : groups) {
+    Row row = group.first;
+    for (const Aggregate& one : op.aggregates) row.push_back(naive_fold(one, group.second));
+    result.push_back(std::move(row));
+  }
+  return result;
+}
+
+bool sorts_before(const std::vector<SortKey>& keys, const Row& a, const Row& b) {
+  for (const SortKey& key : keys) {
+    const Value& x = a[key.column];
+    const Value& y = b[key.column];
+    if (is_null(x) || is_null(y)) {
+      if (is_null(x) != is_null(y)) return is_null(x) == key.nulls_first;
+      continue;
+    }
+    const int order = naive_compare(x, y);
+    if (order != 0) return key.descending ? order > 0 : order < 0;
+  }
+  return false;
+}
+
+void cut(const Operator& op, std::vector<Row>* rows) {
+  const uint64_t skip = std::min<uint64_t>(op.offset, rows->size());
+  rows->erase(rows->begin(), rows->begin() + static_cast<int64_t>(skip));
+  if (rows->size() > op.limit) rows->resize(op.limit);
+}
+
+}  // namespace
+
+std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
+  std::vector<Row> result;
+  switch (op.kind) {
+    case OperatorKind::kHashJoin: return naive_join(op, tables);
+    case OperatorKind::kAggregate: return naive_aggregate(op, tables);
+    case OperatorKind::kValues: result.emplace_back(); break;
+    case OperatorKind::kScan:
+      for (const Row& row : tables[op.table.value]) {
+        Row& picked = result.emplace_back();
+        for (const base::ColumnId id : op.columns) picked.push_back(row[id.value]);
+      }
+      break;
+    default: result = naive_execute(*op.children[0], tables); break;
+  }
+  std::erase_if(result, [&](const Row& row) { return !satisfies(op.predicates, row); });
+  if (op.kind == OperatorKind::kProject || op.kind == OperatorKind::kValues) {
+    for (Row& row : result) {
+      Row out;
+      for (const ExpressionPtr& e : op.expressions) out.push_back(naive_evaluate(*e, row));
+      row = std::move(out);
+    }
+  }
+  if (op.kind == OperatorKind::kSort) {
+    std::stable_sort(result.begin(), result.end(),
+                     [&](const Row& a, const Row& b) { return sorts_before(op.sort_keys, a, b); });
+  }
+  if (op.kind == OperatorKind::kSort || op.kind == OperatorKind::kLimit) cut(op, &result);
+  return result;
+}
+
+}  // namespace diptych::olap::testing

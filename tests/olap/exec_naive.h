@@ -1,0 +1,31 @@
+// The naive reference: plans executed row by row over base::Value, written without a look at
+// olap/execution. Slow and plain on purpose.
+
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/olap/exec_table.h"
+
+namespace diptych::olap::testing {
+
+// What a query that fails throws.
+struct NaiveError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+using NaiveTables = std::vector<std::vector<Row>>;  // by TableId
+
+Value naive_evaluate(const Expression& expression, const Row& row);
+std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables);
+
+// Recursive, straight from the definition.
+bool naive_like(std::string_view text, std::string_view pattern);
+
+// -1, 0, 1; both of one type and not null.
+int naive_compare(const Value& a, const Value& b);
+
+}  // namespace diptych::olap::testing

@@ -1,0 +1,186 @@
+// Joins, aggregates, sorts and limits over random tables with nulls, duplicates and deleted rows,
+// against the naive reference, with one thread and with more threads than cores.
+
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/olap/exec_naive.h"
+
+namespace diptych::olap::testing {
+namespace {
+
+// A unique row number, keys from small and large domains, and payloads.
+const std::vector<DataType> kTypes = {kIntType,           kIntType,    kBigIntType, kTextType,
+                                      decimal_type(9, 2), kDoubleType, kDateType,   kBooleanType};
+constexpr uint32_t kColumns = 8;
+
+class OperatorModel : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  OperatorModel() : random_(GetParam()) {
+    for (uint32_t t = 0; t < 3; ++t) fill(t, 1 + below(t == 2 ? 60 : 1500));
+  }
+
+  uint64_t below(uint64_t bound) { return random_() % bound; }
+
+  Value key_value(const DataType& type) {
+    if (below(8) == 0) return kNull;
+    const auto n = static_cast<int64_t>(below(domain_));
+    switch (type.kind) {
+      case TypeKind::kInt:
+      case TypeKind::kBigInt: return n - 3;
+      case TypeKind::kDecimal: return decimal(n * 25 - 100, type.scale);
+      case TypeKind::kDouble:
+        return n == 1 ? -0.0 : n == 2 ? std::nan("") : static_cast<double>(n) / 4;
+      case TypeKind::kDate: return base::Date{static_cast<int32_t>(n)};
+      case TypeKind::kBoolean: return n % 2 == 0;
+      default: return (n % 3 == 0 ? "a long enough text, with key " : "k") + std::to_string(n);
+    }
+  }
+
+  void fill(uint32_t t, uint64_t rows) {
+    domain_ = below(2) == 0 ? 12 : 700;
+    const base::TableId id = replica_.add_table(kTypes);
+    tables_.emplace_back();
+    for (uint64_t i = 0; i < rows; ++i) {
+      Row row = {number(static_cast<int64_t>(i))};
+      for (uint32_t c = 1; c < kColumns; ++c) row.push_back(key_value(kTypes[c]));
+      replica_.insert(id, row);
+      if (below(6) == 0) {
+        replica_.erase(replica_.inserted() - 1);
+      } else {
+        tables_[t].push_back(std::move(row));
+      }
+    }
+  }
+
+  OperatorPtr scan_of(uint32_t t) {
+    OperatorPtr op = scan(base::TableId(t), kTypes);
+    if (below(3) == 0) {
+      op->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(2, kBigIntType),
+                                    literal(kBigIntType, number(static_cast<int64_t>(below(20))))));
+    }
+    return op;
+  }
+
+  OperatorPtr random_join(OperatorPtr probe, OperatorPtr build) {
+    const auto kind = static_cast<JoinKind>(below(4));
+    std::vector<std::pair<uint32_t, uint32_t>> keys;
+    const bool cross = build->table.value == 2 && below(4) == 0;
+    for (uint64_t i = cross ? 0 : 1 + below(3); i != 0; --i) {
+      const auto c = static_cast<uint32_t>(below(kColumns));
+      keys.emplace_back(c, c);
+    }
+    OperatorPtr op = join(kind, std::move(probe), std::move(build), std::move(keys));
+    if (below(2) == 0) {
+      op->predicates.push_back(
+          make(ExpressionKind::kLessEqual, kBooleanType, column(2, kBigIntType),
+               column(static_cast<uint32_t>(op->children[0]->output.size() + 2), kBigIntType)));
+    }
+    return op;
+  }
+
+  void expect_same(const Plan& plan, bool ordered = false) {
+    const std::vector<Row> expected = naive_execute(*plan.root, tables_);
+    for (const uint32_t threads : {1, 3}) {
+      const base::Result<QueryResult> result = testing::run(plan, replica_.replica(), threads);
+      ASSERT_TRUE(result.ok()) << result.error().to_string();
+      ASSERT_EQ(lines(result->rows, !ordered), lines(expected, !ordered)) << threads << " threads";
+    }
+  }
+
+  std::mt19937_64 random_;
+  uint64_t domain_ = 12;
+  TestReplica replica_;
+  NaiveTables tables_;
+};
+
+TEST_P(OperatorModel, JoinsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 3; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const auto probe = static_cast<uint32_t>(below(3));
+    const auto build = static_cast<uint32_t>(below(3));
+    expect_same(plan_of(random_join(scan_of(probe), scan_of(build))));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(OperatorModel, JoinsOfJoinsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  OperatorPtr inner = join(JoinKind::kLeft, scan_of(2), scan_of(0), {{0, 0}});
+  expect_same(plan_of(random_join(std::move(inner), scan_of(2))));
+}
+
+TEST_P(OperatorModel, AggregatesAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    std::vector<ExpressionPtr> keys;
+    for (uint64_t i = below(4); i != 0; --i) {
+      const uint64_t c = below(kColumns);
+      keys.push_back(c == 3 ? make(ExpressionKind::kConcat, kTextType, column(3, kTextType),
+                                   literal(kTextType, text("-suffix of a key")))
+                            : column(static_cast<uint32_t>(c), kTypes[c]));
+    }
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    for (uint64_t i = below(4); i != 0; --i) {
+      static constexpr AggregateKind kKinds[] = {AggregateKind::kCount,
+                                                 AggregateKind::kCountDistinct, AggregateKind::kMin,
+                                                 AggregateKind::kMax};
+      const uint64_t c = below(kColumns);
+      aggregates.push_back(
+          aggregate_of(kKinds[below(4)], column(static_cast<uint32_t>(c), kTypes[c])));
+    }
+    for (const uint32_t c : {0U, 2U, 4U}) {
+      aggregates.push_back(aggregate_of(AggregateKind::kSum, column(c, kTypes[c])));
+      aggregates.push_back(aggregate_of(AggregateKind::kAvg, column(c, kTypes[c])));
+    }
+    expect_same(plan_of(aggregate(scan_of(static_cast<uint32_t>(below(3))), std::move(keys),
+                                  std::move(aggregates))));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(OperatorModel, SortsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    const uint32_t table = static_cast<uint32_t>(below(3));
+    OperatorPtr op = over(OperatorKind::kSort, scan_of(table), kTypes);
+    for (uint64_t i = below(3); i != 0; --i) {
+      op->sort_keys.push_back(
+          {static_cast<uint32_t>(below(kColumns)), below(2) == 0, below(2) == 0});
+    }
+    op->sort_keys.push_back({0, below(2) == 0, below(2) == 0});  // unique: the order is determined
+    if (below(2) == 0) op->limit = below(40);
+    if (below(2) == 0) op->offset = below(40);
+    expect_same(plan_of(std::move(op)), true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
+  const uint64_t limit = below(1200);
+  const uint64_t offset = below(300);
+  OperatorPtr op = over(OperatorKind::kLimit, scan(base::TableId(0), kTypes), kTypes);
+  op->limit = limit;
+  op->offset = offset;
+  const Plan plan = plan_of(std::move(op));
+  const uint64_t rows = tables_[0].size();
+  const uint64_t expected = std::min(limit, rows - std::min(rows, offset));
+  const std::vector<std::string> all = lines(tables_[0]);
+  for (const uint32_t threads : {1, 3}) {
+    const base::Result<QueryResult> result = testing::run(plan, replica_.replica(), threads);
+    ASSERT_TRUE(result.ok());
+    const std::vector<std::string> some = lines(result->rows);
+    EXPECT_EQ(some.size(), expected);
+    EXPECT_TRUE(std::includes(all.begin(), all.end(), some.begin(), some.end()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OperatorModel, ::testing::Range(uint64_t{1}, uint64_t{25}));
+
+}  // namespace
+}  // namespace diptych::olap::testing

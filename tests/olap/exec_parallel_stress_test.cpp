@@ -1,0 +1,105 @@
+// Parallel plans and the applier's parallel runs with more threads than cores, for ThreadSanitizer.
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/olap/exec_naive.h"
+
+namespace diptych::olap::testing {
+namespace {
+
+constexpr uint32_t kThreads = 4;
+const std::vector<DataType> kTypes = {kIntType, kBigIntType, kTextType};
+
+class ExecutionStress : public ::testing::Test {
+ protected:
+  ExecutionStress() {
+    replica_.add_table(kTypes);
+    for (int64_t i = 0; i < kRows; ++i) {
+      replica_.insert(base::TableId(0), {number(i % 97), number(i),
+                                         text("a text of some length " + std::to_string(i % 31))});
+    }
+  }
+  static OperatorPtr source() { return scan(base::TableId(0), kTypes); }
+
+  static Plan grouped_join() {
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(column(2, kTextType));
+    std::vector<Aggregate> counts;
+    counts.push_back(aggregate_of(AggregateKind::kMax, column(1, kBigIntType)));
+    OperatorPtr groups = aggregate(source(), std::move(keys), std::move(counts));
+    OperatorPtr joined = join(JoinKind::kInner, source(), std::move(groups), {{2, 0}});
+    keys.clear();
+    keys.push_back(column(0, kIntType));
+    std::vector<Aggregate> sums;
+    sums.push_back(aggregate_of(AggregateKind::kSum, column(4, kBigIntType)));
+    sums.push_back(aggregate_of(AggregateKind::kCountDistinct, column(2, kTextType)));
+    OperatorPtr sorted = aggregate(std::move(joined), std::move(keys), std::move(sums));
+    std::vector<DataType> output = sorted->output;
+    OperatorPtr op = over(OperatorKind::kSort, std::move(sorted), output);
+    op->sort_keys = {{0, false, false}};
+    return plan_of(std::move(op));
+  }
+
+  static constexpr int64_t kRows = 30'000;
+  TestReplica replica_{4};
+};
+
+TEST_F(ExecutionStress, PlansGiveTheSameResultWithAnyThreads) {
+  const Plan plan = grouped_join();
+  const auto expected = testing::run(plan, replica_.replica(), 1);
+  ASSERT_TRUE(expected.ok());
+  EXPECT_EQ(expected->rows.size(), 97U);
+  Executor executor(placement(kThreads));
+  const StopFlag stop{false};
+  const Plan* const plans[] = {&plan, &plan};
+  for (int round = 0; round < 5; ++round) {
+    for (const auto& result : executor.run_batch(plans, replica_.replica(), stop)) {
+      ASSERT_TRUE(result.ok());
+      EXPECT_EQ(lines(result->rows, false), lines(expected->rows, false));
+    }
+  }
+}
+
+TEST_F(ExecutionStress, RunParallelRunsEveryStepOnceAndIsSeenByTheCaller) {
+  Executor executor(placement(kThreads));
+  for (int round = 0; round < 200; ++round) {
+    std::vector<uint64_t> written(37, 0);  // not atomic: the run orders them
+    executor.run_parallel(37, [&](uint32_t i) { written[i] += i + 1; });
+    EXPECT_EQ(std::accumulate(written.begin(), written.end(), uint64_t{0}), 37U * 38 / 2);
+  }
+}
+
+TEST_F(ExecutionStress, ALargeResultIsWhole) {
+  const auto result = testing::run(plan_of(source()), replica_.replica(), kThreads);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(static_cast<int64_t>(result->rows.size()), kRows);
+}
+
+TEST_F(ExecutionStress, AStoppedBatchEndsSoonAndCancelled) {
+  // Every row with every row: minutes of work.
+  OperatorPtr pairs = join(JoinKind::kInner, source(), source(), {});
+  std::vector<Aggregate> count;
+  count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+  OperatorPtr more = join(JoinKind::kInner, std::move(pairs), source(), {});
+  const Plan plan = plan_of(aggregate(std::move(more), {}, std::move(count)));
+  const Plan* const plans[] = {&plan, &plan};
+  Executor executor(placement(kThreads));
+  StopFlag stop{false};
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  const auto results = executor.run_batch(plans, replica_.replica(), stop);
+  stopper.join();
+  for (const auto& result : results) {
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.code(), base::ErrorCode::kCancelled);
+  }
+}
+
+}  // namespace
+}  // namespace diptych::olap::testing

@@ -1,0 +1,262 @@
+// The hot loops of olap/execution, each against the figure that its header claims. All on one core.
+//
+//   build/release/tests/olap_bench --benchmark_filter=Scan
+
+#include <random>
+
+#include <benchmark/benchmark.h>
+
+#include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/column_store.h"
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_table.h"
+#include "olap/execution/like_pattern.h"
+#include "olap/execution/sort.h"
+#include "tests/olap/exec_table.h"
+
+namespace diptych::olap::testing {
+namespace {
+
+void set_rate(benchmark::State& state, uint64_t rows) {
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * rows));
+  state.counters["ns_per_row"] = benchmark::Counter(
+      static_cast<double>(rows) * 1e-9,
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+void BM_SelectBits(benchmark::State& state) {
+  uint64_t bits[kVectorWords];
+  std::mt19937_64 random(1);
+  for (uint64_t& word : bits) word = random();
+  Selection selection;
+  for (auto _ : state) {
+    select_bits(bits, kVectorRows, &selection);
+    benchmark::DoNotOptimize(selection.rows);
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_SelectBits);
+
+template <class T>
+void compare(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  std::vector<T> a(kVectorRows);
+  for (T& value : a) value = static_cast<T>(random());
+  const T b = 0;
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  uint64_t bits[kVectorWords];
+  for (auto _ : state) {
+    compare_values<LessComparison, true>(a.data(), &b, selection, nullptr, bits);
+    benchmark::DoNotOptimize(bits);
+  }
+  set_rate(state, kVectorRows);
+}
+void BM_CompareInt32(benchmark::State& state) {
+  compare<int32_t>(state);
+}
+void BM_CompareInt64(benchmark::State& state) {
+  compare<int64_t>(state);
+}
+BENCHMARK(BM_CompareInt32);
+BENCHMARK(BM_CompareInt64);
+
+template <class Operation, class Outcome>
+void arithmetic(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  std::vector<int64_t> a(kVectorRows);
+  for (int64_t& value : a) value = static_cast<int64_t>(random() % 1'000'000);
+  std::vector<Outcome> results(kVectorRows);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        apply_operation<Operation>(a.data(), a.data(), results.data(), selection));
+    benchmark::DoNotOptimize(results.data());
+  }
+  set_rate(state, kVectorRows);
+}
+void BM_AddInt64(benchmark::State& state) {
+  arithmetic<AddOperation, int64_t>(state);
+}
+void BM_MultiplyDecimal(benchmark::State& state) {
+  arithmetic<MultiplyOperation, int128_t>(state);
+}
+BENCHMARK(BM_AddInt64);
+BENCHMARK(BM_MultiplyDecimal);
+
+void BM_Like(benchmark::State& state) {
+  const char* const patterns[] = {"pr%", "%ORIGINAL%", "a_c%x%"};
+  const LikePattern pattern = *LikePattern::compile(patterns[state.range(0)]);
+  std::mt19937_64 random(1);
+  std::vector<std::string> texts(kVectorRows);
+  for (std::string& text : texts) {
+    text.resize(26 + random() % 25);
+    for (char& c : text) c = static_cast<char>('a' + random() % 26);
+  }
+  for (auto _ : state) {
+    uint32_t matches = 0;
+    for (const std::string& text : texts) matches += pattern.matches(text) ? 1 : 0;
+    benchmark::DoNotOptimize(matches);
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_Like)->DenseRange(0, 2);
+
+void BM_EncodeKeys(benchmark::State& state) {
+  const std::vector<PhysicalType> types(static_cast<size_t>(state.range(0)), PhysicalType::kInt32);
+  const KeyEncoder encoder(types, NullKeys::kNever);
+  VectorBuffer values(PhysicalType::kInt32);
+  const std::vector<Vector> columns(types.size(), values.view());
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  std::vector<uint64_t> keys(kVectorRows * encoder.words());
+  std::vector<uint64_t> hashes(kVectorRows);
+  for (auto _ : state) {
+    encoder.encode(columns, selection, keys.data(), hashes.data());
+    benchmark::DoNotOptimize(hashes.data());
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_EncodeKeys)->DenseRange(1, 3);
+
+void BM_GatherInt64(benchmark::State& state) {
+  const DataType types[] = {kBigIntType};
+  ColumnStore store(types);
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  const Vector vectors[] = {values.view()};
+  const auto rows = static_cast<uint64_t>(state.range(0));
+  while (store.row_count() < rows) store.append(vectors, selection);
+  std::mt19937_64 random(1);
+  std::vector<uint32_t> numbers(kVectorRows);
+  for (uint32_t& n : numbers) n = static_cast<uint32_t>(random() % rows);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(store.gather(0, numbers.data(), selection, &values));
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_GatherInt64)->Arg(1 << 14)->Arg(1 << 22);
+
+// A table like CH's order lines: number, item, delivery date, amount.
+const std::vector<DataType> kLineTypes = {kIntType, kIntType, kTimestampType, decimal_type(6, 2)};
+constexpr uint64_t kLines = 2'000'000;
+constexpr uint64_t kItems = 100'000;
+constexpr uint64_t kItemsLarge = 1'000'000;
+
+struct Lines {
+  TestReplica replica{2};
+  base::TableId lines = replica.add_table(kLineTypes);
+  base::TableId items = replica.add_table({kIntType, kBigIntType});
+  base::TableId items_large = replica.add_table({kIntType, kBigIntType});
+  base::TableId numbers = replica.add_table({kIntType, kBigIntType});
+
+  Lines() {
+    std::mt19937_64 random(1);
+    for (uint64_t i = 0; i < kLines; ++i) {
+      replica.insert(lines, {number(static_cast<int64_t>(i % 15)),
+                             number(static_cast<int64_t>(random() % kItemsLarge)),
+                             base::Timestamp{static_cast<int64_t>(random() % 1'000'000)},
+                             decimal(static_cast<int64_t>(random() % 999'999), 2)});
+    }
+    const auto fill = [&](base::TableId id, uint64_t rows) {
+      for (uint64_t i = 0; i < rows; ++i) {
+        replica.insert(id, {number(static_cast<int64_t>(i)), number(static_cast<int64_t>(i * 7))});
+      }
+    };
+    fill(items, kItems);
+    fill(items_large, kItemsLarge);
+    fill(numbers, 12);
+    for (uint32_t p = 0; p < 2; ++p) {
+      for (uint32_t t = 0; t < 4; ++t) {
+        storage::Partition& partition =
+            replica.replica().table(base::TableId(t)).partition(base::PartitionId(p));
+        for (int quiet = 0; quiet < 2; ++quiet) {
+          while (partition.compact() != 0) {
+          }
+        }
+      }
+    }
+  }
+};
+
+const Lines& lines_table() {
+  static const Lines lines;
+  return lines;
+}
+
+void run_plan(benchmark::State& state, Plan plan, uint64_t rows) {
+  const Lines& lines = lines_table();
+  Executor executor(placement(1));
+  const StopFlag stop{false};
+  const Plan* const plans[] = {&plan};
+  for (auto _ : state) {
+    const auto results = executor.run_batch(plans, lines.replica.replica(), stop);
+    DIPTYCH_CHECK(results[0].ok(), "the benchmark's plans run");
+    benchmark::DoNotOptimize(results);
+  }
+  set_rate(state, rows);
+}
+
+// select sum(ol_amount) from lines where ol_delivery_d >= ?; the argument is the percentage kept.
+void BM_ScanSum(benchmark::State& state) {
+  OperatorPtr source = scan(lines_table().lines, kLineTypes);
+  const int64_t bound = 1'000'000 - state.range(0) * 10'000;
+  source->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
+                                    column(2, kTimestampType),
+                                    literal(kTimestampType, base::Timestamp{bound})));
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(3, kLineTypes[3])));
+  run_plan(state, plan_of(aggregate(std::move(source), {}, std::move(sums))), kLines);
+}
+BENCHMARK(BM_ScanSum)->Arg(1)->Arg(50)->Arg(100)->Unit(benchmark::kMillisecond);
+
+// select ol_number, count(*), sum(ol_amount) from lines group by ol_number
+void BM_GroupByInt(benchmark::State& state) {
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(static_cast<uint32_t>(state.range(0)), kIntType));
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(3, kLineTypes[3])));
+  OperatorPtr groups =
+      aggregate(scan(lines_table().lines, kLineTypes), std::move(keys), std::move(sums));
+  std::vector<Aggregate> count;
+  count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+  run_plan(state, plan_of(aggregate(std::move(groups), {}, std::move(count))), kLines);
+}
+BENCHMARK(BM_GroupByInt)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+void probe(benchmark::State& state, base::TableId build, uint32_t key) {
+  OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),
+                            scan(build, {kIntType, kBigIntType}), {{key, 0}});
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(5, kBigIntType)));
+  run_plan(state, plan_of(aggregate(std::move(joined), {}, std::move(sums))), kLines);
+}
+void BM_ProbeSmall(benchmark::State& state) {
+  probe(state, lines_table().numbers, 0);
+}
+void BM_ProbeItems(benchmark::State& state) {
+  probe(state, lines_table().items, 1);
+}
+void BM_ProbeLarge(benchmark::State& state) {
+  probe(state, lines_table().items_large, 1);
+}
+BENCHMARK(BM_ProbeSmall)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ProbeItems)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ProbeLarge)->Unit(benchmark::kMillisecond);
+
+void BM_Sort(benchmark::State& state) {
+  OperatorPtr sort = over(OperatorKind::kSort, scan(lines_table().lines, kLineTypes), kLineTypes);
+  sort->sort_keys = {{2, true, false}, {1, false, false}};
+  sort->limit = static_cast<uint64_t>(state.range(0));
+  std::vector<Aggregate> count;
+  count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+  run_plan(state, plan_of(aggregate(std::move(sort), {}, std::move(count))), kLines);
+}
+BENCHMARK(BM_Sort)->Arg(10)->Arg(kLines)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace diptych::olap::testing

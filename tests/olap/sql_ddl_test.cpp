@@ -1,0 +1,116 @@
+// CREATE TABLE, CREATE INDEX, and scripts of them.
+
+#include <gmock/gmock.h>
+
+#include "tests/olap/sql_fixture.h"
+
+namespace diptych::olap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string error_of(std::string_view statement) {
+  base::Catalog catalog;
+  define(&catalog, "create table p (a int primary key, b int not null)");
+  const auto change = parse_ddl(statement, catalog);
+  return change ? "" : change.error().to_string();
+}
+
+TEST(SqlDdlTest, TablesHaveTheirColumnsKeysAndIndexes) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog, "create table P (X int, primary key (x))"), "");
+  ASSERT_EQ(define(&catalog, R"(
+      CREATE TABLE t (
+        a INT, B INTEGER NOT NULL, c BIGINT, d DECIMAL(12,2), e NUMERIC(5), f DOUBLE PRECISION,
+        g FLOAT8, h BOOLEAN, i DATE, j TIMESTAMP, k CHAR(3), l VARCHAR(9), m TEXT,
+        n INT REFERENCES p, o INT NOT NULL UNIQUE, "Mixed" INT,
+        PRIMARY KEY (a, b), UNIQUE (b, o), FOREIGN KEY (n) REFERENCES p (x))
+      WITH (primary_index = ordered, analytics = off);
+      CREATE INDEX by_c ON t (c, d);
+      CREATE UNIQUE INDEX by_o ON t USING hash (o);)"),
+            "");
+  const base::TableSchema& t = *catalog.find_table("t");
+  std::vector<std::string> types;
+  for (const base::ColumnSchema& column : t.columns) types.push_back(column.type.to_string());
+  EXPECT_THAT(types, ElementsAre("INT", "INT", "BIGINT", "DECIMAL(12,2)", "DECIMAL(5,0)", "DOUBLE",
+                                 "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "CHAR(3)", "VARCHAR(9)",
+                                 "TEXT", "INT", "INT", "INT"));
+  EXPECT_EQ(t.columns[0].nullability, base::Nullability::kNotNull) << "part of the primary key";
+  EXPECT_EQ(t.columns[1].name, "b");
+  EXPECT_EQ(t.columns[2].nullability, base::Nullability::kNullable);
+  EXPECT_EQ(t.columns[15].name, "Mixed");
+  EXPECT_EQ(t.analytics, base::Analytics::kStoredOnly);
+  std::vector<std::string> indexes;
+  for (const base::IndexSchema& index : t.indexes) indexes.push_back(index.name);
+  EXPECT_THAT(indexes, ElementsAre("t_pkey", "t_o_key", "t_b_o_key", "by_c", "by_o"));
+  EXPECT_EQ(t.indexes[0].kind, base::IndexKind::kOrdered);
+  EXPECT_THAT(t.indexes[0].columns, ElementsAre(base::ColumnId(0), base::ColumnId(1)));
+  EXPECT_EQ(t.indexes[1].kind, base::IndexKind::kHash);
+  EXPECT_EQ(t.indexes[1].uniqueness, base::Uniqueness::kUnique);
+  EXPECT_EQ(t.indexes[3].kind, base::IndexKind::kOrdered);
+  EXPECT_EQ(t.indexes[3].uniqueness, base::Uniqueness::kNonUnique);
+  EXPECT_EQ(t.indexes[4].kind, base::IndexKind::kHash);
+  ASSERT_EQ(t.foreign_keys.size(), 2U);
+  EXPECT_THAT(t.foreign_keys[0].parent_columns, ElementsAre("x"));
+}
+
+TEST(SqlDdlTest, DefaultsAreAHashPrimaryKeyAndAnalytics) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog, "create table t (a int primary key)"), "");
+  EXPECT_EQ(catalog.find_table("t")->indexes[0].kind, base::IndexKind::kHash);
+  EXPECT_EQ(catalog.find_table("t")->analytics, base::Analytics::kScanned);
+}
+
+TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
+  EXPECT_EQ(error_of("create table t (a smallint primary key)"),
+            "unsupported: SMALLINT is not supported; use INT (line 1, column 19: \"smallint\")");
+  EXPECT_EQ(error_of("create table t (a int primary key, b decimal)"),
+            "invalid argument: DECIMAL needs its digits, as in DECIMAL(12,2) (line 1, column 38: "
+            "\"decimal\")");
+  EXPECT_EQ(error_of("create table t (a int primary key, b decimal(19,2))"),
+            "invalid argument: DECIMAL(19,2) is out of range: 1 to 18 digits, of which the second "
+            "number are after the point (line 1, column 38: \"decimal\")");
+  EXPECT_EQ(error_of("create table t (a int)"),
+            "invalid argument: table \"t\" needs a PRIMARY KEY (line 1, column 14: \"t\")");
+  EXPECT_EQ(error_of("create table t (a int, a int, primary key (a))"),
+            "invalid argument: column \"a\" is declared twice (line 1, column 24: \"a\")");
+  EXPECT_EQ(error_of("create table t (abc int, primary key (abd))"),
+            "invalid argument: table \"t\" has no column \"abd\"; did you mean \"abc\"? (line 1, "
+            "column 26: \"primary\")");
+  EXPECT_EQ(error_of("create table t (a int primary key) with (primary_idx = hash)"),
+            "invalid argument: no such table option \"primary_idx\"; did you mean "
+            "\"primary_index\"? (line 1, column 42: \"primary_idx\")");
+  EXPECT_EQ(error_of("create table t (a int primary key) with (analytics = maybe)"),
+            "invalid argument: analytics is on or off (line 1, column 42: \"analytics\")");
+  EXPECT_THAT(error_of("create table t (a int primary key references q)"),
+              HasSubstr("no such table \"q\""));
+  EXPECT_THAT(error_of("create table t (a int primary key default 3)"),
+              HasSubstr("DEFAULT is not supported yet (line 1, column 35"));
+  EXPECT_THAT(error_of("create table t (a int primary key, b json)"),
+              HasSubstr("type \"json\" is not supported"));
+  EXPECT_THAT(error_of("create index i on p using gin (b)"), HasSubstr("index method \"gin\""));
+  EXPECT_THAT(error_of("create index i on p (c)"), HasSubstr("has no column \"c\""));
+  EXPECT_THAT(error_of("drop table p"), HasSubstr("any DDL but CREATE TABLE and CREATE INDEX"));
+}
+
+TEST(SqlDdlTest, ScriptsAreSplitAtSemicolonsOutsideQuotesAndComments) {
+  const auto statements = split_statements(
+      "select ';' -- not; here\n; ;\n/* nor; here */ select $$;$$; select \";\"  ");
+  ASSERT_TRUE(statements.ok());
+  EXPECT_THAT(*statements, ElementsAre("select ';'", "select $$;$$", "select \";\""));
+  EXPECT_FALSE(split_statements("select 'open").ok());
+  EXPECT_TRUE(split_statements("")->empty());
+}
+
+TEST(SqlDdlTest, DdlIsToldByItsFirstWord) {
+  EXPECT_TRUE(is_ddl("CREATE TABLE t (a int)"));
+  EXPECT_TRUE(is_ddl("  -- a comment\n create index i on t (a)"));
+  EXPECT_FALSE(is_ddl("select 1"));
+  EXPECT_FALSE(is_ddl("created"));
+  EXPECT_FALSE(is_ddl(""));
+  EXPECT_FALSE(is_ddl("'"));
+}
+
+}  // namespace
+}  // namespace diptych::olap

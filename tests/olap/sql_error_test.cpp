@@ -1,0 +1,288 @@
+// Errors: each names what is wrong, the place, the text there, and what to do where that is known.
+
+#include <fmt/format.h>
+
+#include "tests/olap/sql_fixture.h"
+
+namespace diptych::olap {
+namespace {
+
+struct Refused {
+  std::string_view sql;
+  std::string_view error;
+};
+
+constexpr Refused kStatements[] = {
+    {"selec 1", "syntax error: syntax error (line 1, column 1: \"selec\")"},
+    {"select 1 +", "syntax error: syntax error at end of input (line 1, column 11: end of text)"},
+    {"select 'abc", "syntax error: unterminated quoted string (line 1, column 8: \"'abc\")"},
+    {"select from parent where",
+     "syntax error: syntax error at end of input (line 1, column 25: end of text)"},
+    {"select p_idd from parent",
+     "invalid argument: no such column \"p_idd\"; did you mean \"p_id\"? (line 1, "
+     "column 8: \"p_idd\")"},
+    {"select parent.p_nam from parent",
+     "invalid argument: table \"parent\" has no column \"p_nam\"; did you mean "
+     "\"p_name\"? (line 1, column 8: \"parent.p_nam\")"},
+    {"select q.p_id from parent p",
+     "invalid argument: no table \"q\" in FROM; did you mean \"p\"? (line 1, "
+     "column 8: \"q.p_id\")"},
+    {"select * from parnt",
+     "invalid argument: no such table \"parnt\"; did you mean \"parent\"? (line "
+     "1, column 15: \"parnt\")"},
+    {"select * from secret",
+     "invalid argument: table \"secret\" was created with analytics = off: it "
+     "cannot be queried (line 1, column 15: \"secret\")"},
+    {"select p_id from parent a, parent b",
+     "invalid argument: column \"p_id\" is ambiguous: several tables have it; "
+     "write table.p_id (line 1, column 8: \"p_id\")"},
+    {"select p_id from parent, parent",
+     "invalid argument: table name \"parent\" is used twice; give one an alias "
+     "(line 1, column 26: \"parent\")"},
+    {"select sum(p_id) from parent where sum(p_id) > 3",
+     "invalid argument: an aggregate cannot stand in WHERE; HAVING takes them "
+     "(line 1, column 36: \"sum\")"},
+    {"select sum(sum(p_id)) from parent",
+     "invalid argument: an aggregate within an aggregate (line 1, column 12: "
+     "\"sum\")"},
+    {"select p_name, count(*) from parent",
+     "invalid argument: column \"p_name\" in SELECT must be in GROUP BY or in an "
+     "aggregate (line 1, column 8: \"p_name\")"},
+    {"select p_kind, p_name || 'x' from parent group by p_kind",
+     "invalid argument: column \"p_name\" in SELECT must be in GROUP BY or in an "
+     "aggregate (line 1, column 16: \"p_name\")"},
+    {"select p_kind from parent group by p_kind having p_name = 'a'",
+     "invalid argument: column \"p_name\" in HAVING must be in GROUP BY or in an "
+     "aggregate (line 1, column 50: \"p_name\")"},
+    {"select p_kind from parent group by p_kind order by p_name",
+     "invalid argument: column \"p_name\" in ORDER BY must be in GROUP BY or in "
+     "an aggregate (line 1, column 52: \"p_name\")"},
+    {"select p_id + p_name from parent",
+     "invalid argument: operator \"+\" does not take INT and VARCHAR(20) (line 1, "
+     "column 13: \"+\")"},
+    {"select p_id from parent where p_name",
+     "invalid argument: WHERE needs a BOOLEAN, not VARCHAR(20) (line 1, column "
+     "31: \"p_name\")"},
+    {"select p_id from parent where c_at > 3",
+     "invalid argument: no such column \"c_at\" (line 1, column 31: \"c_at\")"},
+    {"select c_id from child where c_at > 3",
+     "invalid argument: operator \">\" cannot mix TIMESTAMP and INT (line 1, "
+     "column 35: \">\")"},
+    {"select c_id from child where c_at > 'yesterday'",
+     "invalid argument: \"yesterday\" is not a TIMESTAMP (YYYY-MM-DD "
+     "HH:MM:SS.ffffff) (line 1, column 37: \"'yesterday'\")"},
+    {"select c_id from child where c_id = 'abc'",
+     "invalid argument: \"abc\" is not a whole number (line 1, column 37: "
+     "\"'abc'\")"},
+    {"select c_id from child where c_id like 'a'",
+     "invalid argument: LIKE does not take INT (line 1, column 35: \"like\")"},
+    {"select case when c_id = 1 then 'a' else c_id end from child",
+     "invalid argument: \"a\" is not a whole number (line 1, column 32: \"'a'\")"},
+    {"select coalesce(c_at, c_id) from child",
+     "invalid argument: COALESCE cannot mix TIMESTAMP and INT (line 1, column 8: "
+     "\"coalesce\")"},
+    {"select foo(c_id) from child",
+     "unsupported: function foo() is not supported yet (line 1, column 8: "
+     "\"foo(c_id) from child\")"},
+    {"select substr(c_id, 1) from child",
+     "invalid argument: function substr() does not take INT (line 1, column 8: "
+     "\"substr\")"},
+    {"select c_id from child order by 3",
+     "invalid argument: ORDER BY position 3 is not one of the 1 columns (line 1, "
+     "column 33: \"3\")"},
+    {"select c_id from child group by 4",
+     "invalid argument: GROUP BY position 4 is not one of the 1 columns (line 1, "
+     "column 33: \"4\")"},
+    {"select c_id from child limit -1",
+     "invalid argument: LIMIT must not be negative (line 1, column 30: \"-\")"},
+    {"select c_id from child limit c_id",
+     "unsupported: LIMIT of anything but a number is not supported yet (line 1, "
+     "column 30: \"c_id\")"},
+    {"select c_id from child union select p_id from parent",
+     "unsupported: UNION is not supported yet (line 1, column 37: \"p_id from "
+     "parent\")"},
+    {"select row_number() over (order by c_id) from child",
+     "unsupported: a window function is not supported yet (line 1, column 8: "
+     "\"row_number() over (order ...\")"},
+    {"select count(*) filter (where c_flag) from child",
+     "unsupported: FILTER of an aggregate is not supported yet (line 1, column 8: "
+     "\"count(*) filter (where c_flag ...\")"},
+    {"select c_id from child where c_id = any (select p_id from parent)",
+     "unsupported: ANY or ALL (subquery) is not supported yet (line 1, column 35: "
+     "\"= any (select p_id from parent ...\")"},
+    {"select c_id from child where c_id > all (select p_id from parent)",
+     "unsupported: ANY or ALL (subquery) is not supported yet (line 1, column 35: "
+     "\"> all (select p_id from parent ...\")"},
+    {"select c_id from child where c_flag or exists (select 1 from parent)",
+     "unsupported: EXISTS anywhere but in WHERE, alone or under AND is not "
+     "supported yet (line 1, column 40: \"exists (select 1 from parent ...\")"},
+    {"select c_id from child where c_p_id not in (select p_id from parent)",
+     "unsupported: NOT IN where either side can be NULL (use NOT EXISTS) is not "
+     "supported yet (line 1, column 37: \"not in (select p_id from ...\")"},
+    {"select c_id, (select p_name from parent where p_id = c_p_id) from child",
+     "unsupported: a column of the outer query anywhere but in the WHERE of an "
+     "EXISTS or IN subquery is not supported yet (line 1, column 54: \"c_p_id) "
+     "from child\")"},
+    {"select c_id, (select p_name from parent) from child",
+     "unsupported: a scalar subquery that is not one aggregate over all rows is "
+     "not supported yet (line 1, column 14: \"(select p_name from parent ...\")"},
+    {"select c_id from child full join parent on true",
+     "unsupported: FULL JOIN is not supported yet (line 1, column 34: \"parent on "
+     "true\")"},
+    {"select c_id from child natural join parent",
+     "unsupported: NATURAL JOIN is not supported yet (line 1, column 37: "
+     "\"parent\")"},
+    {"with recursive r as (select 1) select * from r",
+     "unsupported: WITH RECURSIVE is not supported yet (line 1, column 1: \"with "
+     "recursive r as (select ...\")"},
+    {"values (1)", "unsupported: VALUES is not supported yet (line 1, column 1: \"values (1)\")"},
+    {"insert into parent values (1)",
+     "unsupported: INSERT is not supported yet (line 1, column 1: \"insert into "
+     "parent values ...\")"},
+    {"explain select 1",
+     "unsupported: EXPLAIN is not supported yet (line 1, column 1: \"explain "
+     "select 1\")"},
+    {"select $1",
+     "unsupported: a parameter ($1) is not supported yet (line 1, column 8: "
+     "\"$1\")"},
+    {"select current_date",
+     "unsupported: the current date, time or user is not supported yet (line 1, "
+     "column 8: \"current_date\")"},
+    {"select c_id::smallint from child",
+     "unsupported: SMALLINT is not supported; use INT (line 1, column 14: "
+     "\"smallint\")"},
+    {"select c_at::date from child",
+     "unsupported: a cast from TIMESTAMP to DATE is not supported yet (line 1, "
+     "column 12: \"::date from child\")"},
+    {"select c_day - c_day from child",
+     "invalid argument: operator \"-\" does not take DATE and DATE (line 1, "
+     "column 14: \"-\")"},
+    {"select c_text ilike 'a' from child",
+     "unsupported: ILIKE is not supported yet (line 1, column 15: \"ilike 'a' "
+     "from child\")"},
+    {"select distinct on (c_id) c_id from child",
+     "unsupported: DISTINCT ON is not supported yet (line 1, column 21: \"c_id) "
+     "c_id from child\")"},
+    {"select c_id from child group by rollup (c_id)",
+     "unsupported: GROUPING SETS, ROLLUP or CUBE is not supported yet (line 1, "
+     "column 33: \"rollup (c_id)\")"},
+    {"select interval '1 day'",
+     "unsupported: an INTERVAL as a value is not supported yet (line 1, column 8: "
+     "\"interval '1 day'\")"},
+    {"select c_day + interval '1 fortnight' from child",
+     "invalid argument: \"1 fortnight\" is no INTERVAL: numbers with units are, "
+     "as in '3 months' or '1 year 10 days' (line 1, column 25: \"'1 fortnight'\")"},
+    {"select sum(distinct c_id) from child",
+     "unsupported: sum(DISTINCT ...) is not supported yet (line 1, column 8: "
+     "\"sum(distinct c_id) from child\")"},
+    {"select c_id from child for update",
+     "unsupported: FOR UPDATE or FOR SHARE is not supported yet (line 1, column "
+     "8: \"c_id from child for update\")"},
+    {"select * from (select 1, 2) as t (a, b, c)",
+     "invalid argument: \"t\" has 2 columns, but 3 names are given (line 1, "
+     "column 23: \"1\")"},
+    {"select t.* from child",
+     "invalid argument: no table \"t\" in FROM (line 1, column 8: \"t.\")"},
+    {"select a.p_id from parent a left join child on (select max(p_id) from "
+     "parent) = p_id",
+     "unsupported: a scalar subquery in the ON of an outer join is not supported "
+     "yet (line 1, column 48: \"(select max(p_id) from parent ...\")"},
+    {"select * from parent join child using (p_idd)",
+     "invalid argument: USING (p_idd): exactly one table on each side must have "
+     "the column (line 1, column 27: \"child\")"},
+    {"select 1; select 2",
+     "syntax error: one statement at a time; another begins here (line 1, column "
+     "11: \"select\")"},
+    {"select (1, 2)",
+     "unsupported: a row value is not supported yet (line 1, column 8: \"(1, 2)\")"},
+    {"select p_id from parent where exists (select max(c_id) from child where "
+     "c_p_id = p_id)",
+     "unsupported: a correlated subquery with aggregates, LIMIT or no FROM is not "
+     "supported yet (line 1, column 31: \"exists (select max(c_id) ...\")"},
+    {"select p_id from parent where exists (select 1 from child where exists "
+     "(select 1 from child d where d.c_id = p_id))",
+     "unsupported: a correlation across two levels of subqueries is not supported "
+     "yet (line 1, column 65: \"exists (select 1 from child ...\")"},
+    {"select greatest(1, 2)",
+     "unsupported: GREATEST or LEAST is not supported yet (line 1, column 8: "
+     "\"greatest(1, 2)\")"},
+    {"select sum(c_text) from child",
+     "invalid argument: sum() does not take TEXT (line 1, column 8: \"sum\")"},
+    {"select count(*) from child where c_id = (select 1, 2)",
+     "invalid argument: a subquery that stands for a value has one column (line "
+     "1, column 41: \"(\")"},
+    {"select '2001-02-30'::date",
+     "invalid argument: \"2001-02-30\" names no day of the calendar (line 1, "
+     "column 8: \"'2001-02-30'\")"},
+    {"select round(c_amount, c_id) from child",
+     "unsupported: round() to anything but a literal number of digits is not "
+     "supported yet (line 1, column 24: \"c_id) from child\")"},
+    {"select c_amount % 2 from child",
+     "invalid argument: operator \"%\" does not take DECIMAL(12,2) and INT (line "
+     "1, column 17: \"%\")"},
+    {"select d.c_id from (select c_p_id from child) d",
+     "invalid argument: table \"d\" has no column \"c_id\" (line 1, column 8: "
+     "\"d.c_id\")"},
+    {"select max(c_id) over () from child",
+     "unsupported: a window function is not supported yet (line 1, column 8: "
+     "\"max(c_id) over () from child\")"},
+    {"select \"C_ID\" from child",
+     "invalid argument: no such column \"C_ID\" (line 1, column 8: \"\"C_ID\"\")"},
+    {"select c_id,\n"
+     "  c_amount\n"
+     "from child\n"
+     "where  c_amuont > 3",
+     "invalid argument: no such column \"c_amuont\"; did you mean \"c_amount\"? "
+     "(line 4, column 8: \"c_amuont\")"},
+    {"", "syntax error: there is no statement in the text"},
+    {"   -- nothing", "syntax error: there is no statement in the text"},
+    {"select 'é', frm from child",
+     "invalid argument: no such column \"frm\" (line 1, column 13: \"frm\")"},
+};
+
+using SqlErrorTest = SqlTest;
+
+TEST_F(SqlErrorTest, EveryRefusalNamesItsReasonAndPlace) {
+  for (const Refused& statement : kStatements) {
+    EXPECT_EQ(plan(statement.sql), statement.error) << statement.sql;
+  }
+}
+
+TEST_F(SqlErrorTest, DeepAndLongStatementsAreRefusedAndDoNotOverflowTheStack) {
+  const auto repeated = [](std::string_view part, size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += part;
+    return text;
+  };
+  const std::string hostile[] = {
+      "select " + repeated("1+", 100'000) + "1",
+      "select " + repeated("(", 20'000) + "1" + repeated(")", 20'000),
+      "select " + repeated("abs(", 3'000) + "1" + repeated(")", 3'000),
+      "select " + repeated("not ", 50'000) + "true",
+      "select " + repeated("case when true then ", 5'000) + "1" + repeated(" end", 5'000),
+      "select " + repeated("-", 1) + repeated(" -", 100'000) + "1",
+      "select 1 " + repeated("union select 1 ", 10'000),
+      "select * from parent " + repeated("join parent using (p_id) ", 5'000),
+      "select 1 where " + repeated("exists (select 1 from parent where ", 2'000) + "true" +
+          repeated(")", 2'000),
+      "select '" + repeated("x", 2'000'000) + "'",
+  };
+  for (const std::string& sql : hostile) {
+    const auto prepared = prepare(sql, catalog_, rows_);
+    ASSERT_FALSE(prepared.ok()) << sql.substr(0, 60);
+    EXPECT_EQ(prepared.code(), base::ErrorCode::kUnsupported) << prepared.error().to_string();
+  }
+}
+
+TEST_F(SqlErrorTest, QueriesNestedThroughWithAreBounded) {
+  std::string sql = "with q0 as (select p_id from parent)";
+  for (int i = 1; i < 25; ++i) {
+    sql += fmt::format(", q{} as (select a.p_id from q{} a, q{} b)", i, i - 1, i - 1);
+  }
+  const auto prepared = prepare(sql + " select * from q24", catalog_, rows_);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.code(), base::ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace diptych::olap

@@ -1,0 +1,276 @@
+// Every clause of SELECT, as the plan that it becomes.
+
+#include "tests/olap/sql_fixture.h"
+
+namespace diptych::olap {
+namespace {
+
+struct Planned {
+  std::string_view sql;
+  std::string_view plan;
+};
+
+constexpr Planned kStatements[] = {
+    {"select * from parent", "scan parent [p_id, p_name, p_kind]\n"},
+    {"select p.*, c_id from parent p, child where p_id = c_p_id",
+     "project [p_id, p_name, p_kind, c_id]\n"
+     "  inner join on c_p_id = p_id\n"
+     "    scan child [c_id, c_p_id]\n"
+     "    scan parent [p_id, p_name, p_kind]\n"},
+    {"select p_kind, count(*), sum(c_amount) + 1 as s from parent join child on "
+     "p_id = c_p_id group by p_kind having count(*) > 1 order by s desc, 1 limit "
+     "5 offset 2",
+     "sort by [(sum(c_amount) + 1.00) desc, p_kind] limit 5 offset 2\n"
+     "  project [p_kind, count(*), (sum(c_amount) + 1.00)]\n"
+     "    filter (count(*) > 1)\n"
+     "      aggregate [count(*), sum(c_amount)] by [p_kind]\n"
+     "        inner join on c_p_id = p_id\n"
+     "          scan child [c_p_id, c_amount]\n"
+     "          scan parent [p_id, p_kind]\n"},
+    {"select p_kind as k, upper(p_kind) u from parent group by u, k order by u "
+     "nulls first",
+     "sort by [upper(p_kind) nulls first]\n"
+     "  project [p_kind, upper(p_kind)]\n"
+     "    aggregate [] by [upper(p_kind), p_kind]\n"
+     "      scan parent [p_kind]\n"},
+    {"select c_id % 10 from child group by 1 order by 1 desc nulls last",
+     "sort by [(c_id::BIGINT % 10) desc nulls last]\n"
+     "  aggregate [] by [(c_id::BIGINT % 10)]\n"
+     "    scan child [c_id]\n"},
+    {"select c_id % 10 + 1 from child group by c_id % 10",
+     "project [((c_id::BIGINT % 10) + 1)]\n"
+     "  aggregate [] by [(c_id::BIGINT % 10)]\n"
+     "    scan child [c_id]\n"},
+    {"select distinct p_kind from parent order by p_kind",
+     "sort by [p_kind]\n"
+     "  aggregate [] by [p_kind]\n"
+     "    scan parent [p_kind]\n"},
+    {"select p_name from parent order by p_kind, p_name || 'x' limit 3",
+     "project [p_name]\n"
+     "  sort by [p_kind, (p_name || 'x')] limit 3\n"
+     "    project [p_name, p_kind, (p_name || 'x')]\n"
+     "      scan parent [p_name, p_kind]\n"},
+    {"select p_name from parent limit 3",
+     "limit 3\n"
+     "  scan parent [p_name]\n"},
+    {"select count(distinct p_kind), count(p_kind), count(p_name), min(p_name), "
+     "avg(p_id) from parent",
+     "aggregate [count distinct(p_kind), count(p_kind), count(*), min(p_name), "
+     "avg(p_id)] by []\n"
+     "  scan parent [p_id, p_name, p_kind]\n"},
+    {"select count(*) from child left join parent on c_p_id = p_id and p_kind = "
+     "'a' and c_id > 3",
+     "aggregate [count(*)] by []\n"
+     "  left join on c_p_id = p_id where (c_id > 3)\n"
+     "    scan child [c_id, c_p_id]\n"
+     "    scan parent [p_id, p_kind] where (p_kind = 'a')\n"},
+    {"select count(*) from child left join parent on c_p_id = p_id where p_kind "
+     "is null and c_id > 3",
+     "aggregate [count(*)] by []\n"
+     "  filter (p_kind is null)\n"
+     "    left join on c_p_id = p_id\n"
+     "      scan child [c_id, c_p_id] where (c_id > 3)\n"
+     "      scan parent [p_id, p_kind]\n"},
+    {"select count(*) from child left join parent on c_p_id = p_id where p_kind = "
+     "'b'",
+     "aggregate [count(*)] by []\n"
+     "  inner join on c_p_id = p_id\n"
+     "    scan child [c_p_id]\n"
+     "    scan parent [p_id, p_kind] where (p_kind = 'b')\n"},
+    {"select p_id, c_id from child right join parent on c_p_id = p_id",
+     "project [p_id, c_id]\n"
+     "  left join on p_id = c_p_id\n"
+     "    scan parent [p_id]\n"
+     "    scan child [c_id, c_p_id]\n"},
+    {"select * from parent a join parent b using (p_id)",
+     "project [p_id, p_name, p_kind, p_name, p_kind]\n"
+     "  inner join on p_id = p_id\n"
+     "    scan parent [p_id, p_name, p_kind]\n"
+     "    scan parent [p_id, p_name, p_kind]\n"},
+    {"select * from parent a left join parent b using (p_id) where p_id > 3",
+     "project [p_id, p_name, p_kind, p_name, p_kind]\n"
+     "  left join on p_id = p_id\n"
+     "    scan parent [p_id, p_name, p_kind] where (p_id > 3)\n"
+     "    scan parent [p_id, p_name, p_kind]\n"},
+    {"select count(*) from parent cross join child",
+     "aggregate [count(*)] by []\n"
+     "  inner join of every pair\n"
+     "    scan child [c_id]\n"
+     "    scan parent [p_id]\n"},
+    {"select x, n from (select p_kind, count(*) from parent group by p_kind) as d "
+     "(x, n) where n > 2",
+     "filter (count(*) > 2)\n"
+     "  aggregate [count(*)] by [p_kind]\n"
+     "    scan parent [p_kind]\n"},
+    {"select d.n from (select p_kind, count(*) n, max(p_id) m from parent group "
+     "by p_kind order by 1) d",
+     "project [count(*)]\n"
+     "  aggregate [count(*)] by [p_kind]\n"
+     "    scan parent [p_kind]\n"},
+    {"with k as (select p_kind kind, count(*) n from parent group by p_kind), l "
+     "(kk) as (select kind from k) select n, kk from k, l where kind = kk",
+     "project [count(*), p_kind]\n"
+     "  inner join on p_kind = p_kind\n"
+     "    aggregate [count(*)] by [p_kind]\n"
+     "      scan parent [p_kind]\n"
+     "    aggregate [] by [p_kind]\n"
+     "      scan parent [p_kind]\n"},
+    {"select 1, 'a' as x", "values [1, 'a']\n"},
+    {"select 1 where false",
+     "project [1]\n"
+     "  filter false\n"
+     "    values [1]\n"},
+    {"select count(*)",
+     "aggregate [count(*)] by []\n"
+     "  values [1]\n"},
+    {"select 1 having true",
+     "project [1]\n"
+     "  aggregate [count(*)] by []\n"
+     "    values [1]\n"},
+    {"select p_name from parent where p_id in (select c_p_id from child where "
+     "c_amount > 3)",
+     "project [p_name]\n"
+     "  semi join on p_id = c_p_id\n"
+     "    scan parent [p_id, p_name]\n"
+     "    scan child [c_p_id, c_amount] where (c_amount > 3.00)\n"},
+    {"select p_name from parent where p_id not in (select c_id from child)",
+     "project [p_name]\n"
+     "  anti join on p_id = c_id\n"
+     "    scan parent [p_id, p_name]\n"
+     "    scan child [c_id]\n"},
+    {"select p_name from parent where exists (select * from child where c_p_id = "
+     "p_id and c_id > p_id)",
+     "project [p_name]\n"
+     "  semi join on p_id = c_p_id where (c_id > p_id)\n"
+     "    scan parent [p_id, p_name]\n"
+     "    scan child [c_id, c_p_id]\n"},
+    {"select p_name from parent where not exists (select 1 from child where "
+     "c_p_id = p_id) and p_id > 3",
+     "project [p_name]\n"
+     "  anti join on p_id = c_p_id\n"
+     "    scan parent [p_id, p_name] where (p_id > 3)\n"
+     "    scan child [c_p_id]\n"},
+    {"select p_name from parent where exists (select 1 from child)",
+     "semi join of every pair\n"
+     "  scan parent [p_name]\n"
+     "  scan child [c_id]\n"},
+    {"select p_name from parent where p_id > (select avg(c_id) from child)",
+     "project [p_name]\n"
+     "  inner join of every pair where (p_id::DOUBLE > avg(c_id))\n"
+     "    scan parent [p_id, p_name]\n"
+     "    aggregate [avg(c_id)] by []\n"
+     "      scan child [c_id]\n"},
+    {"select (select max(c_id) from child), count(*) from parent",
+     "project [max(c_id), count(*)]\n"
+     "  inner join of every pair\n"
+     "    aggregate [count(*)] by []\n"
+     "      scan parent [p_id]\n"
+     "    aggregate [max(c_id)] by []\n"
+     "      scan child [c_id]\n"},
+    {"select p_name from parent where (p_id = 1 and p_kind = 'a') or (p_id = 1 "
+     "and p_kind = 'b')",
+     "project [p_name]\n"
+     "  scan parent [p_id, p_name, p_kind] where (p_id = 1) and ((p_kind = 'a') "
+     "or (p_kind = 'b'))\n"},
+    {"select * from parent where p_id = 1 or p_id = 1",
+     "scan parent [p_id, p_name, p_kind] where (p_id = 1)\n"},
+    {"select count(*) from parent, child where (p_id = c_p_id and p_kind = 'a') "
+     "or (p_id = c_p_id and p_kind = 'b' and c_id = 3)",
+     "aggregate [count(*)] by []\n"
+     "  inner join on c_p_id = p_id where ((p_kind = 'a') or ((p_kind = 'b') and "
+     "(c_id = 3)))\n"
+     "    scan child [c_id, c_p_id]\n"
+     "    scan parent [p_id, p_kind] where ((p_kind = 'a') or (p_kind = 'b'))\n"},
+    {"select * from parent a, parent b where a.p_id < b.p_id",
+     "inner join of every pair where (p_id < p_id)\n"
+     "  scan parent [p_id, p_name, p_kind]\n"
+     "  scan parent [p_id, p_name, p_kind]\n"},
+    {"select * from parent a, parent b, parent c where a.p_id + b.p_id = c.p_id",
+     "inner join on (p_id::BIGINT + p_id::BIGINT) = p_id::BIGINT\n"
+     "  inner join of every pair\n"
+     "    scan parent [p_id, p_name, p_kind]\n"
+     "    scan parent [p_id, p_name, p_kind]\n"
+     "  scan parent [p_id, p_name, p_kind]\n"},
+    {"select max(p_id) from parent order by min(p_id)",
+     "project [max(p_id)]\n"
+     "  sort by [min(p_id)]\n"
+     "    aggregate [max(p_id), min(p_id)] by []\n"
+     "      scan parent [p_id]\n"},
+    {"select case when count(*) > 0 then sum(c_amount) / count(*) end from child "
+     "where c_flag",
+     "project [case when (count(*) > 0) then (sum(c_amount)::DOUBLE / "
+     "count(*)::DOUBLE) else NULL end]\n"
+     "  aggregate [count(*), sum(c_amount)] by []\n"
+     "    scan child [c_amount, c_flag] where c_flag\n"},
+    {"select distinct p_kind, count(*) from parent group by p_kind order by 2",
+     "sort by [count(*)]\n"
+     "  aggregate [] by [p_kind, count(*)]\n"
+     "    aggregate [count(*)] by [p_kind]\n"
+     "      scan parent [p_kind]\n"},
+    {"select c_id from child where true", "scan child [c_id]\n"},
+    {"select c_id from child where null",
+     "filter NULL\n"
+     "  scan child [c_id]\n"},
+    {"select n_total from (select count(*) as n_total from child) t",
+     "aggregate [count(*)] by []\n"
+     "  scan child [c_id]\n"},
+    {"select p_id from parent fetch first 3 rows only",
+     "limit 3\n"
+     "  scan parent [p_id]\n"},
+    {"select sum(c_amount) from child, (select avg(c_amount) a from child) t "
+     "where c_amount > a",
+     "aggregate [sum(c_amount)] by []\n"
+     "  inner join of every pair where (c_amount::DOUBLE > avg(c_amount))\n"
+     "    scan child [c_amount]\n"
+     "    aggregate [avg(c_amount)] by []\n"
+     "      scan child [c_amount]\n"},
+    {"select p_id from parent where p_id in (select c_id from child where c_id in "
+     "(select c_id from child where c_flag))",
+     "semi join on p_id = c_id\n"
+     "  scan parent [p_id]\n"
+     "  semi join on c_id = c_id\n"
+     "    scan child [c_id]\n"
+     "    scan child [c_id, c_flag] where c_flag\n"},
+    {"select p_id from parent group by p_id, p_id",
+     "aggregate [] by [p_id]\n"
+     "  scan parent [p_id]\n"},
+    {"select 1 from parent where p_id in (select max(c_id) from child group by "
+     "c_p_id)",
+     "project [1]\n"
+     "  semi join on p_id = max(c_id)\n"
+     "    scan parent [p_id]\n"
+     "    project [max(c_id)]\n"
+     "      aggregate [max(c_id)] by [c_p_id]\n"
+     "        scan child [c_id, c_p_id]\n"},
+};
+
+using SqlSelectTest = SqlTest;
+
+TEST_F(SqlSelectTest, EachClauseBecomesItsOperators) {
+  for (const Planned& statement : kStatements) {
+    EXPECT_EQ(plan(statement.sql), statement.plan) << statement.sql;
+  }
+}
+
+TEST_F(SqlSelectTest, OutputNamesAreThoseOfPostgreSql) {
+  const auto prepared = prepare(
+      "select c_id, c_id as x, count(*), c_id + 1, c_id::bigint, '1'::int, coalesce(c_id, 1), "
+      "case when c_id = 1 then 2 end, extract(year from c_at), "
+      "(select max(p_id) as top from parent) from child group by c_id, c_at",
+      catalog_, rows_);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+  const std::vector<std::string> expected = {"c_id", "x",        "count", "?column?", "c_id",
+                                             "int4", "coalesce", "case",  "extract",  "top"};
+  EXPECT_EQ(prepared->column_names, expected);
+}
+
+TEST_F(SqlSelectTest, OuterJoinsMakeTheOtherSideNullable) {
+  const auto prepared =
+      prepare("select c_id, p_name from child left join parent on c_p_id = p_id", catalog_, rows_);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+  EXPECT_FALSE(prepared->root->output_nullable[0]);
+  EXPECT_TRUE(prepared->root->output_nullable[1]);
+}
+
+}  // namespace
+}  // namespace diptych::olap

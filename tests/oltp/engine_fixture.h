@@ -1,0 +1,263 @@
+// An engine with two small tables, procedures given as lambdas, and a replica that is nothing but
+// the exported update sets replayed into maps.
+
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/row_binding.h"
+#include "base/value.h"
+#include "oltp/engine.h"
+
+namespace diptych::oltp::testing {
+
+struct Account {
+  int64_t id;
+  int32_t branch;
+  base::Varchar<16> name;
+  int64_t balance;
+  base::Varchar<100> note;
+};
+BOOST_DESCRIBE_STRUCT(Account, (), (id, branch, name, balance, note))
+
+struct Entry {
+  int64_t account;
+  int32_t number;
+  base::Nullable<int64_t> amount;
+};
+BOOST_DESCRIBE_STRUCT(Entry, (), (account, number, amount))
+
+inline base::IndexSchema index(std::string name, base::IndexKind kind, base::Uniqueness uniqueness,
+                               std::vector<uint16_t> columns) {
+  base::IndexSchema schema;
+  schema.name = std::move(name);
+  schema.kind = kind;
+  schema.uniqueness = uniqueness;
+  for (const uint16_t column : columns) schema.columns.push_back(base::ColumnId(column));
+  return schema;
+}
+
+template <base::Described Row>
+base::TableSchema schema_of(std::string name) {
+  base::TableSchema schema;
+  schema.name = std::move(name);
+  for (const base::BoundColumn& column : base::bound_columns<Row>()) {
+    schema.columns.push_back({column.name, column.type, column.nullability});
+  }
+  return schema;
+}
+
+inline base::Catalog bank_catalog() {
+  using base::IndexKind;
+  using base::Uniqueness;
+  base::Catalog catalog;
+  base::TableSchema account = schema_of<Account>("account");
+  account.indexes = {index("account_pkey", IndexKind::kHash, Uniqueness::kUnique, {0}),
+                     index("account_name", IndexKind::kHash, Uniqueness::kUnique, {2}),
+                     index("account_balance", IndexKind::kOrdered, Uniqueness::kNonUnique, {1, 3}),
+                     index("account_branch", IndexKind::kHash, Uniqueness::kNonUnique, {1})};
+  EXPECT_TRUE(catalog.add_table(std::move(account)));
+  base::TableSchema entry = schema_of<Entry>("entry");
+  entry.indexes = {index("entry_pkey", IndexKind::kOrdered, Uniqueness::kUnique, {0, 1})};
+  EXPECT_TRUE(catalog.add_table(std::move(entry)));
+  return catalog;
+}
+
+using RowText = std::vector<std::string>;
+using TableText = std::map<uint64_t, RowText>;  // by RowID
+
+inline RowText text_of(const base::RowLayout& layout, const std::byte* row) {
+  RowText text;
+  for (const base::ColumnLayout& column : layout.columns) {
+    text.push_back(base::to_string(base::load_value(column, row)));
+  }
+  return text;
+}
+
+// What a replica would hold: the records in VID order, each checked to fit what is there.
+class Replay {
+ public:
+  explicit Replay(const base::Catalog* catalog) : tables_(catalog->table_count()) {
+    for (const base::TableSchema& table : catalog->tables()) layouts_.emplace_back(table);
+  }
+
+  void apply(propagation::UpdateQueue* queue) {
+    propagation::CollectedSets collected = queue->collect();
+    std::vector<std::pair<const propagation::UpdateRecord*, uint32_t>> records;
+    for (const propagation::SealedSet& set : collected.sets) {
+      set.updates->for_each([&](const propagation::UpdateRecord& record) {
+        EXPECT_LE(record.vid, collected.snapshot);
+        EXPECT_GT(record.vid, snapshot_);
+        records.emplace_back(&record, set.table.value);
+      });
+    }
+    std::stable_sort(records.begin(), records.end(),
+                     [](const auto& a, const auto& b) { return a.first->vid < b.first->vid; });
+    for (const auto& [record, table] : records) apply_record(*record, table);
+    if (collected.snapshot > snapshot_) snapshot_ = collected.snapshot;
+    queue->recycle(std::move(collected.sets));
+  }
+
+  const TableText& table(uint32_t id) const { return tables_[id]; }
+  base::Vid snapshot() const { return snapshot_; }
+  // Since the last look: "insert", "update name,note", "delete", one a record.
+  std::vector<std::string> take_log() { return std::exchange(log_, {}); }
+
+ private:
+  void apply_record(const propagation::UpdateRecord& record, uint32_t table) {
+    using propagation::UpdateType;
+    const base::RowLayout& layout = layouts_[table];
+    TableText& rows = tables_[table];
+    const bool present = rows.contains(record.row_id.value);
+    if (record.type == UpdateType::kInsert) {
+      EXPECT_FALSE(present) << "insert of a row that is there";
+      rows[record.row_id.value] = RowText(layout.columns.size());
+      for (size_t i = 0; i < layout.columns.size(); ++i) {
+        set_cell(record, table, i, record.body() + layout.columns[i].offset);
+      }
+      log_.push_back("insert");
+      return;
+    }
+    EXPECT_TRUE(present) << "change of a row that is not there";
+    if (record.type == UpdateType::kDelete) {
+      rows.erase(record.row_id.value);
+      log_.push_back("delete");
+      return;
+    }
+    std::string line = "update";
+    const auto* piece = reinterpret_cast<const propagation::UpdatePiece*>(record.body());
+    for (uint16_t i = 0; i < record.pieces; ++i, piece = piece->next()) {
+      set_cell(record, table, piece->column.value, piece->cell());
+      line += " " + std::to_string(piece->column.value);
+    }
+    log_.push_back(line);
+  }
+
+  void set_cell(const propagation::UpdateRecord& record, uint32_t table, size_t column,
+                const std::byte* cell) {
+    const base::RowLayout& layout = layouts_[table];
+    const base::ColumnLayout& cell_layout = layout.columns[column];
+    std::vector<std::byte> row(layout.bytes);
+    std::memcpy(row.data() + cell_layout.offset, cell, cell_layout.bytes);
+    if (!cell_layout.type.is_inline() && !base::is_null_cell(cell_layout, row.data())) {
+      const base::Text text(propagation::long_string(record, cell));
+      std::memcpy(row.data() + cell_layout.offset, &text, sizeof text);
+    }
+    tables_[table][record.row_id.value][column] =
+        base::to_string(base::load_value(cell_layout, row.data()));
+  }
+
+  std::vector<base::RowLayout> layouts_;
+  std::vector<TableText> tables_;
+  base::Vid snapshot_;
+  std::vector<std::string> log_;
+};
+
+class Bank {
+ public:
+  using Body = std::function<base::Result<void>(Transaction&)>;
+
+  explicit Bank(uint32_t workers = 1, uint32_t conflicts_max = 1000,
+                uint64_t batch_time_max_ns = 10'000'000'000)
+      : catalog(bank_catalog()), replay(&catalog) {
+    EngineOptions options;
+    options.placement.threads = workers;
+    options.conflicts_max = conflicts_max;
+    options.batch_time_max_ns = batch_time_max_ns;
+    engine = std::make_unique<Engine>(&catalog, options, &queue);
+    account = *bind_table<Account>(catalog, "account");
+    entry = *bind_table<Entry>(catalog, "entry");
+    account_pkey = *bind_index<&Account::id>(catalog, "account_pkey");
+    account_name = *bind_index<&Account::name>(catalog, "account_name");
+    account_balance = *bind_index<&Account::branch, &Account::balance>(catalog, "account_balance");
+    account_branch = *bind_index<&Account::branch>(catalog, "account_branch");
+    entry_pkey = *bind_index<&Entry::account, &Entry::number>(catalog, "entry_pkey");
+    script = *engine->register_procedure(define_procedure<Script, Nothing>(
+        "script", [](Transaction& txn, const Script& args) -> base::Result<Nothing> {
+          auto done = (*args.body)(txn);
+          if (!done) return done.error();
+          return Nothing{};
+        }));
+  }
+
+  struct Call {
+    Request request;
+    base::Vid commit_vid() const { return request.commit_vid; }
+    const base::Result<void>& outcome() const { return request.outcome; }
+  };
+
+  // Runs the bodies as one batch, and what is to be run again in further ones.
+  std::vector<Call> run_all(const std::vector<Body>& bodies) {
+    std::vector<Call> calls(bodies.size());
+    std::vector<Script> scripts;
+    for (const Body& body : bodies) scripts.push_back({&body});
+    std::vector<Request*> requests;
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      calls[i].request.procedure = script;
+      calls[i].request.arguments = std::as_bytes(std::span(&scripts[i], 1));
+      calls[i].request.random_seed = i;
+      requests.push_back(&calls[i].request);
+    }
+    while (!requests.empty()) requests = engine->run_batch(requests).again;
+    replay.apply(&queue);
+    return calls;
+  }
+  base::Result<void> run(const Body& body) { return run_all({body}).front().outcome(); }
+
+  base::Result<void> put(int64_t id, int32_t branch, std::string_view name, int64_t balance,
+                         std::string_view note = "") {
+    return run([&](Transaction& txn) -> base::Result<void> {
+      auto done = txn.insert(account, Account{id, branch, name, balance, note});
+      if (!done) return done.error();
+      return {};
+    });
+  }
+
+  TableText rows(base::TableId table) const {
+    const base::RowLayout layout(catalog.table(table));
+    TableText text;
+    engine->for_each_row(table, [&](base::RowId row_id, const std::byte* row) {
+      text[row_id.value] = text_of(layout, row);
+    });
+    EXPECT_EQ(text.size(), engine->row_count(table));
+    return text;
+  }
+
+  // The replayed exports and the tables are the same.
+  void expect_replica_agrees() const {
+    EXPECT_EQ(replay.snapshot(), engine->last_vid());
+    for (uint32_t i = 0; i < catalog.table_count(); ++i) {
+      EXPECT_EQ(rows(base::TableId(i)), replay.table(i));
+    }
+  }
+
+  base::Catalog catalog;
+  propagation::UpdateQueue queue;
+  Replay replay;
+  std::unique_ptr<Engine> engine;
+  TableRef<Account> account;
+  TableRef<Entry> entry;
+  IndexRef<&Account::id> account_pkey;
+  IndexRef<&Account::name> account_name;
+  IndexRef<&Account::branch, &Account::balance> account_balance;
+  IndexRef<&Account::branch> account_branch;
+  IndexRef<&Entry::account, &Entry::number> entry_pkey;
+  base::ProcedureId script;
+
+ private:
+  struct Script {
+    const Body* body;
+  };
+};
+
+}  // namespace diptych::oltp::testing

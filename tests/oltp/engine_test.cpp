@@ -1,0 +1,192 @@
+// Engine: batches and their limits, memory over long runs, loading, restoring, indexes added later.
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "oltp/row_table.h"
+#include "tests/oltp/engine_fixture.h"
+
+namespace diptych::oltp::testing {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using namespace std::string_view_literals;
+
+TEST(Engine, ABatchEndsAtItsTimeLimitAndTheRestComesBack) {
+  Bank bank(1, 1000, 1'000'000);
+  int runs = 0;
+  const Bank::Body slow = [&](Transaction&) -> Result<void> {
+    ++runs;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return {};
+  };
+  for (const auto& call : bank.run_all(std::vector<Bank::Body>(5, slow))) {
+    EXPECT_TRUE(call.outcome());
+  }
+  EXPECT_EQ(runs, 5);
+  EXPECT_EQ(bank.engine->metrics().batches, 5u);
+  EXPECT_EQ(bank.engine->metrics().committed, 5u);
+}
+
+TEST(Engine, ProceduresAreFoundByTheirNames) {
+  Bank bank;
+  EXPECT_EQ(bank.engine->find_procedure("script"), &bank.engine->procedure(bank.script));
+  EXPECT_EQ(bank.engine->find_procedure("scrip"), nullptr);
+  ProcedureDefinition again;
+  again.name = "script";
+  EXPECT_EQ(bank.engine->register_procedure(std::move(again)).code(), ErrorCode::kAlreadyExists);
+}
+
+// Workers insert, others erase, all update: memory stays what it was, and slots come back.
+void run_constant_size(uint32_t workers) {
+  Bank bank(workers, 1'000'000);
+  constexpr int64_t kRows = 400;
+  int64_t next = 0;
+  const std::string note(100, 'n');
+  const auto insert = [&](int64_t id) -> Bank::Body {
+    return [&, id](Transaction& txn) -> Result<void> {
+      auto done = txn.insert(bank.account, Account{id, 7, std::string_view(std::to_string(id)), id,
+                                                   std::string_view(note).substr(0, id % 100)});
+      if (!done) return done.error();
+      return {};
+    };
+  };
+  const auto replace = [&](int64_t id, bool erases) -> Bank::Body {
+    return [&, id, erases](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, id);
+      if (!row) return row.error();
+      txn.update(*row, set<&Account::note>(std::string_view(note)), set<&Account::balance>(-id));
+      if (erases) txn.erase(*row);
+      return {};
+    };
+  };
+  std::vector<Bank::Body> bodies;
+  for (; next < kRows; ++next) bodies.push_back(insert(next));
+  static_cast<void>(bank.run_all(bodies));
+  size_t settled = 0;
+  for (int batch = 0; batch < 400; ++batch) {
+    bodies.clear();
+    for (int i = 0; i < 20; ++i, ++next) {
+      bodies.push_back(insert(next));
+      bodies.push_back(replace(next - kRows, true));
+      bodies.push_back(replace(next - kRows / 2, false));
+    }
+    for (const auto& call : bank.run_all(bodies)) ASSERT_TRUE(call.outcome());
+    if (batch == 100) settled = bank.engine->metrics().memory_bytes;
+  }
+  EXPECT_EQ(bank.engine->row_count(bank.account.table), static_cast<uint64_t>(kRows));
+  EXPECT_LE(bank.engine->metrics().memory_bytes, settled);
+  bank.engine->for_each_row(bank.account.table, [&](base::RowId row_id, const std::byte*) {
+    EXPECT_LT(row_id.value, workers * RowTable::kExtentSlots);
+  });
+  bank.expect_replica_agrees();
+}
+
+TEST(Engine, AConstantSizeRunKeepsTheMemoryFlatWithOneWorker) {
+  run_constant_size(1);
+}
+TEST(EngineStress, AConstantSizeRunKeepsTheMemoryFlatWithThreeWorkers) {
+  run_constant_size(3);
+}
+
+std::function<RowBatch()> batches_of(const std::vector<Account>& rows, size_t* at) {
+  return [&rows, at] {
+    const size_t count = std::min<size_t>(3, rows.size() - *at);
+    const RowBatch batch{reinterpret_cast<const std::byte*>(rows.data() + *at), count};
+    *at += count;
+    return batch;
+  };
+}
+
+TEST(EngineLoad, RowsOfOneVidAreExportedWithTheirStrings) {
+  Bank bank;
+  std::string note(80, 'x');
+  std::vector<Account> rows;
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < 10; ++i) {
+    rows.push_back({i, 7, std::string_view(std::to_string(i)), i, std::string_view(note)});
+  }
+  size_t at = 0;
+  const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at));
+  ASSERT_TRUE(vid);
+  EXPECT_EQ(*vid, base::Vid(1));
+  note.assign(80, 'y');  // the rows were copied
+  bank.replay.apply(&bank.queue);
+  bank.expect_replica_agrees();
+  EXPECT_EQ(bank.engine->row_count(bank.account.table), 10u);
+  EXPECT_EQ(bank.replay.table(0).begin()->second[4], std::string(80, 'x'));
+}
+
+TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(5, 7, "ann", 1));
+  const std::vector<Account> rows = {{1, 7, "a"sv, 1, {}},
+                                     {2, 7, "b"sv, 1, {}},
+                                     {3, 7, "c"sv, 1, {}},
+                                     {4, 7, "ann"sv, 1, {}},
+                                     {6, 7, "d"sv, 1, {}}};
+  size_t at = 0;
+  const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at));
+  ASSERT_EQ(vid.code(), ErrorCode::kAlreadyExists);
+  EXPECT_NE(vid.error().message.find("row 4"), std::string::npos) << vid.error().message;
+  EXPECT_NE(vid.error().message.find("(\"ann\")"), std::string::npos) << vid.error().message;
+  bank.replay.apply(&bank.queue);
+  EXPECT_EQ(bank.engine->row_count(bank.account.table), 1u);
+  bank.expect_replica_agrees();
+  ASSERT_TRUE(bank.put(1, 7, "a", 1));
+  bank.expect_replica_agrees();
+}
+
+TEST(EngineRestore, RowsKeepTheirIdsAndTheHolesAreFilledLater) {
+  Bank source;
+  for (int64_t id = 0; id < 20; ++id) ASSERT_TRUE(source.put(id, 7, std::to_string(id), id, "n"));
+  ASSERT_TRUE(source.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update(source.account_pkey, 3);
+    txn.erase(*row);
+    return {};
+  }));
+  Bank restored;
+  source.engine->for_each_row(source.account.table, [&](base::RowId row_id, const std::byte* row) {
+    EXPECT_TRUE(restored.engine->restore_row(source.account.table, row_id, row));
+    EXPECT_EQ(restored.engine->restore_row(source.account.table, row_id, row).code(),
+              ErrorCode::kAlreadyExists);
+  });
+  restored.engine->finish_restore(source.engine->last_vid());
+  EXPECT_EQ(restored.engine->last_vid(), source.engine->last_vid());
+  EXPECT_EQ(restored.rows(restored.account.table), source.rows(source.account.table));
+  for (int64_t id = 100; id < 110; ++id) {
+    ASSERT_TRUE(restored.put(id, 7, std::to_string(id), id));
+  }
+  ASSERT_EQ(restored.put(1, 7, "else", 1).code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(restored.rows(restored.account.table).size(), 29u);
+}
+
+TEST(EngineIndex, AnIndexAddedLaterFindsTheRowsOrNamesEqualKeys) {
+  Bank bank;
+  for (int64_t id = 0; id < 20; ++id) ASSERT_TRUE(bank.put(id, 7, std::to_string(id), id / 2));
+  auto wrong = bank.catalog.add_index(bank.account.table, index("by_money", base::IndexKind::kHash,
+                                                                base::Uniqueness::kUnique, {3}));
+  ASSERT_TRUE(wrong);
+  const auto added = bank.engine->add_index(bank.account.table, *wrong);
+  ASSERT_EQ(added.code(), ErrorCode::kAlreadyExists);
+  EXPECT_NE(added.error().message.find("by_money"), std::string::npos);
+  auto right = bank.catalog.add_index(
+      bank.account.table,
+      index("by_name", base::IndexKind::kOrdered, base::Uniqueness::kUnique, {2}));
+  ASSERT_TRUE(right);
+  ASSERT_TRUE(bank.engine->add_index(bank.account.table, *right));
+  const auto by_name = *bind_index<&Account::name>(bank.catalog, "by_name");
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    EXPECT_EQ(txn.get(by_name, "13"sv)->id, 13);
+    auto all = txn.scan(by_name, KeyRange(), {},
+                        [](const RowHandle&, const Account&) { return ScanStep::kContinue; });
+    EXPECT_EQ(*all, 20u);
+    return {};
+  }));
+  ASSERT_TRUE(bank.put(30, 7, "thirty", 1));
+}
+
+}  // namespace
+}  // namespace diptych::oltp::testing

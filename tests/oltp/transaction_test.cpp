@@ -1,0 +1,331 @@
+// What one transaction sees of itself, and what it leaves behind.
+
+#include <stdexcept>
+
+#include "tests/oltp/engine_fixture.h"
+
+namespace diptych::oltp::testing {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using namespace std::string_view_literals;
+
+TEST(Transaction, InsertedRowsAreReadBackByEveryIndex) {
+  Bank bank;
+  const std::string note(100, 'n');
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50, note));
+  EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.get(bank.account_pkey, 1);
+    EXPECT_EQ(row->balance, 50);
+    EXPECT_EQ(row->note.view(), note);
+    EXPECT_EQ(*txn.get<&Account::id>(bank.account_name, "ann"sv), 1);
+    EXPECT_EQ(txn.get(bank.account_pkey, 2).code(), ErrorCode::kNotFound);
+    uint64_t met = 0;
+    const auto count = [&](const RowHandle&, const Account&) {
+      ++met;
+      return ScanStep::kContinue;
+    };
+    EXPECT_EQ(*txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {}, count), 1u);
+    EXPECT_EQ(*txn.scan(bank.account_branch, prefix(bank.account_branch, 7), {}, count), 1u);
+    EXPECT_EQ(*txn.scan(bank.account_branch, prefix(bank.account_branch, 8), {}, count), 0u);
+    EXPECT_EQ(met, 2u);
+    return {};
+  }));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, SeveralUpdatesOfARowAreExportedAsTheUnionOfTheirColumnsOnce) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50, "old"));
+  bank.replay.take_log();
+  const std::string text = "a longer note than before";
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update<&Account::balance>(bank.account_pkey, 1);
+    txn.update(*row, set<&Account::balance>(60));
+    txn.update(*row, set<&Account::note>(std::string_view(text)));
+    txn.update(*row, set<&Account::balance>(61));
+    EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, 61);
+    EXPECT_EQ(txn.get(bank.account_pkey, 1)->note.view(), text);
+    auto again = txn.get_for_update<&Account::balance>(bank.account_pkey, 1);
+    EXPECT_EQ(again->values, 61);
+    return {};
+  }));
+  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"update 3 4"});
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, InsertAndUpdateIsExportedAsOneInsert) {
+  Bank bank;
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto handle = txn.insert(bank.account, Account{1, 7, "ann"sv, 50, "x"sv});
+    auto row = txn.claim<Account, &Account::balance>(*handle);
+    txn.update(*row, set<&Account::balance>(51), set<&Account::branch>(8));
+    EXPECT_EQ(*txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {},
+                        [](const RowHandle&, const Account&) { return ScanStep::kContinue; }),
+              0u);
+    return {};
+  }));
+  EXPECT_EQ(bank.replay.take_log(), std::vector<std::string>{"insert"});
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, InsertAndEraseLeavesAndExportsNothing) {
+  Bank bank;
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto handle = txn.insert(bank.account, Account{1, 7, "ann"sv, 50, "x"sv});
+    auto row = txn.claim<Account>(*handle);
+    txn.erase(*row);
+    EXPECT_EQ(txn.get(bank.account_pkey, 1).code(), ErrorCode::kNotFound);
+    return {};
+  }));
+  EXPECT_TRUE(bank.replay.take_log().empty());
+  EXPECT_EQ(bank.engine->last_vid(), base::Vid(0));
+  EXPECT_TRUE(bank.put(1, 7, "ann", 50));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, EraseAndInsertOfOneKeyIsExportedAsADeleteAndAnInsert) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  bank.replay.take_log();
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update(bank.account_pkey, 1);
+    txn.update(*row, set<&Account::balance>(1));
+    txn.erase(*row);
+    EXPECT_EQ(txn.get(bank.account_pkey, 1).code(), ErrorCode::kNotFound);
+    EXPECT_TRUE(txn.insert(bank.account, Account{1, 7, "ann"sv, 99, ""sv}));
+    EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, 99);
+    return {};
+  }));
+  EXPECT_EQ(bank.replay.take_log(), (std::vector<std::string>{"delete", "insert"}));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, RollbackRestoresRowsAndIndexes) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50, "note"));
+  const TableText before = bank.rows(bank.account.table);
+  auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update(bank.account_pkey, 1);
+    txn.update(*row, set<&Account::name>("bob"sv), set<&Account::branch>(9));
+    EXPECT_TRUE(txn.insert(bank.account, Account{2, 7, "cid"sv, 50, ""sv}));
+    return txn.abort("changed my mind");
+  });
+  EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+  EXPECT_EQ(outcome.error().message, "changed my mind");
+  EXPECT_EQ(bank.rows(bank.account.table), before);
+  EXPECT_TRUE(bank.put(2, 7, "bob", 1));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, AClaimWithoutAWriteIsNoWrite) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  const auto calls = bank.run_all({[&](Transaction& txn) -> Result<void> {
+    EXPECT_TRUE(txn.get_for_update(bank.account_pkey, 1));
+    return {};
+  }});
+  EXPECT_TRUE(calls[0].outcome());
+  EXPECT_EQ(calls[0].commit_vid(), base::Vid(0));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, UniqueKeysAreTakenOncePerIndex) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  EXPECT_EQ(bank.put(1, 7, "bob", 50).code(), ErrorCode::kAlreadyExists);
+  EXPECT_EQ(bank.put(2, 7, "ann", 50).code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(bank.put(2, 7, "bob", 50));
+  const auto rename = bank.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update(bank.account_pkey, 2);
+    txn.update(*row, set<&Account::name>("ann"sv));
+    return {};
+  });
+  EXPECT_EQ(rename.code(), ErrorCode::kAlreadyExists);
+  // A procedure may handle it and go on.
+  EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto taken = txn.insert(bank.account, Account{1, 7, "dan"sv, 50, ""sv});
+    EXPECT_EQ(taken.code(), ErrorCode::kAlreadyExists);
+    auto free = txn.insert(bank.account, Account{3, 7, "dan"sv, 50, ""sv});
+    EXPECT_TRUE(free);
+    return {};
+  }));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, RenamingThereAndBackInOneBatchKeepsKeysUnique) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  const auto rename = [&](int64_t id, std::string_view name) {
+    return [&bank, id, name](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, id);
+      if (!row) return row.error();
+      txn.update(*row, set<&Account::name>(name));
+      return {};
+    };
+  };
+  const auto insert = [&](Transaction& txn) -> Result<void> {
+    auto done = txn.insert(bank.account, Account{2, 7, "ann"sv, 1, ""sv});
+    if (!done) return done.error();
+    return {};
+  };
+  const auto calls = bank.run_all({rename(1, "bob"), insert, rename(1, "ann"), rename(2, "cid"),
+                                   rename(1, "ann"), rename(2, "ann")});
+  EXPECT_TRUE(calls[0].outcome());
+  EXPECT_TRUE(calls[1].outcome());
+  EXPECT_EQ(calls[2].outcome().code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(calls[3].outcome());
+  EXPECT_TRUE(calls[4].outcome());
+  EXPECT_EQ(calls[5].outcome().code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    EXPECT_EQ(txn.get(bank.account_name, "ann"sv)->id, 1);
+    EXPECT_EQ(txn.get(bank.account_name, "cid"sv)->id, 2);
+    EXPECT_FALSE(txn.get(bank.account_name, "bob"sv));
+    return {};
+  }));
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, ScansGoBothWaysWithinLimitsAndBounds) {
+  Bank bank;
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    for (int32_t i = 0; i < 300; ++i) {
+      EXPECT_TRUE(txn.insert(bank.entry, Entry{i / 100, i % 100, int64_t{i}}));
+    }
+    return {};
+  }));
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    const auto collect = [&](const KeyRange& range, const ScanOptions& options) {
+      std::vector<int64_t> amounts;
+      auto visited =
+          txn.scan<&Entry::amount>(bank.entry_pkey, range, options,
+                                   [&](const RowHandle&, const base::Nullable<int64_t>& amount) {
+                                     amounts.push_back(*amount);
+                                     return ScanStep::kContinue;
+                                   });
+      EXPECT_EQ(*visited, amounts.size());
+      return amounts;
+    };
+    const auto numbers = [](int64_t first, int64_t last) {
+      std::vector<int64_t> all;
+      for (int64_t i = first; first <= last ? i <= last : i >= last; i += first <= last ? 1 : -1) {
+        all.push_back(i);
+      }
+      return all;
+    };
+    const auto one = prefix(bank.entry_pkey, 1);
+    const auto some = between(bank.entry_pkey, std::tuple(0, 95), std::tuple(1, 4));
+    EXPECT_EQ(collect(one, {}), numbers(100, 199));
+    EXPECT_EQ(collect(one, {Direction::kBackward}), numbers(199, 100));
+    EXPECT_EQ(collect(one, {Direction::kForward, 3}), numbers(100, 102));
+    EXPECT_EQ(collect(one, {Direction::kBackward, 1}), numbers(199, 199));
+    EXPECT_EQ(collect(some, {}), numbers(95, 104));
+    EXPECT_EQ(collect(some, {Direction::kBackward}), numbers(104, 95));
+    EXPECT_EQ(collect(KeyRange(), {}), numbers(0, 299));
+    EXPECT_EQ(collect(KeyRange(), {Direction::kBackward}), numbers(299, 0));
+    EXPECT_TRUE(collect(prefix(bank.entry_pkey, 3), {}).empty());
+    EXPECT_TRUE(collect(one, {Direction::kForward, 0}).empty());
+    return {};
+  }));
+}
+
+TEST(Transaction, AScanMayEraseAndInsertWhereItIs) {
+  Bank bank;
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    for (int32_t i = 0; i < 500; ++i) EXPECT_TRUE(txn.insert(bank.entry, Entry{1, i, int64_t{i}}));
+    return {};
+  }));
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    std::vector<int32_t> met;
+    auto visited =
+        txn.scan<&Entry::number>(bank.entry_pkey, prefix(bank.entry_pkey, 1), {},
+                                 [&](const RowHandle& handle, int32_t number) {
+                                   met.push_back(number);
+                                   auto row = txn.claim<Entry>(handle);
+                                   txn.erase(*row);
+                                   EXPECT_TRUE(txn.insert(bank.entry, Entry{0, number, {}}));
+                                   return ScanStep::kContinue;
+                                 });
+    EXPECT_EQ(*visited, 500u);
+    EXPECT_TRUE(std::is_sorted(met.begin(), met.end()));
+    return {};
+  }));
+  EXPECT_EQ(bank.engine->row_count(bank.entry.table), 500u);
+  bank.expect_replica_agrees();
+}
+
+TEST(Transaction, AHashIndexIsScannedByWholeKeysOnly) {
+  Bank bank;
+  const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+    auto visited = txn.scan(bank.account_pkey, KeyRange(), {},
+                            [](const RowHandle&, const Account&) { return ScanStep::kContinue; });
+    if (!visited) return visited.error();
+    return {};
+  });
+  EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(outcome.error().message.find("account_pkey"), std::string::npos);
+}
+
+TEST(Transaction, AThrowingProcedureRollsBackAndSaysSo) {
+  Bank bank;
+  const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+    EXPECT_TRUE(txn.insert(bank.account, Account{1, 7, "ann"sv, 50, ""sv}));
+    throw std::runtime_error("boom");
+  });
+  EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+  EXPECT_EQ(outcome.error().message, "procedure \"script\" threw: boom");
+  EXPECT_TRUE(bank.rows(bank.account.table).empty());
+}
+
+TEST(Transaction, ArgumentsOfTheWrongSizeAreRefused) {
+  Bank bank;
+  Request request;
+  request.procedure = bank.script;
+  Request* const requests[] = {&request};
+  EXPECT_EQ(bank.engine->run_batch(requests).aborted, 1u);
+  EXPECT_EQ(request.outcome.code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Transaction, RandomRepeatsForASeed) {
+  Bank bank;
+  std::vector<uint64_t> drawn;
+  const Bank::Body draw = [&](Transaction& txn) -> Result<void> {
+    drawn.push_back(txn.random());
+    drawn.push_back(txn.random());
+    return {};
+  };
+  ASSERT_TRUE(bank.run(draw));
+  ASSERT_TRUE(bank.run(draw));
+  EXPECT_EQ(drawn[0], drawn[2]);
+  EXPECT_EQ(drawn[1], drawn[3]);
+  EXPECT_NE(drawn[0], drawn[1]);
+}
+
+TEST(TransactionDeathTest, AnErasedRowIsNotUsed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  EXPECT_DEATH(static_cast<void>(bank.run([&](Transaction& txn) -> Result<void> {
+                 auto row = txn.get_for_update(bank.account_pkey, 1);
+                 txn.erase(*row);
+                 txn.update(*row, set<&Account::balance>(1));
+                 return {};
+               })),
+               "not used after it was erased");
+}
+
+TEST(TransactionDeathTest, PrimaryKeysStay) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  EXPECT_DEATH(static_cast<void>(bank.run([&](Transaction& txn) -> Result<void> {
+                 auto row = txn.get_for_update(bank.account_pkey, 1);
+                 txn.update(*row, set<&Account::id>(2));
+                 return {};
+               })),
+               "primary key cannot be changed");
+}
+
+}  // namespace
+}  // namespace diptych::oltp::testing

@@ -1,0 +1,136 @@
+#include "propagation/export/update_set.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/every_type_table.h"
+
+namespace diptych::propagation {
+namespace {
+
+using base::ColumnId;
+using base::RowId;
+using base::Vid;
+using storage::testing::every_type_schema;
+using storage::testing::RandomRows;
+using storage::testing::TestRow;
+
+// Reads a cell of a record as a value; `row` is where the row would start.
+base::Value read_cell(const UpdateRecord& record, const base::RowLayout& layout, ColumnId id,
+                      const std::byte* cell) {
+  const base::ColumnLayout& column = layout.column(id);
+  std::vector<std::byte> row(layout.bytes);
+  std::memcpy(row.data() + column.offset, cell, column.bytes);
+  if (!column.type.is_inline() && !base::is_null_cell(column, row.data())) {
+    return std::string(long_string(record, cell));
+  }
+  return base::load_value(column, row.data());
+}
+
+struct Expected {
+  UpdateType type;
+  Vid vid;
+  RowId row_id;
+  TestRow row;
+  std::vector<ColumnId> columns;
+};
+
+void expect_record(const Expected& expected, const UpdateRecord& record,
+                   const base::RowLayout& layout) {
+  ASSERT_EQ(record.type, expected.type);
+  ASSERT_EQ(record.vid, expected.vid);
+  ASSERT_EQ(record.row_id, expected.row_id);
+  ASSERT_EQ(record.bytes % 8, 0U);
+  if (expected.type == UpdateType::kInsert) {
+    for (size_t i = 0; i < layout.columns.size(); ++i) {
+      const ColumnId id(static_cast<uint16_t>(i));
+      ASSERT_EQ(read_cell(record, layout, id, record.body() + layout.column(id).offset),
+                expected.row.values()[i]);
+    }
+  } else if (expected.type == UpdateType::kUpdate) {
+    ASSERT_EQ(record.pieces, expected.columns.size());
+    const auto* piece = reinterpret_cast<const UpdatePiece*>(record.body());
+    for (const ColumnId id : expected.columns) {
+      ASSERT_EQ(piece->column, id);
+      ASSERT_EQ(read_cell(record, layout, id, piece->cell()), expected.row.values()[id.value]);
+      piece = piece->next();
+    }
+    ASSERT_EQ(static_cast<const void*>(piece), static_cast<const void*>(record.next()));
+  }
+}
+
+void append(const Expected& e, const base::RowLayout& layout, UpdateSet* set) {
+  switch (e.type) {
+    case UpdateType::kInsert: set->append_insert(e.vid, e.row_id, layout, e.row.bytes()); return;
+    case UpdateType::kUpdate:
+      set->append_update(e.vid, e.row_id, layout, e.row.bytes(), e.columns);
+      return;
+    case UpdateType::kDelete: set->append_delete(e.vid, e.row_id); return;
+  }
+}
+
+TEST(UpdateSet, ReturnsEveryRecordAsItWasAppendedAlsoAfterReuse) {
+  const base::TableSchema schema = every_type_schema();
+  const base::RowLayout layout(schema);
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  RandomRows rows(layout, seed);
+  UpdateSet set(base::NumaNode(0));
+  const ColumnId text = *schema.find_column("text");
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Expected> all;
+    for (uint64_t i = 0; i < 3000; ++i) {
+      Expected e{static_cast<UpdateType>(rows.below(3)),
+                 Vid(i / 3),
+                 RowId(rows.random()()),
+                 rows.row(),
+                 {}};
+      if (i % 500 == 17) e.row.set(text, rows.text(rows.below(3 * UpdateSet::kChunkBytes)));
+      for (size_t c = 0; c < layout.columns.size(); ++c) {
+        const ColumnId id(static_cast<uint16_t>(c));
+        if (rows.below(3) == 0 || id == text) e.columns.push_back(id);
+      }
+      append(e, layout, &set);
+      all.push_back(std::move(e));
+    }
+    ASSERT_EQ(set.record_count(), all.size());
+    size_t i = 0;
+    size_t bytes = 0;
+    set.for_each([&](const UpdateRecord& record) {
+      ASSERT_LT(i, all.size());
+      bytes += record.bytes;
+      expect_record(all[i++], record, layout);
+    });
+    ASSERT_EQ(i, all.size());
+    ASSERT_EQ(bytes, set.used_bytes());
+    set.clear();
+    ASSERT_TRUE(set.empty());
+    ASSERT_TRUE(set.chunks().empty());
+  }
+}
+
+TEST(UpdateSet, MovesARecordLargerThanAChunksRestToTheNextChunk) {
+  const base::RowLayout layout(every_type_schema());
+  RandomRows rows(layout, 1);
+  TestRow row = rows.row();
+  const ColumnId text(static_cast<uint16_t>(layout.columns.size() - 2));
+  UpdateSet set(base::NumaNode(0));
+  for (uint64_t i = 0; i < 5; ++i) {
+    row.set(text, rows.text(UpdateSet::kChunkBytes * 2 / 3));
+    set.append_insert(Vid(i), RowId(i), layout, row.bytes());
+    ASSERT_EQ(set.chunks().size(), i + 1);
+  }
+  for (const UpdateSet::Chunk& chunk : set.chunks()) {
+    EXPECT_LE(chunk.used, chunk.region.size());
+  }
+}
+
+TEST(UpdateSetDeathTest, RefusesAVidThatGoesBackwards) {
+  UpdateSet set(base::NumaNode(0));
+  set.append_delete(Vid(5), RowId(1));
+  EXPECT_DEATH(set.append_delete(Vid(4), RowId(1)), "VID order");
+}
+
+}  // namespace
+}  // namespace diptych::propagation

@@ -1,0 +1,135 @@
+// Runs: numbers of clients, interruption, options that make no run, constant size, the grid.
+
+#include "workloads/benchmark.h"
+
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/workloads/loaded_session.h"
+
+namespace diptych::workloads {
+namespace {
+
+TEST(Benchmark, AnyNumberOfClientsRunsAndStops) {
+  auto session = loaded_session(small_options(31));
+  ASSERT_NE(session, nullptr);
+  for (const auto& [transactions, queries] :
+       {std::pair{0U, 1U}, std::pair{1U, 0U}, std::pair{1U, 1U}, std::pair{100U, 20U}}) {
+    BenchmarkOptions options = small_options(32);
+    options.transaction_clients = transactions;
+    options.query_clients = queries;
+    options.seconds = 0.5;
+    auto report = session->measure(options, kNeverStop, ignore_progress);
+    ASSERT_TRUE(report) << report.error().to_string();
+    EXPECT_EQ(report->transactions_per_second > 0, transactions > 0) << to_table(*report);
+    EXPECT_EQ(report->transaction_latency_ms.count > 0, transactions > 0);
+    EXPECT_EQ(report->oltp_bytes > 0, true);
+    EXPECT_NEAR(report->measured_seconds, 0.5, 0.3);
+  }
+  BenchmarkReport report;
+  session->verify(ignore_progress, &report);
+  EXPECT_TRUE(report.clean()) << to_table(report);
+}
+
+TEST(Benchmark, EveryQueryRunsOrIsListedWithItsReason) {
+  for (const QuerySet set : {QuerySet::kCh, QuerySet::kTemplates}) {
+    BenchmarkOptions options = small_options(33);
+    options.queries = set;
+    auto session = loaded_session(options);
+    ASSERT_NE(session, nullptr);
+    EXPECT_EQ(session->queries().size() + session->unsupported().size(), catalog(set).size());
+    for (const auto& [name, why] : session->unsupported()) {
+      EXPECT_GT(why.size(), 10U) << name;
+      if (set == QuerySet::kTemplates) ADD_FAILURE() << name << ": " << why;
+    }
+    tpcc::Random random(33);
+    for (const NamedQuery& query : session->queries()) {
+      auto result = session->database()->query(instantiate(query.text, &random));
+      EXPECT_TRUE(result) << query.name << ": " << result.error().to_string();
+    }
+  }
+}
+
+TEST(Benchmark, ConstantSizeKeepsTheSize) {
+  BenchmarkOptions options = small_options(34, SizePolicy::kConstant);
+  options.seconds = 2;
+  auto report = run_benchmark(options, kNeverStop, ignore_progress);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(report->clean()) << to_table(*report);
+  EXPECT_GT(report->transactions["NewOrder"].completed, 100U) << to_table(*report);
+  EXPECT_EQ(report->table_rows["orders"], 30'000U);
+  EXPECT_EQ(report->table_rows["history"], 30'000U);
+  EXPECT_NEAR(static_cast<double>(report->table_rows["neworder"]), 9'000, 500);
+  EXPECT_NEAR(static_cast<double>(report->table_rows["orderline"]), 300'000, 6'000);
+  EXPECT_EQ(report->table_rows["customer"], 30'000U);
+}
+
+TEST(Benchmark, StoppedEarlyItReportsWhatItMeasuredAndStillChecks) {
+  StopFlag stop{false};
+  BenchmarkOptions options = small_options(35);
+  options.seconds = 3600;
+  const auto stop_when_measuring = [&](const std::string& what, double done) {
+    // relaxed: a flag on its own.
+    if (what == "measuring" && done > 0) stop.store(true, std::memory_order_relaxed);
+  };
+  auto report = run_benchmark(options, stop, stop_when_measuring);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(report->interrupted);
+  EXPECT_TRUE(report->clean());
+  EXPECT_LT(report->measured_seconds, 60);
+}
+
+TEST(Benchmark, StoppedWhileLoadingItIsCancelled) {
+  StopFlag stop{false};
+  const auto stop_when_loading = [&](const std::string& what, double done) {
+    // relaxed: a flag on its own.
+    if (what.starts_with("loading") && done > 0.1) stop.store(true, std::memory_order_relaxed);
+  };
+  auto report = run_benchmark(small_options(36), stop, stop_when_loading);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.code(), base::ErrorCode::kCancelled) << report.error().to_string();
+}
+
+TEST(Benchmark, OptionsThatMakeNoRunAreRefusedInWords) {
+  const auto refused = [](auto change) {
+    BenchmarkOptions options = small_options(37);
+    change(options);
+    auto report = run_benchmark(options, kNeverStop, ignore_progress);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.code(), base::ErrorCode::kInvalidArgument);
+    EXPECT_GT(report.error().message.size(), 10U);
+  };
+  refused([](BenchmarkOptions& o) { o.warehouses = 0; });
+  refused([](BenchmarkOptions& o) { o.seconds = 0; });
+  refused([](BenchmarkOptions& o) { o.warmup_seconds = -1; });
+  refused([](BenchmarkOptions& o) { o.transaction_clients = o.query_clients = 0; });
+  refused([](BenchmarkOptions& o) { o.export_updates = false; });
+}
+
+TEST(Benchmark, TransactionsRunWithoutExport) {
+  BenchmarkOptions options = small_options(38);
+  options.export_updates = false;
+  options.query_clients = 0;
+  auto report = run_benchmark(options, kNeverStop, ignore_progress);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_GT(report->transactions_per_second, 0);
+  EXPECT_TRUE(report->clean()) << to_table(*report);
+}
+
+TEST(Benchmark, TheGridHasEveryCellWithAClient) {
+  IsolationOptions options;
+  options.seconds = 0.3;
+  options.warmup_seconds = 0.1;
+  options.transaction_clients = {0, 4};
+  options.query_clients = {0, 2};
+  auto report = run_isolation(options, kNeverStop, ignore_progress);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->cells.size(), 3U);
+  EXPECT_TRUE(report->clean()) << to_table(*report);
+  EXPECT_NE(report->cell(4, 2), nullptr);
+}
+
+}  // namespace
+}  // namespace diptych::workloads

@@ -1,0 +1,57 @@
+# What tools/install, tools/demo and tools/test share: where the project lies, how a step is
+# announced, how a run stops, and how many jobs the machine bears. Sourced, never run.
+# shellcheck shell=bash
+
+set -Eeuo pipefail
+export LC_ALL=C.UTF-8
+export NINJA_STATUS='[%f/%t, %e s] '
+
+# Both are used by the scripts that source this file.
+# shellcheck disable=SC2034
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck disable=SC2034
+program=${0##*/}
+cd "$root"
+
+# say TEXT...: one line on standard output, with the seconds since the script began.
+say() {
+  printf '[%4d s] %s\n' "$SECONDS" "$*"
+}
+
+# die TEXT...: says what is missing and what to do, each argument on its own line, and stops.
+die() {
+  {
+    printf '\ntools/%s: %s\n' "$program" "$1"
+    shift
+    if (($# > 0)); then printf '  %s\n' "$@"; fi
+  } >&2
+  exit 1
+}
+
+# jobs_max: compilers that may run at once: one for each core, with at least 2 GiB of memory each.
+jobs_max() {
+  local cores memory_kib jobs
+  cores=$(nproc)
+  memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  jobs=$((${memory_kib:-0} / (2 * 1024 * 1024)))
+  if ((jobs < 1)); then jobs=1; fi
+  if ((jobs > cores)); then jobs=$cores; fi
+  echo "$jobs"
+}
+
+# configure PRESET
+configure() {
+  cmake --preset "$1" ||
+    die "CMake could not configure the preset '$1'; its message is above." \
+      "If it names a missing package: run tools/install, then this command again." \
+      "If it says that the source directory differs: remove build/$1 and run this command again."
+}
+
+# build PRESET TARGET...: configures and builds; does nothing where everything is up to date.
+build() {
+  local preset=$1
+  shift
+  configure "$preset"
+  cmake --build --preset "$preset" --parallel "$(jobs_max)" --target "$@" ||
+    die "The build '$preset' ($*) failed; the compiler's message is above."
+}

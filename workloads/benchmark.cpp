@@ -1,0 +1,101 @@
+#include "workloads/benchmark.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "workloads/session.h"
+
+namespace diptych::workloads {
+
+using base::Result;
+
+Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const StopFlag& stop,
+                                      const Progress& progress) {
+  if (options.transaction_clients == 0 && options.query_clients == 0) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       "a run needs at least one transaction or query client");
+  }
+  auto session = Session::open(options, stop, progress);
+  if (!session) return session.error();
+  auto report = (*session)->measure(options, stop, progress);
+  if (!report) return report.error();
+  (*session)->verify(progress, &*report);
+  if (auto closed = (*session)->close(); !closed) return closed.error();
+  return report;
+}
+
+Result<IsolationReport> run_isolation(const IsolationOptions& options, const StopFlag& stop,
+                                      const Progress& progress) {
+  BenchmarkOptions cell;
+  cell.warehouses = options.warehouses;
+  cell.warmup_seconds = options.warmup_seconds;
+  cell.seconds = options.seconds;
+  cell.queries = options.queries;
+  cell.size = SizePolicy::kConstant;
+  cell.placement = options.placement;
+  cell.seed = options.seed;
+  for (const uint32_t clients : options.transaction_clients) {
+    cell.transaction_clients = std::max(cell.transaction_clients, clients);
+  }
+  auto session = Session::open(cell, stop, progress);
+  if (!session) return session.error();
+  IsolationReport report;
+  report.options = options;
+  for (const uint32_t transactions : options.transaction_clients) {
+    for (const uint32_t queries : options.query_clients) {
+      if (transactions == 0 && queries == 0) continue;
+      // relaxed: a flag on its own, nothing is read behind it.
+      if (stop.load(std::memory_order_relaxed)) break;
+      cell.transaction_clients = transactions;
+      cell.query_clients = queries;
+      ++cell.seed;
+      auto measured = (*session)->measure(cell, stop, progress);
+      if (!measured) return measured.error();
+      report.interrupted = measured->interrupted;
+      report.cells.push_back(std::move(*measured));
+    }
+  }
+  if (report.cells.empty()) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       "the grid needs at least one cell with a client");
+  }
+  BenchmarkReport& last = report.cells.back();
+  (*session)->verify(progress, &last);
+  report.consistency_violations = last.consistency_violations;
+  report.violations = last.violations;
+  report.replica_differences = last.replica_differences;
+  report.differences = last.differences;
+  if (auto closed = (*session)->close(); !closed) return closed.error();
+  return report;
+}
+
+namespace {
+double loss_percent(double alone, double together) {
+  if (!(alone > 0)) return std::numeric_limits<double>::quiet_NaN();
+  return 100 * (alone - together) / alone;
+}
+}  // namespace
+
+double IsolationReport::transaction_loss_percent(const BenchmarkReport& of) const {
+  const BenchmarkReport* const alone = cell(of.options.transaction_clients, 0);
+  return loss_percent(alone == nullptr ? 0 : alone->transactions_per_second,
+                      of.transactions_per_second);
+}
+
+double IsolationReport::query_loss_percent(const BenchmarkReport& of) const {
+  const BenchmarkReport* const alone = cell(0, of.options.query_clients);
+  return loss_percent(alone == nullptr ? 0 : alone->queries_per_second, of.queries_per_second);
+}
+
+const BenchmarkReport* IsolationReport::cell(uint32_t transaction_clients,
+                                             uint32_t query_clients) const {
+  for (const BenchmarkReport& report : cells) {
+    if (report.options.transaction_clients == transaction_clients &&
+        report.options.query_clients == query_clients) {
+      return &report;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace diptych::workloads

@@ -1,0 +1,126 @@
+#include "workloads/drivers/transaction_driver.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/clock.h"
+
+namespace diptych::workloads {
+
+using dispatcher::Request;
+using tpcc::TransactionType;
+
+struct TransactionDriver::Client : Completion {
+  TransactionDriver* driver = nullptr;
+  TransactionType type{};
+  uint64_t submitted_ns = 0;
+  uint64_t completed_ns = 0;
+  Request request;
+  tpcc::AnyArguments arguments;
+  tpcc::AnyReply reply;
+};
+
+TransactionDriver::TransactionDriver(dispatcher::Database* database,
+                                     const tpcc::Procedures& procedures, uint32_t clients,
+                                     int32_t warehouses, uint64_t seed, const PhaseSwitch* phase)
+    : database_(database), procedures_(procedures), inputs_(seed, warehouses), phase_(phase) {
+  for (uint32_t i = 0; i < clients; ++i) {
+    clients_.push_back(std::make_unique<Client>());
+    clients_.back()->driver = this;
+  }
+}
+
+TransactionDriver::~TransactionDriver() {
+  join();
+}
+
+void TransactionDriver::start() {
+  if (clients_.empty()) return;
+  thread_.start("txn-clients", database_->placement().oltp.cores, [this] { run(); });
+}
+
+void TransactionDriver::join() {
+  thread_.join();
+}
+
+void TransactionDriver::run() {
+  for (const auto& client : clients_) submit(client.get());
+  const int64_t half = std::max<int64_t>(1, static_cast<int64_t>(clients_.size()) / 2);
+  while (in_flight_ > 0) {
+    completions_.wait(std::min(half, in_flight_), 0);
+    Completion* next = completions_.take_all();
+    while (next != nullptr) {
+      auto* const client = static_cast<Client*>(next);
+      next = next->next;
+      --in_flight_;
+      record(*client);
+      if (phase_->now() != Phase::kStop) submit(client);
+    }
+  }
+}
+
+void TransactionDriver::submit(Client* client) {
+  prepare(client);
+  client->submitted_ns = base::steady_ns();
+  ++in_flight_;
+  auto submitted = database_->submit(&client->request, dispatcher::Admission::kWait);
+  if (submitted) return;
+  // Not admitted though we waited: the database is closed. The client ends here.
+  --in_flight_;
+  CallStatistics& statistics = statistics_[static_cast<size_t>(client->type)];
+  ++statistics.failed;
+  if (statistics.error.empty()) statistics.error = submitted.error().to_string();
+}
+
+void TransactionDriver::prepare(Client* client) {
+  client->type = inputs_.draw_type();
+  client->request = Request{};
+  client->request.complete = &complete;
+  client->request.context = client;
+  const auto place = [&](auto procedure, auto* arguments, auto* reply, const auto& drawn) {
+    *arguments = drawn;
+    client->request.procedure = procedure.id;
+    client->request.arguments = std::as_bytes(std::span(arguments, 1));
+    client->request.reply = std::as_writable_bytes(std::span(reply, 1));
+  };
+  tpcc::AnyArguments& in = client->arguments;
+  tpcc::AnyReply& out = client->reply;
+  switch (client->type) {
+    case TransactionType::kNewOrder:
+      return place(procedures_.new_order, &in.new_order, &out.new_order, inputs_.new_order());
+    case TransactionType::kPayment:
+      return place(procedures_.payment, &in.payment, &out.payment, inputs_.payment());
+    case TransactionType::kOrderStatus:
+      return place(procedures_.order_status, &in.order_status, &out.order_status,
+                   inputs_.order_status());
+    case TransactionType::kDelivery:
+      return place(procedures_.delivery, &in.delivery, &out.delivery, inputs_.delivery());
+    case TransactionType::kStockLevel:
+      return place(procedures_.stock_level, &in.stock_level, &out.stock_level,
+                   inputs_.stock_level());
+  }
+}
+
+void TransactionDriver::record(const Client& client) {
+  if (phase_->now() != Phase::kMeasure) return;
+  CallStatistics& statistics = statistics_[static_cast<size_t>(client.type)];
+  statistics.conflicts += client.request.conflicts;
+  const auto& outcome = client.request.outcome;
+  if (outcome) {
+    ++statistics.completed;
+  } else if (outcome.error().code == base::ErrorCode::kAborted) {
+    ++statistics.aborted;
+  } else {
+    ++statistics.failed;
+    if (statistics.error.empty()) statistics.error = outcome.error().to_string();
+  }
+  statistics.latency_ns.record(client.completed_ns - client.submitted_ns);
+}
+
+void TransactionDriver::complete(Request* request) {
+  auto* const client = static_cast<Client*>(request->context);
+  client->completed_ns = base::steady_ns();
+  client->driver->completions_.push(client);
+}
+
+}  // namespace diptych::workloads

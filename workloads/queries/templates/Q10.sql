@@ -1,0 +1,3 @@
+select sum(ol_amount)
+from orderline
+where ol_delivery_d >= date '[DATE]'

@@ -1,0 +1,150 @@
+// to_json: the keys that scripts rely on (issue 2, section 5), and the details.
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "workloads/benchmark.h"
+#include "workloads/reports/machine.h"
+
+namespace diptych::workloads {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kIndent = 2;
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json latency(const Latency& value) {
+  return {{"count", value.count}, {"mean", value.mean}, {"p50", value.p50}, {"p90", value.p90},
+          {"p99", value.p99},     {"p999", value.p999}, {"max", value.max}};
+}
+
+Json by_type(const std::map<std::string, TypeReport>& types) {
+  Json out = Json::object();
+  for (const auto& [name, type] : types) {
+    out[name] = {{"completed", type.completed},
+                 {"aborted", type.aborted},
+                 {"failed", type.failed},
+                 {"conflicts", type.conflicts},
+                 {"latency_ms", latency(type.latency_ms)}};
+    if (!type.error.empty()) out[name]["error"] = type.error;
+  }
+  return out;
+}
+
+Json machine() {
+  const Machine here = this_machine();
+  return {
+      {"cpu", here.cpu_model},         {"cores", here.cores},   {"memory_bytes", here.memory_bytes},
+      {"numa_nodes", here.numa_nodes}, {"kernel", here.kernel}, {"compiler", here.compiler}};
+}
+
+std::string_view query_set_name(QuerySet set) {
+  return set == QuerySet::kCh ? "ch" : "templates";
+}
+
+Json placement(const base::PlacementOptions& options) {
+  return {{"oltp_workers", options.oltp_workers},
+          {"olap_threads", options.olap_threads},
+          {"oltp_cores", options.oltp_cores},
+          {"olap_cores", options.olap_cores}};
+}
+
+Json configuration(const BenchmarkOptions& options) {
+  return {{"warehouses", options.warehouses},
+          {"transaction_clients", options.transaction_clients},
+          {"query_clients", options.query_clients},
+          {"warmup_seconds", options.warmup_seconds},
+          {"seconds", options.seconds},
+          {"cooldown_seconds", options.cooldown_seconds},
+          {"queries", query_set_name(options.queries)},
+          {"constant_size", options.size == SizePolicy::kConstant},
+          {"export", options.export_updates},
+          {"isolation", "snapshot"},
+          {"log", "none"},
+          {"placement", placement(options.placement)}};
+}
+
+Json configuration(const IsolationOptions& options) {
+  return {{"warehouses", options.warehouses},
+          {"transaction_clients", options.transaction_clients},
+          {"query_clients", options.query_clients},
+          {"warmup_seconds", options.warmup_seconds},
+          {"seconds", options.seconds},
+          {"queries", query_set_name(options.queries)},
+          {"constant_size", true},
+          {"export", true},
+          {"isolation", "snapshot"},
+          {"log", "none"},
+          {"placement", placement(options.placement)}};
+}
+
+// What a run measured, without what all runs of a grid share.
+Json measured(const BenchmarkReport& report) {
+  return {{"transactions_per_second", report.transactions_per_second},
+          {"queries_per_second", report.queries_per_second},
+          {"aborts_per_second", report.aborts_per_second},
+          {"transaction_latency_ms", latency(report.transaction_latency_ms)},
+          {"query_latency_ms", latency(report.query_latency_ms)},
+          {"freshness_ms", latency(report.freshness_ms)},
+          {"wait_apply_ms", latency(report.wait_apply_ms)},
+          {"apply_ms", latency(report.apply_ms)},
+          {"updates_applied_per_second", report.updates_applied_per_second},
+          {"consistency_violations", report.consistency_violations},
+          {"violations", report.violations},
+          {"replica_differences", report.replica_differences},
+          {"differences", report.differences},
+          {"interrupted", report.interrupted},
+          {"measured_seconds", report.measured_seconds},
+          {"load_seconds", report.load_seconds},
+          {"oltp_bytes", report.oltp_bytes},
+          {"olap_bytes", report.olap_bytes},
+          {"oltp_cpu_percent", report.oltp_cpu_percent},
+          {"olap_cpu_percent", report.olap_cpu_percent},
+          {"clients_cpu_percent", report.clients_cpu_percent},
+          {"table_rows", report.table_rows},
+          {"transactions", by_type(report.transactions)},
+          {"queries", by_type(report.queries)},
+          {"unsupported_queries", report.unsupported_queries},
+          {"placement", report.placement},
+          {"configuration", configuration(report.options)},
+          {"seed", report.options.seed}};
+}
+
+}  // namespace
+
+std::string to_json(const BenchmarkReport& report) {
+  Json out = measured(report);
+  out["machine"] = machine();
+  out["commit"] = build_commit();
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const IsolationReport& report) {
+  Json cells = Json::array();
+  for (const BenchmarkReport& cell : report.cells) {
+    Json out = measured(cell);
+    out["transaction_clients"] = cell.options.transaction_clients;
+    out["query_clients"] = cell.options.query_clients;
+    out["transaction_loss_percent"] = number(report.transaction_loss_percent(cell));
+    out["query_loss_percent"] = number(report.query_loss_percent(cell));
+    cells.push_back(std::move(out));
+  }
+  const Json out = {{"cells", std::move(cells)},
+                    {"consistency_violations", report.consistency_violations},
+                    {"violations", report.violations},
+                    {"replica_differences", report.replica_differences},
+                    {"differences", report.differences},
+                    {"interrupted", report.interrupted},
+                    {"configuration", configuration(report.options)},
+                    {"seed", report.options.seed},
+                    {"machine", machine()},
+                    {"commit", build_commit()}};
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace diptych::workloads

@@ -251,6 +251,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
     for (size_t i = 0; i < cursor.count; ++i) {
       // acquire: as in visible_row.
       const Version* const head = rows.slot(cursor.rows[i]).load(std::memory_order_acquire);
+      if (head == nullptr) continue;
       __builtin_prefetch(head);
       __builtin_prefetch(reinterpret_cast<const char*>(head) + kLineBytes);
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <vector>
 
 #include <tbb/blocked_range.h>
@@ -50,6 +51,15 @@ struct ExecutionArena::Scheduler {
         arena(static_cast<int>(threads), 1),
         observer(arena, cores) {}
 
+  // The last scheduler of the process joins oneTBB's threads: what they hold of the observer dies
+  // before it does. While another scheduler lives, they stay.
+  ~Scheduler() {
+    observer.observe(false);
+    arena.terminate();
+    tbb::finalize(workers, std::nothrow);
+  }
+
+  tbb::task_scheduler_handle workers{tbb::attach{}};
   tbb::global_control control;  // oneTBB would have no more threads than cores
   tbb::task_arena arena;
   PinningObserver observer;

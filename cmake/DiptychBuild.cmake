@@ -55,8 +55,6 @@ function(diptych_tests folder)
   endif()
   add_executable(${folder}_tests ${sources})
   target_link_libraries(${folder}_tests PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-  # Test files are free to name their fixtures alike: no unity build of them.
-  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD OFF)
   gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
 

@@ -12,7 +12,7 @@ using base::TypeKind;
 using base::Value;
 using dispatcher::QueryResult;
 
-QueryResult orders() {
+QueryResult result_of_orders() {
   QueryResult result;
   result.columns = {{"id", {.kind = TypeKind::kBigInt}},
                     {"note", {.kind = TypeKind::kVarchar, .length = 20}},
@@ -27,7 +27,7 @@ QueryResult orders() {
 }
 
 TEST(ResultTable, AlignsNumbersRightAndTextLeft) {
-  EXPECT_EQ(to_table(orders()),
+  EXPECT_EQ(to_table(result_of_orders()),
             "  id | note      |  total | day\n"
             "-----+-----------+--------+------------\n"
             "   1 | caf\u00e9      | -12.50 | 1970-01-01\n"
@@ -43,7 +43,7 @@ TEST(ResultTable, AResultWithoutRowsKeepsItsHeader) {
 }
 
 TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
-  QueryResult result = orders();
+  QueryResult result = result_of_orders();
   result.rows.push_back({Value(int64_t{4}), Value(std::string()), Value(), Value(base::Date{-1})});
   EXPECT_EQ(to_csv(result),
             "id,note,total,day\n"
@@ -54,7 +54,7 @@ TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
 }
 
 TEST(ResultJson, IsJsonWithExactDecimals) {
-  const std::string text = to_json(orders());
+  const std::string text = to_json(result_of_orders());
   EXPECT_NE(text.find("-12.50"), std::string::npos);
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["columns"][2]["name"], "total");

@@ -7,7 +7,7 @@
 
 #include "tests/olap/exec_naive.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 namespace {
 
 const std::vector<DataType> kTypes = {kIntType,           kIntType,    kBigIntType,  kBigIntType,
@@ -229,7 +229,7 @@ TEST_P(ExpressionModel, AgreesWithNaiveEvaluation) {
     outputs.push_back(column(0, kIntType));
     outputs.push_back(generator.expression(type, 4));
     const Plan plan = plan_of(project(std::move(source), std::move(outputs)));
-    const base::Result<QueryResult> result = testing::run(plan, replica.replica());
+    const base::Result<QueryResult> result = test::run(plan, replica.replica());
     try {
       const std::vector<Row> expected = naive_execute(*plan.root, tables);
       ASSERT_TRUE(result.ok()) << "round " << round << ": " << result.error().to_string();
@@ -246,4 +246,4 @@ TEST_P(ExpressionModel, AgreesWithNaiveEvaluation) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ExpressionModel, ::testing::Range(uint64_t{1}, uint64_t{41}));
 
 }  // namespace
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

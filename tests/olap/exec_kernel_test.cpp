@@ -9,7 +9,7 @@
 #include "olap/execution/like_pattern.h"
 #include "tests/olap/exec_naive.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 namespace {
 
 // The value of an expression without columns.
@@ -20,7 +20,7 @@ base::Result<Value> value_of(ExpressionPtr expression) {
   values->expressions.push_back(std::move(expression));
   const Plan plan = plan_of(std::move(values));
   const TestReplica replica;
-  base::Result<QueryResult> result = testing::run(plan, replica.replica());
+  base::Result<QueryResult> result = test::run(plan, replica.replica());
   if (!result.ok()) return result.error();
   EXPECT_EQ(result->rows.size(), 1U);
   return std::move(result->rows[0][0]);
@@ -124,21 +124,21 @@ TEST(Faults, OfRowsThatAreNotSelectedDoNotMatter) {
       ExpressionKind::kAnd, kBooleanType, not_zero(),
       make(ExpressionKind::kEqual, kBooleanType, quotient(), literal(kBigIntType, number(0)))));
   const base::Result<QueryResult> guarded =
-      testing::run(plan_of(std::move(source)), replica.replica());
+      test::run(plan_of(std::move(source)), replica.replica());
   ASSERT_TRUE(guarded.ok()) << guarded.error().to_string();
   EXPECT_EQ(guarded->rows.size(), 6U);
   std::vector<ExpressionPtr> outputs;
   outputs.push_back(make(ExpressionKind::kCase, kBigIntType, not_zero(), quotient(),
                          literal(kBigIntType, number(-1))));
-  const auto chosen = testing::run(plan_of(project(scan(table, {kBigIntType}), std::move(outputs))),
+  const auto chosen = test::run(plan_of(project(scan(table, {kBigIntType}), std::move(outputs))),
                                    replica.replica());
   EXPECT_TRUE(chosen.ok());
   outputs.clear();
   outputs.push_back(quotient());
   const Plan failing = plan_of(project(scan(table, {kBigIntType}), std::move(outputs)));
-  EXPECT_EQ(testing::run(failing, replica.replica()).error().message, "division by zero");
+  EXPECT_EQ(test::run(failing, replica.replica()).error().message, "division by zero");
   replica.erase(3);  // the zero
-  EXPECT_TRUE(testing::run(failing, replica.replica()).ok());
+  EXPECT_TRUE(test::run(failing, replica.replica()).ok());
 }
 
 TEST(Casts, RoundHalfAwayFromZero) {
@@ -291,11 +291,11 @@ TEST(Executor, SkippedLeavesLoseNoRow) {
     OperatorPtr op = scan(table, {kIntType, kTextType});
     op->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType, column(0, kIntType),
                                   literal(kIntType, number(bound))));
-    const auto result = testing::run(plan_of(std::move(op)), replica.replica(), 3);
+    const auto result = test::run(plan_of(std::move(op)), replica.replica(), 3);
     ASSERT_TRUE(result.ok());
     EXPECT_EQ(static_cast<int64_t>(result->rows.size()), rows - bound);
   }
 }
 
 }  // namespace
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 
 namespace {
 
@@ -401,4 +401,4 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
   return result;
 }
 
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

@@ -10,7 +10,7 @@
 
 #include "tests/olap/exec_table.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 
 // What a query that fails throws.
 struct NaiveError : std::runtime_error {
@@ -28,4 +28,4 @@ bool naive_like(std::string_view text, std::string_view pattern);
 // -1, 0, 1; both of one type and not null.
 int naive_compare(const Value& a, const Value& b);
 
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

@@ -8,12 +8,13 @@
 
 #include "tests/olap/exec_naive.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 namespace {
 
 // A unique row number, keys from small and large domains, and payloads.
-const std::vector<DataType> kTypes = {kIntType,           kIntType,    kBigIntType, kTextType,
-                                      decimal_type(9, 2), kDoubleType, kDateType,   kBooleanType};
+const std::vector<DataType> kOperatorTypes = {kIntType,  kIntType,           kBigIntType,
+                                              kTextType, decimal_type(9, 2), kDoubleType,
+                                              kDateType, kBooleanType};
 constexpr uint32_t kColumns = 8;
 
 class OperatorModel : public ::testing::TestWithParam<uint64_t> {
@@ -41,11 +42,11 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
 
   void fill(uint32_t t, uint64_t rows) {
     domain_ = below(2) == 0 ? 12 : 700;
-    const base::TableId id = replica_.add_table(kTypes);
+    const base::TableId id = replica_.add_table(kOperatorTypes);
     tables_.emplace_back();
     for (uint64_t i = 0; i < rows; ++i) {
       Row row = {number(static_cast<int64_t>(i))};
-      for (uint32_t c = 1; c < kColumns; ++c) row.push_back(key_value(kTypes[c]));
+      for (uint32_t c = 1; c < kColumns; ++c) row.push_back(key_value(kOperatorTypes[c]));
       replica_.insert(id, row);
       if (below(6) == 0) {
         replica_.erase(replica_.inserted() - 1);
@@ -56,7 +57,7 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
   }
 
   OperatorPtr scan_of(uint32_t t) {
-    OperatorPtr op = scan(base::TableId(t), kTypes);
+    OperatorPtr op = scan(base::TableId(t), kOperatorTypes);
     if (below(3) == 0) {
       op->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(2, kBigIntType),
                                     literal(kBigIntType, number(static_cast<int64_t>(below(20))))));
@@ -84,7 +85,7 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
   void expect_same(const Plan& plan, bool ordered = false) {
     const std::vector<Row> expected = naive_execute(*plan.root, tables_);
     for (const uint32_t threads : {1, 3}) {
-      const base::Result<QueryResult> result = testing::run(plan, replica_.replica(), threads);
+      const base::Result<QueryResult> result = test::run(plan, replica_.replica(), threads);
       ASSERT_TRUE(result.ok()) << result.error().to_string();
       ASSERT_EQ(lines(result->rows, !ordered), lines(expected, !ordered)) << threads << " threads";
     }
@@ -122,7 +123,7 @@ TEST_P(OperatorModel, AggregatesAgree) {
       const uint64_t c = below(kColumns);
       keys.push_back(c == 3 ? make(ExpressionKind::kConcat, kTextType, column(3, kTextType),
                                    literal(kTextType, text("-suffix of a key")))
-                            : column(static_cast<uint32_t>(c), kTypes[c]));
+                            : column(static_cast<uint32_t>(c), kOperatorTypes[c]));
     }
     std::vector<Aggregate> aggregates;
     aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
@@ -132,11 +133,11 @@ TEST_P(OperatorModel, AggregatesAgree) {
                                                  AggregateKind::kMax};
       const uint64_t c = below(kColumns);
       aggregates.push_back(
-          aggregate_of(kKinds[below(4)], column(static_cast<uint32_t>(c), kTypes[c])));
+          aggregate_of(kKinds[below(4)], column(static_cast<uint32_t>(c), kOperatorTypes[c])));
     }
     for (const uint32_t c : {0U, 2U, 4U}) {
-      aggregates.push_back(aggregate_of(AggregateKind::kSum, column(c, kTypes[c])));
-      aggregates.push_back(aggregate_of(AggregateKind::kAvg, column(c, kTypes[c])));
+      aggregates.push_back(aggregate_of(AggregateKind::kSum, column(c, kOperatorTypes[c])));
+      aggregates.push_back(aggregate_of(AggregateKind::kAvg, column(c, kOperatorTypes[c])));
     }
     expect_same(plan_of(aggregate(scan_of(static_cast<uint32_t>(below(3))), std::move(keys),
                                   std::move(aggregates))));
@@ -148,7 +149,7 @@ TEST_P(OperatorModel, SortsAgree) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   for (int round = 0; round < 4; ++round) {
     const uint32_t table = static_cast<uint32_t>(below(3));
-    OperatorPtr op = over(OperatorKind::kSort, scan_of(table), kTypes);
+    OperatorPtr op = over(OperatorKind::kSort, scan_of(table), kOperatorTypes);
     for (uint64_t i = below(3); i != 0; --i) {
       op->sort_keys.push_back(
           {static_cast<uint32_t>(below(kColumns)), below(2) == 0, below(2) == 0});
@@ -164,7 +165,8 @@ TEST_P(OperatorModel, SortsAgree) {
 TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
   const uint64_t limit = below(1200);
   const uint64_t offset = below(300);
-  OperatorPtr op = over(OperatorKind::kLimit, scan(base::TableId(0), kTypes), kTypes);
+  OperatorPtr op =
+      over(OperatorKind::kLimit, scan(base::TableId(0), kOperatorTypes), kOperatorTypes);
   op->limit = limit;
   op->offset = offset;
   const Plan plan = plan_of(std::move(op));
@@ -172,7 +174,7 @@ TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
   const uint64_t expected = std::min(limit, rows - std::min(rows, offset));
   const std::vector<std::string> all = lines(tables_[0]);
   for (const uint32_t threads : {1, 3}) {
-    const base::Result<QueryResult> result = testing::run(plan, replica_.replica(), threads);
+    const base::Result<QueryResult> result = test::run(plan, replica_.replica(), threads);
     ASSERT_TRUE(result.ok());
     const std::vector<std::string> some = lines(result->rows);
     EXPECT_EQ(some.size(), expected);
@@ -183,4 +185,4 @@ TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
 INSTANTIATE_TEST_SUITE_P(Seeds, OperatorModel, ::testing::Range(uint64_t{1}, uint64_t{25}));
 
 }  // namespace
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

@@ -8,22 +8,22 @@
 
 #include "tests/olap/exec_naive.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 namespace {
 
 constexpr uint32_t kThreads = 4;
-const std::vector<DataType> kTypes = {kIntType, kBigIntType, kTextType};
+const std::vector<DataType> kParallelTypes = {kIntType, kBigIntType, kTextType};
 
 class ExecutionStress : public ::testing::Test {
  protected:
   ExecutionStress() {
-    replica_.add_table(kTypes);
+    replica_.add_table(kParallelTypes);
     for (int64_t i = 0; i < kRows; ++i) {
       replica_.insert(base::TableId(0), {number(i % 97), number(i),
                                          text("a text of some length " + std::to_string(i % 31))});
     }
   }
-  static OperatorPtr source() { return scan(base::TableId(0), kTypes); }
+  static OperatorPtr source() { return scan(base::TableId(0), kParallelTypes); }
 
   static Plan grouped_join() {
     std::vector<ExpressionPtr> keys;
@@ -50,7 +50,7 @@ class ExecutionStress : public ::testing::Test {
 
 TEST_F(ExecutionStress, PlansGiveTheSameResultWithAnyThreads) {
   const Plan plan = grouped_join();
-  const auto expected = testing::run(plan, replica_.replica(), 1);
+  const auto expected = test::run(plan, replica_.replica(), 1);
   ASSERT_TRUE(expected.ok());
   EXPECT_EQ(expected->rows.size(), 97U);
   Executor executor(placement(kThreads));
@@ -74,7 +74,7 @@ TEST_F(ExecutionStress, RunParallelRunsEveryStepOnceAndIsSeenByTheCaller) {
 }
 
 TEST_F(ExecutionStress, ALargeResultIsWhole) {
-  const auto result = testing::run(plan_of(source()), replica_.replica(), kThreads);
+  const auto result = test::run(plan_of(source()), replica_.replica(), kThreads);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(static_cast<int64_t>(result->rows.size()), kRows);
 }
@@ -102,4 +102,4 @@ TEST_F(ExecutionStress, AStoppedBatchEndsSoonAndCancelled) {
 }
 
 }  // namespace
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

@@ -18,7 +18,7 @@
 #include "olap/query.h"
 #include "storage/table.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 
 using base::DataType;
 using base::TypeKind;
@@ -251,4 +251,4 @@ inline std::vector<std::string> lines(const std::vector<Row>& rows, bool sorted 
   return result;
 }
 
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

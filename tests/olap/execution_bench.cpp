@@ -15,7 +15,7 @@
 #include "olap/execution/sort.h"
 #include "tests/olap/exec_table.h"
 
-namespace diptych::olap::testing {
+namespace diptych::olap::test {
 namespace {
 
 void set_rate(benchmark::State& state, uint64_t rows) {
@@ -259,4 +259,4 @@ void BM_Sort(benchmark::State& state) {
 BENCHMARK(BM_Sort)->Arg(10)->Arg(kLines)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace diptych::olap::testing
+}  // namespace diptych::olap::test

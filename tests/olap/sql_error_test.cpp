@@ -12,7 +12,7 @@ struct Refused {
   std::string_view error;
 };
 
-constexpr Refused kStatements[] = {
+constexpr Refused kRefused[] = {
     {"selec 1", "syntax error: syntax error (line 1, column 1: \"selec\")"},
     {"select 1 +", "syntax error: syntax error at end of input (line 1, column 11: end of text)"},
     {"select 'abc", "syntax error: unterminated quoted string (line 1, column 8: \"'abc\")"},
@@ -243,7 +243,7 @@ constexpr Refused kStatements[] = {
 using SqlErrorTest = SqlTest;
 
 TEST_F(SqlErrorTest, EveryRefusalNamesItsReasonAndPlace) {
-  for (const Refused& statement : kStatements) {
+  for (const Refused& statement : kRefused) {
     EXPECT_EQ(plan(statement.sql), statement.error) << statement.sql;
   }
 }

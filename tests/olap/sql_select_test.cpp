@@ -10,7 +10,7 @@ struct Planned {
   std::string_view plan;
 };
 
-constexpr Planned kStatements[] = {
+constexpr Planned kPlanned[] = {
     {"select * from parent", "scan parent [p_id, p_name, p_kind]\n"},
     {"select p.*, c_id from parent p, child where p_id = c_p_id",
      "project [p_id, p_name, p_kind, c_id]\n"
@@ -247,7 +247,7 @@ constexpr Planned kStatements[] = {
 using SqlSelectTest = SqlTest;
 
 TEST_F(SqlSelectTest, EachClauseBecomesItsOperators) {
-  for (const Planned& statement : kStatements) {
+  for (const Planned& statement : kPlanned) {
     EXPECT_EQ(plan(statement.sql), statement.plan) << statement.sql;
   }
 }

@@ -19,7 +19,7 @@
 #include "base/value.h"
 #include "oltp/engine.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 
 struct Account {
   int64_t id;
@@ -260,4 +260,4 @@ class Bank {
   };
 };
 
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

@@ -5,7 +5,7 @@
 
 #include "tests/oltp/engine_fixture.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 namespace {
 
 using base::ErrorCode;
@@ -152,4 +152,4 @@ TEST(EngineModel, OneWorkerBehavesLikeAMap) {
 }
 
 }  // namespace
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

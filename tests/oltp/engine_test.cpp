@@ -7,7 +7,7 @@
 #include "oltp/row_table.h"
 #include "tests/oltp/engine_fixture.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 namespace {
 
 using base::ErrorCode;
@@ -189,4 +189,4 @@ TEST(EngineIndex, AnIndexAddedLaterFindsTheRowsOrNamesEqualKeys) {
 }
 
 }  // namespace
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

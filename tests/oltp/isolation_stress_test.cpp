@@ -8,7 +8,7 @@
 
 #include "tests/oltp/engine_fixture.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 namespace {
 
 using base::ErrorCode;
@@ -326,4 +326,4 @@ TEST(ExportStress, ReplayedUpdatesEqualTheTablesAtEveryBoundary) {
 }
 
 }  // namespace
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

@@ -8,7 +8,7 @@
 
 #include "tests/oltp/engine_fixture.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 namespace {
 
 using base::Result;
@@ -160,4 +160,4 @@ TEST(Prefetch, ChangesNothing) {
 }
 
 }  // namespace
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

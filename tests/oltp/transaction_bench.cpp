@@ -8,7 +8,7 @@
 
 #include "tests/oltp/engine_fixture.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 namespace {
 
 using base::Result;
@@ -142,4 +142,4 @@ void load_rows(benchmark::State& state) {
 BENCHMARK(load_rows);
 
 }  // namespace
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

@@ -4,7 +4,7 @@
 
 #include "tests/oltp/engine_fixture.h"
 
-namespace diptych::oltp::testing {
+namespace diptych::oltp::test {
 namespace {
 
 using base::ErrorCode;
@@ -328,4 +328,4 @@ TEST(TransactionDeathTest, PrimaryKeysStay) {
 }
 
 }  // namespace
-}  // namespace diptych::oltp::testing
+}  // namespace diptych::oltp::test

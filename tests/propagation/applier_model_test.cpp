@@ -17,9 +17,9 @@ using base::RowId;
 using base::TableId;
 using base::Vid;
 using base::WorkerId;
-using storage::testing::every_type_schema;
-using storage::testing::RandomRows;
-using storage::testing::TestRow;
+using storage::test::every_type_schema;
+using storage::test::RandomRows;
+using storage::test::TestRow;
 
 constexpr uint32_t kTables = 2;
 

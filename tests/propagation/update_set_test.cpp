@@ -12,9 +12,9 @@ namespace {
 using base::ColumnId;
 using base::RowId;
 using base::Vid;
-using storage::testing::every_type_schema;
-using storage::testing::RandomRows;
-using storage::testing::TestRow;
+using storage::test::every_type_schema;
+using storage::test::RandomRows;
+using storage::test::TestRow;
 
 // Reads a cell of a record as a value; `row` is where the row would start.
 base::Value read_cell(const UpdateRecord& record, const base::RowLayout& layout, ColumnId id,

@@ -14,7 +14,7 @@
 #include "base/schema.h"
 #include "base/value.h"
 
-namespace diptych::storage::testing {
+namespace diptych::storage::test {
 
 inline base::TableSchema every_type_schema() {
   using base::DataType;
@@ -132,4 +132,4 @@ class RandomRows {
   std::mt19937_64 random_;
 };
 
-}  // namespace diptych::storage::testing
+}  // namespace diptych::storage::test

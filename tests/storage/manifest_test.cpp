@@ -16,10 +16,10 @@ namespace {
 using base::ErrorCode;
 using base::Result;
 using base::Vid;
-using testing::read_bytes;
-using testing::SavedReplica;
-using testing::TemporaryDirectory;
-using testing::write_bytes;
+using test::read_bytes;
+using test::SavedReplica;
+using test::TemporaryDirectory;
+using test::write_bytes;
 
 void expect_loads(const std::string& directory, const SavedReplica& expected, Vid vid) {
   const Result<Manifest> manifest = read_manifest(directory);

@@ -14,10 +14,10 @@ namespace {
 using base::ColumnId;
 using base::NumaNode;
 using base::RowId;
-using testing::every_type_schema;
-using testing::RandomRows;
-using testing::RecordRow;
-using testing::TestRow;
+using test::every_type_schema;
+using test::RandomRows;
+using test::RecordRow;
+using test::TestRow;
 
 bool is_set(const uint64_t* words, uint32_t i) {
   return (words[i / 64] >> (i % 64) & 1) != 0;

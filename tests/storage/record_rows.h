@@ -9,7 +9,7 @@
 #include "base/row_layout.h"
 #include "tests/storage/every_type_table.h"
 
-namespace diptych::storage::testing {
+namespace diptych::storage::test {
 
 class RecordRow {
  public:
@@ -42,4 +42,4 @@ class RecordRow {
   std::vector<std::byte> bytes_;
 };
 
-}  // namespace diptych::storage::testing
+}  // namespace diptych::storage::test

@@ -16,7 +16,7 @@
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/record_rows.h"
 
-namespace diptych::storage::testing {
+namespace diptych::storage::test {
 
 class TemporaryDirectory {
  public:
@@ -120,4 +120,4 @@ class SavedReplica {
   std::vector<std::string> ddl_ = {"CREATE TABLE plain (...)", "CREATE TABLE \"Odd/Name\" (ä)"};
 };
 
-}  // namespace diptych::storage::testing
+}  // namespace diptych::storage::test

@@ -24,8 +24,8 @@ base::TableSchema wide_schema() {
 }
 
 void fill(Partition* partition, const base::RowLayout& layout) {
-  testing::RandomRows rows(layout, 1);
-  testing::RecordRow record(layout);
+  test::RandomRows rows(layout, 1);
+  test::RecordRow record(layout);
   record.encode(rows.row());
   for (uint32_t i = 0; i < kRows; ++i) {
     partition->insert(base::RowId(i), record.row(), record.strings_base());

@@ -12,10 +12,10 @@ namespace {
 using base::ErrorCode;
 using base::TableId;
 using base::Vid;
-using testing::read_bytes;
-using testing::SavedReplica;
-using testing::TemporaryDirectory;
-using testing::write_bytes;
+using test::read_bytes;
+using test::SavedReplica;
+using test::TemporaryDirectory;
+using test::write_bytes;
 
 TEST(TableFile, GivesBackEveryRowWithItsRowIdForAnyNumberOfPartitions) {
   const uint64_t seed = std::random_device()();

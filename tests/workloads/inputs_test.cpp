@@ -2,19 +2,16 @@
 
 #include "workloads/tpcc/inputs.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include "tests/workloads/expect_share.h"
 
 namespace diptych::workloads::tpcc {
 namespace {
 
-constexpr int kDraws = 100'000;
+using test::expect_share;
 
-void expect_share(int64_t hits, int64_t n, double p) {
-  const double mean = static_cast<double>(n) * p;
-  EXPECT_NEAR(static_cast<double>(hits), mean, 5 * std::sqrt(mean * (1 - p))) << "of " << n;
-}
+constexpr int kDraws = 100'000;
 
 TEST(Inputs, TheMixIsTheStandardOne) {
   InputGenerator inputs(1, 4);

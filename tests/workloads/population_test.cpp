@@ -3,7 +3,6 @@
 #include "workloads/tpcc/population.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -12,8 +11,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/workloads/expect_share.h"
+
 namespace diptych::workloads::tpcc {
 namespace {
+
+using test::expect_share;
 
 constexpr uint64_t kSeed = 7;
 const Population kPopulation(kSeed, 1);
@@ -22,12 +25,6 @@ TextPool& pool() {
   static TextPool shared(kRowTextBytesMax);
   shared.clear();
   return shared;
-}
-
-// Within five standard deviations of n * p.
-void expect_share(int64_t hits, int64_t n, double p) {
-  const double mean = static_cast<double>(n) * p;
-  EXPECT_NEAR(static_cast<double>(hits), mean, 5 * std::sqrt(mean * (1 - p))) << "of " << n;
 }
 
 TEST(Population, SameSeedGivesTheSameRows) {

@@ -15,12 +15,12 @@
 namespace diptych::workloads::tpcc {
 namespace {
 
-constexpr uint64_t kSeed = 11;
+constexpr uint64_t kTransactionSeed = 11;
 
 class Transactions : public ::testing::Test {
  protected:
   void SetUp() override {
-    session_ = loaded_session(small_options(kSeed));
+    session_ = loaded_session(small_options(kTransactionSeed));
     ASSERT_NE(session_, nullptr);
   }
   template <class Procedure>
@@ -44,7 +44,7 @@ class Transactions : public ::testing::Test {
     return named[(named.size() + 1) / 2 - 1].second;
   }
 
-  const Population population_{kSeed, 1};
+  const Population population_{kTransactionSeed, 1};
   std::unique_ptr<Session> session_;
 };
 

@@ -28,7 +28,8 @@ if(DIPTYCH_SANITIZER)
 endif()
 
 # diptych_library(NAME [LINKS target...]): one static library from every .cpp in the calling folder.
-# Its headers are also compiled alone, by the target all_verify_interface_header_sets.
+# A header with a source of its name is compiled alone by it, as its first include (a rule of
+# tools/check_source.py); the others are by the target all_verify_interface_header_sets.
 function(diptych_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -38,6 +39,10 @@ function(diptych_library name)
     target_link_libraries(diptych_${name} INTERFACE diptych_settings ${arg_LINKS})
     return()
   endif()
+  foreach(source IN LISTS sources)
+    string(REGEX REPLACE "\\.cpp$" ".h" own_header ${source})
+    list(REMOVE_ITEM headers ${own_header})
+  endforeach()
   add_library(diptych_${name} STATIC ${sources})
   target_sources(diptych_${name} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${headers})

@@ -524,6 +524,17 @@ def check_using_namespace(file: SourceFile, _: Project) -> Iterator[Finding]:
         yield Finding(file.line_of(match.start()), "no `using namespace` in a header")
 
 
+@rule("own-header")
+def check_own_header(file: SourceFile, project: Project) -> Iterator[Finding]:
+    """Its source compiles a header alone; those without one are for cmake/DiptychBuild.cmake."""
+    header = file.path.removesuffix(".cpp") + ".h"
+    if file.is_header or header not in project.files:
+        return
+    if not file.includes or file.includes[0].path != header:
+        line = file.includes[0].line if file.includes else 1
+        yield Finding(line, f"the first include of a source is its own header, {header}")
+
+
 # Text.
 
 

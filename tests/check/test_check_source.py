@@ -255,6 +255,15 @@ class HeaderRules(RuleTest):
         self.assert_found("contract", "base/a.h", 1, "#pragma once\n// A thing.\n")
         self.assert_clean("contract", "base/a.h", "\n" + HEADER)
 
+    def test_own_header(self) -> None:
+        own = HEADER
+        self.assert_found("own-header", "base/a.cpp", 2, "// A.\n#include <vector>\n"
+                          '#include "base/a.h"\n', base__a=own)
+        self.assert_found("own-header", "base/a.cpp", 1, "int x;\n", base__a=own)
+        self.assert_clean("own-header", "base/a.cpp", '// A.\n#include "base/a.h"\n'
+                          "#include <vector>\n", base__a=own)
+        self.assert_clean("own-header", "base/a.cpp", "#include <vector>\n", base__b=own)
+
     def test_using_namespace(self) -> None:
         self.assert_found("using-namespace", "base/a.h", 3, HEADER + "using namespace std;\n")
         self.assert_clean("using-namespace", "base/a.h", HEADER + "// no using namespace std\n")

@@ -131,7 +131,7 @@ TEST(Faults, OfRowsThatAreNotSelectedDoNotMatter) {
   outputs.push_back(make(ExpressionKind::kCase, kBigIntType, not_zero(), quotient(),
                          literal(kBigIntType, number(-1))));
   const auto chosen = test::run(plan_of(project(scan(table, {kBigIntType}), std::move(outputs))),
-                                   replica.replica());
+                                replica.replica());
   EXPECT_TRUE(chosen.ok());
   outputs.clear();
   outputs.push_back(quotient());

@@ -1,0 +1,155 @@
+// The comparison of the replicas can fail: each way in which they may differ is found and named.
+
+#include "dispatcher/replica_comparison.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "propagation/export/update_queue.h"
+#include "tests/storage/every_type_table.h"
+#include "tests/storage/record_rows.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using storage::test::every_type_schema;
+using storage::test::RandomRows;
+using storage::test::RecordRow;
+using storage::test::TestRow;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr base::TableId kTable{0};
+constexpr uint32_t kPartitions = 2;
+constexpr int32_t kRows = 200;
+
+// One table of every type, equal in both replicas.
+class ReplicaComparisonTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(catalog_.add_table(every_type_schema()));
+    engine_ = std::make_unique<oltp::Engine>(&catalog_, oltp::EngineOptions{}, &updates_);
+    engine_->add_table(kTable);
+    replica_.add_table(catalog_.tables()[0]);
+    applier_.add_table(kTable);
+    for (int32_t id = 0; id < kRows; ++id) {
+      rows_.push_back(random_.row());
+      rows_.back().set(base::ColumnId(0), int64_t{id});
+    }
+    size_t next = 0;
+    auto loaded = engine_->load(kTable, [&]() -> oltp::RowBatch {
+      if (next == rows_.size()) return {};
+      return {rows_[next++].bytes(), 1};
+    });
+    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+    propagation::CollectedSets collected = updates_.collect();
+    applier_.apply(collected, [](uint32_t partitions, const auto& body) {
+      for (uint32_t p = 0; p < partitions; ++p) body(base::PartitionId(p));
+    });
+    updates_.recycle(std::move(collected.sets));
+    engine_->for_each_row(kTable,
+                          [this](base::RowId id, const std::byte*) { row_ids_.push_back(id); });
+    ASSERT_EQ(row_ids_.size(), rows_.size());
+    EXPECT_THAT(differences(), IsEmpty());
+  }
+
+  // What the comparison says, "row N: what" each; their number is `differences` as well.
+  std::vector<std::string> differences() {
+    const ReplicaComparison found = compare_replicas(catalog_, *engine_, replica_, applier_);
+    EXPECT_EQ(found.differences, found.first.size());
+    std::vector<std::string> texts;
+    for (const ReplicaDifference& each : found.first) {
+      texts.push_back("row " + std::to_string(each.row_id.value) + ": " + each.what);
+    }
+    return texts;
+  }
+
+  base::Tid tid(base::RowId id) const { return applier_.find(kTable, id).value(); }
+  storage::Partition& partition(base::RowId id) {
+    return replica_.table(kTable).partition(tid(id).partition);
+  }
+  static std::string row(base::RowId id) { return "row " + std::to_string(id.value); }
+
+  // Overwrites one cell of the columnar replica.
+  void damage(base::RowId id, base::ColumnId column, const base::Value& value) {
+    TestRow changed = rows_.front();
+    changed.set(column, value);
+    RecordRow record(layout_);
+    record.encode(changed);
+    partition(id).update(tid(id).ordinal, column, record.cell(column), record.strings_base());
+  }
+
+  base::Catalog catalog_;
+  propagation::UpdateQueue updates_;
+  const base::RowLayout layout_{every_type_schema()};
+  RandomRows random_{layout_, 7};
+  std::vector<TestRow> rows_;
+  std::vector<base::RowId> row_ids_;  // of the OLTP replica, in its order
+  storage::Replica replica_{kPartitions, base::NumaNode(0)};
+  propagation::Applier applier_{&replica_, base::NumaNode(0)};
+  std::unique_ptr<oltp::Engine> engine_;
+};
+
+TEST_F(ReplicaComparisonTest, NamesTheOneCellThatDiffersInEveryColumn) {
+  for (size_t c = 0; c < layout_.columns.size(); ++c) {
+    const base::ColumnId column(static_cast<uint16_t>(c));
+    const base::RowId id = row_ids_[c];
+    const base::Value before = partition(id).value(tid(id).ordinal, column);
+    base::Value other = random_.value(column);
+    while (other == before) other = random_.value(column);
+    damage(id, column, other);
+    const auto found = differences();
+    ASSERT_EQ(found.size(), 1u) << layout_.column(column).type.to_string();
+    EXPECT_THAT(found[0],
+                HasSubstr(row(id) + ": column " + catalog_.tables()[0].column(column).name + ": "));
+    damage(id, column, before);
+    ASSERT_THAT(differences(), IsEmpty());
+  }
+}
+
+TEST_F(ReplicaComparisonTest, TellsNullFromAValueBothWays) {
+  const base::ColumnId column(1);  // int_null
+  for (const base::RowId id : {row_ids_[0], row_ids_[1]}) {
+    const base::Value before = partition(id).value(tid(id).ordinal, column);
+    damage(id, column, base::is_null(before) ? base::Value(int64_t{0}) : base::Value());
+    ASSERT_EQ(differences().size(), 1u);
+    damage(id, column, before);
+  }
+}
+
+TEST_F(ReplicaComparisonTest, FindsARowThatIsMissing) {
+  const base::RowId id = row_ids_[3];
+  partition(id).erase(tid(id).ordinal);
+  const auto found = differences();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr(row(id)));
+}
+
+TEST_F(ReplicaComparisonTest, FindsARowThatOnlyTheColumnarReplicaHas) {
+  const base::RowId surplus(1'000'000);
+  RecordRow record(layout_);
+  record.encode(rows_[0]);
+  replica_.table(kTable)
+      .partition(replica_.table(kTable).partition_of(surplus))
+      .insert(surplus, record.row(), record.strings_base());
+  const auto found = differences();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr(row(surplus) + ": only in the OLAP replica"));
+}
+
+TEST_F(ReplicaComparisonTest, FindsASecondRowWithTheSameRowId) {
+  const base::RowId twice = row_ids_[5];
+  RecordRow record(layout_);
+  record.encode(rows_[5]);
+  partition(twice).insert(twice, record.row(), record.strings_base());
+  const auto found = differences();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr(row(twice) + ": only in the OLAP replica"));
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

@@ -34,7 +34,7 @@ class Key {
   std::string_view bytes() const { return {bytes_, size_}; }
   size_t size() const { return size_; }
   void clear() { size_ = 0; }
-  // False once a part did not fit kKeyBytesMax; the key is then unusable.
+  // False once a part did not fit its column or kKeyBytesMax: no row has such a key.
   bool ok() const { return ok_; }
 
   void append(bool part) { append_bytes(part ? "\1" : "\0", 1); }
@@ -58,6 +58,17 @@ class Key {
   template <uint32_t N>
   void append(const InlineString<N>& part) {
     append(part.view());
+    ok_ = ok_ && part.fits();
+  }
+  template <uint32_t N>
+  void append(const LongVarchar<N>& part) {
+    append(part.view());
+    ok_ = ok_ && part.fits();
+  }
+  template <uint32_t N>
+  void append(const LongChar<N>& part) {
+    append(part.view());
+    ok_ = ok_ && part.fits();
   }
   void append(const Text& part) { append(part.view()); }
   void append(std::string_view part);

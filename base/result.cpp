@@ -29,7 +29,7 @@ std::string Error::to_string() const {
 }
 
 Error Error::within(std::string_view context) const {
-  return {code, std::string(context) + ": " + message};
+  return {code, message.empty() ? std::string(context) : std::string(context) + ": " + message};
 }
 
 }  // namespace diptych::base

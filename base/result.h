@@ -47,7 +47,7 @@ struct [[nodiscard]] Error {
   // "code name: message", or the name alone where there is no message.
   std::string to_string() const;
 
-  // The same error with "context: " in front of its message.
+  // The same error with "context: " in front of its message, or the context as its message.
   Error within(std::string_view context) const;
 };
 

@@ -14,6 +14,8 @@
 //
 // A string's n counts bytes of UTF-8. CHAR(n) keeps no trailing blanks. A long string's bytes lie
 // outside the row: Text points at them, and whoever gave the row out says how long they stay.
+// A cell may be made of any string: one that is longer than its column does not fit(), no key and
+// no row has it, and the database refuses a row that would.
 
 #pragma once
 
@@ -79,6 +81,9 @@ struct Decimal {
   auto operator<=>(const Decimal&) const = default;
 };
 
+inline constexpr uint8_t kOverlong = UINT8_MAX;  // as an inline string's size: it did not fit
+static_assert(kInlineStringBytesMax < kOverlong);
+
 // A string of at most N bytes whose bytes lie in the row.
 template <uint32_t N>
 struct InlineString {
@@ -87,12 +92,15 @@ struct InlineString {
   char bytes[N];
 
   InlineString() = default;
-  InlineString(std::string_view text) : size(static_cast<uint8_t>(text.size())) {  // NOLINT
-    DIPTYCH_CHECK(text.size() <= N, "a string must fit its column");
-    std::memcpy(bytes, text.data(), text.size());
+  InlineString(std::string_view text)  // NOLINT: by design
+      : size(text.size() <= N ? static_cast<uint8_t>(text.size()) : kOverlong) {
+    std::memcpy(bytes, text.data(), view().size());
   }
-  std::string_view view() const { return {bytes, size}; }
-  bool operator==(const InlineString& other) const { return view() == other.view(); }
+  bool fits() const { return size <= N; }
+  std::string_view view() const { return {bytes, fits() ? size : N}; }  // the first N bytes
+  bool operator==(const InlineString& other) const {
+    return size == other.size && view() == other.view();
+  }
 };
 
 // A string whose bytes lie elsewhere.
@@ -109,14 +117,23 @@ struct Text {
 };
 static_assert(sizeof(Text) == 16);
 
+// CHAR(n) as it is kept.
+inline std::string_view without_trailing_blanks(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 // VARCHAR(N) and CHAR(N) as a cell: bytes in the row when short, outside it when long.
 template <uint32_t N>
 struct LongVarchar : Text {
   using Text::Text;
+  bool fits() const { return size <= N; }
 };
 template <uint32_t N>
 struct LongChar : Text {
-  using Text::Text;
+  LongChar() = default;
+  LongChar(std::string_view text) : Text(without_trailing_blanks(text)) {}  // NOLINT: by design
+  bool fits() const { return size <= N; }
 };
 template <uint32_t N>
 struct ShortVarchar : InlineString<N> {
@@ -124,7 +141,9 @@ struct ShortVarchar : InlineString<N> {
 };
 template <uint32_t N>
 struct ShortChar : InlineString<N> {
-  using InlineString<N>::InlineString;
+  ShortChar() = default;
+  ShortChar(std::string_view text)  // NOLINT: by design
+      : InlineString<N>(without_trailing_blanks(text)) {}
 };
 
 namespace detail {

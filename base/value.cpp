@@ -1,5 +1,6 @@
 #include "base/value.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -157,9 +158,7 @@ Result<Value> parse_boolean(std::string_view text) {
 
 // The string as the column keeps it: CHAR without trailing blanks. Fails where it is too long.
 Result<std::string_view> fit_string(const DataType& type, std::string_view text) {
-  if (type.kind == TypeKind::kChar) {
-    while (text.ends_with(' ')) text.remove_suffix(1);
-  }
+  if (type.kind == TypeKind::kChar) text = without_trailing_blanks(text);
   if (type.length != 0 && text.size() > type.length) {
     return invalid(fmt::format("{} has {} bytes; {} keeps {}", quoted(text), text.size(),
                                type.to_string(), type.length));
@@ -517,7 +516,16 @@ std::string_view load_string(const ColumnLayout& column, const std::byte* row) {
   DIPTYCH_DCHECK(column.type.is_string(), "only string cells have a view");
   if (!column.type.is_inline()) return get<Text>(column, row).view();
   const auto size = static_cast<uint8_t>(row[column.offset]);
-  return {reinterpret_cast<const char*>(row + column.offset + 1), size};
+  return {reinterpret_cast<const char*>(row + column.offset + 1),
+          std::min<size_t>(size, column.type.length)};
+}
+
+bool string_fits(const ColumnLayout& column, const std::byte* row) {
+  DIPTYCH_DCHECK(column.type.is_string(), "only string cells have a length");
+  if (column.type.length == 0 || is_null_cell(column, row)) return true;
+  const size_t size = column.type.is_inline() ? static_cast<uint8_t>(row[column.offset])
+                                              : get<Text>(column, row).size;
+  return size <= column.type.length;
 }
 
 Value load_value(const ColumnLayout& column, const std::byte* row) {

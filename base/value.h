@@ -67,6 +67,8 @@ Value load_value(const ColumnLayout& column, const std::byte* row);
 
 // The view of a string cell that is not null.
 std::string_view load_string(const ColumnLayout& column, const std::byte* row);
+// Whether a string cell is null or no longer than its column allows (base/types.h).
+bool string_fits(const ColumnLayout& column, const std::byte* row);
 
 inline bool is_null_cell(const ColumnLayout& column, const std::byte* row) {
   return column.nullable && row[column.null_offset] != std::byte{0};

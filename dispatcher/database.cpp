@@ -19,6 +19,8 @@ namespace diptych::dispatcher {
 namespace {
 
 constexpr uint32_t kQueueMax = 1U << 20;
+constexpr uint32_t kPartitionsMax = 4096;
+constexpr uint32_t kThreadsMax = 1024;
 
 base::Error wrong_option(std::string_view what) {
   return {base::ErrorCode::kInvalidArgument, std::string(what)};
@@ -35,6 +37,13 @@ base::Result<void> check_options(const DatabaseOptions& options) {
   }
   if (options.batch_requests_max == 0)
     return wrong_option("batch_requests_max is 0: give 1 or more");
+  if (options.partitions > kPartitionsMax) {
+    return wrong_option(
+        fmt::format("partitions is {}: give at most {}", options.partitions, kPartitionsMax));
+  }
+  if (std::max(options.placement.oltp_workers, options.placement.olap_threads) > kThreadsMax) {
+    return wrong_option(fmt::format("placement: a side has at most {} threads", kThreadsMax));
+  }
   if (options.push_limit_ns == 0) return wrong_option("push_limit_ns is 0: give a time");
   if (!options.path.empty() && !options.export_updates) {
     return wrong_option(
@@ -73,7 +82,8 @@ Database::State::State(const DatabaseOptions& database_options,
       engine(&catalog,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,
-                                 .batch_time_max_ns = database_options.push_limit_ns},
+                                 .batch_time_max_ns = database_options.push_limit_ns,
+                                 .spin = spin_policy},
              &updates) {}
 
 base::Result<void> Database::State::restore(const storage::Manifest& manifest) {
@@ -186,6 +196,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
 }
 
 Database::~Database() {
+  if (state_->phase == State::Phase::kStopped) return;  // close() has returned why
   auto closed = close();
   if (!closed && closed.code() != base::ErrorCode::kClosed) {
     // Not fmt::print, which throws where standard error is a file on the disk that is full.
@@ -207,15 +218,18 @@ base::Result<base::ProcedureId> Database::register_definition(
                        fmt::format("{} procedures are registered, which is the limit",
                                    ProcedureDirectory::kProceduresMax));
   }
+  if (state_->procedures.find(definition.name) != nullptr) {
+    return base::Error(base::ErrorCode::kAlreadyExists,
+                       fmt::format("a procedure \"{}\" is registered already", definition.name));
+  }
   ProcedureSignature signature{.name = definition.name,
                                .id = {},
                                .argument_bytes = definition.argument_bytes,
                                .reply_bytes = definition.reply_bytes,
                                .argument_columns = definition.argument_columns,
                                .reply_columns = definition.reply_columns};
-  auto id = state_->engine.register_procedure(std::move(definition));
-  if (!id) return id;
-  signature.id = *id;
+  const base::ProcedureId id = state_->engine.register_procedure(std::move(definition));
+  signature.id = id;
   state_->procedures.add(std::move(signature));
   return id;
 }

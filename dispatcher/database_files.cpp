@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -10,8 +9,10 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "dispatcher/row_assembler.h"
+#include "storage/file.h"
 #include "storage/leaf.h"
 
 namespace diptych::dispatcher {
@@ -19,13 +20,6 @@ namespace {
 
 base::Error refused(base::ErrorCode code, const std::string& path, std::string_view why) {
   return {code, fmt::format("{}: {}", path, why)};
-}
-
-base::Error refused_by_system(const std::string& path, std::string_view what, int error_number) {
-  const auto code = error_number == ENOENT   ? base::ErrorCode::kNotFound
-                    : error_number == ENOSPC ? base::ErrorCode::kNoSpace
-                                             : base::ErrorCode::kIo;
-  return refused(code, path, fmt::format("{}: {}", what, std::strerror(error_number)));
 }
 
 bool is_leftover(std::string_view name) {
@@ -45,7 +39,7 @@ base::Result<void> check_empty(const std::string& path) {
                     "directory",
                     name));
   }
-  if (failed) return refused_by_system(path, "cannot be read", failed.value());
+  if (failed) return storage::system_error("read", path, failed.value());
   return {};
 }
 
@@ -67,11 +61,24 @@ base::Result<DatabaseDirectory> lock_and_read(const std::string& path, OpenMode 
 base::Result<void> check_contents(const std::string& path, OpenMode mode) {
   struct stat manifest {};
   if (::stat((path + "/manifest.json").c_str(), &manifest) == 0) return {};
-  if (errno != ENOENT) return refused_by_system(path, "cannot be read", errno);
+  if (errno != ENOENT) return storage::system_error("read", path, errno);
   if (mode == OpenMode::kOpen) {
     return refused(base::ErrorCode::kNotFound, path, "the directory holds no database");
   }
   return check_empty(path);
+}
+
+// A directory that a power failure does not take away again.
+base::Result<void> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    const int error_number = errno;
+    if (error_number != ENOENT) return storage::system_error("create", path, error_number);
+    return refused(base::ErrorCode::kNotFound, path, "its parent directory is missing");
+  }
+  const std::string parent = std::filesystem::path(path + "/..").lexically_normal().string();
+  auto synced = storage::sync_directory(parent.empty() ? "." : parent);
+  if (!synced) ::rmdir(path.c_str());
+  return synced;
 }
 
 }  // namespace
@@ -86,19 +93,15 @@ base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode
     if (auto checked = check_contents(path, mode); !checked) return checked.error();
     return lock_and_read(path, mode);
   }
-  if (errno != ENOENT) return refused_by_system(path, "cannot be opened", errno);
+  if (errno != ENOENT) return storage::system_error("open", path, errno);
   if (mode == OpenMode::kOpen) {
     return refused(base::ErrorCode::kNotFound, path, "no such directory");
   }
-  if (::mkdir(path.c_str(), 0777) != 0) {
-    const int error_number = errno;
-    return refused_by_system(
-        path, error_number == ENOENT ? "its parent directory is missing" : "cannot be created",
-        error_number);
-  }
+  if (auto made = make_directory(path); !made) return made.error();
   auto opened = lock_and_read(path, mode);
   if (!opened) {
-    remove_made(path);
+    // kOverloaded: another process has found the new directory first, and fills it.
+    if (opened.code() != base::ErrorCode::kOverloaded) remove_made(path);
     return opened;
   }
   opened->made = true;

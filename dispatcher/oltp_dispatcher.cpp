@@ -157,19 +157,18 @@ bool OltpDispatcher::fill_batch() {
 }
 
 void OltpDispatcher::wait_for_room() {
-  bool counted = false;
+  const size_t pending = updates_->pending_bytes();
+  if (pending <= options_.pending_update_bytes_max) return;
+  // relaxed: a figure to look at, and this thread is its only writer.
+  if (back_pressure_waits_.fetch_add(1, std::memory_order_relaxed) == 0) {
+    say_that_transactions_wait(pending, options_.pending_update_bytes_max);
+  }
+  // Once: nothing is pushed meanwhile, so one application takes all. It rings the queue's parker
+  // itself: a wish in each round would end each wait at once.
+  apply_now_();
   while (true) {
     const uint32_t ticket = updates_->parker().ticket();
-    const size_t pending = updates_->pending_bytes();
-    if (pending <= options_.pending_update_bytes_max) return;
-    if (!counted) {
-      counted = true;
-      // relaxed: a figure to look at, and this thread is its only writer.
-      if (back_pressure_waits_.fetch_add(1, std::memory_order_relaxed) == 0) {
-        say_that_transactions_wait(pending, options_.pending_update_bytes_max);
-      }
-    }
-    apply_now_();
+    if (updates_->pending_bytes() <= options_.pending_update_bytes_max) return;
     updates_->parker().wait(ticket);
   }
 }

@@ -13,7 +13,8 @@
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
-//   D1  At most `queue_requests` calls are admitted and not completed; each completes exactly once.
+//   D1  At most `queue_requests` calls are admitted and not yet out of their batch; each completes
+//       exactly once.
 //   D2  A call completes after the updates of its transaction were pushed to the update queue.
 
 #pragma once

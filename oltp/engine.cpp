@@ -11,12 +11,6 @@
 namespace diptych::oltp {
 namespace {
 
-// Spinning helps only where every worker has a core of its own.
-base::SpinPolicy spin_policy(const base::SidePlacement& placement) {
-  return placement.threads <= placement.cores.size() ? base::SpinPolicy::kBriefly
-                                                     : base::SpinPolicy::kNever;
-}
-
 void add(std::atomic<uint64_t>* counter, uint64_t count) {
   // relaxed: a figure for people; the leader is the only writer.
   counter->store(counter->load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
@@ -26,9 +20,7 @@ void add(std::atomic<uint64_t>* counter, uint64_t count) {
 
 Engine::State::State(const base::Catalog* catalog, const EngineOptions& options,
                      propagation::UpdateQueue* queue)
-    : core(catalog, options, queue),
-      start_(spin_policy(options.placement)),
-      done_(spin_policy(options.placement)) {
+    : core(catalog, options, queue), start_(options.spin), done_(options.spin) {
   DIPTYCH_CHECK(options.placement.threads >= 1, "the leader is a worker");
   DIPTYCH_CHECK(queue != nullptr || !options.export_updates, "updates are exported to a queue");
   for (uint32_t i = 0; i < options.placement.threads; ++i) {
@@ -100,6 +92,10 @@ void Engine::State::reach_boundary() {
     core.queue->push(std::move(sets), newest);
     pushed_ = newest;
   }
+  for (TableIndex* const index : core.indexes) {
+    // relaxed: between batches nobody else runs. Also after changes that were rolled back.
+    if (index != nullptr) index->rekeyed.store(false, std::memory_order_relaxed);
+  }
   size_t bytes = core.depot.allocated_bytes();
   for (const auto& table : core.tables) {
     bytes += table->rows.allocated_bytes();
@@ -117,33 +113,19 @@ Engine::Engine(const base::Catalog* catalog, const EngineOptions& options,
 
 Engine::~Engine() = default;
 
-base::Result<base::ProcedureId> Engine::register_procedure(ProcedureDefinition definition) {
-  EngineCore& core = state_->core;
-  if (core.procedure_names.contains(definition.name)) {
-    return base::Error(base::ErrorCode::kAlreadyExists,
-                       fmt::format("a procedure \"{}\" is registered already", definition.name));
-  }
-  const base::ProcedureId id(static_cast<uint32_t>(core.procedures.size()));
-  core.procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
-  core.procedure_names.emplace(core.procedures.back()->name, id);
-  return id;
-}
-
-const ProcedureDefinition* Engine::find_procedure(std::string_view name) const {
-  const auto found = state_->core.procedure_names.find(name);
-  if (found == state_->core.procedure_names.end()) return nullptr;
-  return &procedure(found->second);
-}
-
-const ProcedureDefinition& Engine::procedure(base::ProcedureId id) const {
-  DIPTYCH_CHECK(id.value < state_->core.procedures.size(), "the id comes from register_procedure");
-  return *state_->core.procedures[id.value];
+base::ProcedureId Engine::register_procedure(ProcedureDefinition definition) {
+  auto& procedures = state_->core.procedures;
+  procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
+  return base::ProcedureId(static_cast<uint32_t>(procedures.size() - 1));
 }
 
 BatchReport Engine::run_batch(std::span<Request* const> requests) {
   BatchReport report;
   if (requests.empty()) return report;
-  state_->run_on_workers(requests, base::steady_ns() + state_->core.options.batch_time_max_ns);
+  const uint64_t now_ns = base::steady_ns();
+  const uint64_t longest_ns = UINT64_MAX - now_ns;
+  state_->run_on_workers(requests,
+                         now_ns + std::min(state_->core.options.batch_time_max_ns, longest_ns));
   state_->reach_boundary();
   for (auto& worker : state_->workers) {
     const WorkerReport share = std::exchange(worker->report(), WorkerReport());
@@ -175,10 +157,6 @@ EngineMetrics Engine::metrics() const {
   // relaxed: likewise.
   metrics.memory_bytes = state_->memory_bytes.load(std::memory_order_relaxed);
   return metrics;
-}
-
-uint32_t Engine::worker_count() const {
-  return static_cast<uint32_t>(state_->workers.size());
 }
 
 }  // namespace diptych::oltp

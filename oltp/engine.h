@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/parker.h"
 #include "base/result.h"
 #include "base/row_layout.h"
 #include "base/schema.h"
@@ -41,6 +42,8 @@ struct EngineOptions {
   bool export_updates = true;              // off: no replica is kept up to date
   uint64_t batch_time_max_ns = 5'000'000;  // the push limit
   uint32_t conflicts_max = 1000;           // then the caller gets kConflict
+  // Of workers that wait for each other: brief where all threads of the machine have cores.
+  base::SpinPolicy spin = base::SpinPolicy::kNever;
 };
 
 struct BatchReport {
@@ -69,12 +72,11 @@ class Engine {
   // kAlreadyExists: a unique index and rows with equal keys (named in the message).
   base::Result<void> add_index(base::TableId table, base::IndexId index);
 
-  // kAlreadyExists: the name is taken.
-  base::Result<base::ProcedureId> register_procedure(ProcedureDefinition definition);
-  const ProcedureDefinition* find_procedure(std::string_view name) const;  // nullptr: none
-  const ProcedureDefinition& procedure(base::ProcedureId id) const;
+  // Ids are dense, in the order of registration. Names are the caller's to keep apart.
+  base::ProcedureId register_procedure(ProcedureDefinition definition);
 
-  // Runs the requests; sets outcome, read_vid and commit_vid of all but report.again.
+  // Runs the requests, whose buffers fit their procedures; sets outcome, read_vid and commit_vid of
+  // all but report.again.
   BatchReport run_batch(std::span<Request* const> requests);
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
@@ -93,7 +95,6 @@ class Engine {
 
   base::Vid last_vid() const;
   EngineMetrics metrics() const;  // any thread
-  uint32_t worker_count() const;
 
  private:
   struct State;

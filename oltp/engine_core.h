@@ -13,8 +13,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
@@ -55,7 +53,6 @@ struct EngineCore {
   std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
   std::vector<std::unique_ptr<ProcedureDefinition>> procedures;
-  std::unordered_map<std::string_view, base::ProcedureId> procedure_names;
 
   std::mutex commit_mutex;
   std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)

@@ -28,9 +28,7 @@ base::Result<void> fill_index(Table* table, TableIndex* index) {
     base::Key key;
     index->encoder.encode(version->row(), &key);
     if (!key.ok()) {
-      filled = base::Error(base::ErrorCode::kInvalidArgument,
-                           fmt::format("a key of index \"{}\" is longer than {} bytes",
-                                       index->schema.name, base::kKeyBytesMax));
+      filled = index->key_too_long();
       return;
     }
     const auto verdict = [](base::RowId) { return KeyVerdict::kTaken; };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "base/value.h"
 
 namespace diptych::oltp {
@@ -46,11 +48,29 @@ TableIndex::TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool
       encoder(of_table->layout, of_schema.columns),
       index(make_index(of_table->layout, of_schema, concurrency, node)) {}
 
+base::Error TableIndex::key_taken(const std::byte* row) const {
+  return {base::ErrorCode::kAlreadyExists,
+          fmt::format("key {} of index \"{}\" is taken", table->key_text(*this, row), schema.name)};
+}
+
+base::Error TableIndex::key_too_long() const {
+  return {base::ErrorCode::kInvalidArgument,
+          fmt::format("a key of index \"{}\" is longer than {} bytes", schema.name,
+                      base::kKeyBytesMax)};
+}
+
 Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
     : schema(&of_schema),
       layout(of_schema),
       rows(node),
-      column_words((of_schema.columns.size() + 63) / 64) {}
+      column_words((of_schema.columns.size() + 63) / 64) {
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    const base::DataType& type = layout.columns[i].type;
+    if (type.is_string() && type.length != 0) {
+      bounded_strings.push_back(base::ColumnId(static_cast<uint16_t>(i)));
+    }
+  }
+}
 
 void Table::update_column_flags() {
   column_flags.assign(layout.columns.size(), 0);
@@ -61,6 +81,21 @@ void Table::update_column_flags() {
   for (const base::ColumnId column : layout.long_strings) {
     column_flags[column.value] |= kLongStringColumn;
   }
+  for (const base::ColumnId column : bounded_strings) {
+    column_flags[column.value] |= kBoundedStringColumn;
+  }
+}
+
+base::Result<void> Table::check_strings(const std::byte* row,
+                                        std::span<const base::ColumnId> columns) const {
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = layout.column(id);
+    if (!column.type.is_string() || base::string_fits(column, row)) continue;
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("table \"{}\", column {}: the string is longer than its {}",
+                                   schema->name, schema->column(id).name, column.type.to_string()));
+  }
+  return {};
 }
 
 size_t Table::long_string_bytes(const std::byte* row) const {

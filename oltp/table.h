@@ -8,10 +8,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/key.h"
+#include "base/result.h"
 #include "base/row_layout.h"
 #include "base/schema.h"
 #include "oltp/index.h"
@@ -24,6 +26,10 @@ struct Table;
 struct TableIndex {
   TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool is_primary,
              Concurrency concurrency, base::NumaNode node);
+
+  // "key (1, 7) of index "..." is taken": kAlreadyExists.
+  base::Error key_taken(const std::byte* row) const;
+  base::Error key_too_long() const;  // kInvalidArgument
 
   Table* table;
   base::IndexSchema schema;  // a copy: the catalog's moves when an index is added
@@ -41,6 +47,7 @@ enum ColumnFlag : uint8_t {
   kPrimaryColumn = 1,
   kIndexedColumn = 2,  // by another than the primary index
   kLongStringColumn = 4,
+  kBoundedStringColumn = 8,
 };
 
 struct Table {
@@ -48,6 +55,10 @@ struct Table {
 
   // The indexes' columns changed: derives the column flags anew.
   void update_column_flags();
+
+  // kInvalidArgument, naming the column: a string of these columns is longer than its column.
+  base::Result<void> check_strings(const std::byte* row,
+                                   std::span<const base::ColumnId> columns) const;
 
   // The bytes of the row's long strings.
   size_t long_string_bytes(const std::byte* row) const;
@@ -62,6 +73,7 @@ struct Table {
   RowTable rows;
   std::vector<std::unique_ptr<TableIndex>> indexes;  // [0] is the primary key's
   std::vector<uint8_t> column_flags;                 // of ColumnFlag
+  std::vector<base::ColumnId> bounded_strings;       // all but TEXT
   size_t column_words;                               // of 64 columns each
   uint64_t row_count = 0;                            // writer: leader, at boundaries
 };

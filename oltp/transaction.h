@@ -141,13 +141,16 @@ class Transaction : public TransactionCore {
     return claim_as<Row, Columns...>(handle);
   }
 
-  // Writes the named columns of a claimed row. Columns of the primary key cannot be changed.
+  // Writes the named columns of a claimed row. What must not be written (a column of the primary
+  // key, a string that does not fit, a row that was erased) fails the transaction, whatever the
+  // procedure returns.
   template <class Row, class Values, auto... Members>
   void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
                   "the columns belong to the claimed row's table");
     static constexpr base::ColumnId kColumns[] = {base::kColumn<Members>...};
-    Row* const row = reinterpret_cast<Row*>(writable_row(claimed.handle));
+    Row* const row = reinterpret_cast<Row*>(writable_row(claimed.handle, kColumns));
+    if (row == nullptr) return;
     ((row->*Members = cells.value), ...);
     written(claimed.handle, kColumns);
   }
@@ -158,6 +161,7 @@ class Transaction : public TransactionCore {
   }
 
   // kAlreadyExists: a unique key is taken. kConflict: another transaction is writing the same key.
+  // kInvalidArgument: a string is longer than its column.
   template <class Row>
   base::Result<RowHandle> insert(const TableRef<Row>& table, const Row& row) {
     return insert_row(table.table, reinterpret_cast<const std::byte*>(&row));

@@ -7,18 +7,26 @@
 
 namespace diptych::oltp {
 
-base::Error TransactionCore::failure() const {
-  if (failure_ == base::ErrorCode::kConflict) return failure_;
-  if (failure_ == base::ErrorCode::kAlreadyExists) {
-    return {failure_, "an update gave a row a key that another row has in a unique index"};
-  }
-  return {failure_, fmt::format("an index key is longer than {} bytes", base::kKeyBytesMax)};
+const base::Error& TransactionCore::fail(base::Error failure) {
+  if (!failed()) failure_ = std::make_unique<const base::Error>(std::move(failure));
+  return *failure_;
 }
 
-void TransactionCore::fail(base::ErrorCode code) {
-  if (failed_) return;
-  failed_ = true;
-  failure_ = code;
+const base::Error& TransactionCore::misuse(base::TableId table, std::string_view what) {
+  const base::TableSchema& schema = *worker_->core_->table(table).schema;
+  return fail(
+      {base::ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)});
+}
+
+Write* TransactionCore::own_write(const RowHandle& handle) {
+  if (failed()) return nullptr;
+  Write* const write = worker_->find_write(handle);
+  if (write == nullptr) {
+    misuse(handle.table,
+           "a row is written after this transaction has claimed or inserted it, and before it "
+           "erases it");
+  }
+  return write;
 }
 
 // SplitMix64 (Steele, Lea and Flood, OOPSLA'14): any seed will do.
@@ -62,6 +70,7 @@ void TransactionCore::prefetch_rows(base::IndexId index_id, std::span<const base
   for (size_t i = 0; i < count; ++i) {
     // acquire: as in visible_row; what is fetched may be another worker's.
     const Version* const head = slots[i]->load(std::memory_order_acquire);
+    if (head == nullptr) continue;  // a row that was rolled back
     prefetch_version(head, index.table->layout.bytes);
   }
 }
@@ -76,10 +85,12 @@ const std::byte* TransactionCore::visible_row(const TableIndex& index, base::Row
 base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId table,
                                                                   base::IndexId index_id,
                                                                   const base::Key& key) {
-  if (failed_) return failure();
+  if (failed()) return *failure_;
   const TableIndex& index = worker_->core_->index(index_id);
   DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
-  DIPTYCH_CHECK(index.unique, "get takes a unique index");
+  if (!index.unique) {
+    return misuse(table, fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
+  }
   if (!key.ok()) return base::ErrorCode::kNotFound;
   Found found{{table, base::RowId()}, nullptr};
   const auto visit = [&](base::RowId row_id) {
@@ -101,24 +112,26 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId 
 }
 
 base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {
-  if (failed_) return failure();
+  if (failed()) return *failure_;
   Worker& worker = *worker_;
   Table& table = worker.core_->table(handle.table);
   RowTable::Slot& slot = table.rows.slot(handle.row_id);
   // acquire: pairs with the stores that publish versions.
   Version* head = slot.load(std::memory_order_acquire);
-  DIPTYCH_CHECK(head != nullptr, "a row handle is used in the transaction that got it");
+  constexpr std::string_view kStale = "a row handle is used in the transaction that got it";
+  if (head == nullptr) return misuse(handle.table, kStale);
   // acquire: pairs with the release in commit (V1).
   const uint64_t begin = head->begin.load(std::memory_order_acquire);
   if (begin == worker.own_tag_) {
-    DIPTYCH_CHECK(head->kind == VersionKind::kRow, "a row is not used after it was erased");
+    if (head->kind != VersionKind::kRow) {
+      return misuse(handle.table, "a row is not used after it was erased");
+    }
     return static_cast<const std::byte*>(head->row());
   }
   if ((begin & kOwned) != 0 || begin > read_vid_.value) {
-    fail(base::ErrorCode::kConflict);
-    return failure();
+    return fail(base::ErrorCode::kConflict);
   }
-  DIPTYCH_CHECK(head->kind == VersionKind::kRow, "a handle names a row that is visible");
+  if (head->kind != VersionKind::kRow) return misuse(handle.table, kStale);
   Version* const version = worker.copy_version(table, head->row());
   // relaxed: published by the exchange below.
   version->begin.store(worker.own_tag_, std::memory_order_relaxed);
@@ -137,22 +150,29 @@ base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handl
     worker.column_words_.resize(worker.writes_.back().columns);
     worker.writes_.pop_back();
     worker.memory_.retire(version);
-    fail(base::ErrorCode::kConflict);
-    return failure();
+    return fail(base::ErrorCode::kConflict);
   }
   return static_cast<const std::byte*>(version->row());
 }
 
-std::byte* TransactionCore::writable_row(const RowHandle& handle) {
-  Write& write = worker_->owned_write(handle);
+std::byte* TransactionCore::writable_row(const RowHandle& handle,
+                                         std::span<const base::ColumnId> columns) {
+  Write* const write = own_write(handle);
+  if (write == nullptr) return nullptr;
+  for (const base::ColumnId column : columns) {
+    if ((write->table->column_flags[column.value] & kPrimaryColumn) == 0) continue;
+    misuse(handle.table, fmt::format("column {} of the primary key cannot be changed",
+                                     write->table->schema->column(column).name));
+    return nullptr;
+  }
   const bool logs_keys =
-      write.kind == WriteKind::kInsert && !write.keys_logged && write.table->indexes.size() > 1;
-  if (logs_keys) worker_->log_keys(&write);
-  return write.version->row();
+      write->kind == WriteKind::kInsert && !write->keys_logged && write->table->indexes.size() > 1;
+  if (logs_keys) worker_->log_keys(write);
+  return write->version->row();
 }
 
 void TransactionCore::written(const RowHandle& handle, std::span<const base::ColumnId> columns) {
-  Write& write = worker_->owned_write(handle);
+  Write& write = *worker_->find_write(handle);  // writable_row has found it
   uint8_t flags = 0;
   uint64_t* const words = worker_->column_words_.data() + write.columns;
   for (const base::ColumnId column : columns) {
@@ -160,16 +180,22 @@ void TransactionCore::written(const RowHandle& handle, std::span<const base::Col
     words[column.value / 64] |= uint64_t{1} << (column.value % 64);
   }
   if (flags == 0) return;
-  DIPTYCH_CHECK((flags & kPrimaryColumn) == 0, "columns of the primary key cannot be changed");
+  if ((flags & kBoundedStringColumn) != 0) {
+    if (auto fits = write.table->check_strings(write.version->row(), columns); !fits) {
+      fail(fits.error());
+      return;
+    }
+  }
   if ((flags & kLongStringColumn) != 0) worker_->replace_version(&write);
-  if ((flags & kIndexedColumn) == 0 || failed_) return;
-  if (auto moved = worker_->update_keys(write, columns, read_vid_); !moved) fail(moved.code());
+  if ((flags & kIndexedColumn) == 0) return;
+  if (auto moved = worker_->update_keys(write, columns, read_vid_); !moved) fail(moved.error());
 }
 
 base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
-  if (failed_) return failure();
+  if (failed()) return *failure_;
   Worker& worker = *worker_;
   Table& table = worker.core_->table(table_id);
+  if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
   const base::RowId row_id = worker.tables_[table_id.value].slots.allocate(&table.rows);
   RowTable::Slot& slot = table.rows.slot(row_id);
   Version* const version = worker.copy_version(table, row);
@@ -185,37 +211,36 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     index.encoder.encode(row, &key);
     if (!key.ok()) {
       worker.undo_insert(i);
-      return base::Error(base::ErrorCode::kInvalidArgument,
-                         fmt::format("the key of index \"{}\" is longer than {} bytes",
-                                     index.schema.name, base::kKeyBytesMax));
+      return index.key_too_long();
     }
     const IndexInsert inserted = worker.insert_entry(&index, key, row_id, read_vid_);
     if (inserted == IndexInsert::kInserted) continue;
     DIPTYCH_CHECK(inserted != IndexInsert::kPresent, "a free slot has no index entries (R1)");
     worker.undo_insert(i);
     if (inserted == IndexInsert::kTaken) return base::ErrorCode::kAlreadyExists;
-    fail(base::ErrorCode::kConflict);
-    return failure();
+    return fail(base::ErrorCode::kConflict);
   }
   return RowHandle{table_id, row_id};
 }
 
 void TransactionCore::erase_row(const RowHandle& handle) {
-  Write& write = worker_->owned_write(handle);
-  write.version->kind = VersionKind::kTombstone;
-  write.kind = write.kind == WriteKind::kInsert ? WriteKind::kInsertErased : WriteKind::kErase;
+  Write* const write = own_write(handle);
+  if (write == nullptr) return;
+  write->version->kind = VersionKind::kTombstone;
+  write->kind = write->kind == WriteKind::kInsert ? WriteKind::kInsertErased : WriteKind::kErase;
 }
 
 base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexId index_id,
                                                const KeyRange& range, bool forward,
                                                const RowVisitor& visit) {
-  if (failed_) return failure();
+  if (failed()) return *failure_;
   TableIndex& index = worker_->core_->index(index_id);
   DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
   static_cast<void>(table);
   if (!range.lower.ok() || !range.upper.ok()) {
     return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("a bound of a scan of index \"{}\" is longer than {} bytes",
+                       fmt::format("a bound of a scan of index \"{}\" does not fit its column, "
+                                   "or {} bytes in all",
                                    index.schema.name, base::kKeyBytesMax));
   }
   if (index.schema.kind == base::IndexKind::kHash) {
@@ -237,7 +262,7 @@ base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyR
   } else if (found.code() != base::ErrorCode::kNotFound) {
     return found.error();
   }
-  if (failed_) return failure();
+  if (failed()) return *failure_;
   return {};
 }
 
@@ -265,7 +290,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
         if (!cursor.has_key(i, present.bytes())) continue;
       }
       const bool go_on = visit(RowHandle{table, cursor.rows[i]}, row);
-      if (failed_) return failure();
+      if (failed()) return *failure_;
       if (!go_on) return {};
     }
   }

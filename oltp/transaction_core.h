@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "base/ids.h"
@@ -19,6 +21,7 @@
 namespace diptych::oltp {
 
 struct TableIndex;
+struct Write;
 class Worker;
 
 // Where a row is. Valid until the transaction ends.
@@ -70,7 +73,8 @@ class TransactionCore {
   // Fetches the rows with the keys, and what leads to them, into the cache; nothing else.
   void prefetch_rows(base::IndexId index, std::span<const base::Key> keys) const;
   base::Result<const std::byte*> claim_row(const RowHandle& handle);
-  std::byte* writable_row(const RowHandle& handle);  // claimed; long strings: see written()
+  // The row's bytes, for new values of the columns; nullptr: the transaction has failed.
+  std::byte* writable_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
   // The columns now hold new values; long strings among them are copied from where they point.
   void written(const RowHandle& handle, std::span<const base::ColumnId> columns);
   base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row);
@@ -81,10 +85,15 @@ class TransactionCore {
  private:
   friend class Worker;
 
-  // Why the transaction cannot commit: kConflict, or kAlreadyExists after an update to a taken key.
-  // Every operation then fails with it.
-  base::Error failure() const;
-  void fail(base::ErrorCode code);
+  // The transaction cannot commit, for the first such reason: kConflict, kAlreadyExists after an
+  // update to a taken key, kInvalidArgument for what a procedure must not do. Every operation
+  // then fails with it.
+  const base::Error& fail(base::Error failure);
+  bool failed() const { return failure_ != nullptr; }
+  // A mistake of the procedure with a row of the table.
+  const base::Error& misuse(base::TableId table, std::string_view what);
+  // nullptr, and the transaction has failed: the row is not this transaction's to write.
+  Write* own_write(const RowHandle& handle);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range, bool forward,
                                   const RowVisitor& visit);
   base::Result<void> scan_one(const TableIndex& index, const KeyRange& range,
@@ -95,8 +104,7 @@ class TransactionCore {
   base::Timestamp now_;
   uint64_t random_state_;
   Worker* worker_;
-  bool failed_ = false;
-  base::ErrorCode failure_ = base::ErrorCode::kConflict;
+  std::unique_ptr<const base::Error> failure_;
 };
 
 }  // namespace diptych::oltp

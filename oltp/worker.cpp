@@ -28,20 +28,14 @@ base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& 
   }
 }
 
-// Fails where the caller's buffers do not fit the procedure.
-base::Result<void> check_buffers(const ProcedureDefinition& procedure, const Request& request) {
-  if (request.arguments.size() != procedure.argument_bytes) {
-    return base::Error(
-        base::ErrorCode::kInvalidArgument,
-        fmt::format("procedure \"{}\" takes {} bytes of arguments, not {}", procedure.name,
-                    procedure.argument_bytes, request.arguments.size()));
+// An expected outcome has no text; who called should still read where it came from.
+base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error error) {
+  if (!error.message.empty()) return error;
+  if (error.code == base::ErrorCode::kConflict) {
+    return error.within(
+        fmt::format("procedure \"{}\" lost against others in every run", procedure.name));
   }
-  if (!request.reply.empty() && request.reply.size() != procedure.reply_bytes) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("procedure \"{}\" replies with {} bytes, not {}", procedure.name,
-                                   procedure.reply_bytes, request.reply.size()));
-  }
-  return {};
+  return error.within(fmt::format("in procedure \"{}\"", procedure.name));
 }
 
 }  // namespace
@@ -88,24 +82,23 @@ Worker::RunEnd Worker::run(Request* request) {
   const base::Vid read_vid(core_->last_vid.load(std::memory_order_acquire));
   request->read_vid = read_vid;
   request->commit_vid = base::Vid();
-  request->outcome = check_buffers(procedure, *request);
-  if (!request->outcome) {
-    ++report_.aborted;
-    return RunEnd::kEnded;
-  }
+  request->outcome = {};
+  DIPTYCH_DCHECK(request->arguments.size() == procedure.argument_bytes,
+                 "who submits checks that the buffers fit");
   Transaction txn(this, read_vid, request->now, request->random_seed);
   base::Result<void> result = call_body(procedure, txn, *request);
-  if (result && txn.failed_) result = txn.failure();
+  if (result && txn.failed()) result = *txn.failure_;
   if (result) {
     commit(&txn, request);
     ++report_.committed;
     return RunEnd::kEnded;
   }
   roll_back();
-  const bool conflict = txn.failed_ ? txn.failure_ == base::ErrorCode::kConflict
-                                    : result.code() == base::ErrorCode::kConflict;
+  const bool conflict =
+      (txn.failed() ? txn.failure_->code : result.code()) == base::ErrorCode::kConflict;
   if (conflict && !give_up(request)) return RunEnd::kConflict;
-  request->outcome = conflict ? base::Result<void>(base::ErrorCode::kConflict) : std::move(result);
+  request->outcome =
+      for_the_caller(procedure, conflict ? base::ErrorCode::kConflict : result.error());
   ++report_.aborted;
   return RunEnd::kEnded;
 }
@@ -165,10 +158,6 @@ void Worker::finish_batch() {
     if (dead.tombstone != nullptr) memory_.retire(dead.tombstone);
   }
   dead_rows_.clear();
-  for (const KeyChange& stale : stale_keys_) {
-    // relaxed: at the boundary nobody else runs.
-    stale.index->rekeyed.store(false, std::memory_order_relaxed);
-  }
   stale_keys_.clear();
   memory_.reclaim();
   if (core_->concurrency == Concurrency::kShared) memory_.balance();

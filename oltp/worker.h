@@ -116,7 +116,8 @@ class Worker {
   Version* copy_version(const Table& table, const std::byte* row);
   Write& add_write(Table* table, RowTable::Slot* slot, base::RowId row_id, Version* version,
                    Version* previous, WriteKind kind);
-  Write& owned_write(const RowHandle& handle);
+  // nullptr: the running transaction does not own the row, or has erased it.
+  Write* find_write(const RowHandle& handle);
   void replace_version(Write* write);
   KeyVerdict key_verdict(const TableIndex& index, std::string_view key, base::RowId row_id,
                          base::Vid read_vid) const;

@@ -23,15 +23,13 @@ Write& Worker::add_write(Table* table, RowTable::Slot* slot, base::RowId row_id,
   return writes_.emplace_back(Write{table, slot, row_id, version, previous, columns, kind, false});
 }
 
-Write& Worker::owned_write(const RowHandle& handle) {
+Write* Worker::find_write(const RowHandle& handle) {
   Table& table = core_->table(handle.table);
   // acquire: pairs with the stores that publish versions; the check looks into whatever is there.
   Version* const head = table.rows.slot(handle.row_id).load(std::memory_order_acquire);
   // relaxed: an owned version is this thread's own (W1).
   const bool owned = head != nullptr && head->begin.load(std::memory_order_relaxed) == own_tag_;
-  DIPTYCH_CHECK(owned, "a row is written only after this transaction claimed or inserted it");
-  DIPTYCH_CHECK(head->kind == VersionKind::kRow, "a row is not used after it was erased");
-  return writes_[head->write_index];
+  return owned && head->kind == VersionKind::kRow ? &writes_[head->write_index] : nullptr;
 }
 
 void Worker::replace_version(Write* write) {
@@ -102,7 +100,7 @@ base::Result<void> Worker::update_keys(const Write& write, std::span<const base:
     if (std::none_of(columns.begin(), columns.end(), covered)) continue;
     base::Key key;
     index.encoder.encode(write.version->row(), &key);
-    if (!key.ok()) return base::ErrorCode::kInvalidArgument;
+    if (!key.ok()) return index.key_too_long();
     base::Key old_key;
     const std::string old_bytes(current_key(index, write, &old_key));
     if (key.bytes() == old_bytes) continue;
@@ -110,7 +108,7 @@ base::Result<void> Worker::update_keys(const Write& write, std::span<const base:
     // through the index's lock or the commit's VID, and so sees this store too.
     index.rekeyed.store(true, std::memory_order_relaxed);
     const IndexInsert inserted = insert_entry(&index, key, write.row_id, read_vid);
-    if (inserted == IndexInsert::kTaken) return base::ErrorCode::kAlreadyExists;
+    if (inserted == IndexInsert::kTaken) return index.key_taken(write.version->row());
     if (inserted == IndexInsert::kConflict) return base::ErrorCode::kConflict;
     key_changes_.push_back({&index, write.row_id, old_bytes, false});
     key_changes_.push_back(
@@ -141,6 +139,7 @@ void Worker::undo_insert(size_t index_count) {
 }
 
 base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, base::Vid vid) {
+  if (auto fits = table->check_strings(row, table->bounded_strings); !fits) return fits.error();
   const base::RowId row_id = tables_[table->schema->id.value].slots.allocate(&table->rows);
   if (auto put = put_row(table, row_id, row, vid); !put) {
     tables_[table->schema->id.value].slots.retire(row_id);
@@ -167,16 +166,8 @@ base::Result<void> Worker::put_row(Table* table, base::RowId row_id, const std::
     const IndexInsert inserted =
         key.ok() ? insert_entry(&index, key, row_id, vid) : IndexInsert::kConflict;
     if (inserted == IndexInsert::kInserted) continue;
-    base::Error error(base::ErrorCode::kAlreadyExists,
-                      fmt::format("key {} of index \"{}\" is taken", table->key_text(index, row),
-                                  index.schema.name));
-    if (!key.ok()) {
-      error = {base::ErrorCode::kInvalidArgument,
-               fmt::format("the key of index \"{}\" is longer than {} bytes", index.schema.name,
-                           base::kKeyBytesMax)};
-    }
     take_row(table, row_id, version, i);
-    return error;
+    return key.ok() ? index.key_taken(row) : index.key_too_long();
   }
   ++tables_[table->schema->id.value].row_count_change;
   return {};

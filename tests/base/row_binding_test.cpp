@@ -158,8 +158,20 @@ TEST_F(Mismatch, OfTheNullability) {
       "is DECIMAL(12,2) NOT NULL");
 }
 
-TEST(TypesDeathTest, AStringThatDoesNotFitItsInlineCellStops) {
-  EXPECT_DEATH(Varchar<3>("abcd"), "a string must fit its column");
+TEST(Types, AStringThatIsTooLongForItsCellDoesNotFit) {
+  EXPECT_TRUE(Varchar<3>("abc").fits());
+  EXPECT_FALSE(Varchar<3>("abcd").fits());
+  EXPECT_NE(Varchar<3>("abcd"), Varchar<3>("abc"));
+  EXPECT_EQ(Varchar<3>("abcd").view(), "abc");
+  EXPECT_TRUE(Varchar<100>(std::string(100, 'x')).fits());
+  EXPECT_FALSE(Varchar<100>(std::string(101, 'x')).fits());
+}
+
+TEST(Types, CharKeepsNoTrailingBlanks) {
+  EXPECT_EQ(Char<5>("ab  "), Char<5>("ab"));
+  EXPECT_EQ(Char<3>("ab   ").view(), "ab");
+  EXPECT_EQ(Char<100>("ab  ").view(), "ab");
+  EXPECT_EQ(Varchar<5>("ab  ").view(), "ab  ");
 }
 
 }  // namespace

@@ -235,8 +235,9 @@ void expect_full_disk_to_be_survived(const std::string& path) {
   tight.rlim_cur = 4'096;
   ::setrlimit(RLIMIT_FSIZE, &tight);
   auto failed = bank->database->close();
-  EXPECT_FALSE(failed.ok());
-  EXPECT_FALSE(failed.error().message.empty());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.code(), ErrorCode::kNoSpace);
+  EXPECT_THAT(failed.error().message, HasSubstr(path));
   EXPECT_EQ(bank->database->query("SELECT 1").code(), ErrorCode::kClosed);
   ::setrlimit(RLIMIT_FSIZE, &before);
   auto retried = bank->database->close();
@@ -255,6 +256,42 @@ TEST_F(Saved, AFullDiskOnCloseKeepsTheOldStateAndCloseCanBeTriedAgain) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
   EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 20'000);
+}
+
+TEST_F(Saved, AFailedCloseIsReportedOnce) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto bank = Bank::open({.path = path()});
+    bank->fill(20'000);
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit tight{4'096, 4'096};
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+    bool silent = !bank->database->close().ok();
+    ::testing::internal::CaptureStderr();
+    bank.reset();
+    silent = silent && ::testing::internal::GetCapturedStderr().empty();
+    ::_exit(silent ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST_F(Saved, AFullDiskWhileADatabaseIsMadeLeavesNothing) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    auto failed = Database::open({.path = path()});
+    const bool clear = failed.code() == ErrorCode::kNoSpace &&
+                       failed.error().message.find(path()) != std::string::npos;
+    ::_exit(clear ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
 TEST_F(Saved, AFullDiskThatStaysFullLosesNothingThatWasSaved) {

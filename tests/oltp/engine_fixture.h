@@ -182,7 +182,7 @@ class Bank {
     account_balance = *bind_index<&Account::branch, &Account::balance>(catalog, "account_balance");
     account_branch = *bind_index<&Account::branch>(catalog, "account_branch");
     entry_pkey = *bind_index<&Entry::account, &Entry::number>(catalog, "entry_pkey");
-    script = *engine->register_procedure(define_procedure<Script, Nothing>(
+    script = engine->register_procedure(define_procedure<Script, Nothing>(
         "script", [](Transaction& txn, const Script& args) -> base::Result<Nothing> {
           auto done = (*args.body)(txn);
           if (!done) return done.error();

@@ -30,15 +30,6 @@ TEST(Engine, ABatchEndsAtItsTimeLimitAndTheRestComesBack) {
   EXPECT_EQ(bank.engine->metrics().committed, 5u);
 }
 
-TEST(Engine, ProceduresAreFoundByTheirNames) {
-  Bank bank;
-  EXPECT_EQ(bank.engine->find_procedure("script"), &bank.engine->procedure(bank.script));
-  EXPECT_EQ(bank.engine->find_procedure("scrip"), nullptr);
-  ProcedureDefinition again;
-  again.name = "script";
-  EXPECT_EQ(bank.engine->register_procedure(std::move(again)).code(), ErrorCode::kAlreadyExists);
-}
-
 // Workers insert, others erase, all update: memory stays what it was, and slots come back.
 void run_constant_size(uint32_t workers) {
   Bank bank(workers, 1'000'000);

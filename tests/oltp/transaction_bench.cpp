@@ -103,7 +103,7 @@ template <Work kWork>
 void ten_rows(benchmark::State& state) {
   Shop shop(state.range(0) != 0);
   shop.load();
-  const auto procedure = *shop.engine->register_procedure(define_procedure<Arguments, Nothing>(
+  const auto procedure = shop.engine->register_procedure(define_procedure<Arguments, Nothing>(
       "work", [&](Transaction& txn, const Arguments& args) { return shop.run<kWork>(txn, args); }));
   std::vector<Arguments> arguments(kBatch);
   std::vector<Request> requests(kBatch);

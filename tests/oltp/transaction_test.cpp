@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include <gmock/gmock.h>
+
 #include "tests/oltp/engine_fixture.h"
 
 namespace diptych::oltp::test {
@@ -278,15 +280,6 @@ TEST(Transaction, AThrowingProcedureRollsBackAndSaysSo) {
   EXPECT_TRUE(bank.rows(bank.account.table).empty());
 }
 
-TEST(Transaction, ArgumentsOfTheWrongSizeAreRefused) {
-  Bank bank;
-  Request request;
-  request.procedure = bank.script;
-  Request* const requests[] = {&request};
-  EXPECT_EQ(bank.engine->run_batch(requests).aborted, 1u);
-  EXPECT_EQ(request.outcome.code(), ErrorCode::kInvalidArgument);
-}
-
 TEST(Transaction, RandomRepeatsForASeed) {
   Bank bank;
   std::vector<uint64_t> drawn;
@@ -302,29 +295,103 @@ TEST(Transaction, RandomRepeatsForASeed) {
   EXPECT_NE(drawn[0], drawn[1]);
 }
 
-TEST(TransactionDeathTest, AnErasedRowIsNotUsed) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  Bank bank;
-  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
-  EXPECT_DEATH(static_cast<void>(bank.run([&](Transaction& txn) -> Result<void> {
-                 auto row = txn.get_for_update(bank.account_pkey, 1);
-                 txn.erase(*row);
-                 txn.update(*row, set<&Account::balance>(1));
-                 return {};
-               })),
-               "not used after it was erased");
+// What a procedure must not do costs it the transaction, never the process, even if the procedure
+// pays no heed; and nothing of it stays.
+void expect_misuse(Bank* bank, const std::function<void(Transaction&)>& mistake,
+                   const std::string& message) {
+  const TableText before = bank->replay.table(0);
+  const auto done = bank->run([&](Transaction& txn) -> Result<void> {
+    mistake(txn);
+    return {};
+  });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.code(), base::ErrorCode::kInvalidArgument);
+  EXPECT_THAT(done.error().message, ::testing::HasSubstr(message));
+  EXPECT_EQ(bank->replay.table(0), before);
 }
 
-TEST(TransactionDeathTest, PrimaryKeysStay) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+TEST(Misuse, AnErasedRowIsNotUsed) {
   Bank bank;
   ASSERT_TRUE(bank.put(1, 7, "ann", 50));
-  EXPECT_DEATH(static_cast<void>(bank.run([&](Transaction& txn) -> Result<void> {
-                 auto row = txn.get_for_update(bank.account_pkey, 1);
-                 txn.update(*row, set<&Account::id>(2));
-                 return {};
-               })),
-               "primary key cannot be changed");
+  expect_misuse(
+      &bank,
+      [&](Transaction& txn) {
+        auto row = txn.get_for_update(bank.account_pkey, 1);
+        txn.erase(*row);
+        txn.update(*row, set<&Account::balance>(1));
+      },
+      "before it erases it");
+  expect_misuse(
+      &bank,
+      [&](Transaction& txn) {
+        auto row = txn.get_for_update(bank.account_pkey, 1);
+        txn.erase(*row);
+        txn.erase(*row);
+      },
+      "before it erases it");
+}
+
+TEST(Misuse, ARowIsClaimedBeforeItIsWritten) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  Claimed<Account, int64_t> kept;
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    kept = *txn.get_for_update<&Account::balance>(bank.account_pkey, 1);
+    return {};
+  }));
+  expect_misuse(
+      &bank, [&](Transaction& txn) { txn.update(kept, set<&Account::balance>(1)); },
+      "after this transaction has claimed or inserted it");
+}
+
+TEST(Misuse, PrimaryKeysStay) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  expect_misuse(
+      &bank,
+      [&](Transaction& txn) {
+        auto row = txn.get_for_update(bank.account_pkey, 1);
+        txn.update(*row, set<&Account::balance>(7), set<&Account::id>(2));
+      },
+      "column id of the primary key cannot be changed");
+}
+
+TEST(Misuse, AStringThatIsTooLongForItsColumnIsRefused) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  const std::string fits_inline(16, 'x');
+  const std::string fits_outside(100, 'x');
+  for (const bool insert : {true, false}) {
+    for (const bool outside : {true, false}) {
+      const std::string name = outside ? fits_inline : fits_inline + "x";
+      const std::string note = outside ? fits_outside + "x" : fits_outside;
+      const auto done = bank.run([&](Transaction& txn) -> Result<void> {
+        if (insert) {
+          auto row = txn.insert(bank.account, Account{2, 7, {name}, 50, {note}});
+          return row ? Result<void>() : row.error();
+        }
+        auto row = txn.get_for_update(bank.account_pkey, 1);
+        txn.update(*row, set<&Account::name>({name}), set<&Account::note>({note}));
+        return {};
+      });
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.code(), base::ErrorCode::kInvalidArgument);
+      EXPECT_THAT(done.error().message,
+                  ::testing::HasSubstr(outside ? "column note: the string is longer than its "
+                                                 "VARCHAR(100)"
+                                               : "column name: the string is longer than its "
+                                                 "VARCHAR(16)"));
+    }
+  }
+  EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto row = txn.insert(bank.account, Account{2, 7, {fits_inline}, 50, {fits_outside}});
+    if (!row) return row.error();
+    // No row can have a longer key.
+    EXPECT_EQ(txn.get(bank.account_name, base::Varchar<16>(fits_inline + "x")).code(),
+              base::ErrorCode::kNotFound);
+    EXPECT_TRUE(txn.get(bank.account_name, base::Varchar<16>(fits_inline)));
+    return {};
+  }));
 }
 
 }  // namespace

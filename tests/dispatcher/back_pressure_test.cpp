@@ -1,0 +1,84 @@
+// Back-pressure: no batch starts while too many updates wait; who waits for room sleeps.
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "dispatcher/oltp_dispatcher.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+uint64_t process_cpu_ns() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<uint64_t>(time.tv_usec) * 1'000;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom) {
+  const base::Catalog catalog;
+  propagation::UpdateQueue updates;
+  oltp::Engine engine(&catalog, {}, &updates);
+  ProcedureDirectory procedures;
+  procedures.add({.name = "nothing",
+                  .id = engine.register_procedure(
+                      {.name = "nothing",
+                       .argument_columns = {},
+                       .reply_columns = {},
+                       .body = [](auto&, auto, auto) { return base::Result<void>(); }}),
+                  .argument_columns = {},
+                  .reply_columns = {}});
+  auto pending = std::make_unique<propagation::UpdateSet>(base::NumaNode(0));
+  pending->append_delete(base::Vid(1), base::RowId(0));
+  std::vector<propagation::SealedSet> sets;
+  sets.push_back({base::WorkerId(0), base::TableId(0), std::move(pending)});
+  updates.push(std::move(sets), base::Vid(1));
+
+  BatchGate gate;
+  FreshnessClock clock;
+  std::atomic<int> asked{0};
+  OltpDispatcher dispatcher({.placement = {},
+                             .queue_requests = 1,
+                             .batch_requests_max = 1,
+                             .pending_update_bytes_max = 1},
+                            &engine, &procedures, &updates, &gate, &clock, [&] {
+                              // relaxed: read when the call is over. It rings the parker, as
+                              // OlapDispatcher::apply_now does.
+                              asked.fetch_add(1, std::memory_order_relaxed);
+                              updates.parker().wake_all();
+                            });
+  std::atomic<bool> completed{false};
+  oltp::Request request;
+  request.procedure = base::ProcedureId(0);
+  request.context = &completed;
+  request.complete = [](oltp::Request* done) {
+    // release: pairs with the acquire below.
+    static_cast<std::atomic<bool>*>(done->context)->store(true, std::memory_order_release);
+  };
+  ASSERT_TRUE(dispatcher.submit(&request, false));
+  const uint64_t cpu_before_ns = process_cpu_ns();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(process_cpu_ns() - cpu_before_ns, 60'000'000u) << "the wait does not spin";
+  // acquire: pairs with the completion's release.
+  EXPECT_FALSE(completed.load(std::memory_order_acquire));
+
+  updates.recycle(updates.collect().sets);
+  dispatcher.stop();  // ends what was admitted
+  // acquire: pairs with the completion's release.
+  EXPECT_TRUE(completed.load(std::memory_order_acquire));
+  // relaxed: the dispatcher's thread has ended.
+  EXPECT_EQ(asked.load(std::memory_order_relaxed), 1);
+  EXPECT_EQ(dispatcher.back_pressure_waits(), 1u);
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

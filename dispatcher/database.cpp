@@ -130,7 +130,8 @@ void Database::State::start_dispatchers() {
           .queue_requests = options.queue_requests,
           .batch_requests_max = options.batch_requests_max,
           .pending_update_bytes_max = options.pending_update_bytes_max,
-          .random_seed = options.random_seed != 0 ? options.random_seed : system_seed()},
+          .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
+          .time_origin = options.time_origin},
       &engine, &procedures, &updates, &gate, &clock,
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
 }

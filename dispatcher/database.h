@@ -27,6 +27,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +82,8 @@ struct DatabaseOptions {
   uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
   size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
   uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
+  // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
+  std::optional<base::Timestamp> time_origin;
 };
 
 enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full

@@ -24,12 +24,6 @@ uint64_t split_mix(uint64_t state) {
   return state ^ (state >> 31);
 }
 
-base::Timestamp system_now() {
-  return {std::chrono::duration_cast<std::chrono::microseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
-
 base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t bytes,
                   size_t expected) {
   return {base::ErrorCode::kInvalidArgument,
@@ -52,6 +46,7 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
                                propagation::UpdateQueue* updates, BatchGate* gate,
                                FreshnessClock* clock, std::function<void()> apply_now)
     : options_(options),
+      begin_ns_(base::steady_ns()),
       engine_(engine),
       procedures_(procedures),
       updates_(updates),
@@ -107,6 +102,15 @@ base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
   return {};
 }
 
+base::Timestamp OltpDispatcher::now() const {
+  using std::chrono::microseconds, std::chrono::nanoseconds, std::chrono::system_clock;
+  const auto since = [](auto time) {
+    return std::chrono::duration_cast<microseconds>(time).count();
+  };
+  if (!options_.time_origin) return {since(system_clock::now().time_since_epoch())};
+  return {options_.time_origin->micros + since(nanoseconds(base::steady_ns() - begin_ns_))};
+}
+
 base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait) {
   if (auto checked = check(*request); !checked) return checked;
   if (auto taken = may_wait ? tokens_.take_or_wait() : tokens_.take(); !taken) {
@@ -116,7 +120,7 @@ base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait)
     }
     return taken;
   }
-  request->now = system_now();
+  request->now = now();
   // relaxed: it only shares out states; no two requests get the same.
   const uint64_t state = seeds_.fetch_add(kSplitMixStep, std::memory_order_relaxed);
   request->random_seed = split_mix(state + kSplitMixStep);

@@ -22,11 +22,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/parker.h"
 #include "base/topology.h"
+#include "base/types.h"
 #include "dispatcher/admission_tokens.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/bounded_queue.h"
@@ -45,6 +47,7 @@ struct OltpDispatcherOptions {
   uint32_t batch_requests_max = 0;
   size_t pending_update_bytes_max = 0;
   uint64_t random_seed = 0;
+  std::optional<base::Timestamp> time_origin;  // as DatabaseOptions'
 };
 
 class OltpDispatcher {
@@ -69,6 +72,7 @@ class OltpDispatcher {
 
  private:
   base::Result<void> check(const oltp::Request& request) const;
+  base::Timestamp now() const;  // of a transaction
   void run();
   bool fill_batch();     // false: nothing to run
   void wait_for_room();  // back-pressure
@@ -76,6 +80,7 @@ class OltpDispatcher {
   void complete_batch(const std::vector<oltp::Request*>& again);
 
   const OltpDispatcherOptions options_;
+  const uint64_t begin_ns_;  // when time_origin was
   oltp::Engine* const engine_;
   const ProcedureDirectory* const procedures_;
   propagation::UpdateQueue* const updates_;

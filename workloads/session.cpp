@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "workloads/drivers/transaction_driver.h"
 #include "workloads/tpcc/loader.h"
+#include "workloads/tpcc/population.h"
 #include "workloads/tpcc/schema.h"
 
 namespace diptych::workloads {
@@ -46,6 +47,7 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.mode = dispatcher::OpenMode::kCreate;
   out.placement = options.placement;
   out.export_updates = options.export_updates;
+  out.time_origin = tpcc::kTimeOrigin;
   out.queue_requests = std::max(out.queue_requests, options.transaction_clients);
   return out;
 }

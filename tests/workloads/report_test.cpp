@@ -50,6 +50,7 @@ TEST(Report, JsonHasEveryKey) {
   EXPECT_EQ(json["transactions"]["NewOrder"]["completed"], 7);
   EXPECT_EQ(json["unsupported_queries"]["Q21"], "not supported: NOT EXISTS");
   EXPECT_EQ(json["configuration"]["transaction_clients"], 4);
+  EXPECT_EQ(json["configuration"]["time_origin"], "2011-01-01 00:50:00");
 }
 
 TEST(Report, CommitIsNeverEmpty) {

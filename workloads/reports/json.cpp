@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/value.h"
 #include "workloads/benchmark.h"
 #include "workloads/reports/machine.h"
+#include "workloads/tpcc/population.h"
 
 namespace diptych::workloads {
 namespace {
@@ -66,6 +68,7 @@ Json configuration(const BenchmarkOptions& options) {
           {"export", options.export_updates},
           {"isolation", "snapshot"},
           {"log", "none"},
+          {"time_origin", base::to_string(tpcc::kTimeOrigin)},
           {"placement", placement(options.placement)}};
 }
 
@@ -80,6 +83,7 @@ Json configuration(const IsolationOptions& options) {
           {"export", true},
           {"isolation", "snapshot"},
           {"log", "none"},
+          {"time_origin", base::to_string(tpcc::kTimeOrigin)},
           {"placement", placement(options.placement)}};
 }
 

@@ -23,6 +23,9 @@
 namespace diptych::workloads::tpcc {
 
 inline constexpr base::Timestamp kLoadTime{1'293'840'000'000'000};  // 2011-01-01 00:00:00
+// The newest date of a loaded row, where the transactions' clock starts: 2011-01-01 00:50:00.
+inline constexpr base::Timestamp kTimeOrigin{kLoadTime.micros +
+                                             int64_t{1'000'000} * kInitialOrders};
 
 // The bytes of the long strings of one batch of rows.
 class TextPool {

@@ -135,6 +135,23 @@ TEST_F(Transactions, PaymentMovesTheAmountOnceEverywhere) {
   auto reply = call(session_->procedures().payment, input);
   ASSERT_TRUE(reply) << reply.error().to_string();
   EXPECT_EQ(reply->c_id, c_id);
+  TextPool pool(kRowTextBytesMax);
+  const Customer customer = population_.customer(1, 5, c_id, &pool);
+  EXPECT_EQ(reply->c_first, customer.c_first);
+  EXPECT_EQ(reply->c_middle, customer.c_middle);
+  EXPECT_EQ(reply->c_last, input.c_last);
+  EXPECT_EQ(reply->customer.street_1, customer.c_street_1);
+  EXPECT_EQ(reply->customer.street_2, customer.c_street_2);
+  EXPECT_EQ(reply->customer.city, customer.c_city);
+  EXPECT_EQ(reply->customer.state, customer.c_state);
+  EXPECT_EQ(reply->customer.zip, customer.c_zip);
+  EXPECT_EQ(reply->c_phone, customer.c_phone);
+  EXPECT_EQ(reply->c_since, customer.c_since);
+  EXPECT_EQ(reply->c_credit, customer.c_credit);
+  EXPECT_EQ(reply->c_credit_lim, customer.c_credit_lim);
+  EXPECT_EQ(reply->c_discount, customer.c_discount);
+  EXPECT_GE(reply->h_date, kTimeOrigin);
+  EXPECT_EQ(reply->c_data_bytes > 0, customer.c_credit.view() == "BC");
   EXPECT_EQ(reply->c_balance.units, -1000 - 12'345);
   EXPECT_EQ(reply->h_id, history_id(1, 5, c_id, 2));
   EXPECT_EQ(ask("select w_ytd from warehouse"), 30'000'000 + 12'345);
@@ -168,6 +185,8 @@ TEST_F(Transactions, PaymentOfABadCustomerGoesInFrontOfTheData) {
   const std::string expected =
       (fmt::format("{} 1 1 1 1 500.07|", c_id) + std::string(row.c_data.view())).substr(0, 500);
   EXPECT_EQ(std::get<std::string>(data->rows[0][0]), expected);
+  EXPECT_EQ(std::string_view(reply->c_data.data(), reply->c_data_bytes),
+            expected.substr(0, kDataBytesShown));
 }
 
 TEST_F(Transactions, OrderStatusReadsTheCustomersNewestOrder) {
@@ -184,6 +203,12 @@ TEST_F(Transactions, OrderStatusReadsTheCustomersNewestOrder) {
     EXPECT_EQ(before->lines[i].ol_amount, line.ol_amount);
     EXPECT_EQ(before->lines[i].ol_delivery_d, line.ol_delivery_d);
   }
+  TextPool pool(kRowTextBytesMax);
+  const Customer customer = population_.customer(1, 4, c_id, &pool);
+  EXPECT_EQ(before->c_first, customer.c_first);
+  EXPECT_EQ(before->c_middle, customer.c_middle);
+  EXPECT_EQ(before->c_last, customer.c_last);
+  EXPECT_EQ(before->c_balance, customer.c_balance);
   const base::Varchar<16> name = last_name(77);
   auto named = call(session_->procedures().order_status, {1, 4, 0, name});
   ASSERT_TRUE(named) << named.error().to_string();

@@ -17,10 +17,11 @@ Result<void> read_customer(Transaction& txn, const Tables& tables,
     if (!named) return named.error();
     reply->c_id = named->c_id;
   }
-  auto customer = txn.get<&Customer::c_first, &Customer::c_balance>(
-      tables.customer_pkey, input.w_id, input.d_id, reply->c_id);
+  auto customer =
+      txn.get<&Customer::c_first, &Customer::c_middle, &Customer::c_last, &Customer::c_balance>(
+          tables.customer_pkey, input.w_id, input.d_id, reply->c_id);
   if (!customer) return customer.error();
-  std::tie(reply->c_first, reply->c_balance) = *customer;
+  std::tie(reply->c_first, reply->c_middle, reply->c_last, reply->c_balance) = *customer;
   return {};
 }
 

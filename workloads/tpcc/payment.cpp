@@ -15,7 +15,7 @@ using dispatcher::Claimed;
 using dispatcher::set;
 using dispatcher::Transaction;
 
-constexpr size_t kDataBytesMax = 500;  // of c_data
+constexpr uint32_t kDataBytesMax = 500;  // of c_data
 
 // Pays into the warehouse; gives its name.
 Result<base::Varchar<10>> pay_warehouse(Transaction& txn, const Tables& tables,
@@ -45,38 +45,56 @@ Result<base::Varchar<10>> pay_district(Transaction& txn, const Tables& tables,
   return name;
 }
 
-using PayingCustomer = Claimed<Customer, std::tuple<int32_t, base::Varchar<16>, base::Char<2>,
-                                                    Money, Rate, Money, Money, int32_t>>;
+// The whole row: Payment wants every column but c_delivery_cnt.
+using PayingCustomer = Claimed<Customer, Customer>;
 
 Result<PayingCustomer> claim_customer(Transaction& txn, const Tables& tables,
                                       const PaymentArguments& input) {
   if (input.c_id != 0) {
-    return txn.get_for_update<&Customer::c_id, &Customer::c_first, &Customer::c_credit,
-                              &Customer::c_credit_lim, &Customer::c_discount, &Customer::c_balance,
-                              &Customer::c_ytd_payment, &Customer::c_payment_cnt>(
-        tables.customer_pkey, input.c_w_id, input.c_d_id, input.c_id);
+    return txn.get_for_update(tables.customer_pkey, input.c_w_id, input.c_d_id, input.c_id);
   }
   auto named = customer_by_name(txn, tables, input.c_w_id, input.c_d_id, input.c_last);
   if (!named) return named.error();
-  return txn.claim<Customer, &Customer::c_id, &Customer::c_first, &Customer::c_credit,
-                   &Customer::c_credit_lim, &Customer::c_discount, &Customer::c_balance,
-                   &Customer::c_ytd_payment, &Customer::c_payment_cnt>(named->handle);
+  return txn.claim<Customer>(named->handle);
 }
 
-// Clause 2.5.2.2: a bad customer's data gets the payment in front and loses its end.
-Result<void> note_bad_credit(Transaction& txn, const Tables& tables, const PaymentArguments& input,
-                             const PayingCustomer& customer, int32_t c_id) {
-  auto data = txn.get<&Customer::c_data>(tables.customer_pkey, input.c_w_id, input.c_d_id, c_id);
-  if (!data) return data.error();
-  char text[kDataBytesMax];
-  const auto written = fmt::format_to_n(text, kDataBytesMax, "{} {} {} {} {} {}.{:02}|", c_id,
-                                        input.c_d_id, input.c_w_id, input.d_id, input.w_id,
-                                        input.h_amount.units / 100, input.h_amount.units % 100);
-  const std::string_view old = data->view().substr(0, kDataBytesMax - written.size);
+// Clause 2.5.2.2: a bad customer's data gets the payment in front and loses its end. In `text`.
+std::string_view note_payment(const PaymentArguments& input, const Customer& customer,
+                              char (&text)[kDataBytesMax]) {
+  const auto written = fmt::format_to_n(
+      text, kDataBytesMax, "{} {} {} {} {} {}.{:02}|", customer.c_id, input.c_d_id, input.c_w_id,
+      input.d_id, input.w_id, input.h_amount.units / 100, input.h_amount.units % 100);
+  const std::string_view old = customer.c_data.view().substr(0, kDataBytesMax - written.size);
   std::memcpy(text + written.size, old.data(), old.size());
-  const base::Varchar<500> value(std::string_view(text, written.size + old.size()));
-  txn.update(customer, set<&Customer::c_data>(value));
-  return {};
+  return {text, written.size + old.size()};
+}
+
+void charge_customer(Transaction& txn, const PaymentArguments& input,
+                     const PayingCustomer& customer, PaymentReply* reply) {
+  const Customer& old = customer.values;
+  const auto balance = set<&Customer::c_balance>({old.c_balance.units - input.h_amount.units});
+  const auto paid = set<&Customer::c_ytd_payment>({old.c_ytd_payment.units + input.h_amount.units});
+  const auto payments = set<&Customer::c_payment_cnt>(old.c_payment_cnt + 1);
+  if (old.c_credit.view() == "BC") {
+    char text[kDataBytesMax];
+    const std::string_view data = note_payment(input, old, text);
+    txn.update(customer, balance, paid, payments,
+               set<&Customer::c_data>(base::Varchar<kDataBytesMax>(data)));
+    reply->c_data_bytes = static_cast<uint32_t>(data.copy(reply->c_data.data(), kDataBytesShown));
+  } else {
+    txn.update(customer, balance, paid, payments);
+  }
+  reply->c_id = old.c_id;
+  reply->c_first = old.c_first;
+  reply->c_middle = old.c_middle;
+  reply->c_last = old.c_last;
+  reply->customer = {old.c_street_1, old.c_street_2, old.c_city, old.c_state, old.c_zip};
+  reply->c_phone = old.c_phone;
+  reply->c_since = old.c_since;
+  reply->c_credit = old.c_credit;
+  reply->c_credit_lim = old.c_credit_lim;
+  reply->c_discount = old.c_discount;
+  reply->c_balance = {old.c_balance.units - input.h_amount.units};
 }
 
 // The constant-size variant: the history row of the customer's payment before this one.
@@ -110,19 +128,11 @@ Result<PaymentReply> payment(Transaction& txn, const Tables& tables, SizePolicy 
   if (!d_name) return d_name.error();
   auto customer = claim_customer(txn, tables, input);
   if (!customer) return customer.error();
-  const auto& [c_id, first, credit, credit_lim, discount, balance, ytd_payment, payment_cnt] =
-      customer->values;
-  const Money new_balance{balance.units - input.h_amount.units};
-  txn.update(*customer, set<&Customer::c_balance>(new_balance),
-             set<&Customer::c_ytd_payment>({ytd_payment.units + input.h_amount.units}),
-             set<&Customer::c_payment_cnt>(payment_cnt + 1));
-  if (credit.view() == "BC") {
-    if (auto noted = note_bad_credit(txn, tables, input, *customer, c_id); !noted) {
-      return noted.error();
-    }
-  }
+  charge_customer(txn, input, *customer, &reply);
+  const int32_t c_id = reply.c_id;
+  const int32_t payments = customer->values.c_payment_cnt + 1;
   History history{};
-  history.h_id = history_id(input.c_w_id, input.c_d_id, c_id, payment_cnt + 1);
+  history.h_id = history_id(input.c_w_id, input.c_d_id, c_id, payments);
   history.h_c_id = c_id;
   history.h_c_d_id = input.c_d_id;
   history.h_c_w_id = input.c_w_id;
@@ -133,16 +143,11 @@ Result<PaymentReply> payment(Transaction& txn, const Tables& tables, SizePolicy 
   history.h_data = history_data(*w_name, *d_name);
   if (auto inserted = txn.insert(tables.history, history); !inserted) return inserted.error();
   if (size == SizePolicy::kConstant) {
-    const int64_t old = history_id(input.c_w_id, input.c_d_id, c_id, payment_cnt);
+    const int64_t old = history_id(input.c_w_id, input.c_d_id, c_id, payments - 1);
     if (auto dropped = drop_history(txn, tables, old); !dropped) return dropped.error();
   }
   reply.h_id = history.h_id;
-  reply.c_id = c_id;
-  reply.c_first = first;
-  reply.c_credit = credit;
-  reply.c_credit_lim = credit_lim;
-  reply.c_discount = discount;
-  reply.c_balance = new_balance;
+  reply.h_date = history.h_date;
   return reply;
 }
 

@@ -74,16 +74,27 @@ struct Address {
   base::Char<9> zip;
 };
 
+inline constexpr uint32_t kDataBytesShown = 200;  // of c_data, to the terminal
+
+// What clause 2.5.3.3 shows.
 struct PaymentReply {
   int64_t h_id;
-  int32_t c_id;
+  base::Timestamp h_date;
   Address warehouse;
   Address district;
+  int32_t c_id;
   base::Varchar<16> c_first;
+  base::Char<2> c_middle;
+  base::Varchar<16> c_last;
+  Address customer;
+  base::Char<16> c_phone;
+  base::Timestamp c_since;
   base::Char<2> c_credit;
   Money c_credit_lim;
   Rate c_discount;
   Money c_balance;
+  uint32_t c_data_bytes;  // 0 where the credit is good
+  std::array<char, kDataBytesShown> c_data;
 };
 
 struct OrderStatusArguments {
@@ -103,6 +114,8 @@ struct OrderStatusReply {
   };
   int32_t c_id;
   base::Varchar<16> c_first;
+  base::Char<2> c_middle;
+  base::Varchar<16> c_last;
   Money c_balance;
   int32_t o_id;  // 0: in a constant-size database the customer may have no order left
   base::Timestamp o_entry_d;

@@ -50,6 +50,21 @@ function(diptych_library name)
   target_link_libraries(diptych_${name} PUBLIC diptych_settings ${arg_LINKS})
 endfunction()
 
+# diptych_embed(NAME [TABLE] HEADER header FILES name=path...): the texts of files as part of the
+# library diptych_NAME, as cmake/embed.cmake says.
+function(diptych_embed library)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TABLE" "HEADER" "FILES")
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp)
+  list(TRANSFORM arg_FILES REPLACE "^[^=]*=" "" OUTPUT_VARIABLE paths)
+  list(JOIN arg_FILES "|" files)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DLIBRARY=${library} -DTABLE=${arg_TABLE} -DHEADER=${arg_HEADER}
+            "-DFILES=${files}" -DOUTPUT=${output} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${paths} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "Embedding files in ${library}" VERBATIM)
+  target_sources(diptych_${library} PRIVATE ${output})
+endfunction()
+
 # diptych_tests(FOLDER [LINKS target...]): one googletest program from every *_test.cpp of tests/FOLDER.
 function(diptych_tests folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")

@@ -1,4 +1,4 @@
-// Embedded files: the .sql files of this folder, compiled into the program by CMake (embed.cmake).
+// Embedded files: the .sql files of this folder, compiled into the program (cmake/embed.cmake).
 
 #pragma once
 

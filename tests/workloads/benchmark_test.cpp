@@ -34,17 +34,14 @@ TEST(Benchmark, AnyNumberOfClientsRunsAndStops) {
   EXPECT_TRUE(report.clean()) << to_table(report);
 }
 
-TEST(Benchmark, EveryQueryRunsOrIsListedWithItsReason) {
+TEST(Benchmark, EveryQueryRuns) {
   for (const QuerySet set : {QuerySet::kCh, QuerySet::kTemplates}) {
     BenchmarkOptions options = small_options(33);
     options.queries = set;
     auto session = loaded_session(options);
     ASSERT_NE(session, nullptr);
-    EXPECT_EQ(session->queries().size() + session->unsupported().size(), catalog(set).size());
-    for (const auto& [name, why] : session->unsupported()) {
-      EXPECT_GT(why.size(), 10U) << name;
-      if (set == QuerySet::kTemplates) ADD_FAILURE() << name << ": " << why;
-    }
+    EXPECT_EQ(session->queries().size(), catalog(set).size());
+    for (const auto& [name, why] : session->unsupported()) ADD_FAILURE() << name << ": " << why;
     tpcc::Random random(33);
     for (const NamedQuery& query : session->queries()) {
       auto result = session->database()->query(instantiate(query.text, &random));

@@ -2,8 +2,8 @@
 
 A small database is made by `diptych bench ch --keep`, so that transactions have run on it; its
 tables are exported with `diptych query --format csv`, loaded into DuckDB, and every CH query, every
-template and a set of further queries runs on both. Queries that the program says it does not
-support are listed and skipped.
+template and a set of further queries runs on both. Each CH query has an answer that an engine which
+finds nothing would not give: no column is NULL or 0 in all rows.
 
 Environment: DIPTYCH_PROGRAM, the binary; DIPTYCH_VENV_PYTHON, a Python with duckdb (tools/test
 makes one): this script runs itself with it.
@@ -17,6 +17,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "workloads"
-SEED = 20
+SEED = 31  # a population in which Q08 and Q20, which hang on a few items and suppliers, find rows
 TABLES = ("region nation supplier item warehouse district stock customer history orders neworder"
           " orderline").split()
 
@@ -135,6 +136,11 @@ def sort_key(row):
     return key
 
 
+def tells_something(rows):
+    """Whether no column is NULL, 0 or empty in all rows."""
+    return bool(rows) and all(any(column) for column in zip(*rows))
+
+
 def order_columns(sql, names):
     """Positions of the output columns that the last ORDER BY names, as far as they are found."""
     match = re.search(r"order\s+by\s+((?:(?!order\s+by).)*)$", sql, re.IGNORECASE | re.DOTALL)
@@ -162,7 +168,7 @@ class DuckdbDifferentialTest(unittest.TestCase):
         path = pathlib.Path(cls.folder.name) / "db"
         cls.program = Program(os.environ["DIPTYCH_PROGRAM"], path)
         cls.program.run("bench", "ch", "--warehouses", 1, "--transaction-clients", 8,
-                        "--query-clients", 0, "--seconds", 1, "--warmup", 0, "--seed", SEED,
+                        "--query-clients", 0, "--seconds", 2, "--warmup", 0, "--seed", SEED,
                         "--keep", path)
         cls.duckdb = duckdb.connect()
         for statement in duckdb_schema():
@@ -181,19 +187,17 @@ class DuckdbDifferentialTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def compare(self, named):
-        """named: (name, sql) pairs. Gives the names that the program does not support."""
-        unsupported = []
+        """named: (name, sql) pairs. Gives the names whose answers tell nothing."""
+        telling_nothing = []
         results = self.program.query([sql for _, sql in named])
         self.assertEqual(len(results), len(named))
         for (name, sql), result in zip(named, results):
-            if "error" in result:
-                self.assertRegex(result["error"], r"unsupported", f"{name}: {sql}")
-                unsupported.append(name)
-                print(f"not supported yet: {name}: {result['error']}", file=sys.stderr)
-                continue
             with self.subTest(query=name):
+                self.assertNotIn("error", result, sql)
                 self.compare_rows(sql, result)
-        return unsupported
+                if not tells_something(result["rows"]):
+                    telling_nothing.append(name)
+        return telling_nothing
 
     def compare_rows(self, sql, result):
         ours = [[plain(value) for value in row] for row in result["rows"]]
@@ -216,15 +220,33 @@ class DuckdbDifferentialTest(unittest.TestCase):
         self.assertGreater(count("select count(*) from orders"), 30_000)
         self.assertGreater(count("select sum(s_order_cnt) from stock"), 0)
         self.assertGreater(
-            count("select count(*) from orderline where ol_delivery_d > timestamp '2020-01-01'"), 0)
+            count("select count(*) from orderline where ol_delivery_d > "
+                  "timestamp '2011-01-01 00:50:00'"), 0)
         self.assertEqual(count("select count(*) from item"), 100_000)
 
     def test_ch_queries(self):
         named = [(file.stem, file.read_text().strip())
                  for file in sorted((WORKLOADS / "queries/ch").glob("*.sql"))]
         self.assertEqual(len(named), 22)
-        unsupported = self.compare(named)
-        self.assertLess(len(unsupported), 15, "the thin engine runs at least eight CH queries")
+        # Q22 asks for customers without an order, of whom a database that grows has none.
+        self.assertEqual(self.compare(named), ["Q22"])
+
+    def test_q22_finds_customers_without_an_order(self):
+        sql = (WORKLOADS / "queries/ch/Q22.sql").read_text().strip()
+        folder = pathlib.Path(self.folder.name)
+        copy = Program(self.program.binary, folder / "copy")
+        shutil.copytree(self.program.path, copy.path)
+        customers = folder / "customers.csv"
+        self.duckdb.begin()
+        self.duckdb.execute("insert into customer select * replace (c_id + 3000 as c_id, "
+                            "1000000 + c_id as c_balance) from customer where c_id <= 50")
+        self.duckdb.execute(f"copy (select * from customer where c_id > 3000) to '{customers}' "
+                            "(header true)")
+        copy.run("load", copy.path, "customer", customers)
+        result, = copy.query([sql])
+        self.compare_rows(sql, result)
+        self.duckdb.rollback()
+        self.assertTrue(tells_something(result["rows"]), result)
 
     def test_templates(self):
         draw = random.Random(SEED)
@@ -234,7 +256,7 @@ class DuckdbDifferentialTest(unittest.TestCase):
                 text = template_text(file.read_text().strip(), draw)
                 named.append((f"{file.stem} run {run}", text))
         self.assertEqual(len(named), 3 * 14)
-        self.assertEqual(self.compare(named), [])
+        self.compare(named)
 
     def test_further_queries(self):
         statements = further_statements()

@@ -68,6 +68,18 @@ uint64_t system_seed() {
   return (uint64_t{device()} << 32) | device();
 }
 
+base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>& next) {
+  try {
+    return next();
+  } catch (const std::exception& thrown) {
+    return base::Error(base::ErrorCode::kAborted,
+                       fmt::format("the source of the rows threw: {}", thrown.what()));
+  } catch (...) {
+    return base::Error(base::ErrorCode::kAborted,
+                       "the source of the rows threw something that is no std::exception");
+  }
+}
+
 }  // namespace
 
 Database::State::State(const DatabaseOptions& database_options,
@@ -136,6 +148,12 @@ void Database::State::start_dispatchers() {
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
 }
 
+void Database::State::stop_dispatchers() {
+  // The OLTP side first: while it ends what it has, it may wait for the OLAP side to make room.
+  oltp_dispatcher->stop();
+  olap_dispatcher->stop();
+}
+
 bool Database::State::on_dispatcher_thread() const {
   return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread();
 }
@@ -150,6 +168,14 @@ base::Result<void> Database::State::check_may_wait(std::string_view what) const 
 base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) const {
   if (phase == Phase::kOpen) return {};
   return base::ErrorCode::kClosed;
+}
+
+base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate_held,
+                                                base::TableId table) const {
+  if (auto open = check_open(gate_held); !open) return open;
+  if (table.value < catalog.table_count()) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     fmt::format("no table has the id {}", table.value));
 }
 
 base::Result<void> Database::State::save_changes(const BatchGate::Exclusive&) {
@@ -183,11 +209,12 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
       std::make_unique<State>(options, *placement, spin_policy(topology, *placement), partitions);
   if (directory) {
     state->lock.emplace(std::move(directory->lock));
+    state->made = directory->made;
     // A new database is saved empty, so that a disk that is full or read-only shows now.
     auto filled = directory->manifest ? state->restore(*directory->manifest)
                                       : state->save_changes(state->gate.exclude());
     if (!filled) {
-      if (directory->made) remove_made(options.path);
+      remove_made(options.path, directory->made);
       return filled.error();
     }
   }
@@ -241,19 +268,15 @@ base::Result<void> Database::submit(Request* request, Admission admission) {
 }
 
 base::Result<LoadReport> Database::load(base::TableId table,
-                                        const std::function<RowBatch()>& next) {
+                                        const std::function<base::Result<RowBatch>()>& next) {
   if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto open = state_->check_open(held); !open) return open.error();
-  if (table.value >= state_->catalog.table_count()) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("no table has the id {}", table.value));
-  }
+  if (auto found = state_->check_table(held, table); !found) return found.error();
   LoadReport report;
   state_->clock.batch_begins(base::steady_ns());
   auto loaded = state_->engine.load(table, [&] {
-    const RowBatch batch = next();
-    report.rows += batch.count;
+    auto batch = next_batch(next);
+    if (batch) report.rows += batch->count;
     return batch;
   });
   state_->clock.batch_ends(state_->engine.last_vid());
@@ -261,6 +284,13 @@ base::Result<LoadReport> Database::load(base::TableId table,
   report.vid = *loaded;
   state_->olap_dispatcher->bring_up_to_date();
   return report;
+}
+
+base::Result<uint64_t> Database::row_count(base::TableId table) const {
+  if (auto allowed = state_->check_may_wait("row_count"); !allowed) return allowed.error();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto found = state_->check_table(held, table); !found) return found.error();
+  return state_->engine.row_count(table);
 }
 
 base::Result<ReplicaComparison> Database::compare_replicas() {
@@ -310,9 +340,7 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
-  // The OLTP side first: while it ends what it has, it may wait for the OLAP side to make room.
-  state_->oltp_dispatcher->stop();
-  state_->olap_dispatcher->stop();
+  state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
@@ -321,6 +349,17 @@ base::Result<void> Database::close() {
   state_->phase = State::Phase::kClosed;
   state_->lock.reset();
   return {};
+}
+
+void Database::discard() {
+  DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
+  const std::lock_guard one_at_a_time(state_->closing);
+  state_->stop_dispatchers();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (state_->phase == State::Phase::kClosed) return;
+  state_->phase = State::Phase::kClosed;
+  remove_made(state_->options.path, state_->made);
+  state_->lock.reset();
 }
 
 }  // namespace diptych::dispatcher

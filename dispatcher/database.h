@@ -162,9 +162,14 @@ class Database {
   base::Result<void> submit_query(std::string sql,
                                   std::function<void(base::Result<QueryResult>)> done);
 
-  // Loads rows as one transaction, on both replicas: all or none. Everything else waits meanwhile,
-  // so `next` must not call the database.
-  base::Result<LoadReport> load(base::TableId table, const std::function<RowBatch()>& next);
+  // Loads rows as one transaction, on both replicas: all or none. An error of `next` ends
+  // it, and is its own; so does what `next` throws (kAborted). Everything else waits meanwhile, so
+  // `next` must not call the database.
+  base::Result<LoadReport> load(base::TableId table,
+                                const std::function<base::Result<RowBatch>()>& next);
+
+  // Rows of a table in the OLTP replica, between two batches.
+  base::Result<uint64_t> row_count(base::TableId table) const;
 
   // Waits until the replica shows everything that was acknowledged before the call, and compares
   // every row of every table. Both sides stand still meanwhile. kUnsupported if updates are not
@@ -180,6 +185,9 @@ class Database {
   // dispatchers. If the save fails, all but close() and save() are closed, and the data stays in
   // memory: close() again (once there is space) tries the save again.
   base::Result<void> close();
+  // Closes without saving: what was saved last stays, except that a database which open() made is
+  // gone from its path, and the directory with it if open() made that too.
+  void discard();
 
  private:
   struct State;

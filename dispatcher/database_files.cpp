@@ -54,7 +54,8 @@ base::Result<DatabaseDirectory> lock_and_read(const std::string& path, OpenMode 
     return DatabaseDirectory{.lock = std::move(*lock), .manifest = std::move(*manifest)};
   }
   if (manifest.code() != base::ErrorCode::kNotFound) return manifest.error();
-  return DatabaseDirectory{.lock = std::move(*lock), .manifest = std::nullopt};
+  return DatabaseDirectory{
+      .lock = std::move(*lock), .manifest = std::nullopt, .made = Made::kDatabase};
 }
 
 // Whether a database's manifest may be there: only then is the lock file's creation harmless.
@@ -101,16 +102,23 @@ base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode
   auto opened = lock_and_read(path, mode);
   if (!opened) {
     // kOverloaded: another process has found the new directory first, and fills it.
-    if (opened.code() != base::ErrorCode::kOverloaded) remove_made(path);
+    if (opened.code() != base::ErrorCode::kOverloaded) remove_made(path, Made::kDirectory);
     return opened;
   }
-  opened->made = true;
+  opened->made = Made::kDirectory;
   return opened;
 }
 
-void remove_made(const std::string& path) {
+void remove_made(const std::string& path, Made made) {
+  namespace fs = std::filesystem;
   std::error_code ignored;  // an earlier error is the one to report
-  std::filesystem::remove_all(path, ignored);
+  if (made == Made::kDirectory) fs::remove_all(path, ignored);
+  if (made != Made::kDatabase) return;
+  // The directory was empty, but for leftovers (check_empty): all that is in it is the database's.
+  for (fs::directory_iterator entry(path, ignored), end; entry != end; entry.increment(ignored)) {
+    std::error_code kept;
+    fs::remove_all(entry->path(), kept);
+  }
 }
 
 base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Replica& replica,

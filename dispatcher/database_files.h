@@ -21,17 +21,19 @@
 
 namespace diptych::dispatcher {
 
+enum class Made : uint8_t { kNothing, kDatabase, kDirectory };  // the directory: with its database
+
 struct DatabaseDirectory {
   storage::DirectoryLock lock;
   std::optional<storage::Manifest> manifest;  // none: a new database
-  bool made = false;                          // open_directory made the directory
+  Made made = Made::kNothing;
 };
 
 // Errors as Database::open's. A directory that it made is gone again where it fails.
 base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode);
 
-// Removes a directory that open_directory made, since opening failed later on.
-void remove_made(const std::string& path);
+// Removes what open_directory made.
+void remove_made(const std::string& path, Made made);
 
 // Puts every row of the columnar replica back into the OLTP replica, under its RowID.
 base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Replica& replica,

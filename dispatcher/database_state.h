@@ -1,7 +1,8 @@
 // Database::State: the parts of an open database, and who may touch which when.
 //
 //   kOpen -> [close] -> kStopped (no dispatcher runs) -> [saved] -> kClosed
-//                           └── save failed: the data is in memory; close and save can be retried
+//     │                     └── save failed: the data is in memory; close and save can be retried
+//     └───► [discard] ───────────────────────────────────────────► kClosed
 //
 // What each member needs is said beside it: "gate" is an Exclusive (dispatcher/batch_gate.h), whose
 // holder alone touches both replicas. The order of the members is the order of construction.
@@ -20,6 +21,7 @@
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/catalog_history.h"
 #include "dispatcher/database.h"
+#include "dispatcher/database_files.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/olap_dispatcher.h"
 #include "dispatcher/oltp_dispatcher.h"
@@ -42,12 +44,15 @@ struct Database::State {
   // database_files.cpp's part of open: rebuilds everything from the manifest.
   base::Result<void> restore(const storage::Manifest& manifest);
   void start_dispatchers();
+  void stop_dispatchers();
 
   bool on_dispatcher_thread() const;
   // kInvalidArgument on a dispatcher's thread, which `what` would wait for.
   base::Result<void> check_may_wait(std::string_view what) const;
   // kClosed unless open. The caller holds the gate.
   base::Result<void> check_open(const BatchGate::Exclusive& gate_held) const;
+  // Likewise, and kInvalidArgument where no table has the id.
+  base::Result<void> check_table(const BatchGate::Exclusive& gate_held, base::TableId table) const;
 
   // Applies one DDL statement to the catalog, the engine and the replica; not yet to the applier.
   base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement);
@@ -77,6 +82,7 @@ struct Database::State {
   oltp::Engine engine;
 
   Phase phase = Phase::kOpen;          // gate
+  Made made = Made::kNothing;          // by open, at the path
   std::vector<std::string> ddl;        // gate: the statements that made the catalog
   std::optional<base::Vid> saved_vid;  // gate: none before the first save
   size_t saved_ddl = 0;                // gate: statements in the last save

@@ -80,8 +80,10 @@ class Engine {
   BatchReport run_batch(std::span<Request* const> requests);
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
-  // or none: kAlreadyExists names the row (counted from 1) and the key. Exported like a batch.
-  base::Result<base::Vid> load(base::TableId table, const std::function<RowBatch()>& next);
+  // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.
+  // Exported like a batch.
+  base::Result<base::Vid> load(base::TableId table,
+                               const std::function<base::Result<RowBatch>()>& next);
 
   // For opening a database: puts back a row under its RowID. Afterwards finish_restore sets the
   // VID.

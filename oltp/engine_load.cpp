@@ -79,26 +79,31 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
 }
 
 base::Result<base::Vid> Engine::load(base::TableId table_id,
-                                     const std::function<RowBatch()>& next) {
+                                     const std::function<base::Result<RowBatch>()>& next) {
   EngineCore& core = state_->core;
   Table& table = core.table(table_id);
   Worker& leader = state_->leader();
   // relaxed: between batches nobody else runs, here and below.
   const base::Vid vid(core.last_vid.load(std::memory_order_relaxed) + 1);
   std::vector<base::RowId> loaded;
-  for (RowBatch batch = next(); batch.count != 0; batch = next()) {
-    for (size_t i = 0; i < batch.count; ++i) {
-      auto row_id = leader.load_row(&table, batch.rows + i * table.layout.bytes, vid);
+  const auto undo = [&](const base::Error& error) {
+    for (const base::RowId undone : loaded) leader.unload_row(&table, undone);
+    leader.discard_updates(table_id);
+    state_->reach_boundary();
+    return error;
+  };
+  while (true) {
+    const auto batch = next();
+    if (!batch) return undo(batch.error());
+    if (batch->count == 0) break;
+    for (size_t i = 0; i < batch->count; ++i) {
+      auto row_id = leader.load_row(&table, batch->rows + i * table.layout.bytes, vid);
       if (row_id) {
         loaded.push_back(*row_id);
         continue;
       }
-      const base::Error error = row_id.error().within(
-          fmt::format("table \"{}\", row {}", table.schema->name, loaded.size() + 1));
-      for (const base::RowId undone : loaded) leader.unload_row(&table, undone);
-      leader.discard_updates(table_id);
-      state_->reach_boundary();
-      return error;
+      return undo(row_id.error().within(
+          fmt::format("table \"{}\", row {}", table.schema->name, loaded.size() + 1)));
     }
   }
   if (loaded.empty()) return last_vid();

@@ -1,11 +1,16 @@
 // Calls of procedures: typed, by name, asynchronous; full queues; queries and their errors.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -148,6 +153,40 @@ TEST_F(Calls, WhatWouldWaitForItselfInACompletionIsRefused) {
   EXPECT_EQ(said.get_future().get(), ErrorCode::kInvalidArgument);
 }
 
+TEST_F(Calls, ALoadWhoseSourceFailsOrThrowsLeavesNothing) {
+  const std::vector<Account> rows = {{7'000, {1}, 0}, {7'001, {1}, 0}};
+  const auto count = bank_->number("SELECT count(*) FROM account");
+  const auto load = [&](const std::function<base::Result<RowBatch>()>& then) {
+    bool given = false;
+    auto loaded = database().load(bank_->accounts.table, [&]() -> base::Result<RowBatch> {
+      if (std::exchange(given, true)) return then();
+      return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
+    });
+    EXPECT_FALSE(loaded.ok());
+    return loaded.error();
+  };
+  const base::Error failed = load([] { return base::Error(ErrorCode::kCancelled, "enough"); });
+  EXPECT_EQ(failed.code, ErrorCode::kCancelled);
+  EXPECT_EQ(failed.message, "enough");
+  const base::Error threw =
+      load([]() -> base::Result<RowBatch> { throw std::runtime_error("no line 3"); });
+  EXPECT_EQ(threw.code, ErrorCode::kAborted);
+  EXPECT_NE(threw.message.find("no line 3"), std::string::npos) << threw.message;
+  EXPECT_EQ(load([]() -> base::Result<RowBatch> { throw 1; }).code, ErrorCode::kAborted);
+  EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), *count);
+  expect_equal_replicas(&database());
+  // Both sides go on, and the keys are free.
+  ASSERT_TRUE(database().call(bank_->open_account, {.id = 7'000, .balance = {1}}).get().ok());
+  EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), *count + 1);
+  expect_equal_replicas(&database());
+}
+
+TEST_F(Calls, RowCountIsTheOltpReplicas) {
+  EXPECT_EQ(*database().row_count(bank_->accounts.table),
+            static_cast<uint64_t>(*bank_->number("SELECT count(*) FROM account")));
+  EXPECT_EQ(database().row_count(base::TableId(99)).code(), ErrorCode::kInvalidArgument);
+}
+
 TEST_F(Calls, AfterCloseEverythingSaysClosed) {
   ASSERT_TRUE(database().close().ok());
   EXPECT_EQ(database().close().code(), ErrorCode::kClosed);
@@ -158,6 +197,7 @@ TEST_F(Calls, AfterCloseEverythingSaysClosed) {
             ErrorCode::kClosed);
   EXPECT_EQ(database().compare_replicas().code(), ErrorCode::kClosed);
   EXPECT_EQ(database().save().code(), ErrorCode::kClosed);
+  EXPECT_EQ(database().row_count(bank_->accounts.table).code(), ErrorCode::kClosed);
   EXPECT_EQ(database().load(bank_->accounts.table, [] { return RowBatch{}; }).code(),
             ErrorCode::kClosed);
   EXPECT_EQ(database().metrics().transactions_in_flight, 0u);
@@ -277,6 +317,55 @@ TEST(BackPressure, TransactionsWaitForTheReplicaAndGoOn) {
   }
   EXPECT_GT(bank->database->metrics().back_pressure_waits, 0u);
   expect_equal_replicas(bank->database.get());
+}
+
+// Calls that would be one batch of half a second: the push limit ends it, and the interval has its
+// updates applied, while most calls are still in flight.
+TEST(Freshness, UpdatesThatNobodyAsksForAreAppliedWithinPushLimitAndInterval) {
+  auto bank = Bank::open({.placement = {.oltp_workers = 1},
+                          .push_limit_ns = 20'000'000,
+                          .apply_interval_ns = 20'000'000});
+  bank->fill(10);
+  Database& database = *bank->database;
+  auto slow_bump = database.register_procedure<AccountArguments, oltp::Nothing>(
+      "slow_bump",
+      [index = bank->by_id](Transaction& txn,
+                            const AccountArguments& arguments) -> base::Result<oltp::Nothing> {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        auto row = txn.get_for_update<&Account::version>(index, arguments.id);
+        if (!row) return row.error();
+        txn.update(*row, set<&Account::version>(row->values + 1));
+        return oltp::Nothing{};
+      });
+  ASSERT_TRUE(slow_bump.ok());
+  const base::Vid loaded = database.metrics().replica_vid;
+  std::vector<Future<oltp::Nothing>> calls;
+  for (int32_t i = 0; i < 100; ++i) {
+    calls.push_back(database.call(*slow_bump, {.id = i % 10, .balance = {}}));
+  }
+  const auto wait_until_after = [&](base::Vid vid) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (database.metrics().replica_vid <= vid && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return database.metrics();
+  };
+  EXPECT_GT(wait_until_after(loaded).transactions_in_flight, 0U);
+  for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+  const base::Vid last = database.metrics().last_vid;
+  EXPECT_EQ(wait_until_after(base::Vid(last.value - 1)).replica_vid, last);
+  EXPECT_EQ(database.metrics().query_batches, 0U);
+}
+
+TEST(Freshness, BeforeTheIntervalOnlyAQueryHasUpdatesApplied) {
+  auto bank = Bank::open({.apply_interval_ns = 3'600'000'000'000});
+  bank->fill(10);
+  ASSERT_TRUE(bank->database->call(bank->bump, {.id = 1, .balance = {}}).get().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const Metrics before = bank->database->metrics();
+  EXPECT_LT(before.replica_vid, before.last_vid);
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 1);
+  EXPECT_EQ(bank->database->metrics().replica_vid, before.last_vid);
 }
 
 TEST(Placement, MoreWorkersThanCoresWork) {

@@ -223,6 +223,31 @@ TEST_F(Saved, DdlAloneIsAChange) {
   EXPECT_NE(database->catalog().find_table("account"), nullptr);
 }
 
+TEST_F(Saved, DiscardingKeepsWhatWasSavedLast) {
+  Bank::open({.path = path()})->fill(10);
+  {
+    auto bank = Bank::open({.path = path()});
+    ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
+    bank->database->discard();
+    EXPECT_EQ(bank->database->query("SELECT 1").code(), ErrorCode::kClosed);
+    EXPECT_EQ(bank->database->close().code(), ErrorCode::kClosed);
+  }
+  auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 0);
+}
+
+TEST_F(Saved, DiscardingADatabaseThatOpenMadeLeavesWhatWasThere) {
+  Bank::open({.path = path()})->database->discard();
+  EXPECT_FALSE(std::filesystem::exists(path()));
+
+  std::filesystem::create_directory(path());
+  auto bank = Bank::open({.path = path()});
+  bank->fill(10);
+  ASSERT_TRUE(bank->database->save().ok());
+  bank->database->discard();
+  EXPECT_TRUE(std::filesystem::is_empty(path()));
+}
+
 // A limit on file sizes stands for a full disk: writes beyond it fail. In a child process, since
 // the limit is the process's.
 void expect_full_disk_to_be_survived(const std::string& path) {

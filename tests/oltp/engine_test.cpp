@@ -3,6 +3,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "oltp/row_table.h"
 #include "tests/oltp/engine_fixture.h"
@@ -108,6 +109,24 @@ TEST(EngineLoad, RowsOfOneVidAreExportedWithTheirStrings) {
   bank.expect_replica_agrees();
   EXPECT_EQ(bank.engine->row_count(bank.account.table), 10u);
   EXPECT_EQ(bank.replay.table(0).begin()->second[4], std::string(80, 'x'));
+}
+
+TEST(EngineLoad, AnErrorOfTheSourceLeavesNothing) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(5, 7, "ann", 1));
+  const std::vector<Account> rows = {{1, 7, "a"sv, 1, {}}, {2, 7, "b"sv, 1, {}}};
+  bool given = false;
+  const auto vid = bank.engine->load(bank.account.table, [&]() -> Result<RowBatch> {
+    if (std::exchange(given, true)) return base::Error(ErrorCode::kCancelled, "enough");
+    return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
+  });
+  ASSERT_EQ(vid.code(), ErrorCode::kCancelled);
+  EXPECT_EQ(vid.error().message, "enough");
+  bank.replay.apply(&bank.queue);
+  EXPECT_EQ(bank.engine->row_count(bank.account.table), 1u);
+  bank.expect_replica_agrees();
+  ASSERT_TRUE(bank.put(1, 7, "a", 1));
+  bank.expect_replica_agrees();
 }
 
 TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {

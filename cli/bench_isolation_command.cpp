@@ -76,9 +76,7 @@ ExitCode BenchIsolationCommand::run() {
     const auto written = write_report(html_path_, to_html(*report, json));
     if (!written) return fail(written.error());
   }
-  const bool clean = std::all_of(report->cells.begin(), report->cells.end(),
-                                 [](const auto& cell) { return cell.clean(); });
-  return clean ? ExitCode::kFine : ExitCode::kFailed;
+  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
 }
 
 }  // namespace diptych::cli

@@ -39,9 +39,7 @@ json cell(const IsolationReport& report, const BenchmarkReport& cell) {
           {"apply", latency(cell.apply_ms)},
           {"updates", cell.updates_applied_per_second},
           {"oltpCpu", cell.oltp_cpu_percent},
-          {"olapCpu", cell.olap_cpu_percent},
-          {"violations", cell.consistency_violations},
-          {"differences", cell.replica_differences}};
+          {"olapCpu", cell.olap_cpu_percent}};
 }
 
 json report_data(const IsolationReport& report, std::string_view text) {
@@ -59,6 +57,8 @@ json report_data(const IsolationReport& report, std::string_view text) {
           {"queries", templates ? "the 14 templates of the BatchDB paper, with random parameters"
                                 : "the CH-benCHmark queries, in turn"},
           {"interrupted", report.interrupted},
+          {"violations", from_whole("consistency_violations")},
+          {"differences", from_whole("replica_differences")},
           {"placement", report.cells.empty() ? "" : report.cells.front().placement},
           {"machine", from_whole("machine")},
           {"commit", from_whole("commit")},

@@ -50,10 +50,10 @@ struct Metrics {
   uint64_t updates_applied = 0;
   uint64_t apply_runs = 0;
   Histogram apply_ns;  // of applies that applied something
-  // Per batch of queries, when its execution starts: the time since the first OLTP batch began that
-  // may hold a commit which the queries do not see; 0 where there is none. So it bounds from above
-  // the age of every commit that they miss, the oldest included; an OLTP batch that still runs
-  // counts, though it may commit nothing (dispatcher/freshness_clock.h).
+  // When a batch of queries starts: the time since the first commit that it does not see (an upper
+  // bound); 0 if it sees all. It is counted from the beginning of the first OLTP batch that may
+  // hold such a commit; one that still runs counts, though it may commit nothing
+  // (dispatcher/freshness_clock.h).
   Histogram freshness_ns;
   Histogram wait_apply_ns;  // per query: from submission to the start of its batch's execution
   size_t pending_update_bytes = 0;

@@ -9,6 +9,13 @@ namespace diptych::workloads {
 
 using base::Result;
 
+namespace {
+bool found_nothing(const Checks& checks, bool exported) {
+  return checks.consistency_violations == 0 && (checks.replica_differences == 0 || !exported) &&
+         checks.close_error.empty();
+}
+}  // namespace
+
 Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const StopFlag& stop,
                                       const Progress& progress) {
   if (options.transaction_clients == 0 && options.query_clients == 0) {
@@ -19,13 +26,24 @@ Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const Sto
   if (!session) return session.error();
   auto report = (*session)->measure(options, stop, progress);
   if (!report) return report.error();
-  (*session)->verify(progress, &*report);
-  if (auto closed = (*session)->close(); !closed) return closed.error();
+  report->checks = (*session)->finish(stop, progress);
   return report;
+}
+
+bool BenchmarkReport::clean() const {
+  return measured_seconds > 0 && calls_failed == 0 && found_nothing(checks, options.export_updates);
 }
 
 Result<IsolationReport> run_isolation(const IsolationOptions& options, const StopFlag& stop,
                                       const Progress& progress) {
+  const auto has_client = [](const std::vector<uint32_t>& counts) {
+    return std::any_of(counts.begin(), counts.end(), [](uint32_t count) { return count > 0; });
+  };
+  if (options.transaction_clients.empty() || options.query_clients.empty() ||
+      !(has_client(options.transaction_clients) || has_client(options.query_clients))) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       "the grid needs at least one cell with a client");
+  }
   BenchmarkOptions cell;
   cell.warehouses = options.warehouses;
   cell.warmup_seconds = options.warmup_seconds;
@@ -44,29 +62,31 @@ Result<IsolationReport> run_isolation(const IsolationOptions& options, const Sto
   for (const uint32_t transactions : options.transaction_clients) {
     for (const uint32_t queries : options.query_clients) {
       if (transactions == 0 && queries == 0) continue;
-      // relaxed: a flag on its own, nothing is read behind it.
-      if (stop.load(std::memory_order_relaxed)) break;
+      if (stopped(stop)) {
+        report.interrupted = true;
+        break;
+      }
       cell.transaction_clients = transactions;
       cell.query_clients = queries;
       ++cell.seed;
       auto measured = (*session)->measure(cell, stop, progress);
       if (!measured) return measured.error();
       report.interrupted = measured->interrupted;
-      report.cells.push_back(std::move(*measured));
+      if (measured->measured_seconds > 0) report.cells.push_back(std::move(*measured));
     }
   }
-  if (report.cells.empty()) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       "the grid needs at least one cell with a client");
-  }
-  BenchmarkReport& last = report.cells.back();
-  (*session)->verify(progress, &last);
-  report.consistency_violations = last.consistency_violations;
-  report.violations = last.violations;
-  report.replica_differences = last.replica_differences;
-  report.differences = last.differences;
-  if (auto closed = (*session)->close(); !closed) return closed.error();
+  report.checks = (*session)->finish(stop, progress);
   return report;
+}
+
+bool IsolationReport::clean() const {
+  return !cells.empty() && calls_failed() == 0 && found_nothing(checks, true);
+}
+
+uint64_t IsolationReport::calls_failed() const {
+  uint64_t failed = 0;
+  for (const BenchmarkReport& cell : cells) failed += cell.calls_failed;
+  return failed;
 }
 
 namespace {

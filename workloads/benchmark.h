@@ -5,16 +5,21 @@
 // row of every table between the replicas.
 //
 // Threads    a run uses the calling thread as its conductor; `stop` may be set from a signal
-//            handler or another thread: the run then ends early, checks all the same, and reports
-//            what was measured so far (interrupted = true). Stopped while it loads, it fails with
-//            kCancelled. `progress` is called by one thread at a time, not always the same.
+//            handler or another thread. Set while it loads, the run fails with kCancelled and
+//            leaves nothing on disk. Set before the checks, the run ends early, checks all the
+//            same, and reports what was measured so far (interrupted = true). Set during the
+//            checks, those that are left are not made. `progress` is called by one thread at a
+//            time, not always the same.
+// Figures    NaN where nothing was measured: a side without clients, a run stopped in its warm-up.
 
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,18 +50,32 @@ struct BenchmarkOptions {
   std::string keep_path;  // a new directory where the database is kept; empty: in memory only
 };
 
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
 struct Latency {  // milliseconds
   uint64_t count = 0;
-  double mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+  double mean = kNotMeasured, p50 = kNotMeasured, p90 = kNotMeasured, p99 = kNotMeasured,
+         p999 = kNotMeasured, max = kNotMeasured;
 };
 
 struct TypeReport {  // of one transaction type or query
   uint64_t completed = 0;
   uint64_t aborted = 0;  // rolled back by the procedure (New-Order's 1 %)
-  uint64_t failed = 0;   // any other error; the first one's text is in `error`
+  uint64_t failed = 0;   // any other error, at any time; the first one's text is in `error`
   uint64_t conflicts = 0;
   std::string error;
   Latency latency_ms;
+};
+
+// What was found after the last call. A check that was begun and could not be made counts as one
+// that found something.
+struct Checks {
+  std::optional<uint64_t> consistency_violations;  // conditions false, over both replicas;
+                                                   // none: not all were checked
+  std::vector<std::string> violations;             // in words, at most 20
+  std::optional<uint64_t> replica_differences;     // none: not compared
+  std::vector<std::string> differences;            // in words, at most 20
+  std::string close_error;                         // why the database could not be closed and saved
 };
 
 struct BenchmarkReport {
@@ -64,33 +83,40 @@ struct BenchmarkReport {
   bool interrupted = false;
   double measured_seconds = 0;
   double load_seconds = 0;
-  double transactions_per_second = 0;  // committed, all types, and rolled-back New-Orders
-  double queries_per_second = 0;
-  double aborts_per_second = 0;  // conflicts that led to a repeated run
+  uint64_t calls_failed = 0;  // transactions and queries, in the warm-up and cool-down too
+  double transactions_per_second = kNotMeasured;  // committed, and rolled-back New-Orders
+  double queries_per_second = kNotMeasured;
+  double aborts_per_second = kNotMeasured;  // conflicts that led to a repeated run
   Latency transaction_latency_ms;
   Latency query_latency_ms;
   std::map<std::string, TypeReport> transactions;          // by name
   std::map<std::string, TypeReport> queries;               // by name, e.g. "Q01"
   std::map<std::string, std::string> unsupported_queries;  // name -> why
-  Latency freshness_ms;   // age, at a query batch's start, of the newest commit it does not see
+  // When a batch of queries starts: the time since the first commit that it does not see (an upper
+  // bound); 0 if it sees all.
+  Latency freshness_ms;
   Latency wait_apply_ms;  // a query's wait before its batch runs, applying included
   Latency apply_ms;
-  double updates_applied_per_second = 0;
+  double updates_applied_per_second = kNotMeasured;
   uint64_t oltp_bytes = 0, olap_bytes = 0;  // memory at the end
   std::map<std::string, uint64_t> table_rows;
-  double oltp_cpu_percent = 0, olap_cpu_percent = 0, clients_cpu_percent = 0;  // of one core
-  uint64_t consistency_violations = 0;  // conditions false, over both replicas
-  std::vector<std::string> violations;  // in words, at most 20
-  uint64_t replica_differences = 0;
-  std::vector<std::string> differences;  // in words, at most 20
-  std::string placement;                 // as printed
+  double oltp_cpu_percent = kNotMeasured, olap_cpu_percent = kNotMeasured;  // of one core
+  double clients_cpu_percent = kNotMeasured;
+  std::string placement;  // as printed
+  Checks checks;          // of a run alone; those of a grid are made once
 
-  bool clean() const { return consistency_violations == 0 && replica_differences == 0; }
+  // Something was measured, no call failed, every check was made and found nothing, and the
+  // database was closed.
+  bool clean() const;
 };
 
 // Called now and then: what is being done, and how far (0 to 1; negative: unknown).
 using Progress = std::function<void(const std::string& what, double done)>;
 using StopFlag = std::atomic<bool>;
+inline bool stopped(const StopFlag& stop) {
+  // relaxed: a flag on its own, nothing is read behind it.
+  return stop.load(std::memory_order_relaxed);
+}
 
 base::Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const StopFlag& stop,
                                             const Progress& progress);
@@ -109,16 +135,12 @@ struct IsolationOptions {
 struct IsolationReport {
   IsolationOptions options;
   bool interrupted = false;
-  // One report per cell with any client, row by row of transaction_clients.
+  // One report per cell with any client that was measured, row by row of transaction_clients.
   std::vector<BenchmarkReport> cells;
+  Checks checks;  // after the last cell
 
-  // Checked once, after the last cell, whose report has the same values.
-  uint64_t consistency_violations = 0;
-  std::vector<std::string> violations;
-  uint64_t replica_differences = 0;
-  std::vector<std::string> differences;
-
-  bool clean() const { return consistency_violations == 0 && replica_differences == 0; }
+  bool clean() const;  // as BenchmarkReport's
+  uint64_t calls_failed() const;
 
   // Throughput lost against the same number of clients running alone, in percent; NaN if unknown.
   double transaction_loss_percent(const BenchmarkReport& cell) const;

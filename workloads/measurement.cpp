@@ -17,11 +17,6 @@ using dispatcher::Metrics;
 
 constexpr double kTickSeconds = 0.1;
 
-bool stopped(const StopFlag& stop) {
-  // relaxed: a flag on its own, nothing is read behind it.
-  return stop.load(std::memory_order_relaxed);
-}
-
 // Sleeps for the time, or until stop is set; tells how far it is.
 void wait_seconds(double seconds, const char* what, const StopFlag& stop,
                   const Progress& progress) {
@@ -73,14 +68,14 @@ void fill_engine(const Reading& before, const Reading& after, BenchmarkReport* r
     return 100 * static_cast<double>(later - earlier) / nanoseconds;
   };
   report->measured_seconds = seconds;
-  report->aborts_per_second = static_cast<double>(now.conflicts - old.conflicts) / seconds;
+  if (report->options.transaction_clients > 0) {
+    report->aborts_per_second = static_cast<double>(now.conflicts - old.conflicts) / seconds;
+  }
   report->freshness_ms = milliseconds(now.freshness_ns.since(old.freshness_ns));
   report->wait_apply_ms = milliseconds(now.wait_apply_ns.since(old.wait_apply_ns));
   report->apply_ms = milliseconds(now.apply_ns.since(old.apply_ns));
   report->updates_applied_per_second =
       static_cast<double>(now.updates_applied - old.updates_applied) / seconds;
-  report->oltp_bytes = now.oltp_memory_bytes;
-  report->olap_bytes = now.olap_memory_bytes;
   report->oltp_cpu_percent = percent(old.oltp_cpu_ns, now.oltp_cpu_ns);
   report->olap_cpu_percent = percent(old.olap_cpu_ns, now.olap_cpu_ns);
   report->clients_cpu_percent = percent(before.clients_cpu_ns, after.clients_cpu_ns);
@@ -95,9 +90,12 @@ void fill_transactions(const TransactionDriver& driver, BenchmarkReport* report)
     report->transactions[std::string(name)] = type_report(statistics);
     all.merge(statistics.latency_ns);
     ended += statistics.completed + statistics.aborted;
+    report->calls_failed += statistics.failed;
   }
   report->transaction_latency_ms = milliseconds(all);
-  report->transactions_per_second = static_cast<double>(ended) / report->measured_seconds;
+  if (report->options.transaction_clients > 0 && report->measured_seconds > 0) {
+    report->transactions_per_second = static_cast<double>(ended) / report->measured_seconds;
+  }
 }
 
 void fill_queries(const QueryDriver& driver, BenchmarkReport* report) {
@@ -108,9 +106,12 @@ void fill_queries(const QueryDriver& driver, BenchmarkReport* report) {
     report->queries[driver.queries()[i].name] = type_report(statistics);
     all.merge(statistics.latency_ns);
     completed += statistics.completed;
+    report->calls_failed += statistics.failed;
   }
   report->query_latency_ms = milliseconds(all);
-  report->queries_per_second = static_cast<double>(completed) / report->measured_seconds;
+  if (report->options.query_clients > 0 && report->measured_seconds > 0) {
+    report->queries_per_second = static_cast<double>(completed) / report->measured_seconds;
+  }
 }
 
 }  // namespace
@@ -127,8 +128,9 @@ base::Result<BenchmarkReport> Session::measure(const BenchmarkOptions& options,
   transactions.start();
   queries.start();
   wait_seconds(options.warmup_seconds, "warming up", stop, progress);
+  const bool stopped_too_early = stopped(stop);
   const Reading before = read();
-  phase.set(Phase::kMeasure);
+  if (!stopped_too_early) phase.set(Phase::kMeasure);
   wait_seconds(options.seconds, "measuring", stop, progress);
   phase.set(Phase::kCooldown);
   const Reading after = read();
@@ -145,10 +147,10 @@ base::Result<BenchmarkReport> Session::measure(const BenchmarkOptions& options,
   report.load_seconds = load_seconds_;
   report.placement = database_->placement().to_string();
   report.unsupported_queries = unsupported_;
-  fill_engine(before, after, &report);
+  if (!stopped_too_early) fill_engine(before, after, &report);
   fill_transactions(transactions, &report);
   fill_queries(queries, &report);
-  count_rows(&report);
+  report_size(&report);
   return report;
 }
 

@@ -56,17 +56,20 @@ void add_words(const std::string& words, std::vector<std::string>* list) {
   if (list->size() < kWordsMax) list->push_back(words);
 }
 
-void add_consistency(std::string_view side, const Result<tpcc::ConsistencyReport>& checked,
-                     BenchmarkReport* report) {
+// Adds what was found, or why it could not be checked; false where the check was stopped.
+bool add_consistency(std::string_view side, const Result<tpcc::ConsistencyReport>& checked,
+                     uint64_t* violated, Checks* checks) {
   if (!checked) {
-    ++report->consistency_violations;
-    add_words(fmt::format("{}: {}", side, checked.error().to_string()), &report->violations);
-    return;
+    if (checked.code() == ErrorCode::kCancelled) return false;
+    ++*violated;
+    add_words(fmt::format("{}: {}", side, checked.error().to_string()), &checks->violations);
+    return true;
   }
-  report->consistency_violations += checked->conditions_violated();
+  *violated += checked->conditions_violated();
   for (const std::string& words : checked->first) {
-    add_words(fmt::format("{}: {}", side, words), &report->violations);
+    add_words(fmt::format("{}: {}", side, words), &checks->violations);
   }
+  return true;
 }
 
 }  // namespace
@@ -79,19 +82,14 @@ Result<std::unique_ptr<Session>> Session::open(const BenchmarkOptions& options,
   std::unique_ptr<Session> session(new Session());
   session->options_ = options;
   session->database_ = std::move(*database);
-  if (auto prepared = session->prepare(); !prepared) return prepared.error();
-  session->try_queries();
-  const uint64_t begin = base::steady_ns();
-  if (auto loaded = tpcc::load(session->database_.get(), session->tables_, options.seed,
-                               static_cast<int32_t>(options.warehouses), stop, progress);
-      !loaded) {
-    return loaded.error();
+  if (auto prepared = session->prepare(stop, progress); !prepared) {
+    session->database_->discard();
+    return prepared.error();
   }
-  session->load_seconds_ = static_cast<double>(base::steady_ns() - begin) * 1e-9;
   return session;
 }
 
-Result<void> Session::prepare() {
+Result<void> Session::prepare(const StopFlag& stop, const Progress& progress) {
   auto tables = tpcc::create_tables(database_.get());
   if (!tables) return tables.error();
   tables_ = *tables;
@@ -101,7 +99,12 @@ Result<void> Session::prepare() {
   auto consistency = tpcc::OltpConsistency::attach(database_.get(), tables_);
   if (!consistency) return consistency.error();
   consistency_ = *consistency;
-  return {};
+  try_queries();
+  const uint64_t begin = base::steady_ns();
+  auto loaded = tpcc::load(database_.get(), tables_, options_.seed,
+                           static_cast<int32_t>(options_.warehouses), stop, progress);
+  load_seconds_ = static_cast<double>(base::steady_ns() - begin) * 1e-9;
+  return loaded;
 }
 
 void Session::try_queries() {
@@ -116,49 +119,54 @@ void Session::try_queries() {
   }
 }
 
-Result<tpcc::ConsistencyReport> Session::check_oltp() const {
-  return consistency_.check(static_cast<int32_t>(options_.warehouses), options_.size);
+Result<tpcc::ConsistencyReport> Session::check_oltp(const StopFlag& stop) const {
+  return consistency_.check(static_cast<int32_t>(options_.warehouses), options_.size, stop);
 }
 
-void Session::verify(const Progress& progress, BenchmarkReport* report) {
+Checks Session::verify(const StopFlag& stop_flag, const Progress& progress) const {
+  static const StopFlag never{false};
+  const StopFlag& stop = stopped(stop_flag) ? never : stop_flag;
+  Checks checks;
+  uint64_t violated = 0;
   progress("checking consistency on the OLTP replica", -1);
-  add_consistency("OLTP replica", check_oltp(), report);
-  if (!options_.export_updates) return;
-  progress("checking consistency on the OLAP replica", -1);
-  add_consistency("OLAP replica", tpcc::check_olap_consistency(database_.get(), options_.size),
-                  report);
-  progress("comparing the replicas", -1);
-  auto compared = database_->compare_replicas();
-  if (!compared) {
-    ++report->replica_differences;
-    add_words(compared.error().to_string(), &report->differences);
-    return;
+  if (!add_consistency("OLTP replica", check_oltp(stop), &violated, &checks)) return checks;
+  if (options_.export_updates) {
+    progress("checking consistency on the OLAP replica", -1);
+    const auto olap = tpcc::check_olap_consistency(database_.get(), options_.size, stop);
+    if (!add_consistency("OLAP replica", olap, &violated, &checks)) return checks;
   }
-  report->replica_differences += compared->differences;
+  checks.consistency_violations = violated;
+  if (!options_.export_updates) return checks;
+  progress("comparing the replicas", -1);
+  if (stopped(stop)) return checks;
+  const auto compared = database_->compare_replicas();
+  checks.replica_differences = compared ? compared->differences : 1;
+  if (!compared) {
+    add_words(compared.error().to_string(), &checks.differences);
+    return checks;
+  }
   for (const dispatcher::ReplicaDifference& difference : compared->first) {
     add_words(fmt::format("table {}, row {}: {}", difference.table, difference.row_id.value,
                           difference.what),
-              &report->differences);
+              &checks.differences);
   }
+  return checks;
 }
 
-void Session::count_rows(BenchmarkReport* report) {
-  if (!options_.export_updates) return;
-  std::vector<std::string> statements;
-  for (const std::string_view table : tpcc::kTableNames) {
-    statements.push_back(fmt::format("select count(*) from {}", table));
-  }
-  const auto results = database_->query_batch(statements);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i] || results[i]->rows.empty()) continue;
-    if (const auto* count = std::get_if<int64_t>(&results[i]->rows[0][0])) {
-      report->table_rows[std::string(tpcc::kTableNames[i])] = static_cast<uint64_t>(*count);
-    }
-  }
+Checks Session::finish(const StopFlag& stop, const Progress& progress) {
+  Checks checks = verify(stop, progress);
+  progress("closing the database", -1);
+  if (auto closed = database_->close(); !closed) checks.close_error = closed.error().to_string();
+  return checks;
 }
 
-Result<void> Session::close() {
-  return database_->close();
+void Session::report_size(BenchmarkReport* report) const {
+  const dispatcher::Metrics metrics = database_->metrics();
+  report->oltp_bytes = metrics.oltp_memory_bytes;
+  report->olap_bytes = metrics.olap_memory_bytes;
+  for (const base::TableSchema& table : database_->catalog().tables()) {
+    if (auto rows = database_->row_count(table.id)) report->table_rows[table.name] = *rows;
+  }
 }
 
 }  // namespace diptych::workloads

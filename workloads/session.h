@@ -1,7 +1,8 @@
 // Session: a loaded database with everything that a run needs, for one run or for a grid of them.
 //
 //   opened -> tables, procedures -> queries tried on the empty tables -> loaded -> measured*
-//          -> checked
+//          -> checked -> closed
+//   One that fails or is stopped before it is loaded leaves nothing on disk.
 //
 // A query is supported if it runs on the empty tables; the error of one that does not is its
 // reason.
@@ -25,7 +26,8 @@ namespace diptych::workloads {
 
 class Session {
  public:
-  // kInvalidArgument: options that make no run. Otherwise as Database::open and tpcc::load.
+  // kInvalidArgument: options that make no run. kCancelled: stopped. Otherwise as Database::open
+  // and tpcc::load.
   static base::Result<std::unique_ptr<Session>> open(const BenchmarkOptions& options,
                                                      const StopFlag& stop,
                                                      const Progress& progress);
@@ -34,15 +36,14 @@ class Session {
   base::Result<BenchmarkReport> measure(const BenchmarkOptions& options, const StopFlag& stop,
                                         const Progress& progress);
 
-  // Adds the conditions on both replicas and their comparison. A check that cannot be made counts
-  // as a violation.
-  void verify(const Progress& progress, BenchmarkReport* report);
+  // The conditions on both replicas, and their comparison. A stop that was set before ends nothing.
+  Checks verify(const StopFlag& stop, const Progress& progress) const;
 
-  // The twelve conditions on the OLTP replica alone.
-  base::Result<tpcc::ConsistencyReport> check_oltp() const;
+  // The twelve conditions on the OLTP replica alone. kCancelled: stopped.
+  base::Result<tpcc::ConsistencyReport> check_oltp(const StopFlag& stop) const;
 
-  // Closes the database, which saves one that is kept.
-  base::Result<void> close();
+  // Verifies, and closes the database, which saves one that is kept.
+  Checks finish(const StopFlag& stop, const Progress& progress);
 
   dispatcher::Database* database() { return database_.get(); }
   const tpcc::Tables& tables() const { return tables_; }
@@ -52,9 +53,9 @@ class Session {
 
  private:
   Session() = default;
-  base::Result<void> prepare();
+  base::Result<void> prepare(const StopFlag& stop, const Progress& progress);
   void try_queries();
-  void count_rows(BenchmarkReport* report);
+  void report_size(BenchmarkReport* report) const;
 
   BenchmarkOptions options_;  // as opened
   std::unique_ptr<dispatcher::Database> database_;

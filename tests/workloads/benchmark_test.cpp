@@ -3,9 +3,12 @@
 #include "workloads/benchmark.h"
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/workloads/loaded_session.h"
 #include "workloads/tpcc/population.h"
@@ -25,13 +28,13 @@ TEST(Benchmark, AnyNumberOfClientsRunsAndStops) {
     auto report = session->measure(options, kNeverStop, ignore_progress);
     ASSERT_TRUE(report) << report.error().to_string();
     EXPECT_EQ(report->transactions_per_second > 0, transactions > 0) << to_table(*report);
+    EXPECT_EQ(std::isnan(report->transactions_per_second), transactions == 0);
+    EXPECT_EQ(std::isnan(report->queries_per_second), queries == 0);
     EXPECT_EQ(report->transaction_latency_ms.count > 0, transactions > 0);
     EXPECT_EQ(report->oltp_bytes > 0, true);
     EXPECT_NEAR(report->measured_seconds, 0.5, 0.3);
   }
-  BenchmarkReport report;
-  session->verify(ignore_progress, &report);
-  EXPECT_TRUE(report.clean()) << to_table(report);
+  expect_clean(session->verify(kNeverStop, ignore_progress));
 }
 
 TEST(Benchmark, EveryQueryRuns) {
@@ -130,9 +133,90 @@ TEST(Benchmark, StoppedWhileLoadingItIsCancelled) {
     // relaxed: a flag on its own.
     if (what.starts_with("loading") && done > 0.1) stop.store(true, std::memory_order_relaxed);
   };
-  auto report = run_benchmark(small_options(36), stop, stop_when_loading);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.code(), base::ErrorCode::kCancelled) << report.error().to_string();
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / fmt::format("diptych-stop-{}", getpid());
+  fs::create_directories(folder / "was_there");
+  for (const char* name : {"", "new", "was_there"}) {
+    // relaxed: a flag on its own.
+    stop.store(false, std::memory_order_relaxed);
+    BenchmarkOptions options = small_options(36);
+    if (*name != '\0') options.keep_path = folder / name;
+    auto report = run_benchmark(options, stop, stop_when_loading);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.code(), base::ErrorCode::kCancelled) << report.error().to_string();
+    EXPECT_FALSE(fs::exists(folder / "new"));
+    EXPECT_TRUE(fs::is_empty(folder / "was_there"));
+  }
+  fs::remove_all(folder);
+}
+
+TEST(Benchmark, StoppedInItsWarmUpItSaysThatNothingWasMeasured) {
+  StopFlag stop{false};
+  BenchmarkOptions options = small_options(40);
+  options.warmup_seconds = 3600;
+  const auto stop_when_warm = [&](const std::string& what, double done) {
+    // relaxed: a flag on its own.
+    if (what == "warming up" && done > 0) stop.store(true, std::memory_order_relaxed);
+  };
+  auto report = run_benchmark(options, stop, stop_when_warm);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_TRUE(report->interrupted);
+  EXPECT_EQ(report->measured_seconds, 0);
+  EXPECT_TRUE(std::isnan(report->transactions_per_second));
+  EXPECT_FALSE(report->clean());
+  expect_clean(report->checks);
+  EXPECT_NE(to_table(*report).find("Nothing was measured yet"), std::string::npos);
+}
+
+TEST(Benchmark, StoppedInItsChecksItSaysThatTheyWereNotMade) {
+  for (const char* step : {"checking consistency on the OLTP replica",
+                           "checking consistency on the OLAP replica", "comparing the replicas"}) {
+    StopFlag stop{false};
+    const auto stop_in_step = [&](const std::string& what, double) {
+      // relaxed: a flag on its own.
+      if (what == step) stop.store(true, std::memory_order_relaxed);
+    };
+    BenchmarkOptions options = small_options(41);
+    options.seconds = 0.2;
+    auto report = run_benchmark(options, stop, stop_in_step);
+    ASSERT_TRUE(report) << report.error().to_string();
+    EXPECT_FALSE(report->interrupted);
+    EXPECT_GT(report->transactions_per_second, 0);
+    EXPECT_FALSE(report->checks.replica_differences.has_value());
+    EXPECT_FALSE(report->clean());
+    EXPECT_NE(to_table(*report).find("not checked"), std::string::npos) << to_table(*report);
+  }
+}
+
+TEST(Benchmark, ADatabaseThatCannotBeClosedIsInTheReport) {
+  namespace fs = std::filesystem;
+  BenchmarkOptions options = small_options(42);
+  options.seconds = 0.2;
+  options.keep_path = fs::path(testing::TempDir()) / fmt::format("diptych-close-{}", getpid());
+  const auto remove_in_checks = [&](const std::string& what, double) {
+    if (what.starts_with("checking")) fs::remove_all(options.keep_path);
+  };
+  auto report = run_benchmark(options, kNeverStop, remove_in_checks);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_GT(report->transactions_per_second, 0);
+  EXPECT_NE(report->checks.close_error.find(options.keep_path), std::string::npos)
+      << report->checks.close_error;
+  EXPECT_FALSE(report->clean());
+  EXPECT_NE(to_table(*report).find(report->checks.close_error), std::string::npos);
+}
+
+TEST(Benchmark, CallsThatFailAreCounted) {
+  auto session = loaded_session(small_options(43));
+  ASSERT_NE(session, nullptr);
+  ASSERT_TRUE(session->database()->close());
+  BenchmarkOptions options = small_options(43);
+  options.seconds = 0.1;
+  auto report = session->measure(options, kNeverStop, ignore_progress);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_GE(report->calls_failed, options.transaction_clients + options.query_clients);
+  report->checks.consistency_violations = report->checks.replica_differences = 0;
+  EXPECT_FALSE(report->clean());
+  EXPECT_NE(to_table(*report).find("CALLS THAT FAILED"), std::string::npos);
 }
 
 TEST(Benchmark, OptionsThatMakeNoRunAreRefusedInWords) {
@@ -159,6 +243,8 @@ TEST(Benchmark, TransactionsRunWithoutExport) {
   ASSERT_TRUE(report) << report.error().to_string();
   EXPECT_GT(report->transactions_per_second, 0);
   EXPECT_TRUE(report->clean()) << to_table(*report);
+  EXPECT_FALSE(report->checks.replica_differences.has_value());
+  EXPECT_GT(report->table_rows["orders"], 30'000U);
 }
 
 TEST(Benchmark, TheGridHasEveryCellWithAClient) {

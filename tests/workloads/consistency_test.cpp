@@ -76,13 +76,7 @@ TEST(Consistency, EachConditionHoldsAfterLoadingAndReportsABrokenRowOnBothReplic
   auto session = loaded_session(small_options(21));
   ASSERT_NE(session, nullptr);
   dispatcher::Database* const database = session->database();
-  auto oltp = [&] {
-    BenchmarkReport report;
-    session->verify(ignore_progress, &report);
-    return report;
-  };
-  const BenchmarkReport loaded = oltp();
-  EXPECT_TRUE(loaded.clean()) << to_table(loaded);
+  expect_clean(session->verify(kNeverStop, ignore_progress));
 
   const Tables tables = session->tables();
   auto mutate = database->register_procedure<Mutation, Nothing>(
@@ -97,9 +91,9 @@ TEST(Consistency, EachConditionHoldsAfterLoadingAndReportsABrokenRowOnBothReplic
   for (const int32_t condition : {8, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12}) {
     auto mutated = database->call(*mutate, {condition}).get();
     ASSERT_TRUE(mutated) << condition << ": " << mutated.error().to_string();
-    auto olap = check_olap_consistency(database, SizePolicy::kGrowing);
+    auto olap = check_olap_consistency(database, SizePolicy::kGrowing, kNeverStop);
     ASSERT_TRUE(olap) << olap.error().to_string();
-    auto primary = session->check_oltp();
+    auto primary = session->check_oltp(kNeverStop);
     ASSERT_TRUE(primary) << primary.error().to_string();
     EXPECT_GT(olap->violations[condition - 1], before.violations[condition - 1]) << condition;
     EXPECT_GT(primary->violations[condition - 1], before.violations[condition - 1]) << condition;
@@ -107,10 +101,9 @@ TEST(Consistency, EachConditionHoldsAfterLoadingAndReportsABrokenRowOnBothReplic
         << "both replicas see the same after mutant " << condition;
     before = *olap;
   }
-  const BenchmarkReport broken = oltp();
+  const Checks broken = session->verify(kNeverStop, ignore_progress);
   EXPECT_EQ(broken.consistency_violations, 24U) << "twelve conditions on two replicas";
   EXPECT_EQ(broken.replica_differences, 0U) << "mutants are transactions: they are propagated";
-  EXPECT_FALSE(broken.clean());
 }
 
 TEST(Consistency, EveryConditionHasAQueryForBothSizePolicies) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "workloads/session.h"
@@ -35,6 +36,14 @@ inline std::unique_ptr<Session> loaded_session(const BenchmarkOptions& options) 
     return nullptr;
   }
   return std::move(*session);
+}
+
+inline void expect_clean(const Checks& checks) {
+  EXPECT_EQ(checks.consistency_violations, 0U)
+      << fmt::format("{}", fmt::join(checks.violations, "\n"));
+  EXPECT_EQ(checks.replica_differences, 0U)
+      << fmt::format("{}", fmt::join(checks.differences, "\n"));
+  EXPECT_EQ(checks.close_error, "");
 }
 
 // The first value of a query's first row as an integer; decimals as their units, NULL as -1.

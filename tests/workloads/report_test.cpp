@@ -42,7 +42,9 @@ TEST(Report, JsonHasEveryKey) {
       EXPECT_TRUE(json[latency].contains(key)) << latency << " " << key;
     }
   }
-  for (const char* key : {"cpu", "cores", "memory_bytes", "numa_nodes", "kernel", "compiler"}) {
+  for (const char* key : {"cpu", "cores", "memory_bytes", "numa_nodes", "kernel", "compiler",
+                          "cpu_family", "cpu_model", "cpu_stepping", "cpu_mhz", "avx512",
+                          "level2_cache_bytes", "level3_cache_bytes", "huge_pages"}) {
     EXPECT_TRUE(json["machine"].contains(key)) << key;
   }
   EXPECT_EQ(json["seed"], 99);
@@ -59,8 +61,8 @@ TEST(Report, CommitIsNeverEmpty) {
 
 TEST(Report, TableNamesFiguresAndUnsupportedQueries) {
   BenchmarkReport report = sample(4, 2, 1000, 3);
-  report.consistency_violations = 1;
-  report.violations.emplace_back("OLTP replica: condition 3: a gap");
+  report.checks.consistency_violations = 1;
+  report.checks.violations.emplace_back("OLTP replica: condition 3: a gap");
   const std::string table = to_table(report);
   for (const char* text : {"Transactions per second", "1000", "NewOrder", "Q01", "Q21",
                            "NOT EXISTS", "condition 3: a gap", "Freshness", "orders 30000"}) {
@@ -81,6 +83,8 @@ TEST(Report, IsolationComparesWithTheSideAlone) {
   ASSERT_EQ(json["cells"].size(), 3U);
   EXPECT_DOUBLE_EQ(json["cells"][2]["transaction_loss_percent"].get<double>(), 10.0);
   EXPECT_TRUE(json["cells"][1]["query_loss_percent"].is_null());
+  // Checked once, after the last cell.
+  EXPECT_FALSE(json["cells"][1].contains("consistency_violations"));
   for (const char* key : {"consistency_violations", "replica_differences", "machine",
                           "configuration", "seed", "commit"}) {
     EXPECT_TRUE(json.contains(key)) << key;
@@ -88,11 +92,53 @@ TEST(Report, IsolationComparesWithTheSideAlone) {
   EXPECT_NE(to_table(grid).find("10.0"), std::string::npos);
 }
 
-TEST(Report, AViolationOrADifferenceIsNotClean) {
+TEST(Report, CleanIsOnlyARunInWhichAllIsWell) {
+  BenchmarkReport fine;
+  fine.measured_seconds = 1;
+  fine.checks.consistency_violations = 0;
+  fine.checks.replica_differences = 0;
+  EXPECT_TRUE(fine.clean());
+  const auto expect_not_clean = [&](auto spoil) {
+    BenchmarkReport report = fine;
+    spoil(report);
+    EXPECT_FALSE(report.clean());
+    IsolationReport grid;
+    grid.cells = {report};
+    grid.checks = report.checks;
+    EXPECT_EQ(grid.clean(), report.measured_seconds == 0);  // such a cell is left out
+  };
+  expect_not_clean([](BenchmarkReport& r) { r.measured_seconds = 0; });
+  expect_not_clean([](BenchmarkReport& r) { r.calls_failed = 1; });
+  expect_not_clean([](BenchmarkReport& r) { r.checks.consistency_violations = 1; });
+  expect_not_clean([](BenchmarkReport& r) { r.checks.consistency_violations.reset(); });
+  expect_not_clean([](BenchmarkReport& r) { r.checks.replica_differences = 1; });
+  expect_not_clean([](BenchmarkReport& r) { r.checks.replica_differences.reset(); });
+  expect_not_clean([](BenchmarkReport& r) { r.checks.close_error = "full"; });
+  EXPECT_FALSE(IsolationReport{}.clean());
+}
+
+TEST(Report, WhatWasNotMeasuredIsNullAndADash) {
   BenchmarkReport report;
-  EXPECT_TRUE(report.clean());
-  report.replica_differences = 1;
-  EXPECT_FALSE(report.clean());
+  report.options.query_clients = 1;
+  report.queries["Q01"] = {};
+  const auto json = nlohmann::json::parse(to_json(report));
+  for (const char* key : {"transactions_per_second", "queries_per_second", "aborts_per_second",
+                          "consistency_violations", "replica_differences", "close_error"}) {
+    EXPECT_TRUE(json[key].is_null()) << key;
+  }
+  EXPECT_EQ(json["query_latency_ms"]["count"], 0);
+  EXPECT_TRUE(json["query_latency_ms"]["p50"].is_null());
+  const std::string table = to_table(report);
+  EXPECT_NE(table.find("not checked"), std::string::npos) << table;
+  EXPECT_EQ(table.find(" 0.0"), table.find(" 0.0 s measured")) << table;
+  EXPECT_NE(table.find("1 warehouse,"), std::string::npos) << table;
+}
+
+TEST(Report, ARunWithoutQueriesHasNoLinesOfThem) {
+  const std::string table = to_table(sample(4, 0, 1000, 0));
+  for (const char* text : {"Queries", "Query latency", "Freshness", "Q01"}) {
+    EXPECT_EQ(table.find(text), std::string::npos) << text << "\n" << table;
+  }
 }
 
 }  // namespace

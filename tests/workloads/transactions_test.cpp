@@ -118,9 +118,7 @@ TEST_F(Transactions, ARolledBackNewOrderLeavesNoTrace) {
   EXPECT_EQ(reply.code(), base::ErrorCode::kAborted);
   EXPECT_EQ(counts(), before);
   EXPECT_EQ(session_->database()->metrics().transactions_aborted, 1U);
-  BenchmarkReport report;
-  session_->verify(ignore_progress, &report);
-  EXPECT_TRUE(report.clean()) << to_table(report);
+  expect_clean(session_->verify(kNeverStop, ignore_progress));
 }
 
 TEST_F(Transactions, PaymentMovesTheAmountOnceEverywhere) {

@@ -1,7 +1,8 @@
 // Phase: where a run stands. The conductor moves it on, the drivers follow.
 //
-//   kWarmup -> kMeasure -> kCooldown -> kStop
-//   A call is counted when it is handed back during kMeasure. At kStop no call is made any more.
+//   kWarmup -> kMeasure -> kCooldown -> kStop; stopped in its warm-up, a run does not measure.
+//   A call is counted when it is handed back during kMeasure, one that failed whenever it is.
+//   At kStop no call is made any more.
 
 #pragma once
 

@@ -88,15 +88,14 @@ void QueryDriver::submit(Client* client) {
 }
 
 void QueryDriver::record(const Client& client) {
-  if (phase_->now() != Phase::kMeasure) return;
   CallStatistics& statistics = statistics_[client.query];
-  if (client.error.empty()) {
+  if (!client.error.empty()) {
+    ++statistics.failed;
+    if (statistics.error.empty()) statistics.error = client.error;
+  } else if (phase_->now() == Phase::kMeasure) {
     ++statistics.completed;
     statistics.latency_ns.record(client.completed_ns - client.submitted_ns);
-    return;
   }
-  ++statistics.failed;
-  if (statistics.error.empty()) statistics.error = client.error;
 }
 
 }  // namespace diptych::workloads

@@ -102,18 +102,16 @@ void TransactionDriver::prepare(Client* client) {
 }
 
 void TransactionDriver::record(const Client& client) {
-  if (phase_->now() != Phase::kMeasure) return;
   CallStatistics& statistics = statistics_[static_cast<size_t>(client.type)];
-  statistics.conflicts += client.request.conflicts;
   const auto& outcome = client.request.outcome;
-  if (outcome) {
-    ++statistics.completed;
-  } else if (outcome.error().code == base::ErrorCode::kAborted) {
-    ++statistics.aborted;
-  } else {
+  if (!outcome && outcome.code() != base::ErrorCode::kAborted) {
     ++statistics.failed;
     if (statistics.error.empty()) statistics.error = outcome.error().to_string();
+    return;
   }
+  if (phase_->now() != Phase::kMeasure) return;
+  ++(outcome ? statistics.completed : statistics.aborted);
+  statistics.conflicts += client.request.conflicts;
   statistics.latency_ns.record(client.completed_ns - client.submitted_ns);
 }
 

@@ -23,7 +23,7 @@
 
 namespace diptych::workloads {
 
-// Of one type of transaction or one query, in the measured time.
+// Of one type of transaction or one query, in the measured time; failures at any time.
 struct CallStatistics {
   uint64_t completed = 0;
   uint64_t aborted = 0;

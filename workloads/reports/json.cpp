@@ -20,9 +20,14 @@ Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+Json count_or_null(const std::optional<uint64_t>& count) {
+  return count ? Json(*count) : Json(nullptr);
+}
+
 Json latency(const Latency& value) {
-  return {{"count", value.count}, {"mean", value.mean}, {"p50", value.p50}, {"p90", value.p90},
-          {"p99", value.p99},     {"p999", value.p999}, {"max", value.max}};
+  return {{"count", value.count},     {"mean", number(value.mean)}, {"p50", number(value.p50)},
+          {"p90", number(value.p90)}, {"p99", number(value.p99)},   {"p999", number(value.p999)},
+          {"max", number(value.max)}};
 }
 
 Json by_type(const std::map<std::string, TypeReport>& types) {
@@ -40,9 +45,20 @@ Json by_type(const std::map<std::string, TypeReport>& types) {
 
 Json machine() {
   const Machine here = this_machine();
-  return {
-      {"cpu", here.cpu_model},         {"cores", here.cores},   {"memory_bytes", here.memory_bytes},
-      {"numa_nodes", here.numa_nodes}, {"kernel", here.kernel}, {"compiler", here.compiler}};
+  return {{"cpu", here.cpu_model},
+          {"cpu_family", here.cpu_family},
+          {"cpu_model", here.cpu_model_number},
+          {"cpu_stepping", here.cpu_stepping},
+          {"cpu_mhz", here.cpu_mhz},
+          {"avx512", here.avx512},
+          {"level2_cache_bytes", here.level2_cache_bytes},
+          {"level3_cache_bytes", here.level3_cache_bytes},
+          {"cores", here.cores},
+          {"memory_bytes", here.memory_bytes},
+          {"huge_pages", here.huge_pages},
+          {"numa_nodes", here.numa_nodes},
+          {"kernel", here.kernel},
+          {"compiler", here.compiler}};
 }
 
 std::string_view query_set_name(QuerySet set) {
@@ -89,27 +105,24 @@ Json configuration(const IsolationOptions& options) {
 
 // What a run measured, without what all runs of a grid share.
 Json measured(const BenchmarkReport& report) {
-  return {{"transactions_per_second", report.transactions_per_second},
-          {"queries_per_second", report.queries_per_second},
-          {"aborts_per_second", report.aborts_per_second},
+  return {{"transactions_per_second", number(report.transactions_per_second)},
+          {"queries_per_second", number(report.queries_per_second)},
+          {"aborts_per_second", number(report.aborts_per_second)},
           {"transaction_latency_ms", latency(report.transaction_latency_ms)},
           {"query_latency_ms", latency(report.query_latency_ms)},
           {"freshness_ms", latency(report.freshness_ms)},
           {"wait_apply_ms", latency(report.wait_apply_ms)},
           {"apply_ms", latency(report.apply_ms)},
-          {"updates_applied_per_second", report.updates_applied_per_second},
-          {"consistency_violations", report.consistency_violations},
-          {"violations", report.violations},
-          {"replica_differences", report.replica_differences},
-          {"differences", report.differences},
+          {"updates_applied_per_second", number(report.updates_applied_per_second)},
+          {"calls_failed", report.calls_failed},
           {"interrupted", report.interrupted},
           {"measured_seconds", report.measured_seconds},
           {"load_seconds", report.load_seconds},
           {"oltp_bytes", report.oltp_bytes},
           {"olap_bytes", report.olap_bytes},
-          {"oltp_cpu_percent", report.oltp_cpu_percent},
-          {"olap_cpu_percent", report.olap_cpu_percent},
-          {"clients_cpu_percent", report.clients_cpu_percent},
+          {"oltp_cpu_percent", number(report.oltp_cpu_percent)},
+          {"olap_cpu_percent", number(report.olap_cpu_percent)},
+          {"clients_cpu_percent", number(report.clients_cpu_percent)},
           {"table_rows", report.table_rows},
           {"transactions", by_type(report.transactions)},
           {"queries", by_type(report.queries)},
@@ -119,12 +132,22 @@ Json measured(const BenchmarkReport& report) {
           {"seed", report.options.seed}};
 }
 
+// What is the same for a run alone and for a grid: the checks after it, and where it was made.
+void add_checks_and_origin(const Checks& checks, Json* out) {
+  (*out)["consistency_violations"] = count_or_null(checks.consistency_violations);
+  (*out)["violations"] = checks.violations;
+  (*out)["replica_differences"] = count_or_null(checks.replica_differences);
+  (*out)["differences"] = checks.differences;
+  (*out)["close_error"] = checks.close_error.empty() ? Json(nullptr) : Json(checks.close_error);
+  (*out)["machine"] = machine();
+  (*out)["commit"] = build_commit();
+}
+
 }  // namespace
 
 std::string to_json(const BenchmarkReport& report) {
   Json out = measured(report);
-  out["machine"] = machine();
-  out["commit"] = build_commit();
+  add_checks_and_origin(report.checks, &out);
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -138,16 +161,12 @@ std::string to_json(const IsolationReport& report) {
     out["query_loss_percent"] = number(report.query_loss_percent(cell));
     cells.push_back(std::move(out));
   }
-  const Json out = {{"cells", std::move(cells)},
-                    {"consistency_violations", report.consistency_violations},
-                    {"violations", report.violations},
-                    {"replica_differences", report.replica_differences},
-                    {"differences", report.differences},
-                    {"interrupted", report.interrupted},
-                    {"configuration", configuration(report.options)},
-                    {"seed", report.options.seed},
-                    {"machine", machine()},
-                    {"commit", build_commit()}};
+  Json out = {{"cells", std::move(cells)},
+              {"calls_failed", report.calls_failed()},
+              {"interrupted", report.interrupted},
+              {"configuration", configuration(report.options)},
+              {"seed", report.options.seed}};
+  add_checks_and_origin(report.checks, &out);
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,6 +1,7 @@
 // to_table: the reports for a person.
 
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,10 +14,26 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
+std::string figure(double value, int digits) {
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
+}
+
+// "1 warehouse", "2 warehouses"
+std::string counted(uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string figures(const Latency& latency) {
+  std::string out;
+  for (const double value : {latency.p50, latency.p90, latency.p99, latency.p999, latency.max}) {
+    out += fmt::format("{:>10}", figure(value, 3));
+  }
+  return out;
+}
+
 void latency_line(std::string_view what, const Latency& latency, std::string* out) {
-  *out += fmt::format("  {:<26}{:>10}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}\n",
-                      what, latency.count, latency.mean, latency.p50, latency.p90, latency.p99,
-                      latency.p999, latency.max);
+  *out += fmt::format("  {:<26}{:>10}{:>10}{}\n", what, latency.count, figure(latency.mean, 3),
+                      figures(latency));
 }
 
 void type_lines(std::string_view title, const std::map<std::string, TypeReport>& types,
@@ -26,27 +43,29 @@ void type_lines(std::string_view title, const std::map<std::string, TypeReport>&
                       "completed", "aborted", "failed", "conflicts", "p50 ms", "p90 ms", "p99 ms",
                       "p99.9 ms", "max ms");
   for (const auto& [name, type] : types) {
-    const Latency& latency = type.latency_ms;
-    *out +=
-        fmt::format("  {:<14}{:>10}{:>9}{:>8}{:>10}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}\n",
-                    name, type.completed, type.aborted, type.failed, type.conflicts, latency.p50,
-                    latency.p90, latency.p99, latency.p999, latency.max);
+    *out += fmt::format("  {:<14}{:>10}{:>9}{:>8}{:>10}{}\n", name, type.completed, type.aborted,
+                        type.failed, type.conflicts, figures(type.latency_ms));
     if (!type.error.empty()) *out += fmt::format("    first failure: {}\n", type.error);
   }
 }
 
-void check_lines(uint64_t violations, const std::vector<std::string>& violation_words,
-                 uint64_t differences, const std::vector<std::string>& difference_words,
-                 bool exported, std::string* out) {
-  *out += fmt::format("\n  Consistency conditions violated  {}{}\n", violations,
+std::string count_or_not(const std::optional<uint64_t>& count, std::string_view not_made) {
+  return count ? fmt::format("{}", *count) : std::string(not_made);
+}
+
+void check_lines(const Checks& checks, bool exported, std::string* out) {
+  *out += fmt::format("\n  Consistency conditions violated  {}{}\n",
+                      count_or_not(checks.consistency_violations, "not checked"),
                       exported ? " (twelve on each replica)" : " (twelve, on the OLTP replica)");
-  for (const std::string& words : violation_words) *out += fmt::format("    {}\n", words);
-  if (exported) {
-    *out += fmt::format("  Rows that differ between replicas  {}\n", differences);
-  } else {
-    *out += "  Replicas not compared: updates were not exported\n";
+  for (const std::string& words : checks.violations) *out += fmt::format("    {}\n", words);
+  *out += fmt::format(
+      "  Rows that differ between replicas  {}\n",
+      count_or_not(checks.replica_differences,
+                   exported ? "not checked" : "not checked: updates were not exported"));
+  for (const std::string& words : checks.differences) *out += fmt::format("    {}\n", words);
+  if (!checks.close_error.empty()) {
+    *out += fmt::format("  The database could not be closed: {}\n", checks.close_error);
   }
-  for (const std::string& words : difference_words) *out += fmt::format("    {}\n", words);
 }
 
 void unsupported_lines(const std::map<std::string, std::string>& unsupported, std::string* out) {
@@ -55,75 +74,90 @@ void unsupported_lines(const std::map<std::string, std::string>& unsupported, st
   for (const auto& [name, why] : unsupported) *out += fmt::format("    {}  {}\n", name, why);
 }
 
-std::string percent(double value) {
-  return std::isfinite(value) ? fmt::format("{:.1f}", value) : std::string("-");
-}
-
 }  // namespace
 
 std::string to_table(const BenchmarkReport& report) {
   const BenchmarkOptions& options = report.options;
-  std::string out = fmt::format(
-      "{} warehouses, {} transaction clients, {} query clients, {:.1f} s measured{}, loaded in "
-      "{:.1f} s, seed {}, commit {}\n",
-      options.warehouses, options.transaction_clients, options.query_clients,
-      report.measured_seconds, report.interrupted ? " (interrupted)" : "", report.load_seconds,
-      options.seed, build_commit());
+  const bool transactions = options.transaction_clients > 0;
+  const bool queries = options.query_clients > 0;
+  std::string out =
+      fmt::format("{}, {}, {}, {:.1f} s measured{}, loaded in {:.1f} s, seed {}, commit {}\n",
+                  counted(options.warehouses, "warehouse"),
+                  counted(options.transaction_clients, "transaction client"),
+                  counted(options.query_clients, "query client"), report.measured_seconds,
+                  report.interrupted ? " (interrupted)" : "", report.load_seconds, options.seed,
+                  build_commit());
   out += report.placement;
   if (!out.ends_with('\n')) out += '\n';
-  out += fmt::format("\n  Transactions per second    {:>12.0f}\n", report.transactions_per_second);
-  out += fmt::format("  Queries per second         {:>12.2f}\n", report.queries_per_second);
-  out += fmt::format("  Conflicts per second       {:>12.1f}  (runs that were repeated)\n",
-                     report.aborts_per_second);
-  out += fmt::format("  Updates applied per second {:>12.0f}\n", report.updates_applied_per_second);
-  out += fmt::format("  CPU, percent of one core   OLTP {:.0f}, OLAP {:.0f}, clients {:.0f}\n",
-                     report.oltp_cpu_percent, report.olap_cpu_percent, report.clients_cpu_percent);
+  if (report.measured_seconds == 0) out += "\n  Nothing was measured yet\n";
+  out += '\n';
+  const auto line = [&](bool shown, std::string_view what, double value, int digits) {
+    if (shown) out += fmt::format("  {:<27}{:>12}\n", what, figure(value, digits));
+  };
+  if (report.calls_failed > 0) {
+    out += fmt::format("  CALLS THAT FAILED {:>21}\n", report.calls_failed);
+  }
+  line(transactions, "Transactions per second", report.transactions_per_second, 0);
+  line(queries, "Queries per second", report.queries_per_second, 2);
+  if (transactions) {
+    out += fmt::format("  Conflicts per second       {:>12}  (runs that were repeated)\n",
+                       figure(report.aborts_per_second, 1));
+  }
+  line(options.export_updates, "Updates applied per second", report.updates_applied_per_second, 0);
+  out += fmt::format("  CPU, percent of one core   OLTP {}, OLAP {}, clients {}\n",
+                     figure(report.oltp_cpu_percent, 0), figure(report.olap_cpu_percent, 0),
+                     figure(report.clients_cpu_percent, 0));
   out += fmt::format("  Memory, MiB                OLTP {:.0f}, OLAP {:.0f}\n",
                      static_cast<double>(report.oltp_bytes) / kMebibyte,
                      static_cast<double>(report.olap_bytes) / kMebibyte);
   out += fmt::format("\n  {:<26}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "Milliseconds",
                      "count", "mean", "p50", "p90", "p99", "p99.9", "max");
-  latency_line("Transaction latency", report.transaction_latency_ms, &out);
-  latency_line("Query latency", report.query_latency_ms, &out);
-  latency_line("Freshness", report.freshness_ms, &out);
-  latency_line("Query wait and apply", report.wait_apply_ms, &out);
-  latency_line("Apply", report.apply_ms, &out);
-  if (options.transaction_clients > 0) type_lines("Transaction", report.transactions, &out);
-  if (options.query_clients > 0) type_lines("Query", report.queries, &out);
-  if (options.query_clients > 0) unsupported_lines(report.unsupported_queries, &out);
+  if (transactions) latency_line("Transaction latency", report.transaction_latency_ms, &out);
+  if (queries) {
+    latency_line("Query latency", report.query_latency_ms, &out);
+    latency_line("Freshness", report.freshness_ms, &out);
+    latency_line("Query wait and apply", report.wait_apply_ms, &out);
+  }
+  if (options.export_updates) latency_line("Apply", report.apply_ms, &out);
+  if (transactions) type_lines("Transaction", report.transactions, &out);
+  if (queries) type_lines("Query", report.queries, &out);
+  if (queries) unsupported_lines(report.unsupported_queries, &out);
   if (!report.table_rows.empty()) {
     out += "\n  Rows:";
     for (const auto& [table, rows] : report.table_rows) out += fmt::format(" {} {}", table, rows);
     out += '\n';
   }
-  check_lines(report.consistency_violations, report.violations, report.replica_differences,
-              report.differences, options.export_updates, &out);
+  check_lines(report.checks, options.export_updates, &out);
   return out;
 }
 
 std::string to_table(const IsolationReport& report) {
-  std::string out =
-      fmt::format("{} warehouses, constant size, seed {}, commit {}{}\n", report.options.warehouses,
-                  report.options.seed, build_commit(), report.interrupted ? " (interrupted)" : "");
+  std::string out = fmt::format(
+      "{}, constant size, seed {}, commit {}{}\n", counted(report.options.warehouses, "warehouse"),
+      report.options.seed, build_commit(), report.interrupted ? " (interrupted)" : "");
   if (!report.cells.empty()) out += report.cells.front().placement;
   if (!out.ends_with('\n')) out += '\n';
-  out += fmt::format("\n  {:>8}{:>9}{:>12}{:>8}{:>11}{:>11}{:>8}{:>11}{:>11}{:>11}{:>10}\n", "txn",
-                     "query", "txn/s", "loss", "txn p99", "queries/s", "loss", "query p50",
-                     "query p99", "fresh p99", "apply p99");
-  out += fmt::format("  {:>8}{:>9}{:>12}{:>8}{:>11}{:>11}{:>8}{:>11}{:>11}{:>11}{:>10}\n",
-                     "clients", "clients", "", "%", "ms", "", "%", "ms", "ms", "ms", "ms");
+  if (report.cells.empty()) out += "\n  Nothing was measured yet\n";
+  if (report.calls_failed() > 0) {
+    out += fmt::format("\n  CALLS THAT FAILED  {}\n", report.calls_failed());
+  }
+  constexpr std::string_view kLine =
+      "  {:>8}{:>9}{:>12}{:>8}{:>11}{:>11}{:>8}{:>11}{:>11}{:>11}{:>10}\n";
+  out += '\n';
+  out += fmt::format(kLine, "txn", "query", "txn/s", "loss", "txn p99", "queries/s", "loss",
+                     "query p50", "query p99", "fresh p99", "apply p99");
+  out += fmt::format(kLine, "clients", "clients", "", "%", "ms", "", "%", "ms", "ms", "ms", "ms");
   for (const BenchmarkReport& cell : report.cells) {
     out += fmt::format(
-        "  {:>8}{:>9}{:>12.0f}{:>8}{:>11.3f}{:>11.2f}{:>8}{:>11.2f}{:>11.2f}{:>11.2f}{:>10.2f}\n",
-        cell.options.transaction_clients, cell.options.query_clients, cell.transactions_per_second,
-        percent(report.transaction_loss_percent(cell)), cell.transaction_latency_ms.p99,
-        cell.queries_per_second, percent(report.query_loss_percent(cell)),
-        cell.query_latency_ms.p50, cell.query_latency_ms.p99, cell.freshness_ms.p99,
-        cell.apply_ms.p99);
+        kLine, cell.options.transaction_clients, cell.options.query_clients,
+        figure(cell.transactions_per_second, 0), figure(report.transaction_loss_percent(cell), 1),
+        figure(cell.transaction_latency_ms.p99, 3), figure(cell.queries_per_second, 2),
+        figure(report.query_loss_percent(cell), 1), figure(cell.query_latency_ms.p50, 2),
+        figure(cell.query_latency_ms.p99, 2), figure(cell.freshness_ms.p99, 2),
+        figure(cell.apply_ms.p99, 2));
   }
   if (!report.cells.empty()) unsupported_lines(report.cells.front().unsupported_queries, &out);
-  check_lines(report.consistency_violations, report.violations, report.replica_differences,
-              report.differences, true, &out);
+  check_lines(report.checks, true, &out);
   return out;
 }
 

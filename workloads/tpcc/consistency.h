@@ -51,7 +51,9 @@ struct ConsistencyReport {
 class OltpConsistency {
  public:
   static base::Result<OltpConsistency> attach(dispatcher::Database* database, const Tables& tables);
-  base::Result<ConsistencyReport> check(int32_t warehouses, SizePolicy size) const;
+  // kCancelled: stopped.
+  base::Result<ConsistencyReport> check(int32_t warehouses, SizePolicy size,
+                                        const StopFlag& stop) const;
 
  private:
   // The report is written through a pointer: the procedure writes nothing to the database and is
@@ -60,6 +62,7 @@ class OltpConsistency {
     ConsistencyReport* report;
     int32_t warehouses;
     SizePolicy size;
+    const StopFlag* stop;
   };
   dispatcher::Database* database_ = nullptr;
   dispatcher::ProcedureRef<Arguments, dispatcher::Nothing> procedure_;
@@ -68,7 +71,8 @@ class OltpConsistency {
 // The query of a condition (1 to 12) on the OLAP side.
 std::string_view condition_query(int condition, SizePolicy size);
 
+// kCancelled: stopped.
 base::Result<ConsistencyReport> check_olap_consistency(dispatcher::Database* database,
-                                                       SizePolicy size);
+                                                       SizePolicy size, const StopFlag& stop);
 
 }  // namespace diptych::workloads::tpcc

@@ -31,15 +31,11 @@ std::string_view condition_query(int condition, SizePolicy size) {
 }
 
 base::Result<ConsistencyReport> check_olap_consistency(dispatcher::Database* database,
-                                                       SizePolicy size) {
-  std::vector<std::string> statements;
-  for (int condition = 1; condition <= kConditions; ++condition) {
-    statements.emplace_back(condition_query(condition, size));
-  }
-  const auto results = database->query_batch(statements);
+                                                       SizePolicy size, const StopFlag& stop) {
   ConsistencyReport report;
   for (int condition = 1; condition <= kConditions; ++condition) {
-    const auto& result = results[condition - 1];
+    if (stopped(stop)) return base::ErrorCode::kCancelled;
+    const auto result = database->query(condition_query(condition, size));
     if (!result) {
       return result.error().within(
           fmt::format("checking consistency condition {} on the OLAP replica", condition));

@@ -20,8 +20,13 @@ using Cents = int64_t;
 class Check {
  public:
   Check(Transaction& txn, const Tables& tables, int32_t warehouses, SizePolicy size,
-        ConsistencyReport* report)
-      : txn_(txn), tables_(tables), warehouses_(warehouses), size_(size), report_(report) {}
+        const StopFlag& stop, ConsistencyReport* report)
+      : txn_(txn),
+        tables_(tables),
+        warehouses_(warehouses),
+        size_(size),
+        stop_(stop),
+        report_(report) {}
 
   Result<void> run();
 
@@ -65,6 +70,7 @@ class Check {
   const Tables& tables_;
   int32_t warehouses_;
   SizePolicy size_;
+  const StopFlag& stop_;
   ConsistencyReport* report_;
   std::map<std::pair<int32_t, int32_t>, Cents> paid_;  // sum(h_amount) by (h_w_id, h_d_id)
 };
@@ -260,6 +266,7 @@ Result<void> Check::run() {
   for (int32_t w_id = 1; w_id <= warehouses_; ++w_id) {
     Cents districts_ytd = 0;
     for (int32_t d_id = 1; d_id <= kDistricts; ++d_id) {
+      if (stopped(stop_)) return base::ErrorCode::kCancelled;
       if (auto checked = check_district(w_id, d_id, &districts_ytd); !checked) return checked;
     }
     auto ytd = txn_.get<&Warehouse::w_ytd>(tables_.warehouse_pkey, w_id);
@@ -292,7 +299,8 @@ Result<OltpConsistency> OltpConsistency::attach(dispatcher::Database* database,
       "tpcc_consistency",
       [tables](Transaction& txn, const Arguments& arguments) -> Result<dispatcher::Nothing> {
         *arguments.report = {};
-        Check check(txn, tables, arguments.warehouses, arguments.size, arguments.report);
+        Check check(txn, tables, arguments.warehouses, arguments.size, *arguments.stop,
+                    arguments.report);
         if (auto done = check.run(); !done) return done.error();
         return dispatcher::Nothing{};
       });
@@ -303,9 +311,10 @@ Result<OltpConsistency> OltpConsistency::attach(dispatcher::Database* database,
   return attached;
 }
 
-Result<ConsistencyReport> OltpConsistency::check(int32_t warehouses, SizePolicy size) const {
+Result<ConsistencyReport> OltpConsistency::check(int32_t warehouses, SizePolicy size,
+                                                 const StopFlag& stop) const {
   ConsistencyReport report;
-  auto done = database_->call(procedure_, {&report, warehouses, size}).get();
+  auto done = database_->call(procedure_, {&report, warehouses, size, &stop}).get();
   if (!done) return done.error().within("checking consistency on the OLTP replica");
   return report;
 }

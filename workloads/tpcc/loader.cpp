@@ -31,23 +31,21 @@ class Loader {
   Result<void> table(std::string_view name, dispatcher::TableRef<Row> table, Next next) {
     TextPool pool(kBatchRows * kRowTextBytesMax);
     std::vector<Row> rows(kBatchRows);
-    const auto next_batch = [&]() -> RowBatch {
+    const auto next_batch = [&]() -> Result<RowBatch> {
+      if (stopped(stop_)) {
+        return base::Error(ErrorCode::kCancelled, fmt::format("stopped while loading {}", name));
+      }
       pool.clear();
       size_t count = 0;
       while (count < kBatchRows && next(&rows[count], &pool)) ++count;
-      // relaxed: a flag on its own, nothing is read behind it.
-      if (stop_.load(std::memory_order_relaxed)) count = 0;
       rows_done_ += static_cast<double>(count);
       progress_(fmt::format("loading {}", name), rows_done_ / rows_expected_);
-      return {reinterpret_cast<const std::byte*>(rows.data()), count};
+      return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), count};
     };
     auto loaded = database_->load(table.table, next_batch);
-    if (!loaded) return loaded.error().within(fmt::format("loading table {}", name));
-    // relaxed: as above.
-    if (stop_.load(std::memory_order_relaxed)) {
-      return base::Error(ErrorCode::kCancelled, fmt::format("stopped while loading {}", name));
-    }
-    return {};
+    if (loaded) return {};
+    if (loaded.code() == ErrorCode::kCancelled) return loaded.error();
+    return loaded.error().within(fmt::format("loading table {}", name));
   }
 
   // make(index, TextPool*) gives the row for index 0 to count - 1.

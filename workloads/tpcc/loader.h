@@ -13,8 +13,8 @@
 
 namespace diptych::workloads::tpcc {
 
-// Fails as Database::load does, and with kCancelled when stop is set: the database then holds a
-// part.
+// Fails as Database::load does, and with kCancelled when stop is set: the database then holds the
+// tables before, whole.
 base::Result<void> load(dispatcher::Database* database, const Tables& tables, uint64_t seed,
                         int32_t warehouses, const StopFlag& stop, const Progress& progress);
 

@@ -1,4 +1,4 @@
-// Threads: named, pinned, joined.
+// Threads: named and pinned.
 //
 // A container may forbid pinning; the engine then runs unpinned and says so once on standard error.
 

@@ -1,8 +1,9 @@
 // Topology and placement: which cores and NUMA nodes there are, and which side runs where.
 //
 // Topology is a value: read from the machine (libnuma and the process's CPU affinity mask), or made
-// up for a test. Placement is computed from it and from the configuration, printed at start-up, and
-// can be overridden (BatchDB, section 8.4: each replica has its own cores and its own memory).
+// up for a test. Placement is computed from it and from the configuration, printed in the
+// benchmarks' reports, and can be overridden (BatchDB, section 8.4: each replica has its own cores
+// and its own memory).
 //
 // The rule for a placement without overrides:
 //   several nodes   OLTP gets the first node, OLAP all others;

@@ -140,7 +140,8 @@ class Database {
     return ProcedureRef<Arguments, Reply>{*id};
   }
 
-  // Calls a procedure; the future is ready when the transaction has ended.
+  // Calls a procedure; the future is ready when the transaction has ended. Until then, the bytes
+  // that Text arguments point at must live.
   template <class Arguments, class Reply>
   Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
                      Admission admission = Admission::kWait);

@@ -15,7 +15,8 @@
 //            this side's batch or exclusively.
 //
 // Invariants
-//   A1  At most `queue_queries` jobs are admitted and not done; each is done exactly once.
+//   A1  At most `queue_queries` jobs are admitted and not yet out of their batch; each is done
+//       exactly once.
 //   A2  The replica changes only while no query runs.
 
 #pragma once

@@ -4,7 +4,7 @@
 // thread of the dispatcher; complete must be short and must not block (it may submit requests).
 //
 //   created -> [Dispatcher: admit] -> queued -> [Engine: run_batch] -> outcome set
-//           -> [Dispatcher: after the group is durable] -> complete(request)
+//           -> [Dispatcher: the batch has ended and is pushed] -> complete(request)
 //   A conflict leads back to queued until conflicts == the limit.
 
 #pragma once

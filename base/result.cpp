@@ -17,6 +17,7 @@ std::string_view error_code_name(ErrorCode code) noexcept {
     case ErrorCode::kNoSpace: return "no space left";
     case ErrorCode::kCorrupt: return "corrupt";
     case ErrorCode::kOutOfMemory: return "out of memory";
+    case ErrorCode::kInUse: return "in use";
     case ErrorCode::kClosed: return "closed";
     case ErrorCode::kCancelled: return "cancelled";
   }

@@ -30,6 +30,7 @@ enum class ErrorCode : uint8_t {
   kNoSpace,          // the disk is full
   kCorrupt,          // a file's checksum or structure is wrong
   kOutOfMemory,
+  kInUse,      // another process holds it
   kClosed,     // the database is closing or closed
   kCancelled,  // stopped by the caller
 };

@@ -89,7 +89,7 @@ Result<QueryCommand::Statements> QueryCommand::read_statements() const {
     const auto split = olap::split_statements(script);
     if (!split) return split.error().within(origin);
     for (size_t i = 0; i < split->size(); ++i) {
-      statements.texts.push_back((*split)[i]);
+      statements.texts.emplace_back((*split)[i]);
       statements.origins.push_back(
           split->size() == 1 ? origin : fmt::format("{}, statement {}", origin, i + 1));
     }

@@ -112,7 +112,7 @@ struct ReplicaComparison {
 
 class Database {
  public:
-  // kNotFound, kAlreadyExists, kIo, kCorrupt, kOverloaded (open elsewhere), kInvalidArgument,
+  // kNotFound, kAlreadyExists, kIo, kCorrupt, kInUse (open elsewhere), kInvalidArgument,
   // kNoSpace.
   static base::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
   ~Database();  // closes, and reports a failed save on standard error

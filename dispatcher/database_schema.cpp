@@ -69,7 +69,7 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto open = state_->check_open(held); !open) return open;
   base::Result<void> outcome;
   for (size_t i = 0; i < statements->size() && outcome; ++i) {
-    const std::string& statement = (*statements)[i];
+    const std::string statement((*statements)[i]);
     const size_t tables = state_->catalog.table_count();
     outcome = state_->apply_ddl(held, statement);
     if (!outcome) {

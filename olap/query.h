@@ -45,8 +45,9 @@ using TableRows = std::vector<uint64_t>;
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            const TableRows& table_rows);
 
-// The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped.
-base::Result<std::vector<std::string>> split_statements(std::string_view script);
+// The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped. They
+// are views of the script, so that a caller knows where each one stands.
+base::Result<std::vector<std::string_view>> split_statements(std::string_view script);
 
 // True where the statement is DDL (CREATE ...), by its first word.
 bool is_ddl(std::string_view statement);

@@ -231,7 +231,7 @@ base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory)
   DirectoryLock lock(file);
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return system_error("lock", path, errno);
-    return base::Error(base::ErrorCode::kOverloaded,
+    return base::Error(base::ErrorCode::kInUse,
                        fmt::format("another process has {} open; close it first", directory));
   }
   return lock;

@@ -59,7 +59,7 @@ base::Result<void> load_replica(const std::string& directory, const Manifest& ma
 // The lock of an open database directory; released on destruction.
 class DirectoryLock {
  public:
-  // kOverloaded: another process has it open. kNotFound, kIo: with the path.
+  // kInUse: another process has it open. kNotFound, kIo: with the path.
   static base::Result<DirectoryLock> acquire(const std::string& directory);
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;

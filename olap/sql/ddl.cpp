@@ -299,7 +299,7 @@ base::Result<CreateIndex> build_index(const SourceText& source, const base::Cata
 
 }  // namespace
 
-base::Result<std::vector<std::string>> split_statements(std::string_view script) {
+base::Result<std::vector<std::string_view>> split_statements(std::string_view script) {
   return split_script(script);
 }
 
@@ -307,7 +307,7 @@ bool is_ddl(std::string_view statement) {
   const auto words = split_script(statement);
   if (!words || words->empty()) return false;
   constexpr std::string_view kCreate = "create";
-  const std::string& text = words->front();
+  const std::string_view text = words->front();
   const auto ends_word = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   return text.size() > kCreate.size() && ends_word(text[kCreate.size()]) &&
          std::equal(kCreate.begin(), kCreate.end(), text.begin(), [](char expected, char c) {

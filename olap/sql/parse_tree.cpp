@@ -138,7 +138,7 @@ const Node& ParseTree::statement() const {
   return *result_->stmts[0]->stmt;
 }
 
-base::Result<std::vector<std::string>> split_script(std::string_view script) {
+base::Result<std::vector<std::string_view>> split_script(std::string_view script) {
   if (const size_t zero = script.find('\0'); zero != std::string_view::npos) {
     return base::Error(base::ErrorCode::kSyntaxError,
                        fmt::format("the script has a zero byte at offset {}", zero));
@@ -146,7 +146,7 @@ base::Result<std::vector<std::string>> split_script(std::string_view script) {
   const SourceText source(script);
   const auto tokens = scan(source);
   if (!tokens) return tokens.error();
-  std::vector<std::string> statements;
+  std::vector<std::string_view> statements;
   int32_t begin = -1;  // of the first token of the statement that is being read
   int32_t end = 0;
   for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
@@ -155,14 +155,14 @@ base::Result<std::vector<std::string>> split_script(std::string_view script) {
     const bool comment =
         token.token == PG_QUERY__TOKEN__SQL_COMMENT || token.token == PG_QUERY__TOKEN__C_COMMENT;
     if (semicolon) {
-      if (begin >= 0) statements.emplace_back(script.substr(begin, end - begin));
+      if (begin >= 0) statements.push_back(script.substr(begin, end - begin));
       begin = -1;
     } else if (!comment) {
       if (begin < 0) begin = token.start;
       end = token.end;
     }
   }
-  if (begin >= 0) statements.emplace_back(script.substr(begin, end - begin));
+  if (begin >= 0) statements.push_back(script.substr(begin, end - begin));
   return statements;
 }
 

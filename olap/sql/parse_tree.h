@@ -44,8 +44,8 @@ class ParseTree {
   std::unique_ptr<PgQuery__ParseResult, Free> result_;
 };
 
-// The statements of a script, split at semicolons outside quotes and comments.
-base::Result<std::vector<std::string>> split_script(std::string_view script);
+// The statements of a script, as views of it, split at semicolons outside quotes and comments.
+base::Result<std::vector<std::string_view>> split_script(std::string_view script);
 
 // The text of a String node; empty for any other.
 std::string_view string_of(const Node* node);

@@ -74,7 +74,7 @@ TEST_F(DatabaseOpen, APlaceWhereTheSystemAllowsNoDirectoryIsAnError) {
 
 TEST_F(DatabaseOpen, OnlyOneMayHaveItOpen) {
   auto bank = Bank::open({.path = path()});
-  EXPECT_EQ(open_error({.path = path()}).code, ErrorCode::kOverloaded);
+  EXPECT_EQ(open_error({.path = path()}).code, ErrorCode::kInUse);
   ASSERT_TRUE(bank->database->close().ok());
   EXPECT_TRUE(Database::open({.path = path()}).ok());
 }

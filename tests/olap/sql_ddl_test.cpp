@@ -95,9 +95,11 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
 }
 
 TEST(SqlDdlTest, ScriptsAreSplitAtSemicolonsOutsideQuotesAndComments) {
-  const auto statements = split_statements(
-      "select ';' -- not; here\n; ;\n/* nor; here */ select $$;$$; select \";\"  ");
+  const std::string_view script =
+      "select ';' -- not; here\n; ;\n/* nor; here */ select $$;$$; select \";\"  ";
+  const auto statements = split_statements(script);
   ASSERT_TRUE(statements.ok());
+  EXPECT_EQ((*statements)[1].data() - script.data(), 44);
   EXPECT_THAT(*statements, ElementsAre("select ';'", "select $$;$$", "select \";\""));
   EXPECT_FALSE(split_statements("select 'open").ok());
   EXPECT_TRUE(split_statements("")->empty());

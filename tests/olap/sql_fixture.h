@@ -17,7 +17,7 @@ namespace diptych::olap {
 inline std::string define(base::Catalog* catalog, std::string_view script) {
   const auto statements = split_statements(script);
   if (!statements) return statements.error().to_string();
-  for (const std::string& statement : *statements) {
+  for (const std::string_view statement : *statements) {
     auto change = parse_ddl(statement, *catalog);
     if (!change) return change.error().to_string();
     if (auto* table = std::get_if<CreateTable>(&*change)) {

@@ -226,7 +226,7 @@ TEST(DirectoryLock, IsHeldByOneAtATime) {
     DirectoryLock moved = std::move(*lock);
     const Result<DirectoryLock> second = DirectoryLock::acquire(directory.path());
     ASSERT_FALSE(second.ok());
-    EXPECT_EQ(second.code(), ErrorCode::kOverloaded);
+    EXPECT_EQ(second.code(), ErrorCode::kInUse);
   }
   EXPECT_TRUE(DirectoryLock::acquire(directory.path()).ok());
   const Result<DirectoryLock> missing = DirectoryLock::acquire("/nonexistent");

@@ -67,15 +67,12 @@ ExitCode BenchIsolationCommand::run() {
       [&](const std::string& what, double done) { progress->update(what, done); });
   progress.reset();
   if (!report) return fail(report.error());
-  fmt::print("{}", workloads::to_table(*report));
-  std::fflush(stdout);
-  if (report->interrupted) fmt::print(stderr, "interrupted: cells that did not run are left out\n");
   const std::string json = workloads::to_json(*report);
-  if (auto written = write_report(json_path_, json + "\n"); !written) return fail(written.error());
-  if (!html_path_.empty()) {
-    const auto written = write_report(html_path_, to_html(*report, json));
-    if (!written) return fail(written.error());
-  }
+  auto written = write_report(json_path_, json + "\n");
+  if (written && !html_path_.empty()) written = write_report(html_path_, to_html(*report, json));
+  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
+  if (report->interrupted) say("interrupted: cells that did not run are left out\n");
+  if (!written) return fail(written.error());
   return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
 }
 

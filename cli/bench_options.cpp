@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/file.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/signal_stop.h"
 
@@ -89,7 +90,7 @@ void add_output(CLI::App& app, const std::string& name, const std::string& what,
 Result<void> write_report(const std::string& path, const std::string& text) {
   if (path.empty()) return {};
   if (auto written = write_file(path, text); !written) return written;
-  fmt::print(stderr, "wrote {}\n", path);
+  say(fmt::format("wrote {}\n", path));
   return {};
 }
 
@@ -100,18 +101,20 @@ ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::s
       options, stop.flag(),
       [&](const std::string& what, double done) { progress->update(what, done); });
   progress.reset();
-  if (!report) {
-    fmt::print(stderr, "diptych: {}\n", report.error().to_string());
-    return ExitCode::kFailed;
+  if (!report) return fail(report.error());
+  return give_report(*report, json_path);
+}
+
+ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path) {
+  auto written = write_report(json_path, workloads::to_json(report) + "\n");
+  if (const auto printed = print(workloads::to_table(report)); written) written = printed;
+  const bool measured = report.measured_seconds > 0;
+  if (report.interrupted) {
+    say(measured ? "interrupted: the figures are of the time so far\n"
+                 : "interrupted: nothing was measured yet\n");
   }
-  fmt::print("{}", workloads::to_table(*report));
-  std::fflush(stdout);
-  if (report->interrupted) fmt::print(stderr, "interrupted: the figures are of the time so far\n");
-  if (const auto written = write_report(json_path, workloads::to_json(*report) + "\n"); !written) {
-    fmt::print(stderr, "diptych: {}\n", written.error().to_string());
-    return ExitCode::kFailed;
-  }
-  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+  if (!written) return fail(written.error());
+  return measured && report.clean() ? ExitCode::kFine : ExitCode::kFailed;
 }
 
 }  // namespace diptych::cli

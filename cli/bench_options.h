@@ -28,9 +28,12 @@ void add_placement(CLI::App& app, base::PlacementOptions* placement);
 void add_keep(CLI::App& app, std::string* path);
 void add_output(CLI::App& app, const std::string& name, const std::string& what, std::string* path);
 
-// Runs one benchmark with progress and Ctrl-C, prints its table, writes its JSON where a path is
-// given. kFailed where it could not run, and where a condition is violated or the replicas differ.
+// Runs one benchmark with progress and Ctrl-C, then give_report. kFailed where it could not run.
 ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path);
+
+// Writes the JSON where a path is given, and only then prints the table: the reader of a pipe may
+// be gone. kFailed where nothing was measured, a condition is violated, or the replicas differ.
+ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path);
 
 // Writes the text unless the path is empty, and says on standard error where it lies.
 base::Result<void> write_report(const std::string& path, const std::string& text);

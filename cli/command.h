@@ -6,14 +6,13 @@
 
 #pragma once
 
-#include <cstdio>
 #include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/result.h"
 #include "cli/exit_code.h"
+#include "cli/output.h"
 
 namespace diptych::cli {
 
@@ -34,15 +33,6 @@ class Command {
   }
 
   CLI::App& app() { return *app_; }
-
-  static ExitCode fail(const base::Error& error) {
-    fmt::print(stderr, "diptych: {}\n", error.to_string());
-    return ExitCode::kFailed;
-  }
-  static ExitCode wrong_usage(const std::string& what) {
-    fmt::print(stderr, "diptych: {}\n", what);
-    return ExitCode::kUsage;
-  }
 
  private:
   CLI::App* app_;  // owned by its parent

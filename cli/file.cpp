@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/output.h"
+
 namespace diptych::cli {
 namespace {
 
@@ -32,6 +34,7 @@ class Descriptor {
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&&) = delete;
   ~Descriptor() {
+    // The program was given the standard ones.
     if (number_ > STDERR_FILENO) ::close(number_);
   }
   int get() const { return number_; }
@@ -61,63 +64,80 @@ Result<std::string> read_all(const Descriptor& file, const std::string& path) {
   }
 }
 
-int write_all(const Descriptor& file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t bytes = ::write(file.get(), text.data(), text.size());
-    if (bytes < 0 && errno != EINTR) return errno;
-    if (bytes > 0) text.remove_prefix(static_cast<size_t>(bytes));
-  }
-  return 0;
+Descriptor open_input(const std::string& path) {
+  if (path == kStandardInput) return Descriptor(STDIN_FILENO);
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+std::string beside(const std::string& path) {
+  return path + ".part";
+}
+
+Descriptor open_output(const std::string& path) {
+  constexpr mode_t kMode = 0644;
+  return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+}
+
+// A file, or nothing yet; a device, a pipe or a link must not be renamed over.
+bool is_replaced(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return system_error("open", path, errno);
-  return read_all(file, path);
+std::string input_name(const std::string& path) {
+  return path == kStandardInput ? "standard input" : path;
 }
 
-Result<std::string> read_standard_input() {
-  return read_all(Descriptor(STDIN_FILENO), "standard input");
+Result<std::string> read_file(const std::string& path) {
+  const Descriptor file = open_input(path);
+  if (file.get() < 0) return system_error("open", path, errno);
+  return read_all(file, input_name(path));
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {
-  const std::string beside = path + ".part";
-  constexpr mode_t kMode = 0644;
-  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
+  const bool replaced = is_replaced(path);
+  const std::string opened = replaced ? beside(path) : path;
+  Descriptor file = open_output(opened);
   if (file.get() < 0) return system_error("write", path, errno);
-  int refused = write_all(file, text);
+  int refused = write_all(file.get(), text);
   const int closed = file.close_now();
   if (refused == 0) refused = closed;
-  if (refused == 0 && ::rename(beside.c_str(), path.c_str()) != 0) refused = errno;
+  if (refused == 0 && replaced && ::rename(opened.c_str(), path.c_str()) != 0) refused = errno;
   if (refused == 0) return {};
-  ::unlink(beside.c_str());
+  if (replaced) ::unlink(opened.c_str());
   return system_error("write", path, refused);
 }
 
 Result<OpenFile> open_file(const std::string& path) {
   // std::function wants a copyable callable; the descriptor is shared by its copies.
-  auto file = std::make_shared<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  auto file = std::make_shared<Descriptor>(open_input(path));
   if (file->get() < 0) return system_error("open", path, errno);
   struct stat status {};
   OpenFile open;
   if (::fstat(file->get(), &status) == 0 && S_ISREG(status.st_mode)) {
     open.bytes = static_cast<uint64_t>(status.st_size);
   }
-  open.source = [file, path](std::span<char> buffer) { return read_some(*file, path, buffer); };
+  open.source = [file, name = input_name(path)](std::span<char> buffer) {
+    return read_some(*file, name, buffer);
+  };
   return open;
 }
 
 std::string check_output_path(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (path.empty()) return "the path is empty";
   std::error_code ignored;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
-    return fmt::format("there is no directory \"{}\" to write \"{}\" to", folder.string(), path);
-  }
   if (std::filesystem::is_directory(path, ignored)) {
-    return fmt::format("\"{}\" is a directory; a file is written there", path);
+    return fmt::format("\"{}\" is a directory", path);
   }
+  if (!is_replaced(path)) {
+    // Opening a pipe would wait for its reader.
+    return ::access(path.c_str(), W_OK) == 0 ? "" : system_error("write", path, errno).message;
+  }
+  const Descriptor file = open_output(beside(path));
+  if (file.get() < 0) return system_error("write", path, errno).message;
+  ::unlink(beside(path).c_str());
   return "";
 }
 

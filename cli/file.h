@@ -11,11 +11,16 @@
 
 namespace diptych::cli {
 
-base::Result<std::string> read_file(const std::string& path);
-base::Result<std::string> read_standard_input();
+// The path that stands for standard input, in each of the functions that read.
+inline constexpr std::string_view kStandardInput = "-";
 
-// Replaces the file as a whole: written beside it and renamed, so that a full disk leaves the old
-// file as it was.
+// The path, or what it stands for, for a person.
+std::string input_name(const std::string& path);
+
+base::Result<std::string> read_file(const std::string& path);
+
+// Replaces a file as a whole: written beside it and renamed, so that a full disk leaves the old one
+// as it was. Devices, pipes and links are written to and stay what they are.
 base::Result<void> write_file(const std::string& path, std::string_view text);
 
 // The bytes of a file, opened at once; 0 where its size is unknown (a pipe).
@@ -25,7 +30,8 @@ struct OpenFile {
 };
 base::Result<OpenFile> open_file(const std::string& path);
 
-// For CLI11: empty if a file can be written there, otherwise what is wrong.
+// For CLI11: empty if a file can be written there, otherwise what is wrong. Tries, and leaves
+// nothing behind.
 std::string check_output_path(const std::string& path);
 
 }  // namespace diptych::cli

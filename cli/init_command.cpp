@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "cli/file.h"
 #include "cli/progress_line.h"
 #include "dispatcher/database.h"
@@ -40,16 +42,17 @@ InitCommand::InitCommand(CLI::App& parent)
 }
 
 base::Result<size_t> InitCommand::create(const std::string& script) const {
-  const bool directory_was_there = fs::is_directory(path_);
+  std::error_code ignored;
+  const bool directory_was_there = fs::is_directory(path_, ignored);
   auto database =
       dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kCreate});
   if (!database) return database.error();
   auto created = (*database)->execute_ddl(script);
-  if (!created) created = created.error().within(schema_path_);
+  if (!created) created = created.error().within(input_name(schema_path_));
   const size_t tables = (*database)->catalog().table_count();
   if (created.ok() && tables == 0) {
     created = base::Error(base::ErrorCode::kInvalidArgument,
-                          schema_path_ + ": there is no CREATE TABLE statement in it");
+                          input_name(schema_path_) + ": there is no CREATE TABLE statement in it");
   }
   const auto closed = (*database)->close();
   if (created.ok() && !closed) created = closed.error();
@@ -65,8 +68,8 @@ ExitCode InitCommand::run() {
   const ProgressLine progress("creating " + path_);
   const auto tables = create(*script);
   if (!tables) return fail(tables.error());
-  fmt::print("created {} with {} table{}\n", path_, *tables, *tables == 1 ? "" : "s");
-  return ExitCode::kFine;
+  return print_result(
+      fmt::format("created {} with {} table{}\n", path_, *tables, *tables == 1 ? "" : "s"));
 }
 
 }  // namespace diptych::cli

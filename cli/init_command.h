@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "cli/command.h"
 
 namespace diptych::cli {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "cli/file.h"
 
 namespace diptych::cli {
@@ -49,10 +51,10 @@ Result<CsvTable> LoadCommand::read_rows(const base::TableSchema& schema, const S
   const auto file = open_file(csv_path_);
   if (!file) return file.error();
   auto rows = CsvTable::read(schema, file->source, [&](uint64_t bytes_read) {
-    progress->update("reading " + csv_path_, share(bytes_read, file->bytes));
+    progress->update("reading " + input_name(csv_path_), share(bytes_read, file->bytes));
     return !stop.stopped();
   });
-  if (!rows) return rows.error().within(csv_path_);
+  if (!rows) return rows.error().within(input_name(csv_path_));
   return rows;
 }
 
@@ -89,18 +91,16 @@ ExitCode LoadCommand::run() {
   const auto rows = read_rows(*schema, stop, &progress);
   if (!rows) return fail(rows.error());
   if (rows->rejected_count() > 0) {
-    fmt::print(stderr, "{}diptych: {}: nothing was loaded: {} of {} rows were rejected\n",
-               rows->rejections_to_string(), csv_path_, rows->rejected_count(),
-               rows->rejected_count() + rows->row_count());
+    say(fmt::format("{}diptych: {}: nothing was loaded: {} of {} rows were rejected\n",
+                    rows->rejections_to_string(), input_name(csv_path_), rows->rejected_count(),
+                    rows->rejected_count() + rows->row_count()));
     return ExitCode::kFailed;
   }
   const ExitCode code = load(database->get(), *schema, *rows, &progress);
-  if (code == ExitCode::kFine) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    fmt::print("loaded {} row{} into {} in {:.2f} s\n", rows->row_count(),
-               rows->row_count() == 1 ? "" : "s", table_, spent.count());
-  }
-  return code;
+  if (code != ExitCode::kFine) return code;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return print_result(fmt::format("loaded {} row{} into {} in {:.2f} s\n", rows->row_count(),
+                                  rows->row_count() == 1 ? "" : "s", schema->name, spent.count()));
 }
 
 }  // namespace diptych::cli

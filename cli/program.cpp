@@ -3,9 +3,12 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cli/bench_ch_command.h"
 #include "cli/bench_isolation_command.h"
@@ -13,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/init_command.h"
 #include "cli/load_command.h"
+#include "cli/output.h"
 #include "cli/query_command.h"
 
 namespace diptych::cli {
@@ -27,12 +31,44 @@ constexpr const char* kFooter =
     "Each subcommand has its own --help. Exit codes: 0 fine; 1 the work failed, or a check found\n"
     "violations or differences; 2 the command line is wrong.\n";
 
+constexpr const char* kHint = "Run with --help for more information.";
+
+constexpr const char* kBenchFooter =
+    "Examples:\n"
+    "  diptych bench tpcc --warehouses 10 --seconds 30\n"
+    "  diptych bench ch --warehouses 10 --transaction-clients 32 --query-clients 8 --seconds 30\n"
+    "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n\n"
+    "Each benchmark ends with TPC-C's consistency conditions and a comparison of the replicas.\n";
+
+// What is wrong with arguments that nothing takes: where a subcommand is missing, it is the first.
+std::string unexpected(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  const std::string first = app.remaining(true).front();
+  std::string known;
+  for (const CLI::App* child : at->get_subcommands([](const CLI::App*) { return true; })) {
+    known += (known.empty() ? "" : ", ") + child->get_name();
+  }
+  if (known.empty() || first.starts_with('-')) return fmt::format("not expected: {}", first);
+  return fmt::format("unknown subcommand \"{}\"; there are {}", first, known);
+}
+
+// Help and version are results.
+ExitCode end_of_parse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() != 0) {
+    const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    return wrong_usage(fmt::format("{}\n{}", extra ? unexpected(app) : error.what(), kHint));
+  }
+  std::ostringstream text;
+  app.exit(error, text, text);
+  return print_result(text.str());
+}
+
 ExitCode run_parsed(const std::vector<std::unique_ptr<Command>>& commands) {
   for (const auto& command : commands) {
     if (command->chosen()) return command->run();
   }
-  fmt::print(stderr, "a subcommand is required\nRun with --help for more information.\n");
-  return ExitCode::kUsage;
+  return wrong_usage(fmt::format("a subcommand is required\n{}", kHint));
 }
 
 ExitCode parse_and_run(int argument_count, const char* const* arguments) {
@@ -48,14 +84,14 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<QueryCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
+  bench->footer(kBenchFooter);
   commands.push_back(std::make_unique<BenchTpccCommand>(*bench));
   commands.push_back(std::make_unique<BenchChCommand>(*bench));
   commands.push_back(std::make_unique<BenchIsolationCommand>(*bench));
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {
-    // Prints help or the error; 0 for help and version.
-    return app.exit(error) == 0 ? ExitCode::kFine : ExitCode::kUsage;
+    return end_of_parse(app, error);
   }
   return run_parsed(commands);
 }
@@ -63,13 +99,15 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
 }  // namespace
 
 ExitCode run_program(int argument_count, const char* const* arguments) {
+  occupy_standard_descriptors();
   // Diptych throws nothing; the libraries below it may, when memory runs out.
   try {
     return parse_and_run(argument_count, arguments);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "diptych: out of memory\n");
+    say("diptych: out of memory\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "diptych: {}\n", error.what());
+    // In pieces, since to format them may throw again.
+    for (const char* piece : {"diptych: ", error.what(), "\n"}) say(piece);
   }
   return ExitCode::kFailed;
 }

@@ -1,11 +1,12 @@
 #include "cli/progress_line.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "cli/output.h"
 
 namespace diptych::cli {
 namespace {
@@ -35,7 +36,7 @@ ProgressLine::~ProgressLine() {
   ended_.wake_all();
   painter_.join();
   // Carriage return, then erase to the end of the line.
-  if (painted_) fmt::print(stderr, "\r\x1b[K");
+  if (painted_) say("\r\x1b[K");
 }
 
 void ProgressLine::update(const std::string& what, double done) {
@@ -56,8 +57,7 @@ void ProgressLine::paint() {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
   if (spent.count() < kSilentSeconds) return;
   const std::lock_guard guard(mutex_);
-  fmt::print(stderr, "\r{}\x1b[K", progress_text(what_, done_, spent.count()));
-  std::fflush(stderr);
+  say(fmt::format("\r{}\x1b[K", progress_text(what_, done_, spent.count())));
   painted_ = true;
 }
 

@@ -1,12 +1,11 @@
 #include "cli/query_command.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/file.h"
@@ -16,7 +15,6 @@ namespace diptych::cli {
 namespace {
 
 using base::Error;
-using base::ErrorCode;
 using base::Result;
 using dispatcher::QueryResult;
 
@@ -27,10 +25,6 @@ constexpr const char* kQueryExamples =
     "  diptych query shop -f report.sql --format csv > report.csv\n"
     "  echo \"SELECT 1; SELECT 2\" | diptych query shop --format json\n\n"
     "All statements run as one batch on one snapshot of the data.\n";
-
-double milliseconds(uint64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e6;
-}
 
 // One object per statement, in their order; a failed one's has its error.
 std::string json_of(const std::vector<Result<QueryResult>>& results) {
@@ -99,17 +93,12 @@ Result<QueryCommand::Statements> QueryCommand::read_statements() const {
     const std::string origin = commands_.size() == 1 ? "-c" : fmt::format("-c number {}", i + 1);
     if (auto added = add(commands_[i], origin); !added) return added.error();
   }
-  if (!file_.empty() && file_ != "-") {
-    const auto script = read_file(file_);
-    if (!script) return script.error();
-    if (auto added = add(*script, file_); !added) return added.error();
-  }
-  if (file_ == "-" || (commands_.empty() && file_.empty())) {
-    if (isatty(STDIN_FILENO) != 0) fmt::print(stderr, "SQL statements, then Ctrl-D:\n");
-    const auto script = read_standard_input();
-    if (!script) return script.error();
-    if (auto added = add(*script, "standard input"); !added) return added.error();
-  }
+  const std::string file(commands_.empty() && file_.empty() ? kStandardInput : file_);
+  if (file.empty()) return statements;
+  if (file == kStandardInput && isatty(STDIN_FILENO) != 0) say("SQL statements, then Ctrl-D:\n");
+  const auto script = read_file(file);
+  if (!script) return script.error();
+  if (auto added = add(*script, input_name(file)); !added) return added.error();
   return statements;
 }
 
@@ -117,16 +106,12 @@ ExitCode QueryCommand::print(const Statements& statements,
                              const std::vector<Result<QueryResult>>& results) const {
   const std::string text =
       format_ == ResultFormat::kJson ? json_of(results) : text_of(results, format_);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return fail(
-        {ErrorCode::kIo, fmt::format("cannot write the results: {}", std::strerror(errno))});
-  }
-  ExitCode code = ExitCode::kFine;
+  ExitCode code = print_result(text);
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) {
-      fmt::print(stderr, "{}: {} row{}, {:.2f} ms\n", statements.origins[i],
-                 results[i]->rows.size(), results[i]->rows.size() == 1 ? "" : "s",
-                 milliseconds(results[i]->execute_ns));
+      say(fmt::format("{}: {} row{}, {:.2f} ms\n", statements.origins[i], results[i]->rows.size(),
+                      results[i]->rows.size() == 1 ? "" : "s",
+                      static_cast<double>(results[i]->execute_ns) / 1e6));
     } else {
       code = fail(results[i].error().within(statements.origins[i]));
     }
@@ -151,8 +136,8 @@ ExitCode QueryCommand::run() {
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   progress.reset();
   const ExitCode code = print(*statements, results);
-  fmt::print(stderr, "batch: {} statement{}, {:.2f} ms\n", results.size(),
-             results.size() == 1 ? "" : "s", spent.count());
+  say(fmt::format("batch: {} statement{}, {:.2f} ms\n", results.size(),
+                  results.size() == 1 ? "" : "s", spent.count()));
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return code;
 }

@@ -1,6 +1,9 @@
 #include "cli/signal_stop.h"
 
+#include <cerrno>
+
 #include "base/check.h"
+#include "cli/output.h"
 
 namespace diptych::cli {
 namespace {
@@ -11,9 +14,14 @@ static_assert(workloads::StopFlag::is_always_lock_free, "a signal handler must n
 
 bool in_use = false;
 
-void request_stop(int) {
+void request_stop(int signal) {
   // relaxed: the flag carries no data with it.
   stop_requested.store(true, std::memory_order_relaxed);
+  if (signal != SIGINT) return;
+  const int before = errno;
+  // The terminal has written ^C into the line.
+  say("\nending; Ctrl-C again to quit at once\n");
+  errno = before;
 }
 
 }  // namespace

@@ -38,17 +38,21 @@ std::string ScratchFolder::file(const std::string& name, const std::string& text
   return path(name);
 }
 
-RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const std::string& input,
-                               const std::string& output_path)
-    : output_path_(output_path.empty() ? folder_.path("out") : output_path) {
-  const std::string input_path = folder_.file("in", input);
-  const std::string error_path = folder_.path("err");
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const Streams& streams) {
+  const std::string input_path = folder_.file("in", streams.input);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  constexpr int kWrite = O_WRONLY | O_CREAT;
+  const auto give = [&](int descriptor, const std::string& path, const std::string& own_name) {
+    if (path == kClosed) {
+      posix_spawn_file_actions_addclose(&files, descriptor);
+      return;
+    }
+    const std::string opened = path.empty() ? folder_.path(own_name) : path;
+    posix_spawn_file_actions_addopen(&files, descriptor, opened.c_str(), O_WRONLY | O_CREAT, 0600);
+  };
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input_path.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output_path_.c_str(), kWrite, 0600);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, error_path.c_str(), kWrite, 0600);
+  give(STDOUT_FILENO, streams.output_path, "out");
+  give(STDERR_FILENO, streams.error_path, "err");
   std::vector<std::string> words = {DIPTYCH_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -76,14 +80,13 @@ Outcome RunningProgram::finish() {
   process_ = -1;
   Outcome outcome;
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  // A device may have no end (/dev/full reads as zeros for ever).
-  if (std::filesystem::is_regular_file(output_path_)) outcome.out = text_of(output_path_);
+  outcome.out = text_of(folder_.path("out"));
   outcome.err = text_of(folder_.path("err"));
   return outcome;
 }
 
-Outcome run(const std::vector<std::string>& arguments, const std::string& input) {
-  return RunningProgram(arguments, input).finish();
+Outcome run(const std::vector<std::string>& arguments, const Streams& streams) {
+  return RunningProgram(arguments, streams).finish();
 }
 
 }  // namespace diptych::cli

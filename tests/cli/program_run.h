@@ -32,11 +32,20 @@ class ScratchFolder {
   std::filesystem::path folder_;
 };
 
+inline constexpr const char* kClosed = "closed";
+
+// What the program is given as its standard streams: paths, kClosed for a descriptor that is not
+// open, or (empty) a file whose text becomes part of the outcome.
+struct Streams {
+  std::string input;  // the text itself
+  std::string output_path;
+  std::string error_path;
+};
+
 // A running program; finish() waits for its end.
 class RunningProgram {
  public:
-  RunningProgram(const std::vector<std::string>& arguments, const std::string& input,
-                 const std::string& output_path = "");
+  RunningProgram(const std::vector<std::string>& arguments, const Streams& streams);
   ~RunningProgram();
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;
@@ -46,10 +55,9 @@ class RunningProgram {
 
  private:
   ScratchFolder folder_;
-  std::string output_path_;
   pid_t process_ = -1;
 };
 
-Outcome run(const std::vector<std::string>& arguments, const std::string& input = "");
+Outcome run(const std::vector<std::string>& arguments, const Streams& streams = {});
 
 }  // namespace diptych::cli

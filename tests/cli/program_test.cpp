@@ -1,14 +1,16 @@
 // The program from outside: what it prints, and its exit codes.
 
-#include <algorithm>
-#include <chrono>
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/cli/program_run.h"
 
@@ -40,7 +42,8 @@ TEST_P(Usage, HelpHasExamplesAndIsFine) {
   arguments.push_back("--help");
   const Outcome outcome = run(arguments);
   expect_outcome(outcome, 0);
-  EXPECT_THAT(outcome.out, HasSubstr("Examples:\n  diptych "));
+  const std::string subcommand = arguments.size() == 1 ? "" : arguments[0] + " ";
+  EXPECT_THAT(outcome.out, HasSubstr("Examples:\n  diptych " + subcommand));
   EXPECT_EQ(outcome.err, "");
 }
 
@@ -52,14 +55,13 @@ TEST_P(Usage, AnUnknownOptionIsNamedAndExitsWithTwo) {
   EXPECT_NE(outcome.err, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(EverySubcommand, Usage,
-                         testing::Values(std::vector<std::string>{},
-                                         std::vector<std::string>{"init"},
-                                         std::vector<std::string>{"load"},
-                                         std::vector<std::string>{"query"},
-                                         std::vector<std::string>{"bench", "tpcc"},
-                                         std::vector<std::string>{"bench", "ch"},
-                                         std::vector<std::string>{"bench", "isolation"}));
+INSTANTIATE_TEST_SUITE_P(
+    EverySubcommand, Usage,
+    testing::Values(std::vector<std::string>{}, std::vector<std::string>{"init"},
+                    std::vector<std::string>{"load"}, std::vector<std::string>{"query"},
+                    std::vector<std::string>{"bench"}, std::vector<std::string>{"bench", "tpcc"},
+                    std::vector<std::string>{"bench", "ch"},
+                    std::vector<std::string>{"bench", "isolation"}));
 
 class Program : public testing::Test {
  protected:
@@ -80,14 +82,16 @@ class Program : public testing::Test {
 TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
   const std::string schema = folder_.file("shop.sql", kSchema);
   const std::string absent = folder_.path("absent");
+  const std::string here = folder_.path(".");
   const struct {
     std::vector<std::string> arguments;
     std::string said;
   } cases[] = {
       {{}, "subcommand"},
       {{"bench"}, "subcommand"},
-      {{"unknown"}, "unknown"},
-      {{"bench", "unknown"}, "unknown"},
+      {{"qeury", "db"}, "unknown subcommand \"qeury\"; there are init, load, query, bench"},
+      {{"bench", "tpcd"}, "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation"},
+      {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
       {{"init", shop_}, "--schema"},
       {{"init", shop_, "--schema", absent}, absent},
       {{"load", absent, "item", schema}, absent},
@@ -229,7 +233,7 @@ TEST_F(Program, StatementsComeFromArgumentsFilesAndStandardInput) {
   const std::string two = "SELECT count(*) AS n FROM orders;\nSELECT max(o_id) AS m FROM orders\n";
   const std::string expected = "n\n2\n\nm\n2\n";
   const std::vector<std::string> csv = {"query", shop_, "--format", "csv"};
-  EXPECT_EQ(run(csv, two).out, expected);
+  EXPECT_EQ(run(csv, {.input = two}).out, expected);
   std::vector<std::string> from_file = csv;
   from_file.insert(from_file.end(), {"-f", folder_.file("two.sql", two)});
   EXPECT_EQ(run(from_file).out, expected);
@@ -260,12 +264,67 @@ TEST_F(Program, TheTableHasRowsAndTimeAndGoesToStandardOutputAlone) {
   EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
 }
 
-TEST_F(Program, AFullOutputIsAnError) {
+TEST_F(Program, AFullOutputIsAnErrorInEverySubcommand) {
+  const std::string schema = folder_.file("shop.sql", kSchema);
+  const std::string json_path = folder_.path("tpcc.json");
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"},
+      {"init", shop_, "--schema", schema},
+      {"load", shop_, "orders", folder_.file("orders.csv", "o_id\n1\n")},
+      {"query", shop_, "-c", "SELECT o_id FROM orders"},
+      {"bench", "tpcc", "--seconds", "0.1", "--warmup", "0", "--json", json_path}};
+  for (const auto& command : commands) {
+    SCOPED_TRACE(command[0]);
+    const Outcome outcome = run(command, {.output_path = "/dev/full"});
+    expect_outcome(outcome, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("standard output: No space left on device"));
+  }
+  EXPECT_TRUE(fs::exists(json_path)) << "what was measured is kept";
+}
+
+TEST_F(Program, AFullStandardErrorChangesNothingElse) {
   init();
-  const Outcome outcome =
-      RunningProgram({"query", shop_, "-c", "SELECT o_id FROM orders"}, "", "/dev/full").finish();
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("No space left on device"));
+  const Streams full = {.error_path = "/dev/full"};
+  expect_outcome(run({"load", shop_, "nosuch", folder_.file("a.csv", "a\n")}, full), 1);
+  expect_outcome(run({"query"}, full), 2);
+  const Outcome queried = run({"query", shop_, "--format", "csv", "-c", "SELECT 1 AS n"}, full);
+  expect_outcome(queried, 0);
+  EXPECT_EQ(queried.out, "n\n1\n");
+}
+
+TEST_F(Program, ClosedDescriptorsAreNotTakenForTheDatabasesFiles) {
+  init();
+  const std::string csv = folder_.file("a.csv", "a\n");
+  expect_outcome(run({"query", shop_, "-c", "SELECT 1"}, {.output_path = kClosed}), 1);
+  expect_outcome(run({"load", shop_, "nosuch", csv}, {.error_path = kClosed}), 1);
+  EXPECT_EQ(fs::file_size(shop_ + "/lock"), 0u);
+}
+
+TEST_F(Program, ALongPathIsTheSystemsErrorAndNotAnException) {
+  const std::string schema = folder_.file("shop.sql", kSchema);
+  const Outcome outcome = run({"init", folder_.path(std::string(300, 'x')), "--schema", schema});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("File name too long"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("filesystem error")));
+}
+
+TEST_F(Program, TryingWhetherAReportCanBeWrittenLeavesNothing) {
+  expect_outcome(run({"bench", "tpcc", "--log", "command", "--json", folder_.path("a.json")}), 2);
+  EXPECT_TRUE(fs::is_empty(folder_.path(".")));
+}
+
+TEST_F(Program, ADatabaseThatAnotherProcessHasOpenIsInUse) {
+  init();
+  ASSERT_EQ(mkfifo(folder_.path("rows").c_str(), 0600), 0);
+  RunningProgram loading({"load", shop_, "orders", folder_.path("rows")}, {});
+  // Opening it waits for the other side, which has the database open then.
+  std::ofstream rows(folder_.path("rows"));
+  const Outcome outcome = run({"query", shop_, "-c", "SELECT 1"});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("diptych: in use: another process has "));
+  rows << "o_id\n1\n";
+  rows.close();
+  expect_outcome(loading.finish(), 0);
 }
 
 TEST_F(Program, ABenchmarkReportsTheKeysThatScriptsRelyOn) {
@@ -286,15 +345,34 @@ TEST_F(Program, ABenchmarkReportsTheKeysThatScriptsRelyOn) {
   EXPECT_EQ(json["replica_differences"], 0);
 }
 
+// Reads what the program shows on the terminal, until the text is there or nobody can write to it.
+std::string shown_until(int terminal, const std::string& text) {
+  std::string shown;
+  std::array<char, 4096> buffer;
+  while (shown.find(text) == std::string::npos) {
+    const ssize_t bytes = read(terminal, buffer.data(), buffer.size());
+    if (bytes <= 0) break;
+    shown.append(buffer.data(), static_cast<size_t>(bytes));
+  }
+  return shown;
+}
+
 TEST_F(Program, CtrlCEndsABenchmarkWithWhatWasMeasured) {
+  // Progress is shown on a terminal only: it tells when there is something to interrupt.
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(grantpt(terminal) + unlockpt(terminal), 0);
   RunningProgram program({"bench", "ch", "--warehouses", "1", "--seconds", "3600", "--warmup", "0",
                           "--transaction-clients", "2", "--query-clients", "1"},
-                         "");
-  std::this_thread::sleep_for(std::chrono::seconds(8));
+                         {.error_path = ptsname(terminal)});
+  EXPECT_THAT(shown_until(terminal, "measuring"), HasSubstr("measuring"));
   program.interrupt();
+  const std::string shown = shown_until(terminal, "figures are of the time so far");
   const Outcome outcome = program.finish();
+  close(terminal);
   expect_outcome(outcome, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("interrupted"));
+  EXPECT_THAT(shown, HasSubstr("ending; Ctrl-C again to quit at once"));
+  EXPECT_THAT(shown, HasSubstr("interrupted"));
   EXPECT_NE(outcome.out, "");
 }
 

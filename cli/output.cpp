@@ -1,0 +1,56 @@
+#include "cli/output.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace diptych::cli {
+
+void occupy_standard_descriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) >= 0) continue;
+    // open gives the lowest free number, and the wrong direction, so that use stays an error.
+    ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t bytes = ::write(descriptor, text.data(), text.size());
+    if (bytes < 0 && errno != EINTR) return errno;
+    if (bytes > 0) text.remove_prefix(static_cast<size_t>(bytes));
+  }
+  return 0;
+}
+
+base::Result<void> print(std::string_view text) {
+  const int refused = write_all(STDOUT_FILENO, text);
+  if (refused == 0) return {};
+  return base::Error(refused == ENOSPC ? base::ErrorCode::kNoSpace : base::ErrorCode::kIo,
+                     std::string("cannot write to standard output: ") + std::strerror(refused));
+}
+
+void say(std::string_view text) {
+  write_all(STDERR_FILENO, text);
+}
+
+ExitCode print_result(std::string_view text) {
+  const auto printed = print(text);
+  return printed ? ExitCode::kFine : fail(printed.error());
+}
+
+ExitCode fail(const base::Error& error) {
+  say(fmt::format("diptych: {}\n", error.to_string()));
+  return ExitCode::kFailed;
+}
+
+ExitCode wrong_usage(std::string_view what) {
+  say(fmt::format("diptych: {}\n", what));
+  return ExitCode::kUsage;
+}
+
+}  // namespace diptych::cli

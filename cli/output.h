@@ -1,0 +1,33 @@
+// Output: what the program writes on its standard streams. Nothing here throws.
+//
+// print() is for results, say() for errors, times and progress (standard error). Results that
+// cannot be written are an error of the command; nobody can be told of an error that cannot be.
+
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/exit_code.h"
+
+namespace diptych::cli {
+
+// Keeps closed standard descriptors from being given to files that are opened later: results and
+// errors would be written into a database. Writing to them goes on failing. Call this first.
+void occupy_standard_descriptors();
+
+// Writes all of the text to the descriptor; 0 or the system's error number.
+int write_all(int descriptor, std::string_view text);
+
+// kIo, kNoSpace.
+base::Result<void> print(std::string_view text);
+
+// Also from a signal handler.
+void say(std::string_view text);
+
+// How a command ends.
+ExitCode print_result(std::string_view text);  // kFailed where it cannot be written
+ExitCode fail(const base::Error& error);
+ExitCode wrong_usage(std::string_view what);
+
+}  // namespace diptych::cli

@@ -1,0 +1,57 @@
+#include "cli/file.h"
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(File, AFileIsReplacedAndNothingIsLeftBesideIt) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("report", "the old one, which is longer");
+  EXPECT_EQ(check_output_path(path), "");
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(*read_file(path), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path(".")), {}), 1);
+}
+
+TEST(File, ALinkStaysALink) {
+  const ScratchFolder folder;
+  const std::string target = folder.file("target", "the old one, which is longer");
+  const std::string link = folder.path("link");
+  fs::create_symlink(target, link);
+  EXPECT_EQ(check_output_path(link), "");
+  ASSERT_TRUE(write_file(link, "new").ok());
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(*read_file(target), "new");
+}
+
+// As /dev/null and every device must; a pipe is one that a test can make.
+TEST(File, APipeStaysAPipe) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(check_output_path(path), "");
+  ASSERT_TRUE(write_file(path, "new").ok());
+  std::array<char, 8> buffer;
+  const ssize_t bytes = read(reader, buffer.data(), buffer.size());
+  close(reader);
+  ASSERT_EQ(bytes, 3);
+  EXPECT_EQ(std::string_view(buffer.data(), 3), "new");
+  EXPECT_TRUE(fs::is_fifo(path));
+}
+
+}  // namespace
+}  // namespace diptych::cli

@@ -1,6 +1,7 @@
 #include "cli/bench_ch_command.h"
 
 #include "cli/bench_options.h"
+#include "cli/option_values.h"
 
 namespace diptych::cli {
 namespace {
@@ -23,14 +24,15 @@ BenchChCommand::BenchChCommand(CLI::App& parent)
   app()
       .add_option("--transaction-clients", options_.transaction_clients,
                   "Closed-loop clients that run transactions; default 32")
-      ->check(CLI::Range(uint32_t{0}, kClientsMax))
+      ->transform(number_between(uint32_t{0}, kClientsMax))
       ->option_text("T");
   app()
       .add_option("--query-clients", options_.query_clients,
                   "Closed-loop clients that run queries; default 4")
-      ->check(CLI::Range(uint32_t{0}, kClientsMax))
+      ->transform(number_between(uint32_t{0}, kClientsMax))
       ->option_text("A");
-  add_seconds(app(), &options_.seconds, &options_.warmup_seconds);
+  add_seconds(app(), &options_.seconds, "Seconds measured; default 10", &options_.warmup_seconds,
+              "Seconds before measuring; default 1");
   add_queries(app(), &options_.queries);
   app().add_flag("--constant-size", constant_size_,
                  "New-Order deletes an old order, so that the data stays the same size");

@@ -1,15 +1,19 @@
 #include "cli/bench_isolation_command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "cli/bench_options.h"
 #include "cli/html_report.h"
+#include "cli/option_values.h"
 #include "cli/progress_line.h"
 #include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kIsolationExamples =
     "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n"
@@ -30,25 +34,19 @@ BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
     : Command(parent, "isolation", "What each side loses to the other, over a grid of clients",
               kIsolationExamples) {
   add_warehouses(app(), &options_.warehouses);
-  app()
-      .add_option("--seconds", options_.seconds, "Seconds measured per cell; default 5")
-      ->check(CLI::Range(0.001, 86'400.0))
-      ->option_text("S");
-  app()
-      .add_option("--warmup", options_.warmup_seconds, "Seconds before each cell; default 1")
-      ->check(CLI::Range(0.0, 86'400.0))
-      ->option_text("S");
+  add_seconds(app(), &options_.seconds, "Seconds measured per cell; default 5",
+              &options_.warmup_seconds, "Seconds before each cell; default 1");
   app()
       .add_option("--transaction-clients", options_.transaction_clients,
                   "Rows of the grid; default 0,1,8,64")
       ->delimiter(',')
-      ->check(CLI::Range(uint32_t{0}, kClientsMax))
+      ->transform(number_between(uint32_t{0}, kClientsMax))
       ->option_text("LIST");
   app()
       .add_option("--query-clients", options_.query_clients,
                   "Columns of the grid; default 0,1,4,16")
       ->delimiter(',')
-      ->check(CLI::Range(uint32_t{0}, kClientsMax))
+      ->transform(number_between(uint32_t{0}, kClientsMax))
       ->option_text("LIST");
   add_queries(app(), &options_.queries);
   add_placement(app(), &options_.placement);
@@ -60,6 +58,14 @@ BenchIsolationCommand::BenchIsolationCommand(CLI::App& parent)
 ExitCode BenchIsolationCommand::run() {
   sort_unique(&options_.transaction_clients);
   sort_unique(&options_.query_clients);
+  if (options_.transaction_clients.back() == 0 && options_.query_clients.back() == 0) {
+    return wrong_usage("--transaction-clients and --query-clients are both 0: nothing would run");
+  }
+  std::error_code ignored;
+  if (!json_path_.empty() &&
+      fs::weakly_canonical(json_path_, ignored) == fs::weakly_canonical(html_path_, ignored)) {
+    return wrong_usage("--json and --html name the same file");
+  }
   const SignalStop stop;
   std::optional<ProgressLine> progress("starting");
   const auto report = workloads::run_isolation(

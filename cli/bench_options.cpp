@@ -1,12 +1,14 @@
 #include "cli/bench_options.h"
 
-#include <cstdio>
-#include <map>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "cli/file.h"
+#include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/signal_stop.h"
@@ -17,6 +19,18 @@ namespace {
 using base::Result;
 
 constexpr double kSecondsMax = 7 * 86'400;
+constexpr double kWarehouseBytes = 300e6;  // in both replicas, once loaded
+constexpr double kGigabyte = 1e9;
+
+// What the system says that a process can get without swapping; infinite where it does not say.
+double memory_available() {
+  constexpr std::string_view kKey = "MemAvailable:";
+  constexpr double kKibibyte = 1024;
+  const auto text = read_file("/proc/meminfo");
+  const size_t at = text ? text->find(kKey) : std::string::npos;
+  if (at == std::string::npos) return INFINITY;
+  return std::strtod(text->c_str() + at + kKey.size(), nullptr) * kKibibyte;
+}
 
 void add_core_list(CLI::App& app, const std::string& name, const std::string& what,
                    std::vector<uint32_t>* cores) {
@@ -34,57 +48,69 @@ void add_core_list(CLI::App& app, const std::string& name, const std::string& wh
 }  // namespace
 
 void add_warehouses(CLI::App& app, uint32_t* warehouses) {
-  app.add_option("--warehouses", *warehouses, "TPC-C warehouses, about 100 MB each; default 1")
-      ->check(CLI::Range(uint32_t{1}, kWarehousesMax))
+  const auto fits = [](std::string& text) -> std::string {
+    const double wanted = std::stod(text) * kWarehouseBytes / kGigabyte;
+    const double available = memory_available() / kGigabyte;
+    if (wanted <= available) return {};
+    return fmt::format("{} of them take about {:.1f} GB, and {:.1f} GB of memory are available",
+                       text, wanted, available);
+  };
+  app.add_option("--warehouses", *warehouses, "TPC-C warehouses, 300 MB each at first; default 1")
+      ->check(CLI::Validator(fits, ""))
+      ->transform(number_between(uint32_t{1}, kWarehousesMax))
       ->option_text("W");
 }
 
-void add_seconds(CLI::App& app, double* seconds, double* warmup_seconds) {
-  app.add_option("--seconds", *seconds, "Seconds measured; default 10")
-      ->check(CLI::Range(0.001, kSecondsMax))
+void add_seconds(CLI::App& app, double* seconds, const std::string& seconds_what,
+                 double* warmup_seconds, const std::string& warmup_what) {
+  app.add_option("--seconds", *seconds, seconds_what)
+      ->transform(number_between(0.001, kSecondsMax))
       ->option_text("S");
-  app.add_option("--warmup", *warmup_seconds, "Seconds before measuring; default 1")
-      ->check(CLI::Range(0.0, kSecondsMax))
+  app.add_option("--warmup", *warmup_seconds, warmup_what)
+      ->transform(number_between(0.0, kSecondsMax))
       ->option_text("S");
 }
 
 void add_seed(CLI::App& app, uint64_t* seed) {
-  app.add_option("--seed", *seed, "Seed of all random choices; default 42")->option_text("N");
+  app.add_option("--seed", *seed, "Seed of all random choices; default 42")
+      ->transform(number_between(uint64_t{0}, UINT64_MAX))
+      ->option_text("N");
 }
 
 void add_queries(CLI::App& app, workloads::QuerySet* queries) {
-  const std::map<std::string, workloads::QuerySet> sets = {
-      {"ch", workloads::QuerySet::kCh}, {"templates", workloads::QuerySet::kTemplates}};
-  app.add_option("--queries", *queries,
-                 "ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper")
-      ->transform(CLI::CheckedTransformer(sets))
+  add_choice<workloads::QuerySet>(
+      app, "--queries", "ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper",
+      {{"ch", workloads::QuerySet::kCh}, {"templates", workloads::QuerySet::kTemplates}}, queries)
       ->option_text("SET");
 }
 
 void add_placement(CLI::App& app, base::PlacementOptions* placement) {
   app.add_option("--workers", placement->oltp_workers,
                  "Threads that run transactions; default one per OLTP core")
-      ->check(CLI::Range(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
   app.add_option("--threads", placement->olap_threads,
                  "Threads that run queries; default one per OLAP core")
-      ->check(CLI::Range(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
   add_core_list(app, "--oltp-cores", "Cores of the transaction side, e.g. 0-3,8",
                 &placement->oltp_cores);
   add_core_list(app, "--olap-cores", "Cores of the query side, e.g. 4-7", &placement->olap_cores);
+  app.callback([placement] {
+    const auto placed = base::place(base::Topology::detect(), *placement);
+    if (!placed) throw CLI::ValidationError(placed.error().message);
+  });
 }
 
 void add_keep(CLI::App& app, std::string* path) {
   app.add_option("--keep", *path, "New directory where the database is kept; default: in memory")
+      ->check(new_directory())
       ->option_text("PATH");
 }
 
 void add_output(CLI::App& app, const std::string& name, const std::string& what,
                 std::string* path) {
-  app.add_option(name, *path, what)
-      ->check(CLI::Validator([](std::string& text) { return check_output_path(text); }, "FILE"))
-      ->type_name("");
+  app.add_option(name, *path, what)->check(output_file())->option_text("FILE");
 }
 
 Result<void> write_report(const std::string& path, const std::string& text) {

@@ -19,10 +19,13 @@ inline constexpr uint32_t kWarehousesMax = 100'000;
 inline constexpr uint32_t kClientsMax = 100'000;
 inline constexpr uint32_t kThreadsMax = 1024;
 
+// Refuses more than the memory that is available can hold.
 void add_warehouses(CLI::App& app, uint32_t* warehouses);
-void add_seconds(CLI::App& app, double* seconds, double* warmup_seconds);
+void add_seconds(CLI::App& app, double* seconds, const std::string& seconds_what,
+                 double* warmup_seconds, const std::string& warmup_what);
 void add_seed(CLI::App& app, uint64_t* seed);
 void add_queries(CLI::App& app, workloads::QuerySet* queries);
+// Refuses cores that the machine lacks.
 void add_placement(CLI::App& app, base::PlacementOptions* placement);
 // --keep: where the benchmark's database stays, on disk, for queries afterwards.
 void add_keep(CLI::App& app, std::string* path);

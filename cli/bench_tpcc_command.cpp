@@ -1,6 +1,7 @@
 #include "cli/bench_tpcc_command.h"
 
 #include "cli/bench_options.h"
+#include "cli/option_values.h"
 
 namespace diptych::cli {
 namespace {
@@ -18,20 +19,19 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
   add_warehouses(app(), &options_.warehouses);
   app()
       .add_option("--clients", options_.transaction_clients, "Closed-loop clients; default 32")
-      ->check(CLI::Range(uint32_t{1}, kClientsMax))
+      ->transform(number_between(uint32_t{1}, kClientsMax))
       ->option_text("N");
-  add_seconds(app(), &options_.seconds, &options_.warmup_seconds);
-  app()
-      .add_option("--isolation", isolation_, "snapshot or serializable; default snapshot")
-      ->check(CLI::IsMember({"snapshot", "serializable"}))
+  add_seconds(app(), &options_.seconds, "Seconds measured; default 10", &options_.warmup_seconds,
+              "Seconds before measuring; default 1");
+  using Choices = std::map<std::string, bool>;
+  add_choice(app(), "--isolation", "snapshot (serializable: not yet); default snapshot",
+             Choices{{"snapshot", false}, {"serializable", true}}, &serializable_)
       ->option_text("LEVEL");
-  app()
-      .add_option("--export", export_, "on or off: export updates to the replica; default on")
-      ->check(CLI::IsMember({"on", "off"}))
+  add_choice(app(), "--export", "on or off: export updates to the replica; default on",
+             Choices{{"on", true}, {"off", false}}, &options_.export_updates)
       ->option_text("on|off");
-  app()
-      .add_option("--log", log_, "none, command or physical; default none")
-      ->check(CLI::IsMember({"none", "command", "physical"}))
+  add_choice(app(), "--log", "none (command, physical: not yet); default none",
+             Choices{{"none", false}, {"command", true}, {"physical", true}}, &logged_)
       ->option_text("LOG");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_placement(app(), &options_.placement);
@@ -41,14 +41,9 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
 }
 
 ExitCode BenchTpccCommand::run() {
-  if (isolation_ != "snapshot") {
-    return wrong_usage("--isolation serializable is not supported yet; use snapshot");
-  }
-  if (log_ != "none") {
-    return wrong_usage(fmt::format("--log {} is not supported yet; use none", log_));
-  }
+  if (serializable_) return wrong_usage("--isolation serializable is not supported yet");
+  if (logged_) return wrong_usage("--log is not supported yet but for none");
   options_.query_clients = 0;
-  options_.export_updates = export_ == "on";
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;
   return run_and_report(options_, json_path_);

@@ -16,9 +16,8 @@ class BenchTpccCommand : public Command {
 
  private:
   workloads::BenchmarkOptions options_;
-  std::string isolation_ = "snapshot";
-  std::string export_ = "on";
-  std::string log_ = "none";
+  bool serializable_ = false;
+  bool logged_ = false;
   bool constant_size_ = false;
   std::string json_path_;
 };

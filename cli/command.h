@@ -9,7 +9,6 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "cli/exit_code.h"
 #include "cli/output.h"

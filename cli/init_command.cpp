@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/file.h"
+#include "cli/option_values.h"
 #include "cli/progress_line.h"
 #include "dispatcher/database.h"
 
@@ -15,7 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInitExamples =
     "  diptych init shop --schema shop.sql\n"
-    "  diptych init /var/lib/diptych/shop --schema shop.sql && diptych load ...\n";
+    "  diptych init /var/lib/diptych/shop --schema shop.sql && diptych load ...\n\n"
+    "Foreign keys are declared for joins and are not enforced.\n";
 
 // Removes what lies at the path, but keeps a directory that was there before.
 void remove_created(const std::string& path, bool directory_was_there) {
@@ -33,11 +35,15 @@ void remove_created(const std::string& path, bool directory_was_there) {
 
 InitCommand::InitCommand(CLI::App& parent)
     : Command(parent, "init", "Make a new database from a schema in SQL", kInitExamples) {
-  app().add_option("PATH", path_, "Directory of the new database")->required();
+  app()
+      .add_option("PATH", path_, "Directory of the new database")
+      ->required()
+      ->check(new_directory())
+      ->type_name("");
   app()
       .add_option("--schema", schema_path_, "Script of CREATE TABLE and CREATE INDEX statements")
       ->required()
-      ->check(CLI::ExistingFile)
+      ->check(input_file())
       ->type_name("FILE.sql");
 }
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "cli/file.h"
+#include "cli/identifier.h"
+#include "cli/option_values.h"
 
 namespace diptych::cli {
 namespace {
@@ -14,7 +16,8 @@ using base::ErrorCode;
 using base::Result;
 
 constexpr const char* kLoadExamples =
-    "  diptych load shop orders orders.csv\n\n"
+    "  diptych load shop orders orders.csv\n"
+    "  zcat orders.csv.gz | diptych load shop orders -\n\n"
     "The file's first line names columns of the table, in any order. Missing columns become\n"
     "NULL. An empty field is NULL, \"\" is the empty string. If any row is rejected, nothing\n"
     "is loaded.\n";
@@ -38,12 +41,14 @@ LoadCommand::LoadCommand(CLI::App& parent)
   app()
       .add_option("PATH", path_, "Directory of the database")
       ->required()
-      ->check(CLI::ExistingDirectory);
-  app().add_option("TABLE", table_, "Table to load into")->required();
+      ->check(existing_directory())
+      ->type_name("");
+  app().add_option("TABLE", table_, "Table to load into")->required()->type_name("");
   app()
-      .add_option("FILE.csv", csv_path_, "CSV file with a header line")
+      .add_option("FILE.csv", csv_path_, "CSV file with a header line; - is standard input")
       ->required()
-      ->check(CLI::ExistingFile);
+      ->check(input_file())
+      ->type_name("");
 }
 
 Result<CsvTable> LoadCommand::read_rows(const base::TableSchema& schema, const SignalStop& stop,

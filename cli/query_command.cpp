@@ -1,14 +1,13 @@
 #include "cli/query_command.h"
 
 #include <chrono>
-#include <cstring>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/file.h"
+#include "cli/option_values.h"
 #include "cli/progress_line.h"
 
 namespace diptych::cli {
@@ -54,25 +53,25 @@ QueryCommand::QueryCommand(CLI::App& parent)
   app()
       .add_option("PATH", path_, "Directory of the database")
       ->required()
-      ->check(CLI::ExistingDirectory);
+      ->check(existing_directory())
+      ->type_name("");
   app()
       .add_option("-c,--command", commands_, "Statements; may be given several times")
       ->type_name("SQL")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app()
       .add_option("-f,--file", file_, "File of statements; - is standard input")
       ->type_name("FILE")
-      ->check(CLI::ExistingFile | CLI::IsMember({"-"}));
-  const std::map<std::string, ResultFormat> formats = {
-      {"table", ResultFormat::kTable}, {"csv", ResultFormat::kCsv}, {"json", ResultFormat::kJson}};
-  app()
-      .add_option("--format", format_, "table, csv or json; default table")
-      ->transform(CLI::CheckedTransformer(formats))
+      ->check(input_file());
+  add_choice<ResultFormat>(
+      app(), "--format", "table, csv or json; default table",
+      {{"table", ResultFormat::kTable}, {"csv", ResultFormat::kCsv}, {"json", ResultFormat::kJson}},
+      &format_)
       ->option_text("FORMAT");
   app()
       .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
-      ->check(CLI::Range(uint32_t{1}, kThreadsMax))
+      ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
 }
 

@@ -94,19 +94,33 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
       {{"init", shop_}, "--schema"},
       {{"init", shop_, "--schema", absent}, absent},
+      {{"init", absent + "/a", "--schema", schema}, "there is no directory \"" + absent + "\""},
       {{"load", absent, "item", schema}, absent},
-      {{"load", folder_.path("."), "item", absent}, absent},
+      {{"load", here, "item", absent}, absent},
       {{"query", absent, "-c", "SELECT 1"}, absent},
-      {{"query", folder_.path("."), "-f", absent}, absent},
-      {{"query", folder_.path("."), "-c", "SELECT 1", "--format", "xml"}, "xml"},
-      {{"query", folder_.path("."), "-c", "SELECT 1", "--threads", "0"}, "--threads"},
-      {{"query", folder_.path("."), "-c", "  ; "}, "no SQL statement"},
+      {{"query", here, "-f", absent}, "there is no file \"" + absent + "\"\n"},
+      {{"query", here, "-c", "SELECT 1", "--format", "xml"},
+       "--format: \"xml\" is none of csv, json, table\n"},
+      {{"query", here, "-c", "SELECT 1", "extra"}, "not expected: extra\n"},
+      {{"query", here, "-c", "SELECT 1", "--threads", "0"}, "--threads"},
+      {{"query", here, "-c", "  ; "}, "no SQL statement"},
       {{"bench", "tpcc", "--warehouses", "none"}, "none"},
       {{"bench", "tpcc", "--seconds", "-1"}, "--seconds"},
+      {{"bench", "tpcc", "--seconds", "nan"}, "\"nan\" is not a number from 0.001 to 604800"},
+      {{"bench", "tpcc", "--seed", "18446744073709551616"}, "is not a whole number from 0 to"},
+      {{"bench", "tpcc", "--seed", "-1"}, "is not a whole number from 0 to"},
+      {{"bench", "tpcc", "--keep", absent + "/x"}, "there is no directory \"" + absent + "\""},
+      {{"bench", "tpcc", "--oltp-cores", "0,99999"}, "99999"},
+      {{"bench", "tpcc", "--json", "/proc/x.json"}, "cannot write \"/proc/x.json\""},
+      {{"bench", "tpcc", "--json", here}, "is a directory"},
+      {{"bench", "tpcc", "--json", ""}, "--json: the path is empty"},
       {{"bench", "tpcc", "--oltp-cores", "0-x"}, "a core number is expected at character 3"},
       {{"bench", "tpcc", "--json", absent + "/x.json"}, absent},
       {{"bench", "ch", "--transaction-clients", "0", "--query-clients", "0"}, "nothing would run"},
       {{"bench", "isolation", "--html", absent + "/x.html"}, absent},
+      {{"bench", "isolation", "--transaction-clients", "0", "--query-clients", "0"},
+       "nothing would run"},
+      {{"bench", "isolation", "--json", shop_, "--html", here + "/shop"}, "the same file"},
   };
   for (const auto& one : cases) {
     const Outcome outcome = run(one.arguments);
@@ -311,6 +325,15 @@ TEST_F(Program, ALongPathIsTheSystemsErrorAndNotAnException) {
 TEST_F(Program, TryingWhetherAReportCanBeWrittenLeavesNothing) {
   expect_outcome(run({"bench", "tpcc", "--log", "command", "--json", folder_.path("a.json")}), 2);
   EXPECT_TRUE(fs::is_empty(folder_.path(".")));
+}
+
+TEST_F(Program, RowsComeFromStandardInput) {
+  init();
+  expect_outcome(run({"load", shop_, "orders", "-"}, {.input = "o_id\n1\n"}), 0);
+  EXPECT_EQ(count("orders"), "n\n1\n");
+  const Outcome outcome = run({"load", shop_, "orders", "-"}, {.input = "absent\n1\n"});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("standard input: header: "));
 }
 
 TEST_F(Program, ADatabaseThatAnotherProcessHasOpenIsInUse) {

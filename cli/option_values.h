@@ -1,0 +1,60 @@
+// Option values: what an option of the command line may be given, and what is said if it is not.
+
+#pragma once
+
+#include <charconv>
+#include <map>
+#include <string>
+#include <system_error>
+#include <type_traits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/identifier.h"
+
+namespace diptych::cli {
+
+// A file to read, or - for standard input.
+CLI::Validator input_file();
+CLI::Validator existing_directory();
+// A directory to be made: the one that it lies in is there.
+CLI::Validator new_directory();
+CLI::Validator output_file();
+
+// For Option::transform: CLI11's own reading takes numbers that do not fit for the largest.
+template <class Number>
+CLI::Validator number_between(Number low, Number high) {
+  const auto read = [low, high](std::string& text) -> std::string {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, number);
+    // The comparisons are false for what is not a number.
+    if (parsed.ec == std::errc() && parsed.ptr == end && number >= low && number <= high) {
+      text = fmt::to_string(number);
+      return {};
+    }
+    return fmt::format("\"{}\" is not a {} from {} to {}", text,
+                       std::is_integral_v<Number> ? "whole number" : "number", low, high);
+  };
+  return {read, ""};
+}
+
+// One of some words, in upper or lower case.
+template <class Value>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::string& what,
+                        const std::map<std::string, Value>& choices, Value* value) {
+  const auto choose = [=](const std::string& text) {
+    const auto found = choices.find(folded(text));
+    if (found != choices.end()) {
+      *value = found->second;
+      return;
+    }
+    std::string words;
+    for (const auto& choice : choices) words += (words.empty() ? "" : ", ") + choice.first;
+    throw CLI::ValidationError(name, fmt::format("\"{}\" is none of {}", text, words));
+  };
+  return app.add_option_function<std::string>(name, choose, what);
+}
+
+}  // namespace diptych::cli

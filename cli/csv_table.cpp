@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/value.h"
+#include "cli/identifier.h"
 
 namespace diptych::cli {
 namespace {
@@ -70,7 +71,10 @@ Result<void> CsvTable::read_header(CsvReader* reader) {
   for (size_t field = 0; field < record.field_count(); ++field) {
     const std::string_view name = record.text(field);
     if (!is_valid_utf8(name)) return wrong(fmt::format("field {} is not UTF-8", field + 1));
-    const auto column = schema_->find_column(name);
+    auto column = schema_->find_column(name);
+    if (!column && record.quoting(field) == Quoting::kBare) {
+      column = schema_->find_column(folded(name));
+    }
     if (!column) {
       return wrong(fmt::format("table \"{}\" has no column \"{}\"", schema_->name, name));
     }
@@ -113,12 +117,15 @@ void CsvTable::reject(uint64_t line, std::string column, std::string reason) {
   }
 }
 
+const std::byte* CsvTable::row(uint64_t index) const {
+  return chunks_[index / kChunkRows].data() + index % kChunkRows * layout_.bytes;
+}
+
 std::byte* CsvTable::new_row() {
-  if (chunks_.empty() || chunks_.back().count == kChunkRows) {
-    chunks_.emplace_back().rows.resize(kChunkRows * layout_.bytes);
+  if (lines_.size() == chunks_.size() * kChunkRows) {
+    chunks_.emplace_back(kChunkRows * layout_.bytes);
   }
-  Chunk& chunk = chunks_.back();
-  return chunk.rows.data() + chunk.count * layout_.bytes;
+  return chunks_.back().data() + lines_.size() % kChunkRows * layout_.bytes;
 }
 
 void CsvTable::take_record(const CsvRecord& record) {
@@ -135,8 +142,7 @@ void CsvTable::take_record(const CsvRecord& record) {
   }
   // A rejected row's bytes are overwritten by the next.
   if (!store_record(record, new_row())) return;
-  ++chunks_.back().count;
-  ++row_count_;
+  lines_.push_back(static_cast<uint32_t>(record.line()));
 }
 
 bool CsvTable::store_record(const CsvRecord& record, std::byte* row) {

@@ -1,8 +1,8 @@
 // CsvTable: the rows of a CSV file as a table's rows, all checked before any is loaded.
 //
-// The file   its first record names columns, in any order; columns that it leaves out must be
-//            nullable and become NULL. An empty bare field is NULL, an empty quoted one the empty
-//            string. Text must be valid UTF-8.
+// The file   its first record names columns, in any order and as in SQL (identifier.h); columns
+//            that it leaves out must be nullable and become NULL. An empty bare field is NULL, an
+//            empty quoted one the empty string. Text must be valid UTF-8.
 // Rejection  a row with a fault is rejected: wrong syntax, wrong number of fields, a value that the
 //            column cannot keep. The first kRejectionsShown are kept in words, all are counted; a
 //            caller loads nothing if there is any.
@@ -46,16 +46,13 @@ class CsvTable {
   static base::Result<CsvTable> read(const base::TableSchema& schema, ByteSource source,
                                      const Progress& progress);
 
-  uint64_t row_count() const { return row_count_; }
+  uint64_t row_count() const { return lines_.size(); }
   uint64_t rejected_count() const { return rejected_count_; }
   const std::vector<Rejection>& rejections() const { return rejections_; }
 
-  // Rows, one after the other, in chunks.
-  struct Chunk {
-    std::vector<std::byte> rows;
-    size_t count = 0;
-  };
-  const std::vector<Chunk>& chunks() const { return chunks_; }
+  // A row, from 0, in the table's RowLayout; and the line that it begins on.
+  const std::byte* row(uint64_t index) const;
+  uint64_t line(uint64_t index) const { return lines_[index]; }
 
   // The rejections for a person, one per line, and how many more there are.
   std::string rejections_to_string() const;
@@ -72,9 +69,9 @@ class CsvTable {
   const base::TableSchema* schema_;
   base::RowLayout layout_;
   base::Arena long_strings_;
-  std::vector<base::ColumnId> header_;  // the column of each field
-  std::vector<Chunk> chunks_;
-  uint64_t row_count_ = 0;
+  std::vector<base::ColumnId> header_;          // the column of each field
+  std::vector<std::vector<std::byte>> chunks_;  // of kChunkRows rows each
+  std::vector<uint32_t> lines_;                 // one per row
   uint64_t rejected_count_ = 0;
   std::vector<Rejection> rejections_;
 };

@@ -20,7 +20,9 @@ constexpr const char* kLoadExamples =
     "  zcat orders.csv.gz | diptych load shop orders -\n\n"
     "The file's first line names columns of the table, in any order. Missing columns become\n"
     "NULL. An empty field is NULL, \"\" is the empty string. If any row is rejected, nothing\n"
-    "is loaded.\n";
+    "is loaded. Foreign keys are declared for joins and are not enforced.\n";
+
+constexpr uint64_t kRowsPerProgress = 4096;
 
 std::string table_names(const base::Catalog& catalog) {
   std::string names;
@@ -65,14 +67,20 @@ Result<CsvTable> LoadCommand::read_rows(const base::TableSchema& schema, const S
 
 ExitCode LoadCommand::load(dispatcher::Database* database, const base::TableSchema& schema,
                            const CsvTable& rows, ProgressLine* progress) const {
-  size_t next = 0;
+  // One row at a time: where one is refused, it is the last one given.
+  uint64_t given = 0;
   const auto loaded = database->load(schema.id, [&] {
-    progress->update("loading " + table_, share(next, rows.chunks().size()));
-    if (next == rows.chunks().size()) return dispatcher::RowBatch{};
-    const CsvTable::Chunk& chunk = rows.chunks()[next++];
-    return dispatcher::RowBatch{chunk.rows.data(), chunk.count};
+    if (given % kRowsPerProgress == 0) {
+      progress->update("loading " + table_, share(given, rows.row_count()));
+    }
+    if (given == rows.row_count()) return dispatcher::RowBatch{};
+    return dispatcher::RowBatch{rows.row(given++), 1};
   });
-  if (!loaded) return fail(loaded.error().within(csv_path_ + ": nothing was loaded"));
+  if (!loaded) {
+    return fail(loaded.error().within(
+        fmt::format("{}: nothing was loaded{}", input_name(csv_path_),
+                    given == 0 ? "" : fmt::format(": line {}", rows.line(given - 1)))));
+  }
   progress->update("saving " + path_, -1);
   if (const auto closed = database->close(); !closed) {
     return fail(closed.error().within("the rows were read, but the database could not be saved"));
@@ -89,6 +97,7 @@ ExitCode LoadCommand::run() {
   if (!database) return fail(database.error());
   const base::Catalog& catalog = (*database)->catalog();
   const base::TableSchema* schema = catalog.find_table(table_);
+  if (schema == nullptr) schema = catalog.find_table(folded(table_));
   if (schema == nullptr) {
     return fail({ErrorCode::kNotFound, fmt::format("there is no table \"{}\" in {}; its tables: {}",
                                                    table_, path_, table_names(catalog))});

@@ -75,14 +75,39 @@ QueryCommand::QueryCommand(CLI::App& parent)
       ->option_text("N");
 }
 
+QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
+  for (const char c : text) {
+    if (c == '\n') {
+      place = {.lines_before = place.lines_before + 1};
+    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {  // a character of UTF-8 begins
+      ++place.characters_before;
+    }
+  }
+  return place;
+}
+
+Error QueryCommand::error_in_script(const Error& own, const std::string& statement,
+                                    const Place& place, const base::Catalog& catalog) {
+  const std::string placed =
+      std::string(place.lines_before, '\n') + std::string(place.characters_before, ' ') + statement;
+  const auto plan = olap::prepare(placed, catalog, olap::TableRows(catalog.table_count()));
+  return plan ? own : plan.error();
+}
+
 Result<QueryCommand::Statements> QueryCommand::read_statements() const {
   Statements statements;
   const auto add = [&statements](const std::string& script,
                                  const std::string& origin) -> Result<void> {
     const auto split = olap::split_statements(script);
     if (!split) return split.error().within(origin);
+    Place place;
+    const char* at = script.data();
     for (size_t i = 0; i < split->size(); ++i) {
-      statements.texts.emplace_back((*split)[i]);
+      const std::string_view statement = (*split)[i];
+      place = place_after({at, statement.data()}, place);
+      at = statement.data();
+      statements.texts.emplace_back(statement);
+      statements.places.push_back(place);
       statements.origins.push_back(
           split->size() == 1 ? origin : fmt::format("{}, statement {}", origin, i + 1));
     }
@@ -131,8 +156,13 @@ ExitCode QueryCommand::run() {
                                statements->texts.size() == 1 ? "" : "s"),
                    -1);
   const auto begin = std::chrono::steady_clock::now();
-  const auto results = (*database)->query_batch(statements->texts);
+  auto results = (*database)->query_batch(statements->texts);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]) continue;
+    results[i] = error_in_script(results[i].error(), statements->texts[i], statements->places[i],
+                                 (*database)->catalog());
+  }
   progress.reset();
   const ExitCode code = print(*statements, results);
   say(fmt::format("batch: {} statement{}, {:.2f} ms\n", results.size(),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -22,10 +23,19 @@ class QueryCommand : public Command {
   ExitCode run() override;
 
  private:
+  struct Place {  // of a statement in its script
+    size_t lines_before = 0;
+    size_t characters_before = 0;  // on its line
+  };
   struct Statements {
     std::vector<std::string> texts;
     std::vector<std::string> origins;  // "-c", a file's name or "standard input", and a number
+    std::vector<Place> places;
   };
+  static Place place_after(std::string_view text, Place place);
+  // The error that planning the statement at its place in the script gives; its own if none.
+  static base::Error error_in_script(const base::Error& own, const std::string& statement,
+                                     const Place& place, const base::Catalog& catalog);
   base::Result<Statements> read_statements() const;
   ExitCode print(const Statements& statements,
                  const std::vector<base::Result<dispatcher::QueryResult>>& results) const;

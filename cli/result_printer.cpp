@@ -152,7 +152,8 @@ std::string to_json(const QueryResult& result) {
     }
     text += ']';
   }
-  return text + "]}";
+  return text +
+         fmt::format("], \"execute_ms\": {:.3f}}}", static_cast<double>(result.execute_ns) / 1e6);
 }
 
 std::string json_error(const base::Error& error) {

@@ -3,8 +3,9 @@
 //   table   aligned columns, numbers to the right, NULL as "NULL", the number of rows below
 //   CSV     header and rows; NULL is an empty field (alone in its row: an empty line), an empty
 //           string is ""
-//   JSON    {"columns": [{"name": ..., "type": ...}], "rows": [[...], ...]}; numbers are exact:
-//           decimals are JSON numbers with all their digits; dates and timestamps are strings
+//   JSON    {"columns": [{"name": ..., "type": ...}], "rows": [[...], ...], "execute_ms": ...};
+//           numbers are exact: decimals are JSON numbers with all their digits; dates and
+//           timestamps are strings
 //
 // Functions of values; any thread.
 

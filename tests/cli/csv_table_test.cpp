@@ -42,15 +42,12 @@ base::Result<CsvTable> read(const std::string& text) {
 std::vector<std::string> rows_of(const CsvTable& table) {
   const base::RowLayout layout(orders());
   std::vector<std::string> rows;
-  for (const CsvTable::Chunk& chunk : table.chunks()) {
-    for (size_t i = 0; i < chunk.count; ++i) {
-      std::string line;
-      for (const base::ColumnLayout& column : layout.columns) {
-        line += (line.empty() ? "" : "|") +
-                to_string(base::load_value(column, chunk.rows.data() + i * layout.bytes));
-      }
-      rows.push_back(line);
+  for (uint64_t i = 0; i < table.row_count(); ++i) {
+    std::string line;
+    for (const base::ColumnLayout& column : layout.columns) {
+      line += (line.empty() ? "" : "|") + to_string(base::load_value(column, table.row(i)));
     }
+    rows.push_back(line);
   }
   return rows;
 }
@@ -108,6 +105,18 @@ TEST(CsvTable, HeaderErrorsNameTheColumn) {
   EXPECT_EQ(header_error("o_note\nx\n"), "header: column \"o_id\" is missing, and it is NOT NULL");
   EXPECT_EQ(header_error("\"o_id\nx"),
             "header: line 1: the quote that opens on line 1 never closes");
+}
+
+TEST(CsvTable, UnquotedNamesInTheHeaderFoldToLowerCase) {
+  EXPECT_EQ(good_rows("O_Id,o_note\n1,n\n"), (Rows{"1|n|NULL|NULL"}));
+  EXPECT_EQ(header_error("\"O_Id\"\n"), "header: table \"orders\" has no column \"O_Id\"");
+}
+
+TEST(CsvTable, EachRowKnowsItsLine) {
+  const auto table = read("o_id,o_note\n1,\"a\nb\"\n\nx,\n2,\n");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(table->line(0), 2u);
+  EXPECT_EQ(table->line(1), 6u);
 }
 
 TEST(CsvTable, RejectionsNameLineColumnAndReason) {

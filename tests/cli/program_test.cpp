@@ -203,9 +203,10 @@ TEST_F(Program, NothingIsLoadedIfAnyRowIsRejected) {
 TEST_F(Program, NothingIsLoadedIfAKeyIsTaken) {
   init();
   expect_outcome(load("orders", "o_id\n1\n2\n"), 0);
-  const Outcome outcome = load("orders", "o_id\n3\n2\n");
+  const Outcome outcome = load("orders", "o_id\n3\n\n2\n4\n");
   expect_outcome(outcome, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("nothing was loaded"));
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was loaded: line 4: "));
+  EXPECT_THAT(outcome.err, HasSubstr("key (2) of index \"orders_pkey\" is taken"));
   EXPECT_EQ(count("orders"), "n\n2\n");
 }
 
@@ -266,6 +267,7 @@ TEST_F(Program, JsonIsOneArrayWithAnObjectPerStatement) {
   EXPECT_EQ(json[0]["columns"][0]["name"], "i_price");
   EXPECT_EQ(json[0]["rows"][0][0], 1.5);
   EXPECT_THAT(outcome.out, HasSubstr("1.50"));
+  EXPECT_GT(json[0]["execute_ms"], 0);
   EXPECT_TRUE(json[1].contains("error"));
 }
 
@@ -325,6 +327,23 @@ TEST_F(Program, ALongPathIsTheSystemsErrorAndNotAnException) {
 TEST_F(Program, TryingWhetherAReportCanBeWrittenLeavesNothing) {
   expect_outcome(run({"bench", "tpcc", "--log", "command", "--json", folder_.path("a.json")}), 2);
   EXPECT_TRUE(fs::is_empty(folder_.path(".")));
+}
+
+TEST_F(Program, ErrorsGivePositionsInTheScript) {
+  init();
+  const std::string script = "select 1; -- select bad\n\n /* \u00e4 */ select bad";
+  const Outcome outcome = run({"query", shop_, "-f", folder_.file("bad.sql", script)});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("bad.sql, statement 2: "));
+  EXPECT_THAT(outcome.err, HasSubstr("(line 3, column 17: \"bad\")"));
+}
+
+TEST_F(Program, UnquotedNamesFoldToLowerCase) {
+  init();
+  const Outcome outcome = load("ORDERS", "O_ID\n1\n");
+  expect_outcome(outcome, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("loaded 1 row into orders in "));
+  expect_outcome(load("orders", "\"O_ID\"\n2\n"), 1);
 }
 
 TEST_F(Program, RowsComeFromStandardInput) {

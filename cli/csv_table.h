@@ -76,7 +76,4 @@ class CsvTable {
   std::vector<Rejection> rejections_;
 };
 
-// True if the bytes are well-formed UTF-8 (no overlong forms, no surrogates).
-bool is_valid_utf8(std::string_view text);
-
 }  // namespace diptych::cli

@@ -7,20 +7,24 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "dispatcher/database_state.h"
 
 namespace diptych::dispatcher {
 namespace {
 
-// A statement's beginning, on one line, for an error message.
+// A statement's beginning, on one line and in UTF-8, for an error message.
 std::string beginning_of(std::string_view statement) {
   constexpr size_t kBytesMax = 60;
   std::string text;
-  for (const char c : statement) {
+  for (const char c : statement.substr(0, base::valid_utf8_bytes(statement))) {
     const bool blank = c == ' ' || c == '\n' || c == '\t' || c == '\r';
     if (blank && (text.empty() || text.back() == ' ')) continue;
     text += blank ? ' ' : c;
-    if (text.size() == kBytesMax) return text + "...";
+    if (text.size() == kBytesMax) {
+      text.resize(base::valid_utf8_bytes(text));
+      return text + "...";
+    }
   }
   return text;
 }

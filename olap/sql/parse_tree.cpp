@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <pg_query.h>
 
+#include "base/utf8.h"
+
 namespace diptych::olap {
 namespace {
 
@@ -79,6 +81,12 @@ base::Result<void> check_limits(const SourceText& source) {
   if (const size_t zero = sql.find('\0'); zero != std::string::npos) {
     return base::Error(base::ErrorCode::kSyntaxError,
                        fmt::format("the statement has a zero byte at offset {}", zero));
+  }
+  if (const size_t valid = base::valid_utf8_bytes(sql); valid != sql.size()) {
+    return base::Error(base::ErrorCode::kSyntaxError,
+                       fmt::format("the statement has a byte at offset {} (0x{:02x}) that is not "
+                                   "UTF-8",
+                                   valid, static_cast<unsigned char>(sql[valid])));
   }
   const auto tokens = scan(source);
   if (!tokens) return tokens.error();

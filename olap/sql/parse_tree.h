@@ -32,7 +32,7 @@ using NodeList = std::span<Node* const>;
 
 class ParseTree {
  public:
-  // Exactly one statement. Fails with kSyntaxError, or kUnsupported past the limits.
+  // Exactly one statement, in UTF-8. Fails with kSyntaxError, or kUnsupported past the limits.
   static base::Result<ParseTree> parse(const SourceText& source);
 
   const Node& statement() const;

@@ -166,16 +166,5 @@ TEST(CsvTable, StopsWhenAsked) {
   EXPECT_EQ(table.code(), base::ErrorCode::kCancelled);
 }
 
-TEST(Utf8, WellFormedTextIsTakenAndNothingElse) {
-  for (const char* good : {"", "plain", "\u00e4", "\u20ac", "\U0001f600", "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(is_valid_utf8(good)) << good;
-  }
-  for (const char* bad :
-       {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
-        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "a\xffz"}) {
-    EXPECT_FALSE(is_valid_utf8(bad));
-  }
-}
-
 }  // namespace
 }  // namespace diptych::cli

@@ -96,6 +96,20 @@ TEST_F(DatabaseOpen, OptionsThatCannotWorkAreNamed) {
   EXPECT_EQ(open_error({.placement = {.oltp_cores = {100'000}}}).code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(DatabaseOpen, DdlThatIsNotUtf8IsRefusedSinceItCouldNotBeSaved) {
+  auto database = *Database::open({.path = path()});
+  auto failed = database->execute_ddl(
+      "CREATE TABLE a (x INT PRIMARY KEY);"
+      "CREATE TABLE b (x INT PRIMARY KEY /* gr\xfc\xdf */)");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.code(), ErrorCode::kSyntaxError);
+  EXPECT_THAT(failed.error().message, HasSubstr("statement 2 (CREATE TABLE b"));
+  EXPECT_THAT(failed.error().message, HasSubstr("offset 39 (0xfc) that is not UTF-8"));
+  auto closed = database->close();
+  EXPECT_TRUE(closed.ok()) << closed.error().to_string();
+  EXPECT_NE((*Database::open({.path = path()}))->catalog().find_table("a"), nullptr);
+}
+
 class Ddl : public ::testing::Test {
  protected:
   std::unique_ptr<Bank> bank_ = Bank::open({});

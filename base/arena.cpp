@@ -22,6 +22,11 @@ size_t round_up(size_t bytes, size_t alignment) {
   return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
+size_t system_page_bytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 bool machine_has_nodes() {
   static const bool several = numa_available() >= 0 && numa_max_node() > 0;
   return several;
@@ -40,8 +45,7 @@ void bind_to_node(std::byte* data, size_t bytes, NumaNode node) {
 
 Region::Region(size_t bytes, NumaNode node) {
   if (bytes == 0) return;
-  static const auto kPageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  bytes_ = round_up(bytes, kPageBytes);
+  bytes_ = round_up(bytes, system_page_bytes());
   const bool huge = bytes_ >= kHugePageBytes;
   const size_t mapped_bytes = bytes_ + (huge ? kHugePageBytes : 0);
   void* mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
@@ -73,6 +77,14 @@ Region& Region::operator=(Region&& other) noexcept {
 
 Region::~Region() {
   if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void release_memory(std::byte* data, size_t bytes) {
+  const auto start = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = round_up(start, system_page_bytes());
+  const uintptr_t end = (start + bytes) / system_page_bytes() * system_page_bytes();
+  // A refusal costs memory only.
+  if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
 }
 
 Arena::Arena(NumaNode node, size_t first_region_bytes)

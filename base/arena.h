@@ -37,6 +37,10 @@ class Region {
   size_t bytes_ = 0;
 };
 
+// Gives the whole system pages within the bytes of a region to the system; they read as zeroes
+// when they are used again.
+void release_memory(std::byte* data, size_t bytes);
+
 class Arena {
  public:
   explicit Arena(NumaNode node, size_t first_region_bytes = 64 * 1024);

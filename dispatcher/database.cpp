@@ -283,6 +283,10 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (!loaded) return loaded.error();
   report.vid = *loaded;
   state_->olap_dispatcher->bring_up_to_date();
+  state_->executor.run_parallel(state_->replica.partition_count(), [&](uint32_t partition) {
+    state_->replica.table(table).partition(base::PartitionId(partition)).compact_all();
+  });
+  state_->olap_dispatcher->publish_figures(held);
   return report;
 }
 

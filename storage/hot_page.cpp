@@ -14,6 +14,7 @@ std::byte* PagePool::take() {
   if (!free_.empty()) {
     std::byte* const page = free_.back();
     free_.pop_back();
+    released_ = std::min(released_, free_.size());
     std::memset(page, 0, page_bytes_);
     return page;
   }
@@ -27,6 +28,12 @@ std::byte* PagePool::take() {
   std::byte* const page = regions_.back().data() + region_used_;
   region_used_ += page_bytes_;
   return page;
+}
+
+void PagePool::release() {
+  for (; released_ < free_.size(); ++released_) {
+    base::release_memory(free_[released_], page_bytes_);
+  }
 }
 
 }  // namespace diptych::storage

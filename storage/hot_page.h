@@ -3,7 +3,7 @@
 // It holds the largest power of two of rows, at least 64, that fits kHotPageBytes, so that pages
 // tile a block's range of ordinals. A table whose rows take over 1 KiB has pages of 64 rows that
 // are larger. PagePool carves pages from regions of growing size, and takes them back when a
-// compaction has copied their rows.
+// compaction has copied their rows; release() gives the memory of those to the system.
 
 #pragma once
 
@@ -32,7 +32,8 @@ class PagePool {
   size_t page_bytes() const { return page_bytes_; }
   std::byte* take();  // zeroed
   void give_back(std::byte* page) { free_.push_back(page); }
-  size_t memory_bytes() const { return region_bytes_; }
+  void release();  // the free pages' memory; they can be taken as before
+  size_t memory_bytes() const { return region_bytes_ - released_ * page_bytes_; }
 
  private:
   base::NumaNode node_;
@@ -42,6 +43,7 @@ class PagePool {
   size_t region_used_ = 0;  // bytes of the last region
   std::vector<base::Region> regions_;
   std::vector<std::byte*> free_;
+  size_t released_ = 0;  // the first so many of free_ have no memory
 };
 
 }  // namespace diptych::storage

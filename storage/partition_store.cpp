@@ -70,6 +70,15 @@ size_t PartitionStore::compact() {
   return written;
 }
 
+void PartitionStore::compact_all() {
+  const size_t full_ranges = next_ordinal_ / kBlockRows;
+  if (blocks_ == full_ranges) return;
+  for (size_t i = 0; i < full_ranges; ++i) {
+    if (!ranges_[i].is_block) make_block(i);
+  }
+  pages_.release();
+}
+
 size_t PartitionStore::make_block(size_t range) {
   const size_t page_count = kBlockRows / format_.page_rows;
   const auto first_ordinal = static_cast<uint32_t>(range * kBlockRows);

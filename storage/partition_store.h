@@ -56,6 +56,8 @@ class PartitionStore {
   void erase(uint32_t ordinal);
   // At most one block a call; bytes written. Without a candidate it looks at one flag.
   size_t compact();
+  // Makes a block of every full range, busy or not, and gives the pages' memory back.
+  void compact_all();
 
   size_t memory_bytes() const;
 

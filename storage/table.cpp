@@ -99,6 +99,10 @@ size_t Partition::compact() {
   return store_->compact();
 }
 
+void Partition::compact_all() {
+  store_->compact_all();
+}
+
 size_t Partition::memory_bytes() const {
   return store_->memory_bytes();
 }

@@ -48,6 +48,8 @@ class Partition {
   // Between batches: turns full, quiet pages into blocks. Returns what it wrote, in bytes.
   // At most one block a call, so the pause is bounded: call again while it returns more than 0.
   size_t compact();
+  // After a load, whose rows are not written again soon: turns all full pages into blocks.
+  void compact_all();
 
   size_t memory_bytes() const;
 

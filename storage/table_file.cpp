@@ -306,6 +306,9 @@ base::Result<TableFileInfo> TableFileReader::read() {
     const base::Result<uint32_t> rows = read_chunk();
     if (!rows.ok()) return rows.error();
     info.rows += *rows;
+    for (uint32_t p = 0; p < table_->partition_count(); ++p) {
+      table_->partition(base::PartitionId(p)).compact_all();
+    }
   }
   if (info.rows != header->rows) {
     return corrupt(24, fmt::format("{} rows, the header says {}", info.rows, header->rows));

@@ -14,7 +14,8 @@
 //                rows have length 0
 //
 // A chunk is one leaf as it is. Loading inserts its live rows anew, into the partition that their
-// RowIDs hash to: RowIDs survive, TIDs and the number of partitions need not.
+// RowIDs hash to: RowIDs survive, TIDs and the number of partitions need not. Pages become blocks
+// as soon as they can, so the table comes back as blocks but for the last rows of each partition.
 //
 // Every byte is under a checksum, and every size is compared with what the file has left before it
 // is used: a damaged file is kCorrupt, with its path, an offset and what is wrong.

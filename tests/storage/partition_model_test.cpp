@@ -202,6 +202,33 @@ TEST(Partition, LeavesABusyRangeInItsPages) {
   EXPECT_EQ(partition.leaf_count(), 1U);
 }
 
+TEST(Partition, IsBlocksWithoutTheMemoryOfTheirPagesAfterALoad) {
+  const base::TableSchema schema = narrow_schema();
+  const base::RowLayout layout(schema);
+  RandomRows rows(layout, 5);
+  Partition partition(schema, NumaNode(0));
+  RecordRow record(layout);
+  std::map<uint32_t, ModelRow> model;
+  const auto insert = [&](uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const TestRow row = rows.row();
+      record.encode(row);
+      const RowId row_id(model.size());
+      const uint32_t ordinal = partition.insert(row_id, record.row(), record.strings_base());
+      model.emplace(ordinal, ModelRow{row_id, row});
+    }
+  };
+  insert(2 * kBlockRows + 10);
+  const size_t loaded = partition.memory_bytes();
+  partition.compact_all();
+  EXPECT_EQ(partition.leaf_count(), 3U);
+  EXPECT_LT(partition.memory_bytes(), loaded + loaded / 20);
+  expect_equal(partition, schema, model);
+  insert(kBlockRows);  // on pages whose memory was given back
+  expect_equal(partition, schema, model);
+  EXPECT_GT(partition.memory_bytes(), loaded + loaded / 3);
+}
+
 // As TPC-C's constant-size variant: each round inserts, updates and deletes as many rows.
 TEST(Partition, KeepsItsMemoryFlatInAConstantSizeRun) {
   const base::TableSchema schema = every_type_schema();

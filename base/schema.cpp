@@ -42,7 +42,45 @@ Result<void> check_columns_of(const TableSchema& schema) {
   return {};
 }
 
+bool is_unique_key(const TableSchema& table, std::vector<ColumnId> columns) {
+  std::sort(columns.begin(), columns.end());
+  return std::any_of(table.indexes.begin(), table.indexes.end(), [&](const IndexSchema& index) {
+    std::vector<ColumnId> key = index.columns;
+    std::sort(key.begin(), key.end());
+    return index.uniqueness == Uniqueness::kUnique && key == columns;
+  });
+}
+
 }  // namespace
+
+Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
+                               const TableSchema& parent) {
+  if (key.columns.size() != key.parent_columns.size() || key.columns.empty()) {
+    return wrong(child, fmt::format("foreign key to \"{}\": {} columns refer to {}", parent.name,
+                                    key.columns.size(), key.parent_columns.size()));
+  }
+  std::vector<ColumnId> referred;
+  for (size_t i = 0; i < key.columns.size(); ++i) {
+    const auto found = parent.find_column(key.parent_columns[i]);
+    if (!found) {
+      return wrong(child, fmt::format("foreign key to \"{}\": it has no column \"{}\"", parent.name,
+                                      key.parent_columns[i]));
+    }
+    const ColumnSchema& from = child.column(key.columns[i]);
+    const ColumnSchema& to = parent.column(*found);
+    if (from.type.kind != to.type.kind || from.type.scale != to.type.scale) {
+      return wrong(child, fmt::format("foreign key column \"{}\" is {}, but \"{}.{}\" is {}",
+                                      from.name, from.type.to_string(), parent.name, to.name,
+                                      to.type.to_string()));
+    }
+    referred.push_back(*found);
+  }
+  if (!is_unique_key(parent, referred)) {
+    return wrong(child, fmt::format("foreign key to \"{}\": ({}) is no PRIMARY KEY or UNIQUE of it",
+                                    parent.name, fmt::join(key.parent_columns, ", ")));
+  }
+  return {};
+}
 
 std::optional<ColumnId> TableSchema::find_column(std::string_view column_name) const {
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -84,34 +122,6 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
   return {};
 }
 
-Result<void> Catalog::check_foreign_key(const TableSchema& schema, const ForeignKey& key) const {
-  const TableSchema* parent =
-      key.parent_table == schema.name ? &schema : find_table(key.parent_table);
-  if (parent == nullptr) {
-    return wrong(schema, fmt::format("foreign key to \"{}\": no such table", key.parent_table));
-  }
-  if (key.columns.size() != key.parent_columns.size() || key.columns.empty()) {
-    return wrong(schema,
-                 fmt::format("foreign key to \"{}\": {} columns refer to {}", key.parent_table,
-                             key.columns.size(), key.parent_columns.size()));
-  }
-  for (size_t i = 0; i < key.columns.size(); ++i) {
-    const auto parent_column = parent->find_column(key.parent_columns[i]);
-    if (!parent_column) {
-      return wrong(schema, fmt::format("foreign key to \"{}\": it has no column \"{}\"",
-                                       key.parent_table, key.parent_columns[i]));
-    }
-    const ColumnSchema& child = schema.column(key.columns[i]);
-    const ColumnSchema& referred = parent->column(*parent_column);
-    if (child.type.kind != referred.type.kind || child.type.scale != referred.type.scale) {
-      return wrong(schema, fmt::format("foreign key column \"{}\" is {}, but \"{}.{}\" is {}",
-                                       child.name, child.type.to_string(), parent->name,
-                                       referred.name, referred.type.to_string()));
-    }
-  }
-  return {};
-}
-
 Result<TableId> Catalog::add_table(TableSchema schema) {
   if (find_table(schema.name) != nullptr) {
     return Error(ErrorCode::kAlreadyExists, fmt::format("table \"{}\" exists", schema.name));
@@ -128,7 +138,12 @@ Result<TableId> Catalog::add_table(TableSchema schema) {
     }
   }
   for (const ForeignKey& key : schema.foreign_keys) {
-    if (auto checked = check_foreign_key(schema, key); !checked) return checked.error();
+    const TableSchema* parent =
+        key.parent_table == schema.name ? &schema : find_table(key.parent_table);
+    if (parent == nullptr) {
+      return wrong(schema, fmt::format("foreign key to \"{}\": no such table", key.parent_table));
+    }
+    if (auto checked = check_foreign_key(schema, key, *parent); !checked) return checked.error();
   }
   schema.id = TableId(static_cast<uint32_t>(tables_.size()));
   for (IndexSchema& index : schema.indexes) index.id = IndexId(index_count_++);

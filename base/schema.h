@@ -43,6 +43,7 @@ struct IndexSchema {
   std::vector<ColumnId> columns;  // in key order
 };
 
+// Declared for joins: no replica enforces it.
 struct ForeignKey {
   std::vector<ColumnId> columns;
   std::string parent_table;
@@ -67,12 +68,17 @@ struct TableSchema {
   const IndexSchema& primary_key() const { return indexes.front(); }
 };
 
+// kInvalidArgument where the key does not fit the parent: an absent column, columns that pair
+// different types, columns that are no primary or unique key of it.
+Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
+                               const TableSchema& parent);
+
 class Catalog {
  public:
   // Gives the table and its indexes their ids. Fails with kAlreadyExists on a taken table or index
   // name, and with kInvalidArgument where the schema is wrong: no column or primary key, a column
   // named twice, a nullable column in a unique key, more columns or wider rows than the limits
-  // below, a foreign key that names an absent table or column or pairs different types.
+  // below, a foreign key that names an absent table or does not fit it.
   Result<TableId> add_table(TableSchema schema);
 
   // Adds an index to a table. Fails like add_table.
@@ -87,7 +93,6 @@ class Catalog {
 
  private:
   Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
-  Result<void> check_foreign_key(const TableSchema& schema, const ForeignKey& key) const;
   bool index_name_taken(std::string_view name) const;
 
   std::deque<TableSchema> tables_;  // a deque: references stay valid when tables are added

@@ -52,7 +52,8 @@ base::Result<std::vector<std::string_view>> split_statements(std::string_view sc
 // True where the statement is DDL (CREATE ...), by its first word.
 bool is_ddl(std::string_view statement);
 
-// CREATE TABLE and CREATE [UNIQUE] INDEX.
+// CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key; it is
+// declared for joins and not enforced: nobody looks for the parent's row.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))
 //     [WITH (primary_index = hash | ordered, analytics = on | off)]      default: hash, on
 //   CREATE [UNIQUE] INDEX i ON t [USING hash | btree] (c, ...)           default: btree (ordered)

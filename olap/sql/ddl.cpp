@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,6 +35,32 @@ base::Result<ColumnId> find_column(const SourceText& source, const TableSchema& 
                                           suggestion(name, column_names(schema))));
 }
 
+// A clause that the grammar takes and that we would have to ignore.
+struct IgnoredClause {
+  bool written;
+  std::string_view name;
+};
+
+base::Result<void> refuse(const SourceText& source, int64_t place,
+                          std::initializer_list<IgnoredClause> clauses) {
+  for (const IgnoredClause& clause : clauses) {
+    if (clause.written) return source.unsupported(place, clause.name);
+  }
+  return {};
+}
+
+// "" is how the parse tree says that a text was not given.
+bool given(const char* text) {
+  return *text != '\0';
+}
+
+base::Result<void> check_table(const SourceText& source, const PgQuery__RangeVar& table) {
+  return refuse(source, table.location,
+                {{given(table.schemaname), "a schema in front of a table name"},
+                 {table.inh == 0, "ONLY"},
+                 {std::string_view(table.relpersistence) != "p", "a temporary or unlogged table"}});
+}
+
 // Builds one table's schema from its CREATE TABLE, element by element.
 class TableBuilder {
  public:
@@ -60,6 +88,7 @@ class TableBuilder {
   const SourceText& source_;
   const base::Catalog& catalog_;
   TableSchema schema_;
+  std::vector<std::pair<const PgQuery__Constraint*, std::vector<std::string>>> foreign_keys_;
   bool has_primary_key_ = false;
   IndexKind primary_kind_ = IndexKind::kHash;
 };
@@ -87,6 +116,10 @@ base::Result<TableSchema> TableBuilder::build(const PgQuery__CreateStmt& stateme
       if (auto added = add_constraint(*constraint->constraint, own); !added) return added.error();
     }
   }
+  // Last, as a table may refer to a key of its own that is declared further on.
+  for (const auto& [constraint, columns] : foreign_keys_) {
+    if (auto added = add_foreign_key(*constraint, columns); !added) return added.error();
+  }
   for (const Node* option : NodeList(statement.options, statement.n_options)) {
     if (auto added = add_option(*option->def_elem); !added) return added.error();
   }
@@ -99,19 +132,16 @@ base::Result<TableSchema> TableBuilder::build(const PgQuery__CreateStmt& stateme
 }
 
 base::Result<void> TableBuilder::check_statement(const PgQuery__CreateStmt& statement) const {
-  const int64_t place = statement.relation->location;
-  if (statement.if_not_exists != 0) return source_.unsupported(place, "IF NOT EXISTS");
-  if (statement.n_inh_relations != 0) return source_.unsupported(place, "table inheritance");
-  if (statement.partspec != nullptr || statement.partbound != nullptr) {
-    return source_.unsupported(place, "a partitioned table");
-  }
-  if (std::string_view(statement.relation->schemaname).size() != 0) {
-    return source_.unsupported(place, "a schema in front of a table name");
-  }
-  if (std::string_view(statement.relation->relpersistence) != "p") {
-    return source_.unsupported(place, "a temporary or unlogged table");
-  }
-  return {};
+  if (auto checked = check_table(source_, *statement.relation); !checked) return checked;
+  return refuse(
+      source_, statement.relation->location,
+      {{statement.if_not_exists != 0, "IF NOT EXISTS"},
+       {statement.n_inh_relations != 0, "table inheritance"},
+       {statement.partspec != nullptr || statement.partbound != nullptr, "a partitioned table"},
+       {statement.of_typename != nullptr, "a table OF a type"},
+       {statement.oncommit > PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, "ON COMMIT"},
+       {given(statement.tablespacename), "TABLESPACE"},
+       {given(statement.access_method), "USING (a table access method)"}});
 }
 
 base::Result<void> TableBuilder::add_column(const PgQuery__ColumnDef& column) {
@@ -121,7 +151,13 @@ base::Result<void> TableBuilder::add_column(const PgQuery__ColumnDef& column) {
   }
   const auto type = bind_type(source_, *column.type_name);
   if (!type) return type.error();
-  if (column.coll_clause != nullptr) return source_.unsupported(column.location, "COLLATE");
+  if (auto checked = refuse(source_, column.location,
+                            {{column.coll_clause != nullptr, "COLLATE"},
+                             {given(column.compression), "COMPRESSION"},
+                             {given(column.storage), "STORAGE"}});
+      !checked) {
+    return checked;
+  }
   schema_.columns.push_back({column.colname, *type, Nullability::kNullable});
   return {};
 }
@@ -131,6 +167,14 @@ base::Result<void> TableBuilder::add_constraint(const PgQuery__Constraint& const
   const auto names = [&](Node** list, size_t count) {
     return own.empty() ? strings_of(NodeList(list, count)) : own;
   };
+  if (auto checked = refuse(source_, constraint.location,
+                            {{constraint.deferrable != 0, "DEFERRABLE"},
+                             {constraint.n_including != 0, "INCLUDE"},
+                             {constraint.n_options != 0, "WITH of a key"},
+                             {given(constraint.indexspace), "TABLESPACE"}});
+      !checked) {
+    return checked;
+  }
   switch (constraint.contype) {
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL: return {};
     case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL:
@@ -141,7 +185,8 @@ base::Result<void> TableBuilder::add_constraint(const PgQuery__Constraint& const
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
       return add_unique(constraint, names(constraint.keys, constraint.n_keys));
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN:
-      return add_foreign_key(constraint, names(constraint.fk_attrs, constraint.n_fk_attrs));
+      foreign_keys_.emplace_back(&constraint, names(constraint.fk_attrs, constraint.n_fk_attrs));
+      return {};
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
       return source_.unsupported(constraint.location, "DEFAULT");
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
@@ -197,8 +242,17 @@ base::Result<void> TableBuilder::add_unique(const PgQuery__Constraint& constrain
 
 base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& constraint,
                                                  const std::vector<std::string>& columns) {
+  const auto acts = [](std::string_view action) { return !action.empty() && action != "a"; };
+  if (auto checked = refuse(source_, constraint.location,
+                            {{acts(constraint.fk_del_action), "ON DELETE"},
+                             {acts(constraint.fk_upd_action), "ON UPDATE"},
+                             {std::string_view(constraint.fk_matchtype) == "f", "MATCH FULL"}});
+      !checked) {
+    return checked;
+  }
   auto resolved = resolve(constraint, columns);
   if (!resolved) return resolved.error();
+  const int64_t place = constraint.pktable->location;
   base::ForeignKey key;
   key.columns = *std::move(resolved);
   key.parent_table = constraint.pktable->relname;
@@ -208,9 +262,8 @@ base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& cons
   if (parent == nullptr) {
     std::vector<std::string> tables;
     for (const TableSchema& table : catalog_.tables()) tables.push_back(table.name);
-    return source_.wrong(constraint.pktable->location,
-                         fmt::format("no such table \"{}\"{}", key.parent_table,
-                                     suggestion(key.parent_table, tables)));
+    return source_.wrong(place, fmt::format("no such table \"{}\"{}", key.parent_table,
+                                            suggestion(key.parent_table, tables)));
   }
   if (key.parent_columns.empty()) {  // REFERENCES p: its primary key
     for (const ColumnId column : parent->primary_key().columns) {
@@ -218,8 +271,11 @@ base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& cons
     }
   }
   for (const std::string& name : key.parent_columns) {
-    const auto found = find_column(source_, *parent, name, constraint.pktable->location);
+    const auto found = find_column(source_, *parent, name, place);
     if (!found) return found.error();
+  }
+  if (auto checked = base::check_foreign_key(schema_, key, *parent); !checked) {
+    return source_.wrong(place, checked.error().message);
   }
   schema_.foreign_keys.push_back(std::move(key));
   return {};
@@ -260,9 +316,17 @@ base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
 base::Result<CreateIndex> build_index(const SourceText& source, const base::Catalog& catalog,
                                       const PgQuery__IndexStmt& statement) {
   const int64_t place = statement.relation->location;
-  if (statement.if_not_exists != 0) return source.unsupported(place, "IF NOT EXISTS");
-  if (statement.where_clause != nullptr) return source.unsupported(place, "a partial index");
-  if (statement.n_index_including_params != 0) return source.unsupported(place, "INCLUDE");
+  if (auto checked = check_table(source, *statement.relation); !checked) return checked.error();
+  if (auto checked = refuse(source, place,
+                            {{statement.if_not_exists != 0, "IF NOT EXISTS"},
+                             {statement.concurrent != 0, "CONCURRENTLY"},
+                             {statement.where_clause != nullptr, "a partial index"},
+                             {statement.n_index_including_params != 0, "INCLUDE"},
+                             {statement.n_options != 0, "WITH of an index"},
+                             {given(statement.table_space), "TABLESPACE"}});
+      !checked) {
+    return checked.error();
+  }
   CreateIndex change;
   change.table = statement.relation->relname;
   const TableSchema* table = catalog.find_table(change.table);
@@ -281,9 +345,15 @@ base::Result<CreateIndex> build_index(const SourceText& source, const base::Cata
   std::vector<std::string> names;
   for (const Node* node : NodeList(statement.index_params, statement.n_index_params)) {
     const PgQuery__IndexElem& element = *node->index_elem;
-    if (element.expr != nullptr) return source.unsupported(place, "an index on an expression");
-    if (element.ordering == PG_QUERY__SORT_BY_DIR__SORTBY_DESC) {
-      return source.unsupported(place, "a descending index column");
+    if (auto checked = refuse(
+            source, place,
+            {{element.expr != nullptr, "an index on an expression"},
+             {element.ordering == PG_QUERY__SORT_BY_DIR__SORTBY_DESC, "a descending index column"},
+             {element.nulls_ordering == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST, "NULLS FIRST"},
+             {element.n_collation != 0, "COLLATE"},
+             {element.n_opclass != 0, "an operator class"}});
+        !checked) {
+      return checked.error();
     }
     const auto column = find_column(source, *table, element.name, place);
     if (!column) return column.error();

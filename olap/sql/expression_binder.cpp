@@ -236,6 +236,13 @@ BoundResult ExpressionBinder::bind_like(const PgQuery__AExpr& operation) {
   if (!is_literal(*pattern->expression)) {
     return source_.unsupported(operation.location, "LIKE of a pattern that is no literal");
   }
+  if (const auto* text = std::get_if<std::string>(&pattern->expression->literal)) {
+    const size_t kept = text->find_last_not_of('\\') + 1;  // 0 where all are backslashes
+    if ((text->size() - kept) % 2 != 0) {
+      return source_.wrong(pattern->offset,
+                           "a LIKE pattern cannot end with a backslash that escapes nothing");
+    }
+  }
   const int64_t offset = operand->offset;
   ExpressionPtr like =
       make_expression(ExpressionKind::kLike, kBooleanType, std::move(operand->expression),

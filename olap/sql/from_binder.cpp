@@ -66,6 +66,7 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   if (table.schemaname[0] != '\0') {
     return source_.unsupported(table.location, "a schema in front of a table name");
   }
+  if (table.inh == 0) return source_.unsupported(table.location, "ONLY");
   size_t index = 0;
   const CteScope* owner = nullptr;
   if (const CteScope::Entry* cte = find_cte(ctes_, name, &index, &owner)) {

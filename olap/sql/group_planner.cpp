@@ -61,7 +61,7 @@ struct PlanBuilder::GroupState {
 
 Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   simplify(group);
-  DIPTYCH_CHECK(group.members.size() <= kJoinMembersMax, "prepare() refuses wider joins");
+  DIPTYCH_CHECK(group.members.size() <= kJoinMembersMax, "the binder refuses wider joins");
   GroupState state;
   for (const JoinMember& member : group.members) state.slots.push_back(member.slots);
   add_implied_predicates(group, state);

@@ -227,10 +227,30 @@ int64_t start_of(const Node* node) {
     case PG_QUERY__NODE__NODE_GROUPING_SET: return node->grouping_set->location;
     case PG_QUERY__NODE__NODE_RES_TARGET: return node->res_target->location;
     case PG_QUERY__NODE__NODE_RANGE_VAR: return node->range_var->location;
+    case PG_QUERY__NODE__NODE_RANGE_TABLE_SAMPLE: return node->range_table_sample->location;
+    case PG_QUERY__NODE__NODE_RANGE_FUNCTION:  // a list of (function, column definitions)
+      return start_of(node->range_function->functions[0]->list->items[0]);
+    case PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE:
+      return node->table_like_clause->relation->location;
     case PG_QUERY__NODE__NODE_COLUMN_DEF: return node->column_def->location;
     case PG_QUERY__NODE__NODE_CONSTRAINT: return node->constraint->location;
     default: return -1;
   }
+}
+
+int64_t set_operation_before(const SourceText& source, int64_t offset) {
+  const auto tokens = scan(source);
+  if (!tokens) return offset;
+  int64_t found = offset;
+  for (size_t i = 0; i < (*tokens)->n_tokens; ++i) {
+    const PgQuery__ScanToken& token = *(*tokens)->tokens[i];
+    if (token.start >= offset) break;
+    if (token.token == PG_QUERY__TOKEN__UNION || token.token == PG_QUERY__TOKEN__INTERSECT ||
+        token.token == PG_QUERY__TOKEN__EXCEPT) {
+      found = token.start;
+    }
+  }
+  return found;
 }
 
 std::string construct_name(const Node& node) {
@@ -247,6 +267,7 @@ std::string construct_name(const Node& node) {
     case PG_QUERY__NODE__NODE_SET_TO_DEFAULT: return "DEFAULT";
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION: return "a function in FROM";
     case PG_QUERY__NODE__NODE_RANGE_TABLE_SAMPLE: return "TABLESAMPLE";
+    case PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE: return "LIKE in CREATE TABLE";
     default: break;
   }
   // The node's type name, e.g. "XmlExpr", read off the protobuf descriptor: rare constructs only.

@@ -59,6 +59,10 @@ std::string joined(const std::vector<std::string>& names);
 // Where the text of an expression or FROM item starts; -1 where the parser kept no place.
 int64_t start_of(const Node* node);
 
+// Where the last UNION, INTERSECT or EXCEPT before the offset stands, or the offset: the parse tree
+// does not say.
+int64_t set_operation_before(const SourceText& source, int64_t offset);
+
 // What a person calls the construct, e.g. "window function"; for "... is not supported yet".
 std::string construct_name(const Node& node);
 

@@ -1,49 +1,11 @@
 // prepare() of olap/query.h: the stages of the front end in order.
 
-#include <fmt/format.h>
-
 #include "olap/query.h"
 #include "olap/sql/plan_builder.h"
 #include "olap/sql/select_binder.h"
 
 namespace diptych::olap {
 namespace {
-
-// Joins wider than the planner's sets of members are refused before planning.
-bool too_wide(const JoinGroup& group);
-
-bool too_wide(const QueryBlock& block) {
-  for (const JoinMember& scalar : block.scalars) {
-    if (too_wide(*scalar.block)) return true;
-  }
-  return too_wide(block.from);
-}
-
-// A LEFT JOIN may turn into an inner one, whose members then join those around it.
-size_t width_of(const JoinGroup& group) {
-  size_t width = 0;
-  for (const JoinMember& member : group.members) {
-    width += member.left_join == nullptr
-                 ? 1
-                 : width_of(member.left_join->preserved) + width_of(member.left_join->optional);
-  }
-  return width;
-}
-
-bool too_wide(const JoinGroup& group) {
-  if (width_of(group) > kJoinMembersMax) return true;
-  for (const JoinMember& member : group.members) {
-    if (member.block != nullptr && too_wide(*member.block)) return true;
-    if (member.left_join != nullptr &&
-        (too_wide(member.left_join->preserved) || too_wide(member.left_join->optional))) {
-      return true;
-    }
-  }
-  for (const SubqueryJoin& subquery : group.subqueries) {
-    if (too_wide(subquery.inner)) return true;
-  }
-  return false;
-}
 
 std::string_view statement_name(const Node& node) {
   switch (node.node_case) {
@@ -73,11 +35,6 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   auto block =
       SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement.select_stmt);
   if (!block) return block.error();
-  if (too_wide(**block)) {
-    return base::Error(
-        base::ErrorCode::kUnsupported,
-        fmt::format("a join of over {} tables is not supported yet", kJoinMembersMax));
-  }
   Plan plan;
   plan.sql = source.sql();
   for (size_t i = 0; i < (*block)->visible_outputs; ++i) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/sql/join_order.h"
 #include "olap/sql/type_name.h"
 #include "olap/sql/type_rules.h"
 
@@ -20,6 +21,17 @@ std::string_view set_operation_name(PgQuery__SetOperation operation) {
     case PG_QUERY__SET_OPERATION__SETOP_EXCEPT: return "EXCEPT";
     default: return "this set operation";
   }
+}
+
+// A LEFT JOIN may turn into an inner one, whose members then join those around it.
+size_t width_of(const JoinGroup& group) {
+  size_t width = 0;
+  for (const JoinMember& member : group.members) {
+    width += member.left_join == nullptr
+                 ? 1
+                 : width_of(member.left_join->preserved) + width_of(member.left_join->optional);
+  }
+  return width;
 }
 
 bool is_star(const Node& node) {
@@ -118,6 +130,10 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   const NodeList sort(select.sort_clause, select.n_sort_clause);
   if (auto bound = bind_order_by(sort); !bound) return bound.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
+  if (width_of(block_->from) > kJoinMembersMax) {
+    const int64_t place = start_of(select.n_from_clause != 0 ? select.from_clause[0] : targets[0]);
+    return source_.unsupported(place, fmt::format("a join of over {} tables", kJoinMembersMax));
+  }
   const auto limit = bind_limit(select.limit_count, "LIMIT", kNoLimit);
   if (!limit) return limit.error();
   const auto offset = bind_limit(select.limit_offset, "OFFSET", 0);
@@ -129,14 +145,14 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
 }
 
 base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
-  // Set operations, VALUES and locks have no location of their own; the nearest one helps.
+  // VALUES, locks and alike have no location of their own; the nearest one helps.
   int64_t place = 0;
   if (select.n_target_list != 0) place = start_of(select.target_list[0]);
   if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
     if (select.rarg != nullptr && select.rarg->n_target_list != 0) {
       place = start_of(select.rarg->target_list[0]);
     }
-    return source_.unsupported(place, set_operation_name(select.op));
+    return source_.unsupported(set_operation_before(source_, place), set_operation_name(select.op));
   }
   if (select.n_values_lists != 0) return source_.unsupported(place, "VALUES");
   if (select.n_target_list == 0) return source_.unsupported(place, "SELECT without columns");

@@ -78,6 +78,11 @@ base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeNa
   if (name.n_array_bounds != 0) return source.unsupported(name.location, "an array type");
   const auto numbers = modifiers_of(source, name);
   if (!numbers) return numbers.error();
+  const bool text = written == "bpchar" || written == "varchar";
+  const size_t numbers_max = written == "numeric" ? 2 : text ? 1 : 0;
+  if (numbers->size() > numbers_max) {
+    return source.unsupported(start_of(name.typmods[numbers_max]), "this number after a type");
+  }
   if (written == "int4") return DataType{TypeKind::kInt};
   if (written == "int8") return DataType{TypeKind::kBigInt};
   if (written == "numeric") return declared_decimal(source, name, *numbers);

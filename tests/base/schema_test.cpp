@@ -164,6 +164,10 @@ TEST_F(Refused, AForeignKeyThatDoesNotMatchItsParent) {
   EXPECT_EQ(message(),
             "table \"orders\": foreign key column \"o_c_id\" is INT, but \"customer.c_id\" is "
             "BIGINT");
+  schema_.foreign_keys = {{{ColumnId(1)}, "customer", {"o_c_id"}}};
+  EXPECT_EQ(message(),
+            "table \"orders\": foreign key to \"customer\": (o_c_id) is no PRIMARY KEY or UNIQUE "
+            "of it");
 }
 
 TEST(DataType, PrintsAsInDdl) {

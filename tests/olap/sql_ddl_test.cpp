@@ -94,6 +94,61 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   EXPECT_THAT(error_of("drop table p"), HasSubstr("any DDL but CREATE TABLE and CREATE INDEX"));
 }
 
+TEST(SqlDdlTest, ClausesThatWouldBeIgnoredAreNamed) {
+  constexpr std::string_view kClauses[][2] = {
+      {"create table t (a timestamp(3) primary key)",
+       "this number after a type is not supported yet (line 1, column 29: \"3) primary key)\")"},
+      {"create table t (a numeric(9,2,1) primary key)",
+       "this number after a type is not supported yet (line 1, column 31: \"1) primary key)\")"},
+      {"create table t (a int primary key) tablespace fast", "TABLESPACE is"},
+      {"create table t (a int primary key) using heap", "USING (a table access method) is"},
+      {"create temp table t (a int primary key) on commit drop", "a temporary or unlogged table"},
+      {"create table t (a int primary key) on commit drop",
+       "ON COMMIT is not supported yet (line 1, column 14: \"t (a int primary key) on ...\")"},
+      {"create table t of p", "a table OF a type"},
+      {"create table t (like p)",
+       "LIKE in CREATE TABLE is not supported yet (line 1, column 22: \"p)\")"},
+      {"create table t (a int, b text compression lz4, primary key (a))",
+       "COMPRESSION is not supported yet (line 1, column 24"},
+      {"create table t (a int, primary key (a) include (a))", "INCLUDE is"},
+      {"create table t (a int, primary key (a) with (fillfactor = 70))", "WITH of a key is"},
+      {"create table t (a int, primary key (a) using index tablespace x)", "TABLESPACE is"},
+      {"create table t (a int, primary key (a) deferrable)", "DEFERRABLE is"},
+      {"create table t (a int primary key deferrable)", "this constraint is"},
+      {"create table t (a int primary key references p on delete cascade)",
+       "ON DELETE is not supported yet (line 1, column 35: \"references p on delete cascade "
+       "...\")"},
+      {"create table t (a int primary key, foreign key (a) references p on update set null)",
+       "ON UPDATE is not supported yet (line 1, column 36"},
+      {"create table t (a int primary key references p match full)", "MATCH FULL is"},
+      {"create index i on p (b nulls first)",
+       "NULLS FIRST is not supported yet (line 1, column 19"},
+      {"create index i on p (b) tablespace fast", "TABLESPACE is"},
+      {"create index i on p (b) with (fillfactor = 70)", "WITH of an index is"},
+      {"create index concurrently i on p (b)", "CONCURRENTLY is"},
+      {"create index i on p (b collate \"C\")", "COLLATE is"},
+      {"create index i on p (b int4_ops)", "an operator class is"},
+      {"create index i on only p (b)", "ONLY is"},
+      {"create index i on s.p (b)", "a schema in front of a table name is"},
+  };
+  for (const auto& [statement, error] : kClauses) {
+    EXPECT_THAT(error_of(statement), HasSubstr(error)) << statement;
+  }
+  EXPECT_EQ(error_of("create index i on p (b asc nulls last)"), "");
+  EXPECT_EQ(error_of("create table t (a int primary key references p on delete no action)"), "");
+}
+
+TEST(SqlDdlTest, AForeignKeyThatDoesNotFitItsParentIsRefusedWhereTheParentStands) {
+  EXPECT_EQ(error_of("create table t (a int primary key references p (b))"),
+            "invalid argument: table \"t\": foreign key to \"p\": (b) is no PRIMARY KEY or UNIQUE "
+            "of it (line 1, column 46: \"p\")");
+  EXPECT_EQ(error_of("create table t (a bigint primary key references p)"),
+            "invalid argument: table \"t\": foreign key column \"a\" is BIGINT, but \"p.a\" is INT "
+            "(line 1, column 49: \"p\")");
+  EXPECT_EQ(error_of("create table t (x int references t, y int, primary key (y))"), "")
+      << "its own key, declared further on";
+}
+
 TEST(SqlDdlTest, ScriptsAreSplitAtSemicolonsOutsideQuotesAndComments) {
   const std::string_view script =
       "select ';' -- not; here\n; ;\n/* nor; here */ select $$;$$; select \";\"  ";

@@ -99,8 +99,18 @@ constexpr Refused kRefused[] = {
      "unsupported: LIMIT of anything but a number is not supported yet (line 1, "
      "column 30: \"c_id\")"},
     {"select c_id from child union select p_id from parent",
-     "unsupported: UNION is not supported yet (line 1, column 37: \"p_id from "
+     "unsupported: UNION is not supported yet (line 1, column 24: \"union select p_id from "
      "parent\")"},
+    {"select p_id from only parent",
+     "unsupported: ONLY is not supported yet (line 1, column 23: \"parent\")"},
+    {"select p_id from parent tablesample system (10)",
+     "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
+    {"select * from generate_series(1, 3)",
+     "unsupported: a function in FROM is not supported yet (line 1, column 15: "
+     "\"generate_series(1, 3)\")"},
+    {"select p_id from parent where p_name like 'a\\'",
+     "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "
+     "column 43: \"'a\\'\")"},
     {"select row_number() over (order by c_id) from child",
      "unsupported: a window function is not supported yet (line 1, column 8: "
      "\"row_number() over (order ...\")"},
@@ -272,6 +282,17 @@ TEST_F(SqlErrorTest, DeepAndLongStatementsAreRefusedAndDoNotOverflowTheStack) {
     ASSERT_FALSE(prepared.ok()) << sql.substr(0, 60);
     EXPECT_EQ(prepared.code(), base::ErrorCode::kUnsupported) << prepared.error().to_string();
   }
+}
+
+TEST_F(SqlErrorTest, AJoinOfTooManyTablesIsRefusedWhereItStands) {
+  std::string from = "parent p0";
+  for (int i = 1; i < 65; ++i) from += fmt::format(", parent p{}", i);
+  EXPECT_EQ(plan("select 1 from " + from),
+            "unsupported: a join of over 64 tables is not supported yet (line 1, column 15: "
+            "\"parent p0, parent p1, parent ...\")");
+  EXPECT_EQ(plan("select 1\nwhere exists (select 1 from " + from + ")"),
+            "unsupported: a join of over 64 tables is not supported yet (line 2, column 29: "
+            "\"parent p0, parent p1, parent ...\")");
 }
 
 TEST_F(SqlErrorTest, QueriesNestedThroughWithAreBounded) {

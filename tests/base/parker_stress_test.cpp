@@ -1,4 +1,7 @@
+#include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -48,18 +51,22 @@ TEST(ParkerStress, NoWakeIsLostWhenWaitersSpinFirst) {
   pass_token(SpinPolicy::kBriefly, 3, 1000);
 }
 
+// What a thread writes before it wakes another, as the other reads it; nothing else orders the two.
+template <class AnyParker>
+uint64_t sent_by_wake() {
+  AnyParker parker;
+  uint64_t plain = 0;
+  const uint32_t ticket = parker.ticket();
+  std::jthread waker([&] {
+    plain = 7;
+    parker.wake_all();
+  });
+  parker.wait(ticket);
+  return plain;
+}
+
 TEST(ParkerStress, AWakeAloneCarriesTheWakersWrites) {
-  for (int round = 0; round < 200; ++round) {
-    Parker parker;
-    uint64_t plain = 0;
-    const uint32_t ticket = parker.ticket();
-    std::jthread waker([&] {
-      plain = 7;
-      parker.wake_all();
-    });
-    parker.wait(ticket);
-    EXPECT_EQ(plain, 7u);
-  }
+  for (int round = 0; round < 200; ++round) EXPECT_EQ(sent_by_wake<Parker>(), 7u);
 }
 
 TEST(ParkerStress, TimedAndUntimedWaitersAreWokenTogether) {
@@ -74,6 +81,52 @@ TEST(ParkerStress, TimedAndUntimedWaitersAreWokenTogether) {
     parker.wake_all();
   }
 }
+
+#if defined(__SANITIZE_THREAD__)
+#define DIPTYCH_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DIPTYCH_TSAN 1
+#endif
+#endif
+
+#ifdef DIPTYCH_TSAN
+// A mutant: every order of the parker is dropped.
+template <class Value>
+class RelaxedAtomic {
+ public:
+  explicit RelaxedAtomic(Value value) : value_(value) {}
+  Value load(std::memory_order) const {
+    // relaxed: the weakened order that must be found.
+    return value_.load(std::memory_order_relaxed);
+  }
+  Value fetch_add(Value value, std::memory_order) {
+    // relaxed: the weakened order that must be found.
+    return value_.fetch_add(value, std::memory_order_relaxed);
+  }
+  Value fetch_sub(Value value, std::memory_order) {
+    // relaxed: the weakened order that must be found.
+    return value_.fetch_sub(value, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<Value> value_;
+};
+
+void run_mutant() {
+  uint64_t sum = 0;
+  for (int round = 0; round < 200; ++round) {
+    sum += sent_by_wake<BasicParker<RelaxedAtomic>>();
+  }
+  std::fprintf(stderr, "sum %llu\n", static_cast<unsigned long long>(sum));  // a use: no dead load
+  std::exit(0);  // with ThreadSanitizer's code where it has reported something
+}
+
+TEST(ParkerDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(run_mutant(), "data race");
+}
+#endif
 
 TEST(Parker, AWakeAfterTheTicketMakesWaitReturnAtOnce) {
   Parker parker;

@@ -39,22 +39,26 @@ std::string file_name(const base::TableSchema& schema, uint64_t generation) {
   return fmt::format("{}-{}{}", name, generation, kTableFileSuffix);
 }
 
-std::vector<std::string> table_files(const std::string& directory) {
+base::Result<std::vector<std::string>> table_files(const std::string& directory) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
     if (name.ends_with(kTableFileSuffix)) names.push_back(name);
   }
+  if (failed) return system_error("read", directory, failed.value());
   return names;
 }
 
 // One more than any that has left a file, so that no file of the present state is overwritten.
-uint64_t next_generation(const std::string& directory) {
+base::Result<uint64_t> next_generation(const std::string& directory) {
   uint64_t newest = 0;
   const base::Result<Manifest> present = read_manifest(directory);
   if (present.ok()) newest = present->generation;
-  for (const std::string& name : table_files(directory)) {
+  const auto files = table_files(directory);
+  if (!files.ok()) return files.error();
+  for (const std::string& name : *files) {
     const size_t dash = name.rfind('-');
     if (dash == std::string::npos) continue;
     uint64_t generation = 0;
@@ -107,7 +111,9 @@ base::Result<void> ReplicaSaver::write_manifest_file() {
 void ReplicaSaver::remove_files_but(const std::vector<ManifestTable>& kept) const {
   std::set<std::string> keep;
   for (const ManifestTable& table : kept) keep.insert(table.file);
-  for (const std::string& name : table_files(directory_)) {
+  const auto files = table_files(directory_);
+  if (!files.ok()) return;  // a file too many does no harm
+  for (const std::string& name : *files) {
     if (!keep.contains(name)) ::unlink(path(name).c_str());
   }
   ::unlink(path(kNewManifestName).c_str());
@@ -115,7 +121,9 @@ void ReplicaSaver::remove_files_but(const std::vector<ManifestTable>& kept) cons
 
 base::Result<Manifest> ReplicaSaver::save(const std::vector<std::string>& ddl) {
   manifest_ = Manifest();
-  manifest_.generation = next_generation(directory_);
+  const auto generation = next_generation(directory_);
+  if (!generation.ok()) return generation.error();
+  manifest_.generation = *generation;
   manifest_.vid = replica_->snapshot();
   manifest_.partitions = replica_->partition_count();
   manifest_.ddl = ddl;

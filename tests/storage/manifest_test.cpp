@@ -218,6 +218,14 @@ TEST(SaveReplica, SaysNoSpaceAndKeepsTheOldStateOnAFullDisk) {
   EXPECT_EQ(umount(mount_point.path().c_str()), 0);
 }
 
+TEST(SaveReplica, NamesADirectoryThatCannotBeRead) {
+  SavedReplica source(1);
+  const auto saved = save_replica("/nonexistent/db", source.replica(), source.ddl());
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().to_string(),
+            "not found: cannot read /nonexistent/db: No such file or directory");
+}
+
 TEST(DirectoryLock, IsHeldByOneAtATime) {
   TemporaryDirectory directory;
   {

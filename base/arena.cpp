@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/alignment.h"
 #include "base/check.h"
 
 namespace diptych::base {
@@ -17,10 +18,6 @@ namespace {
 
 constexpr size_t kRegionBytesMax = size_t{16} << 20;  // growth ends here; big blocks may pass it
 constexpr size_t kAlignmentMax = 64;
-
-size_t round_up(size_t bytes, size_t alignment) {
-  return (bytes + alignment - 1) & ~(alignment - 1);
-}
 
 size_t system_page_bytes() {
   static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));

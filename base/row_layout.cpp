@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "base/alignment.h"
+
 namespace diptych::base {
-namespace {
-
-uint32_t round_up(uint32_t bytes, uint32_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-}  // namespace
-
 uint32_t cell_bytes(const DataType& type) {
   switch (type.kind) {
     case TypeKind::kBoolean: return 1;

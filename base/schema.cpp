@@ -69,9 +69,9 @@ Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
     const ColumnSchema& from = child.column(key.columns[i]);
     const ColumnSchema& to = parent.column(*found);
     if (from.type.kind != to.type.kind || from.type.scale != to.type.scale) {
-      return wrong(child, fmt::format("foreign key column \"{}\" is {}, but \"{}.{}\" is {}",
-                                      from.name, from.type.to_string(), parent.name, to.name,
-                                      to.type.to_string()));
+      return wrong(child,
+                   fmt::format("foreign key column \"{}\" is {}, but \"{}.{}\" is {}", from.name,
+                               from.type.to_string(), parent.name, to.name, to.type.to_string()));
     }
     referred.push_back(*found);
   }

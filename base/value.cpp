@@ -46,12 +46,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-constexpr int128_t power_of_ten(unsigned exponent) {
-  int128_t power = 1;
-  for (unsigned i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }

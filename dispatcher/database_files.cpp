@@ -135,7 +135,7 @@ base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Rep
           assembler.assemble(leaf, first, count);
           for (uint32_t i = 0; i < count; ++i) {
             const uint32_t position = first + i;
-            if (((leaf.live_bits()[position / 64] >> (position % 64)) & 1) == 0) continue;
+            if (!storage::bit_at(leaf.live_bits(), position)) continue;
             auto restored = engine->restore_row(schema.id, leaf.row_id(position), assembler.row(i));
             if (!restored) {
               return base::Error(

@@ -10,19 +10,11 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/split_mix.h"
 #include "base/thread.h"
 
 namespace diptych::dispatcher {
 namespace {
-
-constexpr uint64_t kSplitMixStep = 0x9E3779B97F4A7C15;
-
-// One step of splitmix64 (Steele, Lea and Flood): distinct states give distinct seeds.
-uint64_t split_mix(uint64_t state) {
-  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9;
-  state = (state ^ (state >> 27)) * 0x94D049BB133111EB;
-  return state ^ (state >> 31);
-}
 
 base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t bytes,
                   size_t expected) {
@@ -122,8 +114,8 @@ base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait)
   }
   request->now = now();
   // relaxed: it only shares out states; no two requests get the same.
-  const uint64_t state = seeds_.fetch_add(kSplitMixStep, std::memory_order_relaxed);
-  request->random_seed = split_mix(state + kSplitMixStep);
+  const uint64_t state = seeds_.fetch_add(base::kSplitMixStep, std::memory_order_relaxed);
+  request->random_seed = base::split_mix(state + base::kSplitMixStep);
   request->submitted_ns = base::steady_ns();
   request->conflicts = 0;
   const bool pushed = queue_.try_push(request);

@@ -17,13 +17,9 @@
 namespace diptych::dispatcher {
 namespace {
 
-bool bit(const uint64_t* bits, uint32_t position) {
-  return ((bits[position / 64] >> (position % 64)) & 1) != 0;
-}
-
 bool same_cell(const base::ColumnLayout& column, const std::byte* row,
                const storage::ColumnView& view, uint32_t i) {
-  const bool null = view.nulls != nullptr && bit(view.nulls, i);
+  const bool null = view.is_null(i);
   if (null || base::is_null_cell(column, row)) return null == base::is_null_cell(column, row);
   if (column.type.is_string()) {
     return base::load_string(column, row) == view.as<base::StringRef>()[i].view();
@@ -62,7 +58,7 @@ class TableComparison {
     }
     uint32_t position = 0;
     const storage::Leaf& leaf = table_.partition(tid->partition).leaf_of(tid->ordinal, &position);
-    if (!bit(leaf.live_bits(), position) || leaf.row_id(position) != row_id) {
+    if (!storage::bit_at(leaf.live_bits(), position) || leaf.row_id(position) != row_id) {
       report(row_id, "the OLAP replica's index leads to a dead or to another row");
       return;
     }
@@ -94,7 +90,7 @@ class TableComparison {
       for (size_t l = 0; l < partition.leaf_count(); ++l) {
         const storage::Leaf& leaf = partition.leaf(l);
         for (uint32_t position = 0; position < leaf.row_slots(); ++position) {
-          if (!bit(leaf.live_bits(), position)) continue;
+          if (!storage::bit_at(leaf.live_bits(), position)) continue;
           const base::RowId row_id = leaf.row_id(position);
           // erase: the second of two rows with one RowID is surplus, too.
           if (known.erase(row_id) == 0) report(row_id, "only in the OLAP replica");

@@ -10,10 +10,6 @@
 namespace diptych::dispatcher {
 namespace {
 
-bool is_null(const storage::ColumnView& view, uint32_t i) {
-  return view.nulls != nullptr && ((view.nulls[i / 64] >> (i % 64)) & 1) != 0;
-}
-
 void store_string(const base::ColumnLayout& column, const base::StringRef& string,
                   std::byte* cell) {
   const std::string_view text = string.view();
@@ -48,7 +44,7 @@ void RowAssembler::fill(const base::ColumnLayout& column, const storage::ColumnV
   const size_t bytes = column.type.is_string() ? 0 : storage::value_bytes(column.type);
   const auto* value = static_cast<const std::byte*>(view.values);
   for (uint32_t i = 0; i < count; ++i, row += layout_->bytes) {
-    if (column.nullable && is_null(view, i)) {
+    if (column.nullable && view.is_null(i)) {
       row[column.null_offset] = std::byte{1};
     } else if (column.type.is_string()) {
       store_string(column, view.as<base::StringRef>()[i], row + column.offset);

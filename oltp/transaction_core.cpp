@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/split_mix.h"
 #include "oltp/worker.h"
 
 namespace diptych::oltp {
@@ -29,13 +30,8 @@ Write* TransactionCore::own_write(const RowHandle& handle) {
   return write;
 }
 
-// SplitMix64 (Steele, Lea and Flood, OOPSLA'14): any seed will do.
 uint64_t TransactionCore::random() {
-  random_state_ += 0x9e3779b97f4a7c15;
-  uint64_t bits = random_state_;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
+  return base::split_mix(random_state_ += base::kSplitMixStep);
 }
 
 namespace {

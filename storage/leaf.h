@@ -33,6 +33,10 @@ inline constexpr size_t kHotPageBytes = 64 * 1024;
 //   BOOLEAN: uint8_t (0 or 1)    CHAR, VARCHAR, TEXT: base::StringRef
 size_t value_bytes(const base::DataType& type);
 
+inline bool bit_at(const uint64_t* words, uint64_t index) {
+  return ((words[index / 64] >> (index % 64)) & 1) != 0;
+}
+
 // A run of values of one column. `values` has `count` of value_bytes(type) each; bit i of `nulls`
 // is set where value i is null; nulls == nullptr: none is. Valid until the next write to the
 // partition or the next use of the DecodeBuffer that it was made with.
@@ -45,6 +49,7 @@ struct ColumnView {
   const Value* as() const {
     return static_cast<const Value*>(values);
   }
+  bool is_null(uint32_t i) const { return nulls != nullptr && bit_at(nulls, i); }
 };
 
 // Where a leaf decodes compressed values to; a plain leaf gives views of its own memory instead.

@@ -28,9 +28,7 @@ class PlainLeaf : public Leaf {
  public:
   uint32_t capacity() const { return capacity_; }
   bool full() const { return row_slots_ == capacity_; }
-  bool lives(uint32_t position) const {
-    return (live_bits_[position / 64] >> (position % 64) & 1) != 0;
-  }
+  bool lives(uint32_t position) const { return bit_at(live_bits_.data(), position); }
 
   ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
                     DecodeBuffer* buffer) const override;

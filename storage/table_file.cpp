@@ -56,10 +56,6 @@ size_t words_of(uint32_t slots) {
   return (slots + 63) / 64;
 }
 
-bool bit_of(const uint64_t* words, uint32_t i) {
-  return (words[i / 64] >> (i % 64) & 1) != 0;
-}
-
 using Bytes = std::vector<std::byte>;
 
 void append(Bytes* out, const void* from, size_t bytes) {
@@ -70,8 +66,8 @@ void append(Bytes* out, const void* from, size_t bytes) {
 void append_strings(const Leaf& leaf, const ColumnView& view, Bytes* out) {
   const auto* const refs = view.as<base::StringRef>();
   const auto text = [&](uint32_t i) -> std::string_view {
-    const bool is_null = view.nulls != nullptr && bit_of(view.nulls, i);
-    return bit_of(leaf.live_bits(), i) && !is_null ? refs[i].view() : std::string_view();
+    const bool is_null = view.nulls != nullptr && bit_at(view.nulls, i);
+    return bit_at(leaf.live_bits(), i) && !is_null ? refs[i].view() : std::string_view();
   };
   for (uint32_t i = 0; i < view.count; ++i) {
     const auto size = static_cast<uint32_t>(text(i).size());

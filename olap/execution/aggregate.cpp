@@ -37,9 +37,9 @@ GroupTable::GroupTable(const Operator& aggregate)
     : has_keys_(!aggregate.expressions.empty()),
       nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions)),
-      encoder_(key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
-      table_(encoder_),
-      encoded_(size_t{kVectorRows} * std::max<uint32_t>(encoder_.words(), 1)),
+      packer_(key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
+      table_(packer_),
+      packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows) {
   for (const Aggregate& one : aggregate.aggregates) {
@@ -59,9 +59,9 @@ void GroupTable::update(const Batch& batch) {
       if (!nullable_keys_) require_no_nulls(key_vectors_.back(), rows);
       if (key_vectors_.back().string_life == StringLife::kBatch) life = StringLife::kBatch;
     }
-    encoder_.encode(key_vectors_, rows, encoded_.data(), hashes_.data());
+    packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
     const uint32_t before = table_.size();
-    table_.find_or_insert(encoded_.data(), hashes_.data(), rows.count, life, numbers_.data());
+    table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers_.data());
     if (table_.size() != before) {
       for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
     }
@@ -76,7 +76,7 @@ void GroupTable::update(const Batch& batch) {
 void GroupTable::merge(const GroupTable& other) {
   std::vector<uint32_t> groups(other.groups(), 0);
   if (has_keys_) {
-    const uint32_t words = encoder_.words();
+    const uint32_t words = packer_.words();
     for (uint32_t first = 0; first < other.groups(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, other.groups() - first);
       table_.find_or_insert(other.table_.keys() + size_t{first} * words,
@@ -98,7 +98,7 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
                       std::vector<Vector>* columns) const {
   const size_t key_count = keys_.size();
   for (size_t c = 0; c < key_count; ++c) {
-    (*columns)[c] = encoder_.decode(c, table_.keys(), first, count, &(*buffers)[c]);
+    (*columns)[c] = packer_.unpack(c, table_.keys(), first, count, &(*buffers)[c]);
   }
   for (size_t c = 0; c < aggregates_.size(); ++c) {
     (*columns)[key_count + c] = aggregates_[c]->result(first, count, &(*buffers)[key_count + c]);

@@ -40,11 +40,11 @@ class GroupTable {
   bool nullable_keys_;
   std::vector<NodePtr> keys_;
   std::vector<NodePtr> arguments_;  // nullptr for count(*)
-  KeyEncoder encoder_;
+  KeyPacker packer_;
   KeyTable table_;
   std::vector<std::unique_ptr<AggregateColumn>> aggregates_;
   std::vector<Vector> key_vectors_;
-  std::vector<uint64_t> encoded_;
+  std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
 };

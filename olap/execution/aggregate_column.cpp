@@ -224,7 +224,7 @@ class ExtremeColumn : public AggregateColumn {
   bool is_max_;
   GrowingArray<T> values_;
   GrowingArray<uint8_t> seen_;
-  StringHeap heap_;
+  QueryHeap heap_;
 };
 
 template <class T>

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_packer.h"
 #include "olap/execution/vector.h"
 #include "olap/plan.h"
 

@@ -10,17 +10,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/int128.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
 
-// 10^digits, for 0 <= digits <= 38.
-constexpr int128_t power_of_ten(uint32_t digits) {
-  int128_t power = 1;
-  for (uint32_t i = 0; i < digits; ++i) power *= 10;
-  return power;
-}
+using base::power_of_ten;
 inline constexpr int128_t kWideDecimalEnd = power_of_ten(kWideDecimalDigitsMax);
 
 inline constexpr uint64_t kFault = uint64_t{1} << 63;

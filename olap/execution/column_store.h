@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "olap/execution/string_heap.h"
+#include "olap/execution/query_heap.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
@@ -129,7 +129,7 @@ class ColumnStore {
 
   std::vector<Column> columns_;
   uint64_t rows_ = 0;
-  StringHeap heap_;
+  QueryHeap heap_;
 };
 
 }  // namespace diptych::olap

@@ -1,4 +1,4 @@
-// count(distinct x): a set of (group, value) pairs, encoded as keys of two columns.
+// count(distinct x): a set of (group, value) pairs, packed as keys of two columns.
 
 #include <algorithm>
 #include <vector>
@@ -14,11 +14,11 @@ class DistinctCountColumn : public AggregateColumn {
  public:
   explicit DistinctCountColumn(PhysicalType argument)
       : types_{argument, PhysicalType::kInt32},
-        encoder_(types_, NullKeys::kNever),
-        pairs_(encoder_),
+        packer_(types_, NullKeys::kNever),
+        pairs_(packer_),
         values_(argument),
         groups_(PhysicalType::kInt32),
-        keys_(size_t{kVectorRows} * encoder_.words()),
+        keys_(size_t{kVectorRows} * packer_.words()),
         hashes_(kVectorRows),
         numbers_(kVectorRows) {}
 
@@ -42,8 +42,8 @@ class DistinctCountColumn : public AggregateColumn {
     VectorBuffer old_groups(PhysicalType::kInt32);
     for (uint32_t first = 0; first < column.pairs_.size(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, column.pairs_.size() - first);
-      const Vector value = encoder_.decode(0, column.pairs_.keys(), first, count, &values_);
-      const Vector group = encoder_.decode(1, column.pairs_.keys(), first, count, &old_groups);
+      const Vector value = packer_.unpack(0, column.pairs_.keys(), first, count, &values_);
+      const Vector group = packer_.unpack(1, column.pairs_.keys(), first, count, &old_groups);
       for (uint32_t i = 0; i < count; ++i) {
         const auto old = static_cast<uint32_t>(group.as<int32_t>()[i]);
         groups_.values<int32_t>()[i] = static_cast<int32_t>(groups[old]);
@@ -56,7 +56,7 @@ class DistinctCountColumn : public AggregateColumn {
   void finish() override {
     for (uint32_t first = 0; first < pairs_.size(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, pairs_.size() - first);
-      const Vector group = encoder_.decode(1, pairs_.keys(), first, count, &groups_);
+      const Vector group = packer_.unpack(1, pairs_.keys(), first, count, &groups_);
       for (uint32_t i = 0; i < count; ++i) {
         ++counts_[static_cast<uint32_t>(group.as<int32_t>()[i])];
       }
@@ -72,12 +72,12 @@ class DistinctCountColumn : public AggregateColumn {
   // Adds (value, groups_) of the present_ rows.
   void insert(const Vector& value, StringLife life) {
     const Vector columns[] = {value, groups_.view()};
-    encoder_.encode(columns, present_, keys_.data(), hashes_.data());
+    packer_.pack(columns, present_, keys_.data(), hashes_.data());
     pairs_.find_or_insert(keys_.data(), hashes_.data(), present_.count, life, numbers_.data());
   }
 
   PhysicalType types_[2];
-  KeyEncoder encoder_;
+  KeyPacker packer_;
   KeyTable pairs_;
   VectorBuffer values_;
   VectorBuffer groups_;

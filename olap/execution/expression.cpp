@@ -6,7 +6,7 @@
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
-#include "olap/execution/string_heap.h"
+#include "olap/execution/query_heap.h"
 
 namespace diptych::olap {
 
@@ -84,7 +84,7 @@ class LiteralNode : public ExpressionNode {
 
  private:
   VectorBuffer buffer_;
-  StringHeap heap_;
+  QueryHeap heap_;
   Vector vector_;
 };
 

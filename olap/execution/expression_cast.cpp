@@ -7,7 +7,7 @@
 
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/expression_nodes.h"
-#include "olap/execution/string_heap.h"
+#include "olap/execution/query_heap.h"
 
 namespace diptych::olap {
 
@@ -197,7 +197,7 @@ class TextCastNode : public ExpressionNode {
   base::DataType from_;
   NodePtr child_;
   VectorBuffer results_;
-  StringHeap heap_;
+  QueryHeap heap_;
   std::string text_;
 };
 

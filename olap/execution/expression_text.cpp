@@ -5,7 +5,7 @@
 
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
-#include "olap/execution/string_heap.h"
+#include "olap/execution/query_heap.h"
 
 namespace diptych::olap {
 
@@ -38,7 +38,7 @@ class TextNode : public ExpressionNode {
   NodePtr child_;
   F function_;
   VectorBuffer results_;
-  StringHeap heap_;
+  QueryHeap heap_;
 };
 
 template <class Result, class F>
@@ -51,7 +51,7 @@ NodePtr make_text(PhysicalType type, NodePtr child, F function) {
 template <class F>
 NodePtr make_byte_map(NodePtr child, F map) {
   return make_text<StringRef>(
-      PhysicalType::kString, std::move(child), [map](const StringRef& text, StringHeap* heap) {
+      PhysicalType::kString, std::move(child), [map](const StringRef& text, QueryHeap* heap) {
         char inlined[StringRef::kInlineBytes];
         char* const bytes = text.is_short() ? inlined : heap->allocate(text.size());
         std::transform(text.data(), text.data() + text.size(), bytes, map);
@@ -146,7 +146,7 @@ class ConcatNode : public ExpressionNode {
   NodePtr left_;
   NodePtr right_;
   VectorBuffer results_;
-  StringHeap heap_;
+  QueryHeap heap_;
 };
 
 StringRef trim(const StringRef& text) {
@@ -188,18 +188,18 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
       return std::make_unique<SubstringNode>(std::move(children));
     case Function::kAscii:
       return make_text<int64_t>(
-          PhysicalType::kInt64, std::move(children[0]), [](const StringRef& text, StringHeap*) {
+          PhysicalType::kInt64, std::move(children[0]), [](const StringRef& text, QueryHeap*) {
             return text.size() == 0 ? int64_t{0} : int64_t{static_cast<uint8_t>(text.data()[0])};
           });
     case Function::kLength:
       return make_text<int64_t>(
           PhysicalType::kInt64, std::move(children[0]),
-          [](const StringRef& text, StringHeap*) { return int64_t{text.size()}; });
+          [](const StringRef& text, QueryHeap*) { return int64_t{text.size()}; });
     case Function::kUpper: return make_byte_map(std::move(children[0]), upper_byte);
     case Function::kLower: return make_byte_map(std::move(children[0]), lower_byte);
     default:
       return make_text<StringRef>(PhysicalType::kString, std::move(children[0]),
-                                  [](const StringRef& text, StringHeap*) { return trim(text); });
+                                  [](const StringRef& text, QueryHeap*) { return trim(text); });
   }
 }
 

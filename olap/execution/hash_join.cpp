@@ -17,7 +17,7 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Jo
       next_(std::move(next)),
       keys_(compile_expressions(join.probe_keys)),
       residual_(join.predicates) {
-  encoded_.resize(size_t{kVectorRows} * std::max<uint32_t>(table.encoder().words(), 1));
+  packed_.resize(size_t{kVectorRows} * std::max<uint32_t>(table.packer().words(), 1));
   hashes_.resize(kVectorRows);
   numbers_.resize(kVectorRows);
   rows_.resize(kVectorRows);
@@ -35,9 +35,9 @@ void ProbeStage::find_matches(const Batch& batch) {
     key_vectors_.push_back(key->evaluate(batch, *batch.selection));
   }
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
-  table_.encoder().encode(key_vectors_, with_key_, encoded_.data(),
-                          table_.is_direct() ? nullptr : hashes_.data());
-  table_.find(encoded_.data(), hashes_.data(), with_key_.count, numbers_.data());
+  table_.packer().pack(key_vectors_, with_key_, packed_.data(),
+                       table_.is_direct() ? nullptr : hashes_.data());
+  table_.find(packed_.data(), hashes_.data(), with_key_.count, numbers_.data());
 }
 
 bool ProbeStage::push(Batch& batch) {

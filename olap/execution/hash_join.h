@@ -4,7 +4,7 @@
 // Build      every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable
 //            puts the parts together and builds the key table, in one thread.
 //            Dense integer keys (most of CH's) index an array; others are hashed.
-// Probe      a batch's keys are encoded and looked up at once. Where a probe row has at most one
+// Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
 //            match (a unique build side), the result is the probe's batch with a narrower selection
 //            and the build columns gathered into its slots: no probe column is copied. Where it has
 //            more, the k-th matches of all rows form the k-th such batch.
@@ -24,7 +24,7 @@
 
 #include "olap/execution/column_store.h"
 #include "olap/execution/expression.h"
-#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_packer.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
@@ -39,14 +39,14 @@ struct BuildPart {
   ColumnStore rows;
   GrowingArray<uint64_t> keys;
   GrowingArray<uint64_t> hashes;
-  StringHeap heap;  // long texts of keys
+  QueryHeap heap;  // long texts of keys
 };
 
 class JoinTable {
  public:
   explicit JoinTable(const Operator& join);
 
-  const KeyEncoder& encoder() const { return encoder_; }
+  const KeyPacker& packer() const { return packer_; }
   bool has_keys() const { return has_keys_; }
 
   // Takes over the parts; called once.
@@ -77,12 +77,12 @@ class JoinTable {
   static constexpr uint64_t kDirectValuesMin = 4096;  // a range that is always small enough
 
   bool has_keys_;
-  KeyEncoder encoder_;
+  KeyPacker packer_;
   KeyTable table_;
   GrowingArray<uint32_t> direct_;  // key number by key - direct_min_; kNoKey where none
   uint64_t direct_min_ = 0;
   uint32_t key_count_ = 0;
-  std::vector<StringHeap> heaps_;
+  std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;
   GrowingArray<uint32_t> row_starts_;  // by key number, and one more; empty where unique
   GrowingArray<uint32_t> rows_by_key_;
@@ -133,7 +133,7 @@ class ProbeStage : public Stage {
   std::vector<Vector> key_vectors_;
   Predicates residual_;
   Selection with_key_;
-  std::vector<uint64_t> encoded_;  // keys of with_key_
+  std::vector<uint64_t> packed_;  // keys of with_key_
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;  // by position in with_key_
   std::vector<Cursor> cursors_;

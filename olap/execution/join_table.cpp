@@ -41,8 +41,8 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
 
 JoinTable::JoinTable(const Operator& join)
     : has_keys_(!join.build_keys.empty()),
-      encoder_(key_types(join), NullKeys::kNever),
-      table_(encoder_) {}
+      packer_(key_types(join), NullKeys::kNever),
+      table_(packer_) {}
 
 void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
   DIPTYCH_CHECK(rows_ == nullptr && !parts.empty(), "a join's table is built once");
@@ -64,7 +64,7 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
 
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                 GrowingArray<uint32_t>* numbers) {
-  if (encoder_.words() != 1 || numbers->size() == 0) return false;
+  if (packer_.words() != 1 || numbers->size() == 0) return false;
   uint64_t min = UINT64_MAX;
   uint64_t max = 0;
   for (const auto& part : parts) {
@@ -92,7 +92,7 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
                                GrowingArray<uint32_t>* numbers) {
   table_.reserve(numbers->size());
   uint64_t row = 0;
-  const uint32_t words = encoder_.words();
+  const uint32_t words = packer_.words();
   for (const auto& part : parts) {
     const uint64_t count = part->hashes.size();
     for (uint64_t first = 0; first < count; first += kVectorRows) {
@@ -151,18 +151,18 @@ bool BuildStage::push(Batch& batch) {
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
   if (with_key_.count == 0) return true;
   part_->rows.append(batch.columns, with_key_);
-  const uint32_t words = table_.encoder().words();
+  const uint32_t words = table_.packer().words();
   const size_t old = part_->hashes.size();
   part_->hashes.resize(old + with_key_.count);
   part_->keys.resize((old + with_key_.count) * words);
   uint64_t* const keys = part_->keys.data() + old * words;
-  table_.encoder().encode(key_vectors_, with_key_, keys, part_->hashes.data() + old);
+  table_.packer().pack(key_vectors_, with_key_, keys, part_->hashes.data() + old);
   const bool texts_go = std::any_of(key_vectors_.begin(), key_vectors_.end(), [](const Vector& v) {
     return v.string_life == StringLife::kBatch;
   });
-  if (texts_go && table_.encoder().has_texts()) {
+  if (texts_go && table_.packer().has_texts()) {
     for (uint32_t k = 0; k < with_key_.count; ++k) {
-      table_.encoder().keep_texts(keys + size_t{k} * words, &part_->heap);
+      table_.packer().keep_texts(keys + size_t{k} * words, &part_->heap);
     }
   }
   return true;

@@ -1,4 +1,4 @@
-#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_packer.h"
 
 #include <algorithm>
 #include <bit>
@@ -56,7 +56,7 @@ inline uint64_t word_of(const T& value) {
 
 }  // namespace
 
-KeyEncoder::KeyEncoder(std::span<const PhysicalType> types, NullKeys nulls) : nulls_(nulls) {
+KeyPacker::KeyPacker(std::span<const PhysicalType> types, NullKeys nulls) : nulls_(nulls) {
   uint32_t half = 0;  // the word with a free upper half
   bool half_free = false;
   const auto take_half = [&](uint32_t* word, uint32_t* shift) {
@@ -90,8 +90,8 @@ KeyEncoder::KeyEncoder(std::span<const PhysicalType> types, NullKeys nulls) : nu
 }
 
 template <class T>
-void KeyEncoder::encode_column(const Place& place, const Vector& vector, const Selection& selection,
-                               uint64_t* keys) const {
+void KeyPacker::pack_column(const Place& place, const Vector& vector, const Selection& selection,
+                            uint64_t* keys) const {
   const T* const values = vector.as<T>();
   uint64_t* const out = keys + place.word;
   const uint32_t stride = words_;
@@ -114,8 +114,8 @@ void KeyEncoder::encode_column(const Place& place, const Vector& vector, const S
 
 // After all values, since a word's first value overwrites all of it.
 template <class T>
-void KeyEncoder::encode_nulls(const Place& place, const Vector& vector, const Selection& selection,
-                              uint64_t* keys) const {
+void KeyPacker::pack_nulls(const Place& place, const Vector& vector, const Selection& selection,
+                           uint64_t* keys) const {
   const uint32_t stride = words_;
   if (place.clears_null_word) {
     for (uint32_t k = 0; k < selection.count; ++k) {
@@ -138,22 +138,22 @@ void KeyEncoder::encode_nulls(const Place& place, const Vector& vector, const Se
   });
 }
 
-void KeyEncoder::encode(std::span<const Vector> columns, const Selection& selection, uint64_t* keys,
-                        uint64_t* hashes) const {
+void KeyPacker::pack(std::span<const Vector> columns, const Selection& selection, uint64_t* keys,
+                     uint64_t* hashes) const {
   for (size_t c = 0; c < places_.size(); ++c) {
     with_physical_type(places_[c].type, [&](auto value) {
-      encode_column<decltype(value)>(places_[c], columns[c], selection, keys);
+      pack_column<decltype(value)>(places_[c], columns[c], selection, keys);
     });
   }
   for (size_t c = 0; c < places_.size() && nulls_ == NullKeys::kEqual; ++c) {
     with_physical_type(places_[c].type, [&](auto value) {
-      encode_nulls<decltype(value)>(places_[c], columns[c], selection, keys);
+      pack_nulls<decltype(value)>(places_[c], columns[c], selection, keys);
     });
   }
   if (hashes != nullptr) hash_keys(selection.count, keys, hashes);
 }
 
-void KeyEncoder::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes) const {
+void KeyPacker::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes) const {
   if (text_words_.empty()) {
     if (words_ == 1) {
       for (uint32_t k = 0; k < count; ++k) hashes[k] = hash_words(keys + k, 1);
@@ -178,7 +178,7 @@ void KeyEncoder::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashe
   }
 }
 
-bool KeyEncoder::equal_keys(const uint64_t* a, const uint64_t* b) const {
+bool KeyPacker::equal_keys(const uint64_t* a, const uint64_t* b) const {
   size_t next_text = 0;
   for (uint32_t w = 0; w < words_; ++w) {
     if (next_text < text_words_.size() && text_words_[next_text] == w) {
@@ -192,15 +192,15 @@ bool KeyEncoder::equal_keys(const uint64_t* a, const uint64_t* b) const {
   return true;
 }
 
-void KeyEncoder::keep_texts(uint64_t* key, StringHeap* heap) const {
+void KeyPacker::keep_texts(uint64_t* key, QueryHeap* heap) const {
   for (const uint32_t w : text_words_) {
     const base::StringRef kept = heap->keep(text_at(key + w));
     std::memcpy(key + w, &kept, sizeof kept);
   }
 }
 
-Vector KeyEncoder::decode(size_t column, const uint64_t* keys, uint64_t first, uint32_t count,
-                          VectorBuffer* results) const {
+Vector KeyPacker::unpack(size_t column, const uint64_t* keys, uint64_t first, uint32_t count,
+                         VectorBuffer* results) const {
   const Place& place = places_[column];
   bool has_nulls = false;
   results->clear_nulls();

@@ -1,4 +1,4 @@
-// KeyEncoder: turns the key columns of a join or a GROUP BY into fixed-width words, so that one
+// KeyPacker: turns the key columns of a join or a GROUP BY into fixed-width words, so that one
 // hash table serves keys of any types.
 //
 // A key is `words()` 64-bit words, column by column:
@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "olap/execution/string_heap.h"
+#include "olap/execution/query_heap.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
@@ -30,25 +30,25 @@ enum class NullKeys : uint8_t {
   kEqual,  // null is one more value (GROUP BY, DISTINCT)
 };
 
-class KeyEncoder {
+class KeyPacker {
  public:
-  KeyEncoder(std::span<const PhysicalType> types, NullKeys nulls);
+  KeyPacker(std::span<const PhysicalType> types, NullKeys nulls);
 
   uint32_t words() const { return words_; }
   bool has_texts() const { return !text_words_.empty(); }
 
   // keys[k * words()...] and, unless it is nullptr, hashes[k] of the k-th selected row.
-  // Benchmark: BM_EncodeKeys.
-  void encode(std::span<const Vector> columns, const Selection& selection, uint64_t* keys,
-              uint64_t* hashes) const;
+  // Benchmark: BM_PackKeys.
+  void pack(std::span<const Vector> columns, const Selection& selection, uint64_t* keys,
+            uint64_t* hashes) const;
 
   bool equal_keys(const uint64_t* a, const uint64_t* b) const;
 
   // Copies the key's long texts to the heap and points the key there.
-  void keep_texts(uint64_t* key, StringHeap* heap) const;
+  void keep_texts(uint64_t* key, QueryHeap* heap) const;
 
   // The inverse for column `column`: values of keys [first, first + count) of a dense key array.
-  Vector decode(size_t column, const uint64_t* keys, uint64_t first, uint32_t count,
+  Vector unpack(size_t column, const uint64_t* keys, uint64_t first, uint32_t count,
                 VectorBuffer* results) const;
 
  private:
@@ -63,11 +63,11 @@ class KeyEncoder {
   };
 
   template <class T>
-  void encode_column(const Place& place, const Vector& vector, const Selection& selection,
-                     uint64_t* keys) const;
+  void pack_column(const Place& place, const Vector& vector, const Selection& selection,
+                   uint64_t* keys) const;
   template <class T>
-  void encode_nulls(const Place& place, const Vector& vector, const Selection& selection,
-                    uint64_t* keys) const;
+  void pack_nulls(const Place& place, const Vector& vector, const Selection& selection,
+                  uint64_t* keys) const;
   void hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes) const;
 
   NullKeys nulls_;

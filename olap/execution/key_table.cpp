@@ -16,12 +16,12 @@ constexpr uint64_t kSparseKeysMax =
     2048;  // up to here, an eighth of the slots is used: no collisions
 constexpr uint64_t kPrefetchSlotsMin = 32 * 1024;  // 256 KiB: a quarter of a core's L2
 
-// Runs f with the equality of the encoder's keys, by their width where they are without texts.
+// Runs f with the equality of the packer's keys, by their width where they are without texts.
 template <class F>
-void with_equality(const KeyEncoder& encoder, F&& f) {
-  const uint32_t words = encoder.words();
-  if (encoder.has_texts()) {
-    f([&encoder](const uint64_t* a, const uint64_t* b) { return encoder.equal_keys(a, b); });
+void with_equality(const KeyPacker& packer, F&& f) {
+  const uint32_t words = packer.words();
+  if (packer.has_texts()) {
+    f([&packer](const uint64_t* a, const uint64_t* b) { return packer.equal_keys(a, b); });
   } else if (words == 1) {
     f([](const uint64_t* a, const uint64_t* b) { return a[0] == b[0]; });
   } else if (words == 2) {
@@ -65,11 +65,11 @@ void KeyTable::prefetch(const uint64_t* hashes, uint32_t count) const {
 
 uint32_t KeyTable::insert(uint64_t slot, const uint64_t* key, uint64_t hash, StringLife life) {
   const uint32_t number = size();
-  const uint32_t words = encoder_->words();
+  const uint32_t words = packer_->words();
   keys_.resize((number + size_t{1}) * words);
   uint64_t* const kept = keys_.data() + size_t{number} * words;
   std::copy_n(key, words, kept);
-  if (life == StringLife::kBatch && encoder_->has_texts()) encoder_->keep_texts(kept, &heap_);
+  if (life == StringLife::kBatch && packer_->has_texts()) packer_->keep_texts(kept, &heap_);
   hashes_.push_back(hash);
   slots_[slot] = (hash & kTagMask) | (number + uint64_t{1});
   return number;
@@ -78,7 +78,7 @@ uint32_t KeyTable::insert(uint64_t slot, const uint64_t* key, uint64_t hash, Str
 template <class Equal>
 void KeyTable::find_or_insert_with(Equal equal, const uint64_t* keys, const uint64_t* hashes,
                                    uint32_t count, StringLife life, uint32_t* numbers) {
-  const uint32_t words = encoder_->words();
+  const uint32_t words = packer_->words();
   if (slots_.size() >= kPrefetchSlotsMin) {
     for (uint32_t k = 0; k < count; ++k) {
       const auto number = static_cast<uint32_t>(slots_[hashes[k] & slot_mask_]) - 1;
@@ -111,7 +111,7 @@ void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint
     reserve(std::max<uint64_t>(size() + uint64_t{count}, size() * uint64_t{2}));
   }
   prefetch(hashes, count);
-  with_equality(*encoder_, [&](auto equal) {
+  with_equality(*packer_, [&](auto equal) {
     find_or_insert_with(equal, keys, hashes, count, life, numbers);
   });
 }
@@ -119,7 +119,7 @@ void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint
 template <class Equal>
 void KeyTable::find_with(Equal equal, const uint64_t* keys, const uint64_t* hashes, uint32_t count,
                          uint32_t* numbers) const {
-  const uint32_t words = encoder_->words();
+  const uint32_t words = packer_->words();
   const bool large = slots_.size() >= kPrefetchSlotsMin;
   // First to the slot whose tag matches, then, when the key's line has come, the comparison.
   for (uint32_t k = 0; k < count; ++k) {
@@ -157,7 +157,7 @@ void KeyTable::find(const uint64_t* keys, const uint64_t* hashes, uint32_t count
     return;
   }
   prefetch(hashes, count);
-  with_equality(*encoder_, [&](auto equal) { find_with(equal, keys, hashes, count, numbers); });
+  with_equality(*packer_, [&](auto equal) { find_with(equal, keys, hashes, count, numbers); });
 }
 
 }  // namespace diptych::olap

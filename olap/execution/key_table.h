@@ -1,4 +1,4 @@
-// KeyTable: distinct encoded keys, numbered 0, 1, 2... in the order of their first insertion.
+// KeyTable: distinct packed keys, numbered 0, 1, 2... in the order of their first insertion.
 //
 // Open addressing with linear probing over 8-byte slots; a slot is the upper half of the key's hash
 // and the key's number plus one, so a mismatch is mostly seen without touching the key. At most
@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "olap/execution/column_store.h"
-#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_packer.h"
 
 namespace diptych::olap {
 
@@ -22,8 +22,8 @@ class KeyTable {
  public:
   static constexpr uint32_t kNoKey = UINT32_MAX;
 
-  // Keeps a reference to the encoder.
-  explicit KeyTable(const KeyEncoder& encoder) : encoder_(&encoder) {}
+  // Keeps a reference to the packer.
+  explicit KeyTable(const KeyPacker& packer) : packer_(&packer) {}
 
   uint32_t size() const { return static_cast<uint32_t>(hashes_.size()); }
   const uint64_t* keys() const { return keys_.data(); }
@@ -52,12 +52,12 @@ class KeyTable {
   void prefetch(const uint64_t* hashes, uint32_t count) const;
   void rebuild(uint64_t slots);
 
-  const KeyEncoder* encoder_;
+  const KeyPacker* packer_;
   GrowingArray<uint64_t> slots_;  // hash & kTagMask | number + 1; 0 is free
   uint64_t slot_mask_ = 0;
   GrowingArray<uint64_t> keys_;
   GrowingArray<uint64_t> hashes_;
-  StringHeap heap_;
+  QueryHeap heap_;
 };
 
 }  // namespace diptych::olap

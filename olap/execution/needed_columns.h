@@ -22,7 +22,7 @@ class NeededColumns {
 
   const std::vector<bool>& of(const Operator& op) const { return needed_.at(&op); }
   // The columns of a join's build side that its output or its residual predicates need: those that
-  // its table keeps (keys are kept in encoded form).
+  // its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
 
  private:

@@ -1,4 +1,4 @@
-// StringHeap: the bytes of strings that a query makes or keeps.
+// QueryHeap: the bytes of strings that a query makes or keeps.
 //
 // Unlike base::Arena it throws std::bad_alloc when memory ends: a query may fail alone where the
 // engine must not. Not thread-safe: one worker. Addresses stay until clear() or destruction, also
@@ -19,7 +19,7 @@
 
 namespace diptych::olap {
 
-class StringHeap {
+class QueryHeap {
  public:
   char* allocate(size_t bytes) {
     if (chunks_.empty() || bytes > chunks_.back().bytes - used_) grow(bytes);
@@ -43,7 +43,7 @@ class StringHeap {
   }
 
   // Takes over the other heap's strings.
-  void absorb(StringHeap&& other) {
+  void absorb(QueryHeap&& other) {
     chunks_.insert(chunks_.begin(), std::move_iterator(other.chunks_.begin()),
                    std::move_iterator(other.chunks_.end()));
     if (chunks_.size() == other.chunks_.size()) used_ = other.used_;

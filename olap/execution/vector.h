@@ -135,9 +135,7 @@ inline void for_slots(const Selection& selection, F&& f) {
   }
 }
 
-inline bool bit_at(const uint64_t* bits, uint64_t index) {
-  return ((bits[index / 64] >> (index % 64)) & 1) != 0;
-}
+using storage::bit_at;
 inline void set_bit(uint64_t* bits, uint64_t index) {
   bits[index / 64] |= uint64_t{1} << (index % 64);
 }

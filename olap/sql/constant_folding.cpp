@@ -12,6 +12,7 @@ namespace {
 
 using base::DecimalValue;
 using base::int128_t;
+using base::power_of_ten;
 using base::TypeKind;
 using base::Value;
 
@@ -35,12 +36,6 @@ std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
       return a % b;
     default: return std::nullopt;
   }
-}
-
-int128_t power_of_ten(unsigned exponent) {
-  int128_t power = 1;
-  for (unsigned i = 0; i < exponent; ++i) power *= 10;
-  return power;
 }
 
 Folded fold_decimals(const Expression& e, const DecimalValue& a, const DecimalValue& b) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/alignment.h"
 #include "base/check.h"
 #include "base/types.h"
 #include "base/value.h"
@@ -11,7 +12,7 @@ namespace diptych::propagation {
 namespace {
 
 constexpr size_t round_up_8(size_t bytes) {
-  return (bytes + 7) & ~size_t{7};
+  return base::round_up(bytes, size_t{8});
 }
 
 // A cell without its null byte; a long string's cell is a Text that points at the worker's memory.

@@ -9,7 +9,7 @@
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/column_store.h"
 #include "olap/execution/comparison_kernels.h"
-#include "olap/execution/key_encoder.h"
+#include "olap/execution/key_packer.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/sort.h"
@@ -104,22 +104,22 @@ void BM_Like(benchmark::State& state) {
 }
 BENCHMARK(BM_Like)->DenseRange(0, 2);
 
-void BM_EncodeKeys(benchmark::State& state) {
+void BM_PackKeys(benchmark::State& state) {
   const std::vector<PhysicalType> types(static_cast<size_t>(state.range(0)), PhysicalType::kInt32);
-  const KeyEncoder encoder(types, NullKeys::kNever);
+  const KeyPacker packer(types, NullKeys::kNever);
   VectorBuffer values(PhysicalType::kInt32);
   const std::vector<Vector> columns(types.size(), values.view());
   Selection selection;
   select_all(kVectorRows, &selection);
-  std::vector<uint64_t> keys(kVectorRows * encoder.words());
+  std::vector<uint64_t> keys(kVectorRows * packer.words());
   std::vector<uint64_t> hashes(kVectorRows);
   for (auto _ : state) {
-    encoder.encode(columns, selection, keys.data(), hashes.data());
+    packer.pack(columns, selection, keys.data(), hashes.data());
     benchmark::DoNotOptimize(hashes.data());
   }
   set_rate(state, kVectorRows);
 }
-BENCHMARK(BM_EncodeKeys)->DenseRange(1, 3);
+BENCHMARK(BM_PackKeys)->DenseRange(1, 3);
 
 void BM_GatherInt64(benchmark::State& state) {
   const DataType types[] = {kBigIntType};

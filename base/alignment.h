@@ -1,0 +1,13 @@
+// Rounding up to an alignment.
+
+#pragma once
+
+namespace diptych::base {
+
+// The least multiple of the alignment, a power of two, that is not less than the number.
+template <class Number>
+constexpr Number round_up(Number number, Number alignment) {
+  return (number + alignment - 1) & ~(alignment - 1);
+}
+
+}  // namespace diptych::base

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 #include <numa.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace diptych::base {
 namespace {
@@ -37,6 +40,14 @@ Cores allowed_cores() {
 
 bool contains(const Cores& cores, uint32_t core) {
   return std::find(cores.begin(), cores.end(), core) != cores.end();
+}
+
+// The limit that a control group's file states; SIZE_MAX where there is none ("max", or no file).
+size_t memory_limit(const char* path) {
+  size_t bytes = SIZE_MAX;
+  std::ifstream file(path);
+  if (!(file >> bytes)) return SIZE_MAX;
+  return bytes;
 }
 
 Cores without(const Cores& cores, const Cores& taken) {
@@ -134,6 +145,13 @@ Topology Topology::detect() {
   Topology topology;
   for (auto& [node, cores] : by_node) topology.nodes.push_back({NumaNode(node), std::move(cores)});
   return topology;
+}
+
+size_t machine_memory_bytes() {
+  const size_t installed =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return std::min({installed, memory_limit("/sys/fs/cgroup/memory.max"),
+                   memory_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
 }
 
 size_t Topology::core_count() const {

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ struct Topology {
 
   size_t core_count() const;
 };
+
+// The machine's memory, or less where this process's control group has a limit.
+size_t machine_memory_bytes();
 
 // What one side (replica) of the engine runs on.
 struct SidePlacement {

@@ -90,7 +90,9 @@ Database::State::State(const DatabaseOptions& database_options,
       spin(spin_policy),
       replica(partitions, computed_placement.olap.node),
       applier(&replica, computed_placement.olap.node),
-      executor(computed_placement.olap),
+      executor(computed_placement.olap, database_options.query_memory_bytes_max != 0
+                                            ? database_options.query_memory_bytes_max
+                                            : base::machine_memory_bytes() / 4),
       engine(&catalog,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,
@@ -149,6 +151,8 @@ void Database::State::start_dispatchers() {
 }
 
 void Database::State::stop_dispatchers() {
+  // Before the OLTP side is stopped: it may wait for room behind a query.
+  olap_dispatcher->cancel_queries();
   // The OLTP side first: while it ends what it has, it may wait for the OLAP side to make room.
   oltp_dispatcher->stop();
   olap_dispatcher->stop();

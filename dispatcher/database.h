@@ -81,7 +81,9 @@ struct DatabaseOptions {
   uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed
   uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
   size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
-  uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
+  size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
+                                      // over it: kOutOfMemory. 0: a quarter of the machine's memory
+  uint64_t random_seed = 0;           // of the seeds that transactions get; 0: from the system
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;
 };
@@ -182,9 +184,10 @@ class Database {
 
   // Saves a database at a path as it is now, and goes on. kIo, kNoSpace: what was saved last stays.
   base::Result<void> save();
-  // Ends what was submitted, saves if anything changed since the last save, and stops the
-  // dispatchers. If the save fails, all but close() and save() are closed, and the data stays in
-  // memory: close() again (once there is space) tries the save again.
+  // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
+  // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
+  // close() and save() are closed, and the data stays in memory: close() again (once there is
+  // space) tries the save again.
   base::Result<void> close();
   // Closes without saving: what was saved last stays, except that a database which open() made is
   // gone from its path, and the directory with it if open() made that too.

@@ -57,6 +57,11 @@ void OlapDispatcher::apply_now() {
   wake();
 }
 
+void OlapDispatcher::cancel_queries() {
+  // relaxed: a flag of its own, which the executor's workers look at.
+  stop_queries_.store(true, std::memory_order_relaxed);
+}
+
 void OlapDispatcher::count_failed(uint64_t queries) {
   const std::lock_guard lock(figures_mutex_);
   figures_.queries_failed += queries;

@@ -81,6 +81,9 @@ class OlapDispatcher {
   // After the replica was filled without the applier. The caller holds the gate.
   void publish_figures(const BatchGate::Exclusive& gate_held);
 
+  // Queries that have not ended by now end soon, with kCancelled.
+  void cancel_queries();
+
   // Rejects further queries, ends what was admitted, and ends the thread. Again: no effect.
   void stop();
 
@@ -115,7 +118,7 @@ class OlapDispatcher {
   BoundedQueue<std::unique_ptr<QueryJob>> queue_;
   base::Parker arrivals_;
   std::atomic<bool> apply_wanted_{false};  // writers: apply_now sets, this thread clears
-  olap::StopFlag stop_queries_{false};     // writer: nobody yet; run_batch wants one
+  olap::StopFlag stop_queries_{false};     // writer: cancel_queries, for good
   uint64_t pending_since_ns_ = 0;          // this thread only; 0: no update was pending
 
   mutable std::mutex figures_mutex_;

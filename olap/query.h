@@ -9,6 +9,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -76,7 +78,9 @@ class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's
 
 class Executor {
  public:
-  explicit Executor(const base::SidePlacement& placement);
+  // A query that would keep more than so many bytes (rows of joins, groups and sorts, its result)
+  // fails with kOutOfMemory; SIZE_MAX: no limit but the system's.
+  explicit Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max = SIZE_MAX);
   ~Executor();
 
   // Runs the plans on the replica as it stands. Results are in the order of the plans. A query that
@@ -91,6 +95,7 @@ class Executor {
 
  private:
   std::unique_ptr<ExecutionArena> arena_;
+  const size_t query_memory_bytes_max_;
 };
 
 }  // namespace diptych::olap

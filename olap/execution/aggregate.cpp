@@ -33,7 +33,7 @@ void require_no_nulls(const Vector& key, const Selection& rows) {
 
 }  // namespace
 
-GroupTable::GroupTable(const Operator& aggregate)
+GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
     : has_keys_(!aggregate.expressions.empty()),
       nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions)),
@@ -41,12 +41,19 @@ GroupTable::GroupTable(const Operator& aggregate)
       table_(packer_),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
-      numbers_(kVectorRows) {
+      numbers_(kVectorRows),
+      charge_(memory) {
   for (const Aggregate& one : aggregate.aggregates) {
     arguments_.push_back(one.argument == nullptr ? nullptr : compile_expression(*one.argument));
     aggregates_.push_back(make_aggregate_column(one));
     if (!has_keys_) aggregates_.back()->resize(1);
   }
+}
+
+void GroupTable::charge() {
+  size_t bytes = table_.memory_bytes();
+  for (const auto& aggregate : aggregates_) bytes += aggregate->memory_bytes();
+  charge_.set(bytes);
 }
 
 void GroupTable::update(const Batch& batch) {
@@ -71,6 +78,7 @@ void GroupTable::update(const Batch& batch) {
         arguments_[i] == nullptr ? Vector() : arguments_[i]->evaluate(batch, rows);
     aggregates_[i]->update(argument, rows, has_keys_ ? numbers_.data() : nullptr);
   }
+  charge();
 }
 
 void GroupTable::merge(const GroupTable& other) {
@@ -88,6 +96,7 @@ void GroupTable::merge(const GroupTable& other) {
   for (size_t i = 0; i < aggregates_.size(); ++i) {
     aggregates_[i]->merge(*other.aggregates_[i], groups.data());
   }
+  charge();
 }
 
 void GroupTable::finish() {

@@ -15,6 +15,7 @@
 #include "olap/execution/aggregate_column.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/key_table.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/pipeline.h"
 
 namespace diptych::olap {
@@ -22,7 +23,7 @@ namespace diptych::olap {
 class GroupTable {
  public:
   // The needs of a GroupTable are its own: all its keys and aggregates.
-  explicit GroupTable(const Operator& aggregate);
+  GroupTable(const Operator& aggregate, MemoryBudget* memory);
 
   void update(const Batch& batch);
   // Adds the other table's groups; it must stay until this one is done with (its texts are shared).
@@ -36,6 +37,8 @@ class GroupTable {
             std::vector<Vector>* columns) const;
 
  private:
+  void charge();
+
   bool has_keys_;
   bool nullable_keys_;
   std::vector<NodePtr> keys_;
@@ -47,6 +50,7 @@ class GroupTable {
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
+  MemoryCharge charge_;
 };
 
 class AggregateStage : public Stage {

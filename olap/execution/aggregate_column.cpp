@@ -49,6 +49,7 @@ class CountColumn : public AggregateColumn {
   explicit CountColumn(bool all) : all_(all) {}
 
   void resize(uint32_t groups) override { counts_.resize(groups, 0); }
+  size_t memory_bytes() const override { return counts_.bytes(); }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     if (groups == nullptr) {
@@ -88,6 +89,7 @@ class SumColumn : public AggregateColumn {
       : average_(average), divisor_(static_cast<double>(power_of_ten(scale))) {}
 
   void resize(uint32_t groups) override { states_.resize(groups, State{}); }
+  size_t memory_bytes() const override { return states_.bytes(); }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const T* const values = argument.as<T>();
@@ -177,6 +179,9 @@ class ExtremeColumn : public AggregateColumn {
   void resize(uint32_t groups) override {
     values_.resize(groups, T{});
     seen_.resize(groups, 0);
+  }
+  size_t memory_bytes() const override {
+    return values_.bytes() + seen_.bytes() + heap_.memory_bytes();
   }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -26,6 +27,8 @@ class AggregateColumn {
 
   // Makes states for groups [0, groups).
   virtual void resize(uint32_t groups) = 0;
+  // Of what grows with groups and values.
+  virtual size_t memory_bytes() const = 0;
   // Adds the k-th selected row's argument to group groups[k]; groups == nullptr: all to group 0.
   // Benchmark: BM_GroupByInt, BM_ScanSum.
   virtual void update(const Vector& argument, const Selection& rows, const uint32_t* groups) = 0;

@@ -36,8 +36,8 @@ ColumnStore::ColumnStore(std::span<const base::DataType> types) {
 }
 
 size_t ColumnStore::memory_bytes() const {
-  size_t bytes = 0;
-  for (const Column& column : columns_) bytes += column.bytes.size() + column.nulls.size();
+  size_t bytes = heap_.memory_bytes();
+  for (const Column& column : columns_) bytes += column.bytes.bytes() + column.nulls.bytes();
   return bytes;
 }
 

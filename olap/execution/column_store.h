@@ -44,6 +44,7 @@ class GrowingArray {
   }
 
   size_t size() const { return size_; }
+  size_t bytes() const { return size_ * sizeof(T); }
   T* data() { return memory_.get(); }
   const T* data() const { return memory_.get(); }
   T& operator[](size_t index) { return memory_.get()[index]; }

@@ -23,6 +23,7 @@ class DistinctCountColumn : public AggregateColumn {
         numbers_(kVectorRows) {}
 
   void resize(uint32_t groups) override { counts_.resize(groups, 0); }
+  size_t memory_bytes() const override { return counts_.bytes() + pairs_.memory_bytes(); }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     auto* const by_slot = groups_.values<int32_t>();

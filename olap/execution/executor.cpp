@@ -1,5 +1,8 @@
 #include <chrono>
+#include <exception>
 #include <new>
+
+#include <fmt/format.h>
 
 #include "olap/execution/arena.h"
 #include "olap/execution/plan_runner.h"
@@ -24,23 +27,29 @@ base::Result<QueryResult> run_plan(const Plan& plan, const RunContext& context) 
   } catch (const std::bad_alloc&) {
     return base::Error(base::ErrorCode::kOutOfMemory,
                        "the query needs more memory than the system has left");
+  } catch (const std::exception& unforeseen) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("the query failed unexpectedly: {}", unforeseen.what()));
   }
 }
 
 }  // namespace
 
-Executor::Executor(const base::SidePlacement& placement)
-    : arena_(std::make_unique<ExecutionArena>(placement)) {}
+Executor::Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max)
+    : arena_(std::make_unique<ExecutionArena>(placement)),
+      query_memory_bytes_max_(query_memory_bytes_max) {}
 
 Executor::~Executor() = default;
 
 std::vector<base::Result<QueryResult>> Executor::run_batch(std::span<const Plan* const> plans,
                                                            const storage::Replica& replica,
                                                            const StopFlag& stop) {
-  const RunContext context{&replica, arena_.get(), &stop};
   std::vector<base::Result<QueryResult>> results;
   results.reserve(plans.size());
-  for (const Plan* const plan : plans) results.push_back(run_plan(*plan, context));
+  for (const Plan* const plan : plans) {
+    MemoryBudget memory(query_memory_bytes_max_);
+    results.push_back(run_plan(*plan, {&replica, arena_.get(), &stop, &memory}));
+  }
   return results;
 }
 

@@ -26,6 +26,7 @@
 #include "olap/execution/expression.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/key_table.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
 
@@ -33,18 +34,23 @@ namespace diptych::olap {
 
 // What one worker collected.
 struct BuildPart {
-  BuildPart(const Operator& join, const NeededColumns& needed)
-      : rows(join.children[1]->output, needed.kept_by(join)) {}
+  BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory)
+      : rows(join.children[1]->output, needed.kept_by(join)), charge(memory) {}
+
+  size_t memory_bytes() const {
+    return rows.memory_bytes() + keys.bytes() + hashes.bytes() + heap.memory_bytes();
+  }
 
   ColumnStore rows;
   GrowingArray<uint64_t> keys;
   GrowingArray<uint64_t> hashes;
   QueryHeap heap;  // long texts of keys
+  MemoryCharge charge;
 };
 
 class JoinTable {
  public:
-  explicit JoinTable(const Operator& join);
+  JoinTable(const Operator& join, MemoryBudget* memory);
 
   const KeyPacker& packer() const { return packer_; }
   bool has_keys() const { return has_keys_; }
@@ -65,6 +71,7 @@ class JoinTable {
   uint32_t build_row(uint32_t index) const { return unique() ? index : rows_by_key_[index]; }
 
  private:
+  size_t memory_bytes() const;
   // Numbers the parts' keys in numbers, by build row: through an array where they are dense (one
   // word, a range of at most kDirectFactor values a row), else through the key table.
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
@@ -73,6 +80,8 @@ class JoinTable {
                       GrowingArray<uint32_t>* numbers);
   void chain(const GrowingArray<uint32_t>& numbers);
 
+  // A row's number, its place in a chain, and the slots that its key may take, at most.
+  static constexpr size_t kIndexBytesARow = 56;
   static constexpr uint64_t kDirectFactor = 4;
   static constexpr uint64_t kDirectValuesMin = 4096;  // a range that is always small enough
 
@@ -86,6 +95,7 @@ class JoinTable {
   std::unique_ptr<ColumnStore> rows_;
   GrowingArray<uint32_t> row_starts_;  // by key number, and one more; empty where unique
   GrowingArray<uint32_t> rows_by_key_;
+  MemoryCharge charge_;
 };
 
 class BuildStage : public Stage {
@@ -94,6 +104,8 @@ class BuildStage : public Stage {
   bool push(Batch& batch) override;
 
  private:
+  void keep(const Batch& batch);
+
   const JoinTable& table_;
   BuildPart* part_;
   std::vector<NodePtr> keys_;

@@ -39,10 +39,18 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
   }
 }
 
-JoinTable::JoinTable(const Operator& join)
+JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
     : has_keys_(!join.build_keys.empty()),
       packer_(key_types(join), NullKeys::kNever),
-      table_(packer_) {}
+      table_(packer_),
+      charge_(memory) {}
+
+size_t JoinTable::memory_bytes() const {
+  size_t bytes = rows_->memory_bytes() + table_.memory_bytes() + direct_.bytes() +
+                 row_starts_.bytes() + rows_by_key_.bytes();
+  for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
+  return bytes;
+}
 
 void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
   DIPTYCH_CHECK(rows_ == nullptr && !parts.empty(), "a join's table is built once");
@@ -51,6 +59,13 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
   if (row_count >= UINT32_MAX) {
     fail_query(base::ErrorCode::kOutOfMemory, "a join's build side has more than 2^32 - 2 rows");
   }
+  // The parts' memory is this table's from here on, with what numbering their keys may add.
+  size_t bytes = has_keys_ ? row_count * (kIndexBytesARow + packer_.words() * sizeof(uint64_t)) : 0;
+  for (const auto& part : parts) {
+    bytes += part->charge.bytes();
+    part->charge.set(0);
+  }
+  charge_.set(bytes);
   rows_ = std::make_unique<ColumnStore>(std::move(parts[0]->rows));
   for (size_t i = 1; i < parts.size(); ++i) rows_->absorb(std::move(parts[i]->rows));
   if (!has_keys_) return;
@@ -60,6 +75,8 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
   if (!number_directly(parts, &numbers)) number_by_hash(parts, &numbers);
   for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
   if (key_count_ != row_count) chain(numbers);
+  parts.clear();
+  charge_.set(memory_bytes());
 }
 
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
@@ -140,16 +157,22 @@ BuildStage::BuildStage(const Operator& join, const JoinTable& table, BuildPart* 
     : table_(table), part_(part), keys_(compile_expressions(join.build_keys)) {}
 
 bool BuildStage::push(Batch& batch) {
+  keep(batch);
+  part_->charge.set(part_->memory_bytes());
+  return true;
+}
+
+void BuildStage::keep(const Batch& batch) {
   if (!table_.has_keys()) {
     part_->rows.append(batch.columns, *batch.selection);
-    return true;
+    return;
   }
   key_vectors_.clear();
   for (const NodePtr& key : keys_) {
     key_vectors_.push_back(key->evaluate(batch, *batch.selection));
   }
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
-  if (with_key_.count == 0) return true;
+  if (with_key_.count == 0) return;
   part_->rows.append(batch.columns, with_key_);
   const uint32_t words = table_.packer().words();
   const size_t old = part_->hashes.size();
@@ -165,7 +188,6 @@ bool BuildStage::push(Batch& batch) {
       table_.packer().keep_texts(keys + size_t{k} * words, &part_->heap);
     }
   }
-  return true;
 }
 
 }  // namespace diptych::olap

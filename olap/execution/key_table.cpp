@@ -34,7 +34,7 @@ void with_equality(const KeyPacker& packer, F&& f) {
 }  // namespace
 
 size_t KeyTable::memory_bytes() const {
-  return (slots_.size() + keys_.size() + hashes_.size()) * sizeof(uint64_t);
+  return slots_.bytes() + keys_.bytes() + hashes_.bytes() + heap_.memory_bytes();
 }
 
 void KeyTable::reserve(uint64_t keys) {

@@ -21,6 +21,7 @@
 #include <memory>
 
 #include "olap/execution/arena.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/vector.h"
 #include "olap/query.h"
 #include "storage/table.h"
@@ -31,6 +32,7 @@ struct RunContext {
   const storage::Replica* replica;
   ExecutionArena* arena;
   const StopFlag* stop;
+  MemoryBudget* memory;  // the query's
 };
 
 class Stage {

@@ -33,16 +33,20 @@ QueryResult PlanRunner::run(const Plan& plan) {
   const std::vector<base::DataType> types(
       root.output.begin(), root.output.begin() + static_cast<int64_t>(plan.column_names.size()));
   needed_ = std::make_unique<NeededColumns>(root, types.size());
-  std::vector<ResultRows> parts(context_.arena->threads());
-  run(root, [&](uint32_t worker) { return std::make_unique<ResultStage>(types, &parts[worker]); });
+  std::vector<std::unique_ptr<ResultPart>> parts(context_.arena->threads());
+  run(root, [&](uint32_t worker) {
+    parts[worker] = std::make_unique<ResultPart>(context_.memory);
+    return std::make_unique<ResultStage>(types, parts[worker].get());
+  });
+  parts = made_parts(std::move(parts), context_.memory);
   QueryResult result;
   for (size_t c = 0; c < types.size(); ++c) {
     result.columns.push_back({plan.column_names[c], types[c]});
   }
-  result.rows = std::move(parts[0]);
+  result.rows = std::move(parts[0]->rows);
   for (size_t i = 1; i < parts.size(); ++i) {
-    result.rows.insert(result.rows.end(), std::move_iterator(parts[i].begin()),
-                       std::move_iterator(parts[i].end()));
+    result.rows.insert(result.rows.end(), std::move_iterator(parts[i]->rows.begin()),
+                       std::move_iterator(parts[i]->rows.end()));
   }
   return result;
 }
@@ -84,13 +88,13 @@ void PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
 }
 
 void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
-  JoinTable table(op);
+  JoinTable table(op, context_.memory);
   std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
   run(*op.children[1], [&](uint32_t worker) {
-    parts[worker] = std::make_unique<BuildPart>(op, *needed_);
+    parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
     return std::make_unique<BuildStage>(op, table, parts[worker].get());
   });
-  table.build(made_parts(std::move(parts), op, *needed_));
+  table.build(made_parts(std::move(parts), op, *needed_, context_.memory));
   fail_if_stopped(context_);
   const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
   if (needs_match && table.rows().row_count() == 0) return;
@@ -102,10 +106,10 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
 void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<GroupTable>> parts(context_.arena->threads());
   run(*op.children[0], [&](uint32_t worker) {
-    parts[worker] = std::make_unique<GroupTable>(op);
+    parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
     return std::make_unique<AggregateStage>(parts[worker].get());
   });
-  parts = made_parts(std::move(parts), op);
+  parts = made_parts(std::move(parts), op, context_.memory);
   GroupTable& groups = *parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     fail_if_stopped(context_);
@@ -121,13 +125,15 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
 void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<SortPart>> parts(context_.arena->threads());
   run(*op.children[0], [&](uint32_t worker) {
-    parts[worker] = std::make_unique<SortPart>(op, *needed_);
+    parts[worker] = std::make_unique<SortPart>(op, *needed_, context_.memory);
     return std::make_unique<SortStage>(parts[worker].get());
   });
-  parts = made_parts(std::move(parts), op, *needed_);
+  parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   ColumnStore& rows = parts[0]->rows();
   for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
   fail_if_stopped(context_);
+  MemoryCharge sorting(context_.memory);
+  sorting.set(rows.row_count() * kSortBytesARow);
   const std::vector<uint32_t> order = sorted_rows(rows, op.sort_keys, rows_wanted(op));
   if (order.size() <= op.offset) return;
   const uint64_t morsels = (order.size() - op.offset + kVectorRows - 1) / kVectorRows;

@@ -36,9 +36,12 @@ class QueryHeap {
     return base::StringRef(std::string_view(bytes, text.size()));
   }
 
+  size_t memory_bytes() const { return bytes_; }
+
   // Forgets all strings; keeps the newest chunk for reuse.
   void clear() {
     if (chunks_.size() > 1) chunks_.erase(chunks_.begin(), chunks_.end() - 1);
+    bytes_ = chunks_.empty() ? 0 : chunks_.back().bytes;
     used_ = 0;
   }
 
@@ -47,6 +50,7 @@ class QueryHeap {
     chunks_.insert(chunks_.begin(), std::move_iterator(other.chunks_.begin()),
                    std::move_iterator(other.chunks_.end()));
     if (chunks_.size() == other.chunks_.size()) used_ = other.used_;
+    bytes_ += std::exchange(other.bytes_, 0);
     other.chunks_.clear();
     other.used_ = 0;
   }
@@ -61,11 +65,13 @@ class QueryHeap {
     const size_t doubled = chunks_.empty() ? 4096 : chunks_.back().bytes * 2;
     const size_t size = std::max(bytes, std::min(doubled, size_t{1} << 20));
     chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+    bytes_ += size;
     used_ = 0;
   }
 
   std::vector<Chunk> chunks_;  // the last one is being filled
   size_t used_ = 0;            // bytes of it
+  size_t bytes_ = 0;           // of all chunks
 };
 
 }  // namespace diptych::olap

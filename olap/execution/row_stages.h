@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "olap/execution/expression.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/pipeline.h"
 
 namespace diptych::olap {
@@ -83,15 +84,23 @@ class ValuesSource : public MorselSource {
 
 using ResultRows = std::vector<std::vector<base::Value>>;
 
+// What one worker has of the result.
+struct ResultPart {
+  explicit ResultPart(MemoryBudget* memory) : charge(memory) {}
+
+  ResultRows rows;
+  MemoryCharge charge;
+};
+
 class ResultStage : public Stage {
  public:
-  ResultStage(const std::vector<base::DataType>& types, ResultRows* rows)
-      : types_(types), rows_(rows) {}
+  ResultStage(const std::vector<base::DataType>& types, ResultPart* part)
+      : types_(types), part_(part) {}
   bool push(Batch& batch) override;
 
  private:
   const std::vector<base::DataType>& types_;
-  ResultRows* rows_;
+  ResultPart* part_;
 };
 
 }  // namespace diptych::olap

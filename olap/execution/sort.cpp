@@ -45,6 +45,7 @@ struct SortEntry {
   uint64_t prefix;
   uint32_t row;
 };
+static_assert(sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
 
 class RowOrder {
  public:
@@ -124,15 +125,17 @@ uint64_t rows_wanted(const Operator& sort) {
   return __builtin_add_overflow(sort.limit, sort.offset, &wanted) ? kNoLimit : wanted;
 }
 
-SortPart::SortPart(const Operator& sort, const NeededColumns& needed)
+SortPart::SortPart(const Operator& sort, const NeededColumns& needed, MemoryBudget* memory)
     : sort_(sort),
       needed_(needed.of(sort)),
       wanted_(rows_wanted(sort)),
-      rows_(sort.children[0]->output, needed_) {}
+      rows_(sort.children[0]->output, needed_),
+      charge_(memory) {}
 
 void SortPart::append(const Batch& batch) {
   rows_.append(batch.columns, *batch.selection);
   if (wanted_ <= kTopRowsMax && rows_.row_count() >= wanted_ * 2 + kSlackRows) drop_worst();
+  charge_.set(rows_.memory_bytes());
 }
 
 // Keeps the rows wanted, in their order of arrival, so that the sort stays stable.

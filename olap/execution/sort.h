@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "olap/execution/column_store.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
 
@@ -26,9 +27,12 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
 // Rows that a sort has to deliver at most, offset included; kNoLimit: all.
 uint64_t rows_wanted(const Operator& sort);
 
+// What sorted_rows() takes for each of the store's rows while it runs.
+inline constexpr size_t kSortBytesARow = 20;
+
 class SortPart {
  public:
-  SortPart(const Operator& sort, const NeededColumns& needed);
+  SortPart(const Operator& sort, const NeededColumns& needed, MemoryBudget* memory);
 
   void append(const Batch& batch);
   ColumnStore& rows() { return rows_; }
@@ -40,6 +44,7 @@ class SortPart {
   const std::vector<bool>& needed_;
   uint64_t wanted_;
   ColumnStore rows_;
+  MemoryCharge charge_;
 };
 
 class SortStage : public Stage {

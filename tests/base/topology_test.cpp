@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace diptych::base {
 namespace {
@@ -122,6 +123,13 @@ TEST(CoreList, ErrorsNameThePosition) {
   EXPECT_EQ(fault("1,3-2"), "core list \"1,3-2\": a range runs backwards at character 3");
   EXPECT_EQ(fault("99999"), "core list \"99999\": a core number is expected at character 1");
   EXPECT_EQ(fault("-1"), "core list \"-1\": a core number is expected at character 1");
+}
+
+TEST(MachineMemory, IsSomeAndNotMoreThanIsInstalled) {
+  const auto installed =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_GE(machine_memory_bytes(), size_t{16} << 20);
+  EXPECT_LE(machine_memory_bytes(), installed);
 }
 
 }  // namespace

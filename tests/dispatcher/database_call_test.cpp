@@ -368,6 +368,39 @@ TEST(Freshness, BeforeTheIntervalOnlyAQueryHasUpdatesApplied) {
   EXPECT_EQ(bank->database->metrics().replica_vid, before.last_vid);
 }
 
+TEST(QueryMemory, AQueryOverItsLimitFailsAloneAndTheDatabaseGoesOn) {
+  auto bank = Bank::open({.query_memory_bytes_max = size_t{1} << 20});
+  bank->fill(2'000);
+  const std::string statements[] = {"SELECT a.id, b.id FROM account a, account b",
+                                    "SELECT count(*) FROM account"};
+  const auto results = bank->database->query_batch(statements);
+  EXPECT_EQ(results[0].code(), ErrorCode::kOutOfMemory);
+  ASSERT_TRUE(results[1].ok());
+  EXPECT_EQ(std::get<int64_t>(results[1]->rows[0][0]), 2'000);
+}
+
+TEST(Close, CancelsTheQueryThatRunsAndTheOneBehindIt) {
+  auto bank = Bank::open({});
+  bank->fill(2'000);
+  Database& database = *bank->database;
+  std::promise<bool> cancelled[2];
+  const auto submit = [&](const char* sql, std::promise<bool>* end) {
+    return database.submit_query(sql, [end](base::Result<QueryResult> result) {
+      end->set_value(!result && result.code() == ErrorCode::kCancelled);
+    });
+  };
+  // Every row with every row, four times: hours.
+  ASSERT_TRUE(submit("SELECT count(*) FROM account a, account b, account c, account d "
+                     "WHERE a.id + b.id + c.id + d.id < 0",
+                     &cancelled[0])
+                  .ok());
+  while (database.metrics().query_batches == 0) std::this_thread::yield();
+  ASSERT_TRUE(submit("SELECT count(*) FROM account", &cancelled[1]).ok());
+  EXPECT_TRUE(database.close().ok());
+  EXPECT_TRUE(cancelled[0].get_future().get());
+  EXPECT_TRUE(cancelled[1].get_future().get());
+}
+
 TEST(Placement, MoreWorkersThanCoresWork) {
   auto bank = Bank::open({.placement = {.oltp_workers = 5, .olap_threads = 5}});
   bank->fill(20);

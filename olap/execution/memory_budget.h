@@ -1,0 +1,61 @@
+// MemoryBudget: how many bytes one query may keep; MemoryCharge: what one holder of rows has of
+// them.
+//
+// Counted is what grows with the data: the rows, keys and groups that operators keep, and the
+// result's cells. A holder says after each batch what it has by then, so that a worker is over the
+// limit by what one batch adds: rows, or a hash table's doubling. Not counted is what each worker
+// has once, the vectors in flight.
+//
+// Threads    a budget: any number. A charge: one, and it goes before its budget.
+// Errors     QueryFailure(kOutOfMemory).
+
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  void change(size_t before, size_t after) {
+    // relaxed: only the sum matters; nothing is read on the strength of its value.
+    const size_t used = used_.fetch_add(after - before, std::memory_order_relaxed) + after - before;
+    if (after > before && used > bytes_max_) {
+      fail_query(base::ErrorCode::kOutOfMemory,
+                 fmt::format("the query would keep more than {} KiB, which is its limit: let it "
+                             "keep fewer rows, or raise query_memory_bytes_max",
+                             bytes_max_ >> 10));
+    }
+  }
+
+ private:
+  const size_t bytes_max_;
+  std::atomic<size_t> used_{0};  // writers: the query's workers
+};
+
+class MemoryCharge {
+ public:
+  explicit MemoryCharge(MemoryBudget* budget) : budget_(budget) {}
+  MemoryCharge(const MemoryCharge&) = delete;
+  MemoryCharge& operator=(const MemoryCharge&) = delete;
+  ~MemoryCharge() { set(0); }
+
+  size_t bytes() const { return bytes_; }
+  void set(size_t bytes) {
+    if (bytes != bytes_) budget_->change(std::exchange(bytes_, bytes), bytes);
+  }
+
+ private:
+  MemoryBudget* budget_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace diptych::olap

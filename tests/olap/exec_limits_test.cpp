@@ -1,0 +1,102 @@
+// What a query may keep: a query over its memory budget fails alone, whatever operator keeps it.
+
+#include <gtest/gtest.h>
+
+#include "tests/olap/exec_table.h"
+
+namespace diptych::olap::test {
+namespace {
+
+constexpr int64_t kRows = 20'000;
+constexpr size_t kBudget = size_t{200} << 10;  // less than 10 bytes a row
+const std::vector<DataType> kTypes = {kIntType, kTextType};
+
+class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  MemoryLimit() {
+    replica_.add_table(kTypes);
+    for (int64_t i = 0; i < kRows; ++i) {
+      replica_.insert(base::TableId(0),
+                      {number(i), text("a text of some length " + std::to_string(i))});
+    }
+  }
+
+  static OperatorPtr source() { return scan(base::TableId(0), kTypes); }
+  // One row: what is above keeps nothing to speak of.
+  static Plan counted(OperatorPtr rows) {
+    std::vector<Aggregate> count;
+    count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    return plan_of(aggregate(std::move(rows), {}, std::move(count)));
+  }
+  static OperatorPtr grouped(AggregateKind kind) {
+    std::vector<ExpressionPtr> keys;
+    if (kind == AggregateKind::kMax) keys.push_back(column(0, kIntType));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(kind, column(1, kTextType)));
+    return aggregate(source(), std::move(keys), std::move(aggregates));
+  }
+
+  std::vector<base::Result<QueryResult>> run(const std::vector<const Plan*>& plans, size_t budget) {
+    Executor executor(placement(GetParam()), budget);
+    const StopFlag stop{false};
+    return executor.run_batch(plans, replica_.replica(), stop);
+  }
+
+  // The plan fails over the budget, the one after it answers; with room enough both do.
+  void expect_limited(const Plan& plan) {
+    const Plan small = counted(source());
+    auto results = run({&plan, &small}, kBudget);
+    ASSERT_FALSE(results[0].ok());
+    EXPECT_EQ(results[0].error().to_string(),
+              "out of memory: the query would keep more than 200 KiB, which is its limit: let it "
+              "keep fewer rows, or raise query_memory_bytes_max");
+    ASSERT_TRUE(results[1].ok());
+    EXPECT_EQ(results[1]->rows[0][0], number(kRows));
+    results = run({&plan, &small}, size_t{64} << 20);
+    EXPECT_TRUE(results[0].ok());
+    EXPECT_TRUE(results[1].ok());
+  }
+
+  TestReplica replica_{3};
+};
+
+TEST_P(MemoryLimit, HoldsForAResult) {
+  expect_limited(plan_of(source()));
+}
+
+TEST_P(MemoryLimit, HoldsForAJoinsBuildSide) {
+  expect_limited(counted(join(JoinKind::kInner, source(), source(), {{1, 1}})));
+  expect_limited(counted(join(JoinKind::kSemi, source(), source(), {{0, 0}})));
+}
+
+TEST_P(MemoryLimit, HoldsForGroupsAndTheirStates) {
+  expect_limited(counted(grouped(AggregateKind::kMax)));
+  expect_limited(counted(grouped(AggregateKind::kCountDistinct)));
+}
+
+TEST_P(MemoryLimit, HoldsForASortButNotForTheFirstFewOfManyRows) {
+  OperatorPtr sorted = over(OperatorKind::kSort, source(), kTypes);
+  sorted->sort_keys = {{0, true, false}};
+  Plan plan = plan_of(std::move(sorted));
+  expect_limited(plan);
+  plan.root->limit = 2;
+  plan.column_names.pop_back();
+  Executor executor(placement(GetParam()), size_t{2} << 20);
+  const StopFlag stop{false};
+  const Plan* const plans[] = {&plan};
+  const auto results = executor.run_batch(plans, replica_.replica(), stop);
+  ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
+  EXPECT_EQ(results[0]->rows[1][0], number(kRows - 2));
+}
+
+TEST_P(MemoryLimit, CountsNothingAfterItsOwner) {
+  // Ten joins one after the other: each alone is within the budget, all together are not.
+  const Plan plan = counted(join(JoinKind::kSemi, source(), source(), {{0, 0}}));
+  const std::vector<const Plan*> plans(10, &plan);
+  for (const auto& result : run(plans, size_t{4} << 20)) EXPECT_TRUE(result.ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, MemoryLimit, ::testing::Values(1U, 3U));
+
+}  // namespace
+}  // namespace diptych::olap::test

@@ -321,13 +321,14 @@ Metrics Database::metrics() const {
   metrics.transactions_aborted = engine.aborted;
   metrics.conflicts = engine.conflicts;
   metrics.transaction_batches = engine.batches;
-  metrics.oltp_memory_bytes = engine.memory_bytes;
   metrics.transactions_refused = state_->oltp_dispatcher->refused();
   metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
   metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
   metrics.last_vid = state_->clock.last();
   state_->olap_dispatcher->report(&metrics);
   metrics.pending_update_bytes = state_->updates.pending_bytes();
+  metrics.oltp_memory_bytes =
+      engine.memory_bytes + metrics.pending_update_bytes + state_->updates.empty_bytes();
   metrics.oltp_cpu_ns = side_cpu_ns(kOltpThreadPrefix);
   metrics.olap_cpu_ns = side_cpu_ns(kOlapThreadPrefix);
   return metrics;

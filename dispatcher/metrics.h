@@ -59,7 +59,7 @@ struct Metrics {
   size_t pending_update_bytes = 0;
   uint64_t back_pressure_waits = 0;  // OLTP batches that waited for the replica to catch up
   // Size and cost.
-  size_t oltp_memory_bytes = 0;
+  size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;
   uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads (dispatcher/side_cpu_time.h)
   uint64_t olap_cpu_ns = 0;

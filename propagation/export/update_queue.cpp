@@ -3,14 +3,13 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/clock.h"
 
 namespace diptych::propagation {
 namespace {
 
 size_t bytes_of(const std::vector<SealedSet>& sets) {
   size_t bytes = 0;
-  for (const SealedSet& set : sets) bytes += set.updates->used_bytes();
+  for (const SealedSet& set : sets) bytes += set.updates->pending_bytes();
   return bytes;
 }
 
@@ -20,7 +19,6 @@ void UpdateQueue::push(std::vector<SealedSet> sets, base::Vid snapshot) {
   for (const SealedSet& set : sets) {
     DIPTYCH_CHECK(set.updates != nullptr && !set.updates->empty(), "empty sets are not pushed");
   }
-  const uint64_t now = base::steady_ns();
   // relaxed: a limit is compared with it; nothing is read on the strength of its value.
   pending_bytes_.fetch_add(bytes_of(sets), std::memory_order_relaxed);
   {
@@ -28,7 +26,6 @@ void UpdateQueue::push(std::vector<SealedSet> sets, base::Vid snapshot) {
     DIPTYCH_CHECK(snapshot >= snapshot_, "batches are pushed in VID order");
     for (SealedSet& set : sets) waiting_.push_back(std::move(set));
     snapshot_ = snapshot;
-    snapshot_sealed_ns_ = now;
   }
   parker_.wake_all();
 }
@@ -38,7 +35,6 @@ CollectedSets UpdateQueue::collect() {
   const std::lock_guard lock(mutex_);
   collected.sets.swap(waiting_);
   collected.snapshot = snapshot_;
-  collected.snapshot_sealed_ns = snapshot_sealed_ns_;
   return collected;
 }
 
@@ -50,7 +46,12 @@ void UpdateQueue::recycle(std::vector<SealedSet> sets) {
   DIPTYCH_CHECK(pending >= bytes, "only pushed sets are recycled, and once");
   {
     const std::lock_guard lock(mutex_);
-    for (SealedSet& set : sets) empty_sets_.push_back(std::move(set.updates));
+    for (SealedSet& set : sets) {
+      const size_t memory = set.updates->memory_bytes();
+      if (empty_bytes_ + memory > kEmptyBytesMax) continue;
+      empty_bytes_ += memory;
+      empty_sets_.push_back(std::move(set.updates));
+    }
   }
   parker_.wake_all();
 }
@@ -61,15 +62,16 @@ std::unique_ptr<UpdateSet> UpdateQueue::take_empty(base::NumaNode node) {
     if (!empty_sets_.empty()) {
       std::unique_ptr<UpdateSet> set = std::move(empty_sets_.back());
       empty_sets_.pop_back();
+      empty_bytes_ -= set->memory_bytes();
       return set;
     }
   }
   return std::make_unique<UpdateSet>(node);
 }
 
-base::Vid UpdateQueue::snapshot() const {
+size_t UpdateQueue::empty_bytes() const {
   const std::lock_guard lock(mutex_);
-  return snapshot_;
+  return empty_bytes_;
 }
 
 size_t UpdateQueue::pending_bytes() const {

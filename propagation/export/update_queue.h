@@ -7,7 +7,9 @@
 // Threads    one pusher (the OLTP leader), one collector (the OLAP dispatcher). Short critical
 //            sections under one mutex: a push or collect moves a few pointers.
 // Memory     the queue never drops updates. The bytes that wait are bounded by the OLTP dispatcher,
-//            which starts no batch while pending_bytes() exceeds its limit (back-pressure).
+//            which starts no batch while pending_bytes() exceeds its limit (back-pressure). Bytes
+//            are of whole pages, as a small set takes one. Empty sets are kept for reuse, up to
+//            kEmptyBytesMax; what is beyond goes back to the system.
 //
 // Where we differ from BatchDB (section 8.3: pushed every 200 ms or when asked): a push is so cheap
 // on one machine that every batch boundary pushes; a batch ends early at the push limit, so that no
@@ -34,13 +36,14 @@ struct SealedSet {
 
 // What waited in the queue: whole batches, in the order of their VIDs.
 struct CollectedSets {
-  std::vector<SealedSet> sets;      // of one worker and table: in VID order
-  base::Vid snapshot;               // the sets are complete up to here
-  uint64_t snapshot_sealed_ns = 0;  // steady clock, when the newest batch was sealed
+  std::vector<SealedSet> sets;  // of one worker and table: in VID order
+  base::Vid snapshot;           // the sets are complete up to here
 };
 
 class UpdateQueue {
  public:
+  static constexpr size_t kEmptyBytesMax = size_t{64} << 20;
+
   // The leader, at a batch boundary. Empty sets must not be pushed; `sets` may be empty.
   void push(std::vector<SealedSet> sets, base::Vid snapshot);
 
@@ -51,8 +54,8 @@ class UpdateQueue {
   void recycle(std::vector<SealedSet> sets);
   std::unique_ptr<UpdateSet> take_empty(base::NumaNode node);
 
-  base::Vid snapshot() const;    // the newest pushed
-  size_t pending_bytes() const;  // pushed and not yet recycled
+  size_t pending_bytes() const;  // of records, pushed and not yet recycled
+  size_t empty_bytes() const;    // of sets that are kept for reuse
 
   // Rings on push and on recycle: who waits for updates or for room waits here.
   base::Parker& parker() { return parker_; }
@@ -62,7 +65,7 @@ class UpdateQueue {
   std::vector<SealedSet> waiting_;                      // guarded by mutex_
   std::vector<std::unique_ptr<UpdateSet>> empty_sets_;  // guarded by mutex_
   base::Vid snapshot_;                                  // guarded by mutex_
-  uint64_t snapshot_sealed_ns_ = 0;                     // guarded by mutex_
+  size_t empty_bytes_ = 0;                              // guarded by mutex_: of empty_sets_
   std::atomic<size_t> pending_bytes_{0};                // writers: push and recycle
   base::Parker parker_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/alignment.h"
 #include "base/check.h"
@@ -10,6 +11,8 @@
 
 namespace diptych::propagation {
 namespace {
+
+constexpr size_t kPageBytes = 4096;  // what a first touch takes from the system
 
 constexpr size_t round_up_8(size_t bytes) {
   return base::round_up(bytes, size_t{8});
@@ -62,11 +65,27 @@ void UpdateSet::clear() {
   // A chunk that one giant record needed would otherwise stay for ever.
   std::erase_if(chunks_, [](const Chunk& chunk) { return chunk.region.size() > kChunkBytes; });
   if (chunks_.size() > kKeptChunks) chunks_.erase(chunks_.begin() + kKeptChunks, chunks_.end());
-  for (Chunk& chunk : chunks_) chunk.used = 0;
+  for (Chunk& chunk : chunks_) {
+    chunk.touched = std::max(chunk.touched, std::exchange(chunk.used, 0));
+  }
   chunks_in_use_ = 0;
   record_count_ = 0;
   used_bytes_ = 0;
   last_vid_ = base::Vid();
+}
+
+size_t UpdateSet::pending_bytes() const {
+  size_t bytes = 0;
+  for (const Chunk& chunk : chunks()) bytes += base::round_up(chunk.used, kPageBytes);
+  return bytes;
+}
+
+size_t UpdateSet::memory_bytes() const {
+  size_t bytes = 0;
+  for (const Chunk& chunk : chunks_) {
+    bytes += base::round_up(std::max(chunk.used, chunk.touched), kPageBytes);
+  }
+  return bytes;
 }
 
 std::byte* UpdateSet::reserve(size_t bytes) {
@@ -77,7 +96,7 @@ std::byte* UpdateSet::reserve(size_t bytes) {
     // A kept chunk behind those in use is empty and of kChunkBytes: see clear().
     if (chunks_in_use_ == chunks_.size() || bytes > kChunkBytes) {
       const auto place = chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_);
-      chunks_.insert(place, Chunk{base::Region(std::max(kChunkBytes, bytes), node_), 0});
+      chunks_.insert(place, Chunk{.region = base::Region(std::max(kChunkBytes, bytes), node_)});
     }
     ++chunks_in_use_;
   }

@@ -81,13 +81,17 @@ class UpdateSet {
 
   struct Chunk {
     base::Region region;
-    size_t used = 0;  // bytes of whole records
+    size_t used = 0;     // bytes of whole records
+    size_t touched = 0;  // the most that was used before the last clear()
   };
 
   std::span<const Chunk> chunks() const { return {chunks_.data(), chunks_in_use_}; }
   bool empty() const { return record_count_ == 0; }
   size_t record_count() const { return record_count_; }
   size_t used_bytes() const { return used_bytes_; }
+  // Memory, in whole pages: that the records take; that the set holds, records or not.
+  size_t pending_bytes() const;
+  size_t memory_bytes() const;
 
   // Calls fn(const UpdateRecord&) for each record, in VID order.
   template <class Function>

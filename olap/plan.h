@@ -162,6 +162,8 @@ struct Plan {
   std::string sql;
   OperatorPtr root;
   std::vector<std::string> column_names;  // one per column of root->output
+  // EXPLAIN's answer by lines, a column "QUERY PLAN"; where it has some, root is not run.
+  std::vector<std::string> explanation;
 };
 
 }  // namespace diptych::olap

@@ -42,8 +42,9 @@ struct QueryResult {
 // Row counts by TableId, for the join order.
 using TableRows = std::vector<uint64_t>;
 
-// One SELECT statement. Errors: kSyntaxError, kInvalidArgument (no such table or column, types that
-// do not fit) and kUnsupported (named construct), each with "line L, column C" and the text there.
+// One SELECT statement, or EXPLAIN and one. Errors: kSyntaxError, kInvalidArgument (no such table
+// or column, types that do not fit) and kUnsupported (named construct), each with "line L, column
+// C" and the text there.
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            const TableRows& table_rows);
 

@@ -13,10 +13,19 @@ namespace diptych::olap {
 
 namespace {
 
+// EXPLAIN's answer: the plan as text, a row a line.
+QueryResult explanation_of(const Plan& plan) {
+  QueryResult result;
+  result.columns.push_back({"QUERY PLAN", {base::TypeKind::kVarchar}});
+  for (const std::string& line : plan.explanation) result.rows.push_back({line});
+  return result;
+}
+
 // The query's edge: what a plan throws becomes its own result, so a query fails alone.
 base::Result<QueryResult> run_plan(const Plan& plan, const RunContext& context) {
   const auto start = std::chrono::steady_clock::now();
   try {
+    if (!plan.explanation.empty()) return explanation_of(plan);
     QueryResult result = PlanRunner(context).run(plan);
     const auto elapsed = std::chrono::steady_clock::now() - start;
     result.execute_ns = static_cast<uint64_t>(

@@ -1,5 +1,5 @@
-// explain: a plan as indented text, one operator a line, children below their parent. For tests and
-// for people; the columns carry the names of the tables' columns.
+// explain: a plan as indented text, one operator a line, children below their parent. What EXPLAIN
+// answers; the columns carry the names of the tables' columns.
 
 #pragma once
 

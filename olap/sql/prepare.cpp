@@ -1,6 +1,10 @@
 // prepare() of olap/query.h: the stages of the front end in order.
 
+#include <sstream>
+#include <utility>
+
 #include "olap/query.h"
+#include "olap/sql/explain.h"
 #include "olap/sql/plan_builder.h"
 #include "olap/sql/select_binder.h"
 
@@ -12,11 +16,18 @@ std::string_view statement_name(const Node& node) {
     case PG_QUERY__NODE__NODE_INSERT_STMT: return "INSERT";
     case PG_QUERY__NODE__NODE_UPDATE_STMT: return "UPDATE";
     case PG_QUERY__NODE__NODE_DELETE_STMT: return "DELETE";
-    case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return "EXPLAIN";
+    case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return "EXPLAIN of EXPLAIN";
     case PG_QUERY__NODE__NODE_CREATE_STMT:
     case PG_QUERY__NODE__NODE_INDEX_STMT: return "DDL in a query";
     default: return "any statement but SELECT";
   }
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(std::move(line));
+  return lines;
 }
 
 }  // namespace
@@ -26,14 +37,22 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   const SourceText source(sql);
   const auto tree = ParseTree::parse(source);
   if (!tree) return tree.error();
-  const Node& statement = tree->statement();
-  if (statement.node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
+  const Node* statement = &tree->statement();
+  const bool explained = statement->node_case == PG_QUERY__NODE__NODE_EXPLAIN_STMT;
+  if (explained) {
+    const PgQuery__ExplainStmt& explain = *statement->explain_stmt;
+    if (explain.n_options != 0) {
+      return source.unsupported(explain.options[0]->def_elem->location, "an option of EXPLAIN");
+    }
+    statement = explain.query;
+  }
+  if (statement->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
     const auto start = static_cast<int64_t>(sql.find_first_not_of(" \t\r\n"));
-    return source.unsupported(start, statement_name(statement));
+    return source.unsupported(start, statement_name(*statement));
   }
   StatementBinding binding{source, catalog, {}, 0, 0};
   auto block =
-      SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement.select_stmt);
+      SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement->select_stmt);
   if (!block) return block.error();
   Plan plan;
   plan.sql = source.sql();
@@ -44,6 +63,7 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   plan.root = PlanBuilder(estimator).plan_statement(**block).root;
   DIPTYCH_CHECK(plan.root->output.size() == plan.column_names.size(),
                 "the plan's columns are the SELECT list's");
+  if (explained) plan.explanation = lines_of(explain(plan, catalog));
   return plan;
 }
 

@@ -130,6 +130,17 @@ TEST_F(Calls, SqlErrorsArePerStatement) {
   EXPECT_EQ(metrics.queries_failed, 2u);
 }
 
+TEST_F(Calls, ExplainAnswersWithThePlanAndDoesNotRunIt) {
+  const auto result = database().query("EXPLAIN SELECT id + 1 FROM account WHERE id = 3");
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  ASSERT_EQ(result->columns.size(), 1u);
+  EXPECT_EQ(result->columns[0].name, "QUERY PLAN");
+  ASSERT_EQ(result->rows.size(), 2u);
+  EXPECT_THAT(base::to_string(result->rows[0][0]), HasSubstr("project ["));
+  EXPECT_THAT(base::to_string(result->rows[1][0]),
+              HasSubstr("  scan account [id] where (id = 3) ("));
+}
+
 TEST_F(Calls, ASubmittedQueryAnswersOnceWithResultOrError) {
   for (const char* sql : {"SELECT count(*) FROM account", "SELECT * FROM nowhere"}) {
     std::promise<bool> answered;

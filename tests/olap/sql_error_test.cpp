@@ -149,9 +149,12 @@ constexpr Refused kRefused[] = {
     {"insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"insert into "
      "parent values ...\")"},
-    {"explain select 1",
-     "unsupported: EXPLAIN is not supported yet (line 1, column 1: \"explain "
-     "select 1\")"},
+    {"explain (analyze) select 1",
+     "unsupported: an option of EXPLAIN is not supported yet (line 1, column 10: \"analyze) select "
+     "1\")"},
+    {"explain insert into parent values (1)",
+     "unsupported: INSERT is not supported yet (line 1, column 1: \"explain insert into parent "
+     "...\")"},
     {"select $1",
      "unsupported: a parameter ($1) is not supported yet (line 1, column 8: "
      "\"$1\")"},

@@ -106,14 +106,6 @@ class Key {
   char bytes_[kKeyBytesMax];  // [0, size_) is written
 };
 
-// make_key(3, 7, "ABLE"): parts must have the cell types of the index columns.
-template <class... Parts>
-Key make_key(const Parts&... parts) {
-  Key key;
-  (key.append(parts), ...);
-  return key;
-}
-
 // KeyEncoder: makes the key of an index from row bytes, for index maintenance.
 class KeyEncoder {
  public:

@@ -52,9 +52,6 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
 // are views of the script, so that a caller knows where each one stands.
 base::Result<std::vector<std::string_view>> split_statements(std::string_view script);
 
-// True where the statement is DDL (CREATE ...), by its first word.
-bool is_ddl(std::string_view statement);
-
 // CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key; it is
 // declared for joins and not enforced: nobody looks for the parent's row.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))

@@ -1,7 +1,6 @@
-// parse_ddl, split_statements and is_ddl of olap/query.h.
+// parse_ddl and split_statements of olap/query.h.
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 #include <utility>
 
@@ -371,18 +370,6 @@ base::Result<CreateIndex> build_index(const SourceText& source, const base::Cata
 
 base::Result<std::vector<std::string_view>> split_statements(std::string_view script) {
   return split_script(script);
-}
-
-bool is_ddl(std::string_view statement) {
-  const auto words = split_script(statement);
-  if (!words || words->empty()) return false;
-  constexpr std::string_view kCreate = "create";
-  const std::string_view text = words->front();
-  const auto ends_word = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  return text.size() > kCreate.size() && ends_word(text[kCreate.size()]) &&
-         std::equal(kCreate.begin(), kCreate.end(), text.begin(), [](char expected, char c) {
-           return expected == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-         });
 }
 
 base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalog& catalog) {

@@ -14,6 +14,13 @@ namespace {
 
 using Random = std::mt19937_64;
 
+template <class... Parts>
+Key make_key(const Parts&... parts) {
+  Key key;
+  (key.append(parts), ...);
+  return key;
+}
+
 // The order that SQL gives two values of one column; nulls last.
 std::strong_ordering compare(const Value& left, const Value& right) {
   if (is_null(left) || is_null(right)) return is_null(left) <=> is_null(right);

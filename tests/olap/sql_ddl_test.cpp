@@ -160,14 +160,5 @@ TEST(SqlDdlTest, ScriptsAreSplitAtSemicolonsOutsideQuotesAndComments) {
   EXPECT_TRUE(split_statements("")->empty());
 }
 
-TEST(SqlDdlTest, DdlIsToldByItsFirstWord) {
-  EXPECT_TRUE(is_ddl("CREATE TABLE t (a int)"));
-  EXPECT_TRUE(is_ddl("  -- a comment\n create index i on t (a)"));
-  EXPECT_FALSE(is_ddl("select 1"));
-  EXPECT_FALSE(is_ddl("created"));
-  EXPECT_FALSE(is_ddl(""));
-  EXPECT_FALSE(is_ddl("'"));
-}
-
 }  // namespace
 }  // namespace diptych::olap

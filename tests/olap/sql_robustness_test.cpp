@@ -117,7 +117,7 @@ using SqlRobustnessTest = SqlTest;
 
 TEST_F(SqlRobustnessTest, TheSeedsAreGood) {
   for (const std::string& sql : kSeeds) {
-    if (is_ddl(sql)) {
+    if (sql.starts_with("create")) {
       EXPECT_TRUE(parse_ddl(sql, catalog_).ok()) << sql;
     } else {
       const auto query = prepare(sql, catalog_, rows_);
@@ -144,7 +144,7 @@ TEST_F(SqlRobustnessTest, MutatedStatementsPlanOrGiveAnErrorWithAText) {
     const auto ddl = parse_ddl(sql, catalog_);
     EXPECT_TRUE(ddl.ok() || !ddl.error().message.empty());
     const auto statements = split_statements(sql);
-    if (statements) is_ddl(sql);
+    EXPECT_TRUE(statements.ok() || !statements.error().message.empty());
   }
   EXPECT_GT(planned, kStatements / 100) << "the mutations are too wild to reach the planner";
 }

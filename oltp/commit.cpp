@@ -1,6 +1,7 @@
 // The end of a transaction: commit and rollback of a worker's write set.
 
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -33,94 +34,134 @@ void list_columns(std::span<const uint64_t> words, std::vector<base::ColumnId>* 
 
 void Worker::commit(Transaction* txn, Request* request) {
   bool any = false;
-  for (Write& write : writes_) {
+  for (const Write& write : writes_) {
     const std::span words(column_words_.data() + write.columns, write.table->column_words);
     if (writes_nothing(write, words)) {
-      // release: readers that meet the older version in its place see it whole. A row that only
-      // this transaction knew is gone; others saw it as owned, and still do.
-      write.slot->store(write.previous, std::memory_order_release);
+      // release: the row's bytes are as they were. What only this transaction knew is dead.
+      write.slot->word.store(write.undo->replaced, std::memory_order_release);
+      if (write.kind == WriteKind::kInsertErased) {
+        dead_rows_.push_back({write.table, write.slot, write.row_id, true});
+      }
     } else {
       any = true;
+      if (core_->options.export_updates) export_write(write, txn->read_vid());
     }
   }
   uint64_t vid = 0;
   if (any) {
     // With one worker nobody else commits, and nothing is locked.
     std::unique_lock guard(core_->commit_mutex, std::defer_lock);
-    if (core_->concurrency == Concurrency::kShared) guard.lock();
+    if (!is_single()) guard.lock();
     // relaxed: written only under commit_mutex, or by this thread (C1).
     vid = core_->last_vid.load(std::memory_order_relaxed) + 1;
-    for (Write& write : writes_) {
-      // release: whoever sees the VID may read the row (V1).
-      write.version->begin.store(vid, std::memory_order_release);
-    }
+    for (const Write& write : writes_) publish(write, base::Vid(vid));
     // release: pairs with the acquire at a transaction's begin; it sees all stamps above (C1).
     core_->last_vid.store(vid, std::memory_order_release);
   }
   request->commit_vid = base::Vid(vid);
   DIPTYCH_DCHECK(vid == 0 || vid > txn->read_vid().value, "a commit follows its snapshot");
-  static_cast<void>(txn);
-  for (Write& write : writes_) settle(write, base::Vid(vid));
+  for (propagation::UpdateRecord* const record : records_) record->vid = base::Vid(vid);
+  for (const StringChange& change : string_changes_) strings_.retire(change.before);
   for (KeyChange& change : key_changes_) stale_keys_.push_back(std::move(change));
   clear_run();
 }
 
-void Worker::settle(const Write& write, base::Vid vid) {
-  const std::span words(column_words_.data() + write.columns, write.table->column_words);
+void Worker::publish(const Write& write, base::Vid vid) {
   TableState& state = tables_[write.table->schema->id.value];
-  const bool exported = core_->options.export_updates;
-  const base::RowLayout& layout = write.table->layout;
+  uint64_t word = live_word(vid);
   switch (write.kind) {
     case WriteKind::kUpdate: {
-      if (writes_nothing(write, words)) {
-        memory_.retire(write.version);
-        return;
-      }
-      memory_.retire(write.previous);
-      if (!exported) return;
-      list_columns(words, &columns_);
-      updates_of(*write.table)
-          .append_update(vid, write.row_id, layout, write.version->row(), columns_);
-      return;
+      const std::span words(column_words_.data() + write.columns, write.table->column_words);
+      if (writes_nothing(write, words)) return;  // it is nobody's by now
+      break;
     }
-    case WriteKind::kInsert:
-      ++state.row_count_change;
-      if (!exported) return;
-      updates_of(*write.table).append_insert(vid, write.row_id, layout, write.version->row());
-      return;
+    case WriteKind::kInsert: ++state.row_count_change; break;
     case WriteKind::kErase:
       --state.row_count_change;
-      memory_.retire(write.previous);
-      dead_rows_.push_back({write.table, write.slot, write.row_id, write.version});
-      if (!exported) return;
-      updates_of(*write.table).append_delete(vid, write.row_id);
+      dead_rows_.push_back({write.table, write.slot, write.row_id, true});
+      word = erased_word(vid);
+      break;
+    case WriteKind::kInsertErased: return;
+  }
+  // release: who reads it finds the Undo whole (V3).
+  if (!is_single()) write.slot->older.store(write.undo, std::memory_order_release);
+  // release: whoever sees the VID may read the row.
+  write.slot->word.store(word, std::memory_order_release);
+}
+
+void Worker::export_write(const Write& write, base::Vid not_before) {
+  propagation::UpdateSet& updates = updates_of(*write.table);
+  const base::RowLayout& layout = write.table->layout;
+  switch (write.kind) {
+    case WriteKind::kUpdate:
+      list_columns({column_words_.data() + write.columns, write.table->column_words}, &columns_);
+      records_.push_back(
+          updates.append_update(not_before, write.row_id, layout, write.slot->row(), columns_));
       return;
-    case WriteKind::kInsertErased:
-      dead_rows_.push_back({write.table, write.slot, write.row_id, write.version});
+    case WriteKind::kInsert:
+      records_.push_back(
+          updates.append_insert(not_before, write.row_id, layout, write.slot->row()));
       return;
+    case WriteKind::kErase:
+      records_.push_back(updates.append_delete(not_before, write.row_id));
+      return;
+    case WriteKind::kInsertErased: return;
   }
 }
 
 void Worker::roll_back() {
+  for (const Write& write : writes_) {
+    if (write.undo->before == 0) {
+      // release: the slot is dead; nobody was given its bytes.
+      write.slot->word.store(0, std::memory_order_release);
+    } else {
+      restore_row(write);
+    }
+  }
   for (const KeyChange& change : key_changes_) {
     if (change.inserted) change.index->index->erase(change.key, change.row_id);
   }
   for (const Write& write : writes_) {
-    // release: as in commit, for who meets the older version in its place.
-    write.slot->store(write.previous, std::memory_order_release);
-    if (write.previous == nullptr) {
-      erase_inserted_entries(write, write.table->indexes.size());
-      dead_rows_.push_back({write.table, write.slot, write.row_id, nullptr});
-    }
-    memory_.retire(write.version);
+    if (write.undo->before != 0) continue;
+    erase_inserted_entries(write, write.table->indexes.size());
+    dead_rows_.push_back({write.table, write.slot, write.row_id, false});
   }
+  for (const StringChange& change : string_changes_) strings_.retire(change.after);
   clear_run();
+}
+
+void Worker::restore_row(const Write& write) {
+  // relaxed: this worker alone writes it.
+  const BeforeImage* const newest = write.undo->images.load(std::memory_order_relaxed);
+  for (const BeforeImage* image = newest; image != nullptr; image = image->next) {
+    if (is_single()) {
+      std::memcpy(write.slot->row() + size_t{8} * image->first_word, image->words(),
+                  size_t{8} * image->word_count);
+      continue;
+    }
+    for (uint32_t i = 0; i < image->word_count; ++i) {
+      // release: as in show_words.
+      write.slot->row_words()[image->first_word + i].store(image->words()[i],
+                                                           std::memory_order_release);
+    }
+  }
+  if (is_single() || newest == nullptr) {
+    // release: the row's bytes are as they were.
+    write.slot->word.store(write.undo->replaced, std::memory_order_release);
+    return;
+  }
+  // release: pairs with the acquire in settled_word. The word stays (V2).
+  write.undo->rolled_back.store(true, std::memory_order_release);
+  rolled_back_.push_back({write.slot, write.undo});
 }
 
 void Worker::clear_run() {
   writes_.clear();
   column_words_.clear();
   key_changes_.clear();
+  string_changes_.clear();
+  records_.clear();
+  if (is_single()) undo_.reset();
 }
 
 }  // namespace diptych::oltp

@@ -82,6 +82,7 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
 }
 
 void Engine::State::reach_boundary() {
+  for (auto& worker : workers) worker->settle_rolled_back();
   for (auto& worker : workers) worker->drop_dead_entries();
   for (auto& worker : workers) worker->finish_batch();
   // relaxed: between batches nobody else runs.
@@ -96,7 +97,8 @@ void Engine::State::reach_boundary() {
     // relaxed: between batches nobody else runs. Also after changes that were rolled back.
     if (index != nullptr) index->rekeyed.store(false, std::memory_order_relaxed);
   }
-  size_t bytes = core.depot.allocated_bytes();
+  size_t bytes = core.strings.allocated_bytes();
+  for (const auto& worker : workers) bytes += worker->undo_bytes();
   for (const auto& table : core.tables) {
     bytes += table->rows.allocated_bytes();
     for (const auto& index : table->indexes) bytes += index->index->memory_bytes();

@@ -18,8 +18,8 @@
 #include "base/ids.h"
 #include "base/schema.h"
 #include "oltp/engine.h"
+#include "oltp/string_memory.h"
 #include "oltp/table.h"
-#include "oltp/version_memory.h"
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
@@ -32,7 +32,7 @@ struct EngineCore {
         queue(to_queue),
         concurrency(with_options.placement.threads > 1 ? Concurrency::kShared
                                                        : Concurrency::kSingle),
-        depot(with_options.placement.node) {}
+        strings(with_options.placement.node) {}
 
   Table& table(base::TableId id) const {
     DIPTYCH_CHECK(id.value < tables.size() && tables[id.value] != nullptr,
@@ -49,7 +49,7 @@ struct EngineCore {
   EngineOptions options;
   propagation::UpdateQueue* queue;  // null where nothing is exported
   Concurrency concurrency;
-  VersionDepot depot;
+  StringDepot strings;
   std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
   std::vector<std::unique_ptr<ProcedureDefinition>> procedures;

@@ -23,10 +23,10 @@ TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema
 // Adds every row; fails at the first that has another one's key.
 base::Result<void> fill_index(Table* table, TableIndex* index) {
   base::Result<void> filled;
-  table->rows.for_each([&](base::RowId row_id, Version* version) {
+  table->rows.for_each([&](base::RowId row_id, const std::byte* row) {
     if (!filled) return;
     base::Key key;
-    index->encoder.encode(version->row(), &key);
+    index->encoder.encode(row, &key);
     if (!key.ok()) {
       filled = index->key_too_long();
       return;
@@ -39,8 +39,7 @@ base::Result<void> fill_index(Table* table, TableIndex* index) {
       filled = base::Error(
           base::ErrorCode::kAlreadyExists,
           fmt::format("several rows of table \"{}\" have the key {} of unique index \"{}\"",
-                      table->schema->name, table->key_text(*index, version->row()),
-                      index->schema.name));
+                      table->schema->name, table->key_text(*index, row), index->schema.name));
     }
   });
   return filled;
@@ -118,7 +117,7 @@ base::Result<void> Engine::restore_row(base::TableId table_id, base::RowId row_i
   Table& table = state_->core.table(table_id);
   table.rows.cover(row_id);
   // relaxed: between batches nobody else runs.
-  if (table.rows.slot(row_id).load(std::memory_order_relaxed) != nullptr) {
+  if (table.rows.slot(row_id).word.load(std::memory_order_relaxed) != 0) {
     return base::Error(
         base::ErrorCode::kAlreadyExists,
         fmt::format("table \"{}\" has a row {} already", table.schema->name, row_id.value));
@@ -137,8 +136,7 @@ void Engine::finish_restore(base::Vid vid) {
 void Engine::for_each_row(
     base::TableId table,
     const std::function<void(base::RowId, const std::byte* row)>& visit) const {
-  state_->core.table(table).rows.for_each(
-      [&](base::RowId row_id, const Version* version) { visit(row_id, version->row()); });
+  state_->core.table(table).rows.for_each(visit);
 }
 
 uint64_t Engine::row_count(base::TableId table) const {

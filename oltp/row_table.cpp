@@ -1,45 +1,61 @@
 #include "oltp/row_table.h"
 
 #include <algorithm>
-#include <new>
+#include <bit>
 
 namespace diptych::oltp {
 namespace {
 
-constexpr size_t kSlotsKept = 1024;   // by a worker, of one table
-constexpr size_t kSlotsTaken = 1024;  // from the table, at a time
+constexpr size_t kExtentBytes = size_t{8} << 20;
+constexpr size_t kSlotsKept = 1024;  // by a worker, of one table
+constexpr uint64_t kDirectoryAtFirst = 64;
 
 }  // namespace
 
-void RowTable::add_extent(uint64_t extent) {
-  DIPTYCH_CHECK(extent < kSlotsMax / kExtentSlots, "a table has at most 2^36 rows");
-  std::atomic<Directory*>& entry = top_[extent >> kLevelBits];
-  // relaxed: written only under mutex_, which is held.
-  Directory* directory = entry.load(std::memory_order_relaxed);
-  if (directory == nullptr) {
-    directories_.push_back(std::make_unique<Directory>());
-    directory = directories_.back().get();
-    // release: pairs with find_slot; the directory's entries are null.
-    entry.store(directory, std::memory_order_release);
-  }
-  std::byte* const memory = arena_.allocate(kExtentSlots * sizeof(Slot), 64);
-  auto* const slots = reinterpret_cast<Slot*>(memory);
-  for (uint64_t i = 0; i < kExtentSlots; ++i) new (slots + i) Slot(nullptr);
-  // release: pairs with find_slot; the slots are null.
-  (*directory)[extent & (kLevelSize - 1)].store(slots, std::memory_order_release);
-  extent_count_ = std::max(extent_count_, extent + 1);
+RowTable::RowTable(size_t row_bytes, base::NumaNode node)
+    : slot_bytes_(sizeof(RowSlot) + (row_bytes + 7) / 8 * 8),
+      extent_bits_(static_cast<uint32_t>(std::bit_width(kExtentBytes / slot_bytes_ | 1)) - 1),
+      slot_mask_((uint64_t{1} << extent_bits_) - 1),
+      node_(node) {}
+
+bool RowTable::has_extent(uint64_t id) const {
+  const uint64_t extent = id >> extent_bits_;
+  // relaxed: the leader, between batches, or under mutex_.
+  return extent < directory_size_ && directory_.load(std::memory_order_relaxed)[extent].load(
+                                         std::memory_order_relaxed) != nullptr;
 }
 
-base::RowId RowTable::take_extent() {
+void RowTable::add_extent(uint64_t extent) {
+  DIPTYCH_CHECK(extent < kSlotsMax >> extent_bits_, "a table has at most 2^36 rows");
+  if (extent >= directory_size_) {
+    const uint64_t size = std::max({2 * directory_size_, extent + 1, kDirectoryAtFirst});
+    auto directory = std::make_unique<Extent[]>(size);
+    for (uint64_t i = 0; i < directory_size_; ++i) {
+      // relaxed: written only under mutex_, which is held; published by directory_.
+      directory[i].store(directories_.back()[i].load(std::memory_order_relaxed),
+                         std::memory_order_relaxed);
+    }
+    directories_.push_back(std::move(directory));
+    directory_size_ = size;
+    // release: pairs with the acquire in slot().
+    directory_.store(directories_.back().get(), std::memory_order_release);
+  }
+  extents_.emplace_back(slot_bytes_ << extent_bits_, node_);
+  // release: pairs with the acquire in slot(); the slots are zeroed: dead.
+  directories_.back()[extent].store(extents_.back().data(), std::memory_order_release);
+}
+
+RowTable::SlotRange RowTable::take_slots() {
   const std::lock_guard lock(mutex_);
-  const uint64_t extent = extent_count_;
-  add_extent(extent);
-  return base::RowId(extent * kExtentSlots);
+  const uint64_t first = slots_end_;
+  if (!has_extent(first)) add_extent(first >> extent_bits_);
+  slots_end_ = std::min(first + kSlotsTaken, (first | slot_mask_) + 1);
+  return {first, slots_end_};
 }
 
 bool RowTable::take_free_slots(std::vector<base::RowId>* free) {
   const std::lock_guard lock(mutex_);
-  const size_t taken = std::min(kSlotsTaken, free_slots_.size());
+  const size_t taken = std::min<size_t>(kSlotsTaken, free_slots_.size());
   free->insert(free->end(), free_slots_.end() - static_cast<std::ptrdiff_t>(taken),
                free_slots_.end());
   free_slots_.resize(free_slots_.size() - taken);
@@ -56,30 +72,27 @@ void RowTable::put_free_slots(std::vector<base::RowId>* free, size_t keep) {
 
 void RowTable::cover(base::RowId row_id) {
   DIPTYCH_CHECK(row_id.value < kSlotsMax, "a table has at most 2^36 rows");
-  if (find_slot(row_id) != nullptr) return;
   const std::lock_guard lock(mutex_);
-  add_extent(row_id.value / kExtentSlots);
+  if (!has_extent(row_id.value)) add_extent(row_id.value >> extent_bits_);
+  slots_end_ = std::max(slots_end_, row_id.value + 1);
 }
 
 void RowTable::free_dead_slots() {
   const std::lock_guard lock(mutex_);
   free_slots_.clear();
-  for (uint64_t extent = extent_count_; extent-- > 0;) {
-    const base::RowId first(extent * kExtentSlots);
-    if (find_slot(first) == nullptr) add_extent(extent);
-    const Slot* const slots = find_slot(first);
-    for (uint64_t i = kExtentSlots; i-- > 0;) {
-      // relaxed: between batches nobody writes.
-      if (slots[i].load(std::memory_order_relaxed) == nullptr) {
-        free_slots_.push_back(base::RowId(first.value + i));
-      }
+  // From the end, since the list is taken from its end.
+  for (uint64_t id = slots_end_; id-- > 0;) {
+    if (!has_extent(id)) add_extent(id >> extent_bits_);
+    // relaxed: between batches nobody writes.
+    if (slot(base::RowId(id)).word.load(std::memory_order_relaxed) == 0) {
+      free_slots_.push_back(base::RowId(id));
     }
   }
 }
 
 size_t RowTable::allocated_bytes() const {
   const std::lock_guard lock(mutex_);
-  return arena_.allocated_bytes() + directories_.size() * sizeof(Directory);
+  return slots_end_ * slot_bytes_;
 }
 
 void SlotAllocator::reclaim(RowTable* table) {
@@ -91,8 +104,7 @@ void SlotAllocator::reclaim(RowTable* table) {
 
 void SlotAllocator::refill(RowTable* table) {
   if (table->take_free_slots(&free_)) return;
-  next_ = table->take_extent().value;
-  end_ = next_ + RowTable::kExtentSlots;
+  fresh_ = table->take_slots();
 }
 
 }  // namespace diptych::oltp

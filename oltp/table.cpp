@@ -1,7 +1,6 @@
 #include "oltp/table.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -62,7 +61,7 @@ base::Error TableIndex::key_too_long() const {
 Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
     : schema(&of_schema),
       layout(of_schema),
-      rows(node),
+      rows(layout.bytes, node),
       column_words((of_schema.columns.size() + 63) / 64) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
@@ -96,30 +95,6 @@ base::Result<void> Table::check_strings(const std::byte* row,
                                    schema->name, schema->column(id).name, column.type.to_string()));
   }
   return {};
-}
-
-size_t Table::long_string_bytes(const std::byte* row) const {
-  size_t bytes = 0;
-  for (const base::ColumnId id : layout.long_strings) {
-    const base::ColumnLayout& column = layout.column(id);
-    if (!base::is_null_cell(column, row)) bytes += base::load_string(column, row).size();
-  }
-  return bytes;
-}
-
-void Table::copy_row(const std::byte* from, std::byte* to, std::byte* to_strings) const {
-  std::memcpy(to, from, layout.bytes);
-  for (const base::ColumnId id : layout.long_strings) {
-    const base::ColumnLayout& column = layout.column(id);
-    base::Text text;
-    if (!base::is_null_cell(column, from)) {
-      const std::string_view bytes = base::load_string(column, from);
-      if (!bytes.empty()) std::memcpy(to_strings, bytes.data(), bytes.size());
-      text = base::Text({reinterpret_cast<const char*>(to_strings), bytes.size()});
-      to_strings += bytes.size();
-    }
-    std::memcpy(to + column.offset, &text, sizeof text);
-  }
 }
 
 std::string Table::key_text(const TableIndex& index, const std::byte* row) const {

@@ -60,11 +60,6 @@ struct Table {
   base::Result<void> check_strings(const std::byte* row,
                                    std::span<const base::ColumnId> columns) const;
 
-  // The bytes of the row's long strings.
-  size_t long_string_bytes(const std::byte* row) const;
-  // Copies a row, its long strings to where `to_strings` points, and lets the cells point there.
-  void copy_row(const std::byte* from, std::byte* to, std::byte* to_strings) const;
-
   // "(1, 7, "BAR")": the values of the index's columns in the row.
   std::string key_text(const TableIndex& index, const std::byte* row) const;
 

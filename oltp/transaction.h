@@ -59,6 +59,8 @@ Set<Member> set(const typename base::MemberOf<Member>::Cell& value) {
 template <class Row, auto... Columns>
 struct Projection {
   using Values = std::tuple<typename base::MemberOf<Columns>::Cell...>;
+  static constexpr base::ColumnId kColumns[] = {base::kColumn<Columns>...};
+  static ColumnChoice choice() { return {false, kColumns}; }
   static Values load(const std::byte* row) {
     const Row& typed = *reinterpret_cast<const Row*>(row);
     return {typed.*Columns...};
@@ -67,11 +69,14 @@ struct Projection {
 template <class Row>
 struct Projection<Row> {
   using Values = Row;
+  static ColumnChoice choice() { return {}; }
   static Values load(const std::byte* row) { return *reinterpret_cast<const Row*>(row); }
 };
 template <class Row, auto Column>
 struct Projection<Row, Column> {
   using Values = typename base::MemberOf<Column>::Cell;
+  static constexpr base::ColumnId kColumns[] = {base::kColumn<Column>};
+  static ColumnChoice choice() { return {false, kColumns}; }
   static Values load(const std::byte* row) { return reinterpret_cast<const Row*>(row)->*Column; }
 };
 
@@ -103,7 +108,7 @@ class Transaction : public TransactionCore {
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<typename Projected::Values>;
     const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
-    auto found = find_unique(index.table, index.index, wanted);
+    auto found = find_unique(index.table, index.index, wanted, Projected::choice());
     if (!found) return Out(found.error());
     return Out(Projected::load(found->row));
   }
@@ -130,7 +135,7 @@ class Transaction : public TransactionCore {
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
     const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
-    auto found = find_unique(index.table, index.index, wanted);
+    auto found = find_unique(index.table, index.index, wanted, {false, {}});
     if (!found) return Out(found.error());
     return claim_as<Row, Columns...>(found->handle);
   }
@@ -149,10 +154,11 @@ class Transaction : public TransactionCore {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
                   "the columns belong to the claimed row's table");
     static constexpr base::ColumnId kColumns[] = {base::kColumn<Members>...};
-    Row* const row = reinterpret_cast<Row*>(writable_row(claimed.handle, kColumns));
-    if (row == nullptr) return;
+    const WritableRow open = open_row(claimed.handle, kColumns);
+    if (open.row == nullptr) return;
+    Row* const row = reinterpret_cast<Row*>(open.row);
     ((row->*Members = cells.value), ...);
-    written(claimed.handle, kColumns);
+    close_row(open, kColumns);
   }
 
   template <class Row, class Values>
@@ -181,8 +187,9 @@ class Transaction : public TransactionCore {
       const ScanStep step = visit(handle, Projected::load(row));
       return step == ScanStep::kContinue && visited < options.limit;
     };
-    auto done = scan_range(index.table, index.index, range,
-                           options.direction == Direction::kForward, RowVisitor(on_row));
+    auto done =
+        scan_range(index.table, index.index, range, options.direction == Direction::kForward,
+                   Projected::choice(), RowVisitor(on_row));
     if (!done) return done.error();
     return visited;
   }

@@ -16,6 +16,7 @@
 #include "base/key.h"
 #include "base/result.h"
 #include "base/types.h"
+#include "oltp/row_reader.h"
 #include "oltp/table_ref.h"
 
 namespace diptych::oltp {
@@ -23,6 +24,12 @@ namespace diptych::oltp {
 struct TableIndex;
 struct Write;
 class Worker;
+
+// Where the new cells of a write go.
+struct WritableRow {
+  std::byte* row = nullptr;
+  Write* write = nullptr;
+};
 
 // Where a row is. Valid until the transaction ends.
 struct RowHandle {
@@ -64,23 +71,24 @@ class TransactionCore {
 
   struct Found {
     RowHandle handle;
-    const std::byte* row;  // the visible version, until the transaction ends
+    const std::byte* row;  // the visible version, until the next operation
   };
 
   // The untyped operations; see Transaction for what each guarantees.
-  base::Result<Found> find_unique(base::TableId table, base::IndexId index, const base::Key& key);
+  base::Result<Found> find_unique(base::TableId table, base::IndexId index, const base::Key& key,
+                                  const ColumnChoice& choice);
   static constexpr size_t kPrefetchMax = 16;  // keys, at a time
   // Fetches the rows with the keys, and what leads to them, into the cache; nothing else.
   void prefetch_rows(base::IndexId index, std::span<const base::Key> keys) const;
   base::Result<const std::byte*> claim_row(const RowHandle& handle);
-  // The row's bytes, for new values of the columns; nullptr: the transaction has failed.
-  std::byte* writable_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
-  // The columns now hold new values; long strings among them are copied from where they point.
-  void written(const RowHandle& handle, std::span<const base::ColumnId> columns);
+  // An update: the row for new values of the columns (its `row` is null if the transaction has
+  // failed), and then that they are there. Long strings are copied from where they point.
+  WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
+  void close_row(const WritableRow& open, std::span<const base::ColumnId> columns);
   base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row);
   void erase_row(const RowHandle& handle);
   base::Result<void> scan_range(base::TableId table, base::IndexId index, const KeyRange& range,
-                                bool forward, const RowVisitor& visit);
+                                bool forward, const ColumnChoice& choice, const RowVisitor& visit);
 
  private:
   friend class Worker;
@@ -95,10 +103,13 @@ class TransactionCore {
   // nullptr, and the transaction has failed: the row is not this transaction's to write.
   Write* own_write(const RowHandle& handle);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range, bool forward,
-                                  const RowVisitor& visit);
+                                  const ColumnChoice& choice, const RowVisitor& visit);
   base::Result<void> scan_one(const TableIndex& index, const KeyRange& range,
-                              const RowVisitor& visit);
-  const std::byte* visible_row(const TableIndex& index, base::RowId row_id) const;
+                              const ColumnChoice& choice, const RowVisitor& visit);
+  // nullptr: the snapshot has no such row, or it has another key than `has_key` wants.
+  template <class HasKey>
+  const std::byte* visible_row(const TableIndex& index, base::RowId row_id,
+                               const ColumnChoice& choice, const HasKey& has_key) const;
 
   base::Vid read_vid_;
   base::Timestamp now_;

@@ -41,7 +41,7 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error err
 }  // namespace
 
 Worker::Worker(EngineCore* core, base::WorkerId id)
-    : core_(core), id_(id), own_tag_(owner_tag(id)), memory_(&core->depot) {}
+    : core_(core), id_(id), strings_(&core->strings), undo_(core->options.placement.node) {}
 
 void Worker::add_table() {
   tables_.resize(core_->tables.size());
@@ -128,22 +128,31 @@ void Worker::discard_updates(base::TableId table) {
   if (tables_[table.value].updates != nullptr) tables_[table.value].updates->clear();
 }
 
+void Worker::settle_rolled_back() {
+  for (const RolledBackRow& row : rolled_back_) {
+    // relaxed: at the boundary nobody else runs, here and below.
+    if (row.slot->word.load(std::memory_order_relaxed) != owned_word(row.undo)) continue;
+    row.slot->word.store(row.undo->before, std::memory_order_relaxed);
+  }
+  rolled_back_.clear();
+}
+
 void Worker::drop_dead_entries() {
   for (const DeadRow& dead : dead_rows_) {
-    if (dead.tombstone == nullptr) continue;
+    if (!dead.has_entries) continue;
     for (const auto& index : dead.table->indexes) {
       base::Key key;
-      index->encoder.encode(dead.tombstone->row(), &key);
+      index->encoder.encode(dead.slot->row(), &key);
       index->index->erase(key.bytes(), dead.row_id);
     }
   }
   for (const KeyChange& stale : stale_keys_) {
     TableIndex& index = *stale.index;
-    // relaxed: at the boundary nobody else runs, here and below.
-    const Version* head = index.table->rows.slot(stale.row_id).load(std::memory_order_relaxed);
-    if (head != nullptr && head->kind == VersionKind::kRow) {
+    const RowSlot& slot = index.table->rows.slot(stale.row_id);
+    // relaxed: at the boundary nobody else runs.
+    if ((slot.word.load(std::memory_order_relaxed) & kLive) != 0) {
       base::Key key;
-      index.encoder.encode(head->row(), &key);
+      index.encoder.encode(slot.row(), &key);
       if (key.bytes() == stale.key) continue;
     }
     index.index->erase(stale.key, stale.row_id);
@@ -153,14 +162,14 @@ void Worker::drop_dead_entries() {
 void Worker::finish_batch() {
   for (const DeadRow& dead : dead_rows_) {
     // relaxed: at the boundary nobody else runs.
-    dead.slot->store(nullptr, std::memory_order_relaxed);
+    dead.slot->word.store(0, std::memory_order_relaxed);
     tables_[dead.table->schema->id.value].slots.retire(dead.row_id);
-    if (dead.tombstone != nullptr) memory_.retire(dead.tombstone);
   }
   dead_rows_.clear();
   stale_keys_.clear();
-  memory_.reclaim();
-  if (core_->concurrency == Concurrency::kShared) memory_.balance();
+  undo_.reset();
+  strings_.reclaim();
+  if (!is_single()) strings_.balance();
   for (size_t i = 0; i < tables_.size(); ++i) {
     Table& table = *core_->tables[i];
     tables_[i].slots.reclaim(&table.rows);

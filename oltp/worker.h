@@ -1,15 +1,15 @@
-// Worker: runs transactions: one after the other, with write set, version memory, slots and update
-// sets of its own.
+// Worker: runs transactions: one after the other, with write set, undo, string memory, slots and
+// update sets of its own.
 //
 //   begin -> operations (transaction_core.cpp) -> commit or roll_back -> ... -> finish_batch
 //
 // Threads    one thread during a batch; the leader at boundaries (finish_batch, take_updates).
 //
 // Invariants
-//   W1  Every version that the running transaction owns is the head of its slot and is in writes_,
-//       at its write_index. After commit or roll_back the worker owns none.
+//   W1  Every row that the running transaction owns is in writes_, at its Undo's write_index. After
+//       commit or roll_back the worker owns none; words may name Undos that are rolled back.
 //   W2  What a batch supersedes or kills is retired, and reclaimed only by finish_batch: pointers
-//       into rows and slots stay valid for the batch.
+//       to strings, undo records and slots stay valid for the batch.
 
 #pragma once
 
@@ -19,14 +19,18 @@
 #include <string>
 #include <vector>
 
+#include "base/arena.h"
 #include "base/ids.h"
+#include "base/key.h"
 #include "base/result.h"
+#include "base/types.h"
 #include "oltp/engine_core.h"
 #include "oltp/request.h"
+#include "oltp/row_reader.h"
 #include "oltp/row_table.h"
+#include "oltp/string_memory.h"
 #include "oltp/table.h"
 #include "oltp/transaction.h"
-#include "oltp/version_memory.h"
 #include "propagation/export/update_set.h"
 
 namespace diptych::oltp {
@@ -36,11 +40,11 @@ enum class WriteKind : uint8_t { kUpdate, kInsert, kErase, kInsertErased };
 // A row that the running transaction owns.
 struct Write {
   Table* table;
-  RowTable::Slot* slot;
+  RowSlot* slot;
   base::RowId row_id;
-  Version* version;   // the owned head
-  Version* previous;  // the committed version under it; null for an insert
-  uint32_t columns;   // where its bitmap of written columns begins in column_words_
+  Undo* undo;
+  uint32_t columns;  // where its bitmap of written columns begins in column_words_
+  uint32_t strings;  // where its string changes begin in string_changes_
   WriteKind kind;
   bool keys_logged;  // of an inserted row: key_changes_ has its keys as inserted
 };
@@ -51,6 +55,18 @@ struct KeyChange {
   base::RowId row_id;
   std::string key;
   bool inserted;  // by this transaction: a rollback erases it
+};
+
+// A long string that a commit, or else a rollback, lets go.
+struct StringChange {
+  base::Text before;
+  base::Text after;
+};
+
+// An index key that a write is about to change.
+struct OldKey {
+  TableIndex* index;
+  base::Key key;
 };
 
 // What one worker did in one batch.
@@ -69,11 +85,13 @@ class Worker {
   void run_share(std::span<Request* const> requests, size_t first, size_t stride,
                  uint64_t deadline_ns);
   WorkerReport& report() { return report_; }
+  size_t undo_bytes() const { return undo_.allocated_bytes(); }
 
   void add_table();  // the leader: the core has one more
 
-  // The boundary, by the leader, for each worker in turn: first drop_dead_entries of all, then
-  // finish_batch of all.
+  // The boundary, by the leader, for each worker in turn: first settle_rolled_back of all, then
+  // drop_dead_entries of all, then finish_batch of all.
+  void settle_rolled_back();
   void drop_dead_entries();
   void finish_batch();
   // Appends the sealed, non-empty update sets.
@@ -95,9 +113,13 @@ class Worker {
   };
   struct DeadRow {
     Table* table;
-    RowTable::Slot* slot;
+    RowSlot* slot;
     base::RowId row_id;
-    Version* tombstone;  // null: only the slot is left
+    bool has_entries;  // in the indexes, by the key that its bytes have
+  };
+  struct RolledBackRow {
+    RowSlot* slot;
+    const Undo* undo;
   };
 
   enum class RunEnd : uint8_t { kEnded, kConflict };
@@ -107,50 +129,78 @@ class Worker {
   bool give_up(Request* request);
 
   void commit(Transaction* txn, Request* request);
-  // After the stamps: exports the write and retires what it replaced.
-  void settle(const Write& write, base::Vid vid);
+  // Appends the write's update record, to be stamped with the VID when it is known.
+  void export_write(const Write& write, base::Vid not_before);
+  // Shows the write to others, as of the VID.
+  void publish(const Write& write, base::Vid vid);
   void roll_back();
+  void restore_row(const Write& write);
   void clear_run();
 
+  bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
+  bool is_own(uint64_t word) const {
+    if ((word & kOwned) == 0) return false;
+    const Undo* const undo = undo_of(word);
+    // relaxed: what this worker has stored itself.
+    return undo->worker == id_ && !undo->rolled_back.load(std::memory_order_relaxed);
+  }
+  // The row as the running transaction sees it: in place where nobody else can be at it, else a
+  // copy that stays until the next call. nullptr: there is none.
+  const std::byte* visible_row(const Table& table, const RowSlot& slot, base::Vid read_vid,
+                               const ColumnChoice& choice) const;
+
   // Operations on the write set.
-  Version* copy_version(const Table& table, const std::byte* row);
-  Write& add_write(Table* table, RowTable::Slot* slot, base::RowId row_id, Version* version,
-                   Version* previous, WriteKind kind);
+  Undo* make_undo(uint64_t replaced, const Undo* older);
+  Write& add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo, WriteKind kind);
+  void drop_newest_write();
   // nullptr: the running transaction does not own the row, or has erased it.
   Write* find_write(const RowHandle& handle);
-  void replace_version(Write* write);
+  // Copies the row into the slot, with copies of its long strings.
+  void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
+  // The row for new cells of the columns: images, strings and keys of the present ones are kept.
+  WritableRow open_row(Write* write, std::span<const base::ColumnId> columns);
+  // The new cells are in the row: copies their long strings, moves it in the indexes, shows it.
+  // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
+  base::Result<void> close_row(const WritableRow& open, std::span<const base::ColumnId> columns,
+                               base::Vid read_vid);
+  void keep_images(const Write& write, std::span<const base::ColumnId> columns);
+  void keep_old_keys(Write* write, std::span<const base::ColumnId> columns);
+  void copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns);
+  void show_words(const WritableRow& open, std::span<const base::ColumnId> columns);
   KeyVerdict key_verdict(const TableIndex& index, std::string_view key, base::RowId row_id,
                          base::Vid read_vid) const;
   IndexInsert insert_entry(TableIndex* index, const base::Key& key, base::RowId row_id,
                            base::Vid read_vid);
   void log_keys(Write* write);
-  // Moves the row in the indexes that have a column of `columns`.
-  // kConflict, kAlreadyExists, kInvalidArgument (the key is too long).
-  base::Result<void> update_keys(const Write& write, std::span<const base::ColumnId> columns,
-                                 base::Vid read_vid);
-  // The row's key in the index before the present update; the view may point into `key`.
-  std::string_view current_key(const TableIndex& index, const Write& write, base::Key* key) const;
+  // Moves the row in the indexes whose keys are in old_keys_.
+  base::Result<void> update_keys(const Write& write, base::Vid read_vid);
   // Of an inserted row, from the first indexes.
   void erase_inserted_entries(const Write& write, size_t index_count);
   // Takes back the newest write, an insert that reached only the first indexes.
   void undo_insert(size_t index_count);
-  void take_row(Table* table, base::RowId row_id, Version* version, size_t index_count);
+  void take_row(Table* table, base::RowId row_id, size_t index_count);
   propagation::UpdateSet& updates_of(const Table& table);
 
   EngineCore* core_;
   base::WorkerId id_;
-  uint64_t own_tag_;
-  VersionMemory memory_;
+  StringMemory strings_;
+  base::Arena undo_;
+  mutable RowReader reader_;
   std::vector<TableState> tables_;  // [TableId]
 
   // The running transaction's.
   std::vector<Write> writes_;
   std::vector<uint64_t> column_words_;
   std::vector<KeyChange> key_changes_;
-  std::vector<base::ColumnId> columns_;  // of the write that is being exported
+  std::vector<StringChange> string_changes_;
+  std::vector<propagation::UpdateRecord*> records_;  // appended, their VIDs not final
+  std::vector<base::ColumnId> columns_;              // of the write that is being exported
+  std::vector<uint64_t> staged_row_;                 // of the write between open and close
+  std::vector<OldKey> old_keys_;                     // likewise
 
   // The batch's.
   std::vector<DeadRow> dead_rows_;
+  std::vector<RolledBackRow> rolled_back_;
   std::vector<KeyChange> stale_keys_;
   std::vector<Request*> deferred_;
   WorkerReport report_;

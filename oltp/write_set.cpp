@@ -1,63 +1,181 @@
-// The worker's side of a transaction's writes: owned versions and their index entries.
+// The worker's side of a transaction's writes: owned rows, what they were, and their index entries.
 
 #include <algorithm>
+#include <cstring>
+#include <new>
 
 #include "base/check.h"
+#include "base/value.h"
 #include "oltp/worker.h"
 
 namespace diptych::oltp {
 
-Version* Worker::copy_version(const Table& table, const std::byte* row) {
-  const size_t string_bytes = table.long_string_bytes(row);
-  Version* const version = memory_.allocate(table.layout.bytes + string_bytes);
-  version->kind = VersionKind::kRow;
-  table.copy_row(row, version->row(), version->row() + table.layout.bytes);
-  return version;
+const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, base::Vid read_vid,
+                                     const ColumnChoice& choice) const {
+  // acquire: pairs with the releases of claims and commits.
+  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  if (is_own(word)) return undo_of(word)->erased ? nullptr : slot.row();
+  if (is_single()) return (word & kLive) != 0 ? slot.row() : nullptr;
+  return reader_.read(table.layout, slot, read_vid, choice);
 }
 
-Write& Worker::add_write(Table* table, RowTable::Slot* slot, base::RowId row_id, Version* version,
-                         Version* previous, WriteKind kind) {
-  version->write_index = static_cast<uint32_t>(writes_.size());
+Undo* Worker::make_undo(uint64_t replaced, const Undo* older) {
+  Undo* const undo = new (undo_.allocate(sizeof(Undo))) Undo{};
+  undo->replaced = replaced;
+  undo->before = settled_word(replaced);
+  undo->older = older;
+  undo->write_index = static_cast<uint32_t>(writes_.size());
+  undo->worker = id_;
+  return undo;
+}
+
+Write& Worker::add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo,
+                         WriteKind kind) {
   const auto columns = static_cast<uint32_t>(column_words_.size());
+  const auto strings = static_cast<uint32_t>(string_changes_.size());
   column_words_.resize(column_words_.size() + table->column_words, 0);
-  return writes_.emplace_back(Write{table, slot, row_id, version, previous, columns, kind, false});
+  return writes_.emplace_back(Write{table, slot, row_id, undo, columns, strings, kind, false});
+}
+
+void Worker::drop_newest_write() {
+  const Write& write = writes_.back();
+  for (size_t i = write.strings; i < string_changes_.size(); ++i) {
+    strings_.retire(string_changes_[i].after);
+  }
+  string_changes_.resize(write.strings);
+  column_words_.resize(write.columns);
+  writes_.pop_back();
 }
 
 Write* Worker::find_write(const RowHandle& handle) {
-  Table& table = core_->table(handle.table);
-  // acquire: pairs with the stores that publish versions; the check looks into whatever is there.
-  Version* const head = table.rows.slot(handle.row_id).load(std::memory_order_acquire);
-  // relaxed: an owned version is this thread's own (W1).
-  const bool owned = head != nullptr && head->begin.load(std::memory_order_relaxed) == own_tag_;
-  return owned && head->kind == VersionKind::kRow ? &writes_[head->write_index] : nullptr;
+  const RowSlot& slot = core_->table(handle.table).rows.slot(handle.row_id);
+  // acquire: another worker's Undo is looked into.
+  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  if (!is_own(word) || undo_of(word)->erased) return nullptr;
+  return &writes_[undo_of(word)->write_index];
 }
 
-void Worker::replace_version(Write* write) {
-  Version* const old = write->version;
-  Version* const fresh = copy_version(*write->table, old->row());
-  // relaxed: published by the store to the slot.
-  fresh->begin.store(own_tag_, std::memory_order_relaxed);
-  fresh->previous = write->previous;
-  fresh->write_index = old->write_index;
-  // release: who meets the version sees that it is owned, and what is under it.
-  write->slot->store(fresh, std::memory_order_release);
-  write->version = fresh;
-  memory_.retire(old);
+void Worker::fill_slot(const Table& table, RowSlot* slot, const std::byte* row) {
+  std::memcpy(slot->row(), row, table.layout.bytes);
+  for (const base::ColumnId id : table.layout.long_strings) {
+    const base::ColumnLayout& column = table.layout.column(id);
+    base::Text text;
+    if (!base::is_null_cell(column, row)) text = strings_.copy(base::load_string(column, row));
+    std::memcpy(slot->row() + column.offset, &text, sizeof text);
+    string_changes_.push_back({{}, text});
+  }
+}
+
+WritableRow Worker::open_row(Write* write, std::span<const base::ColumnId> columns) {
+  uint8_t flags = 0;
+  for (const base::ColumnId column : columns) flags |= write->table->column_flags[column.value];
+  RowSlot& slot = *write->slot;
+  if ((flags & kIndexedColumn) != 0) keep_old_keys(write, columns);
+  if ((flags & kLongStringColumn) != 0) {
+    for (const base::ColumnId id : columns) {
+      if ((write->table->column_flags[id.value] & kLongStringColumn) == 0) continue;
+      StringChange change;
+      std::memcpy(&change.before, slot.row() + write->table->layout.column(id).offset,
+                  sizeof change.before);
+      string_changes_.push_back(change);
+    }
+  }
+  // Nobody reads the bytes of an inserted row (V5), or what one worker alone is at.
+  if (write->kind == WriteKind::kInsert) return {slot.row(), write};
+  keep_images(*write, columns);
+  if (is_single()) return {slot.row(), write};
+  staged_row_.resize(std::max<size_t>(staged_row_.size(), (write->table->layout.bytes + 7) / 8));
+  auto* const staged = reinterpret_cast<std::byte*>(staged_row_.data());
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = write->table->layout.column(id);
+    const WordSpan span = words_of(column.offset, column.bytes);
+    std::memcpy(staged + size_t{8} * span.first, slot.row() + size_t{8} * span.first,
+                size_t{8} * span.count);
+  }
+  return {staged, write};
+}
+
+base::Result<void> Worker::close_row(const WritableRow& open,
+                                     std::span<const base::ColumnId> columns, base::Vid read_vid) {
+  Write& write = *open.write;
+  uint8_t flags = 0;
+  uint64_t* const words = column_words_.data() + write.columns;
+  for (const base::ColumnId column : columns) {
+    flags |= write.table->column_flags[column.value];
+    words[column.value / 64] |= uint64_t{1} << (column.value % 64);
+  }
+  if ((flags & kBoundedStringColumn) != 0) {
+    if (auto fits = write.table->check_strings(open.row, columns); !fits) return fits;
+  }
+  if ((flags & kLongStringColumn) != 0) copy_new_strings(open, columns);
+  if (open.row != write.slot->row()) show_words(open, columns);
+  if ((flags & kIndexedColumn) != 0) return update_keys(write, read_vid);
+  return {};
+}
+
+void Worker::keep_images(const Write& write, std::span<const base::ColumnId> columns) {
+  const uint64_t* const written = column_words_.data() + write.columns;
+  // relaxed: this worker alone writes it.
+  const BeforeImage* newest = write.undo->images.load(std::memory_order_relaxed);
+  for (const base::ColumnId id : columns) {
+    if ((written[id.value / 64] >> (id.value % 64) & 1) != 0) continue;  // there is one
+    const base::ColumnLayout& column = write.table->layout.column(id);
+    const WordSpan span = words_of(column.offset, column.bytes);
+    const size_t bytes = size_t{8} * span.count;
+    auto* const image = new (undo_.allocate(sizeof(BeforeImage) + bytes))
+        BeforeImage{newest, span.first, span.count};
+    std::memcpy(image->words(), write.slot->row() + size_t{8} * span.first, bytes);
+    newest = image;
+  }
+  // release: who meets the new bytes finds the images whole (V1).
+  write.undo->images.store(newest, std::memory_order_release);
+}
+
+void Worker::copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns) {
+  const Table& table = *open.write->table;
+  const auto is_long = [&](base::ColumnId id) {
+    return (table.column_flags[id.value] & kLongStringColumn) != 0;
+  };
+  // open_row has noted as many of them, in this order.
+  auto change = string_changes_.end() - std::count_if(columns.begin(), columns.end(), is_long);
+  for (const base::ColumnId id : columns) {
+    if (!is_long(id)) continue;
+    const base::ColumnLayout& column = table.layout.column(id);
+    if (!base::is_null_cell(column, open.row)) {
+      change->after = strings_.copy(base::load_string(column, open.row));
+    }
+    std::memcpy(open.row + column.offset, &change->after, sizeof change->after);
+    ++change;
+  }
+}
+
+void Worker::show_words(const WritableRow& open, std::span<const base::ColumnId> columns) {
+  const auto* const staged = reinterpret_cast<const uint64_t*>(open.row);
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = open.write->table->layout.column(id);
+    const WordSpan span = words_of(column.offset, column.bytes);
+    for (uint32_t i = span.first; i < span.first + span.count; ++i) {
+      // release: pairs with the acquire in copy_words; the images are there (V1).
+      open.write->slot->row_words()[i].store(staged[i], std::memory_order_release);
+    }
+  }
 }
 
 KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, base::RowId row_id,
                                base::Vid read_vid) const {
-  // acquire: pairs with the stores that publish versions.
-  const Version* head = index.table->rows.slot(row_id).load(std::memory_order_acquire);
-  if (head == nullptr) return KeyVerdict::kFree;
-  // acquire: pairs with the release in commit (V1).
-  const uint64_t begin = head->begin.load(std::memory_order_acquire);
-  if (begin != own_tag_ && ((begin & kOwned) != 0 || begin > read_vid.value)) {
-    return KeyVerdict::kConflict;
+  const RowSlot& slot = index.table->rows.slot(row_id);
+  // acquire: pairs with the releases of claims and commits.
+  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  if (!is_own(word)) {
+    const uint64_t settled = settled_word(word);
+    if ((settled & kOwned) != 0 || (settled & kVidMask) > read_vid.value) {
+      return KeyVerdict::kConflict;
+    }
   }
-  if (head->kind == VersionKind::kTombstone) return KeyVerdict::kFree;
+  const std::byte* const row = visible_row(*index.table, slot, read_vid, {});
+  if (row == nullptr) return KeyVerdict::kFree;
   base::Key present;
-  index.encoder.encode(head->row(), &present);
+  index.encoder.encode(row, &present);
   return present.bytes() == key ? KeyVerdict::kTaken : KeyVerdict::kFree;
 }
 
@@ -76,41 +194,37 @@ void Worker::log_keys(Write* write) {
   for (const auto& index : write->table->indexes) {
     if (index->primary) continue;
     base::Key key;
-    index->encoder.encode(write->version->row(), &key);
+    index->encoder.encode(write->slot->row(), &key);
     key_changes_.push_back({index.get(), write->row_id, std::string(key.bytes()), true});
   }
 }
 
-std::string_view Worker::current_key(const TableIndex& index, const Write& write,
-                                     base::Key* key) const {
-  for (size_t i = key_changes_.size(); i-- > 0;) {
-    const KeyChange& change = key_changes_[i];
-    if (change.index == &index && change.row_id == write.row_id) return change.key;
+void Worker::keep_old_keys(Write* write, std::span<const base::ColumnId> columns) {
+  if (write->kind == WriteKind::kInsert && !write->keys_logged) log_keys(write);
+  old_keys_.clear();
+  for (const auto& index : write->table->indexes) {
+    const auto covered = [&](base::ColumnId column) { return index->encoder.covers(column); };
+    if (std::none_of(columns.begin(), columns.end(), covered)) continue;
+    old_keys_.push_back({index.get(), {}});
+    index->encoder.encode(write->slot->row(), &old_keys_.back().key);
   }
-  DIPTYCH_CHECK(write.previous != nullptr, "an inserted row's keys are logged before it changes");
-  index.encoder.encode(write.previous->row(), key);
-  return key->bytes();
 }
 
-base::Result<void> Worker::update_keys(const Write& write, std::span<const base::ColumnId> columns,
-                                       base::Vid read_vid) {
-  for (const auto& owned : write.table->indexes) {
-    TableIndex& index = *owned;
-    const auto covered = [&](base::ColumnId column) { return index.encoder.covers(column); };
-    if (std::none_of(columns.begin(), columns.end(), covered)) continue;
+base::Result<void> Worker::update_keys(const Write& write, base::Vid read_vid) {
+  const std::byte* const row = write.slot->row();
+  for (const OldKey& old : old_keys_) {
+    TableIndex& index = *old.index;
     base::Key key;
-    index.encoder.encode(write.version->row(), &key);
+    index.encoder.encode(row, &key);
     if (!key.ok()) return index.key_too_long();
-    base::Key old_key;
-    const std::string old_bytes(current_key(index, write, &old_key));
-    if (key.bytes() == old_bytes) continue;
+    if (key.bytes() == old.key.bytes()) continue;
     // relaxed: who meets the new entry, or the row's new version by the old entry, got there
-    // through the index's lock or the commit's VID, and so sees this store too.
+    // through the index or the commit's VID, and so sees this store too.
     index.rekeyed.store(true, std::memory_order_relaxed);
     const IndexInsert inserted = insert_entry(&index, key, write.row_id, read_vid);
-    if (inserted == IndexInsert::kTaken) return index.key_taken(write.version->row());
+    if (inserted == IndexInsert::kTaken) return index.key_taken(row);
     if (inserted == IndexInsert::kConflict) return base::ErrorCode::kConflict;
-    key_changes_.push_back({&index, write.row_id, old_bytes, false});
+    key_changes_.push_back({&index, write.row_id, std::string(old.key.bytes()), false});
     key_changes_.push_back(
         {&index, write.row_id, std::string(key.bytes()), inserted == IndexInsert::kInserted});
   }
@@ -122,20 +236,18 @@ void Worker::erase_inserted_entries(const Write& write, size_t index_count) {
     TableIndex& index = *write.table->indexes[i];
     if (!index.primary && write.keys_logged) continue;  // key_changes_ has them
     base::Key key;
-    index.encoder.encode(write.version->row(), &key);
+    index.encoder.encode(write.slot->row(), &key);
     index.index->erase(key.bytes(), write.row_id);
   }
 }
 
 void Worker::undo_insert(size_t index_count) {
   const Write& write = writes_.back();
+  // release: the slot is dead; nobody was given its bytes.
+  write.slot->word.store(0, std::memory_order_release);
   erase_inserted_entries(write, index_count);
-  // release: the slot is dead; nobody was given its version.
-  write.slot->store(nullptr, std::memory_order_release);
-  dead_rows_.push_back({write.table, write.slot, write.row_id, nullptr});
-  memory_.retire(write.version);
-  column_words_.resize(write.columns);
-  writes_.pop_back();
+  dead_rows_.push_back({write.table, write.slot, write.row_id, false});
+  drop_newest_write();
 }
 
 base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, base::Vid vid) {
@@ -153,12 +265,11 @@ base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, b
 
 base::Result<void> Worker::put_row(Table* table, base::RowId row_id, const std::byte* row,
                                    base::Vid vid) {
-  RowTable::Slot& slot = table->rows.slot(row_id);
-  Version* const version = copy_version(*table, row);
-  version->previous = nullptr;
-  // relaxed: the leader alone runs, between batches, here and below.
-  version->begin.store(vid.value, std::memory_order_relaxed);
-  slot.store(version, std::memory_order_relaxed);
+  RowSlot& slot = table->rows.slot(row_id);
+  fill_slot(*table, &slot, row);
+  string_changes_.clear();
+  // relaxed: the leader alone runs, between batches.
+  slot.word.store(live_word(vid), std::memory_order_relaxed);
   for (size_t i = 0; i < table->indexes.size(); ++i) {
     TableIndex& index = *table->indexes[i];
     base::Key key;
@@ -166,28 +277,31 @@ base::Result<void> Worker::put_row(Table* table, base::RowId row_id, const std::
     const IndexInsert inserted =
         key.ok() ? insert_entry(&index, key, row_id, vid) : IndexInsert::kConflict;
     if (inserted == IndexInsert::kInserted) continue;
-    take_row(table, row_id, version, i);
+    take_row(table, row_id, i);
     return key.ok() ? index.key_taken(row) : index.key_too_long();
   }
   ++tables_[table->schema->id.value].row_count_change;
   return {};
 }
 
-void Worker::take_row(Table* table, base::RowId row_id, Version* version, size_t index_count) {
+void Worker::take_row(Table* table, base::RowId row_id, size_t index_count) {
+  RowSlot& slot = table->rows.slot(row_id);
   for (size_t i = 0; i < index_count; ++i) {
     base::Key key;
-    table->indexes[i]->encoder.encode(version->row(), &key);
+    table->indexes[i]->encoder.encode(slot.row(), &key);
     table->indexes[i]->index->erase(key.bytes(), row_id);
   }
+  for (const base::ColumnId id : table->layout.long_strings) {
+    base::Text text;
+    std::memcpy(&text, slot.row() + table->layout.column(id).offset, sizeof text);
+    strings_.retire(text);
+  }
   // relaxed: the leader alone runs, between batches.
-  table->rows.slot(row_id).store(nullptr, std::memory_order_relaxed);
-  memory_.retire(version);
+  slot.word.store(0, std::memory_order_relaxed);
 }
 
 void Worker::unload_row(Table* table, base::RowId row_id) {
-  // relaxed: the leader alone runs, between batches.
-  Version* const version = table->rows.slot(row_id).load(std::memory_order_relaxed);
-  take_row(table, row_id, version, table->indexes.size());
+  take_row(table, row_id, table->indexes.size());
   tables_[table->schema->id.value].slots.retire(row_id);
   --tables_[table->schema->id.value].row_count_change;
 }

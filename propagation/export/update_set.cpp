@@ -108,8 +108,8 @@ std::byte* UpdateSet::reserve(size_t bytes) {
   return at;
 }
 
-void UpdateSet::append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                              const std::byte* row) {
+UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
+                                       const base::RowLayout& layout, const std::byte* row) {
   DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = vid;
   size_t end = sizeof(UpdateRecord) + layout.bytes;
@@ -118,7 +118,7 @@ void UpdateSet::append_insert(base::Vid vid, base::RowId row_id, const base::Row
   }
   const size_t bytes = round_up_8(end);
   std::byte* const at = reserve(bytes);
-  write_header(at, vid, row_id, bytes, UpdateType::kInsert, 0);
+  UpdateRecord* const record = write_header(at, vid, row_id, bytes, UpdateType::kInsert, 0);
   std::byte* const body = at + sizeof(UpdateRecord);
   std::memcpy(body, row, layout.bytes);
   size_t offset = sizeof(UpdateRecord) + layout.bytes;
@@ -129,10 +129,12 @@ void UpdateSet::append_insert(base::Vid vid, base::RowId row_id, const base::Row
     offset += text.size();
   }
   zero(at + offset, at + bytes);
+  return record;
 }
 
-void UpdateSet::append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                              const std::byte* row, std::span<const base::ColumnId> columns) {
+UpdateRecord* UpdateSet::append_update(base::Vid vid, base::RowId row_id,
+                                       const base::RowLayout& layout, const std::byte* row,
+                                       std::span<const base::ColumnId> columns) {
   DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
   DIPTYCH_CHECK(!columns.empty(), "an update that changes nothing is not exported");
   last_vid_ = vid;
@@ -143,7 +145,8 @@ void UpdateSet::append_update(base::Vid vid, base::RowId row_id, const base::Row
     if (!column.type.is_inline()) bytes += round_up_8(source_string(column, row).size());
   }
   std::byte* const at = reserve(bytes);
-  write_header(at, vid, row_id, bytes, UpdateType::kUpdate, columns.size());
+  UpdateRecord* const record =
+      write_header(at, vid, row_id, bytes, UpdateType::kUpdate, columns.size());
   size_t offset = sizeof(UpdateRecord);
   for (const base::ColumnId id : columns) {
     const base::ColumnLayout& column = layout.column(id);
@@ -165,13 +168,14 @@ void UpdateSet::append_update(base::Vid vid, base::RowId row_id, const base::Row
     offset = piece_end;
   }
   DIPTYCH_DCHECK(offset == bytes, "the pieces fill the record");
+  return record;
 }
 
-void UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
+UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
   DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = vid;
   std::byte* const at = reserve(sizeof(UpdateRecord));
-  write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
+  return write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
 }
 
 }  // namespace diptych::propagation

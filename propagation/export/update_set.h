@@ -110,13 +110,14 @@ class UpdateSet {
   // Empties the set and keeps its memory, up to kKeptChunks: a bulk load's is given back.
   void clear();
 
-  // The three appends take the VID that the transaction commits at: not less than any before it.
-  void append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                     const std::byte* row);
+  // The three appends take the VID that the transaction commits at: not less than any before it. It
+  // may be raised in what they return, until the next append for another transaction.
+  UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                              const std::byte* row);
   // `row` holds the new values; only the columns are exported.
-  void append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                     const std::byte* row, std::span<const base::ColumnId> columns);
-  void append_delete(base::Vid vid, base::RowId row_id);
+  UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                              const std::byte* row, std::span<const base::ColumnId> columns);
+  UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
 
  private:
   std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned

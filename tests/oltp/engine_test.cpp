@@ -71,7 +71,7 @@ void run_constant_size(uint32_t workers) {
   EXPECT_EQ(bank.engine->row_count(bank.account.table), static_cast<uint64_t>(kRows));
   EXPECT_LE(bank.engine->metrics().memory_bytes, settled);
   bank.engine->for_each_row(bank.account.table, [&](base::RowId row_id, const std::byte*) {
-    EXPECT_LT(row_id.value, workers * RowTable::kExtentSlots);
+    EXPECT_LT(row_id.value, 4 * workers * RowTable::kSlotsTaken);
   });
   bank.expect_replica_agrees();
 }

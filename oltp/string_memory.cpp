@@ -1,4 +1,4 @@
-#include "oltp/version_memory.h"
+#include "oltp/string_memory.h"
 
 #include <algorithm>
 #include <bit>
@@ -23,7 +23,7 @@ size_t size_class_of(size_t bytes) {
   const auto doubling = static_cast<size_t>(std::bit_width(last)) - 1;  // 2^doubling <= last
   const size_t quarter = (last >> (doubling - 2)) & 3;
   const size_t size_class = kFineClasses + (doubling - 10) * 4 + quarter;
-  DIPTYCH_CHECK(size_class < kSizeClasses, "a row and its strings are smaller than 16 GiB");
+  DIPTYCH_CHECK(size_class < kSizeClasses, "a string is smaller than 16 GiB");
   return size_class;
 }
 
@@ -34,7 +34,7 @@ size_t size_class_bytes(size_t size_class) {
   return (size_t{1} << doubling) + (coarse % 4 + 1) * (size_t{1} << (doubling - 2));
 }
 
-std::byte* VersionDepot::carve(size_t bytes) {
+std::byte* StringDepot::carve(size_t bytes) {
   if (bytes > kSharedBytesMax) {
     slabs_.emplace_back(bytes, node_);
     allocated_bytes_ += slabs_.back().size();
@@ -52,7 +52,7 @@ std::byte* VersionDepot::carve(size_t bytes) {
   return at;
 }
 
-void VersionDepot::refill(size_t size_class, Blocks* free) {
+void StringDepot::refill(size_t size_class, Blocks* free) {
   DIPTYCH_DCHECK(free->empty(), "a list is refilled when it is empty");
   const std::lock_guard lock(mutex_);
   Blocks& surplus = surplus_[size_class];
@@ -67,11 +67,11 @@ void VersionDepot::refill(size_t size_class, Blocks* free) {
   std::byte* const run = carve(blocks * bytes);
   // From the back, since the list is taken from its end: neighbours in time are so in memory.
   for (size_t i = blocks; i-- > 0;) {
-    free->push_back(reinterpret_cast<Version*>(run + i * bytes));
+    free->push_back(run + i * bytes);
   }
 }
 
-void VersionDepot::put_back(size_t size_class, Blocks* free, size_t keep) {
+void StringDepot::put_back(size_t size_class, Blocks* free, size_t keep) {
   if (free->size() <= keep) return;
   const std::lock_guard lock(mutex_);
   const auto from = free->begin() + static_cast<std::ptrdiff_t>(keep);
@@ -79,21 +79,21 @@ void VersionDepot::put_back(size_t size_class, Blocks* free, size_t keep) {
   free->resize(keep);
 }
 
-size_t VersionDepot::allocated_bytes() const {
+size_t StringDepot::allocated_bytes() const {
   const std::lock_guard lock(mutex_);
   return allocated_bytes_;
 }
 
-void VersionMemory::reclaim() {
+void StringMemory::reclaim() {
   for (size_t i = 0; i < kSizeClasses; ++i) {
-    VersionDepot::Blocks& retired = retired_[i];
+    StringDepot::Blocks& retired = retired_[i];
     if (retired.empty()) continue;
     free_[i].insert(free_[i].end(), retired.begin(), retired.end());
     retired.clear();
   }
 }
 
-void VersionMemory::balance() {
+void StringMemory::balance() {
   for (size_t i = 0; i < kSizeClasses; ++i) depot_->put_back(i, &free_[i], kKeptBlocks);
 }
 

@@ -1,15 +1,15 @@
-// Memory for versions: size classes, free lists per worker, slabs on the replica's node.
+// Memory for long strings: size classes, free lists per worker, slabs on the replica's node.
 //
-// VersionDepot    the slabs and what no worker holds. refill() from any worker; the rest leader
-//                 only, at a boundary.
-// VersionMemory   one worker's free lists. allocate() and retire() by the worker during a batch;
-//                 reclaim() by the leader at the boundary, when nobody reads any more.
+// StringDepot    the slabs and what no worker holds. refill() from any worker; the rest leader
+//                only, at a boundary.
+// StringMemory   one worker's free lists. copy() and retire() by the worker during a batch;
+//                reclaim() by the leader at the boundary, when nobody reads any more.
 //
 // A freed block is remembered by its address in a list of its class, so that reclaiming touches
 // none of the freed (by then cold) memory.
 //
 // Invariants
-//   M1  A retired block is not handed out before the next reclaim(): readers of its batch may
+//   M1  A retired string is not overwritten before the next reclaim(): readers of its batch may
 //       hold it.
 //   M2  Blocks that one worker frees and another needs find their way through the depot
 //       (balance()), so a run of constant size keeps the memory flat whoever inserts and whoever
@@ -20,12 +20,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/ids.h"
-#include "oltp/version.h"
+#include "base/types.h"
 
 namespace diptych::oltp {
 
@@ -35,14 +37,15 @@ inline constexpr size_t kFineBytesMax = 1024;
 inline constexpr size_t kFineClasses = kFineBytesMax / kFineStepBytes;
 inline constexpr size_t kSizeClasses = kFineClasses + 4 * 24;
 
+// Of 1 byte or more.
 size_t size_class_of(size_t bytes);
 size_t size_class_bytes(size_t size_class);
 
-class VersionDepot {
+class StringDepot {
  public:
-  using Blocks = std::vector<Version*>;
+  using Blocks = std::vector<std::byte*>;
 
-  explicit VersionDepot(base::NumaNode node) : node_(node) {}
+  explicit StringDepot(base::NumaNode node) : node_(node) {}
 
   // Puts at least one block of the class into the empty list. Any worker.
   void refill(size_t size_class, Blocks* free);
@@ -62,31 +65,36 @@ class VersionDepot {
   std::array<Blocks, kSizeClasses> surplus_;  // guarded by mutex_
 };
 
-class VersionMemory {
+class StringMemory {
  public:
-  explicit VersionMemory(VersionDepot* depot) : depot_(depot) {}
+  explicit StringMemory(StringDepot* depot) : depot_(depot) {}
 
-  // A block for a header and `payload_bytes`, its size class set and nothing else.
-  Version* allocate(size_t payload_bytes) {
-    const size_t size_class = size_class_of(sizeof(Version) + payload_bytes);
-    VersionDepot::Blocks& free = free_[size_class];
+  base::Text copy(std::string_view text) {
+    if (text.empty()) return {};
+    const size_t size_class = size_class_of(text.size());
+    StringDepot::Blocks& free = free_[size_class];
     if (free.empty()) depot_->refill(size_class, &free);
-    Version* const version = free.back();
+    std::byte* const block = free.back();
     free.pop_back();
-    version->size_class = static_cast<uint8_t>(size_class);
-    return version;
+    std::memcpy(block, text.data(), text.size());
+    return base::Text({reinterpret_cast<const char*>(block), text.size()});
   }
 
-  void retire(Version* version) { retired_[version->size_class].push_back(version); }
+  // A text that a copy() gave out, whichever worker's.
+  void retire(const base::Text& text) {
+    if (text.size == 0) return;
+    auto* const block = reinterpret_cast<std::byte*>(const_cast<char*>(text.data));
+    retired_[size_class_of(text.size)].push_back(block);
+  }
 
   void reclaim();
   // Gives the depot what exceeds the largest need of a batch so far. Of use with several workers.
   void balance();
 
  private:
-  VersionDepot* depot_;
-  std::array<VersionDepot::Blocks, kSizeClasses> free_;
-  std::array<VersionDepot::Blocks, kSizeClasses> retired_;
+  StringDepot* depot_;
+  std::array<StringDepot::Blocks, kSizeClasses> free_;
+  std::array<StringDepot::Blocks, kSizeClasses> retired_;
 };
 
 }  // namespace diptych::oltp

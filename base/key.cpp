@@ -28,6 +28,21 @@ void append_cell(const ColumnLayout& column, const std::byte* row, Key* key) {
   }
 }
 
+bool is_integer(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::kInt:
+    case TypeKind::kDate:
+    case TypeKind::kBigInt:
+    case TypeKind::kDecimal:
+    case TypeKind::kTimestamp: return true;
+    case TypeKind::kBoolean:
+    case TypeKind::kDouble:
+    case TypeKind::kChar:
+    case TypeKind::kVarchar: return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Key::append(std::string_view part) {
@@ -57,7 +72,11 @@ Key Key::prefix_end() const {
 
 KeyEncoder::KeyEncoder(const RowLayout& layout, const std::vector<ColumnId>& columns)
     : columns_(columns) {
-  for (const ColumnId column : columns) parts_.push_back(layout.column(column));
+  for (const ColumnId column : columns) {
+    const ColumnLayout& part = layout.column(column);
+    parts_.push_back(part);
+    integers_ = integers_ && !part.nullable && is_integer(part.type.kind);
+  }
 }
 
 void KeyEncoder::encode(const std::byte* row, Key* key) const {
@@ -70,6 +89,26 @@ void KeyEncoder::encode(const std::byte* row, Key* key) const {
     }
     append_cell(part, row, key);
   }
+}
+
+bool KeyEncoder::matches(const std::byte* row, std::string_view key) const {
+  if (!integers_) {
+    Key present;
+    encode(row, &present);
+    return present.bytes() == key;
+  }
+  const auto* at = reinterpret_cast<const std::byte*>(key.data());
+  for (const ColumnLayout& part : parts_) {
+    if (part.bytes == 4) {
+      const uint32_t cell = load_cell<uint32_t>(row, part.offset) ^ (uint32_t{1} << 31);
+      if (__builtin_bswap32(cell) != load_cell<uint32_t>(at, 0)) return false;
+    } else {
+      const uint64_t cell = load_cell<uint64_t>(row, part.offset) ^ (uint64_t{1} << 63);
+      if (__builtin_bswap64(cell) != load_cell<uint64_t>(at, 0)) return false;
+    }
+    at += part.bytes;
+  }
+  return true;
 }
 
 bool KeyEncoder::covers(ColumnId column) const {

@@ -114,12 +114,16 @@ class KeyEncoder {
   // Appends the index columns of the row to an empty key.
   void encode(const std::byte* row, Key* key) const;
 
+  // As encode(row) == key, faster for numbers.
+  bool matches(const std::byte* row, std::string_view key) const;
+
   // True if the index has this column, so that an update of it moves the row in the index.
   bool covers(ColumnId column) const;
 
  private:
   std::vector<ColumnLayout> parts_;
   std::vector<ColumnId> columns_;
+  bool integers_ = true;  // all parts are 4 or 8 bytes, and never null
 };
 
 }  // namespace diptych::base

@@ -66,6 +66,7 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
     leader().run_share(requests, 0, 1, deadline_ns);
     return;
   }
+  set_indexes(Concurrency::kShared);
   batch_ = {requests, deadline_ns};
   // relaxed: published by generation_.
   running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
@@ -76,8 +77,15 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
   while (true) {
     const uint32_t ticket = done_.ticket();
     // acquire: pairs with the threads' acq_rel; their shares are over and their work is seen.
-    if (running_.load(std::memory_order_acquire) == 0) return;
+    if (running_.load(std::memory_order_acquire) == 0) break;
     done_.wait(ticket);
+  }
+  set_indexes(Concurrency::kSingle);
+}
+
+void Engine::State::set_indexes(Concurrency concurrency) {
+  for (TableIndex* const index : core.indexes) {
+    if (index != nullptr) index->index->set_concurrency(concurrency);
   }
 }
 
@@ -94,8 +102,10 @@ void Engine::State::reach_boundary() {
     pushed_ = newest;
   }
   for (TableIndex* const index : core.indexes) {
+    if (index == nullptr) continue;
     // relaxed: between batches nobody else runs. Also after changes that were rolled back.
-    if (index != nullptr) index->rekeyed.store(false, std::memory_order_relaxed);
+    index->rekeyed.store(false, std::memory_order_relaxed);
+    index->index->reclaim();
   }
   size_t bytes = core.strings.allocated_bytes();
   for (const auto& worker : workers) bytes += worker->undo_bytes();

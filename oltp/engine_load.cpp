@@ -31,7 +31,10 @@ base::Result<void> fill_index(Table* table, TableIndex* index) {
       filled = index->key_too_long();
       return;
     }
-    const auto verdict = [](base::RowId) { return KeyVerdict::kTaken; };
+    const auto verdict = [&](base::RowId other) {
+      const std::byte* const present = table->rows.slot(other).row();
+      return index->encoder.matches(present, key.bytes()) ? KeyVerdict::kTaken : KeyVerdict::kFree;
+    };
     const UniquenessCheck taken(verdict);
     const IndexInsert inserted =
         index->index->insert(key.bytes(), row_id, index->unique ? &taken : nullptr);

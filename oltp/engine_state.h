@@ -53,6 +53,8 @@ struct Engine::State {
   };
 
   void serve(uint32_t worker);
+  // Between batches the leader alone is at the indexes.
+  void set_indexes(Concurrency concurrency);
 
   base::Vid pushed_;                     // the newest VID that the queue was told
   Batch batch_;                          // writer: the leader, before generation_

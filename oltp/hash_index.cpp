@@ -1,9 +1,9 @@
 #include "oltp/hash_index.h"
 
-#define XXH_INLINE_ALL
-#include <cstring>
-#include <utility>
+#include <bit>
+#include <new>
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/check.h"
@@ -11,174 +11,249 @@
 namespace diptych::oltp {
 namespace {
 
-constexpr size_t kSlotsAtFirst = 128;
+constexpr uint32_t kLevelAtFirst = 8;
+constexpr uint32_t kHashBits = 28;  // in an entry: those above the first level's
+constexpr uint32_t kRowBits = 36;
+constexpr uint32_t kLevelMax = kLevelAtFirst + kHashBits - 1;
+constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
+constexpr uint64_t kEntriesPerBucket = 7;  // in two buckets: at most half full
 
 uint64_t hash_of(std::string_view key) {
   return XXH3_64bits(key.data(), key.size());
 }
 
+uint64_t make_entry(uint64_t hash, base::RowId row_id) {
+  DIPTYCH_DCHECK(row_id.value < kRowMask, "a table has fewer than 2^36 rows");
+  return hash >> kLevelAtFirst << kRowBits | (row_id.value + 1);
+}
+bool same_hash(uint64_t entry, uint64_t other) {
+  return entry >> kRowBits == other >> kRowBits;
+}
+base::RowId row_of(uint64_t entry) {
+  return base::RowId((entry & kRowMask) - 1);
+}
+
 }  // namespace
 
-std::string_view HashIndex::Slot::view() const {
-  if (size <= kInlineBytes) return {key, size};
-  const char* pointer;
-  std::memcpy(&pointer, key + 8, sizeof pointer);
-  return {pointer, size};
-}
-
-char* HashIndex::KeyHeap::copy(std::string_view key) {
-  std::vector<char*>& free = free_[(key.size() - 1) / 16];
-  char* at = nullptr;
-  if (free.empty()) {
-    at = reinterpret_cast<char*>(arena_.allocate((key.size() + 15) / 16 * 16, 16));
-  } else {
-    at = free.back();
-    free.pop_back();
-  }
-  std::memcpy(at, key.data(), key.size());
-  return at;
-}
-
-void HashIndex::KeyHeap::release(char* key, size_t bytes) {
-  free_[(bytes - 1) / 16].push_back(key);
-}
-
-HashIndex::Shard::Shard(base::NumaNode node)
-    : region(kSlotsAtFirst * sizeof(Slot), node), mask(kSlotsAtFirst - 1), long_keys(node) {}
-
 HashIndex::HashIndex(Concurrency concurrency, base::NumaNode node)
-    : concurrency_(concurrency),
-      node_(node),
-      shard_shift_(64 - (concurrency == Concurrency::kShared ? kShardBits : 1)) {
-  const size_t shards = size_t{1} << (64 - shard_shift_);
-  while (shards_.size() < shards) shards_.push_back(std::make_unique<Shard>(node));
+    : concurrency_(concurrency), node_(node), level_(kLevelAtFirst), chained_(node) {
+  segments_.emplace_back(sizeof(Bucket) << kLevelAtFirst, node);
+  buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
 }
 
-std::unique_lock<std::mutex> HashIndex::lock(const Shard& shard) const {
-  std::unique_lock guard(shard.mutex, std::defer_lock);
-  if (concurrency_ == Concurrency::kShared) guard.lock();
-  return guard;
+HashIndex::Bucket& HashIndex::bucket_at(uint64_t number) const {
+  const auto segment = static_cast<uint32_t>(std::bit_width(number >> kLevelAtFirst));
+  const uint64_t first = segment == 0 ? 0 : uint64_t{1} << (kLevelAtFirst + segment - 1);
+  return buckets_[segment][number - first];
+}
+
+HashIndex::Bucket& HashIndex::bucket_of(uint64_t hash) const {
+  uint64_t number = hash & ((uint64_t{1} << level_) - 1);
+  if (number < split_) number = hash & ((uint64_t{2} << level_) - 1);
+  return bucket_at(number);
+}
+
+IndexInsert HashIndex::look(const Bucket& first, uint64_t entry,
+                            const UniquenessCheck* check) const {
+  IndexInsert outcome = IndexInsert::kInserted;
+  // acquire: pairs with the release in chain, here and below; the bucket is empty or filled.
+  for (const Bucket* bucket = &first; bucket != nullptr;
+       bucket = bucket->next.load(std::memory_order_acquire)) {
+    for (const Entry& slot : bucket->entries) {
+      // seq_cst: H2.
+      const uint64_t found = slot.load(std::memory_order_seq_cst);
+      if (found == 0 || !same_hash(found, entry)) continue;
+      if (found == entry) outcome = IndexInsert::kPresent;
+      if (found == entry || check == nullptr) continue;
+      const KeyVerdict verdict = (*check)(row_of(found));
+      if (verdict == KeyVerdict::kTaken) return IndexInsert::kTaken;
+      if (verdict == KeyVerdict::kConflict) return IndexInsert::kConflict;
+    }
+  }
+  return outcome;
 }
 
 IndexInsert HashIndex::insert(std::string_view key, base::RowId row_id,
                               const UniquenessCheck* check) {
-  DIPTYCH_DCHECK(!key.empty() && key.size() <= base::kKeyBytesMax, "size 0 means an empty slot");
   const uint64_t hash = hash_of(key);
-  Shard& shard = shard_of(hash);
-  const auto guard = lock(shard);
-  if ((shard.entries + 1) * 8 > (shard.mask + 1) * 5) grow(&shard);
-  const auto tag = static_cast<uint32_t>(hash);
-  Slot* const slots = shard.slots();
-  uint64_t at = tag & shard.mask;
-  bool present = false;
-  for (; slots[at].size != 0; at = (at + 1) & shard.mask) {
-    const Slot& slot = slots[at];
-    if (slot.hash != tag || slot.view() != key) continue;
-    if (slot.row_id == row_id) {
-      present = true;
-      continue;
+  const uint64_t entry = make_entry(hash, row_id);
+  Bucket& first = bucket_of(hash);
+  if (const IndexInsert seen = look(first, entry, check); seen != IndexInsert::kInserted) {
+    return seen;
+  }
+  if (is_single()) {
+    place(&first, entry);
+    // relaxed: one worker, here and below.
+    const uint64_t entries = entries_.load(std::memory_order_relaxed) + 1;
+    entries_.store(entries, std::memory_order_relaxed);
+    if (2 * entries > kEntriesPerBucket * bucket_count()) grow();
+    return IndexInsert::kInserted;
+  }
+  Entry& placed = place(&first, entry);
+  if (check != nullptr) {
+    const auto ask_others = [&](base::RowId other) {
+      return other == row_id ? KeyVerdict::kFree : (*check)(other);
+    };
+    const UniquenessCheck others(ask_others);
+    // A free entry differs from every other in its row, so it is not taken for present.
+    const IndexInsert seen = look(first, entry & ~kRowMask, &others);
+    if (seen != IndexInsert::kInserted) {
+      // release: the entry was never more than a candidate.
+      placed.store(0, std::memory_order_release);
+      return seen;
     }
-    if (check == nullptr) continue;
-    const KeyVerdict verdict = (*check)(slot.row_id);
-    if (verdict == KeyVerdict::kTaken) return IndexInsert::kTaken;
-    if (verdict == KeyVerdict::kConflict) return IndexInsert::kConflict;
   }
-  if (present) return IndexInsert::kPresent;
-  Slot& slot = slots[at];
-  slot.hash = tag;
-  slot.size = static_cast<uint16_t>(key.size());
-  slot.row_id = row_id;
-  if (key.size() <= kInlineBytes) {
-    std::memcpy(slot.key, key.data(), key.size());
-  } else {
-    const char* const copied = shard.long_keys.copy(key);
-    std::memcpy(slot.key + 8, &copied, sizeof copied);
-  }
-  ++shard.entries;
+  // relaxed: a count; the leader reads it at the boundary.
+  entries_.fetch_add(1, std::memory_order_relaxed);
   return IndexInsert::kInserted;
+}
+
+HashIndex::Entry& HashIndex::place(Bucket* first, uint64_t entry) {
+  for (Bucket* bucket = first;;) {
+    for (Entry& slot : bucket->entries) {
+      // relaxed: only whether it is free.
+      uint64_t found = slot.load(std::memory_order_relaxed);
+      if (found != 0) continue;
+      if (is_single()) {
+        // relaxed: one worker.
+        slot.store(entry, std::memory_order_relaxed);
+        return slot;
+      }
+      // seq_cst: H2; and who finds the entry finds the row's word (release).
+      if (slot.compare_exchange_strong(found, entry, std::memory_order_seq_cst)) return slot;
+    }
+    // acquire: as in look.
+    Bucket* const next = bucket->next.load(std::memory_order_acquire);
+    bucket = next != nullptr ? next : chain(bucket);
+  }
+}
+
+HashIndex::Bucket* HashIndex::take_spare() {
+  const std::lock_guard lock(spare_mutex_);
+  if (spare_.empty()) return new (chained_.allocate(sizeof(Bucket), 64)) Bucket{};
+  Bucket* const bucket = spare_.back();
+  spare_.pop_back();
+  return bucket;
+}
+
+HashIndex::Bucket* HashIndex::chain(Bucket* last) {
+  Bucket* const fresh = take_spare();
+  Bucket* present = nullptr;
+  // release: pairs with the acquire in look; the bucket is empty. acquire: another worker's.
+  if (last->next.compare_exchange_strong(present, fresh, std::memory_order_acq_rel,
+                                         std::memory_order_acquire)) {
+    return fresh;
+  }
+  const std::lock_guard lock(spare_mutex_);
+  spare_.push_back(fresh);
+  return present;
 }
 
 bool HashIndex::erase(std::string_view key, base::RowId row_id) {
   const uint64_t hash = hash_of(key);
-  Shard& shard = shard_of(hash);
-  const auto guard = lock(shard);
-  const auto tag = static_cast<uint32_t>(hash);
-  Slot* const slots = shard.slots();
-  uint64_t hole = tag & shard.mask;
-  while (slots[hole].row_id != row_id || slots[hole].hash != tag || slots[hole].view() != key) {
-    if (slots[hole].size == 0) return false;
-    hole = (hole + 1) & shard.mask;
+  const uint64_t entry = make_entry(hash, row_id);
+  // acquire: as in look.
+  for (Bucket* bucket = &bucket_of(hash); bucket != nullptr;
+       bucket = bucket->next.load(std::memory_order_acquire)) {
+    for (Entry& slot : bucket->entries) {
+      // relaxed: the entry is this worker's, or the boundary's.
+      if (slot.load(std::memory_order_relaxed) != entry) continue;
+      // release: who reuses it comes later.
+      slot.store(0, std::memory_order_release);
+      if (is_single()) {
+        // relaxed: one worker.
+        entries_.store(entries_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+      } else {
+        // relaxed: a count.
+        entries_.fetch_sub(1, std::memory_order_relaxed);
+      }
+      return true;
+    }
   }
-  if (key.size() > kInlineBytes) {
-    shard.long_keys.release(const_cast<char*>(slots[hole].view().data()), key.size());
-  }
-  // Shifts back every later entry of the run that may lie at the hole or before its place.
-  for (uint64_t at = (hole + 1) & shard.mask; slots[at].size != 0; at = (at + 1) & shard.mask) {
-    const uint64_t home = slots[at].hash & shard.mask;
-    if (((at - home) & shard.mask) < ((at - hole) & shard.mask)) continue;
-    slots[hole] = slots[at];
-    hole = at;
-  }
-  slots[hole].size = 0;
-  --shard.entries;
-  return true;
+  return false;
 }
 
 void HashIndex::find(std::string_view key, const CandidateVisitor& visit) const {
   const uint64_t hash = hash_of(key);
-  const Shard& shard = shard_of(hash);
-  const auto guard = lock(shard);
-  const auto tag = static_cast<uint32_t>(hash);
-  const Slot* const slots = shard.slots();
-  for (uint64_t at = tag & shard.mask; slots[at].size != 0; at = (at + 1) & shard.mask) {
-    if (slots[at].hash != tag || slots[at].view() != key) continue;
-    if (!visit(slots[at].row_id)) return;
+  const uint64_t wanted = make_entry(hash, base::RowId(0));
+  // acquire: as in look.
+  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr;
+       bucket = bucket->next.load(std::memory_order_acquire)) {
+    for (const Entry& slot : bucket->entries) {
+      // acquire: pairs with place; the row's word is there.
+      const uint64_t found = slot.load(std::memory_order_acquire);
+      if (found == 0 || !same_hash(found, wanted)) continue;
+      if (!visit(row_of(found))) return;
+    }
   }
 }
 
 void HashIndex::prefetch(std::string_view key) const {
-  // With several workers the shard may be growing: its place is not read without the lock.
-  if (concurrency_ == Concurrency::kShared) return;
-  const uint64_t hash = hash_of(key);
-  const Shard& shard = shard_of(hash);
-  __builtin_prefetch(shard.slots() + (static_cast<uint32_t>(hash) & shard.mask));
+  __builtin_prefetch(&bucket_of(hash_of(key)));
 }
 
 void HashIndex::next_group(IndexCursor*) const {
   DIPTYCH_CHECK(false, "a hash index has no order to scan in");
 }
 
-void HashIndex::grow(Shard* shard) const {
-  const uint64_t slot_count = shard->mask + 1;
-  base::Region old = std::exchange(shard->region, base::Region());
-  shard->region = base::Region(2 * slot_count * sizeof(Slot), node_);
-  shard->mask = 2 * slot_count - 1;
-  const auto* const from = reinterpret_cast<const Slot*>(old.data());
-  Slot* const to = shard->slots();
-  for (uint64_t i = 0; i < slot_count; ++i) {
-    if (from[i].size == 0) continue;
-    uint64_t at = from[i].hash & shard->mask;
-    while (to[at].size != 0) at = (at + 1) & shard->mask;
-    to[at] = from[i];
+void HashIndex::reclaim() {
+  // relaxed: at the boundary nobody else runs.
+  while (2 * entries_.load(std::memory_order_relaxed) > kEntriesPerBucket * bucket_count()) {
+    if (level_ == kLevelMax) return;
+    grow();
+  }
+}
+
+void HashIndex::grow() {
+  if (level_ == kLevelMax) return;  // 2^35 buckets: chains from here on
+  if (split_ == 0) {
+    segments_.emplace_back(sizeof(Bucket) << level_, node_);
+    buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
+  }
+  Bucket* const from = &bucket_at(split_);
+  Bucket* const to = &bucket_at((uint64_t{1} << level_) + split_);
+  const uint64_t bit = uint64_t{1} << (kRowBits + level_ - kLevelAtFirst);
+  // The chain is taken apart, and its entries are placed anew in two.
+  uint64_t moved[kBucketEntries];
+  // relaxed: nobody else looks (H1), here and below.
+  Bucket* rest = from->next.load(std::memory_order_relaxed);
+  from->next.store(nullptr, std::memory_order_relaxed);
+  if (++split_ == uint64_t{1} << level_) {
+    ++level_;
+    split_ = 0;
+  }
+  const auto take = [&](Bucket* bucket) {
+    for (size_t i = 0; i < kBucketEntries; ++i) {
+      // relaxed: as above.
+      moved[i] = bucket->entries[i].load(std::memory_order_relaxed);
+      bucket->entries[i].store(0, std::memory_order_relaxed);
+    }
+  };
+  const auto put = [&] {
+    for (const uint64_t entry : moved) {
+      if (entry != 0) place((entry & bit) != 0 ? to : from, entry);
+    }
+  };
+  take(from);
+  put();
+  while (rest != nullptr) {
+    take(rest);
+    Bucket* const next = rest->next.load(std::memory_order_relaxed);
+    // relaxed: as above.
+    rest->next.store(nullptr, std::memory_order_relaxed);
+    spare_.push_back(rest);
+    put();
+    rest = next;
   }
 }
 
 uint64_t HashIndex::entry_count() const {
-  uint64_t entries = 0;
-  for (const auto& shard : shards_) {
-    const auto guard = lock(*shard);
-    entries += shard->entries;
-  }
-  return entries;
+  // relaxed: exact at the boundary.
+  return entries_.load(std::memory_order_relaxed);
 }
 
 size_t HashIndex::memory_bytes() const {
-  size_t bytes = 0;
-  for (const auto& shard : shards_) {
-    const auto guard = lock(*shard);
-    bytes += shard->region.size() + shard->long_keys.allocated_bytes();
-  }
-  return bytes;
+  return bucket_count() * sizeof(Bucket) + chained_.allocated_bytes();
 }
 
 std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::NumaNode node) {

@@ -1,23 +1,35 @@
-// HashIndex: equality by open addressing, in shards with a lock each.
+// HashIndex: equality by linear hashing (Litwin, VLDB'80), a cache line a bucket, lock-free.
 //
-// A slot is half a cache line; keys of up to 16 bytes lie in it, so a look-up usually costs one
-// miss:
+//   bucket   | entry | entry | entry | entry | entry | entry | entry | next |      64 bytes
+//   entry    | 28 bits of the key's hash | 36 bits: RowId + 1 |                    0: free
 //
-//   0      4      6        8      16                       32
-//   | hash | size | unused | row  | key, or 8 bytes + pointer |      size 0: empty
+// An entry has no key: a row whose hash bits agree is a candidate, and whoever asks looks at the
+// row's key, whose line it wants anyway. So an entry takes 8 bytes and a look-up one miss, and
+// another one for the row.
 //
-// Linear probing at a load of at most 5/8; erase shifts the run back, so there are no tombstones. A
-// shard doubles in one step (replaced by an index that grows without a stop: issue 3). With one
-// worker there are two shards only, so that they soon lie on huge pages.
+//   buckets  0 ... split | split ... 2^level | 2^level ... 2^level + split
+//             (split)      (not yet)            (what came out of the split ones)
 //
-// Use        unique keys: entries with equal keys lie in one run, so thousands of rows with the
-//            same key cost that many probes. Non-unique indexes use the ordered index instead.
-// Threads    see index.h; one mutex a shard, none with one worker.
+// The table grows one bucket at a time: the bucket at `split` gives half of its entries to a new one
+// at the end. The bits that choose a bucket are in the entry, so no row is looked at. Buckets lie
+// in segments, each as large as all before it, which never move. An overfull bucket has a chain.
+//
+// Invariants
+//   H1  Entries do not move, and the table does not grow, while others may look (during a batch with
+//       several workers): a look-up sees every entry that is there all the while.
+//   H2  Of two inserters of one key, the one whose entry is placed later sees the other's (both
+//       places and looks again are seq_cst). Both may, and then both take theirs back: kConflict.
+//
+// Use        unique keys: entries with equal keys lie in one chain. Non-unique indexes use the
+//            ordered index instead.
+// Threads    see index.h. With one worker the table grows at an insert, else at reclaim().
+// Memory     18 bytes an entry; it does not shrink.
 // Benchmark  tests/oltp/index_bench.cpp
 
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
@@ -38,56 +50,43 @@ class HashIndex final : public Index {
   void find(std::string_view key, const CandidateVisitor& visit) const override;
   void prefetch(std::string_view key) const override;
   void next_group(IndexCursor* cursor) const override;
+  void set_concurrency(Concurrency concurrency) override { concurrency_ = concurrency; }
+  void reclaim() override;
   uint64_t entry_count() const override;
   size_t memory_bytes() const override;
 
  private:
-  static constexpr uint32_t kShardBits = 4;
-  static constexpr size_t kInlineBytes = 16;
-
-  struct Slot {
-    uint32_t hash;
-    uint16_t size;
-    uint16_t unused;
-    base::RowId row_id;
-    char key[kInlineBytes];
-
-    std::string_view view() const;
+  using Entry =
+      std::atomic<uint64_t>;  // writers: any worker by compare-and-swap; who put it, erases
+  static constexpr size_t kBucketEntries = 7;
+  struct alignas(64) Bucket {
+    std::array<Entry, kBucketEntries> entries;
+    std::atomic<Bucket*> next;  // writer: who adds it, by compare-and-swap; the leader
   };
-  static_assert(sizeof(Slot) == 32);
+  static_assert(sizeof(Bucket) == 64);
 
-  // Long keys, by length in steps of 16 bytes.
-  class KeyHeap {
-   public:
-    explicit KeyHeap(base::NumaNode node) : arena_(node, 16 * 1024) {}
-    char* copy(std::string_view key);
-    void release(char* key, size_t bytes);
-    size_t allocated_bytes() const { return arena_.allocated_bytes(); }
-
-   private:
-    base::Arena arena_;
-    std::array<std::vector<char*>, base::kKeyBytesMax / 16 + 1> free_;
-  };
-
-  struct alignas(64) Shard {
-    explicit Shard(base::NumaNode node);
-    Slot* slots() const { return reinterpret_cast<Slot*>(region.data()); }
-
-    mutable std::mutex mutex;
-    base::Region region;  // guarded by mutex, as is what follows
-    uint64_t mask;        // slots - 1
-    uint64_t entries = 0;
-    KeyHeap long_keys;
-  };
-
-  Shard& shard_of(uint64_t hash) const { return *shards_[hash >> shard_shift_]; }
-  std::unique_lock<std::mutex> lock(const Shard& shard) const;
-  void grow(Shard* shard) const;
+  bool is_single() const { return concurrency_ == Concurrency::kSingle; }
+  uint64_t bucket_count() const { return (uint64_t{1} << level_) + split_; }
+  Bucket& bucket_at(uint64_t number) const;
+  Bucket& bucket_of(uint64_t hash) const;
+  // The first verdict on another row with these hash bits that is not kFree; else kPresent if
+  // `entry` is there.
+  IndexInsert look(const Bucket& first, uint64_t entry, const UniquenessCheck* check) const;
+  Entry& place(Bucket* first, uint64_t entry);
+  Bucket* chain(Bucket* last);
+  Bucket* take_spare();
+  void grow();
 
   Concurrency concurrency_;
   base::NumaNode node_;
-  uint32_t shard_shift_;
-  std::vector<std::unique_ptr<Shard>> shards_;
+  uint32_t level_;
+  uint64_t split_ = 0;
+  std::vector<base::Region> segments_;
+  std::vector<Bucket*> buckets_;      // [segment]
+  std::atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
+  std::mutex spare_mutex_;            // of what is added to chains; rare
+  base::Arena chained_;               // guarded by spare_mutex_
+  std::vector<Bucket*> spare_;        // guarded by spare_mutex_
 };
 
 }  // namespace diptych::oltp

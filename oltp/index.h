@@ -4,8 +4,9 @@
 // Keys are normalised (base/key.h) and, within one index, prefix-free. The same key may stand for
 // several rows, also in a unique index: rows that are dead, or that have another key by now, stay
 // until the batch boundary. A reader therefore takes entries as candidates and looks at the rows.
+// A hash index has no keys at all: its candidates are rows whose keys have the same hash bits.
 //
-// Threads    every operation by any worker, when made for Concurrency::kShared. Callbacks run under
+// Threads    every operation by any worker, while in Concurrency::kShared. Callbacks may run under
 //            the index's lock: they must be short and must not call an index. next_group copies
 //            out, so nothing is locked while a procedure looks at a row.
 // Memory     on the replica's node; constant for a constant number of entries.
@@ -105,11 +106,16 @@ class Index {
   // Ordered indexes only.
   virtual void next_group(IndexCursor* cursor) const = 0;
 
+  // The leader, when no operation is under way, here and below: what is to come is one worker's, or
+  // several ones'.
+  virtual void set_concurrency(Concurrency) {}
+  // The batch is over: what it replaced may be reused.
+  virtual void reclaim() {}
   virtual uint64_t entry_count() const = 0;
   virtual size_t memory_bytes() const = 0;
 };
 
-// For keys with few rows each: entries with equal keys lie in one probe run.
+// For keys with few rows each: entries with equal keys lie in one chain.
 std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::NumaNode node);
 // `key_bytes_max`: no key is longer; narrow keys make a fast tree.
 std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency concurrency,

@@ -17,6 +17,14 @@ void copy_words(const RowSlot& slot, WordSpan span, uint64_t* to) {
   }
 }
 
+void copy_columns(const base::RowLayout& layout, const RowSlot& slot,
+                  std::span<const base::ColumnId> columns, uint64_t* to) {
+  for (const base::ColumnId id : columns) {
+    const base::ColumnLayout& column = layout.column(id);
+    copy_words(slot, words_of(column.offset, column.bytes), to);
+  }
+}
+
 // From the newest image to the oldest: what a word was first is what it stays.
 void apply_images(const Undo& undo, uint64_t* to) {
   // acquire: pairs with the release in publish_images.
@@ -50,10 +58,8 @@ const std::byte* RowReader::read(const base::RowLayout& layout, const RowSlot& s
     if (choice.all) {
       copy_words(slot, words_of(0, layout.bytes), row_.data());
     } else {
-      for (const base::ColumnId id : choice.columns) {
-        const base::ColumnLayout& column = layout.column(id);
-        copy_words(slot, words_of(column.offset, column.bytes), row_.data());
-      }
+      copy_columns(layout, slot, choice.columns, row_.data());
+      copy_columns(layout, slot, choice.also, row_.data());
     }
     uint64_t hidden = word;
     for (const Undo* undo = newest; is_hidden(hidden, read_vid); undo = undo->older) {

@@ -20,6 +20,7 @@ namespace diptych::oltp {
 struct ColumnChoice {
   bool all = true;
   std::span<const base::ColumnId> columns;  // unless all
+  std::span<const base::ColumnId> also;     // an index's, to look at the row's key
 };
 
 class RowReader {

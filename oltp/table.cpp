@@ -28,11 +28,13 @@ size_t longest_key(const base::RowLayout& layout, const std::vector<base::Column
 
 // A non-unique hash index would probe through all rows of a key at every insert; the ordered index
 // finds the place at once.
+bool is_by_hash(const base::IndexSchema& schema) {
+  return schema.kind == base::IndexKind::kHash && schema.uniqueness == base::Uniqueness::kUnique;
+}
+
 std::unique_ptr<Index> make_index(const base::RowLayout& layout, const base::IndexSchema& schema,
                                   Concurrency concurrency, base::NumaNode node) {
-  const bool hash =
-      schema.kind == base::IndexKind::kHash && schema.uniqueness == base::Uniqueness::kUnique;
-  if (hash) return make_hash_index(concurrency, node);
+  if (is_by_hash(schema)) return make_hash_index(Concurrency::kSingle, node);
   return make_ordered_index(longest_key(layout, schema.columns), concurrency, node);
 }
 
@@ -44,6 +46,7 @@ TableIndex::TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool
       schema(of_schema),
       primary(is_primary),
       unique(of_schema.uniqueness == base::Uniqueness::kUnique),
+      by_hash(is_by_hash(of_schema)),
       encoder(of_table->layout, of_schema.columns),
       index(make_index(of_table->layout, of_schema, concurrency, node)) {}
 

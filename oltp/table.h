@@ -35,6 +35,7 @@ struct TableIndex {
   base::IndexSchema schema;  // a copy: the catalog's moves when an index is added
   bool primary;
   bool unique;
+  bool by_hash;  // the index gives rows whose keys only may be the one that is looked for
   base::KeyEncoder encoder;
   std::unique_ptr<Index> index;
   // Whether a row changed its key in this batch, so that an entry may belong to another of the

@@ -65,13 +65,14 @@ const std::byte* TransactionCore::visible_row(const TableIndex& index, base::Row
                                               const ColumnChoice& choice,
                                               const HasKey& has_key) const {
   const RowSlot& slot = index.table->rows.slot(row_id);
-  const std::byte* const row = worker_->visible_row(*index.table, slot, read_vid_, choice);
   // relaxed: see update_keys.
-  if (row == nullptr || index.primary || !index.rekeyed.load(std::memory_order_relaxed)) return row;
-  base::Key present;
-  const std::byte* const whole = worker_->visible_row(*index.table, slot, read_vid_, {});
-  index.encoder.encode(whole, &present);
-  return has_key(present.bytes()) ? whole : nullptr;
+  const bool exact =
+      !index.by_hash && (index.primary || !index.rekeyed.load(std::memory_order_relaxed));
+  if (exact) return worker_->visible_row(*index.table, slot, read_vid_, choice);
+  ColumnChoice with_key = choice;
+  with_key.also = index.schema.columns;
+  const std::byte* const row = worker_->visible_row(*index.table, slot, read_vid_, with_key);
+  return row != nullptr && has_key(row) ? row : nullptr;
 }
 
 base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId table,
@@ -86,7 +87,9 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId 
   }
   if (!key.ok()) return base::ErrorCode::kNotFound;
   Found found{{table, base::RowId()}, nullptr};
-  const auto has_key = [&](std::string_view present) { return present == key.bytes(); };
+  const auto has_key = [&](const std::byte* row) {
+    return index.encoder.matches(row, key.bytes());
+  };
   const auto visit = [&](base::RowId row_id) {
     found.handle.row_id = row_id;
     found.row = visible_row(index, row_id, choice, has_key);
@@ -243,7 +246,11 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
       prefetch_row(rows.slot(cursor.rows[i]), kLineBytes);
     }
     for (size_t i = 0; i < cursor.count; ++i) {
-      const auto has_key = [&](std::string_view present) { return cursor.has_key(i, present); };
+      const auto has_key = [&](const std::byte* row) {
+        base::Key present;
+        index.encoder.encode(row, &present);
+        return cursor.has_key(i, present.bytes());
+      };
       const std::byte* const row = visible_row(index, cursor.rows[i], choice, has_key);
       if (row == nullptr) continue;
       const bool go_on = visit(RowHandle{table, cursor.rows[i]}, row);

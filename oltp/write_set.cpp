@@ -172,11 +172,10 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
       return KeyVerdict::kConflict;
     }
   }
-  const std::byte* const row = visible_row(*index.table, slot, read_vid, {});
+  const std::byte* const row =
+      visible_row(*index.table, slot, read_vid, {false, {}, index.schema.columns});
   if (row == nullptr) return KeyVerdict::kFree;
-  base::Key present;
-  index.encoder.encode(row, &present);
-  return present.bytes() == key ? KeyVerdict::kTaken : KeyVerdict::kFree;
+  return index.encoder.matches(row, key) ? KeyVerdict::kTaken : KeyVerdict::kFree;
 }
 
 IndexInsert Worker::insert_entry(TableIndex* index, const base::Key& key, base::RowId row_id,

@@ -41,6 +41,11 @@ HashIndex::HashIndex(Concurrency concurrency, base::NumaNode node)
   buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
 }
 
+HashIndex::Bucket* HashIndex::next_of(const Bucket& bucket) {
+  // acquire: pairs with the release in chain; the next one is empty or filled.
+  return bucket.next.load(std::memory_order_acquire);
+}
+
 HashIndex::Bucket& HashIndex::bucket_at(uint64_t number) const {
   const auto segment = static_cast<uint32_t>(std::bit_width(number >> kLevelAtFirst));
   const uint64_t first = segment == 0 ? 0 : uint64_t{1} << (kLevelAtFirst + segment - 1);
@@ -56,9 +61,7 @@ HashIndex::Bucket& HashIndex::bucket_of(uint64_t hash) const {
 IndexInsert HashIndex::look(const Bucket& first, uint64_t entry,
                             const UniquenessCheck* check) const {
   IndexInsert outcome = IndexInsert::kInserted;
-  // acquire: pairs with the release in chain, here and below; the bucket is empty or filled.
-  for (const Bucket* bucket = &first; bucket != nullptr;
-       bucket = bucket->next.load(std::memory_order_acquire)) {
+  for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
     for (const Entry& slot : bucket->entries) {
       // seq_cst: H2.
       const uint64_t found = slot.load(std::memory_order_seq_cst);
@@ -122,8 +125,7 @@ HashIndex::Entry& HashIndex::place(Bucket* first, uint64_t entry) {
       // seq_cst: H2; and who finds the entry finds the row's word (release).
       if (slot.compare_exchange_strong(found, entry, std::memory_order_seq_cst)) return slot;
     }
-    // acquire: as in look.
-    Bucket* const next = bucket->next.load(std::memory_order_acquire);
+    Bucket* const next = next_of(*bucket);
     bucket = next != nullptr ? next : chain(bucket);
   }
 }
@@ -152,9 +154,7 @@ HashIndex::Bucket* HashIndex::chain(Bucket* last) {
 bool HashIndex::erase(std::string_view key, base::RowId row_id) {
   const uint64_t hash = hash_of(key);
   const uint64_t entry = make_entry(hash, row_id);
-  // acquire: as in look.
-  for (Bucket* bucket = &bucket_of(hash); bucket != nullptr;
-       bucket = bucket->next.load(std::memory_order_acquire)) {
+  for (Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
     for (Entry& slot : bucket->entries) {
       // relaxed: the entry is this worker's, or the boundary's.
       if (slot.load(std::memory_order_relaxed) != entry) continue;
@@ -176,9 +176,7 @@ bool HashIndex::erase(std::string_view key, base::RowId row_id) {
 void HashIndex::find(std::string_view key, const CandidateVisitor& visit) const {
   const uint64_t hash = hash_of(key);
   const uint64_t wanted = make_entry(hash, base::RowId(0));
-  // acquire: as in look.
-  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr;
-       bucket = bucket->next.load(std::memory_order_acquire)) {
+  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
     for (const Entry& slot : bucket->entries) {
       // acquire: pairs with place; the row's word is there.
       const uint64_t found = slot.load(std::memory_order_acquire);
@@ -238,7 +236,7 @@ void HashIndex::grow() {
   put();
   while (rest != nullptr) {
     take(rest);
-    Bucket* const next = rest->next.load(std::memory_order_relaxed);
+    Bucket* const next = next_of(*rest);
     // relaxed: as above.
     rest->next.store(nullptr, std::memory_order_relaxed);
     spare_.push_back(rest);

@@ -10,13 +10,14 @@
 //   buckets  0 ... split | split ... 2^level | 2^level ... 2^level + split
 //             (split)      (not yet)            (what came out of the split ones)
 //
-// The table grows one bucket at a time: the bucket at `split` gives half of its entries to a new one
-// at the end. The bits that choose a bucket are in the entry, so no row is looked at. Buckets lie
-// in segments, each as large as all before it, which never move. An overfull bucket has a chain.
+// The table grows one bucket at a time: the bucket at `split` gives half of its entries to a new
+// one at the end. The bits that choose a bucket are in the entry, so no row is looked at. Buckets
+// lie in segments, each as large as all before it, which never move. An overfull bucket has a
+// chain.
 //
 // Invariants
-//   H1  Entries do not move, and the table does not grow, while others may look (during a batch with
-//       several workers): a look-up sees every entry that is there all the while.
+//   H1  Entries do not move, and the table does not grow, while others may look (during a batch
+//       with several workers): a look-up sees every entry that is there all the while.
 //   H2  Of two inserters of one key, the one whose entry is placed later sees the other's (both
 //       places and looks again are seq_cst). Both may, and then both take theirs back: kConflict.
 //
@@ -67,6 +68,7 @@ class HashIndex final : public Index {
 
   bool is_single() const { return concurrency_ == Concurrency::kSingle; }
   uint64_t bucket_count() const { return (uint64_t{1} << level_) + split_; }
+  static Bucket* next_of(const Bucket& bucket);  // in the chain; nullptr: it is the last
   Bucket& bucket_at(uint64_t number) const;
   Bucket& bucket_of(uint64_t hash) const;
   // The first verdict on another row with these hash bits that is not kFree; else kPresent if

@@ -1,13 +1,13 @@
 // RowTable: the rows of a table, each in its slot (row_version.h). RowId = slot number.
 //
-// Slots lie in extents of some megabytes, extents under a directory of atomic pointers; a slot never
-// moves. The directory doubles when it is full, and the old one stays for who still reads it.
+// Slots lie in extents of some megabytes, extents under a directory of atomic pointers; a slot
+// never moves. The directory doubles when it is full, and the old one stays for who still reads it.
 //
 //   RowId   | extent | slot: extent_bits |
 //
 // Threads    slot() by any worker. A worker allocates from slots of its own (SlotAllocator);
-//            take_slots() and take_free_slots() are the rare shared steps, under a mutex. Everything
-//            else is the leader's, at a boundary.
+//            take_slots() and take_free_slots() are the rare shared steps, under a mutex.
+//            Everything else is the leader's, at a boundary.
 //
 // Invariants
 //   R1  A slot whose word is 0 is dead. A dead slot is reused only after the boundary of the batch

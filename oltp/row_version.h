@@ -9,12 +9,12 @@
 //             | 0       | 0        | 1         | VID of the newest commit           |
 //             all zero: dead, there is no row
 //
-//   Undo      before: the word that the owner settled upon -> older: the Undo of the commit before it
+//   Undo      before: the word that the owner found -> older: the Undo of the commit before it
 //             images -> image -> image: the row's words as they were, the newest image first
 //
 // What a snapshot sees (Hekaton's rule, with the newest version in place): take the row's bytes;
-// while their VID is newer than the snapshot, apply the images of the Undo that leads back, and take
-// its `before`. A row that is owned leads back by its owner's Undo, one that is committed by
+// while their VID is newer than the snapshot, apply the images of the Undo that leads back, and
+// take its `before`. A row that is owned leads back by its owner's Undo, one that is committed by
 // `older`.
 //
 // With several workers a row changes under its readers. Row bytes are then read and written as

@@ -9,19 +9,19 @@ namespace {
 
 constexpr int64_t kRows = 20'000;
 constexpr size_t kBudget = size_t{200} << 10;  // less than 10 bytes a row
-const std::vector<DataType> kTypes = {kIntType, kTextType};
+const std::vector<DataType> kRowTypes = {kIntType, kTextType};
 
 class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
  protected:
   MemoryLimit() {
-    replica_.add_table(kTypes);
+    replica_.add_table(kRowTypes);
     for (int64_t i = 0; i < kRows; ++i) {
       replica_.insert(base::TableId(0),
                       {number(i), text("a text of some length " + std::to_string(i))});
     }
   }
 
-  static OperatorPtr source() { return scan(base::TableId(0), kTypes); }
+  static OperatorPtr source() { return scan(base::TableId(0), kRowTypes); }
   // One row: what is above keeps nothing to speak of.
   static Plan counted(OperatorPtr rows) {
     std::vector<Aggregate> count;
@@ -75,7 +75,7 @@ TEST_P(MemoryLimit, HoldsForGroupsAndTheirStates) {
 }
 
 TEST_P(MemoryLimit, HoldsForASortButNotForTheFirstFewOfManyRows) {
-  OperatorPtr sorted = over(OperatorKind::kSort, source(), kTypes);
+  OperatorPtr sorted = over(OperatorKind::kSort, source(), kRowTypes);
   sorted->sort_keys = {{0, true, false}};
   Plan plan = plan_of(std::move(sorted));
   expect_limited(plan);

@@ -46,7 +46,7 @@ TEST(File, APipeStaysAPipe) {
   EXPECT_EQ(check_output_path(path), "");
   ASSERT_TRUE(write_file(path, "new").ok());
   std::array<char, 8> buffer;
-  const ssize_t bytes = read(reader, buffer.data(), buffer.size());
+  const ssize_t bytes = ::read(reader, buffer.data(), buffer.size());
   close(reader);
   ASSERT_EQ(bytes, 3);
   EXPECT_EQ(std::string_view(buffer.data(), 3), "new");

@@ -392,7 +392,7 @@ std::string shown_until(int terminal, const std::string& text) {
   std::string shown;
   std::array<char, 4096> buffer;
   while (shown.find(text) == std::string::npos) {
-    const ssize_t bytes = read(terminal, buffer.data(), buffer.size());
+    const ssize_t bytes = ::read(terminal, buffer.data(), buffer.size());
     if (bytes <= 0) break;
     shown.append(buffer.data(), static_cast<size_t>(bytes));
   }

@@ -50,12 +50,14 @@ namespace diptych::dispatcher {
 // What users of the public face write often.
 using olap::QueryResult;
 using olap::ResultColumn;
+using oltp::AccessPlan;
 using oltp::between;
 using oltp::Claimed;
 using oltp::Direction;
 using oltp::IndexRef;
 using oltp::Nothing;
 using oltp::prefix;
+using oltp::ProcedureOptions;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
@@ -135,9 +137,10 @@ class Database {
   }
 
   template <class Arguments, class Reply, class Body>
-  base::Result<ProcedureRef<Arguments, Reply>> register_procedure(std::string name, Body body) {
-    auto id = register_definition(
-        oltp::define_procedure<Arguments, Reply>(std::move(name), std::move(body)));
+  base::Result<ProcedureRef<Arguments, Reply>> register_procedure(
+      std::string name, Body body, ProcedureOptions<Arguments> options = {}) {
+    auto id = register_definition(oltp::define_procedure<Arguments, Reply>(
+        std::move(name), std::move(body), std::move(options)));
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }

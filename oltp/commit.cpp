@@ -83,10 +83,9 @@ void Worker::publish(const Write& write, base::Vid vid) {
       break;
     case WriteKind::kInsertErased: return;
   }
-  // release: who reads it finds the Undo whole (V3).
-  if (!is_single()) write.slot->older.store(write.undo, std::memory_order_release);
-  // release: whoever sees the VID may read the row.
-  write.slot->word.store(word, std::memory_order_release);
+  if (!is_single()) return write.slot->commit(write.undo, word);
+  // relaxed: one worker.
+  write.slot->word.store(word, std::memory_order_relaxed);
 }
 
 void Worker::export_write(const Write& write, base::Vid not_before) {
@@ -131,28 +130,18 @@ void Worker::roll_back() {
 }
 
 void Worker::restore_row(const Write& write) {
-  // relaxed: this worker alone writes it.
-  const BeforeImage* const newest = write.undo->images.load(std::memory_order_relaxed);
-  for (const BeforeImage* image = newest; image != nullptr; image = image->next) {
-    if (is_single()) {
-      std::memcpy(write.slot->row() + size_t{8} * image->first_word, image->words(),
-                  size_t{8} * image->word_count);
-      continue;
-    }
-    for (uint32_t i = 0; i < image->word_count; ++i) {
-      // release: as in show_words.
-      write.slot->row_words()[image->first_word + i].store(image->words()[i],
-                                                           std::memory_order_release);
-    }
-  }
-  if (is_single() || newest == nullptr) {
-    // release: the row's bytes are as they were.
-    write.slot->word.store(write.undo->replaced, std::memory_order_release);
+  if (!is_single()) {
+    if (write.slot->roll_back(write.undo)) rolled_back_.push_back({write.slot, write.undo});
     return;
   }
-  // release: pairs with the acquire in settled_word. The word stays (V2).
-  write.undo->rolled_back.store(true, std::memory_order_release);
-  rolled_back_.push_back({write.slot, write.undo});
+  // relaxed: one worker, here and below.
+  const BeforeImage* image = write.undo->images.load(std::memory_order_relaxed);
+  for (; image != nullptr; image = image->next) {
+    std::memcpy(write.slot->row() + size_t{8} * image->first_word, image->words(),
+                size_t{8} * image->word_count);
+  }
+  // relaxed: as above.
+  write.slot->word.store(write.undo->replaced, std::memory_order_relaxed);
 }
 
 void Worker::clear_run() {

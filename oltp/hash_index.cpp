@@ -1,37 +1,13 @@
 #include "oltp/hash_index.h"
 
-#include <bit>
 #include <new>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/check.h"
 
 namespace diptych::oltp {
 namespace {
 
-constexpr uint32_t kLevelAtFirst = 8;
-constexpr uint32_t kHashBits = 28;  // in an entry: those above the first level's
-constexpr uint32_t kRowBits = 36;
-constexpr uint32_t kLevelMax = kLevelAtFirst + kHashBits - 1;
-constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
 constexpr uint64_t kEntriesPerBucket = 7;  // in two buckets: at most half full
-
-uint64_t hash_of(std::string_view key) {
-  return XXH3_64bits(key.data(), key.size());
-}
-
-uint64_t make_entry(uint64_t hash, base::RowId row_id) {
-  DIPTYCH_DCHECK(row_id.value < kRowMask, "a table has fewer than 2^36 rows");
-  return hash >> kLevelAtFirst << kRowBits | (row_id.value + 1);
-}
-bool same_hash(uint64_t entry, uint64_t other) {
-  return entry >> kRowBits == other >> kRowBits;
-}
-base::RowId row_of(uint64_t entry) {
-  return base::RowId((entry & kRowMask) - 1);
-}
 
 }  // namespace
 
@@ -41,21 +17,9 @@ HashIndex::HashIndex(Concurrency concurrency, base::NumaNode node)
   buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
 }
 
-HashIndex::Bucket* HashIndex::next_of(const Bucket& bucket) {
-  // acquire: pairs with the release in chain; the next one is empty or filled.
-  return bucket.next.load(std::memory_order_acquire);
-}
-
-HashIndex::Bucket& HashIndex::bucket_at(uint64_t number) const {
-  const auto segment = static_cast<uint32_t>(std::bit_width(number >> kLevelAtFirst));
-  const uint64_t first = segment == 0 ? 0 : uint64_t{1} << (kLevelAtFirst + segment - 1);
-  return buckets_[segment][number - first];
-}
-
-HashIndex::Bucket& HashIndex::bucket_of(uint64_t hash) const {
-  uint64_t number = hash & ((uint64_t{1} << level_) - 1);
-  if (number < split_) number = hash & ((uint64_t{2} << level_) - 1);
-  return bucket_at(number);
+uint64_t HashIndex::make_entry(uint64_t hash, base::RowId row_id) {
+  DIPTYCH_DCHECK(row_id.value < kRowMask, "a table has fewer than 2^36 rows");
+  return hash_bits(hash) << kRowBits | (row_id.value + 1);
 }
 
 IndexInsert HashIndex::look(const Bucket& first, uint64_t entry,
@@ -65,7 +29,7 @@ IndexInsert HashIndex::look(const Bucket& first, uint64_t entry,
     for (const Entry& slot : bucket->entries) {
       // seq_cst: H2.
       const uint64_t found = slot.load(std::memory_order_seq_cst);
-      if (found == 0 || !same_hash(found, entry)) continue;
+      if (found == 0 || found >> kRowBits != entry >> kRowBits) continue;
       if (found == entry) outcome = IndexInsert::kPresent;
       if (found == entry || check == nullptr) continue;
       const KeyVerdict verdict = (*check)(row_of(found));
@@ -173,21 +137,8 @@ bool HashIndex::erase(std::string_view key, base::RowId row_id) {
   return false;
 }
 
-void HashIndex::find(std::string_view key, const CandidateVisitor& visit) const {
-  const uint64_t hash = hash_of(key);
-  const uint64_t wanted = make_entry(hash, base::RowId(0));
-  for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
-    for (const Entry& slot : bucket->entries) {
-      // acquire: pairs with place; the row's word is there.
-      const uint64_t found = slot.load(std::memory_order_acquire);
-      if (found == 0 || !same_hash(found, wanted)) continue;
-      if (!visit(row_of(found))) return;
-    }
-  }
-}
-
-void HashIndex::prefetch(std::string_view key) const {
-  __builtin_prefetch(&bucket_of(hash_of(key)));
+void HashIndex::find(std::string_view key, const CandidateVisitor& on_row) const {
+  visit(hash_of(key), on_row);
 }
 
 void HashIndex::next_group(IndexCursor*) const {

@@ -31,10 +31,14 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
 #include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/arena.h"
 #include "oltp/index.h"
@@ -45,11 +49,27 @@ class HashIndex final : public Index {
  public:
   HashIndex(Concurrency concurrency, base::NumaNode node);
 
+  // find() in two steps, for who looks ahead.
+  static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&bucket_of(hash)); }
+  // Calls visit(RowId) for each candidate, until it returns false.
+  template <class Visit>
+  void visit(uint64_t hash, const Visit& on_row) const {
+    const uint64_t wanted = hash_bits(hash);
+    for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
+      for (const Entry& slot : bucket->entries) {
+        // acquire: pairs with place; the row's word is there.
+        const uint64_t found = slot.load(std::memory_order_acquire);
+        if (found == 0 || found >> kRowBits != wanted) continue;
+        if (!on_row(row_of(found))) return;
+      }
+    }
+  }
+
   IndexInsert insert(std::string_view key, base::RowId row_id,
                      const UniquenessCheck* check) override;
   bool erase(std::string_view key, base::RowId row_id) override;
-  void find(std::string_view key, const CandidateVisitor& visit) const override;
-  void prefetch(std::string_view key) const override;
+  void find(std::string_view key, const CandidateVisitor& on_row) const override;
   void next_group(IndexCursor* cursor) const override;
   void set_concurrency(Concurrency concurrency) override { concurrency_ = concurrency; }
   void reclaim() override;
@@ -57,6 +77,12 @@ class HashIndex final : public Index {
   size_t memory_bytes() const override;
 
  private:
+  static constexpr uint32_t kLevelAtFirst = 8;
+  static constexpr uint32_t kHashBits = 28;
+  static constexpr uint32_t kRowBits = 64 - kHashBits;
+  static constexpr uint32_t kLevelMax = kLevelAtFirst + kHashBits - 1;
+  static constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
+
   using Entry =
       std::atomic<uint64_t>;  // writers: any worker by compare-and-swap; who put it, erases
   static constexpr size_t kBucketEntries = 7;
@@ -66,11 +92,30 @@ class HashIndex final : public Index {
   };
   static_assert(sizeof(Bucket) == 64);
 
+  // The bits of the hash that an entry has: those above the first level's.
+  static uint64_t hash_bits(uint64_t hash) {
+    return hash >> kLevelAtFirst & ((uint64_t{1} << kHashBits) - 1);
+  }
+  static uint64_t make_entry(uint64_t hash, base::RowId row_id);
+  static base::RowId row_of(uint64_t entry) { return base::RowId((entry & kRowMask) - 1); }
+
   bool is_single() const { return concurrency_ == Concurrency::kSingle; }
   uint64_t bucket_count() const { return (uint64_t{1} << level_) + split_; }
-  static Bucket* next_of(const Bucket& bucket);  // in the chain; nullptr: it is the last
-  Bucket& bucket_at(uint64_t number) const;
-  Bucket& bucket_of(uint64_t hash) const;
+  // In the chain; nullptr: it is the last.
+  static Bucket* next_of(const Bucket& bucket) {
+    // acquire: pairs with the release in chain; the next one is empty or filled.
+    return bucket.next.load(std::memory_order_acquire);
+  }
+  Bucket& bucket_at(uint64_t number) const {
+    const auto segment = static_cast<uint32_t>(std::bit_width(number >> kLevelAtFirst));
+    const uint64_t first = segment == 0 ? 0 : uint64_t{1} << (kLevelAtFirst + segment - 1);
+    return buckets_[segment][number - first];
+  }
+  Bucket& bucket_of(uint64_t hash) const {
+    uint64_t number = hash & ((uint64_t{1} << level_) - 1);
+    if (number < split_) number = hash & ((uint64_t{2} << level_) - 1);
+    return bucket_at(number);
+  }
   // The first verdict on another row with these hash bits that is not kFree; else kPresent if
   // `entry` is there.
   IndexInsert look(const Bucket& first, uint64_t entry, const UniquenessCheck* check) const;

@@ -98,7 +98,7 @@ class Index {
   virtual bool erase(std::string_view key, base::RowId row_id) = 0;
 
   virtual void find(std::string_view key, const CandidateVisitor& visit) const = 0;
-  // Fetches what a find of the key will read first into the cache, where that is known at no cost.
+  // Fetches what a scan from the key will read into the cache, where that is known at little cost.
   virtual void prefetch(std::string_view) const {}
 
   // Fills the cursor with the next candidates in key order; its count is 0 at the end. Entries

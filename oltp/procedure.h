@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "base/row_binding.h"
+#include "oltp/access_plan.h"
 #include "oltp/transaction.h"
 
 namespace diptych::oltp {
@@ -40,6 +41,13 @@ struct ProcedureDefinition {
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
   Body body;
+  std::function<void(std::span<const std::byte> arguments, AccessPlan&)> access;  // may be empty
+};
+
+// What a procedure may say of itself beyond its body; nothing of it is needed.
+template <class Arguments>
+struct ProcedureOptions {
+  std::function<void(const Arguments&, AccessPlan&)> access;  // see access_plan.h
 };
 
 struct Nothing {};  // for a procedure without arguments or without a reply
@@ -57,7 +65,8 @@ std::vector<base::BoundColumn> cells_of() {
 
 // body: base::Result<Reply>(Transaction&, const Arguments&).
 template <class Arguments, class Reply, class Body>
-ProcedureDefinition define_procedure(std::string name, Body body) {
+ProcedureDefinition define_procedure(std::string name, Body body,
+                                     ProcedureOptions<Arguments> options = {}) {
   static_assert(std::is_trivially_copyable_v<Arguments>, "arguments are logged as bytes");
   static_assert(std::is_trivially_copyable_v<Reply>, "a reply is handed over as bytes");
   ProcedureDefinition definition;
@@ -75,6 +84,14 @@ ProcedureDefinition define_procedure(std::string name, Body body) {
     if (!reply.empty()) std::memcpy(reply.data(), &*result, sizeof(Reply));
     return {};
   };
+  if (options.access) {
+    definition.access = [access = std::move(options.access)](std::span<const std::byte> arguments,
+                                                             AccessPlan& plan) {
+      Arguments typed;
+      std::memcpy(static_cast<void*>(&typed), arguments.data(), sizeof typed);
+      access(typed, plan);
+    };
+  }
   return definition;
 }
 

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,23 +24,60 @@ struct ColumnChoice {
   std::span<const base::ColumnId> also;     // an index's, to look at the row's key
 };
 
+// Words of the version that the snapshot sees, each at its place in `row`. False: it has no row.
+// copy(read_words) calls read_words(WordSpan) for the words that are wanted. The slot is not owned
+// by the calling worker.
+template <template <class> class Atomic, class Copy>
+bool read_version(const BasicRowSlot<Atomic>& slot, base::Vid read_vid, uint64_t* row,
+                  const Copy& copy) {
+  const auto read_words = [&](WordSpan span) {
+    for (uint32_t i = span.first; i < span.first + span.count; ++i) {
+      // acquire: who meets an owner's bytes finds the image that it made before (V1), and no later
+      // load is done earlier.
+      row[i] = slot.row_words()[i].load(std::memory_order_acquire);
+    }
+  };
+  while (true) {
+    // acquire: pairs with the releases of claims and commits; older and the Undo are as they left
+    // them.
+    const uint64_t word = slot.word.load(std::memory_order_acquire);
+    const BasicUndo<Atomic>* newest = nullptr;
+    if ((word & kOwned) != 0) {
+      newest = slot.undo_of(word);
+    } else if (is_hidden(word, read_vid)) {
+      // acquire: as above; a later commit's is found out below.
+      newest = slot.older.load(std::memory_order_acquire);
+    }
+    uint64_t seen = word;
+    for (const auto* undo = newest; is_hidden(seen, read_vid); undo = undo->older) {
+      seen = undo->before;
+    }
+    if ((seen & kLive) == 0) return false;
+    copy(read_words);
+    seen = word;
+    for (const auto* undo = newest; is_hidden(seen, read_vid); undo = undo->older) {
+      // acquire: pairs with the release in keep_image. From the newest image to the oldest: what a
+      // word was first is what it stays.
+      const BeforeImage* image = undo->images.load(std::memory_order_acquire);
+      for (; image != nullptr; image = image->next) {
+        std::copy_n(image->words(), image->word_count, row + image->first_word);
+      }
+      seen = undo->before;
+    }
+    // relaxed: ordered behind the copy by its acquires.
+    if (slot.word.load(std::memory_order_relaxed) == word) return true;
+  }
+}
+
 class RowReader {
  public:
   // The row, its chosen columns filled in; nullptr: the snapshot has none. It stays until the next
-  // read. `slot` is not owned by the calling worker.
+  // read.
   const std::byte* read(const base::RowLayout& layout, const RowSlot& slot, base::Vid read_vid,
                         const ColumnChoice& choice);
 
  private:
   std::vector<uint64_t> row_;
 };
-
-// What the row was before its owner, or is: a word without kOwned. kOwned: somebody is at it.
-inline uint64_t settled_word(uint64_t word) {
-  if ((word & kOwned) == 0) return word;
-  const Undo* const undo = undo_of(word);
-  // acquire: pairs with the release in roll_back; the row's bytes are as before.
-  return undo->rolled_back.load(std::memory_order_acquire) ? undo->before : word;
-}
 
 }  // namespace diptych::oltp

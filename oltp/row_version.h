@@ -43,6 +43,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/ids.h"
 
@@ -58,49 +59,6 @@ struct BeforeImage {
   uint64_t* words() { return reinterpret_cast<uint64_t*>(this + 1); }
 };
 
-struct Undo {
-  uint64_t replaced;                       // the word that was there; 0: an insert
-  uint64_t before;                         // the same, settled: not owned
-  const Undo* older;                       // of the row, when it was claimed
-  std::atomic<const BeforeImage*> images;  // writer: the owner
-  uint32_t write_index;                    // of the owner's write set, while owned
-  base::WorkerId worker;
-  std::atomic<bool> rolled_back;  // writer: the owner: the row's bytes are as before
-  bool erased;                    // the owner's alone
-};
-
-inline constexpr uint64_t kOwned = uint64_t{1} << 63;
-inline constexpr uint64_t kErased = uint64_t{1} << 62;
-inline constexpr uint64_t kLive = uint64_t{1} << 61;
-inline constexpr uint64_t kVidMask = kLive - 1;
-
-inline uint64_t owned_word(const Undo* undo) {
-  return kOwned | reinterpret_cast<uintptr_t>(undo);
-}
-inline Undo* undo_of(uint64_t word) {
-  return reinterpret_cast<Undo*>(word & ~kOwned);
-}
-inline uint64_t live_word(base::Vid vid) {
-  return kLive | vid.value;
-}
-inline uint64_t erased_word(base::Vid vid) {
-  return kErased | vid.value;
-}
-
-struct RowSlot {
-  std::atomic<uint64_t> word;      // writer: who claims or owns the row; leader at a boundary
-  std::atomic<const Undo*> older;  // writer: who commits, before the word (V3)
-
-  std::byte* row() { return reinterpret_cast<std::byte*>(this + 1); }
-  const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  // The row's bytes as the words that several workers share.
-  std::atomic<uint64_t>* row_words() { return reinterpret_cast<std::atomic<uint64_t>*>(this + 1); }
-  const std::atomic<uint64_t>* row_words() const {
-    return reinterpret_cast<const std::atomic<uint64_t>*>(this + 1);
-  }
-};
-static_assert(sizeof(RowSlot) == 16 && alignof(RowSlot) == 8);
-
 // The 64-bit words that hold the bytes [offset, offset + bytes) of a row.
 struct WordSpan {
   uint32_t first;
@@ -110,5 +68,126 @@ inline WordSpan words_of(uint32_t offset, uint32_t bytes) {
   const uint32_t first = offset / 8;
   return {first, (offset + bytes + 7) / 8 - first};
 }
+
+template <template <class> class Atomic>
+struct BasicUndo {
+  uint64_t replaced;                  // the word that was there; 0: an insert
+  uint64_t before;                    // the same, settled: not owned
+  const BasicUndo* older;             // of the row, when it was claimed
+  Atomic<const BeforeImage*> images;  // writer: the owner
+  uint32_t write_index;               // of the owner's write set, while owned
+  base::WorkerId worker;
+  Atomic<bool> rolled_back;  // writer: the owner: the row's bytes are as before
+  bool erased;               // the owner's alone
+};
+
+inline constexpr uint64_t kOwned = uint64_t{1} << 63;
+inline constexpr uint64_t kErased = uint64_t{1} << 62;
+inline constexpr uint64_t kLive = uint64_t{1} << 61;
+inline constexpr uint64_t kVidMask = kLive - 1;
+
+inline uint64_t live_word(base::Vid vid) {
+  return kLive | vid.value;
+}
+inline uint64_t erased_word(base::Vid vid) {
+  return kErased | vid.value;
+}
+// True where the snapshot does not see what the word stands for.
+inline bool is_hidden(uint64_t word, base::Vid read_vid) {
+  return (word & kOwned) != 0 || (word & kVidMask) > read_vid.value;
+}
+
+template <template <class> class Atomic>
+struct BasicRowSlot {
+  Atomic<uint64_t> word;  // writer: who claims or owns the row; leader at a boundary
+  Atomic<const BasicUndo<Atomic>*> older;  // writer: who commits, before the word (V3)
+
+  std::byte* row() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  // The row's bytes as the words that several workers share.
+  Atomic<uint64_t>* row_words() { return reinterpret_cast<Atomic<uint64_t>*>(this + 1); }
+  const Atomic<uint64_t>* row_words() const {
+    return reinterpret_cast<const Atomic<uint64_t>*>(this + 1);
+  }
+
+  static uint64_t owned_word(const BasicUndo<Atomic>* undo) {
+    return kOwned | reinterpret_cast<uintptr_t>(undo);
+  }
+  static BasicUndo<Atomic>* undo_of(uint64_t word) {
+    return reinterpret_cast<BasicUndo<Atomic>*>(word & ~kOwned);
+  }
+  // What the row was before its owner, or is. kOwned: somebody is at it.
+  static uint64_t settled(uint64_t word) {
+    if ((word & kOwned) == 0) return word;
+    const BasicUndo<Atomic>* const undo = undo_of(word);
+    // acquire: pairs with the release in roll_back; the row's bytes are as before.
+    return undo->rolled_back.load(std::memory_order_acquire) ? undo->before : word;
+  }
+
+  // The steps of a worker among several; a worker alone stores the word and the bytes itself.
+
+  // Makes the row the Undo's, if its word is still the one that the Undo replaces.
+  bool claim(BasicUndo<Atomic>* undo) {
+    uint64_t expected = undo->replaced;
+    // release on success: who meets the Undo finds it whole. relaxed on failure: what is there
+    // instead is not looked at.
+    return word.compare_exchange_strong(expected, owned_word(undo), std::memory_order_release,
+                                        std::memory_order_relaxed);
+  }
+  // The owner, after keep_image(): the words' new values.
+  void show(WordSpan span, const uint64_t* values) {
+    for (uint32_t i = 0; i < span.count; ++i) {
+      // release: pairs with the acquire in read_words; the image is there (V1).
+      row_words()[span.first + i].store(values[i], std::memory_order_release);
+    }
+  }
+  // The owner: live_word or erased_word of its VID.
+  void commit(const BasicUndo<Atomic>* undo, uint64_t committed) {
+    // release: who reads it finds the Undo whole (V3).
+    older.store(undo, std::memory_order_release);
+    // release: whoever sees the VID may read the row.
+    word.store(committed, std::memory_order_release);
+  }
+  // The owner: puts the images back. True: the word goes on naming the Undo, until settle().
+  bool roll_back(BasicUndo<Atomic>* undo) {
+    // relaxed: the owner alone writes it.
+    const BeforeImage* const newest = undo->images.load(std::memory_order_relaxed);
+    for (const BeforeImage* image = newest; image != nullptr; image = image->next) {
+      show({image->first_word, image->word_count}, image->words());
+    }
+    if (newest == nullptr) {
+      // release: the row's bytes have been the same all the while (V2).
+      word.store(undo->replaced, std::memory_order_release);
+      return false;
+    }
+    // release: pairs with the acquire in settled. The word stays (V2).
+    undo->rolled_back.store(true, std::memory_order_release);
+    return true;
+  }
+  // The leader, at the boundary: of a row that was rolled back and not claimed since.
+  void settle(const BasicUndo<Atomic>* undo) {
+    // relaxed: nobody else runs, here and below.
+    if (word.load(std::memory_order_relaxed) != owned_word(undo)) return;
+    // relaxed: as above.
+    word.store(undo->before, std::memory_order_relaxed);
+  }
+};
+
+// The owner: fills the image with the row's present words, and adds it to the Undo.
+template <template <class> class Atomic>
+void keep_image(const BasicRowSlot<Atomic>& slot, WordSpan span, BeforeImage* image,
+                BasicUndo<Atomic>* undo) {
+  // relaxed: the owner alone writes it.
+  image->next = undo->images.load(std::memory_order_relaxed);
+  image->first_word = span.first;
+  image->word_count = span.count;
+  std::memcpy(image->words(), slot.row() + size_t{8} * span.first, size_t{8} * span.count);
+  // release: who meets the new bytes finds the image whole (V1).
+  undo->images.store(image, std::memory_order_release);
+}
+
+using Undo = BasicUndo<std::atomic>;
+using RowSlot = BasicRowSlot<std::atomic>;
+static_assert(sizeof(RowSlot) == 16 && alignof(RowSlot) == 8);
 
 }  // namespace diptych::oltp

@@ -46,9 +46,9 @@ TableIndex::TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool
       schema(of_schema),
       primary(is_primary),
       unique(of_schema.uniqueness == base::Uniqueness::kUnique),
-      by_hash(is_by_hash(of_schema)),
       encoder(of_table->layout, of_schema.columns),
-      index(make_index(of_table->layout, of_schema, concurrency, node)) {}
+      index(make_index(of_table->layout, of_schema, concurrency, node)),
+      by_hash(dynamic_cast<const HashIndex*>(index.get())) {}
 
 base::Error TableIndex::key_taken(const std::byte* row) const {
   return {base::ErrorCode::kAlreadyExists,

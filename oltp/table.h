@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/row_layout.h"
 #include "base/schema.h"
+#include "oltp/hash_index.h"
 #include "oltp/index.h"
 #include "oltp/row_table.h"
 
@@ -35,9 +36,10 @@ struct TableIndex {
   base::IndexSchema schema;  // a copy: the catalog's moves when an index is added
   bool primary;
   bool unique;
-  bool by_hash;  // the index gives rows whose keys only may be the one that is looked for
   base::KeyEncoder encoder;
   std::unique_ptr<Index> index;
+  // The index, where it is one that gives rows whose keys only may be the one that is looked for.
+  const HashIndex* by_hash;
   // Whether a row changed its key in this batch, so that an entry may belong to another of the
   // row's versions than the visible one. Writers: any worker sets it, the leader clears it at the
   // boundary.

@@ -113,20 +113,6 @@ class Transaction : public TransactionCore {
     return Out(Projected::load(found->row));
   }
 
-  // For a transaction that will get many rows of a unique index: fetches them into the cache
-  // together, so that the misses overlap. Keys are std::tuples of the index's parts; those beyond
-  // kPrefetchMax are left out. Changes nothing but the speed.
-  template <auto... KeyMembers>
-  void prefetch(const IndexRef<KeyMembers...>& index,
-                std::span<const typename IndexRef<KeyMembers...>::Parts> wanted) {
-    base::Key keys[kPrefetchMax];
-    const size_t count = std::min(wanted.size(), kPrefetchMax);
-    for (size_t i = 0; i < count; ++i) {
-      std::apply([&](const auto&... parts) { (keys[i].append(parts), ...); }, wanted[i]);
-    }
-    prefetch_rows(index.index, std::span(keys, count));
-  }
-
   // As get, and claims the row: kConflict if another transaction has claimed it, or changed it
   // after read_vid().
   template <auto... Columns, auto... KeyMembers, class... KeyValues>

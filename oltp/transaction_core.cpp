@@ -38,27 +38,7 @@ uint64_t TransactionCore::random() {
 namespace {
 
 constexpr size_t kLineBytes = 64;
-constexpr size_t kPrefetchedBytes = 384;  // few rows are longer, and few reads want their end
-
-void prefetch_row(const RowSlot& slot, size_t row_bytes) {
-  const char* const at = reinterpret_cast<const char*>(&slot);
-  const size_t bytes = std::min(sizeof(RowSlot) + row_bytes, kPrefetchedBytes);
-  for (size_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(at + i);
-}
-
 }  // namespace
-
-void TransactionCore::prefetch_rows(base::IndexId index_id, std::span<const base::Key> keys) const {
-  const TableIndex& index = worker_->core_->index(index_id);
-  const Table& table = *index.table;
-  // Each stage asks for what the next one reads, for all keys.
-  for (const base::Key& key : keys) index.index->prefetch(key.bytes());
-  const auto on_row = [&](base::RowId row_id) {
-    prefetch_row(table.rows.slot(row_id), table.layout.bytes);
-    return false;
-  };
-  for (const base::Key& key : keys) index.index->find(key.bytes(), CandidateVisitor(on_row));
-}
 
 template <class HasKey>
 const std::byte* TransactionCore::visible_row(const TableIndex& index, base::RowId row_id,
@@ -95,7 +75,11 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId 
     found.row = visible_row(index, row_id, choice, has_key);
     return found.row == nullptr;
   };
-  index.index->find(key.bytes(), CandidateVisitor(visit));
+  if (index.by_hash != nullptr) {
+    index.by_hash->visit(HashIndex::hash_of(key.bytes()), visit);
+  } else {
+    index.index->find(key.bytes(), CandidateVisitor(visit));
+  }
   if (found.row == nullptr) return base::ErrorCode::kNotFound;
   return found;
 }
@@ -106,14 +90,14 @@ base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handl
   Table& table = worker.core_->table(handle.table);
   RowSlot& slot = table.rows.slot(handle.row_id);
   // acquire: pairs with the releases of claims and commits.
-  uint64_t word = slot.word.load(std::memory_order_acquire);
+  const uint64_t word = slot.word.load(std::memory_order_acquire);
   if (worker.is_own(word)) {
-    if (undo_of(word)->erased) {
+    if (RowSlot::undo_of(word)->erased) {
       return misuse(handle.table, "a row is not used after it was erased");
     }
     return static_cast<const std::byte*>(slot.row());
   }
-  const uint64_t before = settled_word(word);
+  const uint64_t before = RowSlot::settled(word);
   if ((before & kOwned) != 0 || (before & kVidMask) > read_vid_.value) {
     return fail(base::ErrorCode::kConflict);
   }
@@ -125,13 +109,10 @@ base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handl
   worker.add_write(&table, &slot, handle.row_id, undo, WriteKind::kUpdate);
   if (worker.is_single()) {
     // relaxed: nobody else looks.
-    slot.word.store(owned_word(undo), std::memory_order_relaxed);
+    slot.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
     return static_cast<const std::byte*>(slot.row());
   }
-  // release on success: who meets the Undo finds it whole. relaxed on failure: what is there
-  // instead is not looked at.
-  if (!slot.word.compare_exchange_strong(word, owned_word(undo), std::memory_order_release,
-                                         std::memory_order_relaxed)) {
+  if (!slot.claim(undo)) {
     worker.drop_newest_write();
     return fail(base::ErrorCode::kConflict);
   }
@@ -166,7 +147,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   worker.add_write(&table, &slot, row_id, undo, WriteKind::kInsert);
   worker.fill_slot(table, &slot, row);
   // release: who finds the slot through an index finds the Undo whole.
-  slot.word.store(owned_word(undo), std::memory_order_release);
+  slot.word.store(RowSlot::owned_word(undo), std::memory_order_release);
   for (size_t i = 0; i < table.indexes.size(); ++i) {
     TableIndex& index = *table.indexes[i];
     base::Key key;
@@ -243,7 +224,9 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(), forward);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     for (size_t i = 0; i < cursor.count; ++i) {
-      prefetch_row(rows.slot(cursor.rows[i]), kLineBytes);
+      const char* const slot = reinterpret_cast<const char*>(&rows.slot(cursor.rows[i]));
+      __builtin_prefetch(slot);
+      __builtin_prefetch(slot + kLineBytes);
     }
     for (size_t i = 0; i < cursor.count; ++i) {
       const auto has_key = [&](const std::byte* row) {

@@ -77,9 +77,6 @@ class TransactionCore {
   // The untyped operations; see Transaction for what each guarantees.
   base::Result<Found> find_unique(base::TableId table, base::IndexId index, const base::Key& key,
                                   const ColumnChoice& choice);
-  static constexpr size_t kPrefetchMax = 16;  // keys, at a time
-  // Fetches the rows with the keys, and what leads to them, into the cache; nothing else.
-  void prefetch_rows(base::IndexId index, std::span<const base::Key> keys) const;
   base::Result<const std::byte*> claim_row(const RowHandle& handle);
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.

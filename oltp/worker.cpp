@@ -41,18 +41,32 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error err
 }  // namespace
 
 Worker::Worker(EngineCore* core, base::WorkerId id)
-    : core_(core), id_(id), strings_(&core->strings), undo_(core->options.placement.node) {}
+    : core_(core), id_(id), strings_(&core->strings), undo_(core->options.placement.node) {
+  plans_.assign(kPlansAhead, AccessPlan(core));
+}
 
 void Worker::add_table() {
   tables_.resize(core_->tables.size());
 }
 
-void Worker::run_share(std::span<Request* const> requests, size_t first, size_t stride,
-                       uint64_t deadline_ns) {
+void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) const {
+  plan->clear();
+  if (position >= requests.size()) return;
+  const Request& request = *requests[position];
+  const ProcedureDefinition& procedure = *core_->procedures[request.procedure.value];
+  if (procedure.access) procedure.access(request.arguments, *plan);
+}
+
+void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t deadline_ns) {
+  const auto plan_of = [&](size_t number) { return &plans_[number % kPlansAhead]; };
+  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, first + i * stride, plan_of(i));
+  for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
   size_t next = first;
   // The first one runs however late it is: every batch gets on.
-  for (; next < requests.size(); next += stride) {
+  for (size_t number = 0; next < requests.size(); next += stride, ++number) {
     if (next != first && base::steady_ns() >= deadline_ns) break;
+    plan_of(number + kRowsAhead)->fetch_rows();
+    plan_access(requests, next + kPlansAhead * stride, plan_of(number));
     if (run(requests[next]) == RunEnd::kConflict) deferred_.push_back(requests[next]);
   }
   retry_deferred(deadline_ns);
@@ -129,11 +143,7 @@ void Worker::discard_updates(base::TableId table) {
 }
 
 void Worker::settle_rolled_back() {
-  for (const RolledBackRow& row : rolled_back_) {
-    // relaxed: at the boundary nobody else runs, here and below.
-    if (row.slot->word.load(std::memory_order_relaxed) != owned_word(row.undo)) continue;
-    row.slot->word.store(row.undo->before, std::memory_order_relaxed);
-  }
+  for (const RolledBackRow& row : rolled_back_) row.slot->settle(row.undo);
   rolled_back_.clear();
 }
 

@@ -24,6 +24,7 @@
 #include "base/key.h"
 #include "base/result.h"
 #include "base/types.h"
+#include "oltp/access_plan.h"
 #include "oltp/engine_core.h"
 #include "oltp/request.h"
 #include "oltp/row_reader.h"
@@ -122,6 +123,12 @@ class Worker {
     const Undo* undo;
   };
 
+  // Requests ahead of the one that runs: whose plans are made, and whose rows are fetched.
+  static constexpr size_t kPlansAhead = 8;
+  static constexpr size_t kRowsAhead = 4;
+  using Share = std::span<Request* const>;
+  void plan_access(Share requests, size_t position, AccessPlan* plan) const;
+
   enum class RunEnd : uint8_t { kEnded, kConflict };
   RunEnd run(Request* request);
   // Runs it again after a conflict, in this batch or the next.
@@ -140,7 +147,7 @@ class Worker {
   bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
   bool is_own(uint64_t word) const {
     if ((word & kOwned) == 0) return false;
-    const Undo* const undo = undo_of(word);
+    const Undo* const undo = RowSlot::undo_of(word);
     // relaxed: what this worker has stored itself.
     return undo->worker == id_ && !undo->rolled_back.load(std::memory_order_relaxed);
   }
@@ -203,6 +210,7 @@ class Worker {
   std::vector<RolledBackRow> rolled_back_;
   std::vector<KeyChange> stale_keys_;
   std::vector<Request*> deferred_;
+  std::vector<AccessPlan> plans_;  // of the requests ahead, in a ring
   WorkerReport report_;
 };
 

@@ -14,7 +14,7 @@ const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, ba
                                      const ColumnChoice& choice) const {
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (is_own(word)) return undo_of(word)->erased ? nullptr : slot.row();
+  if (is_own(word)) return RowSlot::undo_of(word)->erased ? nullptr : slot.row();
   if (is_single()) return (word & kLive) != 0 ? slot.row() : nullptr;
   return reader_.read(table.layout, slot, read_vid, choice);
 }
@@ -22,7 +22,7 @@ const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, ba
 Undo* Worker::make_undo(uint64_t replaced, const Undo* older) {
   Undo* const undo = new (undo_.allocate(sizeof(Undo))) Undo{};
   undo->replaced = replaced;
-  undo->before = settled_word(replaced);
+  undo->before = RowSlot::settled(replaced);
   undo->older = older;
   undo->write_index = static_cast<uint32_t>(writes_.size());
   undo->worker = id_;
@@ -51,8 +51,8 @@ Write* Worker::find_write(const RowHandle& handle) {
   const RowSlot& slot = core_->table(handle.table).rows.slot(handle.row_id);
   // acquire: another worker's Undo is looked into.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (!is_own(word) || undo_of(word)->erased) return nullptr;
-  return &writes_[undo_of(word)->write_index];
+  if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
+  return &writes_[RowSlot::undo_of(word)->write_index];
 }
 
 void Worker::fill_slot(const Table& table, RowSlot* slot, const std::byte* row) {
@@ -115,20 +115,13 @@ base::Result<void> Worker::close_row(const WritableRow& open,
 
 void Worker::keep_images(const Write& write, std::span<const base::ColumnId> columns) {
   const uint64_t* const written = column_words_.data() + write.columns;
-  // relaxed: this worker alone writes it.
-  const BeforeImage* newest = write.undo->images.load(std::memory_order_relaxed);
   for (const base::ColumnId id : columns) {
     if ((written[id.value / 64] >> (id.value % 64) & 1) != 0) continue;  // there is one
     const base::ColumnLayout& column = write.table->layout.column(id);
     const WordSpan span = words_of(column.offset, column.bytes);
-    const size_t bytes = size_t{8} * span.count;
-    auto* const image = new (undo_.allocate(sizeof(BeforeImage) + bytes))
-        BeforeImage{newest, span.first, span.count};
-    std::memcpy(image->words(), write.slot->row() + size_t{8} * span.first, bytes);
-    newest = image;
+    void* const memory = undo_.allocate(sizeof(BeforeImage) + size_t{8} * span.count);
+    keep_image(*write.slot, span, new (memory) BeforeImage, write.undo);
   }
-  // release: who meets the new bytes finds the images whole (V1).
-  write.undo->images.store(newest, std::memory_order_release);
 }
 
 void Worker::copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns) {
@@ -154,10 +147,7 @@ void Worker::show_words(const WritableRow& open, std::span<const base::ColumnId>
   for (const base::ColumnId id : columns) {
     const base::ColumnLayout& column = open.write->table->layout.column(id);
     const WordSpan span = words_of(column.offset, column.bytes);
-    for (uint32_t i = span.first; i < span.first + span.count; ++i) {
-      // release: pairs with the acquire in copy_words; the images are there (V1).
-      open.write->slot->row_words()[i].store(staged[i], std::memory_order_release);
-    }
+    open.write->slot->show(span, staged + span.first);
   }
 }
 
@@ -167,7 +157,7 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
   if (!is_own(word)) {
-    const uint64_t settled = settled_word(word);
+    const uint64_t settled = RowSlot::settled(word);
     if ((settled & kOwned) != 0 || (settled & kVidMask) > read_vid.value) {
       return KeyVerdict::kConflict;
     }

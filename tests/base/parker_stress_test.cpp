@@ -9,6 +9,7 @@
 
 #include "base/parker.h"
 #include "base/thread.h"
+#include "tests/relaxed_atomic.h"
 
 namespace diptych::base {
 namespace {
@@ -82,41 +83,11 @@ TEST(ParkerStress, TimedAndUntimedWaitersAreWokenTogether) {
   }
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define DIPTYCH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DIPTYCH_TSAN 1
-#endif
-#endif
-
 #ifdef DIPTYCH_TSAN
-// A mutant: every order of the parker is dropped.
-template <class Value>
-class RelaxedAtomic {
- public:
-  explicit RelaxedAtomic(Value value) : value_(value) {}
-  Value load(std::memory_order) const {
-    // relaxed: the weakened order that must be found.
-    return value_.load(std::memory_order_relaxed);
-  }
-  Value fetch_add(Value value, std::memory_order) {
-    // relaxed: the weakened order that must be found.
-    return value_.fetch_add(value, std::memory_order_relaxed);
-  }
-  Value fetch_sub(Value value, std::memory_order) {
-    // relaxed: the weakened order that must be found.
-    return value_.fetch_sub(value, std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<Value> value_;
-};
-
 void run_mutant() {
   uint64_t sum = 0;
   for (int round = 0; round < 200; ++round) {
-    sum += sent_by_wake<BasicParker<RelaxedAtomic>>();
+    sum += sent_by_wake<BasicParker<diptych::test::RelaxedAtomic>>();
   }
   std::fprintf(stderr, "sum %llu\n", static_cast<unsigned long long>(sum));  // a use: no dead load
   std::exit(0);  // with ThreadSanitizer's code where it has reported something

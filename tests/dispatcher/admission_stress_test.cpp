@@ -11,6 +11,7 @@
 
 #include "dispatcher/admission_tokens.h"
 #include "dispatcher/bounded_queue.h"
+#include "tests/relaxed_atomic.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -109,39 +110,9 @@ TEST(AdmissionStress, EveryPushUnderATokenFindsASlotAndIsPoppedOnce) {
   EXPECT_EQ(tokens.in_use(), 0u);
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define DIPTYCH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DIPTYCH_TSAN 1
-#endif
-#endif
-
 #ifdef DIPTYCH_TSAN
-// A mutant: every release and acquire of the queue is dropped.
-template <class Value>
-class RelaxedAtomic {
- public:
-  explicit RelaxedAtomic(Value value) : value_(value) {}
-  Value load(std::memory_order) const {
-    // relaxed: the weakened order that must be found.
-    return value_.load(std::memory_order_relaxed);
-  }
-  void store(Value value, std::memory_order) {
-    // relaxed: the weakened order that must be found.
-    value_.store(value, std::memory_order_relaxed);
-  }
-  bool compare_exchange_weak(Value& expected, Value wanted, std::memory_order) {
-    // relaxed: the weakened order that must be found.
-    return value_.compare_exchange_weak(expected, wanted, std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<Value> value_;
-};
-
 void run_mutant() {
-  BoundedQueue<uint64_t, RelaxedAtomic> queue(4);
+  BoundedQueue<uint64_t, diptych::test::RelaxedAtomic> queue(4);
   std::thread producer([&] {
     for (uint64_t i = 0; i < 10'000;) {
       uint64_t value = i;

@@ -138,26 +138,5 @@ TEST(SnapshotStress, AConflictThatOutlivesItsBatchGoesToTheNext) {
   bank.expect_replica_agrees();
 }
 
-// Prefetching is a hint: keys that are absent, erased or more than the limit change nothing.
-TEST(Prefetch, ChangesNothing) {
-  for (const uint32_t workers : {1u, 2u}) {
-    Bank bank(workers);
-    ASSERT_TRUE(bank.put(1, 0, "ann", 50));
-    ASSERT_TRUE(bank.put(2, 0, "bob", 50));
-    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
-      auto row = txn.get_for_update<&Account::id>(bank.account_pkey, int64_t{2});
-      txn.erase(*row);
-      std::vector<std::tuple<int64_t>> keys;
-      for (int64_t id = -20; id < 20; ++id) keys.emplace_back(id);
-      txn.prefetch(bank.account_pkey, keys);
-      txn.prefetch(bank.account_pkey, {});
-      EXPECT_TRUE(txn.get(bank.account_pkey, int64_t{1}));
-      EXPECT_FALSE(txn.get(bank.account_pkey, int64_t{2}));
-      return {};
-    }));
-    bank.expect_replica_agrees();
-  }
-}
-
 }  // namespace
 }  // namespace diptych::oltp::test

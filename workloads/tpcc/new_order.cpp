@@ -1,4 +1,3 @@
-#include <span>
 #include <string_view>
 #include <tuple>
 
@@ -55,19 +54,6 @@ constexpr TakeStock kTakeStock[kDistricts] = {
     &take_stock<&Stock::s_dist_04>, &take_stock<&Stock::s_dist_05>, &take_stock<&Stock::s_dist_06>,
     &take_stock<&Stock::s_dist_07>, &take_stock<&Stock::s_dist_08>, &take_stock<&Stock::s_dist_09>,
     &take_stock<&Stock::s_dist_10>};
-
-// The rows that the lines need lie far apart: fetched together, their misses overlap.
-void prefetch_lines(Transaction& txn, const Tables& tables, const NewOrderArguments& input) {
-  std::tuple<int32_t> items[kOrderLinesMax];
-  std::tuple<int32_t, int32_t> stocks[kOrderLinesMax];
-  const auto count = static_cast<size_t>(input.line_count);
-  for (size_t i = 0; i < count; ++i) {
-    items[i] = {input.lines[i].i_id};
-    stocks[i] = {input.lines[i].supply_w_id, input.lines[i].i_id};
-  }
-  txn.prefetch(tables.stock_pkey, std::span(stocks, count));
-  txn.prefetch(tables.item_pkey, std::span(items, count));
-}
 
 // Makes one line; adds its amount to the reply's total.
 Result<void> add_line(Transaction& txn, const Tables& tables, const NewOrderArguments& input,
@@ -175,7 +161,6 @@ Result<NewOrderReply> new_order(Transaction& txn, const Tables& tables, SizePoli
     return base::Error(ErrorCode::kInvalidArgument, "new_order: district or line count");
   }
   NewOrderReply reply{};
-  prefetch_lines(txn, tables, input);
   auto w_tax = txn.get<&Warehouse::w_tax>(tables.warehouse_pkey, input.w_id);
   if (!w_tax) return w_tax.error();
   reply.w_tax = *w_tax;

@@ -1,10 +1,13 @@
 #include "workloads/tpcc/procedures.h"
 
+#include <algorithm>
+
 #include <boost/container/small_vector.hpp>
 
 namespace diptych::workloads::tpcc {
 
 using base::Result;
+using dispatcher::AccessPlan;
 using dispatcher::RowHandle;
 using dispatcher::ScanStep;
 using dispatcher::Transaction;
@@ -23,22 +26,76 @@ Result<NamedCustomer> customer_by_name(Transaction& txn, const Tables& tables, i
   return customers[(customers.size() - 1) / 2];
 }
 
+namespace {
+
+// What each transaction will touch; see oltp/access_plan.h.
+auto new_order_access(const Tables& tables) {
+  return [tables](const NewOrderArguments& input, AccessPlan& plan) {
+    plan.row<&Warehouse::w_tax>(tables.warehouse_pkey, input.w_id);
+    plan.row(tables.district_pkey, input.w_id, input.d_id);
+    plan.row<&Customer::c_discount, &Customer::c_last, &Customer::c_credit>(
+        tables.customer_pkey, input.w_id, input.d_id, input.c_id);
+    const size_t lines = std::min(static_cast<size_t>(input.line_count), input.lines.size());
+    for (size_t i = 0; i < lines; ++i) {
+      const NewOrderArguments::Line& line = input.lines[i];
+      plan.row(tables.item_pkey, line.i_id);
+      plan.row(tables.stock_pkey, line.supply_w_id, line.i_id);
+    }
+  };
+}
+
+auto payment_access(const Tables& tables) {
+  return [tables](const PaymentArguments& input, AccessPlan& plan) {
+    plan.row(tables.warehouse_pkey, input.w_id);
+    plan.row(tables.district_pkey, input.w_id, input.d_id);
+    if (input.c_id != 0) {
+      plan.row(tables.customer_pkey, input.c_w_id, input.c_d_id, input.c_id);
+    } else {
+      plan.range(tables.customer_by_name, input.c_w_id, input.c_d_id, input.c_last);
+    }
+  };
+}
+
+auto order_status_access(const Tables& tables) {
+  return [tables](const OrderStatusArguments& input, AccessPlan& plan) {
+    if (input.c_id != 0) {
+      plan.row(tables.customer_pkey, input.w_id, input.d_id, input.c_id);
+    } else {
+      plan.range(tables.customer_by_name, input.w_id, input.d_id, input.c_last);
+    }
+  };
+}
+
+auto stock_level_access(const Tables& tables) {
+  return [tables](const StockLevelArguments& input, AccessPlan& plan) {
+    plan.row<&District::d_next_o_id>(tables.district_pkey, input.w_id, input.d_id);
+  };
+}
+
+}  // namespace
+
 Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
                                        SizePolicy size) {
   auto registered_new_order = database->register_procedure<NewOrderArguments, NewOrderReply>(
-      "new_order", [tables, size](Transaction& txn, const NewOrderArguments& input) {
+      "new_order",
+      [tables, size](Transaction& txn, const NewOrderArguments& input) {
         return new_order(txn, tables, size, input);
-      });
+      },
+      {.access = new_order_access(tables)});
   if (!registered_new_order) return registered_new_order.error();
   auto registered_payment = database->register_procedure<PaymentArguments, PaymentReply>(
-      "payment", [tables, size](Transaction& txn, const PaymentArguments& input) {
+      "payment",
+      [tables, size](Transaction& txn, const PaymentArguments& input) {
         return payment(txn, tables, size, input);
-      });
+      },
+      {.access = payment_access(tables)});
   if (!registered_payment) return registered_payment.error();
   auto registered_status = database->register_procedure<OrderStatusArguments, OrderStatusReply>(
-      "order_status", [tables](Transaction& txn, const OrderStatusArguments& input) {
+      "order_status",
+      [tables](Transaction& txn, const OrderStatusArguments& input) {
         return order_status(txn, tables, input);
-      });
+      },
+      {.access = order_status_access(tables)});
   if (!registered_status) return registered_status.error();
   auto registered_delivery = database->register_procedure<DeliveryArguments, DeliveryReply>(
       "delivery", [tables, size](Transaction& txn, const DeliveryArguments& input) {
@@ -46,9 +103,11 @@ Result<Procedures> register_procedures(dispatcher::Database* database, const Tab
       });
   if (!registered_delivery) return registered_delivery.error();
   auto registered_level = database->register_procedure<StockLevelArguments, StockLevelReply>(
-      "stock_level", [tables](Transaction& txn, const StockLevelArguments& input) {
+      "stock_level",
+      [tables](Transaction& txn, const StockLevelArguments& input) {
         return stock_level(txn, tables, input);
-      });
+      },
+      {.access = stock_level_access(tables)});
   if (!registered_level) return registered_level.error();
   return Procedures{*registered_new_order, *registered_payment, *registered_status,
                     *registered_delivery, *registered_level};

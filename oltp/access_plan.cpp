@@ -1,11 +1,12 @@
 #include "oltp/access_plan.h"
 
+#include <algorithm>
+
 #include "oltp/engine_core.h"
 
 namespace diptych::oltp {
 namespace {
 
-constexpr size_t kLineBytes = 64;
 constexpr size_t kRowsOfRange = 8;
 
 // The lines of a slot that hold the columns and the row's word.
@@ -41,7 +42,7 @@ void AccessPlan::add_row(base::IndexId id, const base::Key& key,
   const TableIndex& index = core_->index(id);
   if (index.by_hash == nullptr || !key.ok()) return;
   const uint64_t hash = HashIndex::hash_of(key.bytes());
-  index.by_hash->prefetch(hash);
+  index.by_hash->fetch_bucket(hash);
   rows_[row_count_++] = {&index, hash, lines_of(*index.table, columns)};
 }
 

@@ -51,7 +51,7 @@ class HashIndex final : public Index {
 
   // find() in two steps, for who looks ahead.
   static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&bucket_of(hash)); }
+  void fetch_bucket(uint64_t hash) const { __builtin_prefetch(&bucket_of(hash)); }
   // Calls visit(RowId) for each candidate, until it returns false.
   template <class Visit>
   void visit(uint64_t hash, const Visit& on_row) const {

@@ -35,10 +35,7 @@ uint64_t TransactionCore::random() {
   return base::split_mix(random_state_ += base::kSplitMixStep);
 }
 
-namespace {
-
-constexpr size_t kLineBytes = 64;
-}  // namespace
+namespace {}  // namespace
 
 template <class HasKey>
 const std::byte* TransactionCore::visible_row(const TableIndex& index, base::RowId row_id,

@@ -1,0 +1,54 @@
+// BwEntry: what a BwTree holds: kWords 64-bit words, the big-endian bytes of a normalised key
+// (zero-padded) as integers, so that comparing words is comparing bytes, without a call to memcmp
+// or a pointer to follow; and the RowId: entries are unique though keys need not be.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/int128.h"
+
+namespace diptych::oltp {
+
+template <size_t kWords>
+struct BwEntry {
+  std::array<uint64_t, kWords> words;
+  uint64_t row;
+
+  bool operator==(const BwEntry&) const = default;
+  bool operator<(const BwEntry& other) const {
+    if constexpr (kWords == 1) {
+      return wide(0) < other.wide(0);
+    } else {
+      for (size_t i = 0; i < kWords; ++i) {
+        if (words[i] != other.words[i]) return words[i] < other.words[i];
+      }
+      return row < other.row;
+    }
+  }
+
+  // Of the key's words, and behind them the RowId.
+  uint64_t word(size_t i) const { return i < kWords ? words[i] : row; }
+  // Two words as one number, from this one on.
+  base::uint128_t wide(size_t i) const { return base::uint128_t{words[i]} << 64 | word(i + 1); }
+
+  // Greater than every entry: no row has this id.
+  static constexpr BwEntry infinity() {
+    BwEntry entry{};
+    entry.words.fill(~uint64_t{0});
+    entry.row = ~uint64_t{0};
+    return entry;
+  }
+};
+
+// Whether a search goes to the place of an entry and behind, or to what lies before it.
+enum class Side : uint8_t { kAtOrAfter, kBefore };
+
+struct BwNode {
+  uint32_t level = 0;  // 0: a leaf
+  uint32_t count = 0;  // of sorted entries, of children
+};
+
+}  // namespace diptych::oltp

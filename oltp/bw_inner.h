@@ -1,0 +1,89 @@
+// BwInner: an inner node of a BwTree, and the search in it.
+//
+//   | level | count | word, shift | heads ... | children ... | separators ... |
+//
+//   separators  every entry below children[i] is less than separators[i], and not less than
+//               separators[i - 1]; the last one is the node's upper bound.
+//   heads       64 bits of each separator but the last, from behind the bits that all of these have
+//               in front in common; signed, since that is what AVX2 compares. Nearly always they
+//               tell the separators apart. A search counts the lesser heads, eight at a time, in
+//               loads that do not wait for each other, where a binary search waits at each step.
+//
+// Immutable once published: whoever changes the tree builds another one, and seals it.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "oltp/bw_entry.h"
+
+namespace diptych::oltp {
+
+template <size_t kWords, uint32_t kChildrenMax, class Word>
+struct BwInner : BwNode {
+  using Entry = BwEntry<kWords>;
+  static constexpr uint32_t kHeadsAtOnce = 8;
+
+  uint32_t word = 0;   // the heads begin in this word,
+  uint32_t shift = 0;  // behind so many bits of it
+  int64_t heads[(kChildrenMax + kHeadsAtOnce - 1) / kHeadsAtOnce * kHeadsAtOnce];
+  Word* children[kChildrenMax];
+  Entry separators[kChildrenMax];
+
+  // The child to go to, if the entry does not lie beyond the node.
+  template <Side kSide>
+  uint32_t child_for(const Entry& entry) const {
+    const uint32_t heads_count = count - 1;
+    const Entry& first = separators[0];
+    for (uint32_t i = 0; i < word; ++i) {
+      if (entry.word(i) != first.word(i)) return entry.word(i) < first.word(i) ? 0 : heads_count;
+    }
+    const uint64_t different = entry.word(word) ^ first.word(word);
+    if (shift != 0 && different >> (64 - shift) != 0) {
+      return entry.word(word) < first.word(word) ? 0 : heads_count;
+    }
+    const int64_t head = head_of(entry);
+    const uint32_t padded = (heads_count + kHeadsAtOnce - 1) / kHeadsAtOnce * kHeadsAtOnce;
+    int64_t lesser = 0;
+    for (uint32_t i = 0; i < padded; ++i) lesser += heads[i] < head ? 1 : 0;
+    auto at = static_cast<uint32_t>(lesser);
+    while (at < heads_count && heads[at] == head && is_behind<kSide>(entry, separators[at])) ++at;
+    return at;
+  }
+  template <Side kSide>
+  bool lies_beyond(const Entry& entry) const {
+    return is_behind<kSide>(entry, separators[count - 1]);
+  }
+
+  // When level, count, separators and children are there.
+  void seal() {
+    const uint32_t heads_count = count - 1;
+    word = 0;
+    shift = 0;
+    if (heads_count > 1) {
+      const Entry& last = separators[heads_count - 1];
+      while (separators[0].word(word) == last.word(word)) ++word;
+      shift = static_cast<uint32_t>(__builtin_clzll(separators[0].word(word) ^ last.word(word)));
+    }
+    for (uint32_t i = 0; i < heads_count; ++i) heads[i] = head_of(separators[i]);
+    for (uint32_t i = heads_count; i % kHeadsAtOnce != 0; ++i) {
+      heads[i] = std::numeric_limits<int64_t>::max();  // less than none
+    }
+  }
+
+ private:
+  int64_t head_of(const Entry& entry) const {
+    uint64_t bits = entry.word(word) << shift;
+    if (shift != 0 && word < kWords) bits |= entry.word(word + 1) >> (64 - shift);
+    return static_cast<int64_t>(bits ^ uint64_t{1} << 63);
+  }
+  template <Side kSide>
+  static bool is_behind(const Entry& entry, const Entry& separator) {
+    return kSide == Side::kBefore ? separator < entry : !(entry < separator);
+  }
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,223 @@
+// BwLeaf: what changes one leaf of a BwTree: insertion, removal, freezing.
+//
+// With several workers an insertion claims a slot, fills it and shows it:
+//
+//   status  --claim: + one claimed slot-->  --publish: + its visible bit-->
+//           --answer: + one answer--> the entry was there already
+//
+// each one compare-and-swap of the whole status. Publication and answer fail if anything else was
+// published or answered since the look at the leaf's entries, so the look and what follows from it
+// are one atomic step, and nobody ever waits for a slot that is claimed only. That is what
+// uniqueness needs. The answer as well: two rows want a key, and the entry of one of them is there
+// from earlier on. Whoever comes second, to publish or to answer, sees the other row as it is.
+// A removal clears a visible bit or sets a dead one. Freezing sets kFrozen in status and in each
+// word of dead bits; from then on the leaf is constant and will be replaced (BwPages).
+// With one worker entries are moved in place, and nothing is read-modify-written, in leaves that
+// are tidy: without what several workers have left there.
+//
+// Threads    the *_shared functions and freeze from any worker; the *_alone from the only one, on a
+//            tidy leaf.
+// Returns    nullopt: the leaf takes no change; it is full or frozen.
+
+#pragma once
+
+#include <cstring>
+#include <optional>
+
+#include "oltp/bw_nodes.h"
+#include "oltp/index.h"
+
+namespace diptych::oltp {
+
+template <size_t kWords, size_t kNodeBytes, template <class> class Atomic>
+struct BwLeaf {
+  using Nodes = BwNodes<kWords, kNodeBytes, Atomic>;
+  using Entry = typename Nodes::Entry;
+  using Leaf = typename Nodes::Leaf;
+
+  static std::optional<IndexInsert> insert_shared(Leaf* leaf, const Entry& entry,
+                                                  const UniquenessCheck* check) {
+    const uint32_t first = first_of_interest(*leaf, entry, check);
+    // acquire: pairs with the publication of the slots that it shows.
+    uint64_t status = leaf->status.load(std::memory_order_acquire);
+    uint64_t looked_at = Nodes::kFrozen;  // nothing yet
+    std::optional<IndexInsert> found;
+    std::optional<uint32_t> slot;
+    while ((status & Nodes::kFrozen) == 0) {
+      if ((status & Nodes::kShown) != looked_at) found = look(*leaf, status, first, entry, check);
+      looked_at = status & Nodes::kShown;
+      if (found && *found != IndexInsert::kPresent) return found;
+      if (!found && !slot && Nodes::claimed(status) == leaf->slots_max()) return std::nullopt;
+      const uint64_t wanted = found   ? Nodes::with_answer(status)
+                              : !slot ? status + Nodes::kOneClaimed
+                                      : status | uint64_t{1} << *slot;
+      // seq_cst: publishes the entry; in one order with other leaves' (BwTree::insert_spanning).
+      // acquire: on failure the new status is looked at.
+      if (!leaf->status.compare_exchange_weak(status, wanted, std::memory_order_seq_cst,
+                                              std::memory_order_acquire)) {
+        continue;
+      }
+      if (found) return found;
+      if (slot) return IndexInsert::kInserted;
+      slot = Nodes::claimed(status);
+      leaf->entries[leaf->count + *slot] = entry;
+      status = wanted;
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<IndexInsert> insert_alone(Leaf* leaf, const Entry& entry,
+                                                 const UniquenessCheck* check) {
+    uint32_t at = leaf->count;
+    // Where keys ascend they go to the end: no search.
+    if (at == 0 || !(leaf->entries[at - 1] < Entry{entry.words, 0})) {
+      at = first_of_interest(*leaf, entry, check);
+      if (const auto found = look(*leaf, 0, at, entry, check)) return found;
+      // With a check, other rows of the key lie in between.
+      while (at < leaf->count && leaf->entries[at] < entry) ++at;
+    }
+    if (leaf->count == Nodes::kEntriesMax) return std::nullopt;
+    shift(leaf->entries, at, leaf->count, at + 1);
+    leaf->entries[at] = entry;
+    leaf->newest = at;
+    ++leaf->count;
+    return IndexInsert::kInserted;
+  }
+
+  // False: there is no such entry.
+  static std::optional<bool> erase_shared(Leaf* leaf, const Entry& entry) {
+    const uint32_t at = Nodes::lower_bound(leaf->entries, leaf->count, entry);
+    if (at < leaf->count && leaf->entries[at] == entry) {
+      Atomic<uint64_t>& dead = leaf->dead[at / Nodes::kDeadBits];
+      const uint64_t bit = uint64_t{1} << (at % Nodes::kDeadBits);
+      // acquire: pairs with the other workers' changes of the word.
+      uint64_t bits = dead.load(std::memory_order_acquire);
+      while ((bits & bit) == 0) {
+        if ((bits & Nodes::kFrozen) != 0) return std::nullopt;
+        // acq_rel: who adds the entry again has seen the bit, and shows it with the entry.
+        if (dead.compare_exchange_weak(bits, bits | bit, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+          return true;
+        }
+      }
+    }
+    // acquire: pairs with the publication of the slots that it shows.
+    uint64_t status = leaf->status.load(std::memory_order_acquire);
+    while (true) {
+      const uint32_t slot = slot_of(*leaf, status, entry);
+      if (slot == Nodes::kAddedMax) return false;
+      if ((status & Nodes::kFrozen) != 0) return std::nullopt;
+      // acq_rel: as with the dead bits.
+      if (leaf->status.compare_exchange_weak(status, status & ~(uint64_t{1} << slot),
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+        return true;
+      }
+    }
+  }
+
+  static bool erase_alone(Leaf* leaf, const Entry& entry) {
+    const uint32_t at = Nodes::lower_bound(leaf->entries, leaf->count, entry);
+    if (at == leaf->count || !(leaf->entries[at] == entry)) return false;
+    shift(leaf->entries, at + 1, leaf->count, at);
+    --leaf->count;
+    return true;
+  }
+
+  static void freeze(Leaf* leaf) {
+    // acq_rel: what was published or erased before is in the copy that will be made.
+    leaf->status.fetch_or(Nodes::kFrozen, std::memory_order_acq_rel);
+    // acq_rel: likewise.
+    for (auto& dead : leaf->dead) dead.fetch_or(Nodes::kFrozen, std::memory_order_acq_rel);
+  }
+
+  // Appends the live entries of `from`, which is frozen or one's own, to the sorted ones of `to`.
+  static void append_live(const Leaf& from, Leaf* to) {
+    to->newest = to->count + from.newest;
+    if (Nodes::is_plain(from)) {
+      std::copy(from.entries, from.entries + from.count, to->entries + to->count);
+      to->count += from.count;
+      return;
+    }
+    const typename Nodes::LeafView view(from);
+    const Entry* const newest = view.newest_added();
+    auto place = view.begin();
+    while (const Entry* const entry = view.next(&place)) {
+      DIPTYCH_DCHECK(to->count < Nodes::kEntriesMax, "a copy is no longer than its original");
+      if (entry == newest) to->newest = to->count;
+      to->entries[to->count++] = *entry;
+    }
+  }
+
+  // Sorted entries and nothing else, not even claimed.
+  static bool is_tidy(const Leaf& leaf) {
+    // relaxed: one worker.
+    uint64_t bits = leaf.status.load(std::memory_order_relaxed);
+    // relaxed: likewise.
+    for (const auto& dead : leaf.dead) bits |= dead.load(std::memory_order_relaxed);
+    return bits == 0;
+  }
+
+  // Moves items [from, end) to begin at `to`.
+  template <class Item>
+  static void shift(Item* items, uint32_t from, uint32_t end, uint32_t to) {
+    std::memmove(static_cast<void*>(items + to), items + from, (end - from) * sizeof(Item));
+  }
+
+ private:
+  static uint32_t first_of_interest(const Leaf& leaf, const Entry& entry,
+                                    const UniquenessCheck* check) {
+    Entry first = entry;
+    if (check != nullptr) first.row = 0;
+    return Nodes::lower_bound(leaf.entries, leaf.count, first);
+  }
+
+  // What the leaf's entries mean for this one; nullopt: nothing is in its way. All other rows are
+  // asked about before the entry counts as present.
+  static std::optional<IndexInsert> look(const Leaf& leaf, uint64_t status, uint32_t first,
+                                         const Entry& entry, const UniquenessCheck* check) {
+    bool present = false;
+    std::optional<IndexInsert> refused;
+    const auto meet = [&](const Entry& other) {
+      if (other.row == entry.row) {
+        present = true;
+      } else if (check != nullptr && !refused) {
+        refused = verdict_on(base::RowId(other.row), *check);
+      }
+    };
+    for (uint32_t i = first; i < leaf.count && leaf.entries[i].words == entry.words; ++i) {
+      // acquire: an entry that is dead may be added again.
+      const uint64_t bits = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
+      if ((bits >> (i % Nodes::kDeadBits) & 1) == 0) meet(leaf.entries[i]);
+      if (check == nullptr) break;
+    }
+    for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
+      const Entry& other = leaf.entries[leaf.count + static_cast<uint32_t>(__builtin_ctz(bits))];
+      if (other.words == entry.words) meet(other);
+    }
+    if (refused) return refused;
+    return present ? std::optional(IndexInsert::kPresent) : std::nullopt;
+  }
+
+  // The visible slot with the entry, or kAddedMax.
+  static uint32_t slot_of(const Leaf& leaf, uint64_t status, const Entry& entry) {
+    for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
+      const auto slot = static_cast<uint32_t>(__builtin_ctz(bits));
+      if (leaf.entries[leaf.count + slot] == entry) return slot;
+    }
+    return Nodes::kAddedMax;
+  }
+
+ public:
+  // What another row with the key means; nullopt: nothing.
+  static std::optional<IndexInsert> verdict_on(base::RowId row_id, const UniquenessCheck& check) {
+    switch (check(row_id)) {
+      case KeyVerdict::kTaken: return IndexInsert::kTaken;
+      case KeyVerdict::kConflict: return IndexInsert::kConflict;
+      case KeyVerdict::kFree: break;
+    }
+    return std::nullopt;
+  }
+};
+
+}  // namespace diptych::oltp

@@ -1,0 +1,270 @@
+// BwTree: a lock-free ordered index of (key, RowId) entries: the simplified Bw-tree of
+// Makreshanski, Levandoski and Stutsman (To Lock, Swap, or Elide, VLDB'15): a mapping table, and a
+// multi-word CAS that makes every structure change one atomic step.
+//
+// When to use   for keys of a bounded size, in normalised form (bw_nodes.h). Narrow keys (8, 16, 32
+//               bytes) make a fast tree.
+// Threads       every operation by any worker at once, lock-free; a reader writes nothing. With
+//               Concurrency::kSingle there is one worker, and no read-modify-write. Callbacks may
+//               not change the tree. set_concurrency, reclaim, check, entry_count: the batch
+//               boundary, when no operation is under way.
+// Memory        BwMemory: what a batch replaces is reused after reclaim().
+//
+// What a scan promises: entries that are there all the while come exactly once, in order. Each leaf
+// is read as it was at one moment, and the next one is found from the root by the bound of the
+// last: siblings have no links that a split could tear.
+//
+// Where we differ from the paper: no deltas. A leaf has free slots for what is added (bw_leaf.h),
+// an inner node is copied. A page's id is the address of its mapping word, so that the table grows
+// like any arena. Memory is reclaimed at the batch boundary instead of by epochs.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <span>
+
+#include "oltp/bw_pages.h"
+#include "oltp/bw_structure.h"
+#include "oltp/index.h"
+
+namespace diptych::oltp {
+
+template <size_t kWords, size_t kNodeBytes = 2048, template <class> class Atomic = std::atomic>
+class BwTree {
+  using Pages = BwPages<kWords, kNodeBytes, Atomic>;
+  using Nodes = typename Pages::Nodes;
+  using Leaves = typename Pages::Leaves;
+  using Leaf = typename Nodes::Leaf;
+  using LeafView = typename Nodes::LeafView;
+
+ public:
+  using Entry = typename Nodes::Entry;
+  using Key = std::array<uint64_t, kWords>;
+  static constexpr uint64_t kNoRow = ~uint64_t{0};
+
+  BwTree(Concurrency concurrency, base::NumaNode node) : pages_(concurrency, node) {}
+
+  void set_concurrency(Concurrency concurrency) {
+    pages_.memory().set_concurrency(concurrency);
+    near_ = nullptr;
+  }
+  void reclaim() { pages_.memory().reclaim(); }
+  uint64_t check() const { return pages_.check(); }
+  uint64_t entry_count() const { return pages_.count_entries(pages_.root()); }
+  size_t allocated_bytes() const { return pages_.memory().allocated_bytes(); }
+
+  // As Index::insert and Index::erase.
+  IndexInsert insert(const Entry& entry, const UniquenessCheck* check = nullptr) {
+    typename Pages::Path path;
+    while (true) {
+      Leaf* const leaf = leaf_for(entry, &path);
+      if (check != nullptr && key_spans_leaves(*leaf, entry)) return insert_spanning(entry, *check);
+      const auto outcome = may_move(*leaf) ? Leaves::insert_alone(leaf, entry, check)
+                                           : Leaves::insert_shared(leaf, entry, check);
+      if (outcome) return *outcome;
+      make_room(entry, &path);
+    }
+  }
+  bool erase(const Entry& entry) {
+    typename Pages::Path path;
+    while (true) {
+      Leaf* const leaf = leaf_for(entry, &path);
+      const auto outcome =
+          may_move(*leaf) ? Leaves::erase_alone(leaf, entry) : Leaves::erase_shared(leaf, entry);
+      if (!outcome) {
+        make_room(entry, &path);
+        continue;
+      }
+      if (*outcome && is_small(*leaf)) {
+        forget_near();
+        pages_.shrink(entry, 0);
+      }
+      return *outcome;
+    }
+  }
+
+  // Calls visit(RowId) for the rows with the key, in no order, until it returns false.
+  template <class Visit>
+  void find(const Key& key, const Visit& visit) const {
+    for (Entry from{key, 0}; from.words == key;) {
+      const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
+      if (!find_in(*leaf, from, visit)) return;
+      from = leaf->high;
+    }
+  }
+
+  // rows[i]: a row that has keys[i], or kNoRow. The misses of up to 16 look-ups overlap.
+  void find_each(std::span<const Key> keys, std::span<uint64_t> rows) const {
+    DIPTYCH_CHECK(keys.size() == rows.size(), "one row a key");
+    for (size_t at = 0; at < keys.size(); at += kGroup) {
+      const size_t count = std::min(kGroup, keys.size() - at);
+      find_group(keys.subspan(at, count), rows.subspan(at, count));
+    }
+  }
+
+  // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
+  // there are no more.
+  template <class Visit>
+  bool scan_forward(const Entry& lower, const Entry& upper, const Visit& visit) const {
+    for (Entry from = lower; from < upper;) {
+      const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
+      if (Nodes::is_plain(*leaf)) {
+        uint32_t i = Nodes::lower_bound(leaf->entries, leaf->count, from);
+        for (; i < leaf->count; ++i) {
+          if (!(leaf->entries[i] < upper)) return true;
+          if (!visit(leaf->entries[i])) return false;
+        }
+      } else {
+        const LeafView view(*leaf);
+        auto place = view.lower_bound(from);
+        while (const Entry* const entry = view.next(&place)) {
+          if (!(*entry < upper)) return true;
+          if (!visit(*entry)) return false;
+        }
+      }
+      from = leaf->high;
+    }
+    return true;
+  }
+  // Likewise, descending.
+  template <class Visit>
+  bool scan_backward(const Entry& lower, const Entry& upper, const Visit& visit) const {
+    for (Entry until = upper; lower < until;) {
+      const Leaf* const leaf = pages_.template descend<Side::kBefore>(until);
+      if (Nodes::is_plain(*leaf)) {
+        for (uint32_t i = Nodes::lower_bound(leaf->entries, leaf->count, until); i-- > 0;) {
+          if (leaf->entries[i] < lower) return true;
+          if (!visit(leaf->entries[i])) return false;
+        }
+      } else {
+        const LeafView view(*leaf);
+        auto place = view.lower_bound(until);
+        while (const Entry* const entry = view.previous(&place)) {
+          if (*entry < lower) return true;
+          if (!visit(*entry)) return false;
+        }
+      }
+      until = leaf->low;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kGroup = 16;
+
+  // With one worker, the path is left out, and the leaf of the last change is tried first: the
+  // lines of an order lie side by side.
+  Leaf* leaf_for(const Entry& entry, typename Pages::Path* path) {
+    if (!pages_.is_alone()) return pages_.descend(entry, path);
+    if (near_ == nullptr || entry < near_->low || !(entry < near_->high)) {
+      near_ = pages_.template descend<Side::kAtOrAfter>(entry);
+    }
+    return near_;
+  }
+  void make_room(const Entry& entry, typename Pages::Path* path) {
+    if (pages_.is_alone()) pages_.descend(entry, path);
+    forget_near();
+    pages_.make_room(*path, entry);
+  }
+  void forget_near() {
+    if (pages_.is_alone()) near_ = nullptr;
+  }
+  bool may_move(const Leaf& leaf) const { return pages_.is_alone() && Leaves::is_tidy(leaf); }
+  // Tells so once every time that a leaf's size is halved: a merge may be impossible for long.
+  static bool is_small(const Leaf& leaf) {
+    const uint32_t size = Nodes::is_plain(leaf) ? leaf.count : LeafView(leaf).size();
+    return size < Nodes::kEntriesMax / 4 && (size & (size - 1)) == 0;
+  }
+  static bool key_spans_leaves(const Leaf& leaf, const Entry& entry) {
+    return leaf.high.words == entry.words || (leaf.low.words == entry.words && leaf.low.row != 0);
+  }
+
+  // Several leaves have room for the key's rows, so no one word orders its insertions. Shown first
+  // and asked about again then: of two workers that insert at once, the one whose publication (or
+  // answer) is the later sees the other's (they and the reads of status and pages are seq_cst).
+  // Both may, and then both take theirs back.
+  IndexInsert insert_spanning(const Entry& entry, const UniquenessCheck& check) {
+    if (const auto refused = ask_others(entry, check)) return *refused;
+    const IndexInsert outcome = insert(entry);
+    if (pages_.is_alone()) return outcome;
+    const auto refused = ask_others(entry, check);
+    if (refused && outcome == IndexInsert::kInserted) erase(entry);
+    return refused.value_or(outcome);
+  }
+  std::optional<IndexInsert> ask_others(const Entry& entry, const UniquenessCheck& check) const {
+    std::optional<IndexInsert> refused;
+    find(entry.words, [&](base::RowId row_id) {
+      if (row_id.value != entry.row) refused = Leaves::verdict_on(row_id, check);
+      return !refused;
+    });
+    return refused;
+  }
+
+  // Visits the entries with the key of `from` that are not less. False: the visitor has had enough.
+  template <class Visit>
+  static bool find_in(const Leaf& leaf, const Entry& from, const Visit& visit) {
+    // seq_cst: pairs with the publication of a slot; see insert_spanning.
+    const uint64_t status = leaf.status.load(std::memory_order_seq_cst);
+    for (uint32_t i = Nodes::lower_bound(leaf.entries, leaf.count, from);
+         i < leaf.count && leaf.entries[i].words == from.words; ++i) {
+      // acquire: after status, so that an entry erased and added again is not seen twice.
+      const uint64_t dead = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
+      if ((dead >> (i % Nodes::kDeadBits) & 1) != 0) continue;
+      if (!visit(base::RowId(leaf.entries[i].row))) return false;
+    }
+    for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
+      const Entry& added = leaf.entries[leaf.count + static_cast<uint32_t>(__builtin_ctz(bits))];
+      if (added.words != from.words || added.row < from.row) continue;
+      if (!visit(base::RowId(added.row))) return false;
+    }
+    return true;
+  }
+
+  // All go down one level at a time: the next nodes are fetched while the others are searched.
+  void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
+    using Node = typename Nodes::Node;
+    std::array<Node*, kGroup> nodes;
+    std::array<const typename Nodes::Word*, kGroup> pages;
+    nodes.fill(pages_.root());
+    for (bool inner = nodes[0]->level > 0; inner;) {
+      inner = false;
+      for (size_t i = 0; i < keys.size(); ++i) {
+        pages[i] = next_page(nodes[i], keys[i]);
+        if (pages[i] != nullptr) __builtin_prefetch(pages[i]);
+      }
+      for (size_t i = 0; i < keys.size(); ++i) {
+        if (pages[i] == nullptr) continue;
+        const bool to_leaf = nodes[i]->level == 1;
+        nodes[i] = Pages::node_of(*pages[i]);
+        if (nodes[i] == nullptr) continue;
+        to_leaf ? Nodes::prefetch_leaf(nodes[i]) : Nodes::prefetch_inner(nodes[i]);
+        inner = true;
+      }
+    }
+    for (size_t i = 0; i < keys.size(); ++i) {
+      rows[i] = kNoRow;
+      const auto take = [&](base::RowId row_id) {
+        rows[i] = row_id.value;
+        return false;
+      };
+      const auto* const leaf = static_cast<const Leaf*>(nodes[i]);
+      const bool there = leaf != nullptr && leaf->level == 0 && Entry{keys[i], 0} < leaf->high;
+      if (there && (!find_in(*leaf, {keys[i], 0}, take) || leaf->high.words != keys[i])) continue;
+      if (rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
+    }
+  }
+  // Null: the node is a leaf, or the way down met something old (P2).
+  static const typename Nodes::Word* next_page(const typename Nodes::Node* node, const Key& key) {
+    if (node == nullptr || node->level == 0) return nullptr;
+    const auto& inner = *static_cast<const typename Nodes::Inner*>(node);
+    if (inner.template lies_beyond<Side::kAtOrAfter>({key, 0})) return nullptr;
+    return inner.children[inner.template child_for<Side::kAtOrAfter>({key, 0})];
+  }
+
+  Pages pages_;
+  Leaf* near_ = nullptr;  // with one worker: the leaf of the last change; null if it may be gone
+};
+
+}  // namespace diptych::oltp

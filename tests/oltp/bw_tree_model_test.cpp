@@ -1,0 +1,178 @@
+// BwTree against std::set, with nodes of four entries, so that splits and merges are all the time,
+// alone and with the code paths of several workers; invariants checked on the way.
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "oltp/bw_tree.h"
+
+namespace diptych::oltp {
+namespace {
+
+template <size_t kWords>
+using TinyTree = BwTree<kWords, 64>;
+
+template <size_t kWords>
+BwEntry<kWords> entry_at(uint64_t number, uint64_t row) {
+  BwEntry<kWords> entry{};
+  // The last word tells the keys apart, so that whole entries are compared.
+  entry.words[kWords - 1] = number;
+  entry.row = row;
+  return entry;
+}
+
+template <size_t kWords, class Tree>
+void expect_scans_agree(const Tree& tree, const std::set<std::pair<uint64_t, uint64_t>>& model,
+                        uint64_t lower, uint64_t upper) {
+  std::vector<std::pair<uint64_t, uint64_t>> expected(model.lower_bound({lower, 0}),
+                                                      model.lower_bound({upper, 0}));
+  std::vector<std::pair<uint64_t, uint64_t>> seen;
+  const auto visit = [&](const BwEntry<kWords>& entry) {
+    seen.emplace_back(entry.words[kWords - 1], entry.row);
+    return true;
+  };
+  tree.scan_forward(entry_at<kWords>(lower, 0), entry_at<kWords>(upper, 0), visit);
+  EXPECT_EQ(seen, expected);
+  seen.clear();
+  tree.scan_backward(entry_at<kWords>(lower, 0), entry_at<kWords>(upper, 0), visit);
+  std::reverse(seen.begin(), seen.end());
+  EXPECT_EQ(seen, expected);
+}
+
+template <size_t kWords, class Tree>
+void expect_finds_agree(const Tree& tree, const std::set<std::pair<uint64_t, uint64_t>>& model,
+                        uint64_t keys) {
+  std::vector<typename Tree::Key> wanted;
+  for (uint64_t key = 0; key < keys; ++key) {
+    wanted.push_back(entry_at<kWords>(key, 0).words);
+    std::set<uint64_t> rows;
+    std::set<uint64_t> expected;
+    tree.find(wanted.back(), [&](base::RowId row_id) { return rows.insert(row_id.value).second; });
+    for (auto at = model.lower_bound({key, 0}); at != model.end() && at->first == key; ++at) {
+      expected.insert(at->second);
+    }
+    ASSERT_EQ(rows, expected);
+  }
+  std::vector<uint64_t> rows(wanted.size());
+  tree.find_each(wanted, rows);
+  for (uint64_t key = 0; key < keys; ++key) {
+    const auto at = model.lower_bound({key, 0});
+    const bool there = at != model.end() && at->first == key;
+    ASSERT_EQ(rows[key] != Tree::kNoRow, there);
+    if (there) {
+      EXPECT_TRUE(model.contains({key, rows[key]}));
+    }
+  }
+}
+
+template <size_t kWords>
+void run_bw_model(std::optional<Concurrency> always, uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed) + ", words " + std::to_string(kWords));
+  std::mt19937_64 random(seed);
+  TinyTree<kWords> tree(always.value_or(Concurrency::kSingle), base::NumaNode(0));
+  std::set<std::pair<uint64_t, uint64_t>> model;
+  const uint64_t keys = 1 + random() % 300;
+  for (int i = 0; i < 12'000; ++i) {
+    const uint64_t key = random() % keys;
+    const uint64_t row = random() % 3;
+    // Grows for a while, then shrinks, so that nodes fill and empty.
+    if (random() % 10 < ((i / 3000) % 2 == 0 ? 7u : 2u)) {
+      EXPECT_EQ(tree.insert(entry_at<kWords>(key, row)),
+                model.insert({key, row}).second ? IndexInsert::kInserted : IndexInsert::kPresent);
+    } else {
+      EXPECT_EQ(tree.erase(entry_at<kWords>(key, row)), model.erase({key, row}) == 1);
+    }
+    if (i % 200 == 0) {
+      // A batch boundary: the number of workers may change.
+      const Concurrency next = random() % 2 == 0 ? Concurrency::kSingle : Concurrency::kShared;
+      if (!always) tree.set_concurrency(next);
+      if (random() % 2 == 0) tree.reclaim();
+      ASSERT_EQ(tree.check(), model.size());
+      const uint64_t lower = random() % keys;
+      expect_scans_agree<kWords>(tree, model, lower, lower + random() % keys);
+      expect_scans_agree<kWords>(tree, model, 0, keys);
+      expect_finds_agree<kWords>(tree, model, keys);
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+  while (!model.empty()) {
+    const auto [key, row] = *std::next(model.begin(), static_cast<int>(random() % model.size()));
+    ASSERT_TRUE(tree.erase(entry_at<kWords>(key, row)));
+    model.erase({key, row});
+  }
+  ASSERT_EQ(tree.check(), 0u);
+}
+
+TEST(BwTreeModel, IsASetOfEntriesUnderRandomOperations) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    for (const std::optional<Concurrency> always :
+         {std::optional(Concurrency::kSingle), std::optional(Concurrency::kShared),
+          std::optional<Concurrency>()}) {
+      run_bw_model<1>(always, seed);
+      run_bw_model<2>(always, seed);
+      run_bw_model<4>(always, seed);
+      run_bw_model<8>(always, seed);
+      run_bw_model<32>(always, seed);
+    }
+  }
+}
+
+// Ascending runs side by side, as of districts, with the oldest of each going away.
+TEST(BwTreeModel, SlidingRunsKeepTheInvariantsAndTheMemory) {
+  for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
+    TinyTree<2> tree(concurrency, base::NumaNode(0));
+    size_t bytes = 0;
+    for (uint64_t i = 0; i < 20'000; ++i) {
+      for (uint64_t run = 0; run < 3; ++run) {
+        ASSERT_EQ(tree.insert({{run, i}, 0}), IndexInsert::kInserted);
+        if (i >= 100) {
+          ASSERT_TRUE(tree.erase({{run, i - 100}, 0}));
+        }
+      }
+      if (i % 16 == 0) tree.reclaim();
+      if (i % 500 == 0) {
+        ASSERT_EQ(tree.check(), std::min<uint64_t>(i + 1, 100) * 3);
+      }
+      if (i == 1000) bytes = tree.allocated_bytes();
+    }
+    EXPECT_LE(tree.allocated_bytes(), bytes);  // ids and nodes come back
+  }
+}
+
+TEST(BwTreeModel, AscendingInsertsLeaveFullLeavesBehind) {
+  BwTree<1> tree(Concurrency::kSingle, base::NumaNode(0));
+  constexpr uint64_t kEntries = 200'000;
+  for (uint64_t i = 0; i < kEntries; ++i) tree.insert({{i}, 0});
+  EXPECT_EQ(tree.check(), kEntries);
+  EXPECT_LE(tree.allocated_bytes(), kEntries * sizeof(BwEntry<1>) * 3 / 2 + (size_t{8} << 20));
+}
+
+// More rows of one key than fit a leaf: found all, unique all the same.
+TEST(BwTreeModel, UniquenessIsAskedOfRowsInEveryLeaf) {
+  for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
+    TinyTree<1> tree(concurrency, base::NumaNode(0));
+    for (uint64_t row = 1; row <= 40; ++row) tree.insert({{7}, row});
+    for (const uint64_t taken : {uint64_t{1}, uint64_t{20}, uint64_t{40}}) {
+      const auto verdict = [&](base::RowId row_id) {
+        return row_id.value == taken ? KeyVerdict::kTaken : KeyVerdict::kFree;
+      };
+      const UniquenessCheck check(verdict);
+      EXPECT_EQ(tree.insert({{7}, 0}, &check), IndexInsert::kTaken);
+      EXPECT_EQ(tree.insert({{7}, 41}, &check), IndexInsert::kTaken);
+      EXPECT_EQ(tree.insert({{7}, taken}, &check), IndexInsert::kPresent);
+      EXPECT_EQ(tree.insert({{8}, 1}, &check), IndexInsert::kInserted);
+      EXPECT_TRUE(tree.erase({{8}, 1}));
+    }
+    EXPECT_EQ(tree.check(), 40u);
+  }
+}
+
+}  // namespace
+}  // namespace diptych::oltp

@@ -12,8 +12,9 @@ namespace {
 
 TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema& schema) {
   const bool primary = table->indexes.empty();
-  table->indexes.push_back(std::make_unique<TableIndex>(table, schema, primary, core->concurrency,
-                                                        core->options.placement.node));
+  // Between batches the leader is alone (State::run_on_workers).
+  table->indexes.push_back(std::make_unique<TableIndex>(
+      table, schema, primary, Concurrency::kSingle, core->options.placement.node));
   core->indexes.resize(std::max<size_t>(core->indexes.size(), schema.id.value + 1), nullptr);
   core->indexes[schema.id.value] = table->indexes.back().get();
   table->update_column_flags();

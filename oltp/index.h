@@ -1,5 +1,5 @@
-// Index: (key, RowId) entries for equality and order. Implementations: hash_index.h,
-// ordered_index.h.
+// Index: (key, RowId) entries for equality and order. Implementations: hash_index.h, and
+// ordered_index.cpp over bw_tree.h.
 //
 // Keys are normalised (base/key.h) and, within one index, prefix-free. The same key may stand for
 // several rows, also in a unique index: rows that are dead, or that have another key by now, stay
@@ -7,7 +7,7 @@
 // A hash index has no keys at all: its candidates are rows whose keys have the same hash bits.
 //
 // Threads    every operation by any worker, while in Concurrency::kShared. Callbacks may run under
-//            the index's lock: they must be short and must not call an index. next_group copies
+//            a lock of an index: they must be short and must not call an index. next_group copies
 //            out, so nothing is locked while a procedure looks at a row.
 // Memory     on the replica's node; constant for a constant number of entries.
 
@@ -72,7 +72,6 @@ struct IndexCursor {
   bool finished = false;
 
   size_t count = 0;
-  size_t position = 0;  // of the candidate behind which the next group begins
   size_t key_stride = 0;
   base::RowId rows[kGroupMax];
   // The candidates' keys, zero-padded to the stride. Not initialised.
@@ -90,7 +89,8 @@ class Index {
   virtual ~Index() = default;
 
   // Adds an entry; kPresent if there is just that one already. `check` is asked about every other
-  // row with the key, while nobody else can add one; the first verdict that is not kFree decides.
+  // row with the key, again if others have come meanwhile; the first verdict that is not kFree
+  // decides. Of rows that say that they have the key before they insert it, no two get it.
   // Without a check (nullptr) any number of rows may share the key.
   virtual IndexInsert insert(std::string_view key, base::RowId row_id,
                              const UniquenessCheck* check) = 0;

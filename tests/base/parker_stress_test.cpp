@@ -93,7 +93,7 @@ void run_mutant() {
   std::exit(0);  // with ThreadSanitizer's code where it has reported something
 }
 
-TEST(ParkerDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
+TEST(ParkerStressDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(run_mutant(), "data race");
 }

@@ -131,7 +131,7 @@ void run_mutant() {
   std::exit(0);  // with ThreadSanitizer's code where it has reported something
 }
 
-TEST(BoundedQueueDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
+TEST(BoundedQueueStressDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(run_mutant(), "data race");
 }

@@ -1,19 +1,15 @@
-# Every dependency is a Debian 12 package; tools/install names them.
+# What the sources use, and no more. Every dependency is a Debian 12 package; tools/install names
+# them, and already those that the parts to come will use (liburing, zstd, Highway, libedit, toml++).
 
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(fmt REQUIRED)
-find_package(zstd REQUIRED)
-find_package(hwy REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(numa REQUIRED IMPORTED_TARGET numa)
-pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(edit REQUIRED IMPORTED_TARGET libedit)
 
 find_path(PG_QUERY_INCLUDE_DIR pg_query.h REQUIRED)
 find_library(PG_QUERY_LIBRARY pg_query REQUIRED)

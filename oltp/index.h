@@ -62,12 +62,15 @@ using CandidateVisitor = RowCheck<bool>;  // returns whether to go on
 struct IndexCursor {
   static constexpr size_t kGroupMax = 32;
 
-  IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward)
-      : lower(lower_key), upper(upper_key), forward(go_forward) {}
+  // `count_wanted`: how many candidates will do if all are good; more are copied out later on.
+  IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward,
+              uint64_t count_wanted = UINT64_MAX)
+      : lower(lower_key), upper(upper_key), forward(go_forward), wanted(count_wanted) {}
 
   std::string_view lower;  // inclusive
   std::string_view upper;  // exclusive; empty: no bound
   bool forward;
+  uint64_t wanted;
   bool started = false;
   bool finished = false;
 

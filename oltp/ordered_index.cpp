@@ -32,7 +32,7 @@ class OrderedIndex final : public Index {
   void next_group(IndexCursor* cursor) const override {
     Entry lower = entry_of(cursor->lower, 0);
     Entry upper = cursor->upper.empty() ? Entry::infinity() : entry_of(cursor->upper, 0);
-    size_t group = kGroupAtFirst;
+    size_t group = std::min<uint64_t>(kGroupAtFirst, cursor->wanted);
     if (cursor->started) {
       if (cursor->count == 0) return;
       group = IndexCursor::kGroupMax;

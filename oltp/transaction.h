@@ -89,13 +89,6 @@ struct Claimed {
 };
 
 enum class ScanStep : uint8_t { kContinue, kStop };
-enum class Direction : uint8_t { kForward, kBackward };
-
-struct ScanOptions {
-  Direction direction = Direction::kForward;
-  uint64_t limit = UINT64_MAX;  // visible rows at most
-};
-
 class Transaction : public TransactionCore {
  public:
   using TransactionCore::TransactionCore;

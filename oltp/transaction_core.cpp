@@ -177,7 +177,7 @@ void TransactionCore::erase_row(const RowHandle& handle) {
 }
 
 base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexId index_id,
-                                               const KeyRange& range, bool forward,
+                                               const KeyRange& range, const ScanOptions& options,
                                                const ColumnChoice& choice,
                                                const RowVisitor& visit) {
   if (failed()) return *failure_;
@@ -198,7 +198,7 @@ base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexI
     }
     if (index.unique) return scan_one(index, range, choice, visit);
   }
-  return scan_ordered(index, range, forward, choice, visit);
+  return scan_ordered(index, range, options, choice, visit);
 }
 
 base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyRange& range,
@@ -214,11 +214,13 @@ base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyR
 }
 
 base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const KeyRange& range,
-                                                 bool forward, const ColumnChoice& choice,
+                                                 const ScanOptions& options,
+                                                 const ColumnChoice& choice,
                                                  const RowVisitor& visit) {
   const RowTable& rows = index.table->rows;
   const base::TableId table = index.table->schema->id;
-  IndexCursor cursor(range.lower.bytes(), range.upper.bytes(), forward);
+  IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
+                     options.direction == Direction::kForward, options.limit);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     for (size_t i = 0; i < cursor.count; ++i) {
       const char* const slot = reinterpret_cast<const char*>(&rows.slot(cursor.rows[i]));

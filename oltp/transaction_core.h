@@ -37,6 +37,13 @@ struct RowHandle {
   base::RowId row_id;
 };
 
+enum class Direction : uint8_t { kForward, kBackward };
+
+struct ScanOptions {
+  Direction direction = Direction::kForward;
+  uint64_t limit = UINT64_MAX;  // visible rows at most
+};
+
 // A callable (const RowHandle&, const std::byte* row) -> bool "go on", by reference.
 class RowVisitor {
  public:
@@ -85,7 +92,8 @@ class TransactionCore {
   base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row);
   void erase_row(const RowHandle& handle);
   base::Result<void> scan_range(base::TableId table, base::IndexId index, const KeyRange& range,
-                                bool forward, const ColumnChoice& choice, const RowVisitor& visit);
+                                const ScanOptions& options, const ColumnChoice& choice,
+                                const RowVisitor& visit);
 
  private:
   friend class Worker;
@@ -99,8 +107,9 @@ class TransactionCore {
   const base::Error& misuse(base::TableId table, std::string_view what);
   // nullptr, and the transaction has failed: the row is not this transaction's to write.
   Write* own_write(const RowHandle& handle);
-  base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range, bool forward,
-                                  const ColumnChoice& choice, const RowVisitor& visit);
+  base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,
+                                  const ScanOptions& options, const ColumnChoice& choice,
+                                  const RowVisitor& visit);
   base::Result<void> scan_one(const TableIndex& index, const KeyRange& range,
                               const ColumnChoice& choice, const RowVisitor& visit);
   // nullptr: the snapshot has no such row, or it has another key than `has_key` wants.

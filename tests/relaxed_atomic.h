@@ -1,5 +1,6 @@
 // RelaxedAtomic: an std::atomic whose releases and acquires are dropped. A lock-free structure that
-// is made of it is a mutant: ThreadSanitizer must find a data race in its stress test.
+// is made of it is a mutant: ThreadSanitizer must find a data race in its stress test. And
+// DIPTYCH_TSAN, which says that it is looking.
 
 #pragma once
 

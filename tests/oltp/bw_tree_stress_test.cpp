@@ -22,6 +22,7 @@
 #include <sched.h>
 
 #include "oltp/bw_tree.h"
+#include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
 namespace {
@@ -376,14 +377,6 @@ TEST(BwTreeStressDeathTest, TheCheckFindsASwapWithoutValidation) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(run_mutant<SwapsBlindly>(), has_failed, "");
 }
-
-#if defined(__SANITIZE_THREAD__)
-#define DIPTYCH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DIPTYCH_TSAN 1
-#endif
-#endif
 
 #ifdef DIPTYCH_TSAN
 // What is filled is not published: acquire for every order of a compare-and-swap.

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "oltp/multi_word_cas.h"
+#include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
 namespace {
@@ -136,14 +137,6 @@ TEST(MultiWordCasStress, AReaderSeesNoHalfOfASwap) {
   reader.join();
   EXPECT_EQ(Cas::read(words[0]), Cas::read(words[1]));
 }
-
-#if defined(__SANITIZE_THREAD__)
-#define DIPTYCH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DIPTYCH_TSAN 1
-#endif
-#endif
 
 #ifdef DIPTYCH_TSAN
 // A mutant: the release is taken from every acq_rel, so a descriptor and a value are no longer

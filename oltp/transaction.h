@@ -106,6 +106,32 @@ class Transaction : public TransactionCore {
     return Out(Projected::load(found->row));
   }
 
+  // As get of each of the keys, whose misses overlap: calls visit(i, values) for those that have a
+  // row. Keys are std::tuples of the index's parts.
+  template <auto... Columns, auto... KeyMembers, class Visit>
+  base::Result<void> get_each(const IndexRef<KeyMembers...>& index,
+                              std::span<const typename IndexRef<KeyMembers...>::Parts> wanted,
+                              Visit&& visit) {
+    using Projected = Projection<typename IndexRef<KeyMembers...>::Row, Columns...>;
+    for (size_t first = 0; first < wanted.size(); first += kFetchMax) {
+      base::Key keys[kFetchMax];
+      const size_t count = std::min(kFetchMax, wanted.size() - first);
+      for (size_t i = 0; i < count; ++i) {
+        std::apply([&](const auto&... parts) { (keys[i].append(parts), ...); }, wanted[first + i]);
+      }
+      fetch(index.index, std::span(keys, count), Projected::choice());
+      for (size_t i = 0; i < count; ++i) {
+        auto found = find_unique(index.table, index.index, keys[i], Projected::choice());
+        if (found) {
+          visit(first + i, Projected::load(found->row));
+        } else if (found.code() != base::ErrorCode::kNotFound) {
+          return found.error();
+        }
+      }
+    }
+    return {};
+  }
+
   // As get, and claims the row: kConflict if another transaction has claimed it, or changed it
   // after read_vid().
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
@@ -166,9 +192,8 @@ class Transaction : public TransactionCore {
       const ScanStep step = visit(handle, Projected::load(row));
       return step == ScanStep::kContinue && visited < options.limit;
     };
-    auto done =
-        scan_range(index.table, index.index, range, options.direction == Direction::kForward,
-                   Projected::choice(), RowVisitor(on_row));
+    auto done = scan_range(index.table, index.index, range, options, Projected::choice(),
+                           RowVisitor(on_row));
     if (!done) return done.error();
     return visited;
   }

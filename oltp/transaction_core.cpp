@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/split_mix.h"
+#include "oltp/row_fetch.h"
 #include "oltp/worker.h"
 
 namespace diptych::oltp {
@@ -79,6 +80,25 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId 
   }
   if (found.row == nullptr) return base::ErrorCode::kNotFound;
   return found;
+}
+
+void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
+                            const ColumnChoice& choice) const {
+  const TableIndex& index = worker_->core_->index(id);
+  if (index.by_hash == nullptr || keys.size() > kFetchMax) return;
+  // Each stage asks for what the next one reads, for all keys.
+  uint64_t hashes[kFetchMax];
+  for (size_t i = 0; i < keys.size(); ++i) {
+    hashes[i] = HashIndex::hash_of(keys[i].bytes());
+    index.by_hash->fetch_bucket(hashes[i]);
+  }
+  const uint64_t lines = lines_of(index.table->layout, choice.columns);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    index.by_hash->visit(hashes[i], [&](base::RowId row_id) {
+      fetch_lines(index.table->rows.slot(row_id), lines);
+      return true;
+    });
+  }
 }
 
 base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {

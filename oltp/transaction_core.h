@@ -84,6 +84,11 @@ class TransactionCore {
   // The untyped operations; see Transaction for what each guarantees.
   base::Result<Found> find_unique(base::TableId table, base::IndexId index, const base::Key& key,
                                   const ColumnChoice& choice);
+  static constexpr size_t kFetchMax = 16;
+  // Fetches the rows of up to kFetchMax keys, and what leads to them, so that their misses overlap;
+  // of a hash index.
+  void fetch(base::IndexId index, std::span<const base::Key> keys,
+             const ColumnChoice& choice) const;
   base::Result<const std::byte*> claim_row(const RowHandle& handle);
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.

@@ -394,5 +394,31 @@ TEST(Misuse, AStringThatIsTooLongForItsColumnIsRefused) {
   }));
 }
 
+TEST(GetEach, VisitsTheRowsThatAreThereInTheOrderOfTheKeys) {
+  for (const uint32_t workers : {1u, 2u}) {
+    Bank bank(workers);
+    for (int64_t id = 0; id < 40; id += 2) ASSERT_TRUE(bank.put(id, 0, std::to_string(id), 5 * id));
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      auto erased = txn.get_for_update<&Account::id>(bank.account_pkey, int64_t{38});
+      txn.erase(*erased);
+      auto raised = txn.get_for_update<&Account::id>(bank.account_pkey, int64_t{0});
+      txn.update(*raised, set<&Account::balance>(int64_t{7}));
+      std::vector<std::tuple<int64_t>> keys;
+      for (int64_t id = 0; id < 40; ++id) keys.emplace_back(id);
+      std::vector<std::pair<size_t, int64_t>> seen;
+      const auto note = [&](size_t i, int64_t balance) { seen.emplace_back(i, balance); };
+      EXPECT_TRUE(txn.get_each<&Account::balance>(bank.account_pkey, keys, note));
+      EXPECT_EQ(seen.size(), 19u);
+      for (size_t i = 0; i < seen.size(); ++i) {
+        const int64_t balance = i == 0 ? 7 : 10 * static_cast<int64_t>(i);
+        EXPECT_EQ(seen[i], std::pair(2 * i, balance));
+      }
+      EXPECT_TRUE(txn.get_each<&Account::balance>(bank.account_pkey, {}, note));
+      EXPECT_EQ(seen.size(), 19u);
+      return {};
+    }));
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

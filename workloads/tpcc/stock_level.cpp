@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <span>
+#include <tuple>
 
 #include "workloads/tpcc/procedures.h"
 
@@ -28,14 +30,16 @@ Result<StockLevelReply> stock_level(Transaction& txn, const Tables& tables,
       });
   if (!scanned) return scanned.error();
   std::sort(items, items + count);
-  const int32_t* const end = std::unique(items, items + count);
+  const size_t distinct = static_cast<size_t>(std::unique(items, items + count) - items);
+  std::tuple<int32_t, int32_t> stocks[std::size(items)];
+  for (size_t i = 0; i < distinct; ++i) stocks[i] = {input.w_id, items[i]};
 
   StockLevelReply reply{};
-  for (const int32_t* item = items; item != end; ++item) {
-    auto quantity = txn.get<&Stock::s_quantity>(tables.stock_pkey, input.w_id, *item);
-    if (!quantity) return quantity.error();
-    if (*quantity < input.threshold) ++reply.low_stock;
-  }
+  auto read = txn.get_each<&Stock::s_quantity>(tables.stock_pkey, std::span(stocks, distinct),
+                                               [&](size_t, int32_t quantity) {
+                                                 if (quantity < input.threshold) ++reply.low_stock;
+                                               });
+  if (!read) return read.error();
   return reply;
 }
 

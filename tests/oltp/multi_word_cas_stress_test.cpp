@@ -76,9 +76,11 @@ TEST(MultiWordCasStress, NoStepIsLostOrDoubled) {
   constexpr int kSteps = 3000;
   std::array<Cas::Word, kCasWords> words{};
   std::atomic<uint64_t> steps{0};
+  std::vector<Cas::DescriptorPool> pools;  // they outlive every helper
+  for (int i = 0; i < kThreads; ++i) pools.emplace_back(base::NumaNode(0));
   const auto work = [&](uint64_t seed) {
     std::mt19937_64 random(seed);
-    Cas::DescriptorPool pool{base::NumaNode(0)};
+    Cas::DescriptorPool& pool = pools[seed];
     uint64_t done = 0;
     for (int i = 0; i < kSteps; ++i) {
       const std::vector<size_t> picked = pick_words(&random, 1 + random() % Cas::kWordsMax);
@@ -91,8 +93,6 @@ TEST(MultiWordCasStress, NoStepIsLostOrDoubled) {
     }
     // relaxed: read after the join.
     steps.fetch_add(done, std::memory_order_relaxed);
-    // The pool must outlive every helper: kept to the end of the process.
-    static_cast<void>(new Cas::DescriptorPool(std::move(pool)));
   };
   std::vector<std::thread> threads;
   for (uint64_t seed = 0; seed < kThreads; ++seed) threads.emplace_back(work, seed);

@@ -1,11 +1,15 @@
 #include "propagation/export/update_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 
 namespace diptych::propagation {
 namespace {
+
+constexpr size_t kJoinedBytesMax = size_t{16} << 10;   // more is not copied
+constexpr size_t kJoinedToBytesMax = size_t{1} << 20;  // nor to what is larger
 
 size_t bytes_of(const std::vector<SealedSet>& sets) {
   size_t bytes = 0;
@@ -19,15 +23,42 @@ void UpdateQueue::push(std::vector<SealedSet> sets, base::Vid snapshot) {
   for (const SealedSet& set : sets) {
     DIPTYCH_CHECK(set.updates != nullptr && !set.updates->empty(), "empty sets are not pushed");
   }
-  // relaxed: a limit is compared with it; nothing is read on the strength of its value.
-  pending_bytes_.fetch_add(bytes_of(sets), std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(snapshot >= snapshot_, "batches are pushed in VID order");
-    for (SealedSet& set : sets) waiting_.push_back(std::move(set));
+    for (SealedSet& set : sets) {
+      if (join(set)) {
+        set.updates->clear();
+        keep_empty(std::move(set.updates));
+        continue;
+      }
+      // relaxed: a limit is compared with it; nothing is read on the strength of its value.
+      pending_bytes_.fetch_add(set.updates->pending_bytes(), std::memory_order_relaxed);
+      waiting_.push_back(std::move(set));
+    }
     snapshot_ = snapshot;
   }
   parker_.wake_all();
+}
+
+bool UpdateQueue::join(const SealedSet& set) {
+  if (set.updates->used_bytes() > kJoinedBytesMax) return false;
+  const auto before = std::find_if(waiting_.rbegin(), waiting_.rend(), [&](const SealedSet& other) {
+    return other.worker == set.worker && other.table == set.table;
+  });
+  if (before == waiting_.rend() || before->updates->used_bytes() > kJoinedToBytesMax) return false;
+  const size_t bytes = before->updates->pending_bytes();
+  before->updates->append_set(*set.updates);
+  // relaxed: as in push.
+  pending_bytes_.fetch_add(before->updates->pending_bytes() - bytes, std::memory_order_relaxed);
+  return true;
+}
+
+void UpdateQueue::keep_empty(std::unique_ptr<UpdateSet> set) {
+  const size_t memory = set->memory_bytes();
+  if (empty_bytes_ + memory > kEmptyBytesMax) return;
+  empty_bytes_ += memory;
+  empty_sets_.push_back(std::move(set));
 }
 
 CollectedSets UpdateQueue::collect() {
@@ -46,12 +77,7 @@ void UpdateQueue::recycle(std::vector<SealedSet> sets) {
   DIPTYCH_CHECK(pending >= bytes, "only pushed sets are recycled, and once");
   {
     const std::lock_guard lock(mutex_);
-    for (SealedSet& set : sets) {
-      const size_t memory = set.updates->memory_bytes();
-      if (empty_bytes_ + memory > kEmptyBytesMax) continue;
-      empty_bytes_ += memory;
-      empty_sets_.push_back(std::move(set.updates));
-    }
+    for (SealedSet& set : sets) keep_empty(std::move(set.updates));
   }
   parker_.wake_all();
 }

@@ -4,6 +4,9 @@
 // to which they are complete: the snapshot VID. Every transaction up to it is in what was pushed so
 // far.
 //
+// Small sets that wait are joined to the one before them of the same worker and table: while a long
+// query runs, short batches would otherwise leave thousands of sets with a page of memory each.
+//
 // Threads    one pusher (the OLTP leader), one collector (the OLAP dispatcher). Short critical
 //            sections under one mutex: a push or collect moves a few pointers.
 // Memory     the queue never drops updates. The bytes that wait are bounded by the OLTP dispatcher,
@@ -61,6 +64,10 @@ class UpdateQueue {
   base::Parker& parker() { return parker_; }
 
  private:
+  // Appends the set to one that waits, where both are small; mutex_ is held.
+  bool join(const SealedSet& set);
+  void keep_empty(std::unique_ptr<UpdateSet> set);  // mutex_ is held
+
   mutable std::mutex mutex_;
   std::vector<SealedSet> waiting_;                      // guarded by mutex_
   std::vector<std::unique_ptr<UpdateSet>> empty_sets_;  // guarded by mutex_

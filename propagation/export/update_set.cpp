@@ -178,4 +178,17 @@ UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
   return write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
 }
 
+void UpdateSet::append_set(const UpdateSet& later) {
+  if (later.empty()) return;
+  const auto* const first =
+      reinterpret_cast<const UpdateRecord*>(later.chunks().front().region.data());
+  DIPTYCH_CHECK(first->vid >= last_vid_, "a worker commits in VID order");
+  last_vid_ = later.last_vid_;
+  // A chunk holds whole records, so it is copied like one.
+  for (const Chunk& chunk : later.chunks()) {
+    std::memcpy(reserve(chunk.used), chunk.region.data(), chunk.used);
+  }
+  record_count_ += later.record_count_ - later.chunks_in_use_;
+}
+
 }  // namespace diptych::propagation

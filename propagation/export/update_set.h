@@ -118,6 +118,8 @@ class UpdateSet {
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, std::span<const base::ColumnId> columns);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
+  // Copies all records of a set whose VIDs follow.
+  void append_set(const UpdateSet& later);
 
  private:
   std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,21 +24,56 @@ SealedSet deletes(UpdateQueue* queue, uint64_t first, uint64_t count) {
 }
 
 TEST(UpdateQueue, CollectsWhatWasPushedWithTheNewestSnapshot) {
+  constexpr uint64_t kRecords = 1000;  // too many to be joined
   UpdateQueue queue;
   for (uint64_t batch = 0; batch < 3; ++batch) {
     std::vector<SealedSet> sets;
-    sets.push_back(deletes(&queue, batch * 10 + 1, 10));
-    queue.push(std::move(sets), Vid(batch * 10 + 10));
+    sets.push_back(deletes(&queue, batch * kRecords + 1, kRecords));
+    queue.push(std::move(sets), Vid((batch + 1) * kRecords));
   }
-  EXPECT_EQ(queue.pending_bytes(), 3 * kPageBytes) << "a page of each set was touched";
+  constexpr size_t kBytes = 3 * 6 * kPageBytes;  // of 24,000 bytes each
+  EXPECT_EQ(queue.pending_bytes(), kBytes);
   CollectedSets collected = queue.collect();
   EXPECT_EQ(collected.sets.size(), 3U);
-  EXPECT_EQ(collected.snapshot, Vid(30));
-  EXPECT_EQ(queue.pending_bytes(), 3 * kPageBytes);
+  EXPECT_EQ(collected.snapshot, Vid(3 * kRecords));
+  EXPECT_EQ(queue.pending_bytes(), kBytes);
   queue.recycle(std::move(collected.sets));
   EXPECT_EQ(queue.pending_bytes(), 0U);
   EXPECT_TRUE(queue.collect().sets.empty());
-  EXPECT_EQ(queue.collect().snapshot, Vid(30));
+  EXPECT_EQ(queue.collect().snapshot, Vid(3 * kRecords));
+}
+
+TEST(UpdateQueue, JoinsSmallSetsThatWaitOfOneWorkerAndTable) {
+  constexpr uint64_t kBatches = 10'000;
+  UpdateQueue queue;
+  for (uint64_t batch = 0; batch < kBatches; ++batch) {
+    std::vector<SealedSet> sets;
+    for (uint32_t table = 0; table < 2; ++table) {
+      sets.push_back(deletes(&queue, batch * 5 + 1, 5));
+      sets.back().table = TableId(table);
+    }
+    queue.push(std::move(sets), Vid(batch * 5 + 5));
+  }
+  EXPECT_LT(queue.pending_bytes(), 2 * kBatches * 5 * sizeof(UpdateRecord) + 8 * kPageBytes);
+  EXPECT_LE(queue.empty_bytes(), 2 * kPageBytes);
+  CollectedSets collected = queue.collect();
+  EXPECT_LE(collected.sets.size(), 4U);
+  for (uint32_t table = 0; table < 2; ++table) {
+    uint64_t next = 1;
+    size_t records = 0;
+    for (const SealedSet& set : collected.sets) {
+      if (set.table != TableId(table)) continue;
+      set.updates->for_each([&](const UpdateRecord& record) {
+        EXPECT_EQ(record.vid, Vid(next++));
+        EXPECT_EQ(record.type, UpdateType::kDelete);
+      });
+      records += set.updates->record_count();
+    }
+    EXPECT_EQ(next, kBatches * 5 + 1);
+    EXPECT_EQ(records, kBatches * 5);
+  }
+  queue.recycle(std::move(collected.sets));
+  EXPECT_EQ(queue.pending_bytes(), 0U);
 }
 
 TEST(UpdateQueue, GivesRecycledSetsOutAgainEmpty) {
@@ -83,7 +119,7 @@ TEST(UpdateQueue, KeepsEmptySetsUpToItsLimitAndCountsThem) {
 TEST(UpdateQueueStress, LosesNothingBetweenLeaderAndCollector) {
   constexpr uint64_t kBatches = 2000;
   constexpr uint64_t kBatchRecords = 50;
-  constexpr size_t kPendingMax = 20 * kPageBytes;
+  constexpr size_t kPendingMax = 5 * kPageBytes;
   UpdateQueue queue;
   std::thread leader([&] {
     for (uint64_t batch = 0; batch < kBatches; ++batch) {
@@ -106,16 +142,19 @@ TEST(UpdateQueueStress, LosesNothingBetweenLeaderAndCollector) {
       queue.parker().wait(ticket);
       continue;
     }
+    std::vector<uint64_t> vids;  // of all sets, joined ones or not
+    for (const SealedSet& set : collected.sets) {
+      set.updates->for_each([&](const UpdateRecord& record) { vids.push_back(record.vid.value); });
+    }
     size_t at = 0;
     for (; next_batch < complete; ++next_batch) {
       if (next_batch % 5 == 4) continue;
-      ASSERT_LT(at, collected.sets.size());
-      uint64_t vid = next_batch * kBatchRecords;
-      collected.sets[at++].updates->for_each(
-          [&](const UpdateRecord& record) { ASSERT_EQ(record.vid, Vid(++vid)); });
-      ASSERT_EQ(vid, (next_batch + 1) * kBatchRecords);
+      for (uint64_t i = 1; i <= kBatchRecords; ++i, ++at) {
+        ASSERT_LT(at, vids.size());
+        ASSERT_EQ(vids[at], next_batch * kBatchRecords + i);
+      }
     }
-    ASSERT_EQ(at, collected.sets.size());
+    ASSERT_EQ(at, vids.size());
     queue.recycle(std::move(collected.sets));
   }
   leader.join();

@@ -1,7 +1,5 @@
 #include "cli/init_command.h"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
 #include "cli/file.h"
@@ -12,24 +10,10 @@
 namespace diptych::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kInitExamples =
     "  diptych init shop --schema shop.sql\n"
     "  diptych init /var/lib/diptych/shop --schema shop.sql && diptych load ...\n\n"
     "Foreign keys are declared for joins and are not enforced.\n";
-
-// Removes what lies at the path, but keeps a directory that was there before.
-void remove_created(const std::string& path, bool directory_was_there) {
-  std::error_code ignored;
-  if (!directory_was_there) {
-    fs::remove_all(path, ignored);
-    return;
-  }
-  for (const auto& entry : fs::directory_iterator(path, ignored)) {
-    fs::remove_all(entry.path(), ignored);
-  }
-}
 
 }  // namespace
 
@@ -48,8 +32,6 @@ InitCommand::InitCommand(CLI::App& parent)
 }
 
 base::Result<size_t> InitCommand::create(const std::string& script) const {
-  std::error_code ignored;
-  const bool directory_was_there = fs::is_directory(path_, ignored);
   auto database =
       dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kCreate});
   if (!database) return database.error();
@@ -60,11 +42,9 @@ base::Result<size_t> InitCommand::create(const std::string& script) const {
     created = base::Error(base::ErrorCode::kInvalidArgument,
                           input_name(schema_path_) + ": there is no CREATE TABLE statement in it");
   }
-  const auto closed = (*database)->close();
-  if (created.ok() && !closed) created = closed.error();
+  if (created.ok()) created = (*database)->close();
   if (created.ok()) return tables;
-  database->reset();
-  remove_created(path_, directory_was_there);
+  (*database)->discard();
   return created.error();
 }
 

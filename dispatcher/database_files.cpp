@@ -69,43 +69,47 @@ base::Result<void> check_contents(const std::string& path, OpenMode mode) {
   return check_empty(path);
 }
 
-// A directory that a power failure does not take away again.
-base::Result<void> make_directory(const std::string& path) {
+// A directory that a power failure does not take away again. False: another process has made it.
+base::Result<bool> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int error_number = errno;
+    if (error_number == EEXIST) return false;
     if (error_number != ENOENT) return storage::system_error("create", path, error_number);
     return refused(base::ErrorCode::kNotFound, path, "its parent directory is missing");
   }
   const std::string parent = std::filesystem::path(path + "/..").lexically_normal().string();
   auto synced = storage::sync_directory(parent.empty() ? "." : parent);
-  if (!synced) ::rmdir(path.c_str());
-  return synced;
+  if (synced) return true;
+  ::rmdir(path.c_str());
+  return synced.error();
 }
 
 }  // namespace
 
 base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode) {
   struct stat found {};
-  if (::stat(path.c_str(), &found) == 0) {
-    if (!S_ISDIR(found.st_mode)) {
-      return refused(base::ErrorCode::kInvalidArgument, path,
-                     "is a file; a database is a directory");
+  bool made = false;
+  if (::stat(path.c_str(), &found) != 0) {
+    if (errno != ENOENT) return storage::system_error("open", path, errno);
+    if (mode == OpenMode::kOpen) {
+      return refused(base::ErrorCode::kNotFound, path, "no such directory");
     }
+    const auto makes = make_directory(path);
+    if (!makes) return makes.error();
+    made = *makes;
+  } else if (!S_ISDIR(found.st_mode)) {
+    return refused(base::ErrorCode::kInvalidArgument, path, "is a file; a database is a directory");
+  }
+  if (!made) {
     if (auto checked = check_contents(path, mode); !checked) return checked.error();
-    return lock_and_read(path, mode);
   }
-  if (errno != ENOENT) return storage::system_error("open", path, errno);
-  if (mode == OpenMode::kOpen) {
-    return refused(base::ErrorCode::kNotFound, path, "no such directory");
-  }
-  if (auto made = make_directory(path); !made) return made.error();
   auto opened = lock_and_read(path, mode);
   if (!opened) {
-    // kOverloaded: another process has found the new directory first, and fills it.
-    if (opened.code() != base::ErrorCode::kOverloaded) remove_made(path, Made::kDirectory);
-    return opened;
+    // Not with its contents: another process may have found the new directory, and fills it.
+    if (made) ::rmdir(path.c_str());
+  } else if (made && opened->made == Made::kDatabase) {
+    opened->made = Made::kDirectory;
   }
-  opened->made = Made::kDirectory;
   return opened;
 }
 

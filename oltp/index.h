@@ -6,9 +6,9 @@
 // until the batch boundary. A reader therefore takes entries as candidates and looks at the rows.
 // A hash index has no keys at all: its candidates are rows whose keys have the same hash bits.
 //
-// Threads    every operation by any worker, while in Concurrency::kShared. Callbacks may run under
-//            a lock of an index: they must be short and must not call an index. next_group copies
-//            out, so nothing is locked while a procedure looks at a row.
+// Threads    every operation by any worker, while in Concurrency::kShared. Callbacks must be
+//            short and must not call an index; they may be called again. next_group copies out, so
+//            that a procedure looks at rows between two of its calls.
 // Memory     on the replica's node; constant for a constant number of entries.
 
 #pragma once

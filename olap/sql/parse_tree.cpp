@@ -230,6 +230,7 @@ int64_t start_of(const Node* node) {
     case PG_QUERY__NODE__NODE_RANGE_TABLE_SAMPLE: return node->range_table_sample->location;
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:  // a list of (function, column definitions)
       return start_of(node->range_function->functions[0]->list->items[0]);
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return node->collate_clause->location;
     case PG_QUERY__NODE__NODE_TABLE_LIKE_CLAUSE: return node->table_like_clause->relation->location;
     case PG_QUERY__NODE__NODE_COLUMN_DEF: return node->column_def->location;
     case PG_QUERY__NODE__NODE_CONSTRAINT: return node->constraint->location;

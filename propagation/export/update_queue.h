@@ -8,7 +8,8 @@
 // query runs, short batches would otherwise leave thousands of sets with a page of memory each.
 //
 // Threads    one pusher (the OLTP leader), one collector (the OLAP dispatcher). Short critical
-//            sections under one mutex: a push or collect moves a few pointers.
+//            sections under one mutex: a push or collect moves a few pointers, and a push copies
+//            small sets.
 // Memory     the queue never drops updates. The bytes that wait are bounded by the OLTP dispatcher,
 //            which starts no batch while pending_bytes() exceeds its limit (back-pressure). Bytes
 //            are of whole pages, as a small set takes one. Empty sets are kept for reuse, up to
@@ -57,7 +58,7 @@ class UpdateQueue {
   void recycle(std::vector<SealedSet> sets);
   std::unique_ptr<UpdateSet> take_empty(base::NumaNode node);
 
-  size_t pending_bytes() const;  // of records, pushed and not yet recycled
+  size_t pending_bytes() const;  // of records, of sets pushed and not yet recycled
   size_t empty_bytes() const;    // of sets that are kept for reuse
 
   // Rings on push and on recycle: who waits for updates or for room waits here.

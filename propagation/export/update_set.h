@@ -2,8 +2,8 @@
 // (BatchDB, section 4 and figure 3).
 //
 // A worker appends the records of each transaction at commit, in its own memory, so its sets are in
-// VID order. At the batch boundary the sets are sealed and handed to the UpdateQueue as they are;
-// nothing is copied, and the buffers come back empty once applied.
+// VID order. At the batch boundary the sets are sealed and handed to the UpdateQueue as they are
+// (small ones are joined there), and the buffers come back empty once applied.
 //
 // Format of a record (little-endian, 8-byte aligned; `bytes` counts all of it):
 //
@@ -24,7 +24,8 @@
 // Where we differ from the paper: a piece names its column, not a byte offset, since the replica is
 // columnar and its strings are of variable length.
 //
-// Threads    UpdateSet and its builder belong to one worker until sealed; immutable from then on.
+// Threads    a set and its builder belong to one worker until sealed, then to the queue, and are
+//            immutable once collected.
 
 #pragma once
 

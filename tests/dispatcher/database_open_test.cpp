@@ -1,8 +1,11 @@
 // Opening, and its errors; DDL, and its errors.
 
+#include <array>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,6 +80,29 @@ TEST_F(DatabaseOpen, OnlyOneMayHaveItOpen) {
   EXPECT_EQ(open_error({.path = path()}).code, ErrorCode::kInUse);
   ASSERT_TRUE(bank->database->close().ok());
   EXPECT_TRUE(Database::open({.path = path()}).ok());
+}
+
+TEST_F(DatabaseOpen, OfTwoThatCreateAtOnceOneDoesAndNothingIsLost) {
+  for (int round = 0; round < 40; ++round) {
+    const std::string place = path() + std::to_string(round);
+    std::array<std::unique_ptr<Database>, 2> databases;
+    std::vector<std::thread> creators;
+    for (auto& database : databases) {
+      creators.emplace_back([&] {
+        auto opened = Database::open({.path = place, .mode = OpenMode::kCreate});
+        if (opened) database = std::move(*opened);
+      });
+    }
+    for (std::thread& creator : creators) creator.join();
+    ASSERT_NE(databases[0] == nullptr, databases[1] == nullptr);
+    Database& created = databases[0] != nullptr ? *databases[0] : *databases[1];
+    EXPECT_TRUE(created.execute_ddl("CREATE TABLE t (a INT PRIMARY KEY)"));
+    EXPECT_TRUE(created.close());
+    databases = {};
+    auto again = Database::open({.path = place, .mode = OpenMode::kOpen});
+    ASSERT_TRUE(again) << again.error().to_string();
+    EXPECT_NE((*again)->catalog().find_table("t"), nullptr);
+  }
 }
 
 TEST_F(DatabaseOpen, ADamagedManifestIsReportedAndNothingIsWritten) {

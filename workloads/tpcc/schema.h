@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "base/result.h"
@@ -10,11 +9,6 @@
 #include "workloads/tpcc/rows.h"
 
 namespace diptych::workloads::tpcc {
-
-// In the order in which they are loaded: parents first.
-inline constexpr std::array<std::string_view, 12> kTableNames = {
-    "region", "nation",   "supplier", "item",   "warehouse", "district",
-    "stock",  "customer", "history",  "orders", "neworder",  "orderline"};
 
 // tpcc/schema.sql.
 std::string_view schema_script();

@@ -109,19 +109,17 @@ void Worker::export_write(const Write& write, base::Vid not_before) {
 }
 
 void Worker::roll_back() {
-  for (const Write& write : writes_) {
-    if (write.undo->before == 0) {
-      // release: the slot is dead; nobody was given its bytes.
-      write.slot->word.store(0, std::memory_order_release);
-    } else {
-      restore_row(write);
-    }
-  }
+  // While the rows are still owned: who claims one later may need the same entry.
   for (const KeyChange& change : key_changes_) {
     if (change.inserted) change.index->index->erase(change.key, change.row_id);
   }
   for (const Write& write : writes_) {
-    if (write.undo->before != 0) continue;
+    if (write.undo->before != 0) {
+      restore_row(write);
+      continue;
+    }
+    // release: the slot is dead; nobody was given its bytes.
+    write.slot->word.store(0, std::memory_order_release);
     erase_inserted_entries(write, write.table->indexes.size());
     dead_rows_.push_back({write.table, write.slot, write.row_id, false});
   }

@@ -52,6 +52,11 @@ class HashIndex final : public Index {
   // find() in two steps, for who looks ahead.
   static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
   void fetch_bucket(uint64_t hash) const { __builtin_prefetch(&bucket_of(hash)); }
+  // Whether the entries of a row are the same for both keys.
+  static bool share_entry(std::string_view a, std::string_view b) {
+    constexpr uint64_t kBits = (uint64_t{1} << (kLevelAtFirst + kHashBits)) - 1;
+    return ((hash_of(a) ^ hash_of(b)) & kBits) == 0;
+  }
   // Calls visit(RowId) for each candidate, until it returns false.
   template <class Visit>
   void visit(uint64_t hash, const Visit& on_row) const {

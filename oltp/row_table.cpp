@@ -26,7 +26,7 @@ bool RowTable::has_extent(uint64_t id) const {
 }
 
 void RowTable::add_extent(uint64_t extent) {
-  DIPTYCH_CHECK(extent < kSlotsMax >> extent_bits_, "a table has at most 2^36 rows");
+  DIPTYCH_CHECK(extent <= kSlotsMax >> extent_bits_, "a table has fewer than 2^36 rows");
   if (extent >= directory_size_) {
     const uint64_t size = std::max({2 * directory_size_, extent + 1, kDirectoryAtFirst});
     auto directory = std::make_unique<Extent[]>(size);
@@ -71,7 +71,7 @@ void RowTable::put_free_slots(std::vector<base::RowId>* free, size_t keep) {
 }
 
 void RowTable::cover(base::RowId row_id) {
-  DIPTYCH_CHECK(row_id.value < kSlotsMax, "a table has at most 2^36 rows");
+  DIPTYCH_CHECK(row_id.value < kSlotsMax, "a table has fewer than 2^36 rows");
   const std::lock_guard lock(mutex_);
   if (!has_extent(row_id.value)) add_extent(row_id.value >> extent_bits_);
   slots_end_ = std::max(slots_end_, row_id.value + 1);

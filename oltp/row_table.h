@@ -31,8 +31,8 @@ namespace diptych::oltp {
 
 class RowTable {
  public:
-  static constexpr uint64_t kSlotsMax = uint64_t{1} << 36;
-  static constexpr uint64_t kSlotsTaken = 1024;  // by a worker, at a time; at most
+  static constexpr uint64_t kSlotsMax = (uint64_t{1} << 36) - 1;  // a hash entry has RowId + 1
+  static constexpr uint64_t kSlotsTaken = 1024;                   // by a worker, at a time; at most
 
   RowTable(size_t row_bytes, base::NumaNode node);
 
@@ -57,7 +57,7 @@ class RowTable {
 
   // The leader: makes sure that the row's slot exists, for rows put back under their ids.
   void cover(base::RowId row_id);
-  // The leader, after the last cover(): every dead slot becomes free.
+  // The leader, after the last cover() and before any slot is taken: every dead slot becomes free.
   void free_dead_slots();
 
   // The leader, between batches: calls fn(RowId, const std::byte* row) for every row.

@@ -28,7 +28,7 @@
 //       reader that finds the same word after it has copied has copied one version, or one that the
 //       images mend.
 //   V3  Undo records and images stay until the batch boundary. `older` is set by each commit and is
-//       read only of rows that were committed in this batch.
+//       followed only from rows that were committed in this batch.
 //   V4  At a boundary no row is owned, and none is erased: each slot has one version or is dead.
 //   V5  An inserted row's bytes are read only once it is committed (its Undo's `before` is 0).
 //

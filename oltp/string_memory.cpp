@@ -12,7 +12,8 @@ namespace {
 constexpr size_t kSlabBytes = base::kHugePageBytes;
 constexpr size_t kRunBytes = 16 * 1024;             // carved at a time for small classes
 constexpr size_t kSharedBytesMax = kSlabBytes / 8;  // larger blocks get a region of their own
-constexpr size_t kKeptBlocks = 512;                 // a worker keeps these of each class
+constexpr size_t kKeptBlocks = 512;                 // a worker keeps these of each class,
+constexpr size_t kKeptBytes = size_t{1} << 20;      // or as many as lie in this
 constexpr size_t kRefillBlocks = 128;
 
 }  // namespace
@@ -94,7 +95,10 @@ void StringMemory::reclaim() {
 }
 
 void StringMemory::balance() {
-  for (size_t i = 0; i < kSizeClasses; ++i) depot_->put_back(i, &free_[i], kKeptBlocks);
+  for (size_t i = 0; i < kSizeClasses; ++i) {
+    const size_t kept = std::clamp<size_t>(kKeptBytes / size_class_bytes(i), 1, kKeptBlocks);
+    depot_->put_back(i, &free_[i], kept);
+  }
 }
 
 }  // namespace diptych::oltp

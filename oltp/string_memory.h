@@ -88,7 +88,7 @@ class StringMemory {
   }
 
   void reclaim();
-  // Gives the depot what exceeds the largest need of a batch so far. Of use with several workers.
+  // Gives the depot what is more than a worker may keep. Of use with several workers.
   void balance();
 
  private:

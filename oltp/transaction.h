@@ -27,6 +27,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,6 +44,18 @@
 #include "oltp/transaction_core.h"
 
 namespace diptych::oltp {
+
+namespace detail {
+template <size_t kCount>
+constexpr bool are_distinct(const std::array<base::ColumnId, kCount>& columns) {
+  for (size_t i = 0; i < kCount; ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (columns[i] == columns[j]) return false;
+    }
+  }
+  return true;
+}
+}  // namespace detail
 
 template <auto Member>
 struct Set {
@@ -158,7 +171,9 @@ class Transaction : public TransactionCore {
   void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
                   "the columns belong to the claimed row's table");
-    static constexpr base::ColumnId kColumns[] = {base::kColumn<Members>...};
+    static constexpr std::array<base::ColumnId, sizeof...(Members)> kColumns = {
+        base::kColumn<Members>...};
+    static_assert(detail::are_distinct(kColumns), "an update names a column once");
     const WritableRow open = open_row(claimed.handle, kColumns);
     if (open.row == nullptr) return;
     Row* const row = reinterpret_cast<Row*>(open.row);

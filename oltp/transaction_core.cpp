@@ -36,8 +36,6 @@ uint64_t TransactionCore::random() {
   return base::split_mix(random_state_ += base::kSplitMixStep);
 }
 
-namespace {}  // namespace
-
 template <class HasKey>
 const std::byte* TransactionCore::visible_row(const TableIndex& index, base::RowId row_id,
                                               const ColumnChoice& choice,

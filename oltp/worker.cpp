@@ -53,8 +53,17 @@ void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) cons
   plan->clear();
   if (position >= requests.size()) return;
   const Request& request = *requests[position];
+  DIPTYCH_CHECK(request.procedure.value < core_->procedures.size(),
+                "a procedure id comes from register_procedure");
   const ProcedureDefinition& procedure = *core_->procedures[request.procedure.value];
-  if (procedure.access) procedure.access(request.arguments, *plan);
+  if (!procedure.access) return;
+  DIPTYCH_DCHECK(request.arguments.size() == procedure.argument_bytes,
+                 "who submits checks that the buffers fit");
+  try {
+    procedure.access(request.arguments, *plan);
+  } catch (...) {
+    plan->clear();  // it only makes things faster
+  }
 }
 
 void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t deadline_ns) {
@@ -164,6 +173,7 @@ void Worker::drop_dead_entries() {
       base::Key key;
       index.encoder.encode(slot.row(), &key);
       if (key.bytes() == stale.key) continue;
+      if (index.by_hash != nullptr && HashIndex::share_entry(key.bytes(), stale.key)) continue;
     }
     index.index->erase(stale.key, stale.row_id);
   }

@@ -138,5 +138,49 @@ TEST(SnapshotStress, AConflictThatOutlivesItsBatchGoesToTheNext) {
   bank.expect_replica_agrees();
 }
 
+// Some give a row a new key and roll back, others give it the same key and commit: the entry that
+// the first ones take back is the one that the second ones count on.
+TEST(SnapshotStress, ARollbackTakesNoIndexEntryThatAnotherTransactionNeeds) {
+  constexpr int64_t kRows = 4;
+  Bank bank(4, 1'000'000);
+  for (int64_t id = 0; id < kRows + 200; ++id) {
+    ASSERT_TRUE(bank.put(id, static_cast<int32_t>(id < kRows ? 0 : 1), std::to_string(id), 0));
+  }
+  for (int64_t batch = 1; batch <= 40; ++batch) {
+    std::vector<Bank::Body> bodies;
+    for (int64_t i = 0; i < 64; ++i) {
+      bodies.push_back([&, i, batch](Transaction& txn) -> Result<void> {
+        const bool gives_up = i % 2 == 0;
+        auto row = txn.get_for_update<&Account::balance>(bank.account_pkey, i / 2 % kRows);
+        if (!row) return row.error();
+        if (row->values != batch) txn.update(*row, set<&Account::balance>(batch));
+        if (!gives_up) return {};
+        // What is to be restored after the row: the longer, the wider the gap that there was.
+        for (int64_t id = kRows + i % 8 * 25; id < kRows + i % 8 * 25 + 25; ++id) {
+          auto other = txn.get_for_update<&Account::name>(bank.account_pkey, id);
+          if (!other) return other.error();
+          txn.update(*other, set<&Account::note>(std::string_view("given up")));
+        }
+        return txn.abort("given up");
+      });
+    }
+    bank.run_all(bodies);
+    int64_t found = 0;
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      found = 0;
+      auto scanned =
+          txn.scan<&Account::balance>(bank.account_balance, prefix(bank.account_balance, 0), {},
+                                      [&](const RowHandle&, int64_t) {
+                                        ++found;
+                                        return ScanStep::kContinue;
+                                      });
+      if (!scanned) return scanned.error();
+      return {};
+    }));
+    ASSERT_EQ(found, kRows) << "batch " << batch;
+    bank.expect_replica_agrees();
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

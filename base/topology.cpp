@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <fmt/format.h>
@@ -136,6 +137,10 @@ SidePlacement side(const Topology& topology, Cores cores, uint32_t threads) {
 }  // namespace
 
 Topology Topology::detect() {
+  // libnuma fills a table of its own at the first question, without a lock: two databases that are
+  // opened at once would each allocate it, and one table would leak.
+  static std::mutex numa_mutex;
+  const std::lock_guard held(numa_mutex);
   const bool numa = numa_available() >= 0;
   std::map<uint32_t, Cores> by_node;
   for (const uint32_t core : allowed_cores()) {

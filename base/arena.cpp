@@ -87,25 +87,22 @@ void release_memory(std::byte* data, size_t bytes) {
 Arena::Arena(NumaNode node, size_t first_region_bytes)
     : node_(node), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
 
-std::byte* Arena::allocate(size_t bytes, size_t alignment) {
-  DIPTYCH_DCHECK(std::has_single_bit(alignment) && alignment <= kAlignmentMax,
-                 "regions are page-aligned, offsets in them are rounded to powers of two");
-  while (current_ < regions_.size()) {
-    const size_t start = round_up(used_, alignment);
-    const Region& region = regions_[current_];
-    if (start <= region.size() && bytes <= region.size() - start) {
-      used_ = start + bytes;
-      return region.data() + start;
-    }
-    ++current_;
-    used_ = 0;
+std::byte* Arena::enter(size_t region, size_t bytes) {
+  current_ = region;
+  free_ = regions_[region].data() + bytes;
+  end_ = regions_[region].data() + regions_[region].size();
+  return regions_[region].data();
+}
+
+std::byte* Arena::allocate_elsewhere(size_t bytes) {
+  // The first one may not have been entered yet.
+  for (size_t next = free_ == nullptr ? 0 : current_ + 1; next < regions_.size(); ++next) {
+    if (bytes <= regions_[next].size()) return enter(next, bytes);
   }
   regions_.emplace_back(std::max({bytes, next_region_bytes_, size_t{1}}), node_);
   next_region_bytes_ =
       std::max(next_region_bytes_, std::min(next_region_bytes_ * 2, kRegionBytesMax));
-  current_ = regions_.size() - 1;
-  used_ = bytes;
-  return regions_.back().data();
+  return enter(regions_.size() - 1, bytes);
 }
 
 std::string_view Arena::copy(std::string_view text) {
@@ -115,8 +112,7 @@ std::string_view Arena::copy(std::string_view text) {
 }
 
 void Arena::reset() {
-  current_ = 0;
-  used_ = 0;
+  if (!regions_.empty()) enter(0, 0);
 }
 
 size_t Arena::allocated_bytes() const {

@@ -48,18 +48,34 @@ class Arena {
   Arena& operator=(Arena&&) = default;
 
   // Memory that stays until reset() or destruction. Alignment: a power of two, at most 64.
-  std::byte* allocate(size_t bytes, size_t alignment = 8);
+  std::byte* allocate(size_t bytes, size_t alignment = 8) {
+    std::byte* const start = round_up(free_, alignment);
+    if (bytes > static_cast<size_t>(end_ - free_) || start > end_ - bytes) {
+      return allocate_elsewhere(bytes);
+    }
+    free_ = start + bytes;
+    return start;
+  }
   std::string_view copy(std::string_view text);
 
   void reset();
   size_t allocated_bytes() const;  // of regions, used or not
 
  private:
+  static std::byte* round_up(std::byte* at, size_t alignment) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(at);
+    return at + ((address + alignment - 1) & ~(alignment - 1)) - address;
+  }
+  // From the next region, or a new one. Regions are page-aligned.
+  std::byte* allocate_elsewhere(size_t bytes);
+  std::byte* enter(size_t region, size_t bytes);
+
   NumaNode node_;
   size_t next_region_bytes_;
   std::vector<Region> regions_;
-  size_t current_ = 0;  // the region being filled
-  size_t used_ = 0;     // bytes of it
+  size_t current_ = 0;         // the region being filled
+  std::byte* free_ = nullptr;  // what is free of it begins here,
+  std::byte* end_ = nullptr;   // and ends here
 };
 
 }  // namespace diptych::base

@@ -1,6 +1,5 @@
 // The end of a transaction: commit and rollback of a worker's write set.
 
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -10,24 +9,9 @@
 namespace diptych::oltp {
 namespace {
 
-bool writes_nothing(const Write& write, std::span<const uint64_t> columns) {
+bool writes_nothing(const Write& write) {
   if (write.kind == WriteKind::kInsertErased) return true;
-  if (write.kind != WriteKind::kUpdate) return false;
-  for (const uint64_t word : columns) {
-    if (word != 0) return false;
-  }
-  return true;
-}
-
-// The set bits as column ids.
-void list_columns(std::span<const uint64_t> words, std::vector<base::ColumnId>* columns) {
-  columns->clear();
-  for (size_t i = 0; i < words.size(); ++i) {
-    for (uint64_t word = words[i]; word != 0; word &= word - 1) {
-      const size_t column = 64 * i + static_cast<size_t>(std::countr_zero(word));
-      columns->push_back(base::ColumnId(static_cast<uint16_t>(column)));
-    }
-  }
+  return write.kind == WriteKind::kUpdate && write.shape == nullptr;
 }
 
 }  // namespace
@@ -35,8 +19,7 @@ void list_columns(std::span<const uint64_t> words, std::vector<base::ColumnId>* 
 void Worker::commit(Transaction* txn, Request* request) {
   bool any = false;
   for (const Write& write : writes_) {
-    const std::span words(column_words_.data() + write.columns, write.table->column_words);
-    if (writes_nothing(write, words)) {
+    if (writes_nothing(write)) {
       // release: the row's bytes are as they were. What only this transaction knew is dead.
       write.slot->word.store(write.undo->replaced, std::memory_order_release);
       if (write.kind == WriteKind::kInsertErased) {
@@ -70,11 +53,9 @@ void Worker::publish(const Write& write, base::Vid vid) {
   TableState& state = tables_[write.table->schema->id.value];
   uint64_t word = live_word(vid);
   switch (write.kind) {
-    case WriteKind::kUpdate: {
-      const std::span words(column_words_.data() + write.columns, write.table->column_words);
-      if (writes_nothing(write, words)) return;  // it is nobody's by now
+    case WriteKind::kUpdate:
+      if (writes_nothing(write)) return;  // it is nobody's by now
       break;
-    }
     case WriteKind::kInsert: ++state.row_count_change; break;
     case WriteKind::kErase:
       --state.row_count_change;
@@ -93,9 +74,8 @@ void Worker::export_write(const Write& write, base::Vid not_before) {
   const base::RowLayout& layout = write.table->layout;
   switch (write.kind) {
     case WriteKind::kUpdate:
-      list_columns({column_words_.data() + write.columns, write.table->column_words}, &columns_);
-      records_.push_back(
-          updates.append_update(not_before, write.row_id, layout, write.slot->row(), columns_));
+      records_.push_back(updates.append_update(not_before, write.row_id, layout, write.slot->row(),
+                                               write.shape->pieces));
       return;
     case WriteKind::kInsert:
       records_.push_back(
@@ -144,7 +124,6 @@ void Worker::restore_row(const Write& write) {
 
 void Worker::clear_run() {
   writes_.clear();
-  column_words_.clear();
   key_changes_.clear();
   string_changes_.clear();
   records_.clear();

@@ -78,6 +78,7 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
     table.indexes.pop_back();
     table.update_column_flags();
   }
+  for (auto& worker : state_->workers) worker->change_indexes();
   return filled;
 }
 

@@ -62,10 +62,7 @@ base::Error TableIndex::key_too_long() const {
 }
 
 Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
-    : schema(&of_schema),
-      layout(of_schema),
-      rows(layout.bytes, node),
-      column_words((of_schema.columns.size() + 63) / 64) {
+    : schema(&of_schema), layout(of_schema), rows(layout.bytes, node) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
     if (type.is_string() && type.length != 0) {

@@ -72,7 +72,6 @@ struct Table {
   std::vector<std::unique_ptr<TableIndex>> indexes;  // [0] is the primary key's
   std::vector<uint8_t> column_flags;                 // of ColumnFlag
   std::vector<base::ColumnId> bounded_strings;       // all but TEXT
-  size_t column_words;                               // of 64 columns each
   uint64_t row_count = 0;                            // writer: leader, at boundaries
 };
 

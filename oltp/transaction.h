@@ -114,7 +114,7 @@ class Transaction : public TransactionCore {
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<typename Projected::Values>;
     const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
-    auto found = find_unique(index.table, index.index, wanted, Projected::choice());
+    auto found = find_unique(index.index, wanted, Projected::choice());
     if (!found) return Out(found.error());
     return Out(Projected::load(found->row));
   }
@@ -134,7 +134,7 @@ class Transaction : public TransactionCore {
       }
       fetch(index.index, std::span(keys, count), Projected::choice());
       for (size_t i = 0; i < count; ++i) {
-        auto found = find_unique(index.table, index.index, keys[i], Projected::choice());
+        auto found = find_unique(index.index, keys[i], Projected::choice());
         if (found) {
           visit(first + i, Projected::load(found->row));
         } else if (found.code() != base::ErrorCode::kNotFound) {
@@ -153,7 +153,7 @@ class Transaction : public TransactionCore {
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
     const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
-    auto found = find_unique(index.table, index.index, wanted, {false, {}});
+    auto found = find_unique(index.index, wanted, {false, {}});
     if (!found) return Out(found.error());
     return claim_as<Row, Columns...>(found->handle);
   }
@@ -178,7 +178,7 @@ class Transaction : public TransactionCore {
     if (open.row == nullptr) return;
     Row* const row = reinterpret_cast<Row*>(open.row);
     ((row->*Members = cells.value), ...);
-    close_row(open, kColumns);
+    close_row(open);
   }
 
   template <class Row, class Values>
@@ -207,8 +207,7 @@ class Transaction : public TransactionCore {
       const ScanStep step = visit(handle, Projected::load(row));
       return step == ScanStep::kContinue && visited < options.limit;
     };
-    auto done = scan_range(index.table, index.index, range, options, Projected::choice(),
-                           RowVisitor(on_row));
+    auto done = scan_range(index.index, range, options, Projected::choice(), RowVisitor(on_row));
     if (!done) return done.error();
     return visited;
   }

@@ -15,17 +15,24 @@ const base::Error& TransactionCore::fail(base::Error failure) {
   return *failure_;
 }
 
-const base::Error& TransactionCore::misuse(base::TableId table, std::string_view what) {
-  const base::TableSchema& schema = *worker_->core_->table(table).schema;
-  return fail(
-      {base::ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)});
+const base::Error& TransactionCore::misuse(const Table& table, std::string_view what) {
+  return fail({base::ErrorCode::kInvalidArgument,
+               fmt::format("table \"{}\": {}", table.schema->name, what)});
+}
+
+const base::Error& TransactionCore::misuse_of_no_row() {
+  return fail({base::ErrorCode::kInvalidArgument, "a row handle that names no row is used"});
 }
 
 Write* TransactionCore::own_write(const RowHandle& handle) {
   if (failed()) return nullptr;
+  if (handle.slot == nullptr) {
+    misuse_of_no_row();
+    return nullptr;
+  }
   Write* const write = worker_->find_write(handle);
   if (write == nullptr) {
-    misuse(handle.table,
+    misuse(*handle.table,
            "a row is written after this transaction has claimed or inserted it, and before it "
            "erases it");
   }
@@ -37,10 +44,9 @@ uint64_t TransactionCore::random() {
 }
 
 template <class HasKey>
-const std::byte* TransactionCore::visible_row(const TableIndex& index, base::RowId row_id,
+const std::byte* TransactionCore::visible_row(const TableIndex& index, const RowSlot& slot,
                                               const ColumnChoice& choice,
                                               const HasKey& has_key) const {
-  const RowSlot& slot = index.table->rows.slot(row_id);
   // relaxed: see update_keys.
   const bool exact =
       !index.by_hash && (index.primary || !index.rekeyed.load(std::memory_order_relaxed));
@@ -51,24 +57,24 @@ const std::byte* TransactionCore::visible_row(const TableIndex& index, base::Row
   return row != nullptr && has_key(row) ? row : nullptr;
 }
 
-base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId table,
-                                                                  base::IndexId index_id,
+base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId index_id,
                                                                   const base::Key& key,
                                                                   const ColumnChoice& choice) {
   if (failed()) return *failure_;
   const TableIndex& index = worker_->core_->index(index_id);
-  DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
   if (!index.unique) {
-    return misuse(table, fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
+    return misuse(*index.table,
+                  fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
   }
   if (!key.ok()) return base::ErrorCode::kNotFound;
-  Found found{{table, base::RowId()}, nullptr};
+  Found found{{index.table, nullptr, base::RowId()}, nullptr};
   const auto has_key = [&](const std::byte* row) {
     return index.encoder.matches(row, key.bytes());
   };
   const auto visit = [&](base::RowId row_id) {
     found.handle.row_id = row_id;
-    found.row = visible_row(index, row_id, choice, has_key);
+    found.handle.slot = &index.table->rows.slot(row_id);
+    found.row = visible_row(index, *found.handle.slot, choice, has_key);
     return found.row == nullptr;
   };
   if (index.by_hash != nullptr) {
@@ -101,14 +107,15 @@ void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
 
 base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {
   if (failed()) return *failure_;
+  if (handle.slot == nullptr) return misuse_of_no_row();
   Worker& worker = *worker_;
-  Table& table = worker.core_->table(handle.table);
-  RowSlot& slot = table.rows.slot(handle.row_id);
+  Table& table = *handle.table;
+  RowSlot& slot = *handle.slot;
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
   if (worker.is_own(word)) {
     if (RowSlot::undo_of(word)->erased) {
-      return misuse(handle.table, "a row is not used after it was erased");
+      return misuse(table, "a row is not used after it was erased");
     }
     return static_cast<const std::byte*>(slot.row());
   }
@@ -117,7 +124,7 @@ base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handl
     return fail(base::ErrorCode::kConflict);
   }
   if ((before & kLive) == 0) {
-    return misuse(handle.table, "a row handle is used in the transaction that got it");
+    return misuse(table, "a row handle is used in the transaction that got it");
   }
   // relaxed: it is older than the word.
   Undo* const undo = worker.make_undo(word, slot.older.load(std::memory_order_relaxed));
@@ -138,17 +145,25 @@ WritableRow TransactionCore::open_row(const RowHandle& handle,
                                       std::span<const base::ColumnId> columns) {
   Write* const write = own_write(handle);
   if (write == nullptr) return {};
-  for (const base::ColumnId column : columns) {
-    if ((write->table->column_flags[column.value] & kPrimaryColumn) == 0) continue;
-    misuse(handle.table, fmt::format("column {} of the primary key cannot be changed",
-                                     write->table->schema->column(column).name));
+  const WriteShape& shape = worker_->shapes_.of(*write->table, columns);
+  if ((shape.flags & kPrimaryColumn) != 0) {
+    misuse_of_primary_key(shape);
     return {};
   }
-  return worker_->open_row(write, columns);
+  return worker_->open_row(write, shape);
 }
 
-void TransactionCore::close_row(const WritableRow& open, std::span<const base::ColumnId> columns) {
-  if (auto closed = worker_->close_row(open, columns, read_vid_); !closed) fail(closed.error());
+void TransactionCore::misuse_of_primary_key(const WriteShape& shape) {
+  const auto is_primary = [&](base::ColumnId id) {
+    return (shape.table->column_flags[id.value] & kPrimaryColumn) != 0;
+  };
+  const auto column = std::find_if(shape.columns.begin(), shape.columns.end(), is_primary);
+  misuse(*shape.table, fmt::format("column {} of the primary key cannot be changed",
+                                   shape.table->schema->column(*column).name));
+}
+
+void TransactionCore::close_row(const WritableRow& open) {
+  if (auto closed = worker_->close_row(open, read_vid_); !closed) fail(closed.error());
 }
 
 base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
@@ -178,7 +193,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     if (inserted == IndexInsert::kTaken) return base::ErrorCode::kAlreadyExists;
     return fail(base::ErrorCode::kConflict);
   }
-  return RowHandle{table_id, row_id};
+  return RowHandle{&table, &slot, row_id};
 }
 
 void TransactionCore::erase_row(const RowHandle& handle) {
@@ -194,14 +209,12 @@ void TransactionCore::erase_row(const RowHandle& handle) {
   write->kind = write->kind == WriteKind::kInsert ? WriteKind::kInsertErased : WriteKind::kErase;
 }
 
-base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexId index_id,
-                                               const KeyRange& range, const ScanOptions& options,
+base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const KeyRange& range,
+                                               const ScanOptions& options,
                                                const ColumnChoice& choice,
                                                const RowVisitor& visit) {
   if (failed()) return *failure_;
   TableIndex& index = worker_->core_->index(index_id);
-  DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
-  static_cast<void>(table);
   if (!range.lower.ok() || !range.upper.ok()) {
     return base::Error(base::ErrorCode::kInvalidArgument,
                        fmt::format("a bound of a scan of index \"{}\" does not fit its column, "
@@ -221,7 +234,7 @@ base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexI
 
 base::Result<void> TransactionCore::scan_one(const TableIndex& index, const KeyRange& range,
                                              const ColumnChoice& choice, const RowVisitor& visit) {
-  auto found = find_unique(index.table->schema->id, index.schema.id, range.lower, choice);
+  auto found = find_unique(index.schema.id, range.lower, choice);
   if (found) {
     visit(found->handle, found->row);
   } else if (found.code() != base::ErrorCode::kNotFound) {
@@ -236,14 +249,14 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
                                                  const ColumnChoice& choice,
                                                  const RowVisitor& visit) {
   const RowTable& rows = index.table->rows;
-  const base::TableId table = index.table->schema->id;
+  RowSlot* slots[IndexCursor::kGroupMax];
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
                      options.direction == Direction::kForward, options.limit);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     for (size_t i = 0; i < cursor.count; ++i) {
-      const char* const slot = reinterpret_cast<const char*>(&rows.slot(cursor.rows[i]));
-      __builtin_prefetch(slot);
-      __builtin_prefetch(slot + kLineBytes);
+      slots[i] = &rows.slot(cursor.rows[i]);
+      __builtin_prefetch(slots[i]);
+      __builtin_prefetch(reinterpret_cast<const char*>(slots[i]) + kLineBytes);
     }
     for (size_t i = 0; i < cursor.count; ++i) {
       const auto has_key = [&](const std::byte* row) {
@@ -251,9 +264,9 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
         index.encoder.encode(row, &present);
         return cursor.has_key(i, present.bytes());
       };
-      const std::byte* const row = visible_row(index, cursor.rows[i], choice, has_key);
+      const std::byte* const row = visible_row(index, *slots[i], choice, has_key);
       if (row == nullptr) continue;
-      const bool go_on = visit(RowHandle{table, cursor.rows[i]}, row);
+      const bool go_on = visit(RowHandle{index.table, slots[i], cursor.rows[i]}, row);
       if (failed()) return *failure_;
       if (!go_on) return {};
     }

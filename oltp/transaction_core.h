@@ -21,19 +21,23 @@
 
 namespace diptych::oltp {
 
+struct Table;
 struct TableIndex;
 struct Write;
+struct WriteShape;
 class Worker;
 
 // Where the new cells of a write go.
 struct WritableRow {
   std::byte* row = nullptr;
   Write* write = nullptr;
+  const WriteShape* shape = nullptr;
 };
 
 // Where a row is. Valid until the transaction ends.
 struct RowHandle {
-  base::TableId table;
+  Table* table = nullptr;
+  RowSlot* slot = nullptr;
   base::RowId row_id;
 };
 
@@ -82,7 +86,7 @@ class TransactionCore {
   };
 
   // The untyped operations; see Transaction for what each guarantees.
-  base::Result<Found> find_unique(base::TableId table, base::IndexId index, const base::Key& key,
+  base::Result<Found> find_unique(base::IndexId index, const base::Key& key,
                                   const ColumnChoice& choice);
   static constexpr size_t kFetchMax = 16;
   // Fetches the rows of up to kFetchMax keys, and what leads to them, so that their misses overlap;
@@ -93,10 +97,10 @@ class TransactionCore {
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
-  void close_row(const WritableRow& open, std::span<const base::ColumnId> columns);
+  void close_row(const WritableRow& open);
   base::Result<RowHandle> insert_row(base::TableId table, const std::byte* row);
   void erase_row(const RowHandle& handle);
-  base::Result<void> scan_range(base::TableId table, base::IndexId index, const KeyRange& range,
+  base::Result<void> scan_range(base::IndexId index, const KeyRange& range,
                                 const ScanOptions& options, const ColumnChoice& choice,
                                 const RowVisitor& visit);
 
@@ -109,7 +113,9 @@ class TransactionCore {
   const base::Error& fail(base::Error failure);
   bool failed() const { return failure_ != nullptr; }
   // A mistake of the procedure with a row of the table.
-  const base::Error& misuse(base::TableId table, std::string_view what);
+  const base::Error& misuse(const Table& table, std::string_view what);
+  const base::Error& misuse_of_no_row();
+  void misuse_of_primary_key(const WriteShape& shape);
   // nullptr, and the transaction has failed: the row is not this transaction's to write.
   Write* own_write(const RowHandle& handle);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,
@@ -119,7 +125,7 @@ class TransactionCore {
                               const ColumnChoice& choice, const RowVisitor& visit);
   // nullptr: the snapshot has no such row, or it has another key than `has_key` wants.
   template <class HasKey>
-  const std::byte* visible_row(const TableIndex& index, base::RowId row_id,
+  const std::byte* visible_row(const TableIndex& index, const RowSlot& slot,
                                const ColumnChoice& choice, const HasKey& has_key) const;
 
   base::Vid read_vid_;

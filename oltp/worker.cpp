@@ -49,6 +49,10 @@ void Worker::add_table() {
   tables_.resize(core_->tables.size());
 }
 
+void Worker::change_indexes() {
+  shapes_.clear();
+}
+
 void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) const {
   plan->clear();
   if (position >= requests.size()) return;

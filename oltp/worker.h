@@ -32,6 +32,7 @@
 #include "oltp/string_memory.h"
 #include "oltp/table.h"
 #include "oltp/transaction.h"
+#include "oltp/write_shape.h"
 #include "propagation/export/update_set.h"
 
 namespace diptych::oltp {
@@ -44,8 +45,8 @@ struct Write {
   RowSlot* slot;
   base::RowId row_id;
   Undo* undo;
-  uint32_t columns;  // where its bitmap of written columns begins in column_words_
-  uint32_t strings;  // where its string changes begin in string_changes_
+  const WriteShape* shape;  // the columns that were updated; null: none were
+  uint32_t strings;         // where its string changes begin in string_changes_
   WriteKind kind;
   bool keys_logged;  // of an inserted row: key_changes_ has its keys as inserted
 };
@@ -88,7 +89,8 @@ class Worker {
   WorkerReport& report() { return report_; }
   size_t undo_bytes() const { return undo_.allocated_bytes(); }
 
-  void add_table();  // the leader: the core has one more
+  void add_table();       // the leader: the core has one more
+  void change_indexes();  // the leader: a table has one more
 
   // The boundary, by the leader, for each worker in turn: first settle_rolled_back of all, then
   // drop_dead_entries of all, then finish_batch of all.
@@ -165,15 +167,14 @@ class Worker {
   // Copies the row into the slot, with copies of its long strings.
   void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
   // The row for new cells of the columns: images, strings and keys of the present ones are kept.
-  WritableRow open_row(Write* write, std::span<const base::ColumnId> columns);
+  WritableRow open_row(Write* write, const WriteShape& shape);
   // The new cells are in the row: copies their long strings, moves it in the indexes, shows it.
   // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
-  base::Result<void> close_row(const WritableRow& open, std::span<const base::ColumnId> columns,
-                               base::Vid read_vid);
-  void keep_images(const Write& write, std::span<const base::ColumnId> columns);
-  void keep_old_keys(Write* write, std::span<const base::ColumnId> columns);
-  void copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns);
-  void show_words(const WritableRow& open, std::span<const base::ColumnId> columns);
+  base::Result<void> close_row(const WritableRow& open, base::Vid read_vid);
+  void keep_images(const Write& write, const WriteShape& shape);
+  void keep_old_keys(Write* write, const WriteShape& shape);
+  void keep_old_strings(const Write& write, const WriteShape& shape);
+  void copy_new_strings(const WritableRow& open);
   KeyVerdict key_verdict(const TableIndex& index, std::string_view key, base::RowId row_id,
                          base::Vid read_vid) const;
   IndexInsert insert_entry(TableIndex* index, const base::Key& key, base::RowId row_id,
@@ -194,14 +195,13 @@ class Worker {
   base::Arena undo_;
   mutable RowReader reader_;
   std::vector<TableState> tables_;  // [TableId]
+  WriteShapes shapes_;
 
   // The running transaction's.
   std::vector<Write> writes_;
-  std::vector<uint64_t> column_words_;
   std::vector<KeyChange> key_changes_;
   std::vector<StringChange> string_changes_;
   std::vector<propagation::UpdateRecord*> records_;  // appended, their VIDs not final
-  std::vector<base::ColumnId> columns_;              // of the write that is being exported
   std::vector<uint64_t> staged_row_;                 // of the write between open and close
   std::vector<OldKey> old_keys_;                     // likewise
 

@@ -31,10 +31,8 @@ Undo* Worker::make_undo(uint64_t replaced, const Undo* older) {
 
 Write& Worker::add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo,
                          WriteKind kind) {
-  const auto columns = static_cast<uint32_t>(column_words_.size());
   const auto strings = static_cast<uint32_t>(string_changes_.size());
-  column_words_.resize(column_words_.size() + table->column_words, 0);
-  return writes_.emplace_back(Write{table, slot, row_id, undo, columns, strings, kind, false});
+  return writes_.emplace_back(Write{table, slot, row_id, undo, nullptr, strings, kind, false});
 }
 
 void Worker::drop_newest_write() {
@@ -43,14 +41,12 @@ void Worker::drop_newest_write() {
     strings_.retire(string_changes_[i].after);
   }
   string_changes_.resize(write.strings);
-  column_words_.resize(write.columns);
   writes_.pop_back();
 }
 
 Write* Worker::find_write(const RowHandle& handle) {
-  const RowSlot& slot = core_->table(handle.table).rows.slot(handle.row_id);
   // acquire: another worker's Undo is looked into.
-  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  const uint64_t word = handle.slot->word.load(std::memory_order_acquire);
   if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
   return &writes_[RowSlot::undo_of(word)->write_index];
 }
@@ -66,70 +62,69 @@ void Worker::fill_slot(const Table& table, RowSlot* slot, const std::byte* row) 
   }
 }
 
-WritableRow Worker::open_row(Write* write, std::span<const base::ColumnId> columns) {
-  uint8_t flags = 0;
-  for (const base::ColumnId column : columns) flags |= write->table->column_flags[column.value];
+WritableRow Worker::open_row(Write* write, const WriteShape& shape) {
   RowSlot& slot = *write->slot;
-  if ((flags & kIndexedColumn) != 0) keep_old_keys(write, columns);
-  if ((flags & kLongStringColumn) != 0) {
-    for (const base::ColumnId id : columns) {
-      if ((write->table->column_flags[id.value] & kLongStringColumn) == 0) continue;
-      StringChange change;
-      std::memcpy(&change.before, slot.row() + write->table->layout.column(id).offset,
-                  sizeof change.before);
-      string_changes_.push_back(change);
-    }
-  }
+  if ((shape.flags & kIndexedColumn) != 0) keep_old_keys(write, shape);
+  if ((shape.flags & kLongStringColumn) != 0) keep_old_strings(*write, shape);
   // Nobody reads the bytes of an inserted row (V5), or what one worker alone is at.
-  if (write->kind == WriteKind::kInsert) return {slot.row(), write};
-  keep_images(*write, columns);
-  if (is_single()) return {slot.row(), write};
+  if (write->kind == WriteKind::kInsert) return {slot.row(), write, &shape};
+  if (write->shape != &shape) keep_images(*write, shape);
+  if (is_single()) return {slot.row(), write, &shape};
   staged_row_.resize(std::max<size_t>(staged_row_.size(), (write->table->layout.bytes + 7) / 8));
   auto* const staged = reinterpret_cast<std::byte*>(staged_row_.data());
-  for (const base::ColumnId id : columns) {
-    const base::ColumnLayout& column = write->table->layout.column(id);
-    const WordSpan span = words_of(column.offset, column.bytes);
+  for (const WordSpan span : shape.words) {
     std::memcpy(staged + size_t{8} * span.first, slot.row() + size_t{8} * span.first,
                 size_t{8} * span.count);
   }
-  return {staged, write};
+  return {staged, write, &shape};
 }
 
-base::Result<void> Worker::close_row(const WritableRow& open,
-                                     std::span<const base::ColumnId> columns, base::Vid read_vid) {
+base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid) {
   Write& write = *open.write;
-  uint8_t flags = 0;
-  uint64_t* const words = column_words_.data() + write.columns;
-  for (const base::ColumnId column : columns) {
-    flags |= write.table->column_flags[column.value];
-    words[column.value / 64] |= uint64_t{1} << (column.value % 64);
+  const WriteShape& shape = *open.shape;
+  if (write.shape == nullptr) {
+    write.shape = &shape;
+  } else if (write.shape != &shape) {
+    write.shape = &shapes_.joined(*write.shape, shape);
   }
-  if ((flags & kBoundedStringColumn) != 0) {
-    if (auto fits = write.table->check_strings(open.row, columns); !fits) return fits;
+  if ((shape.flags & kBoundedStringColumn) != 0) {
+    if (auto fits = write.table->check_strings(open.row, shape.columns); !fits) return fits;
   }
-  if ((flags & kLongStringColumn) != 0) copy_new_strings(open, columns);
-  if (open.row != write.slot->row()) show_words(open, columns);
-  if ((flags & kIndexedColumn) != 0) return update_keys(write, read_vid);
+  if ((shape.flags & kLongStringColumn) != 0) copy_new_strings(open);
+  if (open.row != write.slot->row()) {
+    const auto* const staged = reinterpret_cast<const uint64_t*>(open.row);
+    for (const WordSpan span : shape.words) write.slot->show(span, staged + span.first);
+  }
+  if ((shape.flags & kIndexedColumn) != 0) return update_keys(write, read_vid);
   return {};
 }
 
-void Worker::keep_images(const Write& write, std::span<const base::ColumnId> columns) {
-  const uint64_t* const written = column_words_.data() + write.columns;
-  for (const base::ColumnId id : columns) {
-    if ((written[id.value / 64] >> (id.value % 64) & 1) != 0) continue;  // there is one
-    const base::ColumnLayout& column = write.table->layout.column(id);
-    const WordSpan span = words_of(column.offset, column.bytes);
-    void* const memory = undo_.allocate(sizeof(BeforeImage) + size_t{8} * span.count);
+// Images of words that have one already do no harm: the oldest is what counts.
+void Worker::keep_images(const Write& write, const WriteShape& shape) {
+  std::byte* memory = undo_.allocate(shape.image_bytes);
+  for (const WordSpan span : shape.words) {
     keep_image(*write.slot, span, new (memory) BeforeImage, write.undo);
+    memory += sizeof(BeforeImage) + size_t{8} * span.count;
   }
 }
 
-void Worker::copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns) {
+void Worker::keep_old_strings(const Write& write, const WriteShape& shape) {
+  for (const base::ColumnId id : shape.columns) {
+    if ((write.table->column_flags[id.value] & kLongStringColumn) == 0) continue;
+    StringChange change;
+    std::memcpy(&change.before, write.slot->row() + write.table->layout.column(id).offset,
+                sizeof change.before);
+    string_changes_.push_back(change);
+  }
+}
+
+void Worker::copy_new_strings(const WritableRow& open) {
   const Table& table = *open.write->table;
+  const std::vector<base::ColumnId>& columns = open.shape->columns;
   const auto is_long = [&](base::ColumnId id) {
     return (table.column_flags[id.value] & kLongStringColumn) != 0;
   };
-  // open_row has noted as many of them, in this order.
+  // keep_old_strings has noted as many of them, in this order.
   auto change = string_changes_.end() - std::count_if(columns.begin(), columns.end(), is_long);
   for (const base::ColumnId id : columns) {
     if (!is_long(id)) continue;
@@ -139,15 +134,6 @@ void Worker::copy_new_strings(const WritableRow& open, std::span<const base::Col
     }
     std::memcpy(open.row + column.offset, &change->after, sizeof change->after);
     ++change;
-  }
-}
-
-void Worker::show_words(const WritableRow& open, std::span<const base::ColumnId> columns) {
-  const auto* const staged = reinterpret_cast<const uint64_t*>(open.row);
-  for (const base::ColumnId id : columns) {
-    const base::ColumnLayout& column = open.write->table->layout.column(id);
-    const WordSpan span = words_of(column.offset, column.bytes);
-    open.write->slot->show(span, staged + span.first);
   }
 }
 
@@ -188,12 +174,12 @@ void Worker::log_keys(Write* write) {
   }
 }
 
-void Worker::keep_old_keys(Write* write, std::span<const base::ColumnId> columns) {
+void Worker::keep_old_keys(Write* write, const WriteShape& shape) {
   if (write->kind == WriteKind::kInsert && !write->keys_logged) log_keys(write);
   old_keys_.clear();
   for (const auto& index : write->table->indexes) {
     const auto covered = [&](base::ColumnId column) { return index->encoder.covers(column); };
-    if (std::none_of(columns.begin(), columns.end(), covered)) continue;
+    if (std::none_of(shape.columns.begin(), shape.columns.end(), covered)) continue;
     old_keys_.push_back({index.get(), {}});
     index->encoder.encode(write->slot->row(), &old_keys_.back().key);
   }

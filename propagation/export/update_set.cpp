@@ -39,6 +39,21 @@ void zero(std::byte* from, const std::byte* to) {
   std::memset(from, 0, static_cast<size_t>(to - from));
 }
 
+// Pads with zeros to a multiple of 8. Most cells are numbers.
+void copy_cell(const std::byte* from, size_t bytes, std::byte* cell) {
+  if (bytes == 8) {
+    std::memcpy(cell, from, 8);
+    return;
+  }
+  constexpr uint64_t kZero = 0;
+  std::memcpy(cell + round_up_8(bytes) - 8, &kZero, 8);
+  if (bytes == 4) {
+    std::memcpy(cell, from, 4);
+  } else {
+    std::memcpy(cell, from, bytes);
+  }
+}
+
 UpdateRecord* write_header(std::byte* at, base::Vid vid, base::RowId row_id, size_t bytes,
                            UpdateType type, size_t pieces) {
   auto* record = reinterpret_cast<UpdateRecord*>(at);
@@ -132,40 +147,46 @@ UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
   return record;
 }
 
-UpdateRecord* UpdateSet::append_update(base::Vid vid, base::RowId row_id,
-                                       const base::RowLayout& layout, const std::byte* row,
-                                       std::span<const base::ColumnId> columns) {
-  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
-  DIPTYCH_CHECK(!columns.empty(), "an update that changes nothing is not exported");
-  last_vid_ = vid;
-  size_t bytes = sizeof(UpdateRecord);
+UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> columns) {
   for (const base::ColumnId id : columns) {
     const base::ColumnLayout& column = layout.column(id);
-    bytes += sizeof(UpdatePiece) + round_up_8(column.bytes);
-    if (!column.type.is_inline()) bytes += round_up_8(source_string(column, row).size());
+    const bool is_long = !column.type.is_inline();
+    const size_t bytes = sizeof(UpdatePiece) + round_up_8(column.bytes);
+    pieces.push_back({id, is_long, column.offset, column.bytes, static_cast<uint32_t>(bytes)});
+    record_bytes += bytes;
+    has_long_strings = has_long_strings || is_long;
+  }
+}
+
+UpdateRecord* UpdateSet::append_update(base::Vid vid, base::RowId row_id,
+                                       const base::RowLayout& layout, const std::byte* row,
+                                       const UpdatePieces& pieces) {
+  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
+  DIPTYCH_CHECK(!pieces.pieces.empty(), "an update that changes nothing is not exported");
+  last_vid_ = vid;
+  size_t bytes = pieces.record_bytes;
+  if (pieces.has_long_strings) {
+    for (const UpdatePieces::Piece& piece : pieces.pieces) {
+      if (!piece.is_long_string) continue;
+      bytes += round_up_8(source_string(layout.column(piece.column), row).size());
+    }
   }
   std::byte* const at = reserve(bytes);
   UpdateRecord* const record =
-      write_header(at, vid, row_id, bytes, UpdateType::kUpdate, columns.size());
+      write_header(at, vid, row_id, bytes, UpdateType::kUpdate, pieces.pieces.size());
   size_t offset = sizeof(UpdateRecord);
-  for (const base::ColumnId id : columns) {
-    const base::ColumnLayout& column = layout.column(id);
-    auto* piece = reinterpret_cast<UpdatePiece*>(at + offset);
+  for (const UpdatePieces::Piece& source : pieces.pieces) {
+    auto* const piece = reinterpret_cast<UpdatePiece*>(at + offset);
     std::byte* const cell = at + offset + sizeof(UpdatePiece);
-    const size_t cell_end = offset + sizeof(UpdatePiece) + round_up_8(column.bytes);
-    std::memcpy(cell, row + column.offset, column.bytes);
-    zero(cell + column.bytes, at + cell_end);
-    size_t piece_end = cell_end;
-    if (!column.type.is_inline()) {
-      const std::string_view text = source_string(column, row);
-      export_string(text, at, cell_end, cell);
-      piece_end += round_up_8(text.size());
-      zero(at + cell_end + text.size(), at + piece_end);
-    }
-    piece->column = id;
-    piece->unused = 0;
-    piece->bytes = static_cast<uint32_t>(piece_end - offset);
-    offset = piece_end;
+    *piece = {source.column, 0, source.bytes};
+    copy_cell(row + source.row_offset, source.cell_bytes, cell);
+    offset += source.bytes;
+    if (!source.is_long_string) continue;
+    const std::string_view text = source_string(layout.column(source.column), row);
+    export_string(text, at, offset, cell);
+    zero(at + offset + text.size(), at + offset + round_up_8(text.size()));
+    piece->bytes += static_cast<uint32_t>(round_up_8(text.size()));
+    offset += round_up_8(text.size());
   }
   DIPTYCH_DCHECK(offset == bytes, "the pieces fill the record");
   return record;

@@ -69,6 +69,23 @@ struct UpdatePiece {
 };
 static_assert(sizeof(UpdatePiece) == 8);
 
+// The columns of an update, and where their pieces go in its record: worked out once for all
+// updates of the same columns.
+struct UpdatePieces {
+  UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> columns);
+
+  struct Piece {
+    base::ColumnId column;
+    bool is_long_string;
+    uint32_t row_offset;
+    uint32_t cell_bytes;
+    uint32_t bytes;  // of the piece, without a long string
+  };
+  std::vector<Piece> pieces;
+  size_t record_bytes = sizeof(UpdateRecord);  // without long strings
+  bool has_long_strings = false;
+};
+
 // The bytes of a long string whose Text cell lies in `record`.
 std::string_view long_string(const UpdateRecord& record, const std::byte* cell);
 
@@ -115,9 +132,9 @@ class UpdateSet {
   // may be raised in what they return, until the next append for another transaction.
   UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row);
-  // `row` holds the new values; only the columns are exported.
+  // `row` holds the new values; only the pieces' columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                              const std::byte* row, std::span<const base::ColumnId> columns);
+                              const std::byte* row, const UpdatePieces& pieces);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
   // Copies all records of a set whose VIDs follow.
   void append_set(const UpdateSet& later);

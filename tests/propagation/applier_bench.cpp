@@ -120,7 +120,8 @@ class Workload {
       const auto worker = static_cast<uint32_t>(random_() % kWorkers);
       for (int i = 0; i < 10; ++i) {
         const RowId row_id(random_() % kStockRows);
-        set(worker, kStock).append_update(vid, row_id, stock_, stock_row_.data(), kUpdated);
+        set(worker, kStock)
+            .append_update(vid, row_id, stock_, stock_row_.data(), {stock_, kUpdated});
         if (constant_size_) {
           set(worker, kOrderline).append_delete(vid, orderlines_.front());
           orderlines_.pop_front();

@@ -131,7 +131,8 @@ class History {
         known->second.set(column, rows_.value(column));
         columns.push_back(column);
       }
-      set.append_update(vid, RowId(known->first), layout_, known->second.bytes(), columns);
+      set.append_update(vid, RowId(known->first), layout_, known->second.bytes(),
+                        {layout_, columns});
     } else {
       set.append_delete(vid, RowId(known->first));
       deleted_at_[t][known->first] = vid;
@@ -206,7 +207,8 @@ TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {
   collected.snapshot = Vid(1);
   collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(NumaNode(0))});
   const ColumnId column(0);
-  collected.sets[0].updates->append_update(Vid(1), RowId(5), layout, row.bytes(), {&column, 1});
+  collected.sets[0].updates->append_update(Vid(1), RowId(5), layout, row.bytes(),
+                                           {layout, {&column, 1}});
   EXPECT_DEATH(applier.apply(collected, one_after_the_other), "A2");
 }
 

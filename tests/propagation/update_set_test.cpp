@@ -64,7 +64,7 @@ void append(const Expected& e, const base::RowLayout& layout, UpdateSet* set) {
   switch (e.type) {
     case UpdateType::kInsert: set->append_insert(e.vid, e.row_id, layout, e.row.bytes()); return;
     case UpdateType::kUpdate:
-      set->append_update(e.vid, e.row_id, layout, e.row.bytes(), e.columns);
+      set->append_update(e.vid, e.row_id, layout, e.row.bytes(), {layout, e.columns});
       return;
     case UpdateType::kDelete: set->append_delete(e.vid, e.row_id); return;
   }

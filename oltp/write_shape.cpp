@@ -1,0 +1,66 @@
+#include "oltp/write_shape.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "oltp/table.h"
+
+namespace diptych::oltp {
+namespace {
+
+std::vector<base::ColumnId> ascending(std::span<const base::ColumnId> columns) {
+  std::vector<base::ColumnId> sorted(columns.begin(), columns.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+}  // namespace
+
+WriteShape::WriteShape(const Table& of_table, std::span<const base::ColumnId> of_columns)
+    : table(&of_table), columns(ascending(of_columns)), pieces(of_table.layout, columns) {
+  for (const base::ColumnId id : columns) {
+    flags |= of_table.column_flags[id.value];
+    const base::ColumnLayout& column = of_table.layout.column(id);
+    const WordSpan span = words_of(column.offset, column.bytes);
+    // Columns lie in the row as they are numbered, and may share a word with the one before.
+    if (!words.empty() && span.first <= words.back().first + words.back().count) {
+      words.back().count = span.first + span.count - words.back().first;
+    } else {
+      words.push_back(span);
+    }
+  }
+  for (const WordSpan span : words) image_bytes += sizeof(BeforeImage) + size_t{8} * span.count;
+}
+
+const WriteShape& WriteShapes::of(const Table& table, std::span<const base::ColumnId> columns) {
+  Place& place = places_[reinterpret_cast<uintptr_t>(columns.data()) / 2 % kPlaces];
+  if (place.table != &table || place.columns.size() != columns.size() ||
+      std::memcmp(place.columns.data(), columns.data(), columns.size_bytes()) != 0) {
+    place = {&table, {columns.begin(), columns.end()}, &find(table, columns)};
+  }
+  return *place.shape;
+}
+
+const WriteShape& WriteShapes::joined(const WriteShape& a, const WriteShape& b) {
+  std::vector<base::ColumnId> both;
+  std::set_union(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
+                 std::back_inserter(both));
+  return find(*a.table, both);
+}
+
+const WriteShape& WriteShapes::find(const Table& table, std::span<const base::ColumnId> columns) {
+  const std::vector<base::ColumnId> sorted = ascending(columns);
+  for (const auto& shape : shapes_) {
+    if (shape->table == &table && shape->columns == sorted) return *shape;
+  }
+  shapes_.push_back(std::make_unique<const WriteShape>(table, sorted));
+  return *shapes_.back();
+}
+
+void WriteShapes::clear() {
+  places_.fill({});
+  shapes_.clear();
+}
+
+}  // namespace diptych::oltp

@@ -1,0 +1,62 @@
+// WriteShape: what an update of certain columns of a table needs to know, worked out once.
+//
+// A procedure names the columns of an update in its source, so there are few shapes, and every
+// update of the same columns has the same one: which words of the row to keep an image of, what to
+// look after besides, and how the export's record is laid out.
+//
+// Threads    WriteShapes: one worker's. A shape stays where it is until clear(), by the leader
+//            between batches.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "oltp/row_version.h"
+#include "propagation/export/update_set.h"
+
+namespace diptych::oltp {
+
+struct Table;
+
+struct WriteShape {
+  WriteShape(const Table& of_table, std::span<const base::ColumnId> of_columns);
+
+  const Table* table;
+  std::vector<base::ColumnId> columns;  // ascending
+  uint8_t flags = 0;                    // of ColumnFlag: what holds for any of the columns
+  std::vector<WordSpan> words;          // of the row, that the columns lie in: ascending, apart
+  size_t image_bytes = 0;               // of BeforeImages of all these words
+  propagation::UpdatePieces pieces;
+};
+
+class WriteShapes {
+ public:
+  // The columns in any order, each once.
+  const WriteShape& of(const Table& table, std::span<const base::ColumnId> columns);
+  // Of both shapes' columns; they are of one table.
+  const WriteShape& joined(const WriteShape& a, const WriteShape& b);
+  // The tables' indexes have changed.
+  void clear();
+
+ private:
+  // The columns of an update are a constant, whose address nearly always tells which.
+  struct Place {
+    const Table* table = nullptr;
+    std::vector<base::ColumnId> columns;  // as they were named
+    const WriteShape* shape = nullptr;
+  };
+  static constexpr size_t kPlaces = 64;
+
+  const WriteShape& find(const Table& table, std::span<const base::ColumnId> columns);
+
+  std::array<Place, kPlaces> places_;
+  std::vector<std::unique_ptr<const WriteShape>> shapes_;
+};
+
+}  // namespace diptych::oltp

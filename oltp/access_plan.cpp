@@ -12,11 +12,9 @@ constexpr size_t kRowsOfRange = 8;
 
 }  // namespace
 
-void AccessPlan::add_row(base::IndexId id, const base::Key& key,
-                         std::span<const base::ColumnId> columns) {
+void AccessPlan::add_row(base::IndexId id, uint64_t hash, std::span<const base::ColumnId> columns) {
   const TableIndex& index = core_->index(id);
-  if (index.by_hash == nullptr || !key.ok()) return;
-  const uint64_t hash = HashIndex::hash_of(key.bytes());
+  if (index.by_hash == nullptr) return;
   index.by_hash->fetch_bucket(hash);
   rows_[row_count_++] = {&index, hash, lines_of(index.table->layout, columns)};
 }

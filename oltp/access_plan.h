@@ -22,6 +22,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "oltp/hash_index.h"
 #include "oltp/table_ref.h"
 
 namespace diptych::oltp {
@@ -45,7 +46,15 @@ class AccessPlan {
     if (row_count_ == kRowsMax) return;
     static constexpr std::array<base::ColumnId, sizeof...(Columns)> kColumns{
         base::kColumn<Columns>...};
-    add_row(index.index, detail::make_index_key<IndexRef<KeyMembers...>>(key...), kColumns);
+    using Ref = IndexRef<KeyMembers...>;
+    const base::Key wanted = detail::make_index_key<Ref>(key...);
+    if (!wanted.ok()) return;
+    if constexpr (Ref::kNumberBytes != 0) {
+      add_row(index.index, HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data()),
+              kColumns);
+    } else {
+      add_row(index.index, HashIndex::hash_of(wanted.bytes()), kColumns);
+    }
   }
 
   // The first rows, whole, of a range of an ordered index.
@@ -70,7 +79,7 @@ class AccessPlan {
     KeyRange keys;
   };
 
-  void add_row(base::IndexId index, const base::Key& key, std::span<const base::ColumnId> columns);
+  void add_row(base::IndexId index, uint64_t hash, std::span<const base::ColumnId> columns);
   void add_range(base::IndexId index, const KeyRange& keys);
 
   const EngineCore* core_;

@@ -29,6 +29,16 @@ struct TableRef {
   base::TableId table;
 };
 
+namespace detail {
+// Cells whose equality is that of their keys: a row's can be compared without making its key.
+template <class Cell>
+inline constexpr bool kIsNumber =
+    std::is_same_v<Cell, int32_t> || std::is_same_v<Cell, int64_t> ||
+    std::is_same_v<Cell, base::Date> || std::is_same_v<Cell, base::Timestamp>;
+template <uint8_t P, uint8_t S>
+inline constexpr bool kIsNumber<base::Decimal<P, S>> = true;
+}  // namespace detail
+
 // KeyMembers: the row struct's members that make the key, in key order.
 template <auto First, auto... Rest>
 struct IndexRef {
@@ -39,9 +49,30 @@ struct IndexRef {
   using Parts =
       std::tuple<typename base::MemberOf<First>::Cell, typename base::MemberOf<Rest>::Cell...>;
 
+  // Of the whole key, where all of its parts are numbers; else 0.
+  static constexpr size_t kNumberBytes =
+      (detail::kIsNumber<typename base::MemberOf<First>::Cell> && ... &&
+       detail::kIsNumber<typename base::MemberOf<Rest>::Cell>)
+          ? (sizeof(typename base::MemberOf<First>::Cell) + ... +
+             sizeof(typename base::MemberOf<Rest>::Cell))
+          : 0;
+
+  // As make_index_key of the values == the row's key.
+  template <class... Values>
+  static bool has_key(const Row& row, const Values&... values) {
+    return has_parts(row, Parts(values...), std::index_sequence_for<Values...>());
+  }
+
   base::TableId table;
   base::IndexId index;
   base::IndexKind kind = base::IndexKind::kHash;
+
+ private:
+  template <size_t... kPart>
+  static bool has_parts(const Row& row, const Parts& parts, std::index_sequence<kPart...>) {
+    constexpr std::tuple kMembers(First, Rest...);
+    return ((row.*std::get<kPart>(kMembers) == std::get<kPart>(parts)) && ...);
+  }
 };
 
 // The keys from `lower` (inclusive) to `upper` (exclusive; empty: no upper bound).

@@ -114,6 +114,13 @@ class Transaction : public TransactionCore {
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<typename Projected::Values>;
     const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
+    if constexpr (IndexRef<KeyMembers...>::kNumberBytes != 0) {
+      if (const TableIndex* const alone = index_alone(index.index)) {
+        const RowHandle found = find_number(*alone, index, wanted, key...);
+        if (found.slot == nullptr) return Out(base::ErrorCode::kNotFound);
+        return Out(Projected::load(found.slot->row()));
+      }
+    }
     auto found = find_unique(index.index, wanted, Projected::choice());
     if (!found) return Out(found.error());
     return Out(Projected::load(found->row));
@@ -153,6 +160,13 @@ class Transaction : public TransactionCore {
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
     const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
+    if constexpr (IndexRef<KeyMembers...>::kNumberBytes != 0) {
+      if (const TableIndex* const alone = index_alone(index.index)) {
+        const RowHandle found = find_number(*alone, index, wanted, key...);
+        if (found.slot == nullptr) return Out(base::ErrorCode::kNotFound);
+        return claim_as<Row, Columns...>(found);
+      }
+    }
     auto found = find_unique(index.index, wanted, {false, {}});
     if (!found) return Out(found.error());
     return claim_as<Row, Columns...>(found->handle);
@@ -218,6 +232,16 @@ class Transaction : public TransactionCore {
   }
 
  private:
+  template <auto... KeyMembers, class... KeyValues>
+  static RowHandle find_number(const TableIndex& alone, const IndexRef<KeyMembers...>&,
+                               const base::Key& wanted, const KeyValues&... key) {
+    using Ref = IndexRef<KeyMembers...>;
+    const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
+    return find_alone(alone, hash, [&](const std::byte* row) {
+      return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), key...);
+    });
+  }
+
   template <class Row, auto... Columns>
   auto claim_as(const RowHandle& handle) {
     using Projected = Projection<Row, Columns...>;

@@ -10,6 +10,15 @@
 
 namespace diptych::oltp {
 
+TransactionCore::TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now,
+                                 uint64_t random_seed)
+    : read_vid_(read_vid),
+      now_(now),
+      random_state_(random_seed),
+      worker_(worker),
+      indexes_(worker->core_->indexes),
+      alone_(worker->is_single()) {}
+
 const base::Error& TransactionCore::fail(base::Error failure) {
   if (!failed()) failure_ = std::make_unique<const base::Error>(std::move(failure));
   return *failure_;

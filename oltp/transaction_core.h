@@ -17,12 +17,11 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "oltp/row_reader.h"
+#include "oltp/table.h"
 #include "oltp/table_ref.h"
 
 namespace diptych::oltp {
 
-struct Table;
-struct TableIndex;
 struct Write;
 struct WriteShape;
 class Worker;
@@ -69,8 +68,7 @@ class RowVisitor {
 
 class TransactionCore {
  public:
-  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed)
-      : read_vid_(read_vid), now_(now), random_state_(random_seed), worker_(worker) {}
+  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed);
   TransactionCore(const TransactionCore&) = delete;
   TransactionCore& operator=(const TransactionCore&) = delete;
 
@@ -94,6 +92,32 @@ class TransactionCore {
   void fetch(base::IndexId index, std::span<const base::Key> keys,
              const ColumnChoice& choice) const;
   base::Result<const std::byte*> claim_row(const RowHandle& handle);
+
+  // With one worker, and a hash index over numbers: the whole way to the row is compiled into the
+  // procedure. nullptr: find_unique is the way.
+  const TableIndex* index_alone(base::IndexId id) const {
+    if (!alone_ || failed() || id.value >= indexes_.size()) return nullptr;
+    const TableIndex* const index = indexes_[id.value];
+    return index != nullptr && index->by_hash != nullptr ? index : nullptr;
+  }
+  // The live row for which has_key(row bytes) holds; its slot is null where there is none.
+  template <class HasKey>
+  static RowHandle find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) {
+    RowHandle found{index.table, nullptr, {}};
+    index.by_hash->visit(hash, [&](base::RowId row_id) {
+      RowSlot& slot = index.table->rows.slot(row_id);
+      // relaxed: one worker.
+      const uint64_t word = slot.word.load(std::memory_order_relaxed);
+      const bool live =
+          (word & kOwned) != 0 ? !RowSlot::undo_of(word)->erased : (word & kLive) != 0;
+      if (!live || !has_key(slot.row())) return true;
+      found.slot = &slot;
+      found.row_id = row_id;
+      return false;
+    });
+    return found;
+  }
+
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
@@ -104,6 +128,8 @@ class TransactionCore {
                                 const ScanOptions& options, const ColumnChoice& choice,
                                 const RowVisitor& visit);
 
+  bool failed() const { return failure_ != nullptr; }
+
  private:
   friend class Worker;
 
@@ -111,7 +137,6 @@ class TransactionCore {
   // update to a taken key, kInvalidArgument for what a procedure must not do. Every operation
   // then fails with it.
   const base::Error& fail(base::Error failure);
-  bool failed() const { return failure_ != nullptr; }
   // A mistake of the procedure with a row of the table.
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse_of_no_row();
@@ -132,6 +157,8 @@ class TransactionCore {
   base::Timestamp now_;
   uint64_t random_state_;
   Worker* worker_;
+  std::span<TableIndex* const> indexes_;  // [IndexId]
+  bool alone_;                            // no other worker runs
   std::unique_ptr<const base::Error> failure_;
 };
 

@@ -84,8 +84,8 @@ void release_memory(std::byte* data, size_t bytes) {
   if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
 }
 
-Arena::Arena(NumaNode node, size_t first_region_bytes)
-    : node_(node), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
+Arena::Arena(MemoryPlace place, size_t first_region_bytes)
+    : place_(place), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
 
 std::byte* Arena::enter(size_t region, size_t bytes) {
   current_ = region;
@@ -99,9 +99,13 @@ std::byte* Arena::allocate_elsewhere(size_t bytes) {
   for (size_t next = free_ == nullptr ? 0 : current_ + 1; next < regions_.size(); ++next) {
     if (bytes <= regions_[next].size()) return enter(next, bytes);
   }
-  regions_.emplace_back(std::max({bytes, next_region_bytes_, size_t{1}}), node_);
+  regions_.emplace_back(std::max({bytes, next_region_bytes_, size_t{1}}), place_.node);
   next_region_bytes_ =
       std::max(next_region_bytes_, std::min(next_region_bytes_ * 2, kRegionBytesMax));
+  // An arena that has grown to this will fill it.
+  if (place_.preparer != nullptr && regions_.back().size() >= kRegionBytesMax / 2) {
+    place_.preparer->prepare({regions_.back().data(), regions_.back().size()});
+  }
   return enter(regions_.size() - 1, bytes);
 }
 

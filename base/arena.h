@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/page_preparer.h"
 
 namespace diptych::base {
 
@@ -43,7 +44,7 @@ void release_memory(std::byte* data, size_t bytes);
 
 class Arena {
  public:
-  explicit Arena(NumaNode node, size_t first_region_bytes = 64 * 1024);
+  explicit Arena(MemoryPlace place, size_t first_region_bytes = 64 * 1024);
   Arena(Arena&&) = default;
   Arena& operator=(Arena&&) = default;
 
@@ -70,7 +71,7 @@ class Arena {
   std::byte* allocate_elsewhere(size_t bytes);
   std::byte* enter(size_t region, size_t bytes);
 
-  NumaNode node_;
+  MemoryPlace place_;
   size_t next_region_bytes_;
   std::vector<Region> regions_;
   size_t current_ = 0;         // the region being filled

@@ -97,7 +97,8 @@ Database::State::State(const DatabaseOptions& database_options,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,
                                  .batch_time_max_ns = database_options.push_limit_ns,
-                                 .spin = spin_policy},
+                                 .spin = spin_policy,
+                                 .background_cores = computed_placement.olap.cores},
              &updates) {}
 
 base::Result<void> Database::State::restore(const storage::Manifest& manifest) {

@@ -35,6 +35,7 @@ class AccessPlan {
  public:
   static constexpr size_t kRowsMax = 40;   // further ones are left out
   static constexpr size_t kRangesMax = 2;  // likewise
+  static constexpr size_t kEndsMax = 4;    // likewise
 
   explicit AccessPlan(const EngineCore* core) : core_(core) {}
 
@@ -64,7 +65,15 @@ class AccessPlan {
     add_range(index.index, prefix(index, key...));
   }
 
-  void clear() { row_count_ = range_count_ = 0; }
+  // Where the entries of an ordered index with these first key parts end: the place of a new one
+  // whose further parts are greater than theirs.
+  template <auto... KeyMembers, class... KeyValues>
+  void end(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
+    if (end_count_ == kEndsMax) return;
+    add_end(index.index, detail::make_index_key<IndexRef<KeyMembers...>>(key...));
+  }
+
+  void clear() { row_count_ = range_count_ = end_count_ = 0; }
   // Fetches what the plan names; the indexes' buckets should have come meanwhile.
   void fetch_rows() const;
 
@@ -78,15 +87,22 @@ class AccessPlan {
     const TableIndex* index;
     KeyRange keys;
   };
+  struct End {
+    const TableIndex* index;
+    const void* node;
+  };
 
   void add_row(base::IndexId index, uint64_t hash, std::span<const base::ColumnId> columns);
   void add_range(base::IndexId index, const KeyRange& keys);
+  void add_end(base::IndexId index, const base::Key& first_parts);
 
   const EngineCore* core_;
   size_t row_count_ = 0;
   size_t range_count_ = 0;
+  size_t end_count_ = 0;
   std::array<Row, kRowsMax> rows_;
   std::array<Range, kRangesMax> ranges_;
+  std::array<End, kEndsMax> ends_;
 };
 
 }  // namespace diptych::oltp

@@ -14,14 +14,15 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/page_preparer.h"
 
 namespace diptych::oltp {
 
 template <template <class> class Atomic = std::atomic>
 class BlockSupply {
  public:
-  BlockSupply(base::NumaNode node, size_t block_bytes)
-      : block_bytes_(block_bytes), arena_(node, 16 * 1024) {}
+  BlockSupply(base::MemoryPlace place, size_t block_bytes)
+      : block_bytes_(block_bytes), arena_(place, 16 * 1024) {}
 
   void* take() {
     // acq_rel: pairs with the other threads'. The idle blocks themselves were put there before.

@@ -47,8 +47,9 @@ struct BwEntry {
 enum class Side : uint8_t { kAtOrAfter, kBefore };
 
 struct BwNode {
-  uint32_t level = 0;  // 0: a leaf
-  uint32_t count = 0;  // of sorted entries, of children
+  static constexpr uint32_t kGoneLevel = UINT32_MAX;  // of a block that is in no tree
+  uint32_t level = 0;                                 // 0: a leaf
+  uint32_t count = 0;                                 // of sorted entries, of children
 };
 
 }  // namespace diptych::oltp

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "oltp/block_supply.h"
+#include "oltp/bw_entry.h"
 #include "oltp/index.h"
 #include "oltp/multi_word_cas.h"
 
@@ -48,9 +49,15 @@ class BwMemory {
       return new (take(kNode)) Node;
     }
     Word* take_page() { return new (take(kPage)) Word(0); }
-    void give_back(void* node) { free_[kNode].push_back(node); }
+    void give_back(void* node) {
+      mark_gone(node);
+      free_[kNode].push_back(node);
+    }
     void give_back(Word* page) { free_[kPage].push_back(page); }
-    void retire(void* node) { retire(kNode, node); }
+    void retire(void* node) {
+      mark_gone(node);
+      retire(kNode, node);
+    }
     void retire(Word* page) { retire(kPage, page); }
 
     // Changes the words in one step, or none of them (MultiWordCas).
@@ -72,6 +79,10 @@ class BwMemory {
     friend class BwMemory;
     enum Use : size_t { kNode, kPage, kDescriptor };
 
+    // With several workers a reader may still look at it.
+    void mark_gone(void* node) const {
+      if (memory_->is_alone()) static_cast<BwNode*>(node)->level = BwNode::kGoneLevel;
+    }
     void* take(Use use) {
       std::vector<void*>& free = free_[use];
       if (free.empty()) {
@@ -108,10 +119,10 @@ class BwMemory {
     Lane* lane_;
   };
 
-  BwMemory(Concurrency concurrency, base::NumaNode node) : concurrency_(concurrency) {
+  BwMemory(Concurrency concurrency, base::MemoryPlace place) : concurrency_(concurrency) {
     const size_t block_bytes[] = {kNodeBytes, sizeof(Word), Cas::kDescriptorBytes};
     for (size_t use = 0; use < supplies_.size(); ++use) {
-      supplies_[use] = std::make_unique<BlockSupply<Atomic>>(node, block_bytes[use]);
+      supplies_[use] = std::make_unique<BlockSupply<Atomic>>(place, block_bytes[use]);
     }
     for (auto& lane : lanes_) lane = std::make_unique<Lane>(this);
   }

@@ -64,7 +64,7 @@ class BwPages {
     Step steps[kHeightMax];
   };
 
-  BwPages(Concurrency concurrency, base::NumaNode node) : memory_(concurrency, node) {
+  BwPages(Concurrency concurrency, base::MemoryPlace place) : memory_(concurrency, place) {
     const auto lane = memory_.enter();
     Leaf* const leaf = lane->template take_node<Leaf>();
     leaf->low = Entry{};

@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 
+#include "oltp/bw_hints.h"
 #include "oltp/bw_pages.h"
 #include "oltp/bw_structure.h"
 #include "oltp/index.h"
@@ -44,11 +45,14 @@ class BwTree {
   using Key = std::array<uint64_t, kWords>;
   static constexpr uint64_t kNoRow = ~uint64_t{0};
 
-  BwTree(Concurrency concurrency, base::NumaNode node) : pages_(concurrency, node) {}
+  BwTree(Concurrency concurrency, base::MemoryPlace place) : pages_(concurrency, place) {}
 
   void set_concurrency(Concurrency concurrency) {
     pages_.memory().set_concurrency(concurrency);
     near_ = nullptr;
+    if (concurrency == Concurrency::kSingle) return;
+    changes_.disable();
+    scans_.disable();
   }
   void reclaim() { pages_.memory().reclaim(); }
   uint64_t check() const { return pages_.check(); }
@@ -85,6 +89,20 @@ class BwTree {
     }
   }
 
+  // Fetches the leaf that the last change near the entry was in; null: it is not known.
+  const void* prefetch_near(const Entry& entry) const {
+    const Leaf* const leaf = pages_.is_alone() ? changes_.near(entry) : nullptr;
+    if (leaf != nullptr) Nodes::template prefetch<sizeof(Entry) + 2 * kLineBytes>(leaf);
+    return leaf;
+  }
+  // And, when it has come, the lines where the next entries go.
+  void prefetch_newest(const void* leaf_near) const {
+    const auto& leaf = *static_cast<const Leaf*>(leaf_near);
+    if (leaf.level != 0 || leaf.newest >= Nodes::kEntriesMax) return;
+    const char* const at = reinterpret_cast<const char*>(leaf.entries + leaf.newest);
+    for (size_t line = 0; line < 6; ++line) __builtin_prefetch(at + line * kLineBytes);
+  }
+
   // Calls visit(RowId) for the rows with the key, in no order, until it returns false.
   template <class Visit>
   void find(const Key& key, const Visit& visit) const {
@@ -108,8 +126,8 @@ class BwTree {
   // there are no more.
   template <class Visit>
   bool scan_forward(const Entry& lower, const Entry& upper, const Visit& visit) const {
-    for (Entry from = lower; from < upper;) {
-      const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
+    const Leaf* leaf = lower < upper ? first_leaf_of_scan(lower) : nullptr;
+    for (Entry from = lower; from < upper; leaf = next_leaf(from, upper)) {
       if (Nodes::is_plain(*leaf)) {
         uint32_t i = Nodes::lower_bound(leaf->entries, leaf->count, from);
         for (; i < leaf->count; ++i) {
@@ -159,9 +177,23 @@ class BwTree {
   Leaf* leaf_for(const Entry& entry, typename Pages::Path* path) {
     if (!pages_.is_alone()) return pages_.descend(entry, path);
     if (near_ == nullptr || entry < near_->low || !(entry < near_->high)) {
-      near_ = pages_.template descend<Side::kAtOrAfter>(entry);
+      near_ = changes_.find(entry);
+      if (near_ == nullptr) {
+        near_ = pages_.template descend<Side::kAtOrAfter>(entry);
+        changes_.note(entry, near_);
+      }
     }
     return near_;
+  }
+  const Leaf* first_leaf_of_scan(const Entry& from) const {
+    if (!pages_.is_alone()) return pages_.template descend<Side::kAtOrAfter>(from);
+    const Leaf* leaf = scans_.find(from);
+    if (leaf == nullptr) {
+      Leaf* const found = pages_.template descend<Side::kAtOrAfter>(from);
+      scans_.note(from, found);
+      leaf = found;
+    }
+    return leaf;
   }
   void make_room(const Entry& entry, typename Pages::Path* path) {
     if (pages_.is_alone()) pages_.descend(entry, path);
@@ -200,6 +232,10 @@ class BwTree {
       return !refused;
     });
     return refused;
+  }
+
+  const Leaf* next_leaf(const Entry& from, const Entry& upper) const {
+    return from < upper ? pages_.template descend<Side::kAtOrAfter>(from) : nullptr;
   }
 
   // Visits the entries with the key of `from` that are not less. False: the visitor has had enough.
@@ -264,7 +300,10 @@ class BwTree {
   }
 
   Pages pages_;
-  Leaf* near_ = nullptr;  // with one worker: the leaf of the last change; null if it may be gone
+  // With one worker: leaves to try before the way down from the root.
+  Leaf* near_ = nullptr;  // of the last change; null if it may be gone
+  BwHints<Leaf> changes_;
+  mutable BwHints<Leaf> scans_;
 };
 
 }  // namespace diptych::oltp

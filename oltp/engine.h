@@ -44,6 +44,8 @@ struct EngineOptions {
   uint32_t conflicts_max = 1000;           // then the caller gets kConflict
   // Of workers that wait for each other: brief where all threads of the machine have cores.
   base::SpinPolicy spin = base::SpinPolicy::kNever;
+  // Where the pages of new memory are made ready, ahead of the workers; empty: by themselves.
+  std::vector<uint32_t> background_cores;
 };
 
 struct BatchReport {

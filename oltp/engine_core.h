@@ -13,9 +13,11 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/page_preparer.h"
 #include "base/schema.h"
 #include "oltp/engine.h"
 #include "oltp/string_memory.h"
@@ -32,7 +34,14 @@ struct EngineCore {
         queue(to_queue),
         concurrency(with_options.placement.threads > 1 ? Concurrency::kShared
                                                        : Concurrency::kSingle),
-        strings(with_options.placement.node) {}
+        strings(with_options.placement.node) {
+    if (!options.background_cores.empty()) preparer.emplace(options.background_cores);
+  }
+
+  // Of tables and indexes.
+  base::MemoryPlace memory_place() {
+    return {options.placement.node, preparer ? &*preparer : nullptr};
+  }
 
   Table& table(base::TableId id) const {
     DIPTYCH_CHECK(id.value < tables.size() && tables[id.value] != nullptr,
@@ -56,6 +65,8 @@ struct EngineCore {
 
   std::mutex commit_mutex;
   std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)
+
+  std::optional<base::PagePreparer> preparer;  // the first to go
 };
 
 }  // namespace diptych::oltp

@@ -14,7 +14,7 @@ TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema
   const bool primary = table->indexes.empty();
   // Between batches the leader is alone (State::run_on_workers).
   table->indexes.push_back(std::make_unique<TableIndex>(
-      table, schema, primary, Concurrency::kSingle, core->options.placement.node));
+      table, schema, primary, Concurrency::kSingle, core->memory_place()));
   core->indexes.resize(std::max<size_t>(core->indexes.size(), schema.id.value + 1), nullptr);
   core->indexes[schema.id.value] = table->indexes.back().get();
   table->update_column_flags();
@@ -56,7 +56,7 @@ void Engine::add_table(base::TableId id) {
   if (id.value < core.tables.size()) return;  // the constructor has added it
   DIPTYCH_CHECK(id.value == core.tables.size(), "tables are added in the catalog's order");
   const base::TableSchema& schema = core.catalog->table(id);
-  core.tables.push_back(std::make_unique<Table>(schema, core.options.placement.node));
+  core.tables.push_back(std::make_unique<Table>(schema, core.memory_place()));
   for (const base::IndexSchema& index : schema.indexes) {
     attach_index(&core, core.tables.back().get(), index);
   }

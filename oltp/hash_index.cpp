@@ -11,9 +11,9 @@ constexpr uint64_t kEntriesPerBucket = 7;  // in two buckets: at most half full
 
 }  // namespace
 
-HashIndex::HashIndex(Concurrency concurrency, base::NumaNode node)
-    : concurrency_(concurrency), node_(node), level_(kLevelAtFirst), chained_(node) {
-  segments_.emplace_back(sizeof(Bucket) << kLevelAtFirst, node);
+HashIndex::HashIndex(Concurrency concurrency, base::MemoryPlace place)
+    : concurrency_(concurrency), place_(place), level_(kLevelAtFirst), chained_(place.node) {
+  segments_.emplace_back(sizeof(Bucket) << kLevelAtFirst, place.node);
   buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
 }
 
@@ -156,7 +156,7 @@ void HashIndex::reclaim() {
 void HashIndex::grow() {
   if (level_ == kLevelMax) return;  // 2^35 buckets: chains from here on
   if (split_ == 0) {
-    segments_.emplace_back(sizeof(Bucket) << level_, node_);
+    segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
     buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
   }
   Bucket* const from = &bucket_at(split_);
@@ -205,8 +205,8 @@ size_t HashIndex::memory_bytes() const {
   return bucket_count() * sizeof(Bucket) + chained_.allocated_bytes();
 }
 
-std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::NumaNode node) {
-  return std::make_unique<HashIndex>(concurrency, node);
+std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::MemoryPlace place) {
+  return std::make_unique<HashIndex>(concurrency, place);
 }
 
 }  // namespace diptych::oltp

@@ -47,7 +47,7 @@ namespace diptych::oltp {
 
 class HashIndex final : public Index {
  public:
-  HashIndex(Concurrency concurrency, base::NumaNode node);
+  HashIndex(Concurrency concurrency, base::MemoryPlace place);
 
   // find() in two steps, for who looks ahead.
   static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
@@ -135,7 +135,7 @@ class HashIndex final : public Index {
   void grow();
 
   Concurrency concurrency_;
-  base::NumaNode node_;
+  base::MemoryPlace place_;
   uint32_t level_;
   uint64_t split_ = 0;
   std::vector<base::Region> segments_;

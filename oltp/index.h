@@ -22,6 +22,7 @@
 
 #include "base/ids.h"
 #include "base/key.h"
+#include "base/page_preparer.h"
 
 namespace diptych::oltp {
 
@@ -101,8 +102,11 @@ class Index {
   virtual bool erase(std::string_view key, base::RowId row_id) = 0;
 
   virtual void find(std::string_view key, const CandidateVisitor& visit) const = 0;
-  // Fetches what a scan from the key will read into the cache, where that is known at little cost.
-  virtual void prefetch(std::string_view) const {}
+  // Fetches what an insertion behind the last entry with the prefix will need into the cache, in
+  // two steps: the node, if it is known at little cost (else null), and, once that has come, the
+  // place in it.
+  virtual const void* prefetch_end_node(std::string_view) const { return nullptr; }
+  virtual void prefetch_end(const void*) const {}
 
   // Fills the cursor with the next candidates in key order; its count is 0 at the end. Entries
   // added behind the cursor's position meanwhile may be missed, no other is, and none comes twice.
@@ -119,9 +123,9 @@ class Index {
 };
 
 // For keys with few rows each: entries with equal keys lie in one chain.
-std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::NumaNode node);
+std::unique_ptr<Index> make_hash_index(Concurrency concurrency, base::MemoryPlace place);
 // `key_bytes_max`: no key is longer; narrow keys make a fast tree.
 std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency concurrency,
-                                          base::NumaNode node);
+                                          base::MemoryPlace place);
 
 }  // namespace diptych::oltp

@@ -15,7 +15,7 @@ constexpr size_t kGroupAtFirst = 8;  // many scans want one or two rows
 template <size_t kWords>
 class OrderedIndex final : public Index {
  public:
-  OrderedIndex(Concurrency concurrency, base::NumaNode node) : tree_(concurrency, node) {}
+  OrderedIndex(Concurrency concurrency, base::MemoryPlace place) : tree_(concurrency, place) {}
 
   IndexInsert insert(std::string_view key, base::RowId row_id,
                      const UniquenessCheck* check) override {
@@ -50,6 +50,11 @@ class OrderedIndex final : public Index {
     cursor->finished = cursor->forward ? tree_.scan_forward(lower, upper, take)
                                        : tree_.scan_backward(lower, upper, take);
   }
+
+  const void* prefetch_end_node(std::string_view prefix) const override {
+    return prefix.size() <= kWidth ? tree_.prefetch_near(entry_of(prefix, 0)) : nullptr;
+  }
+  void prefetch_end(const void* node) const override { tree_.prefetch_newest(node); }
 
   void set_concurrency(Concurrency concurrency) override { tree_.set_concurrency(concurrency); }
   void reclaim() override { tree_.reclaim(); }
@@ -88,15 +93,15 @@ class OrderedIndex final : public Index {
 }  // namespace
 
 std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency concurrency,
-                                          base::NumaNode node) {
+                                          base::MemoryPlace place) {
   DIPTYCH_CHECK(key_bytes_max <= base::kKeyBytesMax, "no key is longer");
-  if (key_bytes_max <= 8) return std::make_unique<OrderedIndex<1>>(concurrency, node);
-  if (key_bytes_max <= 16) return std::make_unique<OrderedIndex<2>>(concurrency, node);
-  if (key_bytes_max <= 24) return std::make_unique<OrderedIndex<3>>(concurrency, node);
-  if (key_bytes_max <= 32) return std::make_unique<OrderedIndex<4>>(concurrency, node);
-  if (key_bytes_max <= 64) return std::make_unique<OrderedIndex<8>>(concurrency, node);
-  if (key_bytes_max <= 96) return std::make_unique<OrderedIndex<12>>(concurrency, node);
-  return std::make_unique<OrderedIndex<base::kKeyBytesMax / 8>>(concurrency, node);
+  if (key_bytes_max <= 8) return std::make_unique<OrderedIndex<1>>(concurrency, place);
+  if (key_bytes_max <= 16) return std::make_unique<OrderedIndex<2>>(concurrency, place);
+  if (key_bytes_max <= 24) return std::make_unique<OrderedIndex<3>>(concurrency, place);
+  if (key_bytes_max <= 32) return std::make_unique<OrderedIndex<4>>(concurrency, place);
+  if (key_bytes_max <= 64) return std::make_unique<OrderedIndex<8>>(concurrency, place);
+  if (key_bytes_max <= 96) return std::make_unique<OrderedIndex<12>>(concurrency, place);
+  return std::make_unique<OrderedIndex<base::kKeyBytesMax / 8>>(concurrency, place);
 }
 
 }  // namespace diptych::oltp

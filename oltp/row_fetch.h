@@ -9,12 +9,14 @@
 #include "base/ids.h"
 #include "base/row_layout.h"
 #include "oltp/row_version.h"
+#include "oltp/table.h"
 
 namespace diptych::oltp {
 
 // Bit i stands for the slot's bytes [64 i, 64 i + 64): those of the row's word and of the columns
-// (none named: all).
-inline uint64_t lines_of(const base::RowLayout& layout, std::span<const base::ColumnId> columns) {
+// (none named: all). Where slots do not begin with a line, such bytes may lie in the next one too.
+inline uint64_t lines_of(const Table& table, std::span<const base::ColumnId> columns) {
+  const base::RowLayout& layout = table.layout;
   uint64_t lines = 1;
   const auto add = [&](size_t from, size_t end) {
     for (size_t line = from / kLineBytes; line <= (end - 1) / kLineBytes && line < 64; ++line) {
@@ -27,10 +29,9 @@ inline uint64_t lines_of(const base::RowLayout& layout, std::span<const base::Co
     const size_t from = sizeof(RowSlot) + column.offset;
     add(from, from + column.bytes);
   }
-  return lines;
+  return table.rows.lines_are_whole() ? lines : lines | lines << 1;
 }
 
-// Slots are not aligned to the cache's lines, so a column's last bytes may lie in one more line.
 inline void fetch_lines(const RowSlot& slot, uint64_t lines) {
   const char* const at = reinterpret_cast<const char*>(&slot);
   for (; lines != 0; lines &= lines - 1) {

@@ -3,20 +3,28 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/alignment.h"
+
 namespace diptych::oltp {
 namespace {
 
-constexpr size_t kExtentBytes = size_t{8} << 20;
+constexpr size_t kExtentBytes = size_t{32} << 20;
 constexpr size_t kSlotsKept = 1024;  // by a worker, of one table
 constexpr uint64_t kDirectoryAtFirst = 64;
 
+size_t slot_bytes_of(size_t row_bytes) {
+  const size_t bytes = base::round_up(sizeof(RowSlot) + row_bytes, size_t{8});
+  const size_t lines = base::round_up(bytes, kLineBytes);
+  return 8 * (lines - bytes) <= bytes ? lines : bytes;
+}
+
 }  // namespace
 
-RowTable::RowTable(size_t row_bytes, base::NumaNode node)
-    : slot_bytes_(sizeof(RowSlot) + (row_bytes + 7) / 8 * 8),
+RowTable::RowTable(size_t row_bytes, base::MemoryPlace place)
+    : slot_bytes_(slot_bytes_of(row_bytes)),
       extent_bits_(static_cast<uint32_t>(std::bit_width(kExtentBytes / slot_bytes_ | 1)) - 1),
       slot_mask_((uint64_t{1} << extent_bits_) - 1),
-      node_(node) {}
+      place_(place) {}
 
 bool RowTable::has_extent(uint64_t id) const {
   const uint64_t extent = id >> extent_bits_;
@@ -40,7 +48,13 @@ void RowTable::add_extent(uint64_t extent) {
     // release: pairs with the acquire in slot().
     directory_.store(directories_.back().get(), std::memory_order_release);
   }
-  extents_.emplace_back(slot_bytes_ << extent_bits_, node_);
+  const size_t bytes = slot_bytes_ << extent_bits_;
+  // Whole huge pages: the rest of the last one is not used.
+  extents_.emplace_back(base::round_up(bytes, base::kHugePageBytes), place_.node);
+  // A table that has filled an extent will fill another one.
+  if (extents_.size() > 1 && place_.preparer != nullptr) {
+    place_.preparer->prepare({extents_.back().data(), bytes});
+  }
   // release: pairs with the acquire in slot(); the slots are zeroed: dead.
   directories_.back()[extent].store(extents_.back().data(), std::memory_order_release);
 }

@@ -5,6 +5,9 @@
 //
 //   RowId   | extent | slot: extent_bits |
 //
+// Where it costs at most an eighth of the memory, a slot takes whole cache lines, so that a row lies
+// in as few of them as can be.
+//
 // Threads    slot() by any worker. A worker allocates from slots of its own (SlotAllocator);
 //            take_slots() and take_free_slots() are the rare shared steps, under a mutex.
 //            Everything else is the leader's, at a boundary.
@@ -25,6 +28,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/page_preparer.h"
 #include "oltp/row_version.h"
 
 namespace diptych::oltp {
@@ -34,7 +38,7 @@ class RowTable {
   static constexpr uint64_t kSlotsMax = (uint64_t{1} << 36) - 1;  // a hash entry has RowId + 1
   static constexpr uint64_t kSlotsTaken = 1024;                   // by a worker, at a time; at most
 
-  RowTable(size_t row_bytes, base::NumaNode node);
+  RowTable(size_t row_bytes, base::MemoryPlace place);
 
   RowSlot& slot(base::RowId row_id) const {
     // acquire: pairs with the releases in add_extent; the entries and the slots are zeroed.
@@ -44,6 +48,9 @@ class RowTable {
         directory[row_id.value >> extent_bits_].load(std::memory_order_acquire);
     return *reinterpret_cast<RowSlot*>(extent + (row_id.value & slot_mask_) * slot_bytes_);
   }
+
+  // Whether slots begin where cache lines do.
+  bool lines_are_whole() const { return slot_bytes_ % kLineBytes == 0; }
 
   struct SlotRange {
     uint64_t first;
@@ -87,7 +94,7 @@ class RowTable {
   size_t slot_bytes_;
   uint32_t extent_bits_;
   uint64_t slot_mask_;
-  base::NumaNode node_;
+  base::MemoryPlace place_;
   std::atomic<const Extent*> directory_{nullptr};  // writer: under mutex_
 
   mutable std::mutex mutex_;

@@ -33,21 +33,21 @@ bool is_by_hash(const base::IndexSchema& schema) {
 }
 
 std::unique_ptr<Index> make_index(const base::RowLayout& layout, const base::IndexSchema& schema,
-                                  Concurrency concurrency, base::NumaNode node) {
-  if (is_by_hash(schema)) return make_hash_index(Concurrency::kSingle, node);
-  return make_ordered_index(longest_key(layout, schema.columns), concurrency, node);
+                                  Concurrency concurrency, base::MemoryPlace place) {
+  if (is_by_hash(schema)) return make_hash_index(Concurrency::kSingle, place);
+  return make_ordered_index(longest_key(layout, schema.columns), concurrency, place);
 }
 
 }  // namespace
 
 TableIndex::TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool is_primary,
-                       Concurrency concurrency, base::NumaNode node)
+                       Concurrency concurrency, base::MemoryPlace place)
     : table(of_table),
       schema(of_schema),
       primary(is_primary),
       unique(of_schema.uniqueness == base::Uniqueness::kUnique),
       encoder(of_table->layout, of_schema.columns),
-      index(make_index(of_table->layout, of_schema, concurrency, node)),
+      index(make_index(of_table->layout, of_schema, concurrency, place)),
       by_hash(dynamic_cast<const HashIndex*>(index.get())) {}
 
 base::Error TableIndex::key_taken(const std::byte* row) const {
@@ -61,8 +61,8 @@ base::Error TableIndex::key_too_long() const {
                       base::kKeyBytesMax)};
 }
 
-Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
-    : schema(&of_schema), layout(of_schema), rows(layout.bytes, node) {
+Table::Table(const base::TableSchema& of_schema, base::MemoryPlace place)
+    : schema(&of_schema), layout(of_schema), rows(layout.bytes, place) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
     if (type.is_string() && type.length != 0) {

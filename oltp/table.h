@@ -26,7 +26,7 @@ struct Table;
 
 struct TableIndex {
   TableIndex(Table* of_table, const base::IndexSchema& of_schema, bool is_primary,
-             Concurrency concurrency, base::NumaNode node);
+             Concurrency concurrency, base::MemoryPlace place);
 
   // "key (1, 7) of index "..." is taken": kAlreadyExists.
   base::Error key_taken(const std::byte* row) const;
@@ -54,7 +54,7 @@ enum ColumnFlag : uint8_t {
 };
 
 struct Table {
-  Table(const base::TableSchema& of_schema, base::NumaNode node);
+  Table(const base::TableSchema& of_schema, base::MemoryPlace place);
 
   // The indexes' columns changed: derives the column flags anew.
   void update_column_flags();

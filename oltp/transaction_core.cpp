@@ -105,7 +105,7 @@ void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
     hashes[i] = HashIndex::hash_of(keys[i].bytes());
     index.by_hash->fetch_bucket(hashes[i]);
   }
-  const uint64_t lines = lines_of(index.table->layout, choice.columns);
+  const uint64_t lines = lines_of(*index.table, choice.columns);
   for (size_t i = 0; i < keys.size(); ++i) {
     index.by_hash->visit(hashes[i], [&](base::RowId row_id) {
       fetch_lines(index.table->rows.slot(row_id), lines);

@@ -29,8 +29,23 @@ Result<NamedCustomer> customer_by_name(Transaction& txn, const Tables& tables, i
 namespace {
 
 // What each transaction will touch; see oltp/access_plan.h.
+
+// Dist: the s_dist_xx of the order's district.
+template <auto Dist>
+void plan_stock(AccessPlan& plan, const Tables& tables, const NewOrderArguments::Line& line) {
+  plan.row<&Stock::s_quantity, &Stock::s_ytd, &Stock::s_order_cnt, &Stock::s_remote_cnt,
+           &Stock::s_data, Dist>(tables.stock_pkey, line.supply_w_id, line.i_id);
+}
+using PlanStock = void (*)(AccessPlan&, const Tables&, const NewOrderArguments::Line&);
+constexpr PlanStock kPlanStock[kDistricts] = {
+    &plan_stock<&Stock::s_dist_01>, &plan_stock<&Stock::s_dist_02>, &plan_stock<&Stock::s_dist_03>,
+    &plan_stock<&Stock::s_dist_04>, &plan_stock<&Stock::s_dist_05>, &plan_stock<&Stock::s_dist_06>,
+    &plan_stock<&Stock::s_dist_07>, &plan_stock<&Stock::s_dist_08>, &plan_stock<&Stock::s_dist_09>,
+    &plan_stock<&Stock::s_dist_10>};
+
 auto new_order_access(const Tables& tables) {
   return [tables](const NewOrderArguments& input, AccessPlan& plan) {
+    if (input.d_id < 1 || input.d_id > kDistricts) return;
     plan.row<&Warehouse::w_tax>(tables.warehouse_pkey, input.w_id);
     plan.row(tables.district_pkey, input.w_id, input.d_id);
     plan.row<&Customer::c_discount, &Customer::c_last, &Customer::c_credit>(
@@ -39,8 +54,10 @@ auto new_order_access(const Tables& tables) {
     for (size_t i = 0; i < lines; ++i) {
       const NewOrderArguments::Line& line = input.lines[i];
       plan.row(tables.item_pkey, line.i_id);
-      plan.row(tables.stock_pkey, line.supply_w_id, line.i_id);
+      kPlanStock[input.d_id - 1](plan, tables, line);
     }
+    plan.end(tables.neworder_pkey, input.w_id, input.d_id);
+    plan.end(tables.orderline_pkey, input.w_id, input.d_id);
   };
 }
 

@@ -153,6 +153,10 @@ struct Stock {
   int32_t s_i_id;
   int32_t s_w_id;
   int32_t s_quantity;
+  int32_t s_ytd;
+  int32_t s_order_cnt;
+  int32_t s_remote_cnt;
+  base::Varchar<50> s_data;
   base::Char<24> s_dist_01;
   base::Char<24> s_dist_02;
   base::Char<24> s_dist_03;
@@ -163,15 +167,11 @@ struct Stock {
   base::Char<24> s_dist_08;
   base::Char<24> s_dist_09;
   base::Char<24> s_dist_10;
-  int32_t s_ytd;
-  int32_t s_order_cnt;
-  int32_t s_remote_cnt;
-  base::Varchar<50> s_data;
 };
 BOOST_DESCRIBE_STRUCT(Stock, (),
-                      (s_i_id, s_w_id, s_quantity, s_dist_01, s_dist_02, s_dist_03, s_dist_04,
-                       s_dist_05, s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10, s_ytd,
-                       s_order_cnt, s_remote_cnt, s_data))
+                      (s_i_id, s_w_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_data,
+                       s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, s_dist_06, s_dist_07,
+                       s_dist_08, s_dist_09, s_dist_10))
 
 struct Order {
   int32_t o_id;

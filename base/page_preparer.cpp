@@ -1,0 +1,64 @@
+#include "base/page_preparer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/mman.h>
+
+#include "base/arena.h"
+#include "base/thread.h"
+
+namespace diptych::base {
+
+PagePreparer::PagePreparer(std::vector<uint32_t> cores)
+    : cores_(std::move(cores)), thread_([this] { run(); }) {}
+
+PagePreparer::~PagePreparer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  parker_.wake_all();
+  thread_.join();
+}
+
+void PagePreparer::prepare(std::span<std::byte> memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= kWaitingMax) return;
+    waiting_.push_back(memory);
+  }
+  parker_.wake_all();
+}
+
+// A piece at a time, so that neither stopping nor memory that is wanted sooner waits for long.
+bool PagePreparer::take(std::span<std::byte>* memory) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || waiting_.empty()) return false;
+  std::span<std::byte>& oldest = waiting_.front();
+  *memory = oldest.first(std::min(oldest.size(), kHugePageBytes));
+  oldest = oldest.subspan(memory->size());
+  if (oldest.empty()) waiting_.erase(waiting_.begin());
+  return true;
+}
+
+void PagePreparer::run() {
+  name_this_thread("page-preparer");
+  if (!cores_.empty()) pin_this_thread(cores_);
+  while (true) {
+    const uint32_t ticket = parker_.ticket();
+    std::span<std::byte> memory;
+    if (take(&memory)) {
+      // A refusal (an old kernel, memory that is gone) costs time only.
+      (void)madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE);
+      continue;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
+    parker_.wait(ticket);
+  }
+}
+
+}  // namespace diptych::base

@@ -1,0 +1,48 @@
+#include "base/page_preparer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+namespace diptych::base {
+namespace {
+
+size_t resident_pages(const Region& region) {
+  const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages(region.size() / page_bytes);
+  EXPECT_EQ(mincore(region.data(), region.size(), pages.data()), 0);
+  return static_cast<size_t>(std::count_if(pages.begin(), pages.end(),
+                                           [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+TEST(PagePreparer, MakesEveryPageAndLeavesWhatWasWritten) {
+  const Region region(5 * kHugePageBytes, NumaNode(0));
+  region.data()[7] = std::byte(42);
+  PagePreparer preparer({});
+  preparer.prepare({region.data(), region.size()});
+  const size_t pages = region.size() / static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (int wait = 0; wait < 2000 && resident_pages(region) < pages; ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(resident_pages(region), pages);
+  EXPECT_EQ(region.data()[7], std::byte(42));
+  EXPECT_EQ(region.data()[region.size() - 1], std::byte(0));
+}
+
+TEST(PagePreparer, MemoryThatGoesAwayAndTooMuchOfItDoNoHarm) {
+  PagePreparer preparer({});
+  for (size_t i = 0; i < 4 * PagePreparer::kWaitingMax; ++i) {
+    const Region region(2 * kHugePageBytes, NumaNode(0));
+    preparer.prepare({region.data(), region.size()});
+  }
+}
+
+}  // namespace
+}  // namespace diptych::base

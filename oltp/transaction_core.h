@@ -110,6 +110,8 @@ class TransactionCore {
   bool failed() const { return failure_ != nullptr; }
   // A mistake of the procedure with a row of the table.
   const base::Error& misuse(base::TableId table, std::string_view what);
+  // Of a serializable transaction: what it finds by the key, or that there is nothing.
+  void record_lookup(const TableIndex& index, const base::Key& key, const Found& found);
   // nullptr, and the transaction has failed: the row is not this transaction's to write.
   Write* own_write(const RowHandle& handle);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,

@@ -167,10 +167,10 @@ class Bank {
  public:
   using Body = std::function<base::Result<void>(Transaction&)>;
 
-  explicit Bank(uint32_t workers = 1, uint32_t conflicts_max = 1000,
+  explicit Bank(uint32_t worker_count = 1, uint32_t conflicts_max = 1000,
                 uint64_t batch_time_max_ns = 10'000'000'000,
                 IsolationLevel isolation = IsolationLevel::kSnapshot)
-      : catalog(bank_catalog()), replay(&catalog) {
+      : workers(worker_count), catalog(bank_catalog()), replay(&catalog) {
     EngineOptions options;
     options.placement.threads = workers;
     options.conflicts_max = conflicts_max;
@@ -243,6 +243,7 @@ class Bank {
     }
   }
 
+  uint32_t workers;
   base::Catalog catalog;
   propagation::UpdateQueue queue;
   Replay replay;

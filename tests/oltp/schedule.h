@@ -11,8 +11,9 @@
 // steps (those behind it are left out). A step does not wait for another transaction: a claim that
 // cannot be had fails.
 //
-// The bank has as many workers as there are transactions, and retries no conflict. Each worker runs
-// three requests: one that waits for the begin, the transaction, and one that tells that it ended.
+// The bank has at least as many workers as there are transactions, and retries no conflict. Each
+// worker runs three requests: one that waits for the begin, the transaction, and one that tells
+// that it ended.
 
 #pragma once
 
@@ -40,20 +41,18 @@ class Schedule {
 
   // [transaction]: how it ended. Once.
   std::vector<base::Result<void>> run(Bank* bank) {
-    std::vector<Bank::Body> bodies;
+    EXPECT_GE(bank->workers, transactions_);
+    std::vector<Bank::Body> bodies(3 * size_t{bank->workers},
+                                   [](Transaction&) -> base::Result<void> { return {}; });
     for (size_t i = 0; i < transactions_; ++i) {
-      bodies.emplace_back([this, i](Transaction&) { return await_begin(i); });
-    }
-    for (size_t i = 0; i < transactions_; ++i) {
-      bodies.emplace_back([this, i](Transaction& txn) { return run_steps(i, txn); });
-    }
-    for (size_t i = 0; i < transactions_; ++i) {
-      bodies.emplace_back([this, i](Transaction&) { return tell_end(i); });
+      bodies[i] = [this, i](Transaction&) { return await_begin(i); };
+      bodies[i + bank->workers] = [this, i](Transaction& txn) { return run_steps(i, txn); };
+      bodies[i + 2 * bank->workers] = [this, i](Transaction&) { return tell_end(i); };
     }
     const auto calls = bank->run_all(bodies);
     std::vector<base::Result<void>> outcomes;
     for (size_t i = 0; i < transactions_; ++i) {
-      outcomes.push_back(calls[transactions_ + i].outcome());
+      outcomes.push_back(calls[bank->workers + i].outcome());
     }
     return outcomes;
   }

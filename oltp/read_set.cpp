@@ -18,8 +18,7 @@ bool is_changed_since(const RowSlot& slot, base::Vid read_vid) {
 
 }  // namespace
 
-void ReadSet::begin(bool record) {
-  recorded_ = record;
+void ReadSet::forget() {
   rows_.clear();
   absent_.clear();
   ranges_.clear();

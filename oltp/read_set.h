@@ -47,7 +47,10 @@ namespace diptych::oltp {
 class ReadSet {
  public:
   // Forgets the last transaction's reads.
-  void begin(bool record);
+  void begin(bool record) {
+    if (recorded_) forget();
+    recorded_ = record;
+  }
   bool is_recorded() const { return recorded_; }
 
   void add_row(const RowSlot& slot) { rows_.push_back(&slot); }
@@ -77,6 +80,7 @@ class ReadSet {
     Bytes upper;
   };
 
+  void forget();
   Bytes keep(std::string_view key);
   std::string_view view(Bytes bytes) const { return {keys_.data() + bytes.first, bytes.count}; }
   bool holds(const KeyRead& read, base::Vid read_vid) const;

@@ -34,6 +34,7 @@ BenchChCommand::BenchChCommand(CLI::App& parent)
   add_seconds(app(), &options_.seconds, "Seconds measured; default 10", &options_.warmup_seconds,
               "Seconds before measuring; default 1");
   add_queries(app(), &options_.queries);
+  add_isolation(app(), &options_.isolation);
   app().add_flag("--constant-size", constant_size_,
                  "New-Order deletes an old order, so that the data stays the same size");
   add_placement(app(), &options_.placement);

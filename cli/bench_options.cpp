@@ -84,6 +84,15 @@ void add_queries(CLI::App& app, workloads::QuerySet* queries) {
       ->option_text("SET");
 }
 
+void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level) {
+  using dispatcher::IsolationLevel;
+  add_choice<IsolationLevel>(
+      app, "--isolation", "Of transactions: snapshot or serializable; default snapshot",
+      {{"snapshot", IsolationLevel::kSnapshot}, {"serializable", IsolationLevel::kSerializable}},
+      level)
+      ->option_text("LEVEL");
+}
+
 void add_placement(CLI::App& app, base::PlacementOptions* placement) {
   app.add_option("--workers", placement->oltp_workers,
                  "Threads that run transactions; default one per OLTP core")

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/topology.h"
 #include "cli/exit_code.h"
+#include "dispatcher/database.h"
 #include "workloads/benchmark.h"
 
 namespace diptych::cli {
@@ -25,6 +26,7 @@ void add_seconds(CLI::App& app, double* seconds, const std::string& seconds_what
                  double* warmup_seconds, const std::string& warmup_what);
 void add_seed(CLI::App& app, uint64_t* seed);
 void add_queries(CLI::App& app, workloads::QuerySet* queries);
+void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level);
 // Refuses cores that the machine lacks.
 void add_placement(CLI::App& app, base::PlacementOptions* placement);
 // --keep: where the benchmark's database stays, on disk, for queries afterwards.

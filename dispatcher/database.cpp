@@ -97,6 +97,7 @@ Database::State::State(const DatabaseOptions& database_options,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,
                                  .batch_time_max_ns = database_options.push_limit_ns,
+                                 .isolation = database_options.isolation,
                                  .spin = spin_policy,
                                  .background_cores = computed_placement.olap.cores},
              &updates) {}

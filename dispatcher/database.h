@@ -55,6 +55,7 @@ using oltp::between;
 using oltp::Claimed;
 using oltp::Direction;
 using oltp::IndexRef;
+using oltp::IsolationLevel;
 using oltp::Nothing;
 using oltp::prefix;
 using oltp::ProcedureOptions;
@@ -77,6 +78,7 @@ struct DatabaseOptions {
   bool export_updates = true;  // off: the replica stays as it is, queries see old data
   uint32_t partitions = 0;     // of each replicated table; 0: one per OLAP thread, at least 2. A
                                // database that exists keeps the number that it was created with
+  IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
   uint32_t queue_requests = 4096;
   uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered
   uint32_t batch_requests_max = 1024;

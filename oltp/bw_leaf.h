@@ -1,4 +1,4 @@
-// BwLeaf: what changes one leaf of a BwTree: insertion, removal, freezing.
+// BwLeaf: what changes one leaf of a BwTree: insertion, removal, freezing; and look-up in it.
 //
 // With several workers an insertion claims a slot, fills it and shows it:
 //
@@ -121,6 +121,26 @@ struct BwLeaf {
     if (at == leaf->count || !(leaf->entries[at] == entry)) return false;
     shift(leaf->entries, at + 1, leaf->count, at);
     --leaf->count;
+    return true;
+  }
+
+  // Visits the entries with the key of `from` that are not less. False: the visitor has had enough.
+  template <class Visit>
+  static bool find_in(const Leaf& leaf, const Entry& from, const Visit& visit) {
+    // seq_cst: pairs with the publication of a slot; see insert_spanning.
+    const uint64_t status = leaf.status.load(std::memory_order_seq_cst);
+    for (uint32_t i = Nodes::lower_bound(leaf.entries, leaf.count, from);
+         i < leaf.count && leaf.entries[i].words == from.words; ++i) {
+      // acquire: after status, so that an entry erased and added again is not seen twice.
+      const uint64_t dead = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
+      if ((dead >> (i % Nodes::kDeadBits) & 1) != 0) continue;
+      if (!visit(base::RowId(leaf.entries[i].row))) return false;
+    }
+    for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
+      const Entry& added = leaf.entries[leaf.count + static_cast<uint32_t>(__builtin_ctz(bits))];
+      if (added.words != from.words || added.row < from.row) continue;
+      if (!visit(base::RowId(added.row))) return false;
+    }
     return true;
   }
 

@@ -108,7 +108,7 @@ class BwTree {
   void find(const Key& key, const Visit& visit) const {
     for (Entry from{key, 0}; from.words == key;) {
       const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
-      if (!find_in(*leaf, from, visit)) return;
+      if (!Leaves::find_in(*leaf, from, visit)) return;
       from = leaf->high;
     }
   }
@@ -177,22 +177,19 @@ class BwTree {
   Leaf* leaf_for(const Entry& entry, typename Pages::Path* path) {
     if (!pages_.is_alone()) return pages_.descend(entry, path);
     if (near_ == nullptr || entry < near_->low || !(entry < near_->high)) {
-      near_ = changes_.find(entry);
-      if (near_ == nullptr) {
-        near_ = pages_.template descend<Side::kAtOrAfter>(entry);
-        changes_.note(entry, near_);
-      }
+      near_ = leaf_by_hint(entry, &changes_);
     }
     return near_;
   }
   const Leaf* first_leaf_of_scan(const Entry& from) const {
     if (!pages_.is_alone()) return pages_.template descend<Side::kAtOrAfter>(from);
-    const Leaf* leaf = scans_.find(from);
-    if (leaf == nullptr) {
-      Leaf* const found = pages_.template descend<Side::kAtOrAfter>(from);
-      scans_.note(from, found);
-      leaf = found;
-    }
+    return leaf_by_hint(from, &scans_);
+  }
+  Leaf* leaf_by_hint(const Entry& entry, BwHints<Leaf>* hints) const {
+    Leaf* leaf = hints->find(entry);
+    if (leaf != nullptr) return leaf;
+    leaf = pages_.template descend<Side::kAtOrAfter>(entry);
+    hints->note(entry, leaf);
     return leaf;
   }
   void make_room(const Entry& entry, typename Pages::Path* path) {
@@ -238,26 +235,6 @@ class BwTree {
     return from < upper ? pages_.template descend<Side::kAtOrAfter>(from) : nullptr;
   }
 
-  // Visits the entries with the key of `from` that are not less. False: the visitor has had enough.
-  template <class Visit>
-  static bool find_in(const Leaf& leaf, const Entry& from, const Visit& visit) {
-    // seq_cst: pairs with the publication of a slot; see insert_spanning.
-    const uint64_t status = leaf.status.load(std::memory_order_seq_cst);
-    for (uint32_t i = Nodes::lower_bound(leaf.entries, leaf.count, from);
-         i < leaf.count && leaf.entries[i].words == from.words; ++i) {
-      // acquire: after status, so that an entry erased and added again is not seen twice.
-      const uint64_t dead = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
-      if ((dead >> (i % Nodes::kDeadBits) & 1) != 0) continue;
-      if (!visit(base::RowId(leaf.entries[i].row))) return false;
-    }
-    for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
-      const Entry& added = leaf.entries[leaf.count + static_cast<uint32_t>(__builtin_ctz(bits))];
-      if (added.words != from.words || added.row < from.row) continue;
-      if (!visit(base::RowId(added.row))) return false;
-    }
-    return true;
-  }
-
   // All go down one level at a time: the next nodes are fetched while the others are searched.
   void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
     using Node = typename Nodes::Node;
@@ -287,11 +264,12 @@ class BwTree {
       };
       const auto* const leaf = static_cast<const Leaf*>(nodes[i]);
       const bool there = leaf != nullptr && leaf->level == 0 && Entry{keys[i], 0} < leaf->high;
-      if (there && (!find_in(*leaf, {keys[i], 0}, take) || leaf->high.words != keys[i])) continue;
+      if (there && (!Leaves::find_in(*leaf, {keys[i], 0}, take) || leaf->high.words != keys[i]))
+        continue;
       if (rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
     }
   }
-  // Null: the node is a leaf, or the way down met something old (P2).
+  // Null: a leaf, or something old on the way down (P2).
   static const typename Nodes::Word* next_page(const typename Nodes::Node* node, const Key& key) {
     if (node == nullptr || node->level == 0) return nullptr;
     const auto& inner = *static_cast<const typename Nodes::Inner*>(node);

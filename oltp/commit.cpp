@@ -1,5 +1,6 @@
 // The end of a transaction: commit and rollback of a worker's write set.
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -16,19 +17,23 @@ bool writes_nothing(const Write& write) {
 
 }  // namespace
 
-void Worker::commit(Transaction* txn, Request* request) {
+bool Worker::changes_anything() const {
+  return std::any_of(writes_.begin(), writes_.end(),
+                     [](const Write& write) { return !writes_nothing(write); });
+}
+
+bool Worker::commit(Transaction* txn, Request* request) {
+  uint64_t looked_at = 0;
+  if (reads_.is_recorded()) {
+    // acquire: pairs with the release below; the look meets all that is stamped up to it (C1).
+    looked_at = core_->last_vid.load(std::memory_order_acquire);
+    if (changes_anything() && !reads_.hold(txn->read_vid())) return false;
+  }
   bool any = false;
   for (const Write& write : writes_) {
-    if (writes_nothing(write)) {
-      // release: the row's bytes are as they were. What only this transaction knew is dead.
-      write.slot->word.store(write.undo->replaced, std::memory_order_release);
-      if (write.kind == WriteKind::kInsertErased) {
-        dead_rows_.push_back({write.table, write.slot, write.row_id, true});
-      }
-    } else {
-      any = true;
-      if (core_->options.export_updates) export_write(write, txn->read_vid());
-    }
+    if (writes_nothing(write)) continue;
+    any = true;
+    if (core_->options.export_updates) export_write(write, txn->read_vid());
   }
   uint64_t vid = 0;
   if (any) {
@@ -37,9 +42,16 @@ void Worker::commit(Transaction* txn, Request* request) {
     if (!is_single()) guard.lock();
     // relaxed: written only under commit_mutex, or by this thread (C1).
     vid = core_->last_vid.load(std::memory_order_relaxed) + 1;
+    // Nobody commits from here on; whoever did since the first look is looked at now.
+    if (reads_.is_recorded() && vid != looked_at + 1 && !reads_.hold(txn->read_vid())) {
+      take_back_exports();
+      return false;
+    }
     for (const Write& write : writes_) publish(write, base::Vid(vid));
     // release: pairs with the acquire at a transaction's begin; it sees all stamps above (C1).
     core_->last_vid.store(vid, std::memory_order_release);
+  } else {
+    for (const Write& write : writes_) publish(write, base::Vid());
   }
   request->commit_vid = base::Vid(vid);
   DIPTYCH_DCHECK(vid == 0 || vid > txn->read_vid().value, "a commit follows its snapshot");
@@ -47,6 +59,16 @@ void Worker::commit(Transaction* txn, Request* request) {
   for (const StringChange& change : string_changes_) strings_.retire(change.before);
   for (KeyChange& change : key_changes_) stale_keys_.push_back(std::move(change));
   clear_run();
+  return true;
+}
+
+void Worker::take_back_exports() {
+  // Each record is its set's newest in turn.
+  for (auto write = writes_.rbegin(); write != writes_.rend() && !records_.empty(); ++write) {
+    if (writes_nothing(*write)) continue;
+    updates_of(*write->table).take_back(records_.back());
+    records_.pop_back();
+  }
 }
 
 void Worker::publish(const Write& write, base::Vid vid) {
@@ -54,15 +76,21 @@ void Worker::publish(const Write& write, base::Vid vid) {
   uint64_t word = live_word(vid);
   switch (write.kind) {
     case WriteKind::kUpdate:
-      if (writes_nothing(write)) return;  // it is nobody's by now
-      break;
+      if (!writes_nothing(write)) break;
+      // release: the row's bytes are as they were.
+      write.slot->word.store(write.undo->replaced, std::memory_order_release);
+      return;
     case WriteKind::kInsert: ++state.row_count_change; break;
     case WriteKind::kErase:
       --state.row_count_change;
       dead_rows_.push_back({write.table, write.slot, write.row_id, true});
       word = erased_word(vid);
       break;
-    case WriteKind::kInsertErased: return;
+    case WriteKind::kInsertErased:
+      // release: what only this transaction knew is dead.
+      write.slot->word.store(0, std::memory_order_release);
+      dead_rows_.push_back({write.table, write.slot, write.row_id, true});
+      return;
   }
   if (!is_single()) return write.slot->commit(write.undo, word);
   // relaxed: one worker.

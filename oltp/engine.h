@@ -30,6 +30,7 @@
 #include "base/row_layout.h"
 #include "base/schema.h"
 #include "base/topology.h"
+#include "oltp/isolation.h"
 #include "oltp/procedure.h"
 #include "oltp/request.h"
 #include "oltp/row_batch.h"
@@ -39,9 +40,10 @@ namespace diptych::oltp {
 
 struct EngineOptions {
   base::SidePlacement placement;
-  bool export_updates = true;              // off: no replica is kept up to date
-  uint64_t batch_time_max_ns = 5'000'000;  // the push limit
-  uint32_t conflicts_max = 1000;           // then the caller gets kConflict
+  bool export_updates = true;                            // off: no replica is kept up to date
+  uint64_t batch_time_max_ns = 5'000'000;                // the push limit
+  uint32_t conflicts_max = 1000;                         // then the caller gets kConflict
+  IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
   // Of workers that wait for each other: brief where all threads of the machine have cores.
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   // Where the pages of new memory are made ready, ahead of the workers; empty: by themselves.

@@ -81,6 +81,10 @@ struct IndexCursor {
   // The candidates' keys, zero-padded to the stride. Not initialised.
   alignas(8) std::byte keys[kGroupMax * base::kKeyBytesMax];
 
+  // Candidate i's key, padded.
+  std::string_view key(size_t i) const {
+    return {reinterpret_cast<const char*>(keys) + i * key_stride, key_stride};
+  }
   // True if candidate i's entry has this key (keys of an index are prefix-free, so none is another
   // one's beginning).
   bool has_key(size_t i, std::string_view key) const {

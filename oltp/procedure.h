@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -19,6 +20,7 @@
 #include "base/result.h"
 #include "base/row_binding.h"
 #include "oltp/access_plan.h"
+#include "oltp/isolation.h"
 #include "oltp/transaction.h"
 
 namespace diptych::oltp {
@@ -42,12 +44,14 @@ struct ProcedureDefinition {
   std::vector<base::BoundColumn> reply_columns;
   Body body;
   std::function<void(std::span<const std::byte> arguments, AccessPlan&)> access;  // may be empty
+  std::optional<IsolationLevel> isolation;  // none: the engine's
 };
 
 // What a procedure may say of itself beyond its body; nothing of it is needed.
 template <class Arguments>
 struct ProcedureOptions {
   std::function<void(const Arguments&, AccessPlan&)> access;  // see access_plan.h
+  std::optional<IsolationLevel> isolation;                    // none: the database's
 };
 
 struct Nothing {};  // for a procedure without arguments or without a reply
@@ -75,6 +79,7 @@ ProcedureDefinition define_procedure(std::string name, Body body,
   definition.reply_bytes = sizeof(Reply);
   definition.argument_columns = detail::cells_of<Arguments>();
   definition.reply_columns = detail::cells_of<Reply>();
+  definition.isolation = options.isolation;
   definition.body = [body = std::move(body)](Transaction& txn, std::span<const std::byte> arguments,
                                              std::span<std::byte> reply) -> base::Result<void> {
     Arguments typed;

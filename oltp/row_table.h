@@ -5,8 +5,8 @@
 //
 //   RowId   | extent | slot: extent_bits |
 //
-// Where it costs at most an eighth of the memory, a slot takes whole cache lines, so that a row lies
-// in as few of them as can be.
+// Where it costs at most an eighth of the memory, a slot takes whole cache lines, so that a row
+// lies in as few of them as can be.
 //
 // Threads    slot() by any worker. A worker allocates from slots of its own (SlotAllocator);
 //            take_slots() and take_free_slots() are the rare shared steps, under a mutex.

@@ -18,7 +18,8 @@
 //
 // Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes; the
 //            first to claim a row wins, a later writer gets kConflict, as does a claim of a row
-//            that was changed after read_vid().
+//            that was changed after read_vid(). Serializable: besides, a transaction that changes
+//            something runs again if what it read has changed when it commits (read_set.h).
 // Strings    a long string in a row or tuple that was read points into the database, until the
 //            procedure returns. Long strings that are written are copied at the call.
 // Threads    one: the worker that runs the procedure.

@@ -91,8 +91,15 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
   } else {
     index.index->find(key.bytes(), CandidateVisitor(visit));
   }
+  if (worker_->reads_.is_recorded()) record_lookup(index, key, found);
   if (found.row == nullptr) return base::ErrorCode::kNotFound;
   return found;
+}
+
+void TransactionCore::record_lookup(const TableIndex& index, const base::Key& key,
+                                    const Found& found) {
+  if (found.row == nullptr) return worker_->reads_.add_key(index, key.bytes());
+  worker_->reads_.add_row(*found.handle.slot);
 }
 
 void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
@@ -199,7 +206,11 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     if (inserted == IndexInsert::kInserted) continue;
     DIPTYCH_CHECK(inserted != IndexInsert::kPresent, "a free slot has no index entries (R1)");
     worker.undo_insert(i);
-    if (inserted == IndexInsert::kTaken) return base::ErrorCode::kAlreadyExists;
+    if (inserted == IndexInsert::kTaken) {
+      // The procedure learns that there is such a row, and may commit all the same.
+      if (worker.reads_.is_recorded()) worker.reads_.add_key(index, key.bytes());
+      return base::ErrorCode::kAlreadyExists;
+    }
     return fail(base::ErrorCode::kConflict);
   }
   return RowHandle{&table, &slot, row_id};
@@ -259,6 +270,11 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
                                                  const RowVisitor& visit) {
   const RowTable& rows = index.table->rows;
   RowSlot* slots[IndexCursor::kGroupMax];
+  ReadSet& reads = worker_->reads_;
+  size_t range_read = 0;
+  if (reads.is_recorded()) {
+    range_read = reads.add_range(index, range.lower.bytes(), range.upper.bytes());
+  }
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
                      options.direction == Direction::kForward, options.limit);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
@@ -277,7 +293,9 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
       if (row == nullptr) continue;
       const bool go_on = visit(RowHandle{index.table, slots[i], cursor.rows[i]}, row);
       if (failed()) return *failure_;
-      if (!go_on) return {};
+      if (go_on) continue;
+      if (reads.is_recorded()) reads.cut_range(range_read, cursor.key(i), cursor.forward);
+      return {};
     }
   }
   return {};

@@ -141,6 +141,8 @@ class TransactionCore {
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse_of_no_row();
   void misuse_of_primary_key(const WriteShape& shape);
+  // Of a serializable transaction: what it finds by the key, or that there is nothing.
+  void record_lookup(const TableIndex& index, const base::Key& key, const Found& found);
   // nullptr, and the transaction has failed: the row is not this transaction's to write.
   Write* own_write(const RowHandle& handle);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,

@@ -108,6 +108,8 @@ Worker::RunEnd Worker::run(Request* request) {
   // acquire: pairs with the release in commit (C1).
   const base::Vid read_vid(core_->last_vid.load(std::memory_order_acquire));
   request->read_vid = read_vid;
+  const IsolationLevel level = procedure.isolation.value_or(core_->options.isolation);
+  reads_.begin(level == IsolationLevel::kSerializable && !is_single());
   request->commit_vid = base::Vid();
   request->outcome = {};
   DIPTYCH_DCHECK(request->arguments.size() == procedure.argument_bytes,
@@ -115,8 +117,8 @@ Worker::RunEnd Worker::run(Request* request) {
   Transaction txn(this, read_vid, request->now, request->random_seed);
   base::Result<void> result = call_body(procedure, txn, *request);
   if (result && txn.failed()) result = *txn.failure_;
+  if (result && !commit(&txn, request)) result = base::ErrorCode::kConflict;
   if (result) {
-    commit(&txn, request);
     ++report_.committed;
     return RunEnd::kEnded;
   }

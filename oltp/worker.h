@@ -26,6 +26,7 @@
 #include "base/types.h"
 #include "oltp/access_plan.h"
 #include "oltp/engine_core.h"
+#include "oltp/read_set.h"
 #include "oltp/request.h"
 #include "oltp/row_reader.h"
 #include "oltp/row_table.h"
@@ -137,10 +138,14 @@ class Worker {
   void retry_deferred(uint64_t deadline_ns);
   bool give_up(Request* request);
 
-  void commit(Transaction* txn, Request* request);
+  // False: what a serializable transaction read has changed (read_set.h). It is then rolled back.
+  bool commit(Transaction* txn, Request* request);
+  bool changes_anything() const;
   // Appends the write's update record, to be stamped with the VID when it is known.
   void export_write(const Write& write, base::Vid not_before);
-  // Shows the write to others, as of the VID.
+  // The records of a transaction that gets no VID after all.
+  void take_back_exports();
+  // Shows the write to others, as of the VID; lets go a row that was claimed and not written.
   void publish(const Write& write, base::Vid vid);
   void roll_back();
   void restore_row(const Write& write);
@@ -198,6 +203,7 @@ class Worker {
   WriteShapes shapes_;
 
   // The running transaction's.
+  ReadSet reads_;
   std::vector<Write> writes_;
   std::vector<KeyChange> key_changes_;
   std::vector<StringChange> string_changes_;

@@ -25,6 +25,7 @@
 
 #include "base/result.h"
 #include "base/topology.h"
+#include "dispatcher/database.h"
 
 namespace diptych::workloads {
 
@@ -45,6 +46,7 @@ struct BenchmarkOptions {
   QuerySet queries = QuerySet::kCh;
   SizePolicy size = SizePolicy::kGrowing;
   bool export_updates = true;
+  dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
   uint64_t seed = 42;
   std::string keep_path;  // a new directory where the database is kept; empty: in memory only

@@ -47,6 +47,7 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.mode = dispatcher::OpenMode::kCreate;
   out.placement = options.placement;
   out.export_updates = options.export_updates;
+  out.isolation = options.isolation;
   out.time_origin = tpcc::kTimeOrigin;
   out.queue_requests = std::max(out.queue_requests, options.transaction_clients);
   return out;

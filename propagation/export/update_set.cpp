@@ -199,6 +199,24 @@ UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
   return write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
 }
 
+void UpdateSet::take_back(const UpdateRecord* newest) {
+  DIPTYCH_CHECK(record_count_ != 0, "the record is in the set");
+  Chunk& chunk = chunks_[chunks_in_use_ - 1];
+  DIPTYCH_CHECK(reinterpret_cast<const std::byte*>(newest) + newest->bytes ==
+                    chunk.region.data() + chunk.used,
+                "the record is the newest");
+  chunk.touched = std::max(chunk.touched, chunk.used);
+  chunk.used -= newest->bytes;
+  used_bytes_ -= newest->bytes;
+  --record_count_;
+  if (chunk.used != 0) return;
+  --chunks_in_use_;
+  // What lies behind those in use is of kChunkBytes: see reserve().
+  if (chunk.region.size() > kChunkBytes) {
+    chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_));
+  }
+}
+
 void UpdateSet::append_set(const UpdateSet& later) {
   if (later.empty()) return;
   const auto* const first =

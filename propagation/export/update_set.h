@@ -136,6 +136,8 @@ class UpdateSet {
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, const UpdatePieces& pieces);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
+  // The newest record was appended for nothing: its transaction does not commit.
+  void take_back(const UpdateRecord* newest);
   // Copies all records of a set whose VIDs follow.
   void append_set(const UpdateSet& later);
 

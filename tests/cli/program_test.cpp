@@ -117,6 +117,8 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{"bench", "tpcc", "--oltp-cores", "0-x"}, "a core number is expected at character 3"},
       {{"bench", "tpcc", "--json", absent + "/x.json"}, absent},
       {{"bench", "ch", "--transaction-clients", "0", "--query-clients", "0"}, "nothing would run"},
+      {{"bench", "tpcc", "--isolation", "chaos"}, "\"chaos\" is none of serializable, snapshot\n"},
+      {{"bench", "ch", "--isolation", "chaos"}, "\"chaos\" is none of serializable, snapshot\n"},
       {{"bench", "isolation", "--html", absent + "/x.html"}, absent},
       {{"bench", "isolation", "--transaction-clients", "0", "--query-clients", "0"},
        "nothing would run"},

@@ -147,8 +147,8 @@ TEST_F(IsolationStress, TheFirstToClaimWinsAndAConflictSticks) {
   EXPECT_EQ(calls[1].outcome().code(), ErrorCode::kConflict);
 }
 
-// Snapshot isolation admits write skew: both read what the other writes. Serializable (issue 3)
-// will not.
+// Snapshot isolation admits write skew: both read what the other writes. Serializable does not
+// (hermitage_test.cpp).
 TEST_F(IsolationStress, WriteSkewIsAdmitted) {
   const auto body = [&](int64_t reads, int64_t writes, int first, int second) {
     return [this, reads, writes, first, second](Transaction& txn) -> Result<void> {

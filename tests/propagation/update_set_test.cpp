@@ -126,6 +126,49 @@ TEST(UpdateSet, MovesARecordLargerThanAChunksRestToTheNextChunk) {
   }
 }
 
+// As a transaction does whose reads turn out to have changed; records of up to some chunks.
+TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
+  const base::RowLayout layout(every_type_schema());
+  RandomRows rows(layout, 1);
+  TestRow row = rows.row();
+  const ColumnId text(static_cast<uint16_t>(layout.columns.size() - 2));
+  UpdateSet set(base::NumaNode(0));
+  std::vector<UpdateRecord*> records;
+  const auto append_some = [&](uint64_t vid) {
+    for (uint64_t i = 0; i < 20; ++i) {
+      row.set(text, rows.text(rows.below(3 * UpdateSet::kChunkBytes)));
+      records.push_back(set.append_insert(Vid(vid), RowId(records.size()), layout, row.bytes()));
+    }
+  };
+  for (uint64_t vid = 1; vid <= 5; ++vid) {
+    append_some(vid);
+    const size_t used_bytes = set.used_bytes();
+    const size_t chunks = set.chunks().size();
+    const size_t kept = records.size();
+    append_some(vid);
+    for (; records.size() > kept; records.pop_back()) set.take_back(records.back());
+    ASSERT_EQ(set.used_bytes(), used_bytes);
+    ASSERT_EQ(set.chunks().size(), chunks);
+    ASSERT_EQ(set.record_count(), kept);
+  }
+  size_t i = 0;
+  set.for_each([&](const UpdateRecord& record) {
+    ASSERT_EQ(&record, records[i]);
+    ASSERT_EQ(record.row_id, RowId(i++));
+  });
+  EXPECT_EQ(i, records.size());
+  for (; !records.empty(); records.pop_back()) set.take_back(records.back());
+  EXPECT_TRUE(set.empty());
+  EXPECT_TRUE(set.chunks().empty());
+}
+
+TEST(UpdateSetDeathTest, TakesBackOnlyTheNewestRecord) {
+  UpdateSet updates(base::NumaNode(0));
+  const UpdateRecord* const older = updates.append_delete(Vid(1), RowId(1));
+  updates.append_delete(Vid(1), RowId(2));
+  EXPECT_DEATH(updates.take_back(older), "newest");
+}
+
 TEST(UpdateSetDeathTest, RefusesAVidThatGoesBackwards) {
   UpdateSet set(base::NumaNode(0));
   set.append_delete(Vid(5), RowId(1));

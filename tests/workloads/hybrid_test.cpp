@@ -59,5 +59,28 @@ INSTANTIATE_TEST_SUITE_P(Seeds, HybridRun,
                                             ::testing::Values(Threads{1, 1}, Threads{3, 2})),
                          name_of);
 
+// Transactions alone, serializable: with more workers than warehouses they do conflict.
+class SerializableRun : public ::testing::TestWithParam<uint32_t> {};
+
+TEST_P(SerializableRun, AllConditionsHoldAndReplicasAgree) {
+  for (const SizePolicy size : {SizePolicy::kGrowing, SizePolicy::kConstant}) {
+    BenchmarkOptions options = small_options(4, size);
+    options.isolation = dispatcher::IsolationLevel::kSerializable;
+    options.transaction_clients = 32;
+    options.query_clients = 0;
+    options.seconds = 0.5;
+    options.placement.oltp_workers = GetParam();
+    auto report = run_benchmark(options, kNeverStop, ignore_progress);
+    ASSERT_TRUE(report) << report.error().to_string();
+    EXPECT_GT(report->transactions.at("NewOrder").completed, 0U);
+    EXPECT_TRUE(report->clean()) << to_table(*report);
+    EXPECT_NE(to_table(*report).find("serializable"), std::string::npos);
+    EXPECT_NE(to_json(*report).find("\"isolation\": \"serializable\""), std::string::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, SerializableRun, ::testing::Values(1U, 2U, 8U),
+                         ::testing::PrintToStringParamName());
+
 }  // namespace
 }  // namespace diptych::workloads

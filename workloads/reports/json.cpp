@@ -82,7 +82,7 @@ Json configuration(const BenchmarkOptions& options) {
           {"queries", query_set_name(options.queries)},
           {"constant_size", options.size == SizePolicy::kConstant},
           {"export", options.export_updates},
-          {"isolation", "snapshot"},
+          {"isolation", to_string(options.isolation)},
           {"log", "none"},
           {"time_origin", base::to_string(tpcc::kTimeOrigin)},
           {"placement", placement(options.placement)}};

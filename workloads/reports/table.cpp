@@ -81,12 +81,12 @@ std::string to_table(const BenchmarkReport& report) {
   const bool transactions = options.transaction_clients > 0;
   const bool queries = options.query_clients > 0;
   std::string out =
-      fmt::format("{}, {}, {}, {:.1f} s measured{}, loaded in {:.1f} s, seed {}, commit {}\n",
+      fmt::format("{}, {}, {}, {}, {:.1f} s measured{}, loaded in {:.1f} s, seed {}, commit {}\n",
                   counted(options.warehouses, "warehouse"),
                   counted(options.transaction_clients, "transaction client"),
-                  counted(options.query_clients, "query client"), report.measured_seconds,
-                  report.interrupted ? " (interrupted)" : "", report.load_seconds, options.seed,
-                  build_commit());
+                  counted(options.query_clients, "query client"), to_string(options.isolation),
+                  report.measured_seconds, report.interrupted ? " (interrupted)" : "",
+                  report.load_seconds, options.seed, build_commit());
   out += report.placement;
   if (!out.ends_with('\n')) out += '\n';
   if (report.measured_seconds == 0) out += "\n  Nothing was measured yet\n";

@@ -1,5 +1,6 @@
 // The end of a transaction: commit and rollback of a worker's write set.
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -19,9 +20,8 @@ bool writes_nothing(const Write& write, std::span<const uint64_t> columns) {
   return true;
 }
 
-// The set bits as column ids.
+// Appends the set bits as column ids.
 void list_columns(std::span<const uint64_t> words, std::vector<base::ColumnId>* columns) {
-  columns->clear();
   for (size_t i = 0; i < words.size(); ++i) {
     for (uint64_t word = words[i]; word != 0; word &= word - 1) {
       const size_t column = 64 * i + static_cast<size_t>(std::countr_zero(word));
@@ -37,11 +37,13 @@ void Worker::commit(Transaction* txn, Request* request) {
   for (const Write& write : writes_) {
     const std::span words(column_words_.data() + write.columns, write.table->column_words);
     if (writes_nothing(write, words)) {
-      // release: the row's bytes are as they were. What only this transaction knew is dead.
-      write.slot->word.store(write.undo->replaced, std::memory_order_release);
       if (write.kind == WriteKind::kInsertErased) {
-        dead_rows_.push_back({write.table, write.slot, write.row_id, true});
+        kill_inserted(write, true);
+        continue;
       }
+      // release: the row's bytes are as they were.
+      write.slot->group(write.undo->group)
+          .word.store(write.undo->replaced, std::memory_order_release);
     } else {
       any = true;
       if (core_->options.export_updates) export_write(write, txn->read_vid());
@@ -75,17 +77,45 @@ void Worker::publish(const Write& write, base::Vid vid) {
       if (writes_nothing(write, words)) return;  // it is nobody's by now
       break;
     }
-    case WriteKind::kInsert: ++state.row_count_change; break;
+    case WriteKind::kInsert:
+      ++state.row_count_change;
+      for (uint32_t group = 1; group < write.table->layout.group_count; ++group) {
+        stamp(write, group, word);
+      }
+      break;
     case WriteKind::kErase:
       --state.row_count_change;
       dead_rows_.push_back({write.table, write.slot, write.row_id, true});
       word = erased_word(vid);
       break;
+    case WriteKind::kErasedGroup: word = erased_word(vid); break;
     case WriteKind::kInsertErased: return;
   }
-  if (!is_single()) return write.slot->commit(write.undo, word);
+  stamp(write, write.undo->group, word);
+}
+
+void Worker::stamp(const Write& write, uint32_t group, uint64_t word) {
+  RowVersion& version = write.slot->group(group);
+  if (!is_single()) return version.commit(write.undo, word);
   // relaxed: one worker.
-  write.slot->word.store(word, std::memory_order_relaxed);
+  version.word.store(word, std::memory_order_relaxed);
+}
+
+void Worker::kill_inserted(const Write& write, bool has_entries) {
+  write.slot->set_words(write.table->layout.group_count, 0);
+  dead_rows_.push_back({write.table, write.slot, write.row_id, has_entries});
+}
+
+bool Worker::list_row_columns(const Write& write) {
+  for (uint32_t group = 0; group < write.table->layout.group_count; ++group) {
+    const Write* const part = write_of(*write.slot, group);
+    if (part == nullptr) continue;
+    const size_t listed = columns_.size();
+    list_columns({column_words_.data() + part->columns, write.table->column_words}, &columns_);
+    if (columns_.size() != listed && part < &write) return false;
+  }
+  std::sort(columns_.begin(), columns_.end());
+  return true;
 }
 
 void Worker::export_write(const Write& write, base::Vid not_before) {
@@ -93,7 +123,12 @@ void Worker::export_write(const Write& write, base::Vid not_before) {
   const base::RowLayout& layout = write.table->layout;
   switch (write.kind) {
     case WriteKind::kUpdate:
-      list_columns({column_words_.data() + write.columns, write.table->column_words}, &columns_);
+      columns_.clear();
+      if (layout.group_count == 1) {
+        list_columns({column_words_.data() + write.columns, write.table->column_words}, &columns_);
+      } else if (!list_row_columns(write)) {
+        return;
+      }
       records_.push_back(
           updates.append_update(not_before, write.row_id, layout, write.slot->row(), columns_));
       return;
@@ -104,6 +139,7 @@ void Worker::export_write(const Write& write, base::Vid not_before) {
     case WriteKind::kErase:
       records_.push_back(updates.append_delete(not_before, write.row_id));
       return;
+    case WriteKind::kErasedGroup:
     case WriteKind::kInsertErased: return;
   }
 }
@@ -118,10 +154,8 @@ void Worker::roll_back() {
       restore_row(write);
       continue;
     }
-    // release: the slot is dead; nobody was given its bytes.
-    write.slot->word.store(0, std::memory_order_release);
+    kill_inserted(write, false);
     erase_inserted_entries(write, write.table->indexes.size());
-    dead_rows_.push_back({write.table, write.slot, write.row_id, false});
   }
   for (const StringChange& change : string_changes_) strings_.retire(change.after);
   clear_run();
@@ -139,7 +173,7 @@ void Worker::restore_row(const Write& write) {
                 size_t{8} * image->word_count);
   }
   // relaxed: as above.
-  write.slot->word.store(write.undo->replaced, std::memory_order_relaxed);
+  write.slot->group(write.undo->group).word.store(write.undo->replaced, std::memory_order_relaxed);
 }
 
 void Worker::clear_run() {

@@ -12,8 +12,9 @@ constexpr uint64_t kDirectoryAtFirst = 64;
 
 }  // namespace
 
-RowTable::RowTable(size_t row_bytes, base::NumaNode node)
-    : slot_bytes_(sizeof(RowSlot) + (row_bytes + 7) / 8 * 8),
+RowTable::RowTable(size_t row_bytes, uint32_t group_count, base::NumaNode node)
+    : front_bytes_(sizeof(RowVersion) * (group_count - 1)),
+      slot_bytes_(front_bytes_ + sizeof(RowSlot) + (row_bytes + 7) / 8 * 8),
       extent_bits_(static_cast<uint32_t>(std::bit_width(kExtentBytes / slot_bytes_ | 1)) - 1),
       slot_mask_((uint64_t{1} << extent_bits_) - 1),
       node_(node) {}
@@ -42,7 +43,8 @@ void RowTable::add_extent(uint64_t extent) {
   }
   extents_.emplace_back(slot_bytes_ << extent_bits_, node_);
   // release: pairs with the acquire in slot(); the slots are zeroed: dead.
-  directories_.back()[extent].store(extents_.back().data(), std::memory_order_release);
+  directories_.back()[extent].store(extents_.back().data() + front_bytes_,
+                                    std::memory_order_release);
 }
 
 RowTable::SlotRange RowTable::take_slots() {

@@ -64,7 +64,7 @@ base::Error TableIndex::key_too_long() const {
 Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
     : schema(&of_schema),
       layout(of_schema),
-      rows(layout.bytes, node),
+      rows(layout.bytes, layout.group_count, node),
       column_words((of_schema.columns.size() + 63) / 64) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;

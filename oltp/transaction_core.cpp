@@ -21,15 +21,26 @@ const base::Error& TransactionCore::misuse(base::TableId table, std::string_view
       {base::ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)});
 }
 
-Write* TransactionCore::own_write(const RowHandle& handle) {
+Write* TransactionCore::own_write(const RowHandle& handle,
+                                  std::span<const base::ColumnId> columns) {
   if (failed()) return nullptr;
-  Write* const write = worker_->find_write(handle);
-  if (write == nullptr) {
+  Write* const write = worker_->find_write(handle, columns);
+  if (write != nullptr) return write;
+  // Where the row is this transaction's, it is a column that is not.
+  const base::TableSchema& schema = *worker_->core_->table(handle.table).schema;
+  for (const base::ColumnId& column : columns) {
+    if (schema.column_groups.empty() || worker_->find_write(handle, {}) == nullptr) break;
+    if (worker_->find_write(handle, std::span(&column, 1)) != nullptr) continue;
     misuse(handle.table,
-           "a row is written after this transaction has claimed or inserted it, and before it "
-           "erases it");
+           fmt::format("column {} is written after this transaction has claimed its column group; "
+                       "the claim names other columns",
+                       schema.column(column).name));
+    return nullptr;
   }
-  return write;
+  misuse(handle.table,
+         "a row is written after this transaction has claimed or inserted it, and before it "
+         "erases it");
+  return nullptr;
 }
 
 uint64_t TransactionCore::random() {
@@ -90,53 +101,68 @@ void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
     hashes[i] = HashIndex::hash_of(keys[i].bytes());
     index.by_hash->fetch_bucket(hashes[i]);
   }
-  const uint64_t lines = lines_of(index.table->layout, choice.columns);
+  const RowTable& rows = index.table->rows;
+  const uint64_t lines = lines_of(index.table->layout, rows.front_bytes(), choice.columns);
   for (size_t i = 0; i < keys.size(); ++i) {
     index.by_hash->visit(hashes[i], [&](base::RowId row_id) {
-      fetch_lines(index.table->rows.slot(row_id), lines);
+      fetch_lines(rows.slot(row_id), rows.front_bytes(), lines);
       return true;
     });
   }
 }
 
-base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {
-  if (failed()) return *failure_;
+bool TransactionCore::claim_group(Table* table, base::RowId row_id, RowSlot* slot, uint32_t group) {
   Worker& worker = *worker_;
-  Table& table = worker.core_->table(handle.table);
-  RowSlot& slot = table.rows.slot(handle.row_id);
+  RowVersion& version = slot->group(group);
   // acquire: pairs with the releases of claims and commits.
-  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  const uint64_t word = version.word.load(std::memory_order_acquire);
   if (worker.is_own(word)) {
-    if (RowSlot::undo_of(word)->erased) {
-      return misuse(handle.table, "a row is not used after it was erased");
-    }
-    return static_cast<const std::byte*>(slot.row());
+    if (!RowSlot::undo_of(word)->erased) return true;
+    misuse(table->schema->id, "a row is not used after it was erased");
+    return false;
   }
-  const uint64_t before = RowSlot::settled(word);
-  if ((before & kOwned) != 0 || (before & kVidMask) > read_vid_.value) {
-    return fail(base::ErrorCode::kConflict);
+  if (RowSlot::is_changed(word, read_vid_)) {
+    fail(base::ErrorCode::kConflict);
+    return false;
   }
-  if ((before & kLive) == 0) {
-    return misuse(handle.table, "a row handle is used in the transaction that got it");
+  if ((RowSlot::settled(word) & kLive) == 0) {
+    misuse(table->schema->id, "a row handle is used in the transaction that got it");
+    return false;
   }
   // relaxed: it is older than the word.
-  Undo* const undo = worker.make_undo(word, slot.older.load(std::memory_order_relaxed));
-  worker.add_write(&table, &slot, handle.row_id, undo, WriteKind::kUpdate);
+  Undo* const undo = worker.make_undo(word, version.older.load(std::memory_order_relaxed), group);
+  worker.add_write(table, slot, row_id, undo, WriteKind::kUpdate);
   if (worker.is_single()) {
     // relaxed: nobody else looks.
-    slot.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
+    version.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
+    return true;
+  }
+  if (version.claim(undo)) return true;
+  worker.drop_newest_write();
+  fail(base::ErrorCode::kConflict);
+  return false;
+}
+
+base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle,
+                                                          const ColumnChoice& choice) {
+  if (failed()) return *failure_;
+  Table& table = worker_->core_->table(handle.table);
+  RowSlot& slot = table.rows.slot(handle.row_id);
+  if (table.layout.group_count == 1) {
+    if (!claim_group(&table, handle.row_id, &slot, 0)) return *failure_;
     return static_cast<const std::byte*>(slot.row());
   }
-  if (!slot.claim(undo)) {
-    worker.drop_newest_write();
-    return fail(base::ErrorCode::kConflict);
+  const GroupMask groups = groups_of(table.layout, choice);
+  for (uint32_t group = 0; group < table.layout.group_count; ++group) {
+    if ((groups >> group & 1) == 0) continue;
+    if (!claim_group(&table, handle.row_id, &slot, group)) return *failure_;
   }
   return static_cast<const std::byte*>(slot.row());
 }
 
 WritableRow TransactionCore::open_row(const RowHandle& handle,
                                       std::span<const base::ColumnId> columns) {
-  Write* const write = own_write(handle);
+  Write* const write = own_write(handle, columns);
   if (write == nullptr) return {};
   for (const base::ColumnId column : columns) {
     if ((write->table->column_flags[column.value] & kPrimaryColumn) == 0) continue;
@@ -158,11 +184,10 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
   const base::RowId row_id = worker.tables_[table_id.value].slots.allocate(&table.rows);
   RowSlot& slot = table.rows.slot(row_id);
-  Undo* const undo = worker.make_undo(0, nullptr);
+  Undo* const undo = worker.make_undo(0, nullptr, 0);
   worker.add_write(&table, &slot, row_id, undo, WriteKind::kInsert);
   worker.fill_slot(table, &slot, row);
-  // release: who finds the slot through an index finds the Undo whole.
-  slot.word.store(RowSlot::owned_word(undo), std::memory_order_release);
+  slot.set_words(table.layout.group_count, RowSlot::owned_word(undo));
   for (size_t i = 0; i < table.indexes.size(); ++i) {
     TableIndex& index = *table.indexes[i];
     base::Key key;
@@ -182,8 +207,12 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
 }
 
 void TransactionCore::erase_row(const RowHandle& handle) {
-  Write* const write = own_write(handle);
+  Write* write = own_write(handle, {});
   if (write == nullptr) return;
+  if (write->table->layout.group_count > 1) {
+    if (!claim_row(handle, {})) return;  // a conflict
+    write = worker_->erase_groups(handle);
+  }
   write->undo->erased = true;
   for (const base::ColumnId id : write->table->layout.long_strings) {
     StringChange change;

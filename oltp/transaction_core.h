@@ -21,6 +21,7 @@
 
 namespace diptych::oltp {
 
+struct Table;
 struct TableIndex;
 struct Write;
 class Worker;
@@ -89,7 +90,8 @@ class TransactionCore {
   // of a hash index.
   void fetch(base::IndexId index, std::span<const base::Key> keys,
              const ColumnChoice& choice) const;
-  base::Result<const std::byte*> claim_row(const RowHandle& handle);
+  // The groups of the chosen columns; nothing is to be seen of the others.
+  base::Result<const std::byte*> claim_row(const RowHandle& handle, const ColumnChoice& choice);
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
@@ -110,8 +112,11 @@ class TransactionCore {
   bool failed() const { return failure_ != nullptr; }
   // A mistake of the procedure with a row of the table.
   const base::Error& misuse(base::TableId table, std::string_view what);
-  // nullptr, and the transaction has failed: the row is not this transaction's to write.
-  Write* own_write(const RowHandle& handle);
+  // The columns' groups are this transaction's, or, with no columns, some of the row: one of their
+  // writes. nullptr, and the transaction has failed: they are not.
+  Write* own_write(const RowHandle& handle, std::span<const base::ColumnId> columns);
+  // False, and the transaction has failed.
+  bool claim_group(Table* table, base::RowId row_id, RowSlot* slot, uint32_t group);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,
                                   const ScanOptions& options, const ColumnChoice& choice,
                                   const RowVisitor& visit);

@@ -6,7 +6,8 @@
 // Threads    one thread during a batch; the leader at boundaries (finish_batch, take_updates).
 //
 // Invariants
-//   W1  Every row that the running transaction owns is in writes_, at its Undo's write_index. After
+//   W1  Every row that the running transaction owns is in writes_, at its Undo's write_index: once
+//       for each column group that it owns, but once as a whole where it has inserted it. After
 //       commit or roll_back the worker owns none; words may name Undos that are rolled back.
 //   W2  What a batch supersedes or kills is retired, and reclaimed only by finish_batch: pointers
 //       to strings, undo records and slots stay valid for the batch.
@@ -36,9 +37,15 @@
 
 namespace diptych::oltp {
 
-enum class WriteKind : uint8_t { kUpdate, kInsert, kErase, kInsertErased };
+enum class WriteKind : uint8_t {
+  kUpdate,
+  kInsert,  // all groups
+  kErase,   // group 0; the others have kErasedGroup
+  kErasedGroup,
+  kInsertErased,
+};
 
-// A row that the running transaction owns.
+// A row that the running transaction owns, or a column group of it.
 struct Write {
   Table* table;
   RowSlot* slot;
@@ -140,28 +147,40 @@ class Worker {
   void export_write(const Write& write, base::Vid not_before);
   // Shows the write to others, as of the VID.
   void publish(const Write& write, base::Vid vid);
+  void stamp(const Write& write, uint32_t group, uint64_t word);
+  // An inserted row that nobody will ever see.
+  void kill_inserted(const Write& write, bool has_entries);
+  // Of a table with column groups: appends the columns that were written in any group of the row to
+  // columns_, so that they make one record. False: they are in that of an earlier write.
+  bool list_row_columns(const Write& write);
   void roll_back();
   void restore_row(const Write& write);
   void clear_run();
 
   bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
-  bool is_own(uint64_t word) const {
-    if ((word & kOwned) == 0) return false;
-    const Undo* const undo = RowSlot::undo_of(word);
-    // relaxed: what this worker has stored itself.
-    return undo->worker == id_ && !undo->rolled_back.load(std::memory_order_relaxed);
-  }
+  bool is_own(uint64_t word) const { return RowSlot::is_owned_by(word, id_); }
   // The row as the running transaction sees it: in place where nobody else can be at it, else a
   // copy that stays until the next call. nullptr: there is none.
   const std::byte* visible_row(const Table& table, const RowSlot& slot, base::Vid read_vid,
                                const ColumnChoice& choice) const;
 
   // Operations on the write set.
-  Undo* make_undo(uint64_t replaced, const Undo* older);
+  Undo* make_undo(uint64_t replaced, const Undo* older, uint32_t group);
   Write& add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo, WriteKind kind);
   void drop_newest_write();
-  // nullptr: the running transaction does not own the row, or has erased it.
-  Write* find_write(const RowHandle& handle);
+  // nullptr: the running transaction does not own the row's group, or has erased the row.
+  Write* write_of(const RowSlot& slot, uint32_t group);
+  // One of the writes of the columns' groups; nullptr: it does not own all of them. Without
+  // columns: of any group.
+  Write* find_write(const RowHandle& handle, std::span<const base::ColumnId> columns);
+  // The write of the column's group, given one of the same row. Both are owned.
+  Write& write_of_column(Write& same_row, base::ColumnId column) {
+    const base::RowLayout& layout = same_row.table->layout;
+    if (layout.group_count == 1) return same_row;
+    return *write_of(*same_row.slot, layout.column(column).group);
+  }
+  // The whole row is owned and will be erased; gives group 0's write.
+  Write* erase_groups(const RowHandle& handle);
   // Copies the row into the slot, with copies of its long strings.
   void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
   // The row for new cells of the columns: images, strings and keys of the present ones are kept.
@@ -170,7 +189,7 @@ class Worker {
   // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
   base::Result<void> close_row(const WritableRow& open, std::span<const base::ColumnId> columns,
                                base::Vid read_vid);
-  void keep_images(const Write& write, std::span<const base::ColumnId> columns);
+  void keep_images(Write* same_row, std::span<const base::ColumnId> columns);
   void keep_old_keys(Write* write, std::span<const base::ColumnId> columns);
   void copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns);
   void show_words(const WritableRow& open, std::span<const base::ColumnId> columns);

@@ -14,18 +14,23 @@ const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, ba
                                      const ColumnChoice& choice) const {
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (is_own(word)) return RowSlot::undo_of(word)->erased ? nullptr : slot.row();
-  if (is_single()) return (word & kLive) != 0 ? slot.row() : nullptr;
-  return reader_.read(table.layout, slot, read_vid, choice);
+  const bool own = is_own(word);
+  if (own && RowSlot::undo_of(word)->erased) return nullptr;
+  if (is_single()) return own || (word & kLive) != 0 ? slot.row() : nullptr;
+  if (table.layout.group_count > 1) {
+    return reader_.read_groups(table.layout, slot, read_vid, choice, id_);
+  }
+  return own ? slot.row() : reader_.read(table.layout, slot, read_vid, choice);
 }
 
-Undo* Worker::make_undo(uint64_t replaced, const Undo* older) {
+Undo* Worker::make_undo(uint64_t replaced, const Undo* older, uint32_t group) {
   Undo* const undo = new (undo_.allocate(sizeof(Undo))) Undo{};
   undo->replaced = replaced;
   undo->before = RowSlot::settled(replaced);
   undo->older = older;
   undo->write_index = static_cast<uint32_t>(writes_.size());
   undo->worker = id_;
+  undo->group = static_cast<uint8_t>(group);
   return undo;
 }
 
@@ -47,12 +52,41 @@ void Worker::drop_newest_write() {
   writes_.pop_back();
 }
 
-Write* Worker::find_write(const RowHandle& handle) {
-  const RowSlot& slot = core_->table(handle.table).rows.slot(handle.row_id);
+Write* Worker::write_of(const RowSlot& slot, uint32_t group) {
   // acquire: another worker's Undo is looked into.
-  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  const uint64_t word = slot.group(group).word.load(std::memory_order_acquire);
   if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
   return &writes_[RowSlot::undo_of(word)->write_index];
+}
+
+Write* Worker::find_write(const RowHandle& handle, std::span<const base::ColumnId> columns) {
+  const Table& table = core_->table(handle.table);
+  const RowSlot& slot = table.rows.slot(handle.row_id);
+  if (table.layout.group_count == 1) return write_of(slot, 0);
+  Write* found = nullptr;
+  if (columns.empty()) {
+    for (uint32_t group = 0; group < table.layout.group_count && found == nullptr; ++group) {
+      found = write_of(slot, group);
+    }
+  }
+  for (const base::ColumnId id : columns) {
+    found = write_of(slot, table.layout.column(id).group);
+    if (found == nullptr) return nullptr;
+  }
+  return found;
+}
+
+Write* Worker::erase_groups(const RowHandle& handle) {
+  const Table& table = core_->table(handle.table);
+  const RowSlot& slot = table.rows.slot(handle.row_id);
+  Write* const row = write_of(slot, 0);
+  for (uint32_t group = 1; group < table.layout.group_count; ++group) {
+    Write* const write = write_of(slot, group);
+    if (write == row) continue;  // it is an insert
+    write->undo->erased = true;
+    write->kind = WriteKind::kErasedGroup;
+  }
+  return row;
 }
 
 void Worker::fill_slot(const Table& table, RowSlot* slot, const std::byte* row) {
@@ -82,7 +116,7 @@ WritableRow Worker::open_row(Write* write, std::span<const base::ColumnId> colum
   }
   // Nobody reads the bytes of an inserted row (V5), or what one worker alone is at.
   if (write->kind == WriteKind::kInsert) return {slot.row(), write};
-  keep_images(*write, columns);
+  keep_images(write, columns);
   if (is_single()) return {slot.row(), write};
   staged_row_.resize(std::max<size_t>(staged_row_.size(), (write->table->layout.bytes + 7) / 8));
   auto* const staged = reinterpret_cast<std::byte*>(staged_row_.data());
@@ -99,9 +133,9 @@ base::Result<void> Worker::close_row(const WritableRow& open,
                                      std::span<const base::ColumnId> columns, base::Vid read_vid) {
   Write& write = *open.write;
   uint8_t flags = 0;
-  uint64_t* const words = column_words_.data() + write.columns;
   for (const base::ColumnId column : columns) {
     flags |= write.table->column_flags[column.value];
+    uint64_t* const words = column_words_.data() + write_of_column(write, column).columns;
     words[column.value / 64] |= uint64_t{1} << (column.value % 64);
   }
   if ((flags & kBoundedStringColumn) != 0) {
@@ -113,9 +147,10 @@ base::Result<void> Worker::close_row(const WritableRow& open,
   return {};
 }
 
-void Worker::keep_images(const Write& write, std::span<const base::ColumnId> columns) {
-  const uint64_t* const written = column_words_.data() + write.columns;
+void Worker::keep_images(Write* same_row, std::span<const base::ColumnId> columns) {
   for (const base::ColumnId id : columns) {
+    const Write& write = write_of_column(*same_row, id);
+    const uint64_t* const written = column_words_.data() + write.columns;
     if ((written[id.value / 64] >> (id.value % 64) & 1) != 0) continue;  // there is one
     const base::ColumnLayout& column = write.table->layout.column(id);
     const WordSpan span = words_of(column.offset, column.bytes);
@@ -156,12 +191,7 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
   const RowSlot& slot = index.table->rows.slot(row_id);
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (!is_own(word)) {
-    const uint64_t settled = RowSlot::settled(word);
-    if ((settled & kOwned) != 0 || (settled & kVidMask) > read_vid.value) {
-      return KeyVerdict::kConflict;
-    }
-  }
+  if (!is_own(word) && RowSlot::is_changed(word, read_vid)) return KeyVerdict::kConflict;
   const std::byte* const row =
       visible_row(*index.table, slot, read_vid, {false, {}, index.schema.columns});
   if (row == nullptr) return KeyVerdict::kFree;
@@ -232,10 +262,8 @@ void Worker::erase_inserted_entries(const Write& write, size_t index_count) {
 
 void Worker::undo_insert(size_t index_count) {
   const Write& write = writes_.back();
-  // release: the slot is dead; nobody was given its bytes.
-  write.slot->word.store(0, std::memory_order_release);
+  kill_inserted(write, false);
   erase_inserted_entries(write, index_count);
-  dead_rows_.push_back({write.table, write.slot, write.row_id, false});
   drop_newest_write();
 }
 
@@ -257,8 +285,7 @@ base::Result<void> Worker::put_row(Table* table, base::RowId row_id, const std::
   RowSlot& slot = table->rows.slot(row_id);
   fill_slot(*table, &slot, row);
   string_changes_.clear();
-  // relaxed: the leader alone runs, between batches.
-  slot.word.store(live_word(vid), std::memory_order_relaxed);
+  slot.set_words(table->layout.group_count, live_word(vid));
   for (size_t i = 0; i < table->indexes.size(); ++i) {
     TableIndex& index = *table->indexes[i];
     base::Key key;
@@ -285,8 +312,7 @@ void Worker::take_row(Table* table, base::RowId row_id, size_t index_count) {
     std::memcpy(&text, slot.row() + table->layout.column(id).offset, sizeof text);
     strings_.retire(text);
   }
-  // relaxed: the leader alone runs, between batches.
-  slot.word.store(0, std::memory_order_relaxed);
+  slot.set_words(table->layout.group_count, 0);
 }
 
 void Worker::unload_row(Table* table, base::RowId row_id) {

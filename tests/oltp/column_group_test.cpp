@@ -224,6 +224,7 @@ class ColumnGroupStress : public ::testing::Test {
   }
   static void expect_second_conflicts(const std::vector<Bank::Call>& calls) {
     EXPECT_TRUE(calls[0].outcome());
+    ASSERT_FALSE(calls[1].outcome());
     EXPECT_EQ(calls[1].outcome().code(), ErrorCode::kConflict);
   }
   static void expect_both_commit(const std::vector<Bank::Call>& calls) {
@@ -294,6 +295,24 @@ TEST_F(ColumnGroupStress, AConflictLeavesTheOtherGroupsFree) {
   EXPECT_TRUE(bank.run(claims_all()));
   EXPECT_TRUE(bank.run(erases()));
   bank.expect_replica_agrees();
+}
+
+TEST_F(ColumnGroupStress, AKeyIsTakenWhateverIsDoneToOtherGroups) {
+  const auto calls =
+      run_while_claimed(adds<&Parcel::price>(1), [&](Transaction& txn) -> Result<void> {
+        EXPECT_EQ(txn.insert(bank.parcel, first_parcel()).code(), ErrorCode::kAlreadyExists);
+        return {};
+      });
+  expect_both_commit(calls);
+}
+
+TEST_F(ColumnGroupStress, AnInsertOfAKeyConflictsWhileItsRowIsWritten) {
+  const auto calls =
+      run_while_claimed(adds<&Parcel::shelf>(1), [&](Transaction& txn) -> Result<void> {
+        EXPECT_EQ(txn.insert(bank.parcel, first_parcel()).code(), ErrorCode::kConflict);
+        return {};
+      });
+  expect_second_conflicts(calls);
 }
 
 TEST_F(ColumnGroupStress, ASnapshotSeesEachGroupAsItWas) {

@@ -14,6 +14,29 @@ Error wrong(const TableSchema& schema, std::string what) {
   return {ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)};
 }
 
+// Before the layout is made, which takes the ids as they are.
+Result<void> check_group_lists(const TableSchema& schema) {
+  if (schema.column_groups.size() > kColumnGroupsMax) {
+    return wrong(schema, fmt::format("{} column groups; at most {} are possible",
+                                     schema.column_groups.size(), kColumnGroupsMax));
+  }
+  std::vector<bool> grouped(schema.columns.size());
+  for (const std::vector<ColumnId>& group : schema.column_groups) {
+    if (group.empty()) return wrong(schema, "a column group needs at least one column");
+    for (const ColumnId column : group) {
+      if (column.value >= schema.columns.size()) {
+        return wrong(schema, "a column group names no column");
+      }
+      if (grouped[column.value]) {
+        return wrong(schema, fmt::format("column \"{}\" is named twice in the column groups",
+                                         schema.column(column).name));
+      }
+      grouped[column.value] = true;
+    }
+  }
+  return {};
+}
+
 Result<void> check_columns_of(const TableSchema& schema) {
   if (schema.name.empty()) return wrong(schema, "a table needs a name");
   if (schema.columns.empty()) return wrong(schema, "a table needs at least one column");
@@ -34,6 +57,7 @@ Result<void> check_columns_of(const TableSchema& schema) {
                                        column.name, type.to_string(), kDecimalDigitsMax));
     }
   }
+  if (auto checked = check_group_lists(schema); !checked) return checked;
   const uint32_t bytes = RowLayout(schema).bytes;
   if (bytes > kRowBytesMax) {
     return wrong(schema,
@@ -96,24 +120,7 @@ Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
 }
 
 Result<void> check_column_groups(const TableSchema& schema) {
-  if (schema.column_groups.size() > kColumnGroupsMax) {
-    return wrong(schema, fmt::format("{} column groups; at most {} are possible",
-                                     schema.column_groups.size(), kColumnGroupsMax));
-  }
-  std::vector<bool> grouped(schema.columns.size());
-  for (const std::vector<ColumnId>& group : schema.column_groups) {
-    if (group.empty()) return wrong(schema, "a column group needs at least one column");
-    for (const ColumnId column : group) {
-      if (column.value >= schema.columns.size()) {
-        return wrong(schema, "a column group names no column");
-      }
-      if (grouped[column.value]) {
-        return wrong(schema, fmt::format("column \"{}\" is named twice in the column groups",
-                                         schema.column(column).name));
-      }
-      grouped[column.value] = true;
-    }
-  }
+  if (auto checked = check_group_lists(schema); !checked) return checked;
   for (const IndexSchema& index : schema.indexes) {
     if (auto checked = check_key_is_ungrouped(schema, index); !checked) return checked;
   }

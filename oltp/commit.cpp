@@ -94,13 +94,6 @@ void Worker::publish(const Write& write, base::Vid vid) {
   stamp(write, write.undo->group, word);
 }
 
-void Worker::stamp(const Write& write, uint32_t group, uint64_t word) {
-  RowVersion& version = write.slot->group(group);
-  if (!is_single()) return version.commit(write.undo, word);
-  // relaxed: one worker.
-  version.word.store(word, std::memory_order_relaxed);
-}
-
 void Worker::kill_inserted(const Write& write, bool has_entries) {
   write.slot->set_words(write.table->layout.group_count, 0);
   dead_rows_.push_back({write.table, write.slot, write.row_id, has_entries});

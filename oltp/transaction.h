@@ -249,7 +249,7 @@ class Transaction : public TransactionCore {
   auto claim_as(const RowHandle& handle) {
     using Projected = Projection<Row, Columns...>;
     using Out = base::Result<Claimed<Row, typename Projected::Values>>;
-    auto row = claim_row(handle, Projected::choice());
+    auto row = claim_row(handle, Projected::choice().columns);
     if (!row) return Out(row.error());
     return Out(Claimed<Row, typename Projected::Values>{handle, Projected::load(*row)});
   }

@@ -111,7 +111,8 @@ void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
   }
 }
 
-bool TransactionCore::claim_group(Table* table, base::RowId row_id, RowSlot* slot, uint32_t group) {
+inline bool TransactionCore::claim_group(Table* table, base::RowId row_id, RowSlot* slot,
+                                         uint32_t group) {
   Worker& worker = *worker_;
   RowVersion& version = slot->group(group);
   // acquire: pairs with the releases of claims and commits.
@@ -144,20 +145,25 @@ bool TransactionCore::claim_group(Table* table, base::RowId row_id, RowSlot* slo
 }
 
 base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle,
-                                                          const ColumnChoice& choice) {
+                                                          std::span<const base::ColumnId> columns) {
   if (failed()) return *failure_;
   Table& table = worker_->core_->table(handle.table);
   RowSlot& slot = table.rows.slot(handle.row_id);
-  if (table.layout.group_count == 1) {
-    if (!claim_group(&table, handle.row_id, &slot, 0)) return *failure_;
-    return static_cast<const std::byte*>(slot.row());
-  }
-  const GroupMask groups = groups_of(table.layout, choice);
-  for (uint32_t group = 0; group < table.layout.group_count; ++group) {
-    if ((groups >> group & 1) == 0) continue;
-    if (!claim_group(&table, handle.row_id, &slot, group)) return *failure_;
-  }
+  const bool claimed = table.layout.group_count == 1
+                           ? claim_group(&table, handle.row_id, &slot, 0)
+                           : claim_groups(&table, handle.row_id, &slot, columns);
+  if (!claimed) return *failure_;
   return static_cast<const std::byte*>(slot.row());
+}
+
+bool TransactionCore::claim_groups(Table* table, base::RowId row_id, RowSlot* slot,
+                                   std::span<const base::ColumnId> columns) {
+  const GroupMask groups = groups_of(table->layout, {columns.empty(), columns, {}});
+  for (uint32_t group = 0; group < table->layout.group_count; ++group) {
+    if ((groups >> group & 1) == 0) continue;
+    if (!claim_group(table, row_id, slot, group)) return false;
+  }
+  return true;
 }
 
 WritableRow TransactionCore::open_row(const RowHandle& handle,

@@ -90,8 +90,9 @@ class TransactionCore {
   // of a hash index.
   void fetch(base::IndexId index, std::span<const base::Key> keys,
              const ColumnChoice& choice) const;
-  // The groups of the chosen columns; nothing is to be seen of the others.
-  base::Result<const std::byte*> claim_row(const RowHandle& handle, const ColumnChoice& choice);
+  // The groups of the columns, none named: all; nothing is to be seen of the others.
+  base::Result<const std::byte*> claim_row(const RowHandle& handle,
+                                           std::span<const base::ColumnId> columns);
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
@@ -117,6 +118,8 @@ class TransactionCore {
   Write* own_write(const RowHandle& handle, std::span<const base::ColumnId> columns);
   // False, and the transaction has failed.
   bool claim_group(Table* table, base::RowId row_id, RowSlot* slot, uint32_t group);
+  bool claim_groups(Table* table, base::RowId row_id, RowSlot* slot,
+                    std::span<const base::ColumnId> columns);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,
                                   const ScanOptions& options, const ColumnChoice& choice,
                                   const RowVisitor& visit);

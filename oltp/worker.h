@@ -147,7 +147,12 @@ class Worker {
   void export_write(const Write& write, base::Vid not_before);
   // Shows the write to others, as of the VID.
   void publish(const Write& write, base::Vid vid);
-  void stamp(const Write& write, uint32_t group, uint64_t word);
+  void stamp(const Write& write, uint32_t group, uint64_t word) {
+    RowVersion& version = write.slot->group(group);
+    if (!is_single()) return version.commit(write.undo, word);
+    // relaxed: one worker.
+    version.word.store(word, std::memory_order_relaxed);
+  }
   // An inserted row that nobody will ever see.
   void kill_inserted(const Write& write, bool has_entries);
   // Of a table with column groups: appends the columns that were written in any group of the row to
@@ -169,10 +174,17 @@ class Worker {
   Write& add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo, WriteKind kind);
   void drop_newest_write();
   // nullptr: the running transaction does not own the row's group, or has erased the row.
-  Write* write_of(const RowSlot& slot, uint32_t group);
+  Write* write_of(const RowSlot& slot, uint32_t group) {
+    // acquire: another worker's Undo is looked into.
+    const uint64_t word = slot.group(group).word.load(std::memory_order_acquire);
+    if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
+    return &writes_[RowSlot::undo_of(word)->write_index];
+  }
   // One of the writes of the columns' groups; nullptr: it does not own all of them. Without
   // columns: of any group.
   Write* find_write(const RowHandle& handle, std::span<const base::ColumnId> columns);
+  Write* find_group_write(const Table& table, const RowSlot& slot,
+                          std::span<const base::ColumnId> columns);
   // The write of the column's group, given one of the same row. Both are owned.
   Write& write_of_column(Write& same_row, base::ColumnId column) {
     const base::RowLayout& layout = same_row.table->layout;
@@ -189,6 +201,7 @@ class Worker {
   // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
   base::Result<void> close_row(const WritableRow& open, std::span<const base::ColumnId> columns,
                                base::Vid read_vid);
+  void note_group_columns(Write* same_row, std::span<const base::ColumnId> columns);
   void keep_images(Write* same_row, std::span<const base::ColumnId> columns);
   void keep_old_keys(Write* write, std::span<const base::ColumnId> columns);
   void copy_new_strings(const WritableRow& open, std::span<const base::ColumnId> columns);

@@ -52,17 +52,14 @@ void Worker::drop_newest_write() {
   writes_.pop_back();
 }
 
-Write* Worker::write_of(const RowSlot& slot, uint32_t group) {
-  // acquire: another worker's Undo is looked into.
-  const uint64_t word = slot.group(group).word.load(std::memory_order_acquire);
-  if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
-  return &writes_[RowSlot::undo_of(word)->write_index];
-}
-
 Write* Worker::find_write(const RowHandle& handle, std::span<const base::ColumnId> columns) {
   const Table& table = core_->table(handle.table);
   const RowSlot& slot = table.rows.slot(handle.row_id);
-  if (table.layout.group_count == 1) return write_of(slot, 0);
+  return table.layout.group_count == 1 ? write_of(slot, 0) : find_group_write(table, slot, columns);
+}
+
+Write* Worker::find_group_write(const Table& table, const RowSlot& slot,
+                                std::span<const base::ColumnId> columns) {
   Write* found = nullptr;
   if (columns.empty()) {
     for (uint32_t group = 0; group < table.layout.group_count && found == nullptr; ++group) {
@@ -129,15 +126,24 @@ WritableRow Worker::open_row(Write* write, std::span<const base::ColumnId> colum
   return {staged, write};
 }
 
+void Worker::note_group_columns(Write* same_row, std::span<const base::ColumnId> columns) {
+  for (const base::ColumnId id : columns) {
+    uint64_t* const words = column_words_.data() + write_of_column(*same_row, id).columns;
+    words[id.value / 64] |= uint64_t{1} << (id.value % 64);
+  }
+}
+
 base::Result<void> Worker::close_row(const WritableRow& open,
                                      std::span<const base::ColumnId> columns, base::Vid read_vid) {
   Write& write = *open.write;
   uint8_t flags = 0;
+  const bool grouped = write.table->layout.group_count > 1;
+  uint64_t* const words = column_words_.data() + write.columns;
   for (const base::ColumnId column : columns) {
     flags |= write.table->column_flags[column.value];
-    uint64_t* const words = column_words_.data() + write_of_column(write, column).columns;
-    words[column.value / 64] |= uint64_t{1} << (column.value % 64);
+    if (!grouped) words[column.value / 64] |= uint64_t{1} << (column.value % 64);
   }
+  if (grouped) note_group_columns(&write, columns);
   if ((flags & kBoundedStringColumn) != 0) {
     if (auto fits = write.table->check_strings(open.row, columns); !fits) return fits;
   }

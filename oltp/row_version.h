@@ -136,7 +136,7 @@ struct BasicRowVersion {
     // relaxed: of the worker's own Undo it is what it has stored itself.
     return undo->worker == worker && !undo->rolled_back.load(std::memory_order_relaxed);
   }
-  // Whether the row is another's than the snapshot saw: somebody is at it, or has committed since.
+  // Whether the row is another than the snapshot saw: somebody is at it, or has committed since.
   // Asked by who does not own it.
   static bool is_changed(uint64_t word, base::Vid read_vid) {
     return is_hidden(settled(word), read_vid);

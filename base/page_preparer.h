@@ -2,8 +2,8 @@
 //
 // The first touch of a page costs a fault and the clearing of the page: a tenth of a millisecond
 // for a huge one, in the middle of a transaction, and a sixth of the time of an engine that
-// inserts. So whoever maps memory that will be filled from its beginning hands it to this thread, which runs
-// on the cores that it is given, asleep when there is nothing to do.
+// inserts. So whoever maps memory that will be filled from its beginning hands it to this thread,
+// which runs on the cores that it is given, asleep when there is nothing to do.
 //
 // Threads    prepare: any; it never waits. The memory may be used, and even unmapped, meanwhile.
 // When full  prepare does nothing: the pages are made at the first touch then, as without it.

@@ -45,6 +45,12 @@ RowLayout::RowLayout(const TableSchema& schema) {
     if (!column.type.is_inline()) long_strings.push_back(ColumnId(static_cast<uint16_t>(i)));
   }
   bytes = round_up(end, alignment);
+  for (const std::vector<ColumnId>& group : schema.column_groups) {
+    for (const ColumnId column : group) {
+      columns[column.value].group = static_cast<uint8_t>(group_count);
+    }
+    ++group_count;
+  }
 }
 
 }  // namespace diptych::base

@@ -27,6 +27,7 @@ struct ColumnLayout {
   uint32_t bytes = 0;        // of the cell, its null byte and padding included
   uint32_t null_offset = 0;  // in the row; 0 where the column is NOT NULL
   bool nullable = false;
+  uint8_t group = 0;  // of TableSchema::column_groups, counted from 1; 0: of none
 };
 
 struct RowLayout {
@@ -34,6 +35,7 @@ struct RowLayout {
   std::vector<ColumnId> long_strings;  // the columns whose bytes lie outside the row
   uint32_t bytes = 0;
   uint32_t alignment = 1;
+  uint32_t group_count = 1;  // group 0 included
 
   explicit RowLayout(const TableSchema& schema);
   const ColumnLayout& column(ColumnId id) const { return columns[id.value]; }

@@ -14,6 +14,29 @@ Error wrong(const TableSchema& schema, std::string what) {
   return {ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)};
 }
 
+// Before the layout is made, which takes the ids as they are.
+Result<void> check_group_lists(const TableSchema& schema) {
+  if (schema.column_groups.size() > kColumnGroupsMax) {
+    return wrong(schema, fmt::format("{} column groups; at most {} are possible",
+                                     schema.column_groups.size(), kColumnGroupsMax));
+  }
+  std::vector<bool> grouped(schema.columns.size());
+  for (const std::vector<ColumnId>& group : schema.column_groups) {
+    if (group.empty()) return wrong(schema, "a column group needs at least one column");
+    for (const ColumnId column : group) {
+      if (column.value >= schema.columns.size()) {
+        return wrong(schema, "a column group names no column");
+      }
+      if (grouped[column.value]) {
+        return wrong(schema, fmt::format("column \"{}\" is named twice in the column groups",
+                                         schema.column(column).name));
+      }
+      grouped[column.value] = true;
+    }
+  }
+  return {};
+}
+
 Result<void> check_columns_of(const TableSchema& schema) {
   if (schema.name.empty()) return wrong(schema, "a table needs a name");
   if (schema.columns.empty()) return wrong(schema, "a table needs at least one column");
@@ -34,6 +57,7 @@ Result<void> check_columns_of(const TableSchema& schema) {
                                        column.name, type.to_string(), kDecimalDigitsMax));
     }
   }
+  if (auto checked = check_group_lists(schema); !checked) return checked;
   const uint32_t bytes = RowLayout(schema).bytes;
   if (bytes > kRowBytesMax) {
     return wrong(schema,
@@ -49,6 +73,19 @@ bool is_unique_key(const TableSchema& table, std::vector<ColumnId> columns) {
     std::sort(key.begin(), key.end());
     return index.uniqueness == Uniqueness::kUnique && key == columns;
   });
+}
+
+// Index entries are kept by who owns group 0.
+Result<void> check_key_is_ungrouped(const TableSchema& schema, const IndexSchema& index) {
+  for (const ColumnId column : index.columns) {
+    for (const std::vector<ColumnId>& group : schema.column_groups) {
+      if (std::find(group.begin(), group.end(), column) == group.end()) continue;
+      return wrong(schema, fmt::format("column \"{}\" of index \"{}\" cannot be in a column group: "
+                                       "keys belong to the row itself",
+                                       schema.column(column).name, index.name));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -78,6 +115,26 @@ Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
   if (!is_unique_key(parent, referred)) {
     return wrong(child, fmt::format("foreign key to \"{}\": ({}) is no PRIMARY KEY or UNIQUE of it",
                                     parent.name, fmt::join(key.parent_columns, ", ")));
+  }
+  return {};
+}
+
+Result<void> check_column_groups(const TableSchema& schema) {
+  if (auto checked = check_group_lists(schema); !checked) return checked;
+  for (const IndexSchema& index : schema.indexes) {
+    if (auto checked = check_key_is_ungrouped(schema, index); !checked) return checked;
+  }
+  const std::vector<ColumnLayout> layout = RowLayout(schema).columns;
+  for (size_t i = 1; i < layout.size(); ++i) {
+    const bool share_word =
+        (layout[i - 1].offset + layout[i - 1].bytes - 1) / 8 == layout[i].offset / 8;
+    if (!share_word || layout[i - 1].group == layout[i].group) continue;
+    return wrong(schema,
+                 fmt::format("columns \"{}\" and \"{}\" are of different column groups and share "
+                             "8 bytes of the row, which are written at once: declare the columns "
+                             "of a group together, at the row's end or before a column of 8 bytes "
+                             "(BIGINT, DECIMAL, DOUBLE, TIMESTAMP), and begin with such a one",
+                             schema.columns[i - 1].name, schema.columns[i].name));
   }
   return {};
 }
@@ -119,7 +176,7 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
                                        schema.column(column).name, index.name));
     }
   }
-  return {};
+  return check_key_is_ungrouped(schema, index);
 }
 
 Result<TableId> Catalog::add_table(TableSchema schema) {
@@ -145,6 +202,7 @@ Result<TableId> Catalog::add_table(TableSchema schema) {
     }
     if (auto checked = check_foreign_key(schema, key, *parent); !checked) return checked.error();
   }
+  if (auto checked = check_column_groups(schema); !checked) return checked.error();
   schema.id = TableId(static_cast<uint32_t>(tables_.size()));
   for (IndexSchema& index : schema.indexes) index.id = IndexId(index_count_++);
   tables_.push_back(std::move(schema));

@@ -62,6 +62,9 @@ struct TableSchema {
   std::vector<IndexSchema> indexes;  // indexes[0] is the primary key's, unique
   std::vector<ForeignKey> foreign_keys;
   Analytics analytics = Analytics::kScanned;
+  // Column groups 1, 2, ...: writers of different groups of a row do not conflict. Group 0 is what
+  // no list names, and the row's existence.
+  std::vector<std::vector<ColumnId>> column_groups;
 
   std::optional<ColumnId> find_column(std::string_view column_name) const;
   const ColumnSchema& column(ColumnId id_of_column) const { return columns[id_of_column.value]; }
@@ -73,12 +76,17 @@ struct TableSchema {
 Result<void> check_foreign_key(const TableSchema& child, const ForeignKey& key,
                                const TableSchema& parent);
 
+// kInvalidArgument where the column groups are wrong: a column in two of them or in an index (keys
+// belong to group 0, whose word alone decides on uniqueness), an empty one, too many, or columns of
+// different groups within one 8-byte word of the row, which is what workers write at a time.
+Result<void> check_column_groups(const TableSchema& schema);
+
 class Catalog {
  public:
   // Gives the table and its indexes their ids. Fails with kAlreadyExists on a taken table or index
   // name, and with kInvalidArgument where the schema is wrong: no column or primary key, a column
   // named twice, a nullable column in a unique key, more columns or wider rows than the limits
-  // below, a foreign key that names an absent table or does not fit it.
+  // below, a foreign key that names an absent table or does not fit it, wrong column groups.
   Result<TableId> add_table(TableSchema schema);
 
   // Adds an index to a table. Fails like add_table.
@@ -100,6 +108,7 @@ class Catalog {
 };
 
 inline constexpr size_t kTableColumnsMax = 1024;
+inline constexpr size_t kColumnGroupsMax = 7;      // beyond group 0
 inline constexpr size_t kRowBytesMax = 32 * 1024;  // the fixed part; long strings come on top
 inline constexpr size_t kKeyBytesMax = 256;        // of a normalised key (base/key.h)
 

@@ -54,6 +54,7 @@ using oltp::AccessPlan;
 using oltp::between;
 using oltp::Claimed;
 using oltp::Direction;
+using oltp::FoundRow;
 using oltp::IndexRef;
 using oltp::IsolationLevel;
 using oltp::Nothing;

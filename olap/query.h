@@ -55,7 +55,8 @@ base::Result<std::vector<std::string_view>> split_statements(std::string_view sc
 // CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key; it is
 // declared for joins and not enforced: nobody looks for the parent's row.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))
-//     [WITH (primary_index = hash | ordered, analytics = on | off)]      default: hash, on
+//     [WITH (primary_index = hash | ordered, analytics = on | off,       default: hash, on
+//            column_groups = '(a, b) (c)')]    writers of different groups of a row do not conflict
 //   CREATE [UNIQUE] INDEX i ON t [USING hash | btree] (c, ...)           default: btree (ordered)
 struct CreateTable {
   base::TableSchema schema;

@@ -40,7 +40,7 @@ void AccessPlan::fetch_rows() const {
     const Row& row = rows_[i];
     const RowTable& rows = row.index->table->rows;
     row.index->by_hash->visit(row.hash, [&](base::RowId row_id) {
-      fetch_lines(rows.slot(row_id), row.lines);
+      fetch_lines(*row.index->table, rows.slot(row_id), row.lines);
       return true;
     });
   }
@@ -51,7 +51,7 @@ void AccessPlan::fetch_rows() const {
     IndexCursor cursor(range.keys.lower.bytes(), range.keys.upper.bytes(), true);
     range.index->index->next_group(&cursor);
     for (size_t row = 0; row < std::min(cursor.count, kRowsOfRange); ++row) {
-      fetch_lines(rows.slot(cursor.rows[row]), lines);
+      fetch_lines(*range.index->table, rows.slot(cursor.rows[row]), lines);
     }
   }
 }

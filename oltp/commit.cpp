@@ -30,10 +30,10 @@ bool Worker::commit(Transaction* txn, Request* request) {
     if (changes_anything() && !reads_.hold(txn->read_vid())) return false;
   }
   bool any = false;
-  for (const Write& write : writes_) {
+  for (Write& write : writes_) {
     if (writes_nothing(write)) continue;
     any = true;
-    if (core_->options.export_updates) export_write(write, txn->read_vid());
+    if (core_->options.export_updates) export_write(&write, txn->read_vid());
   }
   uint64_t vid = 0;
   if (any) {
@@ -64,8 +64,8 @@ bool Worker::commit(Transaction* txn, Request* request) {
 
 void Worker::take_back_exports() {
   // Each record is its set's newest in turn.
-  for (auto write = writes_.rbegin(); write != writes_.rend() && !records_.empty(); ++write) {
-    if (writes_nothing(*write)) continue;
+  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
+    if (!write->has_record) continue;
     updates_of(*write->table).take_back(records_.back());
     records_.pop_back();
   }
@@ -78,41 +78,60 @@ void Worker::publish(const Write& write, base::Vid vid) {
     case WriteKind::kUpdate:
       if (!writes_nothing(write)) break;
       // release: the row's bytes are as they were.
-      write.slot->word.store(write.undo->replaced, std::memory_order_release);
+      write.slot->group(write.undo->group)
+          .word.store(write.undo->replaced, std::memory_order_release);
       return;
-    case WriteKind::kInsert: ++state.row_count_change; break;
+    case WriteKind::kInsert:
+      ++state.row_count_change;
+      for (uint32_t group = 1; group < write.table->layout.group_count; ++group) {
+        stamp(write, group, word);
+      }
+      break;
     case WriteKind::kErase:
       --state.row_count_change;
       dead_rows_.push_back({write.table, write.slot, write.row_id, true});
       word = erased_word(vid);
       break;
-    case WriteKind::kInsertErased:
-      // release: what only this transaction knew is dead.
-      write.slot->word.store(0, std::memory_order_release);
-      dead_rows_.push_back({write.table, write.slot, write.row_id, true});
-      return;
+    case WriteKind::kErasedGroup: word = erased_word(vid); break;
+    case WriteKind::kInsertErased: return kill_inserted(write, true);
   }
-  if (!is_single()) return write.slot->commit(write.undo, word);
-  // relaxed: one worker.
-  write.slot->word.store(word, std::memory_order_relaxed);
+  stamp(write, write.undo->group, word);
 }
 
-void Worker::export_write(const Write& write, base::Vid not_before) {
-  propagation::UpdateSet& updates = updates_of(*write.table);
-  const base::RowLayout& layout = write.table->layout;
-  switch (write.kind) {
-    case WriteKind::kUpdate:
-      records_.push_back(updates.append_update(not_before, write.row_id, layout, write.slot->row(),
-                                               write.shape->pieces));
-      return;
-    case WriteKind::kInsert:
-      records_.push_back(
-          updates.append_insert(not_before, write.row_id, layout, write.slot->row()));
-      return;
-    case WriteKind::kErase:
-      records_.push_back(updates.append_delete(not_before, write.row_id));
-      return;
-    case WriteKind::kInsertErased: return;
+void Worker::kill_inserted(const Write& write, bool has_entries) {
+  write.slot->set_words(write.table->layout.group_count, 0);
+  dead_rows_.push_back({write.table, write.slot, write.row_id, has_entries});
+}
+
+const WriteShape* Worker::shape_of_record(const Write& write) {
+  if (write.table->layout.group_count == 1) return write.shape;
+  const WriteShape* all = nullptr;
+  for (uint32_t group = 0; group < write.table->layout.group_count; ++group) {
+    const Write* const part = write_of(*write.slot, group);
+    if (part == nullptr || part->shape == nullptr) continue;
+    if (part < &write) return nullptr;
+    all = all == nullptr ? part->shape : &shapes_.joined(*all, *part->shape);
+  }
+  return all;
+}
+
+void Worker::export_write(Write* write, base::Vid not_before) {
+  const std::byte* const row = write->slot->row();
+  const base::RowLayout& layout = write->table->layout;
+  const WriteShape* shape = nullptr;
+  if (write->kind == WriteKind::kUpdate) shape = shape_of_record(*write);
+  if (write->kind == WriteKind::kErasedGroup || (write->kind == WriteKind::kUpdate && !shape)) {
+    return;
+  }
+  propagation::UpdateSet& updates = updates_of(*write->table);
+  write->has_record = true;
+  if (write->kind == WriteKind::kInsert) {
+    records_.push_back(updates.append_insert(not_before, write->row_id, layout, row));
+  } else if (write->kind == WriteKind::kErase) {
+    records_.push_back(updates.append_delete(not_before, write->row_id));
+  } else {
+    records_.push_back(
+        updates.append_update(not_before, write->row_id, layout, row, shape->pieces));
   }
 }
 
@@ -126,10 +145,8 @@ void Worker::roll_back() {
       restore_row(write);
       continue;
     }
-    // release: the slot is dead; nobody was given its bytes.
-    write.slot->word.store(0, std::memory_order_release);
+    kill_inserted(write, false);
     erase_inserted_entries(write, write.table->indexes.size());
-    dead_rows_.push_back({write.table, write.slot, write.row_id, false});
   }
   for (const StringChange& change : string_changes_) strings_.retire(change.after);
   clear_run();
@@ -147,7 +164,7 @@ void Worker::restore_row(const Write& write) {
                 size_t{8} * image->word_count);
   }
   // relaxed: as above.
-  write.slot->word.store(write.undo->replaced, std::memory_order_relaxed);
+  write.slot->group(write.undo->group).word.store(write.undo->replaced, std::memory_order_relaxed);
 }
 
 void Worker::clear_run() {

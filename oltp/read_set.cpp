@@ -9,11 +9,16 @@ namespace {
 
 // Whether a transaction has committed a change of the row after the snapshot. The transaction's own
 // claim tells what it found: never a newer one.
-bool is_changed_since(const RowSlot& slot, base::Vid read_vid) {
-  // acquire: pairs with the releases of claims and commits; another worker's Undo is looked into.
-  const uint64_t word = slot.word.load(std::memory_order_acquire);
-  const uint64_t newest = (word & kOwned) != 0 ? RowSlot::undo_of(word)->before : word;
-  return (newest & kVidMask) > read_vid.value;
+bool is_changed_since(const RowSlot& slot, GroupMask groups, base::Vid read_vid) {
+  groups |= 1;
+  for (uint32_t group = 0; groups != 0; ++group, groups >>= 1) {
+    if ((groups & 1) == 0) continue;
+    // acquire: pairs with the releases of claims and commits; another's Undo is looked into.
+    const uint64_t word = slot.group(group).word.load(std::memory_order_acquire);
+    const uint64_t newest = (word & kOwned) != 0 ? RowSlot::undo_of(word)->before : word;
+    if ((newest & kVidMask) > read_vid.value) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -35,8 +40,9 @@ void ReadSet::add_key(const TableIndex& index, std::string_view key) {
   absent_.push_back({&index, keep(key)});
 }
 
-size_t ReadSet::add_range(const TableIndex& index, std::string_view lower, std::string_view upper) {
-  ranges_.push_back({&index, keep(lower), keep(upper)});
+size_t ReadSet::add_range(const TableIndex& index, std::string_view lower, std::string_view upper,
+                          GroupMask groups) {
+  ranges_.push_back({&index, keep(lower), keep(upper), groups});
   return ranges_.size() - 1;
 }
 
@@ -61,7 +67,7 @@ void ReadSet::cut_range(size_t range, std::string_view last_key, bool forward) {
 bool ReadSet::holds(const KeyRead& read, base::Vid read_vid) const {
   bool unchanged = true;
   const auto visit = [&](base::RowId row_id) {
-    unchanged = !is_changed_since(read.index->table->rows.slot(row_id), read_vid);
+    unchanged = !is_changed_since(read.index->table->rows.slot(row_id), 1, read_vid);
     return unchanged;
   };
   read.index->index->find(view(read.key), CandidateVisitor(visit));
@@ -74,14 +80,16 @@ bool ReadSet::holds(const RangeRead& read, base::Vid read_vid) const {
   const Index& index = *read.index->index;
   for (index.next_group(&cursor); cursor.count != 0; index.next_group(&cursor)) {
     for (size_t i = 0; i < cursor.count; ++i) {
-      if (is_changed_since(rows.slot(cursor.rows[i]), read_vid)) return false;
+      if (is_changed_since(rows.slot(cursor.rows[i]), read.groups, read_vid)) return false;
     }
   }
   return true;
 }
 
 bool ReadSet::hold(base::Vid read_vid) const {
-  const auto unchanged = [&](const RowSlot* slot) { return !is_changed_since(*slot, read_vid); };
+  const auto unchanged = [&](const RowRead& read) {
+    return !is_changed_since(*read.slot, read.groups, read_vid);
+  };
   const auto still_so = [&](const auto& read) { return holds(read, read_vid); };
   return std::all_of(rows_.begin(), rows_.end(), unchanged) &&
          std::all_of(absent_.begin(), absent_.end(), still_so) &&

@@ -5,7 +5,8 @@
 // in the order of VIDs, if what it read is the same at both. So a transaction that has changed
 // something is checked before it gets its VID, against every commit since its snapshot:
 //
-//   row     found in a unique index: its newest commit is not newer than the snapshot.
+//   row     found in a unique index: its newest commit (of the column groups that were read) is not
+//           newer than the snapshot.
 //   key     looked up in a unique index and not found, or refused to an insert because a row has
 //           it: no row that the index gives for the key has a newer commit.
 //   range   scanned, as far as the scan got (a limit or kStop ends it): as for a key, for all of
@@ -39,6 +40,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "oltp/row_reader.h"
 #include "oltp/row_version.h"
 #include "oltp/table.h"
 
@@ -53,10 +55,12 @@ class ReadSet {
   }
   bool is_recorded() const { return recorded_; }
 
-  void add_row(const RowSlot& slot) { rows_.push_back(&slot); }
+  // With the column groups that were read; group 0, which tells that there is a row, always counts.
+  void add_row(const RowSlot& slot, GroupMask groups) { rows_.push_back({&slot, groups}); }
   void add_key(const TableIndex& index, std::string_view key);
   // The keys from `lower` to `upper` (exclusive; empty: no bound). Gives the range's number.
-  size_t add_range(const TableIndex& index, std::string_view lower, std::string_view upper);
+  size_t add_range(const TableIndex& index, std::string_view lower, std::string_view upper,
+                   GroupMask groups);
   // The scan ended at this key, whole and zero-padded as the index's cursor has it: what lies
   // beyond was not read.
   void cut_range(size_t range, std::string_view last_key, bool forward);
@@ -70,6 +74,10 @@ class ReadSet {
     size_t first;
     size_t count;
   };
+  struct RowRead {
+    const RowSlot* slot;
+    GroupMask groups;
+  };
   struct KeyRead {
     const TableIndex* index;
     Bytes key;
@@ -78,6 +86,7 @@ class ReadSet {
     const TableIndex* index;
     Bytes lower;
     Bytes upper;
+    GroupMask groups;
   };
 
   void forget();
@@ -87,7 +96,7 @@ class ReadSet {
   bool holds(const RangeRead& read, base::Vid read_vid) const;
 
   bool recorded_ = false;
-  std::vector<const RowSlot*> rows_;
+  std::vector<RowRead> rows_;
   std::vector<KeyRead> absent_;
   std::vector<RangeRead> ranges_;
   std::vector<char> keys_;

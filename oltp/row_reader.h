@@ -24,12 +24,26 @@ struct ColumnChoice {
   std::span<const base::ColumnId> also;     // an index's, to look at the row's key
 };
 
-// Words of the version that the snapshot sees, each at its place in `row`. False: it has no row.
-// copy(read_words) calls read_words(WordSpan) for the words that are wanted. The slot is not owned
-// by the calling worker.
+// Bit g: group g of the row.
+using GroupMask = uint32_t;
+inline GroupMask all_groups(const base::RowLayout& layout) {
+  return (GroupMask{1} << layout.group_count) - 1;
+}
+// Those that the columns are in; all, where the choice is.
+inline GroupMask groups_of(const base::RowLayout& layout, const ColumnChoice& choice) {
+  if (choice.all) return all_groups(layout);
+  GroupMask groups = 0;
+  for (const base::ColumnId id : choice.columns) groups |= GroupMask{1} << layout.column(id).group;
+  return groups;
+}
+
+// Words of a group's version that the snapshot sees, each at its place in `row`. False: it has no
+// row. copy(read_words) calls read_words(WordSpan) for the words that are wanted, all of them the
+// group's. The group is not owned by the calling worker.
 template <template <class> class Atomic, class Copy>
 bool read_version(const BasicRowSlot<Atomic>& slot, base::Vid read_vid, uint64_t* row,
-                  const Copy& copy) {
+                  const Copy& copy, uint32_t group = 0) {
+  const BasicRowVersion<Atomic>& version = slot.group(group);
   const auto read_words = [&](WordSpan span) {
     for (uint32_t i = span.first; i < span.first + span.count; ++i) {
       // acquire: who meets an owner's bytes finds the image that it made before (V1), and no later
@@ -40,13 +54,13 @@ bool read_version(const BasicRowSlot<Atomic>& slot, base::Vid read_vid, uint64_t
   while (true) {
     // acquire: pairs with the releases of claims and commits; older and the Undo are as they left
     // them.
-    const uint64_t word = slot.word.load(std::memory_order_acquire);
+    const uint64_t word = version.word.load(std::memory_order_acquire);
     const BasicUndo<Atomic>* newest = nullptr;
     if ((word & kOwned) != 0) {
-      newest = slot.undo_of(word);
+      newest = version.undo_of(word);
     } else if (is_hidden(word, read_vid)) {
       // acquire: as above; a later commit's is found out below.
-      newest = slot.older.load(std::memory_order_acquire);
+      newest = version.older.load(std::memory_order_acquire);
     }
     uint64_t seen = word;
     for (const auto* undo = newest; is_hidden(seen, read_vid); undo = undo->older) {
@@ -65,7 +79,7 @@ bool read_version(const BasicRowSlot<Atomic>& slot, base::Vid read_vid, uint64_t
       seen = undo->before;
     }
     // relaxed: ordered behind the copy by its acquires.
-    if (slot.word.load(std::memory_order_relaxed) == word) return true;
+    if (version.word.load(std::memory_order_relaxed) == word) return true;
   }
 }
 
@@ -75,6 +89,11 @@ class RowReader {
   // read.
   const std::byte* read(const base::RowLayout& layout, const RowSlot& slot, base::Vid read_vid,
                         const ColumnChoice& choice);
+  // As read, of a table with column groups: each of the chosen columns' groups in turn, and group 0
+  // for the row. The reader may own some of them, and then sees its own bytes.
+  const std::byte* read_groups(const base::RowLayout& layout, const RowSlot& slot,
+                               base::Vid read_vid, const ColumnChoice& choice,
+                               base::WorkerId reader);
 
  private:
   std::vector<uint64_t> row_;

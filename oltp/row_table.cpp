@@ -20,8 +20,9 @@ size_t slot_bytes_of(size_t row_bytes) {
 
 }  // namespace
 
-RowTable::RowTable(size_t row_bytes, base::MemoryPlace place)
-    : slot_bytes_(slot_bytes_of(row_bytes)),
+RowTable::RowTable(size_t row_bytes, uint32_t group_count, base::MemoryPlace place)
+    : front_bytes_(sizeof(RowVersion) * (group_count - 1)),
+      slot_bytes_(slot_bytes_of(front_bytes_ + row_bytes)),
       extent_bits_(static_cast<uint32_t>(std::bit_width(kExtentBytes / slot_bytes_ | 1)) - 1),
       slot_mask_((uint64_t{1} << extent_bits_) - 1),
       place_(place) {}
@@ -56,7 +57,8 @@ void RowTable::add_extent(uint64_t extent) {
     place_.preparer->prepare({extents_.back().data(), bytes});
   }
   // release: pairs with the acquire in slot(); the slots are zeroed: dead.
-  directories_.back()[extent].store(extents_.back().data(), std::memory_order_release);
+  directories_.back()[extent].store(extents_.back().data() + front_bytes_,
+                                    std::memory_order_release);
 }
 
 RowTable::SlotRange RowTable::take_slots() {

@@ -38,7 +38,7 @@ class RowTable {
   static constexpr uint64_t kSlotsMax = (uint64_t{1} << 36) - 1;  // a hash entry has RowId + 1
   static constexpr uint64_t kSlotsTaken = 1024;                   // by a worker, at a time; at most
 
-  RowTable(size_t row_bytes, base::MemoryPlace place);
+  RowTable(size_t row_bytes, uint32_t group_count, base::MemoryPlace place);
 
   RowSlot& slot(base::RowId row_id) const {
     // acquire: pairs with the releases in add_extent; the entries and the slots are zeroed.
@@ -49,6 +49,8 @@ class RowTable {
     return *reinterpret_cast<RowSlot*>(extent + (row_id.value & slot_mask_) * slot_bytes_);
   }
 
+  // How far before slot() the slot begins: with the other groups' words.
+  size_t front_bytes() const { return front_bytes_; }
   // Whether slots begin where cache lines do.
   bool lines_are_whole() const { return slot_bytes_ % kLineBytes == 0; }
 
@@ -87,10 +89,13 @@ class RowTable {
   size_t allocated_bytes() const;
 
  private:
-  using Extent = std::atomic<std::byte*>;  // writer: under mutex_
+  // Points to group 0 of the first slot, so that slot() is the same with and without
+  // column groups. Writer: under mutex_.
+  using Extent = std::atomic<std::byte*>;
   bool has_extent(uint64_t id) const;
   void add_extent(uint64_t extent);  // mutex_ is held
 
+  size_t front_bytes_;
   size_t slot_bytes_;
   uint32_t extent_bits_;
   uint64_t slot_mask_;

@@ -1,8 +1,9 @@
 // The versions of a row: the newest lies in the row's slot, older ones are what undo records make
 // of it.
 //
-//   slot      0      8       16
-//             | word | older | row (RowLayout), padded to 8
+//   slot      -16 g                  0      8       16
+//             | word | older |  ...  | word | older | row (RowLayout), padded to 8
+//             | group g              | group 0      |
 //
 //   word      | 1 owned | 0 erased | 0 live    | 61 bits: the owner's Undo          |
 //             | 0       | 1        | 0         | VID of the commit that erased it   |
@@ -16,6 +17,11 @@
 // while their VID is newer than the snapshot, apply the images of the Undo that leads back, and
 // take its `before`. A row that is owned leads back by its owner's Undo, one that is committed by
 // `older`.
+//
+// Columns may be in groups (TableSchema::column_groups), so that writers of different ones do not
+// conflict. Each group has versions of its own: a word, older, and Undos whose images are of words
+// of its columns only. Below, "row" is to be read as "group of the row". Tables without groups have
+// group 0 only.
 //
 // With several workers a row changes under its readers. Row bytes are then read and written as
 // 64-bit atomic words, and a reader looks at the word before and after:
@@ -31,6 +37,11 @@
 //       followed only from rows that were committed in this batch.
 //   V4  At a boundary no row is owned, and none is erased: each slot has one version or is dead.
 //   V5  An inserted row's bytes are read only once it is committed (its Undo's `before` is 0).
+//   V6  Group 0's word alone says whether there is a row. Who inserts or erases a row owns the
+//       words of all its groups, and stamps them all. So who claims one group finds an erase at
+//       that group's word, and has no need to look at another; and a snapshot that sees the row by
+//       group 0 sees a version of each group.
+//   V7  A word of the row has bytes of one group only (base::check_column_groups).
 //
 // With one worker nobody reads what another one is at: the newest version is the visible one, there
 // is no copy and no second look, and undo records serve only the rollback.
@@ -79,6 +90,7 @@ struct BasicUndo {
   Atomic<const BeforeImage*> images;  // writer: the owner
   uint32_t write_index;               // of the owner's write set, while owned
   base::WorkerId worker;
+  uint8_t group;             // whose word names it; of an inserted row all words do
   Atomic<bool> rolled_back;  // writer: the owner: the row's bytes are as before
   bool erased;               // the owner's alone
 };
@@ -99,18 +111,11 @@ inline bool is_hidden(uint64_t word, base::Vid read_vid) {
   return (word & kOwned) != 0 || (word & kVidMask) > read_vid.value;
 }
 
+// Of one group of a row.
 template <template <class> class Atomic>
-struct BasicRowSlot {
+struct BasicRowVersion {
   Atomic<uint64_t> word;  // writer: who claims or owns the row; leader at a boundary
   Atomic<const BasicUndo<Atomic>*> older;  // writer: who commits, before the word (V3)
-
-  std::byte* row() { return reinterpret_cast<std::byte*>(this + 1); }
-  const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  // The row's bytes as the words that several workers share.
-  Atomic<uint64_t>* row_words() { return reinterpret_cast<Atomic<uint64_t>*>(this + 1); }
-  const Atomic<uint64_t>* row_words() const {
-    return reinterpret_cast<const Atomic<uint64_t>*>(this + 1);
-  }
 
   static uint64_t owned_word(const BasicUndo<Atomic>* undo) {
     return kOwned | reinterpret_cast<uintptr_t>(undo);
@@ -125,6 +130,17 @@ struct BasicRowSlot {
     // acquire: pairs with the release in roll_back; the row's bytes are as before.
     return undo->rolled_back.load(std::memory_order_acquire) ? undo->before : word;
   }
+  static bool is_owned_by(uint64_t word, base::WorkerId worker) {
+    if ((word & kOwned) == 0) return false;
+    const BasicUndo<Atomic>* const undo = undo_of(word);
+    // relaxed: of the worker's own Undo it is what it has stored itself.
+    return undo->worker == worker && !undo->rolled_back.load(std::memory_order_relaxed);
+  }
+  // Whether the row is another than the snapshot saw: somebody is at it, or has committed since.
+  // Asked by who does not own it.
+  static bool is_changed(uint64_t word, base::Vid read_vid) {
+    return is_hidden(settled(word), read_vid);
+  }
 
   // The steps of a worker among several; a worker alone stores the word and the bytes itself.
 
@@ -136,19 +152,56 @@ struct BasicRowSlot {
     return word.compare_exchange_strong(expected, owned_word(undo), std::memory_order_release,
                                         std::memory_order_relaxed);
   }
-  // The owner, after keep_image(): the words' new values.
-  void show(WordSpan span, const uint64_t* values) {
-    for (uint32_t i = 0; i < span.count; ++i) {
-      // release: pairs with the acquire in read_words; the image is there (V1).
-      row_words()[span.first + i].store(values[i], std::memory_order_release);
-    }
-  }
   // The owner: live_word or erased_word of its VID.
   void commit(const BasicUndo<Atomic>* undo, uint64_t committed) {
     // release: who reads it finds the Undo whole (V3).
     older.store(undo, std::memory_order_release);
     // release: whoever sees the VID may read the row.
     word.store(committed, std::memory_order_release);
+  }
+  // The leader, at the boundary: of a row that was rolled back and not claimed since.
+  void settle(const BasicUndo<Atomic>* undo) {
+    // relaxed: nobody else runs, here and below.
+    if (word.load(std::memory_order_relaxed) != owned_word(undo)) return;
+    // relaxed: as above.
+    word.store(undo->before, std::memory_order_relaxed);
+  }
+};
+
+// Where group 0's version lies; the other groups' lie in front of it.
+template <template <class> class Atomic>
+struct BasicRowSlot : BasicRowVersion<Atomic> {
+  using Version = BasicRowVersion<Atomic>;
+
+  std::byte* row() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  // The row's bytes as the words that several workers share.
+  Atomic<uint64_t>* row_words() { return reinterpret_cast<Atomic<uint64_t>*>(this + 1); }
+  const Atomic<uint64_t>* row_words() const {
+    return reinterpret_cast<const Atomic<uint64_t>*>(this + 1);
+  }
+  Version& group(uint32_t number) {
+    return *reinterpret_cast<Version*>(reinterpret_cast<std::byte*>(this) -
+                                       sizeof(Version) * number);
+  }
+  const Version& group(uint32_t number) const {
+    return *reinterpret_cast<const Version*>(reinterpret_cast<const std::byte*>(this) -
+                                             sizeof(Version) * number);
+  }
+
+  // Of a row that comes or goes as a whole, whose bytes nobody else may read yet, or any more.
+  void set_words(uint32_t group_count, uint64_t value) {
+    for (uint32_t number = group_count; number-- > 0;) {
+      // release: who finds the row by group 0's word, the last, finds the Undo and the other words.
+      group(number).word.store(value, std::memory_order_release);
+    }
+  }
+  // The owner, after keep_image(): the words' new values.
+  void show(WordSpan span, const uint64_t* values) {
+    for (uint32_t i = 0; i < span.count; ++i) {
+      // release: pairs with the acquire in read_words; the image is there (V1).
+      row_words()[span.first + i].store(values[i], std::memory_order_release);
+    }
   }
   // The owner: puts the images back. True: the word goes on naming the Undo, until settle().
   bool roll_back(BasicUndo<Atomic>* undo) {
@@ -159,19 +212,12 @@ struct BasicRowSlot {
     }
     if (newest == nullptr) {
       // release: the row's bytes have been the same all the while (V2).
-      word.store(undo->replaced, std::memory_order_release);
+      group(undo->group).word.store(undo->replaced, std::memory_order_release);
       return false;
     }
     // release: pairs with the acquire in settled. The word stays (V2).
     undo->rolled_back.store(true, std::memory_order_release);
     return true;
-  }
-  // The leader, at the boundary: of a row that was rolled back and not claimed since.
-  void settle(const BasicUndo<Atomic>* undo) {
-    // relaxed: nobody else runs, here and below.
-    if (word.load(std::memory_order_relaxed) != owned_word(undo)) return;
-    // relaxed: as above.
-    word.store(undo->before, std::memory_order_relaxed);
   }
 };
 
@@ -189,6 +235,7 @@ void keep_image(const BasicRowSlot<Atomic>& slot, WordSpan span, BeforeImage* im
 }
 
 using Undo = BasicUndo<std::atomic>;
+using RowVersion = BasicRowVersion<std::atomic>;
 using RowSlot = BasicRowSlot<std::atomic>;
 static_assert(sizeof(RowSlot) == 16 && alignof(RowSlot) == 8);
 

@@ -62,7 +62,7 @@ base::Error TableIndex::key_too_long() const {
 }
 
 Table::Table(const base::TableSchema& of_schema, base::MemoryPlace place)
-    : schema(&of_schema), layout(of_schema), rows(layout.bytes, place) {
+    : schema(&of_schema), layout(of_schema), rows(layout.bytes, layout.group_count, place) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
     if (type.is_string() && type.length != 0) {

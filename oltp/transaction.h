@@ -18,8 +18,10 @@
 //
 // Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes; the
 //            first to claim a row wins, a later writer gets kConflict, as does a claim of a row
-//            that was changed after read_vid(). Serializable: besides, a transaction that changes
-//            something runs again if what it read has changed when it commits (read_set.h).
+//            that was changed after read_vid(). In a table with column groups the same holds of
+//            each group of the row, and a claim is of the groups of the columns that it names
+//            (none named: all); erase claims the rest. Serializable: besides, a transaction that
+//            changes something runs again if what it read has changed when it commits (read_set.h).
 // Strings    a long string in a row or tuple that was read points into the database, until the
 //            procedure returns. Long strings that are written are copied at the call.
 // Threads    one: the worker that runs the procedure.
@@ -94,7 +96,15 @@ struct Projection<Row, Column> {
   static Values load(const std::byte* row) { return reinterpret_cast<const Row*>(row)->*Column; }
 };
 
-// A row that this transaction alone may write until it ends.
+// A row that was read, and where it is: to claim columns of it.
+template <class RowType, class ValuesType>
+struct FoundRow {
+  using Row = RowType;
+  RowHandle handle;
+  ValuesType values;
+};
+
+// A row, or the claimed column groups of one, that this transaction alone may write until it ends.
 template <class RowType, class ValuesType>
 struct Claimed {
   using Row = RowType;
@@ -127,6 +137,29 @@ class Transaction : public TransactionCore {
     return Out(Projected::load(found->row));
   }
 
+  // As get, with the row's handle. What is read may be of other column groups than what is claimed:
+  //   auto found = txn.find<&District::d_name>(tables.district_pkey, args.w, args.d);
+  //   auto claimed = txn.claim<District, &District::d_ytd>(found->handle);
+  template <auto... Columns, auto... KeyMembers, class... KeyValues>
+  auto find(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
+    using Row = typename IndexRef<KeyMembers...>::Row;
+    using Projected = Projection<Row, Columns...>;
+    static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "find takes the whole key");
+    using Out = base::Result<FoundRow<Row, typename Projected::Values>>;
+    const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
+    using Read = FoundRow<Row, typename Projected::Values>;
+    if constexpr (IndexRef<KeyMembers...>::kNumberBytes != 0) {
+      if (const TableIndex* const alone = index_alone(index.index)) {
+        const RowHandle handle = find_number(*alone, index, wanted, key...);
+        if (handle.slot == nullptr) return Out(base::ErrorCode::kNotFound);
+        return Out(Read{handle, Projected::load(handle.slot->row())});
+      }
+    }
+    auto found = find_unique(index.index, wanted, Projected::choice());
+    if (!found) return Out(found.error());
+    return Out(Read{found->handle, Projected::load(found->row)});
+  }
+
   // As get of each of the keys, whose misses overlap: calls visit(i, values) for those that have a
   // row. Keys are std::tuples of the index's parts.
   template <auto... Columns, auto... KeyMembers, class Visit>
@@ -153,8 +186,8 @@ class Transaction : public TransactionCore {
     return {};
   }
 
-  // As get, and claims the row: kConflict if another transaction has claimed it, or changed it
-  // after read_vid().
+  // As get, and claims the row, or the named columns' groups: kConflict if another transaction has
+  // claimed it, or changed it after read_vid().
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   auto get_for_update(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Row = typename IndexRef<KeyMembers...>::Row;
@@ -173,15 +206,15 @@ class Transaction : public TransactionCore {
     return claim_as<Row, Columns...>(found->handle);
   }
 
-  // Claims a row that a scan gave out.
+  // Claims a row, or the named columns' groups, that a scan or find gave out.
   template <class Row, auto... Columns>
   auto claim(const RowHandle& handle) {
     return claim_as<Row, Columns...>(handle);
   }
 
   // Writes the named columns of a claimed row. What must not be written (a column of the primary
-  // key, a string that does not fit, a row that was erased) fails the transaction, whatever the
-  // procedure returns.
+  // key or of a group that is not claimed, a string that does not fit, a row that was erased) fails
+  // the transaction, whatever the procedure returns.
   template <class Row, class Values, auto... Members>
   void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
@@ -247,7 +280,7 @@ class Transaction : public TransactionCore {
   auto claim_as(const RowHandle& handle) {
     using Projected = Projection<Row, Columns...>;
     using Out = base::Result<Claimed<Row, typename Projected::Values>>;
-    auto row = claim_row(handle);
+    auto row = claim_row(handle, Projected::choice().columns);
     if (!row) return Out(row.error());
     return Out(Claimed<Row, typename Projected::Values>{handle, Projected::load(*row)});
   }

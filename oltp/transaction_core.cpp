@@ -33,19 +33,34 @@ const base::Error& TransactionCore::misuse_of_no_row() {
   return fail({base::ErrorCode::kInvalidArgument, "a row handle that names no row is used"});
 }
 
-Write* TransactionCore::own_write(const RowHandle& handle) {
+Write* TransactionCore::own_write(const RowHandle& handle, const WriteShape* shape) {
   if (failed()) return nullptr;
   if (handle.slot == nullptr) {
     misuse_of_no_row();
     return nullptr;
   }
-  Write* const write = worker_->find_write(handle);
-  if (write == nullptr) {
-    misuse(*handle.table,
-           "a row is written after this transaction has claimed or inserted it, and before it "
-           "erases it");
-  }
+  Write* const write =
+      shape == nullptr ? worker_->find_any_write(handle) : worker_->find_write(handle, *shape);
+  if (write == nullptr) misuse_of_unclaimed(handle, shape);
   return write;
+}
+
+const base::Error& TransactionCore::misuse_of_unclaimed(const RowHandle& handle,
+                                                        const WriteShape* shape) {
+  // Where the row is this transaction's, it is a column that is not.
+  const bool own = shape != nullptr && worker_->find_any_write(handle) != nullptr;
+  const Table& table = *handle.table;
+  for (size_t i = 0; own && i < shape->columns.size(); ++i) {
+    const base::ColumnId id = shape->columns[i];
+    if (worker_->write_of(*handle.slot, table.layout.column(id).group) != nullptr) continue;
+    return misuse(table,
+                  fmt::format("column {} is written after this transaction has claimed its column "
+                              "group; the claim names other columns",
+                              table.schema->column(id).name));
+  }
+  return misuse(table,
+                "a row is written after this transaction has claimed or inserted it, and before it "
+                "erases it");
 }
 
 uint64_t TransactionCore::random() {
@@ -91,15 +106,15 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
   } else {
     index.index->find(key.bytes(), CandidateVisitor(visit));
   }
-  if (worker_->reads_.is_recorded()) record_lookup(index, key, found);
+  if (worker_->reads_.is_recorded()) record_lookup(index, key, choice, found);
   if (found.row == nullptr) return base::ErrorCode::kNotFound;
   return found;
 }
 
 void TransactionCore::record_lookup(const TableIndex& index, const base::Key& key,
-                                    const Found& found) {
+                                    const ColumnChoice& choice, const Found& found) {
   if (found.row == nullptr) return worker_->reads_.add_key(index, key.bytes());
-  worker_->reads_.add_row(*found.handle.slot);
+  worker_->reads_.add_row(*found.handle.slot, groups_of(index.table->layout, choice));
 }
 
 void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
@@ -115,53 +130,74 @@ void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
   const uint64_t lines = lines_of(*index.table, choice.columns);
   for (size_t i = 0; i < keys.size(); ++i) {
     index.by_hash->visit(hashes[i], [&](base::RowId row_id) {
-      fetch_lines(index.table->rows.slot(row_id), lines);
+      fetch_lines(*index.table, index.table->rows.slot(row_id), lines);
       return true;
     });
   }
 }
 
-base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {
-  if (failed()) return *failure_;
-  if (handle.slot == nullptr) return misuse_of_no_row();
+inline bool TransactionCore::claim_group(const RowHandle& handle, uint32_t group) {
   Worker& worker = *worker_;
-  Table& table = *handle.table;
-  RowSlot& slot = *handle.slot;
+  Table* const table = handle.table;
+  RowVersion& version = handle.slot->group(group);
   // acquire: pairs with the releases of claims and commits.
-  const uint64_t word = slot.word.load(std::memory_order_acquire);
+  const uint64_t word = version.word.load(std::memory_order_acquire);
   if (worker.is_own(word)) {
-    if (RowSlot::undo_of(word)->erased) {
-      return misuse(table, "a row is not used after it was erased");
-    }
-    return static_cast<const std::byte*>(slot.row());
+    if (!RowSlot::undo_of(word)->erased) return true;
+    misuse(*table, "a row is not used after it was erased");
+    return false;
   }
-  const uint64_t before = RowSlot::settled(word);
-  if ((before & kOwned) != 0 || (before & kVidMask) > read_vid_.value) {
-    return fail(base::ErrorCode::kConflict);
+  if (RowSlot::is_changed(word, read_vid_)) {
+    fail(base::ErrorCode::kConflict);
+    return false;
   }
-  if ((before & kLive) == 0) {
-    return misuse(table, "a row handle is used in the transaction that got it");
+  if ((RowSlot::settled(word) & kLive) == 0) {
+    misuse(*table, "a row handle is used in the transaction that got it");
+    return false;
   }
   // relaxed: it is older than the word.
-  Undo* const undo = worker.make_undo(word, slot.older.load(std::memory_order_relaxed));
-  worker.add_write(&table, &slot, handle.row_id, undo, WriteKind::kUpdate);
+  Undo* const undo = worker.make_undo(word, version.older.load(std::memory_order_relaxed), group);
+  worker.add_write(table, handle.slot, handle.row_id, undo, WriteKind::kUpdate);
   if (worker.is_single()) {
     // relaxed: nobody else looks.
-    slot.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
-    return static_cast<const std::byte*>(slot.row());
+    version.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
+    return true;
   }
-  if (!slot.claim(undo)) {
-    worker.drop_newest_write();
-    return fail(base::ErrorCode::kConflict);
+  if (version.claim(undo)) return true;
+  worker.drop_newest_write();
+  fail(base::ErrorCode::kConflict);
+  return false;
+}
+
+base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle,
+                                                          std::span<const base::ColumnId> columns) {
+  if (failed()) return *failure_;
+  if (handle.slot == nullptr) return misuse_of_no_row();
+  const bool claimed = handle.table->layout.group_count == 1 ? claim_group(handle, 0)
+                                                             : claim_groups(handle, columns);
+  if (!claimed) return *failure_;
+  return static_cast<const std::byte*>(handle.slot->row());
+}
+
+bool TransactionCore::claim_groups(const RowHandle& handle,
+                                   std::span<const base::ColumnId> columns) {
+  const base::RowLayout& layout = handle.table->layout;
+  const GroupMask groups = groups_of(layout, {columns.empty(), columns, {}});
+  for (uint32_t group = 0; group < layout.group_count; ++group) {
+    if ((groups >> group & 1) != 0 && !claim_group(handle, group)) return false;
   }
-  return static_cast<const std::byte*>(slot.row());
+  return true;
 }
 
 WritableRow TransactionCore::open_row(const RowHandle& handle,
                                       std::span<const base::ColumnId> columns) {
-  Write* const write = own_write(handle);
+  if (handle.slot == nullptr) {
+    misuse_of_no_row();
+    return {};
+  }
+  const WriteShape& shape = worker_->shapes_.of(*handle.table, columns);
+  Write* const write = own_write(handle, &shape);
   if (write == nullptr) return {};
-  const WriteShape& shape = worker_->shapes_.of(*write->table, columns);
   if ((shape.flags & kPrimaryColumn) != 0) {
     misuse_of_primary_key(shape);
     return {};
@@ -189,11 +225,10 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
   const base::RowId row_id = worker.tables_[table_id.value].slots.allocate(&table.rows);
   RowSlot& slot = table.rows.slot(row_id);
-  Undo* const undo = worker.make_undo(0, nullptr);
+  Undo* const undo = worker.make_undo(0, nullptr, 0);
   worker.add_write(&table, &slot, row_id, undo, WriteKind::kInsert);
   worker.fill_slot(table, &slot, row);
-  // release: who finds the slot through an index finds the Undo whole.
-  slot.word.store(RowSlot::owned_word(undo), std::memory_order_release);
+  slot.set_words(table.layout.group_count, RowSlot::owned_word(undo));
   for (size_t i = 0; i < table.indexes.size(); ++i) {
     TableIndex& index = *table.indexes[i];
     base::Key key;
@@ -217,8 +252,12 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
 }
 
 void TransactionCore::erase_row(const RowHandle& handle) {
-  Write* const write = own_write(handle);
+  Write* write = own_write(handle, nullptr);
   if (write == nullptr) return;
+  if (write->table->layout.group_count > 1) {
+    if (!claim_row(handle, {})) return;  // a conflict
+    write = worker_->erase_groups(handle);
+  }
   write->undo->erased = true;
   for (const base::ColumnId id : write->table->layout.long_strings) {
     StringChange change;
@@ -273,7 +312,8 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
   ReadSet& reads = worker_->reads_;
   size_t range_read = 0;
   if (reads.is_recorded()) {
-    range_read = reads.add_range(index, range.lower.bytes(), range.upper.bytes());
+    range_read = reads.add_range(index, range.lower.bytes(), range.upper.bytes(),
+                                 groups_of(index.table->layout, choice));
   }
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
                      options.direction == Direction::kForward, options.limit);

@@ -91,7 +91,9 @@ class TransactionCore {
   // of a hash index.
   void fetch(base::IndexId index, std::span<const base::Key> keys,
              const ColumnChoice& choice) const;
-  base::Result<const std::byte*> claim_row(const RowHandle& handle);
+  // The groups of the columns, none named: all; nothing is to be seen of the others.
+  base::Result<const std::byte*> claim_row(const RowHandle& handle,
+                                           std::span<const base::ColumnId> columns);
 
   // With one worker, and a hash index over numbers: the whole way to the row is compiled into the
   // procedure. nullptr: find_unique is the way.
@@ -141,10 +143,16 @@ class TransactionCore {
   const base::Error& misuse(const Table& table, std::string_view what);
   const base::Error& misuse_of_no_row();
   void misuse_of_primary_key(const WriteShape& shape);
+  const base::Error& misuse_of_unclaimed(const RowHandle& handle, const WriteShape* shape);
   // Of a serializable transaction: what it finds by the key, or that there is nothing.
-  void record_lookup(const TableIndex& index, const base::Key& key, const Found& found);
-  // nullptr, and the transaction has failed: the row is not this transaction's to write.
-  Write* own_write(const RowHandle& handle);
+  void record_lookup(const TableIndex& index, const base::Key& key, const ColumnChoice& choice,
+                     const Found& found);
+  // The shape's column groups are this transaction's, or, without a shape, some of the row: one of
+  // their writes. nullptr, and the transaction has failed: they are not.
+  Write* own_write(const RowHandle& handle, const WriteShape* shape);
+  // False, and the transaction has failed.
+  bool claim_group(const RowHandle& handle, uint32_t group);
+  bool claim_groups(const RowHandle& handle, std::span<const base::ColumnId> columns);
   base::Result<void> scan_ordered(const TableIndex& index, const KeyRange& range,
                                   const ScanOptions& options, const ColumnChoice& choice,
                                   const RowVisitor& visit);

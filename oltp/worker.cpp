@@ -158,7 +158,9 @@ void Worker::discard_updates(base::TableId table) {
 }
 
 void Worker::settle_rolled_back() {
-  for (const RolledBackRow& row : rolled_back_) row.slot->settle(row.undo);
+  for (const RolledBackRow& row : rolled_back_) {
+    row.slot->group(row.undo->group).settle(row.undo);
+  }
   rolled_back_.clear();
 }
 
@@ -187,8 +189,7 @@ void Worker::drop_dead_entries() {
 
 void Worker::finish_batch() {
   for (const DeadRow& dead : dead_rows_) {
-    // relaxed: at the boundary nobody else runs.
-    dead.slot->word.store(0, std::memory_order_relaxed);
+    dead.slot->set_words(dead.table->layout.group_count, 0);
     tables_[dead.table->schema->id.value].slots.retire(dead.row_id);
   }
   dead_rows_.clear();

@@ -6,7 +6,8 @@
 // Threads    one thread during a batch; the leader at boundaries (finish_batch, take_updates).
 //
 // Invariants
-//   W1  Every row that the running transaction owns is in writes_, at its Undo's write_index. After
+//   W1  Every row that the running transaction owns is in writes_, at its Undo's write_index: once
+//       for each column group that it owns, but once as a whole where it has inserted it. After
 //       commit or roll_back the worker owns none; words may name Undos that are rolled back.
 //   W2  What a batch supersedes or kills is retired, and reclaimed only by finish_batch: pointers
 //       to strings, undo records and slots stay valid for the batch.
@@ -38,9 +39,15 @@
 
 namespace diptych::oltp {
 
-enum class WriteKind : uint8_t { kUpdate, kInsert, kErase, kInsertErased };
+enum class WriteKind : uint8_t {
+  kUpdate,
+  kInsert,  // all groups
+  kErase,   // group 0; the others have kErasedGroup
+  kErasedGroup,
+  kInsertErased,
+};
 
-// A row that the running transaction owns.
+// A row that the running transaction owns, or a column group of it.
 struct Write {
   Table* table;
   RowSlot* slot;
@@ -50,6 +57,7 @@ struct Write {
   uint32_t strings;         // where its string changes begin in string_changes_
   WriteKind kind;
   bool keys_logged;  // of an inserted row: key_changes_ has its keys as inserted
+  bool has_record;   // among the exported ones
 };
 
 // A row's index entry that the transaction wrote or made obsolete.
@@ -141,34 +149,51 @@ class Worker {
   // False: what a serializable transaction read has changed (read_set.h). It is then rolled back.
   bool commit(Transaction* txn, Request* request);
   bool changes_anything() const;
-  // Appends the write's update record, to be stamped with the VID when it is known.
-  void export_write(const Write& write, base::Vid not_before);
+  // Appends the write's update record, if it has one of its own, to be stamped with the VID when it is known.
+  void export_write(Write* write, base::Vid not_before);
   // The records of a transaction that gets no VID after all.
   void take_back_exports();
   // Shows the write to others, as of the VID; lets go a row that was claimed and not written.
   void publish(const Write& write, base::Vid vid);
+  void stamp(const Write& write, uint32_t group, uint64_t word) {
+    RowVersion& version = write.slot->group(group);
+    if (!is_single()) return version.commit(write.undo, word);
+    // relaxed: one worker.
+    version.word.store(word, std::memory_order_relaxed);
+  }
+  // An inserted row that nobody will ever see.
+  void kill_inserted(const Write& write, bool has_entries);
+  // The columns that were written in any group of the row, so that they make one record. nullptr:
+  // none were, or they are in the record of an earlier write.
+  const WriteShape* shape_of_record(const Write& write);
   void roll_back();
   void restore_row(const Write& write);
   void clear_run();
 
   bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
-  bool is_own(uint64_t word) const {
-    if ((word & kOwned) == 0) return false;
-    const Undo* const undo = RowSlot::undo_of(word);
-    // relaxed: what this worker has stored itself.
-    return undo->worker == id_ && !undo->rolled_back.load(std::memory_order_relaxed);
-  }
+  bool is_own(uint64_t word) const { return RowSlot::is_owned_by(word, id_); }
   // The row as the running transaction sees it: in place where nobody else can be at it, else a
   // copy that stays until the next call. nullptr: there is none.
   const std::byte* visible_row(const Table& table, const RowSlot& slot, base::Vid read_vid,
                                const ColumnChoice& choice) const;
 
   // Operations on the write set.
-  Undo* make_undo(uint64_t replaced, const Undo* older);
+  Undo* make_undo(uint64_t replaced, const Undo* older, uint32_t group);
   Write& add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo, WriteKind kind);
   void drop_newest_write();
-  // nullptr: the running transaction does not own the row, or has erased it.
-  Write* find_write(const RowHandle& handle);
+  // nullptr: the running transaction does not own the row's group, or has erased the row.
+  Write* write_of(const RowSlot& slot, uint32_t group) {
+    // acquire: another worker's Undo is looked into.
+    const uint64_t word = slot.group(group).word.load(std::memory_order_acquire);
+    if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
+    return &writes_[RowSlot::undo_of(word)->write_index];
+  }
+  // One of the writes of the shape's groups; nullptr: it does not own all of them.
+  Write* find_write(const RowHandle& handle, const WriteShape& shape);
+  // Of any group of the row; nullptr: it owns none.
+  Write* find_any_write(const RowHandle& handle);
+  // The whole row is owned and will be erased; gives group 0's write.
+  Write* erase_groups(const RowHandle& handle);
   // Copies the row into the slot, with copies of its long strings.
   void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
   // The row for new cells of the columns: images, strings and keys of the present ones are kept.
@@ -176,7 +201,9 @@ class Worker {
   // The new cells are in the row: copies their long strings, moves it in the indexes, shows it.
   // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
   base::Result<void> close_row(const WritableRow& open, base::Vid read_vid);
-  void keep_images(const Write& write, const WriteShape& shape);
+  // Of the column groups that the shape's columns are in.
+  void keep_images(const Write& same_row, const WriteShape& shape);
+  void note_shape(Write* same_row, const WriteShape& shape);
   void keep_old_keys(Write* write, const WriteShape& shape);
   void keep_old_strings(const Write& write, const WriteShape& shape);
   void copy_new_strings(const WritableRow& open);

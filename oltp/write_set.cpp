@@ -14,25 +14,31 @@ const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, ba
                                      const ColumnChoice& choice) const {
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (is_own(word)) return RowSlot::undo_of(word)->erased ? nullptr : slot.row();
-  if (is_single()) return (word & kLive) != 0 ? slot.row() : nullptr;
-  return reader_.read(table.layout, slot, read_vid, choice);
+  const bool own = is_own(word);
+  if (own && RowSlot::undo_of(word)->erased) return nullptr;
+  if (is_single()) return own || (word & kLive) != 0 ? slot.row() : nullptr;
+  if (table.layout.group_count > 1) {
+    return reader_.read_groups(table.layout, slot, read_vid, choice, id_);
+  }
+  return own ? slot.row() : reader_.read(table.layout, slot, read_vid, choice);
 }
 
-Undo* Worker::make_undo(uint64_t replaced, const Undo* older) {
+Undo* Worker::make_undo(uint64_t replaced, const Undo* older, uint32_t group) {
   Undo* const undo = new (undo_.allocate(sizeof(Undo))) Undo{};
   undo->replaced = replaced;
   undo->before = RowSlot::settled(replaced);
   undo->older = older;
   undo->write_index = static_cast<uint32_t>(writes_.size());
   undo->worker = id_;
+  undo->group = static_cast<uint8_t>(group);
   return undo;
 }
 
 Write& Worker::add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo,
                          WriteKind kind) {
   const auto strings = static_cast<uint32_t>(string_changes_.size());
-  return writes_.emplace_back(Write{table, slot, row_id, undo, nullptr, strings, kind, false});
+  return writes_.emplace_back(
+      Write{table, slot, row_id, undo, nullptr, strings, kind, false, false});
 }
 
 void Worker::drop_newest_write() {
@@ -44,11 +50,33 @@ void Worker::drop_newest_write() {
   writes_.pop_back();
 }
 
-Write* Worker::find_write(const RowHandle& handle) {
-  // acquire: another worker's Undo is looked into.
-  const uint64_t word = handle.slot->word.load(std::memory_order_acquire);
-  if (!is_own(word) || RowSlot::undo_of(word)->erased) return nullptr;
-  return &writes_[RowSlot::undo_of(word)->write_index];
+Write* Worker::find_write(const RowHandle& handle, const WriteShape& shape) {
+  if (shape.parts.empty()) return write_of(*handle.slot, shape.group);
+  Write* found = nullptr;
+  for (const WriteShape* const part : shape.parts) {
+    found = write_of(*handle.slot, part->group);
+    if (found == nullptr) return nullptr;
+  }
+  return found;
+}
+
+Write* Worker::find_any_write(const RowHandle& handle) {
+  Write* found = nullptr;
+  for (uint32_t group = 0; group < handle.table->layout.group_count && found == nullptr; ++group) {
+    found = write_of(*handle.slot, group);
+  }
+  return found;
+}
+
+Write* Worker::erase_groups(const RowHandle& handle) {
+  Write* const row = write_of(*handle.slot, 0);
+  for (uint32_t group = 1; group < handle.table->layout.group_count; ++group) {
+    Write* const write = write_of(*handle.slot, group);
+    if (write == row) continue;  // it is an insert
+    write->undo->erased = true;
+    write->kind = WriteKind::kErasedGroup;
+  }
+  return row;
 }
 
 void Worker::fill_slot(const Table& table, RowSlot* slot, const std::byte* row) {
@@ -68,7 +96,7 @@ WritableRow Worker::open_row(Write* write, const WriteShape& shape) {
   if ((shape.flags & kLongStringColumn) != 0) keep_old_strings(*write, shape);
   // Nobody reads the bytes of an inserted row (V5), or what one worker alone is at.
   if (write->kind == WriteKind::kInsert) return {slot.row(), write, &shape};
-  if (write->shape != &shape) keep_images(*write, shape);
+  keep_images(*write, shape);
   if (is_single()) return {slot.row(), write, &shape};
   staged_row_.resize(std::max<size_t>(staged_row_.size(), (write->table->layout.bytes + 7) / 8));
   auto* const staged = reinterpret_cast<std::byte*>(staged_row_.data());
@@ -79,14 +107,22 @@ WritableRow Worker::open_row(Write* write, const WriteShape& shape) {
   return {staged, write, &shape};
 }
 
+void Worker::note_shape(Write* same_row, const WriteShape& shape) {
+  for (const WriteShape* const part : shape.parts) {
+    note_shape(write_of(*same_row->slot, part->group), *part);
+  }
+  if (!shape.parts.empty()) return;
+  if (same_row->shape == nullptr) {
+    same_row->shape = &shape;
+  } else if (same_row->shape != &shape) {
+    same_row->shape = &shapes_.joined(*same_row->shape, shape);
+  }
+}
+
 base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid) {
   Write& write = *open.write;
   const WriteShape& shape = *open.shape;
-  if (write.shape == nullptr) {
-    write.shape = &shape;
-  } else if (write.shape != &shape) {
-    write.shape = &shapes_.joined(*write.shape, shape);
-  }
+  if (write.kind != WriteKind::kInsert) note_shape(&write, shape);
   if ((shape.flags & kBoundedStringColumn) != 0) {
     if (auto fits = write.table->check_strings(open.row, shape.columns); !fits) return fits;
   }
@@ -100,10 +136,14 @@ base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid
 }
 
 // Images of words that have one already do no harm: the oldest is what counts.
-void Worker::keep_images(const Write& write, const WriteShape& shape) {
+void Worker::keep_images(const Write& same_row, const WriteShape& shape) {
+  for (const WriteShape* const part : shape.parts) {
+    keep_images(*write_of(*same_row.slot, part->group), *part);
+  }
+  if (!shape.parts.empty() || same_row.shape == &shape) return;
   std::byte* memory = undo_.allocate(shape.image_bytes);
   for (const WordSpan span : shape.words) {
-    keep_image(*write.slot, span, new (memory) BeforeImage, write.undo);
+    keep_image(*same_row.slot, span, new (memory) BeforeImage, same_row.undo);
     memory += sizeof(BeforeImage) + size_t{8} * span.count;
   }
 }
@@ -142,12 +182,7 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
   const RowSlot& slot = index.table->rows.slot(row_id);
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (!is_own(word)) {
-    const uint64_t settled = RowSlot::settled(word);
-    if ((settled & kOwned) != 0 || (settled & kVidMask) > read_vid.value) {
-      return KeyVerdict::kConflict;
-    }
-  }
+  if (!is_own(word) && RowSlot::is_changed(word, read_vid)) return KeyVerdict::kConflict;
   const std::byte* const row =
       visible_row(*index.table, slot, read_vid, {false, {}, index.schema.columns});
   if (row == nullptr) return KeyVerdict::kFree;
@@ -218,10 +253,8 @@ void Worker::erase_inserted_entries(const Write& write, size_t index_count) {
 
 void Worker::undo_insert(size_t index_count) {
   const Write& write = writes_.back();
-  // release: the slot is dead; nobody was given its bytes.
-  write.slot->word.store(0, std::memory_order_release);
+  kill_inserted(write, false);
   erase_inserted_entries(write, index_count);
-  dead_rows_.push_back({write.table, write.slot, write.row_id, false});
   drop_newest_write();
 }
 
@@ -243,8 +276,7 @@ base::Result<void> Worker::put_row(Table* table, base::RowId row_id, const std::
   RowSlot& slot = table->rows.slot(row_id);
   fill_slot(*table, &slot, row);
   string_changes_.clear();
-  // relaxed: the leader alone runs, between batches.
-  slot.word.store(live_word(vid), std::memory_order_relaxed);
+  slot.set_words(table->layout.group_count, live_word(vid));
   for (size_t i = 0; i < table->indexes.size(); ++i) {
     TableIndex& index = *table->indexes[i];
     base::Key key;
@@ -271,8 +303,7 @@ void Worker::take_row(Table* table, base::RowId row_id, size_t index_count) {
     std::memcpy(&text, slot.row() + table->layout.column(id).offset, sizeof text);
     strings_.retire(text);
   }
-  // relaxed: the leader alone runs, between batches.
-  slot.word.store(0, std::memory_order_relaxed);
+  slot.set_words(table->layout.group_count, 0);
 }
 
 void Worker::unload_row(Table* table, base::RowId row_id) {

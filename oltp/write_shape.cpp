@@ -54,8 +54,24 @@ const WriteShape& WriteShapes::find(const Table& table, std::span<const base::Co
   for (const auto& shape : shapes_) {
     if (shape->table == &table && shape->columns == sorted) return *shape;
   }
-  shapes_.push_back(std::make_unique<const WriteShape>(table, sorted));
+  auto shape = std::make_unique<WriteShape>(table, sorted);
+  shape->group = table.layout.column(sorted.front()).group;
+  const auto is_apart = [&](base::ColumnId id) {
+    return table.layout.column(id).group != shape->group;
+  };
+  if (std::any_of(sorted.begin(), sorted.end(), is_apart)) add_parts(shape.get());
+  shapes_.push_back(std::move(shape));
   return *shapes_.back();
+}
+
+void WriteShapes::add_parts(WriteShape* shape) {
+  for (uint32_t group = 0; group < shape->table->layout.group_count; ++group) {
+    std::vector<base::ColumnId> columns;
+    for (const base::ColumnId id : shape->columns) {
+      if (shape->table->layout.column(id).group == group) columns.push_back(id);
+    }
+    if (!columns.empty()) shape->parts.push_back(&find(*shape->table, columns));
+  }
 }
 
 void WriteShapes::clear() {

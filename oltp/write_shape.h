@@ -29,9 +29,12 @@ struct WriteShape {
 
   const Table* table;
   std::vector<base::ColumnId> columns;  // ascending
-  uint8_t flags = 0;                    // of ColumnFlag: what holds for any of the columns
-  std::vector<WordSpan> words;          // of the row, that the columns lie in: ascending, apart
-  size_t image_bytes = 0;               // of BeforeImages of all these words
+  // The columns' group; where they are of several ones, it is the parts' that count.
+  uint32_t group = 0;
+  std::vector<const WriteShape*> parts;  // one a group; none where there is one group only
+  uint8_t flags = 0;                     // of ColumnFlag: what holds for any of the columns
+  std::vector<WordSpan> words;           // of the row, that the columns lie in: ascending, apart
+  size_t image_bytes = 0;                // of BeforeImages of all these words
   propagation::UpdatePieces pieces;
 };
 
@@ -54,6 +57,7 @@ class WriteShapes {
   static constexpr size_t kPlaces = 64;
 
   const WriteShape& find(const Table& table, std::span<const base::ColumnId> columns);
+  void add_parts(WriteShape* shape);
 
   std::array<Place, kPlaces> places_;
   std::vector<std::unique_ptr<const WriteShape>> shapes_;

@@ -1,7 +1,9 @@
 // parse_ddl and split_statements of olap/query.h.
 
 #include <algorithm>
+#include <cctype>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,6 +62,44 @@ base::Result<void> check_table(const SourceText& source, const PgQuery__RangeVar
                  {std::string_view(table.relpersistence) != "p", "a temporary or unlogged table"}});
 }
 
+// The lists of names of '(a, b) ("C d")', as SQL writes names; nullopt: it is no such text.
+std::optional<std::vector<std::vector<std::string>>> split_groups(std::string_view text) {
+  std::vector<std::vector<std::string>> groups;
+  size_t at = 0;
+  const auto peek = [&] {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) != 0) ++at;
+    return at < text.size() ? text[at] : '\0';
+  };
+  const auto take_name = [&] {
+    std::string name;
+    if (peek() == '"') {
+      for (++at; at < text.size() && (text[at] != '"' || text.substr(at).starts_with("\"\""));
+           ++at) {
+        if (text[at] == '"') ++at;
+        name += text[at];
+      }
+      return at++ < text.size() ? name : std::string();
+    }
+    for (; at < text.size() && std::string_view("(),\" \t\r\n").find(text[at]) == text.npos; ++at) {
+      const char letter = text[at];
+      name += 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+    }
+    return name;
+  };
+  while (peek() == '(') {
+    std::vector<std::string>& group = groups.emplace_back();
+    do {
+      ++at;  // the parenthesis or the comma
+      group.push_back(take_name());
+      if (group.back().empty()) return std::nullopt;
+    } while (peek() == ',');
+    if (peek() != ')') return std::nullopt;
+    ++at;
+  }
+  if (peek() != '\0' || groups.empty()) return std::nullopt;
+  return groups;
+}
+
 // Builds one table's schema from its CREATE TABLE, element by element.
 class TableBuilder {
  public:
@@ -81,6 +121,7 @@ class TableBuilder {
   base::Result<void> add_foreign_key(const PgQuery__Constraint& constraint,
                                      const std::vector<std::string>& columns);
   base::Result<void> add_option(const PgQuery__DefElem& option);
+  base::Result<void> add_column_groups(const PgQuery__DefElem& option, std::string_view text);
   base::Result<std::vector<ColumnId>> resolve(const PgQuery__Constraint& constraint,
                                               const std::vector<std::string>& names) const;
 
@@ -307,9 +348,36 @@ base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
     }
     return source_.wrong(option.location, "analytics is on or off");
   }
-  return source_.wrong(option.location,
-                       fmt::format("no such table option \"{}\"{}", name,
-                                   suggestion(name, {"primary_index", "analytics"})));
+  if (name == "column_groups") return add_column_groups(option, value);
+  return source_.wrong(
+      option.location,
+      fmt::format("no such table option \"{}\"{}", name,
+                  suggestion(name, {"primary_index", "analytics", "column_groups"})));
+}
+
+// '(a, b) (c)': each list is a group.
+base::Result<void> TableBuilder::add_column_groups(const PgQuery__DefElem& option,
+                                                   std::string_view text) {
+  const int64_t place = option.location;
+  if (!schema_.column_groups.empty()) {
+    return source_.wrong(place, "column_groups is given twice");
+  }
+  const auto groups = split_groups(text);
+  if (!groups) {
+    return source_.wrong(place, "column_groups is lists of columns, as in '(a, b) (c)'");
+  }
+  for (const std::vector<std::string>& names : *groups) {
+    std::vector<ColumnId>& group = schema_.column_groups.emplace_back();
+    for (const std::string& name : names) {
+      const auto column = find_column(source_, schema_, name, place);
+      if (!column) return column.error();
+      group.push_back(*column);
+    }
+  }
+  if (auto checked = base::check_column_groups(schema_); !checked) {
+    return source_.wrong(place, checked.error().message);
+  }
+  return {};
 }
 
 base::Result<CreateIndex> build_index(const SourceText& source, const base::Catalog& catalog,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/row_layout.h"
+
 namespace diptych::base {
 namespace {
 
@@ -133,6 +135,64 @@ TEST_F(Refused, ANullableColumnInAUniqueKey) {
   EXPECT_EQ(message(),
             "table \"orders\": column \"o_note\" of the unique index \"orders_pkey\" must be NOT "
             "NULL");
+}
+
+TEST(Catalog, ColumnsHaveTheirGroups) {
+  Catalog catalog;
+  TableSchema schema = orders();
+  schema.columns = {{"o_id", kInt, Nullability::kNotNull},
+                    {"o_total", kBigInt},
+                    {"o_paid", kBigInt},
+                    {"o_c_id", kInt}};
+  schema.column_groups = {{ColumnId(2), ColumnId(1)}, {ColumnId(3)}};
+  ASSERT_TRUE(catalog.add_table(schema).ok());
+  const RowLayout layout(*catalog.find_table("orders"));
+  EXPECT_EQ(layout.group_count, 3u);
+  EXPECT_EQ(layout.columns[0].group, 0);
+  EXPECT_EQ(layout.columns[1].group, 1);
+  EXPECT_EQ(layout.columns[2].group, 1);
+  EXPECT_EQ(layout.columns[3].group, 2);
+  EXPECT_EQ(RowLayout(orders()).group_count, 1u);
+}
+
+TEST_F(Refused, WrongColumnGroups) {
+  schema_.columns.push_back({"o_total", kBigInt});
+  schema_.column_groups = {{ColumnId(3)}, {ColumnId(2), ColumnId(3)}};
+  EXPECT_EQ(message(), "table \"orders\": column \"o_total\" is named twice in the column groups");
+  schema_.column_groups = {{ColumnId(3)}, {}};
+  EXPECT_EQ(message(), "table \"orders\": a column group needs at least one column");
+  schema_.column_groups = {{ColumnId(4)}};
+  EXPECT_EQ(message(), "table \"orders\": a column group names no column");
+  schema_.column_groups.assign(8, {ColumnId(3)});
+  EXPECT_EQ(message(), "table \"orders\": 8 column groups; at most 7 are possible");
+  schema_.column_groups = {{ColumnId(0)}};
+  EXPECT_EQ(message(),
+            "table \"orders\": column \"o_id\" of index \"orders_pkey\" cannot be in a column "
+            "group: keys belong to the row itself");
+  schema_.column_groups = {{ColumnId(1)}};
+  EXPECT_EQ(message(),
+            "table \"orders\": columns \"o_id\" and \"o_c_id\" are of different column groups and "
+            "share 8 bytes of the row, which are written at once: declare the columns of a group "
+            "together, at the row's end or before a column of 8 bytes (BIGINT, DECIMAL, DOUBLE, "
+            "TIMESTAMP), and begin with such a one");
+  // It begins where the word is its own, but the next column is in the same word.
+  schema_.columns = {{"o_id", kBigInt, Nullability::kNotNull}, {"o_a", kInt}, {"o_b", kInt}};
+  schema_.columns[1].nullability = schema_.columns[2].nullability = Nullability::kNotNull;
+  schema_.column_groups = {{ColumnId(1)}};
+  EXPECT_NE(message().find("\"o_a\" and \"o_b\""), std::string::npos);
+}
+
+TEST(Catalog, AnIndexOfAGroupedColumnIsRefused) {
+  Catalog catalog;
+  TableSchema schema = orders();
+  schema.columns.push_back({"o_total", kBigInt, Nullability::kNotNull});
+  schema.column_groups = {{ColumnId(3)}};
+  ASSERT_TRUE(catalog.add_table(schema).ok());
+  const auto index = catalog.add_index(TableId(0), unique_index("by_total", {3}));
+  ASSERT_FALSE(index.ok());
+  EXPECT_EQ(index.error().message,
+            "table \"orders\": column \"o_total\" of index \"by_total\" cannot be in a column "
+            "group: keys belong to the row itself");
 }
 
 TEST_F(Refused, AnIndexWithoutColumnsOrDeclaredTwice) {

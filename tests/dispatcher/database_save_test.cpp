@@ -197,6 +197,22 @@ TEST_F(Saved, AfterReopeningIndexesFindRowsAndRowIdsAreReusedProperly) {
   EXPECT_EQ(std::get<int64_t>(rows->rows[0][1]), kRows + 500);
 }
 
+TEST_F(Saved, ColumnGroupsComeBack) {
+  {
+    auto database = *Database::open({.path = path()});
+    auto created = database->execute_ddl(
+        "CREATE TABLE t (id INT PRIMARY KEY, a BIGINT, b BIGINT) WITH (column_groups = '(a) (b)')");
+    ASSERT_TRUE(created.ok()) << created.error().to_string();
+  }
+  auto database = *Database::open({.path = path(), .mode = OpenMode::kOpen});
+  const auto& groups = database->catalog().find_table("t")->column_groups;
+  EXPECT_THAT(groups, ::testing::ElementsAre(std::vector{base::ColumnId(1)},
+                                             std::vector{base::ColumnId(2)}));
+  const auto index = database->execute_ddl("CREATE INDEX by_a ON t (a)");
+  ASSERT_FALSE(index.ok());
+  EXPECT_THAT(index.error().message, HasSubstr("cannot be in a column group"));
+}
+
 TEST_F(Saved, WhatCommittedAfterASaveAndBeforeCloseIsThere) {
   {
     auto bank = Bank::open({.path = path()});

@@ -1,5 +1,6 @@
 // CREATE TABLE, CREATE INDEX, and scripts of them.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/olap/sql_fixture.h"
@@ -92,6 +93,51 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   EXPECT_THAT(error_of("create index i on p using gin (b)"), HasSubstr("index method \"gin\""));
   EXPECT_THAT(error_of("create index i on p (c)"), HasSubstr("has no column \"c\""));
   EXPECT_THAT(error_of("drop table p"), HasSubstr("any DDL but CREATE TABLE and CREATE INDEX"));
+}
+
+TEST(SqlDdlTest, ColumnGroupsAreListsOfColumns) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog, R"(
+      CREATE TABLE t (a INT PRIMARY KEY, b BIGINT, c BIGINT, "D ""d" BIGINT, e INT)
+      WITH (column_groups = ' ( B,c)("D ""d" ) (e) ');)"),
+            "");
+  const auto& groups = catalog.find_table("t")->column_groups;
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_THAT(groups[0], ElementsAre(base::ColumnId(1), base::ColumnId(2)));
+  EXPECT_THAT(groups[1], ElementsAre(base::ColumnId(3)));
+  EXPECT_THAT(groups[2], ElementsAre(base::ColumnId(4)));
+  EXPECT_THAT(parse_ddl("create index i on t (e)", catalog).ok(), true) << "the catalog refuses it";
+  EXPECT_THAT(define(&catalog, "create index i on t (e)"),
+              HasSubstr("column \"e\" of index \"i\" cannot be in a column group"));
+}
+
+TEST(SqlDdlTest, WrongColumnGroupsAreRefusedWithTheReason) {
+  const auto error_with = [](std::string_view groups) {
+    return error_of(
+        fmt::format("create table t (a int primary key, bcd bigint, e int not null, "
+                    "f int not null, g int unique) with (column_groups = '{}')",
+                    groups));
+  };
+  EXPECT_EQ(
+      error_with("(bcd) (e)"),
+      "invalid argument: table \"t\": columns \"e\" and \"f\" are of different column groups "
+      "and share 8 bytes of the row, which are written at once: declare the columns of a "
+      "group together, at the row's end or before a column of 8 bytes (BIGINT, DECIMAL, "
+      "DOUBLE, TIMESTAMP), and begin with such a one (line 1, column 100: \"column_groups\")");
+  EXPECT_THAT(error_with("(bce)"),
+              HasSubstr("has no column \"bce\"; did you mean \"bcd\"? (line 1, "
+                        "column 100"));
+  EXPECT_THAT(error_with("(bcd) (bcd)"), HasSubstr("column \"bcd\" is named twice in the column "));
+  EXPECT_THAT(error_with("(a)"), HasSubstr("column \"a\" of index \"t_pkey\" cannot be in"));
+  EXPECT_THAT(error_with("(g)"), HasSubstr("column \"g\" of index \"t_g_key\" cannot be in"));
+  EXPECT_THAT(error_with("(bcd)(bcd)(bcd)(bcd)(bcd)(bcd)(bcd)(bcd)"),
+              HasSubstr("8 column groups; at most 7 are possible"));
+  for (const char* groups : {"", "bcd", "()", "(bcd", "(bcd,)", "(bcd) e", "(\"bcd)", "(,bcd)"}) {
+    EXPECT_THAT(error_with(groups), HasSubstr("lists of columns, as in '(a, b) (c)'")) << groups;
+  }
+  EXPECT_THAT(error_of("create table t (a int primary key, b bigint) "
+                       "with (column_groups = '(b)', column_groups = '(b)')"),
+              HasSubstr("column_groups is given twice"));
 }
 
 TEST(SqlDdlTest, ClausesThatWouldBeIgnoredAreNamed) {

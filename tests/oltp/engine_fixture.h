@@ -1,4 +1,4 @@
-// An engine with two small tables, procedures given as lambdas, and a replica that is nothing but
+// An engine with three small tables, procedures given as lambdas, and a replica that is nothing but
 // the exported update sets replayed into maps.
 
 #pragma once
@@ -37,6 +37,22 @@ struct Entry {
 };
 BOOST_DESCRIBE_STRUCT(Entry, (), (account, number, amount))
 
+// Each column is in words of its own, so that any columns but the first two can make a group.
+struct Parcel {
+  int64_t id;
+  int64_t shelf;
+  int64_t weight;
+  int64_t price;
+  base::Varchar<100> note;
+  base::Nullable<int32_t> stops;
+};
+BOOST_DESCRIBE_STRUCT(Parcel, (), (id, shelf, weight, price, note, stops))
+
+using ColumnGroups = std::vector<std::vector<base::ColumnId>>;
+// (weight) (price, note) (stops)
+inline const ColumnGroups kParcelGroups = {
+    {base::ColumnId(2)}, {base::ColumnId(3), base::ColumnId(4)}, {base::ColumnId(5)}};
+
 inline base::IndexSchema index(std::string name, base::IndexKind kind, base::Uniqueness uniqueness,
                                std::vector<uint16_t> columns) {
   base::IndexSchema schema;
@@ -57,7 +73,7 @@ base::TableSchema schema_of(std::string name) {
   return schema;
 }
 
-inline base::Catalog bank_catalog() {
+inline base::Catalog bank_catalog(const ColumnGroups& parcel_groups) {
   using base::IndexKind;
   using base::Uniqueness;
   base::Catalog catalog;
@@ -70,6 +86,11 @@ inline base::Catalog bank_catalog() {
   base::TableSchema entry = schema_of<Entry>("entry");
   entry.indexes = {index("entry_pkey", IndexKind::kOrdered, Uniqueness::kUnique, {0, 1})};
   EXPECT_TRUE(catalog.add_table(std::move(entry)));
+  base::TableSchema parcel = schema_of<Parcel>("parcel");
+  parcel.indexes = {index("parcel_pkey", IndexKind::kHash, Uniqueness::kUnique, {0}),
+                    index("parcel_shelf", IndexKind::kOrdered, Uniqueness::kNonUnique, {1})};
+  parcel.column_groups = parcel_groups;
+  EXPECT_TRUE(catalog.add_table(std::move(parcel)));
   return catalog;
 }
 
@@ -169,8 +190,9 @@ class Bank {
 
   explicit Bank(uint32_t worker_count = 1, uint32_t conflicts_max = 1000,
                 uint64_t batch_time_max_ns = 10'000'000'000,
-                IsolationLevel isolation = IsolationLevel::kSnapshot)
-      : workers(worker_count), catalog(bank_catalog()), replay(&catalog) {
+                IsolationLevel isolation = IsolationLevel::kSnapshot,
+                const ColumnGroups& parcel_groups = kParcelGroups)
+      : workers(worker_count), catalog(bank_catalog(parcel_groups)), replay(&catalog) {
     EngineOptions options;
     options.placement.threads = workers;
     options.conflicts_max = conflicts_max;
@@ -184,6 +206,9 @@ class Bank {
     account_balance = *bind_index<&Account::branch, &Account::balance>(catalog, "account_balance");
     account_branch = *bind_index<&Account::branch>(catalog, "account_branch");
     entry_pkey = *bind_index<&Entry::account, &Entry::number>(catalog, "entry_pkey");
+    parcel = *bind_table<Parcel>(catalog, "parcel");
+    parcel_pkey = *bind_index<&Parcel::id>(catalog, "parcel_pkey");
+    parcel_shelf = *bind_index<&Parcel::shelf>(catalog, "parcel_shelf");
     script = engine->register_procedure(define_procedure<Script, Nothing>(
         "script", [](Transaction& txn, const Script& args) -> base::Result<Nothing> {
           auto done = (*args.body)(txn);
@@ -255,6 +280,9 @@ class Bank {
   IndexRef<&Account::branch, &Account::balance> account_balance;
   IndexRef<&Account::branch> account_branch;
   IndexRef<&Entry::account, &Entry::number> entry_pkey;
+  TableRef<Parcel> parcel;
+  IndexRef<&Parcel::id> parcel_pkey;
+  IndexRef<&Parcel::shelf> parcel_shelf;
   base::ProcedureId script;
 
  private:

@@ -2,11 +2,10 @@
 // workers; and the same guarantees at large with more workers than cores.
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "tests/oltp/engine_fixture.h"
+#include "tests/oltp/turns.h"
 
 namespace diptych::oltp::test {
 namespace {
@@ -15,29 +14,6 @@ using base::ErrorCode;
 using base::Result;
 
 constexpr uint32_t kNoRetries = 0;
-
-// Lets two transactions take turns.
-class Turns {
- public:
-  void await(int turn) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return turn_ >= turn; });
-  }
-  void pass(int turn) {
-    const std::lock_guard lock(mutex_);
-    turn_ = turn;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int turn_ = 0;  // guarded by mutex_
-};
-
-void await_commit_after(const Bank& bank, const Transaction& txn) {
-  while (bank.engine->last_vid() <= txn.read_vid()) std::this_thread::yield();
-}
 
 Result<void> set_balance(const Bank& bank, Transaction& txn, int64_t id, int64_t balance) {
   auto row = txn.get_for_update<&Account::balance>(bank.account_pkey, id);

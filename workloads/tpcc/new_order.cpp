@@ -127,13 +127,15 @@ bool all_local(const NewOrderArguments& input) {
 // Takes the order's number and writes its rows in orders and neworder.
 Result<void> open_order(Transaction& txn, const Tables& tables, const NewOrderArguments& input,
                         NewOrderReply* reply) {
-  auto district = txn.get_for_update<&District::d_next_o_id, &District::d_tax>(
-      tables.district_pkey, input.w_id, input.d_id);
+  // Claimed is the group of d_next_o_id alone, which no Payment writes.
+  auto district = txn.find<&District::d_tax>(tables.district_pkey, input.w_id, input.d_id);
   if (!district) return district.error();
-  reply->o_id = std::get<0>(district->values);
-  reply->d_tax = std::get<1>(district->values);
+  auto next = txn.claim<District, &District::d_next_o_id>(district->handle);
+  if (!next) return next.error();
+  reply->d_tax = district->values;
+  reply->o_id = next->values;
   reply->o_entry_d = txn.now();
-  txn.update(*district, set<&District::d_next_o_id>(reply->o_id + 1));
+  txn.update(*next, set<&District::d_next_o_id>(reply->o_id + 1));
 
   Order order{};
   order.o_id = reply->o_id;

@@ -238,34 +238,6 @@ Database::~Database() {
   }
 }
 
-base::Result<base::ProcedureId> Database::register_definition(
-    oltp::ProcedureDefinition definition) {
-  if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
-    return allowed.error();
-  }
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto open = state_->check_open(held); !open) return open.error();
-  if (state_->procedures.full()) {
-    return base::Error(base::ErrorCode::kOverloaded,
-                       fmt::format("{} procedures are registered, which is the limit",
-                                   ProcedureDirectory::kProceduresMax));
-  }
-  if (state_->procedures.find(definition.name) != nullptr) {
-    return base::Error(base::ErrorCode::kAlreadyExists,
-                       fmt::format("a procedure \"{}\" is registered already", definition.name));
-  }
-  ProcedureSignature signature{.name = definition.name,
-                               .id = {},
-                               .argument_bytes = definition.argument_bytes,
-                               .reply_bytes = definition.reply_bytes,
-                               .argument_columns = definition.argument_columns,
-                               .reply_columns = definition.reply_columns};
-  const base::ProcedureId id = state_->engine.register_procedure(std::move(definition));
-  signature.id = id;
-  state_->procedures.add(std::move(signature));
-  return id;
-}
-
 base::Result<void> Database::submit(Request* request, Admission admission) {
   const bool may_wait = admission == Admission::kWait && !state_->on_dispatcher_thread();
   return state_->oltp_dispatcher->submit(request, may_wait);

@@ -26,6 +26,7 @@
 #include "dispatcher/olap_dispatcher.h"
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
+#include "dispatcher/procedure_modules.h"
 #include "olap/query.h"
 #include "oltp/engine.h"
 #include "propagation/applier.h"
@@ -74,6 +75,7 @@ struct Database::State {
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
   CatalogHistory catalogs;  // what everyone else reads
   ProcedureDirectory procedures;
+  ProcedureModules modules;  // gate; before the engine, which goes first: it has what they define
   FreshnessClock clock;
   propagation::UpdateQueue updates;
   storage::Replica replica;
@@ -87,7 +89,8 @@ struct Database::State {
   std::optional<base::Vid> saved_vid;  // gate: none before the first save
   size_t saved_ddl = 0;                // gate: statements in the last save
 
-  std::mutex closing;                               // held by close, so that two of them take turns
+  std::mutex loading;  // held by load_procedures, so that two of them take turns
+  std::mutex closing;  // held by close, so that two of them take turns
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
   std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
 };

@@ -131,6 +131,16 @@ base::ProcedureId Engine::register_procedure(ProcedureDefinition definition) {
   return base::ProcedureId(static_cast<uint32_t>(procedures.size() - 1));
 }
 
+void Engine::replace_procedure(base::ProcedureId id, ProcedureDefinition definition) {
+  auto& procedures = state_->core.procedures;
+  DIPTYCH_CHECK(id.value < procedures.size(), "a procedure id comes from register_procedure");
+  ProcedureDefinition& present = *procedures[id.value];
+  DIPTYCH_CHECK(present.argument_bytes == definition.argument_bytes &&
+                    present.reply_bytes == definition.reply_bytes,
+                "requests with buffers of these sizes may be waiting");
+  present = std::move(definition);
+}
+
 BatchReport Engine::run_batch(std::span<Request* const> requests) {
   BatchReport report;
   if (requests.empty()) return report;

@@ -74,6 +74,9 @@ class Engine {
 
   // Ids are dense, in the order of registration. Names are the caller's to keep apart.
   base::ProcedureId register_procedure(ProcedureDefinition definition);
+  // Between batches: from the next one on, the id means this one, with buffers of the same sizes.
+  // The old one is destroyed here.
+  void replace_procedure(base::ProcedureId id, ProcedureDefinition definition);
 
   // Runs the requests, whose buffers fit their procedures; sets outcome, read_vid and commit_vid of
   // all but report.again.

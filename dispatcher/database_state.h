@@ -27,6 +27,7 @@
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/procedure_modules.h"
+#include "dispatcher/slow_procedure_watch.h"
 #include "olap/query.h"
 #include "oltp/engine.h"
 #include "propagation/applier.h"
@@ -89,6 +90,7 @@ struct Database::State {
   std::optional<base::Vid> saved_vid;  // gate: none before the first save
   size_t saved_ddl = 0;                // gate: statements in the last save
 
+  std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
   std::mutex loading;  // held by load_procedures, so that two of them take turns
   std::mutex closing;  // held by close, so that two of them take turns
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction

@@ -127,6 +127,7 @@ Engine::~Engine() = default;
 
 base::ProcedureId Engine::register_procedure(ProcedureDefinition definition) {
   auto& procedures = state_->core.procedures;
+  DIPTYCH_CHECK(procedures.size() < RunMark::kProceduresMax, "a mark has room for the id");
   procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
   return base::ProcedureId(static_cast<uint32_t>(procedures.size() - 1));
 }
@@ -155,6 +156,7 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
     report.aborted += share.aborted;
     report.conflicts += share.conflicts;
     report.again.insert(report.again.end(), share.again.begin(), share.again.end());
+    report.slow.insert(report.slow.end(), share.slow.begin(), share.slow.end());
   }
   add(&state_->batches, 1);
   add(&state_->committed, report.committed);
@@ -166,6 +168,14 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
 base::Vid Engine::last_vid() const {
   // acquire: whoever asks from another thread sees what the commit did (C1).
   return base::Vid(state_->core.last_vid.load(std::memory_order_acquire));
+}
+
+std::vector<RunningProcedure> Engine::running() const {
+  std::vector<RunningProcedure> running;
+  for (const auto& worker : state_->workers) {
+    if (const auto now = worker->mark().read()) running.push_back(*now);
+  }
+  return running;
 }
 
 EngineMetrics Engine::metrics() const {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/row_binding.h"
 #include "base/value.h"
 
 namespace diptych::oltp {
@@ -65,7 +66,8 @@ Table::Table(const base::TableSchema& of_schema, base::NumaNode node)
     : schema(&of_schema),
       layout(of_schema),
       rows(layout.bytes, node),
-      column_words((of_schema.columns.size() + 63) / 64) {
+      column_words((of_schema.columns.size() + 63) / 64),
+      names_hash(base::names_hash(of_schema)) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
     if (type.is_string() && type.length != 0) {

@@ -73,6 +73,7 @@ struct Table {
   std::vector<uint8_t> column_flags;                 // of ColumnFlag
   std::vector<base::ColumnId> bounded_strings;       // all but TEXT
   size_t column_words;                               // of 64 columns each
+  uint64_t names_hash;                               // of the columns (base/row_binding.h)
   uint64_t row_count = 0;                            // writer: leader, at boundaries
 };
 

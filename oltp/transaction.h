@@ -16,6 +16,8 @@
 // kAlreadyExists) or means that the transaction cannot commit (kConflict): return it. After a
 // conflict every further operation fails with it, and the engine runs the procedure again.
 //
+// Limits     an operation, and each row that a scan looks at, counts; one that does more than
+//            EngineOptions::operations_max fails. So does one that misuses a handle (below).
 // Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes; the
 //            first to claim a row wins, a later writer gets kConflict, as does a claim of a row
 //            that was changed after read_vid().
@@ -158,9 +160,12 @@ class Transaction : public TransactionCore {
     return claim_as<Row, Columns...>(found->handle);
   }
 
-  // Claims a row that a scan gave out.
+  // Claims a row that a scan or an insert gave out: in this transaction, and of Row's table.
   template <class Row, auto... Columns>
   auto claim(const RowHandle& handle) {
+    using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
+    const base::Error* const wrong = check_handle(handle, base::names_hash<Row>());
+    if (wrong != nullptr) return Out(*wrong);
     return claim_as<Row, Columns...>(handle);
   }
 

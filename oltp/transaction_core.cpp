@@ -12,17 +12,39 @@ namespace diptych::oltp {
 
 const base::Error& TransactionCore::fail(base::Error failure) {
   if (!failed()) failure_ = std::make_unique<const base::Error>(std::move(failure));
+  operations_left_ = 0;
   return *failure_;
+}
+
+void TransactionCore::run_out() {
+  if (failed()) return;
+  fail(
+      {base::ErrorCode::kInvalidArgument,
+       fmt::format("procedure \"{}\" did more than {} operations on rows in one transaction, which "
+                   "is the limit (operations_max)",
+                   worker_->running_name(), worker_->core_->options.operations_max)});
 }
 
 const base::Error& TransactionCore::misuse(base::TableId table, std::string_view what) {
   const base::TableSchema& schema = *worker_->core_->table(table).schema;
   return fail(
-      {base::ErrorCode::kInvalidArgument, fmt::format("table \"{}\": {}", schema.name, what)});
+      {base::ErrorCode::kInvalidArgument, fmt::format("procedure \"{}\", table \"{}\": {}",
+                                                      worker_->running_name(), schema.name, what)});
+}
+
+const base::Error* TransactionCore::check_handle(const RowHandle& handle, uint64_t names_hash) {
+  if (handle.transaction != stamp_) {
+    return &fail({base::ErrorCode::kInvalidArgument,
+                  fmt::format("procedure \"{}\": a row handle is used in the transaction that got "
+                              "it, and this one has not got it",
+                              worker_->running_name())});
+  }
+  if (worker_->core_->table(handle.table).names_hash == names_hash) return nullptr;
+  return &misuse(handle.table, "a row handle is used with its own table's struct, not another's");
 }
 
 Write* TransactionCore::own_write(const RowHandle& handle) {
-  if (failed()) return nullptr;
+  if (!begin_operation()) return nullptr;
   Write* const write = worker_->find_write(handle);
   if (write == nullptr) {
     misuse(handle.table,
@@ -55,14 +77,14 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::TableId 
                                                                   base::IndexId index_id,
                                                                   const base::Key& key,
                                                                   const ColumnChoice& choice) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   const TableIndex& index = worker_->core_->index(index_id);
   DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
   if (!index.unique) {
     return misuse(table, fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
   }
   if (!key.ok()) return base::ErrorCode::kNotFound;
-  Found found{{table, base::RowId()}, nullptr};
+  Found found{{table, stamp_, base::RowId()}, nullptr};
   const auto has_key = [&](const std::byte* row) {
     return index.encoder.matches(row, key.bytes());
   };
@@ -100,7 +122,7 @@ void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
 }
 
 base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   Worker& worker = *worker_;
   Table& table = worker.core_->table(handle.table);
   RowSlot& slot = table.rows.slot(handle.row_id);
@@ -152,7 +174,7 @@ void TransactionCore::close_row(const WritableRow& open, std::span<const base::C
 }
 
 base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   Worker& worker = *worker_;
   Table& table = worker.core_->table(table_id);
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
@@ -178,7 +200,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     if (inserted == IndexInsert::kTaken) return base::ErrorCode::kAlreadyExists;
     return fail(base::ErrorCode::kConflict);
   }
-  return RowHandle{table_id, row_id};
+  return RowHandle{table_id, stamp_, row_id};
 }
 
 void TransactionCore::erase_row(const RowHandle& handle) {
@@ -198,7 +220,7 @@ base::Result<void> TransactionCore::scan_range(base::TableId table, base::IndexI
                                                const KeyRange& range, const ScanOptions& options,
                                                const ColumnChoice& choice,
                                                const RowVisitor& visit) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   TableIndex& index = worker_->core_->index(index_id);
   DIPTYCH_DCHECK(index.table->schema->id == table, "the index is the table's");
   static_cast<void>(table);
@@ -240,6 +262,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
                      options.direction == Direction::kForward, options.limit);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
+    if (!begin_operation(cursor.count)) return *failure_;
     for (size_t i = 0; i < cursor.count; ++i) {
       const char* const slot = reinterpret_cast<const char*>(&rows.slot(cursor.rows[i]));
       __builtin_prefetch(slot);
@@ -253,7 +276,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
       };
       const std::byte* const row = visible_row(index, cursor.rows[i], choice, has_key);
       if (row == nullptr) continue;
-      const bool go_on = visit(RowHandle{table, cursor.rows[i]}, row);
+      const bool go_on = visit(RowHandle{table, stamp_, cursor.rows[i]}, row);
       if (failed()) return *failure_;
       if (!go_on) return {};
     }

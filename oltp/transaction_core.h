@@ -34,6 +34,7 @@ struct WritableRow {
 // Where a row is. Valid until the transaction ends.
 struct RowHandle {
   base::TableId table;
+  uint32_t transaction = 0;  // the stamp of the one that got it
   base::RowId row_id;
 };
 
@@ -65,8 +66,15 @@ class RowVisitor {
 
 class TransactionCore {
  public:
-  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed)
-      : read_vid_(read_vid), now_(now), random_state_(random_seed), worker_(worker) {}
+  // `operations_max`: then the transaction fails. `stamp`: no other one's of late.
+  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed,
+                  uint64_t operations_max, uint32_t stamp)
+      : read_vid_(read_vid),
+        now_(now),
+        random_state_(random_seed),
+        worker_(worker),
+        operations_left_(operations_max),
+        stamp_(stamp) {}
   TransactionCore(const TransactionCore&) = delete;
   TransactionCore& operator=(const TransactionCore&) = delete;
 
@@ -90,6 +98,9 @@ class TransactionCore {
   void fetch(base::IndexId index, std::span<const base::Key> keys,
              const ColumnChoice& choice) const;
   base::Result<const std::byte*> claim_row(const RowHandle& handle);
+  // Null: the handle is one of this transaction's, of a table whose columns have these names
+  // (base::names_hash). Otherwise the transaction has failed, with this.
+  const base::Error* check_handle(const RowHandle& handle, uint64_t names_hash);
   // An update: the row for new values of the columns (its `row` is null if the transaction has
   // failed), and then that they are there. Long strings are copied from where they point.
   WritableRow open_row(const RowHandle& handle, std::span<const base::ColumnId> columns);
@@ -108,6 +119,17 @@ class TransactionCore {
   // then fails with it.
   const base::Error& fail(base::Error failure);
   bool failed() const { return failure_ != nullptr; }
+  // Begins and counts an operation. False: the transaction has failed, or fails now, since it has
+  // done as many as it may.
+  bool begin_operation(uint64_t count = 1) {
+    if (operations_left_ < count) [[unlikely]] {
+      run_out();
+      return false;
+    }
+    operations_left_ -= count;
+    return true;
+  }
+  void run_out();
   // A mistake of the procedure with a row of the table.
   const base::Error& misuse(base::TableId table, std::string_view what);
   // nullptr, and the transaction has failed: the row is not this transaction's to write.
@@ -127,6 +149,8 @@ class TransactionCore {
   uint64_t random_state_;
   Worker* worker_;
   std::unique_ptr<const base::Error> failure_;
+  uint64_t operations_left_;  // 0 once it has failed
+  uint32_t stamp_;
 };
 
 }  // namespace diptych::oltp

@@ -168,12 +168,13 @@ class Bank {
   using Body = std::function<base::Result<void>(Transaction&)>;
 
   explicit Bank(uint32_t workers = 1, uint32_t conflicts_max = 1000,
-                uint64_t batch_time_max_ns = 10'000'000'000)
+                uint64_t batch_time_max_ns = 10'000'000'000, uint64_t operations_max = 10'000'000)
       : catalog(bank_catalog()), replay(&catalog) {
     EngineOptions options;
     options.placement.threads = workers;
     options.conflicts_max = conflicts_max;
     options.batch_time_max_ns = batch_time_max_ns;
+    options.operations_max = operations_max;
     engine = std::make_unique<Engine>(&catalog, options, &queue);
     account = *bind_table<Account>(catalog, "account");
     entry = *bind_table<Entry>(catalog, "entry");

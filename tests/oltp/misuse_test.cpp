@@ -117,6 +117,20 @@ TEST(ProcedureMisuse, AScanThatFeedsItselfEndsAtTheLimit) {
   bank.expect_replica_agrees();
 }
 
+TEST(ProcedureMisuse, RowsThatAScanLooksAtCount) {
+  Bank bank(1, 1000, kNoTimeLimit, 200);
+  fill(&bank, 300);
+  for (const uint64_t limit : {uint64_t{300}, uint64_t{100}}) {
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      auto met = txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {.limit = limit},
+                          [](const RowHandle&, const Account&) { return ScanStep::kContinue; });
+      if (!met) return met.error();
+      return {};
+    });
+    EXPECT_EQ(outcome.ok(), limit == 100) << limit;
+  }
+}
+
 TEST(ProcedureMisuse, ThrowingOutOfAScanRollsBackAndNamesTheProcedure) {
   for (const uint32_t workers : {1U, 2U}) {
     for (const bool ordered : {true, false}) {

@@ -1,6 +1,7 @@
 // Libraries of procedures: what is loaded, what is replaced, and what is refused with which words.
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -186,18 +187,23 @@ TEST_F(Modules, AnotherVersionOrLayoutIsRefusedBeforeItsCodeRuns) {
 
 TEST_F(Modules, ASymbolThatOutlivesItsLibraryIsRefused) {
   std::string bytes = bytes_of(DIPTYCH_MODULE_VARIANTS);
-  // The entry itself made unique: it is the one symbol that the library shows.
+  // The entry itself made unique: it is the one object that the library shows.
   size_t changed = 0;
-  for (size_t at = 0; at + sizeof(Elf64_Sym) <= 8'192; at += 8) {
-    Elf64_Sym symbol;
-    std::memcpy(&symbol, bytes.data() + at, sizeof symbol);
-    if (symbol.st_size != sizeof(ProcedureModule) || symbol.st_other != STV_DEFAULT ||
-        symbol.st_info != ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)) {
-      continue;
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    for (size_t at = section.sh_offset; at < section.sh_offset + section.sh_size;
+         at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, bytes.data() + at, sizeof symbol);
+      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
+      symbol.st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, STT_OBJECT);
+      std::memcpy(bytes.data() + at, &symbol, sizeof symbol);
+      ++changed;
     }
-    symbol.st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, STT_OBJECT);
-    std::memcpy(bytes.data() + at, &symbol, sizeof symbol);
-    ++changed;
   }
   ASSERT_EQ(changed, 1u);
   expect_refused(load_bytes(bytes), ErrorCode::kInvalidArgument, "-fno-gnu-unique");

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -58,6 +60,26 @@ consteval uint16_t column_of() {
 
 template <auto Member>
 inline constexpr ColumnId kColumn{column_of<Member>()};
+
+// Of the members' or columns' names, in their order: what tells structs of different tables apart
+// where only a number can be compared.
+constexpr uint64_t kNamesHashBegin = 14695981039346656037U;  // FNV-1a
+constexpr uint64_t add_name(uint64_t hash, std::string_view name) {
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash * 1099511628211U;  // ends the name
+}
+template <Described Row>
+consteval uint64_t names_hash() {
+  uint64_t hash = kNamesHashBegin;
+  boost::mp11::mp_for_each<Members<Row>>(
+      [&](auto described) { hash = add_name(hash, described.name); });
+  return hash;
+}
+inline uint64_t names_hash(const TableSchema& schema) {
+  uint64_t hash = kNamesHashBegin;
+  for (const ColumnSchema& column : schema.columns) hash = add_name(hash, column.name);
+  return hash;
+}
 
 // One column of a bound struct, as the compiler lays it out.
 struct BoundColumn {

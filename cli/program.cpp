@@ -13,6 +13,7 @@
 #include "cli/bench_ch_command.h"
 #include "cli/bench_isolation_command.h"
 #include "cli/bench_tpcc_command.h"
+#include "cli/call_command.h"
 #include "cli/command.h"
 #include "cli/init_command.h"
 #include "cli/load_command.h"
@@ -27,6 +28,7 @@ constexpr const char* kFooter =
     "  diptych init shop --schema shop.sql\n"
     "  diptych load shop orders orders.csv\n"
     "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
+    "  diptych call shop --procedures shop.so order 17 3\n"
     "  diptych bench ch --warehouses 10 --transaction-clients 32 --query-clients 8 --seconds 30\n\n"
     "Each subcommand has its own --help. Exit codes: 0 fine; 1 the work failed, or a check found\n"
     "violations or differences; 2 the command line is wrong.\n";
@@ -82,6 +84,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<InitCommand>(app));
   commands.push_back(std::make_unique<LoadCommand>(app));
   commands.push_back(std::make_unique<QueryCommand>(app));
+  commands.push_back(std::make_unique<CallCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);

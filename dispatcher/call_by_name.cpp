@@ -1,5 +1,7 @@
 // Calling a procedure by its name, with SQL values: for the command line and for tests.
 
+#include "dispatcher/call_by_name.h"
+
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -31,24 +33,6 @@ base::ColumnLayout layout_of(const base::BoundColumn& column) {
   layout.nullable = column.nullability == base::Nullability::kNullable;
   layout.null_offset = layout.nullable ? column.offset + layout.bytes : 0;
   return layout;
-}
-
-base::Result<void> check_callable(const ProcedureSignature& procedure) {
-  // An empty struct has one byte and no cells: nothing to pass.
-  if (procedure.argument_columns.empty() && procedure.argument_bytes > 1) {
-    return unfit(procedure, "cannot be called by name: its arguments are not described");
-  }
-  if (procedure.reply_columns.empty() && procedure.reply_bytes > 1) {
-    return unfit(procedure, "cannot be called by name: its reply is not described");
-  }
-  for (const base::BoundColumn& column : procedure.reply_columns) {
-    if (column.type.is_inline()) continue;
-    return base::Error(
-        base::ErrorCode::kUnsupported,
-        fmt::format("procedure \"{}\": reply \"{}\" is a {}, which cannot leave the transaction",
-                    procedure.name, column.name, column.type.to_string()));
-  }
-  return {};
 }
 
 // A call in flight: owns all that the request points at. The completion frees it.
@@ -111,6 +95,24 @@ base::Result<std::unique_ptr<NamedCall>> make_call(const ProcedureSignature& pro
 }
 
 }  // namespace
+
+base::Result<void> check_callable(const ProcedureSignature& procedure) {
+  // An empty struct has one byte and no cells: nothing to pass.
+  if (procedure.argument_columns.empty() && procedure.argument_bytes > 1) {
+    return unfit(procedure, "cannot be called by name: its arguments are not described");
+  }
+  if (procedure.reply_columns.empty() && procedure.reply_bytes > 1) {
+    return unfit(procedure, "cannot be called by name: its reply is not described");
+  }
+  for (const base::BoundColumn& column : procedure.reply_columns) {
+    if (column.type.is_inline()) continue;
+    return base::Error(
+        base::ErrorCode::kUnsupported,
+        fmt::format("procedure \"{}\": reply \"{}\" is a {}, which cannot leave the transaction",
+                    procedure.name, column.name, column.type.to_string()));
+  }
+  return {};
+}
 
 base::Result<Values> Database::call_by_name(std::string_view procedure,
                                             std::span<const base::Value> arguments) {

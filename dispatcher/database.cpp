@@ -44,6 +44,7 @@ base::Result<void> check_options(const DatabaseOptions& options) {
   if (std::max(options.placement.oltp_workers, options.placement.olap_threads) > kThreadsMax) {
     return wrong_option(fmt::format("placement: a side has at most {} threads", kThreadsMax));
   }
+  if (options.operations_max == 0) return wrong_option("operations_max is 0: give 1 or more");
   if (options.push_limit_ns == 0) return wrong_option("push_limit_ns is 0: give a time");
   if (!options.path.empty() && !options.export_updates) {
     return wrong_option(
@@ -97,6 +98,10 @@ Database::State::State(const DatabaseOptions& database_options,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,
                                  .batch_time_max_ns = database_options.push_limit_ns,
+                                 .operations_max = database_options.operations_max,
+                                 .slow_run_ns = database_options.slow_procedure_ns != 0
+                                                    ? database_options.slow_procedure_ns
+                                                    : UINT64_MAX,
                                  .isolation = database_options.isolation,
                                  .spin = spin_policy,
                                  .background_cores = computed_placement.olap.cores},
@@ -132,6 +137,9 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) {
 }
 
 void Database::State::start_dispatchers() {
+  if (options.slow_procedure_ns != 0) {
+    slow_watch.emplace(options.slow_procedure_ns, &engine, &procedures);
+  }
   olap_dispatcher = std::make_unique<OlapDispatcher>(
       OlapDispatcherOptions{.placement = placement.olap,
                             .spin = spin,
@@ -147,7 +155,8 @@ void Database::State::start_dispatchers() {
           .batch_requests_max = options.batch_requests_max,
           .pending_update_bytes_max = options.pending_update_bytes_max,
           .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
-          .time_origin = options.time_origin},
+          .time_origin = options.time_origin,
+          .slow_watch = slow_watch ? &*slow_watch : nullptr},
       &engine, &procedures, &updates, &gate, &clock,
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
 }
@@ -240,34 +249,6 @@ Database::~Database() {
   }
 }
 
-base::Result<base::ProcedureId> Database::register_definition(
-    oltp::ProcedureDefinition definition) {
-  if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
-    return allowed.error();
-  }
-  const BatchGate::Exclusive held = state_->gate.exclude();
-  if (auto open = state_->check_open(held); !open) return open.error();
-  if (state_->procedures.full()) {
-    return base::Error(base::ErrorCode::kOverloaded,
-                       fmt::format("{} procedures are registered, which is the limit",
-                                   ProcedureDirectory::kProceduresMax));
-  }
-  if (state_->procedures.find(definition.name) != nullptr) {
-    return base::Error(base::ErrorCode::kAlreadyExists,
-                       fmt::format("a procedure \"{}\" is registered already", definition.name));
-  }
-  ProcedureSignature signature{.name = definition.name,
-                               .id = {},
-                               .argument_bytes = definition.argument_bytes,
-                               .reply_bytes = definition.reply_bytes,
-                               .argument_columns = definition.argument_columns,
-                               .reply_columns = definition.reply_columns};
-  const base::ProcedureId id = state_->engine.register_procedure(std::move(definition));
-  signature.id = id;
-  state_->procedures.add(std::move(signature));
-  return id;
-}
-
 base::Result<void> Database::submit(Request* request, Admission admission) {
   const bool may_wait = admission == Admission::kWait && !state_->on_dispatcher_thread();
   return state_->oltp_dispatcher->submit(request, may_wait);
@@ -326,6 +307,12 @@ Metrics Database::metrics() const {
   metrics.transactions_refused = state_->oltp_dispatcher->refused();
   metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
   metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
+  if (state_->slow_watch) {
+    SlowProcedureWatch::Figures slow = state_->slow_watch->figures();
+    metrics.slow_transactions = slow.ended;
+    metrics.slowest_procedure = std::move(slow.slowest);
+    metrics.slowest_procedure_ns = slow.slowest_ns;
+  }
   metrics.last_vid = state_->clock.last();
   state_->olap_dispatcher->report(&metrics);
   metrics.pending_update_bytes = state_->updates.pending_bytes();

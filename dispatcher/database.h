@@ -39,6 +39,7 @@
 #include "base/topology.h"
 #include "base/value.h"
 #include "dispatcher/metrics.h"
+#include "dispatcher/procedure_module.h"
 #include "olap/query.h"
 #include "oltp/procedure.h"
 #include "oltp/request.h"
@@ -47,28 +48,12 @@
 
 namespace diptych::dispatcher {
 
-// What users of the public face write often.
+// What users of the public face write often; procedure_module.h has what procedures do.
 using olap::QueryResult;
 using olap::ResultColumn;
-using oltp::AccessPlan;
-using oltp::between;
-using oltp::Claimed;
-using oltp::Direction;
-using oltp::FoundRow;
-using oltp::IndexRef;
-using oltp::IsolationLevel;
-using oltp::Nothing;
-using oltp::prefix;
-using oltp::ProcedureOptions;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
-using oltp::RowHandle;
-using oltp::ScanOptions;
-using oltp::ScanStep;
-using oltp::set;
-using oltp::TableRef;
-using oltp::Transaction;
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
 
@@ -88,7 +73,13 @@ struct DatabaseOptions {
   size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
   size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
                                       // over it: kOutOfMemory. 0: a quarter of the machine's memory
-  uint64_t random_seed = 0;           // of the seeds that transactions get; 0: from the system
+  uint64_t operations_max =
+      10'000'000;  // of one transaction, and rows that its scans look at; over
+                   // it the call fails: a procedure that never ends would
+                   // hold up all others
+  uint64_t slow_procedure_ns =
+      1'000'000'000;         // a transaction that runs longer is reported; 0: none
+  uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;
 };
@@ -115,6 +106,22 @@ struct ReplicaComparison {
   uint64_t rows = 0;                     // compared
   uint64_t differences = 0;              // in all
   std::vector<ReplicaDifference> first;  // at most 20
+};
+
+// A procedure as a caller sees it.
+struct ProcedureDescription {
+  std::string name;
+  std::string module;  // empty: registered by the program itself
+  std::vector<base::BoundColumn> arguments;
+  std::vector<base::BoundColumn> reply;
+  bool by_name = false;  // call_by_name can call it
+};
+
+struct LoadedProcedures {
+  std::string module;
+  std::vector<std::string> defined;  // by it, in its order, those below included
+  std::vector<std::string> replaced;
+  std::vector<std::string> removed;  // the module before had them: calls fail with kNotFound
 };
 
 class Database {
@@ -147,6 +154,25 @@ class Database {
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
+
+  // Loads a shared library of procedures (dispatcher/procedure_module.h), whose calls are possible
+  // from the next batch on. Where a module of its name is loaded already, its procedures take the
+  // place of that one's, and ids and refs stay valid: names that both have must have the same
+  // arguments and reply. All or nothing. kNotFound, kIo, kInvalidArgument, kUnsupported, as
+  // dispatcher/module_library.h says, or as the module itself does; kAlreadyExists: a name is the
+  // program's own or another module's.
+  base::Result<LoadedProcedures> load_procedures(const std::string& path);
+  // A ref to a procedure that someone else has registered or loaded. kNotFound; kInvalidArgument:
+  // it has other arguments or another reply.
+  template <class Arguments, class Reply>
+  base::Result<ProcedureRef<Arguments, Reply>> bind_procedure(std::string_view name) const {
+    auto id = find_procedure(name, sizeof(Arguments), oltp::detail::cells_of<Arguments>(),
+                             sizeof(Reply), oltp::detail::cells_of<Reply>());
+    if (!id) return id.error();
+    return ProcedureRef<Arguments, Reply>{*id};
+  }
+  // Those that can be called now, in the order of their registration.
+  base::Result<std::vector<ProcedureDescription>> procedures() const;
 
   // Calls a procedure; the future is ready when the transaction has ended. Until then, the bytes
   // that Text arguments point at must live.
@@ -204,6 +230,10 @@ class Database {
   explicit Database(std::unique_ptr<State> state);
   // kAlreadyExists: the name is taken.
   base::Result<base::ProcedureId> register_definition(oltp::ProcedureDefinition definition);
+  base::Result<base::ProcedureId> find_procedure(
+      std::string_view name, size_t argument_bytes,
+      const std::vector<base::BoundColumn>& argument_columns, size_t reply_bytes,
+      const std::vector<base::BoundColumn>& reply_columns) const;
 
   std::unique_ptr<State> state_;
 };

@@ -26,6 +26,8 @@
 #include "dispatcher/olap_dispatcher.h"
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
+#include "dispatcher/procedure_modules.h"
+#include "dispatcher/slow_procedure_watch.h"
 #include "olap/query.h"
 #include "oltp/engine.h"
 #include "propagation/applier.h"
@@ -74,6 +76,7 @@ struct Database::State {
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
   CatalogHistory catalogs;  // what everyone else reads
   ProcedureDirectory procedures;
+  ProcedureModules modules;  // gate; before the engine, which goes first: it has what they define
   FreshnessClock clock;
   propagation::UpdateQueue updates;
   storage::Replica replica;
@@ -87,7 +90,9 @@ struct Database::State {
   std::optional<base::Vid> saved_vid;  // gate: none before the first save
   size_t saved_ddl = 0;                // gate: statements in the last save
 
-  std::mutex closing;                               // held by close, so that two of them take turns
+  std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
+  std::mutex loading;  // held by load_procedures, so that two of them take turns
+  std::mutex closing;  // held by close, so that two of them take turns
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
   std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
 };

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/ids.h"
 
@@ -40,6 +41,9 @@ struct Metrics {
   uint64_t transactions_in_flight = 0;  // admitted and not completed, now
   uint64_t conflicts = 0;               // runs repeated because of a conflict
   uint64_t transaction_batches = 0;
+  uint64_t slow_transactions = 0;  // runs over slow_procedure_ns that have ended
+  std::string slowest_procedure;   // of those, and of what runs now; empty: none was slow
+  uint64_t slowest_procedure_ns = 0;
   base::Vid last_vid;
   // Queries.
   uint64_t queries_completed = 0;

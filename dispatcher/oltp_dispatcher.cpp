@@ -177,6 +177,7 @@ void OltpDispatcher::run_one_batch() {
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());
   }
+  if (options_.slow_watch != nullptr) options_.slow_watch->ended(report.slow);
   again_ = std::move(report.again);
   complete_batch(again_);
 }

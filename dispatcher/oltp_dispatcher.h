@@ -34,6 +34,7 @@
 #include "dispatcher/bounded_queue.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/procedure_directory.h"
+#include "dispatcher/slow_procedure_watch.h"
 #include "oltp/engine.h"
 #include "oltp/request.h"
 #include "propagation/export/update_queue.h"
@@ -48,6 +49,7 @@ struct OltpDispatcherOptions {
   size_t pending_update_bytes_max = 0;
   uint64_t random_seed = 0;
   std::optional<base::Timestamp> time_origin;  // as DatabaseOptions'
+  SlowProcedureWatch* slow_watch = nullptr;    // may be null
 };
 
 class OltpDispatcher {

@@ -2,9 +2,60 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace diptych::dispatcher {
+namespace {
+
+std::string in_words(const base::BoundColumn& column) {
+  const bool nullable = column.nullability == base::Nullability::kNullable;
+  return fmt::format("{} {}{}", column.name, column.type.to_string(), nullable ? "" : " NOT NULL");
+}
+
+std::string difference(std::string_view what, const std::vector<base::BoundColumn>& columns,
+                       const std::vector<base::BoundColumn>& others) {
+  if (columns.size() != others.size()) {
+    return fmt::format("{} of {} cells instead of {}", what, others.size(), columns.size());
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (in_words(columns[i]) == in_words(others[i]) && columns[i].offset == others[i].offset) {
+      continue;
+    }
+    return fmt::format("{} with \"{}\" at byte {} instead of \"{}\" at byte {}", what,
+                       in_words(others[i]), others[i].offset, in_words(columns[i]),
+                       columns[i].offset);
+  }
+  return {};
+}
+
+}  // namespace
+
+ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
+  return {.name = definition.name,
+          .id = {},
+          .argument_bytes = definition.argument_bytes,
+          .reply_bytes = definition.reply_bytes,
+          .argument_columns = definition.argument_columns,
+          .reply_columns = definition.reply_columns};
+}
+
+std::string difference(const ProcedureSignature& procedure, const ProcedureSignature& other) {
+  std::string found = difference("arguments", procedure.argument_columns, other.argument_columns);
+  if (!found.empty()) return found;
+  if (procedure.argument_bytes != other.argument_bytes) {
+    return fmt::format("arguments of {} bytes instead of {}", other.argument_bytes,
+                       procedure.argument_bytes);
+  }
+  found = difference("a reply", procedure.reply_columns, other.reply_columns);
+  if (!found.empty()) return found;
+  if (procedure.reply_bytes != other.reply_bytes) {
+    return fmt::format("a reply of {} bytes instead of {}", other.reply_bytes,
+                       procedure.reply_bytes);
+  }
+  return {};
+}
 
 bool ProcedureDirectory::full() const {
   // relaxed: asked by the writer.
@@ -34,6 +85,11 @@ const ProcedureSignature* ProcedureDirectory::find(std::string_view name) const 
     if (signatures_[i]->name == name) return signatures_[i].get();
   }
   return nullptr;
+}
+
+uint32_t ProcedureDirectory::count() const {
+  // acquire: pairs with the release in add.
+  return count_.load(std::memory_order_acquire);
 }
 
 }  // namespace diptych::dispatcher

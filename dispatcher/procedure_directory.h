@@ -18,6 +18,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/row_binding.h"
+#include "oltp/procedure.h"
 
 namespace diptych::dispatcher {
 
@@ -30,6 +31,13 @@ struct ProcedureSignature {
   std::vector<base::BoundColumn> reply_columns;
 };
 
+// What callers see of the definition; the id is not known yet.
+ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition);
+
+// How `other` differs from `procedure` for who calls it, in words; empty: it does not. Sizes, and
+// the names, types and places of the cells.
+std::string difference(const ProcedureSignature& procedure, const ProcedureSignature& other);
+
 class ProcedureDirectory {
  public:
   static constexpr uint32_t kProceduresMax = 4096;
@@ -41,6 +49,7 @@ class ProcedureDirectory {
   // nullptr: no such procedure. Valid as long as the directory.
   const ProcedureSignature* find(base::ProcedureId id) const;
   const ProcedureSignature* find(std::string_view name) const;
+  uint32_t count() const;  // ids below it are taken
 
  private:
   std::array<std::unique_ptr<const ProcedureSignature>, kProceduresMax> signatures_;

@@ -55,10 +55,36 @@ void Engine::State::serve(uint32_t worker) {
       continue;
     }
     seen = generation;
-    workers[worker]->run_share(batch_.requests, worker, workers.size(), batch_.deadline_ns);
+    run_share(worker);
     // acq_rel: the leader sees what every worker did, also those that were done before the last.
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_.wake_all();
   }
+}
+
+void Engine::State::run_share(uint32_t worker) {
+  if (batch_.ordered) {
+    workers[worker]->run_share(order_.share(worker), 0, 1, batch_.deadline_ns);
+  } else {
+    workers[worker]->run_share(batch_.requests, worker, workers.size(), batch_.deadline_ns);
+  }
+}
+
+bool Engine::State::arrange(std::span<Request* const> requests) {
+  hints_.assign(requests.size(), BatchOrder::Hint());
+  bool any = false;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    DIPTYCH_CHECK(requests[i]->procedure.value < core.procedures.size(),
+                  "a procedure id comes from register_procedure");
+    const ProcedureDefinition& procedure = *core.procedures[requests[i]->procedure.value];
+    if (!procedure.partition) continue;
+    try {
+      hints_[i] = procedure.partition(requests[i]->arguments);
+      any = true;
+    } catch (...) {
+      hints_[i] = std::nullopt;  // it only makes things faster
+    }
+  }
+  return any && order_.arrange(requests, hints_, workers.size());
 }
 
 void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns) {
@@ -67,13 +93,13 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
     return;
   }
   set_indexes(Concurrency::kShared);
-  batch_ = {requests, deadline_ns};
+  batch_ = {requests, deadline_ns, core.hinted_procedures > 0 && arrange(requests)};
   // relaxed: published by generation_.
   running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
   // release: pairs with the acquire in serve. relaxed: the leader alone writes it.
   generation_.store(generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   start_.wake_all();
-  leader().run_share(requests, 0, workers.size(), deadline_ns);
+  run_share(0);
   while (true) {
     const uint32_t ticket = done_.ticket();
     // acquire: pairs with the threads' acq_rel; their shares are over and their work is seen.
@@ -127,8 +153,22 @@ Engine::~Engine() = default;
 
 base::ProcedureId Engine::register_procedure(ProcedureDefinition definition) {
   auto& procedures = state_->core.procedures;
+  DIPTYCH_CHECK(procedures.size() < RunMark::kProceduresMax, "a mark has room for the id");
+  if (definition.partition) ++state_->core.hinted_procedures;
   procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
   return base::ProcedureId(static_cast<uint32_t>(procedures.size() - 1));
+}
+
+void Engine::replace_procedure(base::ProcedureId id, ProcedureDefinition definition) {
+  auto& procedures = state_->core.procedures;
+  DIPTYCH_CHECK(id.value < procedures.size(), "a procedure id comes from register_procedure");
+  ProcedureDefinition& present = *procedures[id.value];
+  DIPTYCH_CHECK(present.argument_bytes == definition.argument_bytes &&
+                    present.reply_bytes == definition.reply_bytes,
+                "requests with buffers of these sizes may be waiting");
+  if (present.partition) --state_->core.hinted_procedures;
+  if (definition.partition) ++state_->core.hinted_procedures;
+  present = std::move(definition);
 }
 
 BatchReport Engine::run_batch(std::span<Request* const> requests) {
@@ -145,6 +185,7 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
     report.aborted += share.aborted;
     report.conflicts += share.conflicts;
     report.again.insert(report.again.end(), share.again.begin(), share.again.end());
+    report.slow.insert(report.slow.end(), share.slow.begin(), share.slow.end());
   }
   add(&state_->batches, 1);
   add(&state_->committed, report.committed);
@@ -156,6 +197,14 @@ BatchReport Engine::run_batch(std::span<Request* const> requests) {
 base::Vid Engine::last_vid() const {
   // acquire: whoever asks from another thread sees what the commit did (C1).
   return base::Vid(state_->core.last_vid.load(std::memory_order_acquire));
+}
+
+std::vector<RunningProcedure> Engine::running() const {
+  std::vector<RunningProcedure> running;
+  for (const auto& worker : state_->workers) {
+    if (const auto now = worker->mark().read()) running.push_back(*now);
+  }
+  return running;
 }
 
 EngineMetrics Engine::metrics() const {

@@ -34,15 +34,18 @@
 #include "oltp/procedure.h"
 #include "oltp/request.h"
 #include "oltp/row_batch.h"
+#include "oltp/run_mark.h"
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
 
 struct EngineOptions {
   base::SidePlacement placement;
-  bool export_updates = true;                            // off: no replica is kept up to date
-  uint64_t batch_time_max_ns = 5'000'000;                // the push limit
-  uint32_t conflicts_max = 1000;                         // then the caller gets kConflict
+  bool export_updates = true;              // off: no replica is kept up to date
+  uint64_t batch_time_max_ns = 5'000'000;  // the push limit
+  uint32_t conflicts_max = 1000;           // then the caller gets kConflict
+  uint64_t operations_max = 10'000'000;    // of a transaction, and rows that its scans look at
+  uint64_t slow_run_ns = UINT64_MAX;       // runs that take longer are in the BatchReport
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
   // Of workers that wait for each other: brief where all threads of the machine have cores.
   base::SpinPolicy spin = base::SpinPolicy::kNever;
@@ -50,11 +53,17 @@ struct EngineOptions {
   std::vector<uint32_t> background_cores;
 };
 
+struct SlowRun {
+  base::ProcedureId procedure;
+  uint64_t ns = 0;
+};
+
 struct BatchReport {
   uint64_t committed = 0;       // with and without writes
   uint64_t aborted = 0;         // by the procedure or by an error
   uint64_t conflicts = 0;       // runs that ended in a conflict and were repeated
   std::vector<Request*> again;  // not finished: put them into the next batch, first
+  std::vector<SlowRun> slow;
 };
 
 struct EngineMetrics {
@@ -78,6 +87,9 @@ class Engine {
 
   // Ids are dense, in the order of registration. Names are the caller's to keep apart.
   base::ProcedureId register_procedure(ProcedureDefinition definition);
+  // Between batches: from the next one on, the id means this one, with buffers of the same sizes.
+  // The old one is destroyed here.
+  void replace_procedure(base::ProcedureId id, ProcedureDefinition definition);
 
   // Runs the requests, whose buffers fit their procedures; sets outcome, read_vid and commit_vid of
   // all but report.again.
@@ -101,6 +113,8 @@ class Engine {
 
   base::Vid last_vid() const;
   EngineMetrics metrics() const;  // any thread
+  // What workers run at the moment. Any thread.
+  std::vector<RunningProcedure> running() const;
 
  private:
   struct State;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/parker.h"
+#include "oltp/batch_order.h"
 #include "oltp/engine.h"
 #include "oltp/engine_core.h"
 #include "oltp/worker.h"
@@ -50,14 +51,20 @@ struct Engine::State {
   struct Batch {
     std::span<Request* const> requests;
     uint64_t deadline_ns = 0;
+    bool ordered = false;  // shares are order_'s; else worker i's are every n-th from i on
   };
 
   void serve(uint32_t worker);
+  void run_share(uint32_t worker);
+  // False: no request of the batch has a hint.
+  bool arrange(std::span<Request* const> requests);
   // Between batches the leader alone is at the indexes.
   void set_indexes(Concurrency concurrency);
 
   base::Vid pushed_;                     // the newest VID that the queue was told
   Batch batch_;                          // writer: the leader, before generation_
+  BatchOrder order_;                     // likewise
+  std::vector<BatchOrder::Hint> hints_;  // the leader's
   std::atomic<uint64_t> generation_{0};  // writer: the leader
   std::atomic<bool> stopping_{false};    // writer: the leader
   std::atomic<uint32_t> running_{0};     // writer: the leader, then the threads

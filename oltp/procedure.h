@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <optional>
@@ -44,6 +46,7 @@ struct ProcedureDefinition {
   std::vector<base::BoundColumn> reply_columns;
   Body body;
   std::function<void(std::span<const std::byte> arguments, AccessPlan&)> access;  // may be empty
+  std::function<uint64_t(std::span<const std::byte> arguments)> partition;        // likewise
   std::optional<IsolationLevel> isolation;  // none: the engine's
 };
 
@@ -51,7 +54,9 @@ struct ProcedureDefinition {
 template <class Arguments>
 struct ProcedureOptions {
   std::function<void(const Arguments&, AccessPlan&)> access;  // see access_plan.h
-  std::optional<IsolationLevel> isolation;                    // none: the database's
+  // Requests with the same number belong together: see batch_order.h.
+  std::function<uint64_t(const Arguments&)> partition;
+  std::optional<IsolationLevel> isolation;  // none: the database's
 };
 
 struct Nothing {};  // for a procedure without arguments or without a reply
@@ -96,6 +101,14 @@ ProcedureDefinition define_procedure(std::string name, Body body,
       std::memcpy(static_cast<void*>(&typed), arguments.data(), sizeof typed);
       access(typed, plan);
     };
+  }
+  if (options.partition) {
+    definition.partition =
+        [partition = std::move(options.partition)](std::span<const std::byte> arguments) {
+          Arguments typed;
+          std::memcpy(static_cast<void*>(&typed), arguments.data(), sizeof typed);
+          return partition(typed);
+        };
   }
   return definition;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/row_binding.h"
 #include "base/value.h"
 
 namespace diptych::oltp {
@@ -62,7 +63,10 @@ base::Error TableIndex::key_too_long() const {
 }
 
 Table::Table(const base::TableSchema& of_schema, base::MemoryPlace place)
-    : schema(&of_schema), layout(of_schema), rows(layout.bytes, layout.group_count, place) {
+    : schema(&of_schema),
+      layout(of_schema),
+      rows(layout.bytes, layout.group_count, place),
+      names_hash(base::names_hash(of_schema)) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
     if (type.is_string() && type.length != 0) {

@@ -16,6 +16,8 @@
 // kAlreadyExists) or means that the transaction cannot commit (kConflict): return it. After a
 // conflict every further operation fails with it, and the engine runs the procedure again.
 //
+// Limits     an operation, and each row that a scan looks at, counts; one that does more than
+//            EngineOptions::operations_max fails. So does one that misuses a handle (below).
 // Isolation  snapshot: reads see the state at read_vid() and the transaction's own writes; the
 //            first to claim a row wins, a later writer gets kConflict, as does a claim of a row
 //            that was changed after read_vid(). In a table with column groups the same holds of
@@ -206,9 +208,13 @@ class Transaction : public TransactionCore {
     return claim_as<Row, Columns...>(found->handle);
   }
 
-  // Claims a row, or the named columns' groups, that a scan or find gave out.
+  // Claims a row, or the named columns' groups, that a scan, find or an insert gave out: in this
+  // transaction, and of Row's table.
   template <class Row, auto... Columns>
   auto claim(const RowHandle& handle) {
+    using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
+    const base::Error* const wrong = check_handle(handle, base::names_hash<Row>());
+    if (wrong != nullptr) return Out(*wrong);
     return claim_as<Row, Columns...>(handle);
   }
 
@@ -267,8 +273,8 @@ class Transaction : public TransactionCore {
 
  private:
   template <auto... KeyMembers, class... KeyValues>
-  static RowHandle find_number(const TableIndex& alone, const IndexRef<KeyMembers...>&,
-                               const base::Key& wanted, const KeyValues&... key) {
+  RowHandle find_number(const TableIndex& alone, const IndexRef<KeyMembers...>&,
+                        const base::Key& wanted, const KeyValues&... key) const {
     using Ref = IndexRef<KeyMembers...>;
     const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
     return find_alone(alone, hash, [&](const std::byte* row) {

@@ -11,32 +11,54 @@
 namespace diptych::oltp {
 
 TransactionCore::TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now,
-                                 uint64_t random_seed)
+                                 uint64_t random_seed, uint64_t operations_max, uint32_t stamp)
     : read_vid_(read_vid),
       now_(now),
       random_state_(random_seed),
       worker_(worker),
       indexes_(worker->core_->indexes),
-      alone_(worker->is_single()) {}
+      alone_(worker->is_single()),
+      operations_left_(operations_max),
+      stamp_(stamp) {}
 
 const base::Error& TransactionCore::fail(base::Error failure) {
   if (!failed()) failure_ = std::make_unique<const base::Error>(std::move(failure));
+  operations_left_ = 0;
   return *failure_;
+}
+
+void TransactionCore::run_out() {
+  if (failed()) return;
+  fail(
+      {base::ErrorCode::kInvalidArgument,
+       fmt::format("procedure \"{}\" did more than {} operations on rows in one transaction, which "
+                   "is the limit (operations_max)",
+                   worker_->running_name(), worker_->core_->options.operations_max)});
 }
 
 const base::Error& TransactionCore::misuse(const Table& table, std::string_view what) {
   return fail({base::ErrorCode::kInvalidArgument,
-               fmt::format("table \"{}\": {}", table.schema->name, what)});
+               fmt::format("procedure \"{}\", table \"{}\": {}", worker_->running_name(),
+                           table.schema->name, what)});
 }
 
-const base::Error& TransactionCore::misuse_of_no_row() {
-  return fail({base::ErrorCode::kInvalidArgument, "a row handle that names no row is used"});
+const base::Error& TransactionCore::misuse_of_handle() {
+  return fail({base::ErrorCode::kInvalidArgument,
+               fmt::format("procedure \"{}\": a row handle is used in the transaction that got it, "
+                           "and this one has not got it",
+                           worker_->running_name())});
+}
+
+const base::Error* TransactionCore::check_handle(const RowHandle& handle, uint64_t names_hash) {
+  if (handle.transaction != stamp_) return &misuse_of_handle();
+  if (handle.table->names_hash == names_hash) return nullptr;
+  return &misuse(*handle.table, "a row handle is used with its own table's struct, not another's");
 }
 
 Write* TransactionCore::own_write(const RowHandle& handle, const WriteShape* shape) {
-  if (failed()) return nullptr;
-  if (handle.slot == nullptr) {
-    misuse_of_no_row();
+  if (!begin_operation()) return nullptr;
+  if (handle.transaction != stamp_) {
+    misuse_of_handle();
     return nullptr;
   }
   Write* const write =
@@ -84,14 +106,14 @@ const std::byte* TransactionCore::visible_row(const TableIndex& index, const Row
 base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId index_id,
                                                                   const base::Key& key,
                                                                   const ColumnChoice& choice) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   const TableIndex& index = worker_->core_->index(index_id);
   if (!index.unique) {
     return misuse(*index.table,
                   fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
   }
   if (!key.ok()) return base::ErrorCode::kNotFound;
-  Found found{{index.table, nullptr, base::RowId()}, nullptr};
+  Found found{{index.table, nullptr, base::RowId(), stamp_}, nullptr};
   const auto has_key = [&](const std::byte* row) {
     return index.encoder.matches(row, key.bytes());
   };
@@ -171,8 +193,8 @@ inline bool TransactionCore::claim_group(const RowHandle& handle, uint32_t group
 
 base::Result<const std::byte*> TransactionCore::claim_row(const RowHandle& handle,
                                                           std::span<const base::ColumnId> columns) {
-  if (failed()) return *failure_;
-  if (handle.slot == nullptr) return misuse_of_no_row();
+  if (!begin_operation()) return *failure_;
+  if (handle.transaction != stamp_) return misuse_of_handle();
   const bool claimed = handle.table->layout.group_count == 1 ? claim_group(handle, 0)
                                                              : claim_groups(handle, columns);
   if (!claimed) return *failure_;
@@ -191,8 +213,8 @@ bool TransactionCore::claim_groups(const RowHandle& handle,
 
 WritableRow TransactionCore::open_row(const RowHandle& handle,
                                       std::span<const base::ColumnId> columns) {
-  if (handle.slot == nullptr) {
-    misuse_of_no_row();
+  if (handle.transaction != stamp_) {
+    misuse_of_handle();
     return {};
   }
   const WriteShape& shape = worker_->shapes_.of(*handle.table, columns);
@@ -219,7 +241,7 @@ void TransactionCore::close_row(const WritableRow& open) {
 }
 
 base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   Worker& worker = *worker_;
   Table& table = worker.core_->table(table_id);
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
@@ -248,7 +270,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     }
     return fail(base::ErrorCode::kConflict);
   }
-  return RowHandle{&table, &slot, row_id};
+  return RowHandle{&table, &slot, row_id, stamp_};
 }
 
 void TransactionCore::erase_row(const RowHandle& handle) {
@@ -272,7 +294,7 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
                                                const ScanOptions& options,
                                                const ColumnChoice& choice,
                                                const RowVisitor& visit) {
-  if (failed()) return *failure_;
+  if (!begin_operation()) return *failure_;
   TableIndex& index = worker_->core_->index(index_id);
   if (!range.lower.ok() || !range.upper.ok()) {
     return base::Error(base::ErrorCode::kInvalidArgument,
@@ -318,6 +340,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
                      options.direction == Direction::kForward, options.limit);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
+    if (!begin_operation(cursor.count)) return *failure_;
     for (size_t i = 0; i < cursor.count; ++i) {
       slots[i] = &rows.slot(cursor.rows[i]);
       __builtin_prefetch(slots[i]);
@@ -331,7 +354,7 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
       };
       const std::byte* const row = visible_row(index, *slots[i], choice, has_key);
       if (row == nullptr) continue;
-      const bool go_on = visit(RowHandle{index.table, slots[i], cursor.rows[i]}, row);
+      const bool go_on = visit(RowHandle{index.table, slots[i], cursor.rows[i], stamp_}, row);
       if (failed()) return *failure_;
       if (go_on) continue;
       if (reads.is_recorded()) reads.cut_range(range_read, cursor.key(i), cursor.forward);

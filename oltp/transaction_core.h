@@ -38,6 +38,7 @@ struct RowHandle {
   Table* table = nullptr;
   RowSlot* slot = nullptr;
   base::RowId row_id;
+  uint32_t transaction = 0;  // the stamp of the one that got it
 };
 
 enum class Direction : uint8_t { kForward, kBackward };
@@ -68,7 +69,9 @@ class RowVisitor {
 
 class TransactionCore {
  public:
-  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed);
+  // `operations_max`: then the transaction fails. `stamp`: no other one's of late; not 0.
+  TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed,
+                  uint64_t operations_max, uint32_t stamp);
   TransactionCore(const TransactionCore&) = delete;
   TransactionCore& operator=(const TransactionCore&) = delete;
 
@@ -94,18 +97,23 @@ class TransactionCore {
   // The groups of the columns, none named: all; nothing is to be seen of the others.
   base::Result<const std::byte*> claim_row(const RowHandle& handle,
                                            std::span<const base::ColumnId> columns);
+  // Null: the handle is one of this transaction's, of a table whose columns have these names
+  // (base::names_hash). Otherwise the transaction has failed, with this.
+  const base::Error* check_handle(const RowHandle& handle, uint64_t names_hash);
 
   // With one worker, and a hash index over numbers: the whole way to the row is compiled into the
-  // procedure. nullptr: find_unique is the way.
-  const TableIndex* index_alone(base::IndexId id) const {
-    if (!alone_ || failed() || id.value >= indexes_.size()) return nullptr;
+  // procedure. Counts as an operation. nullptr: find_unique is the way.
+  const TableIndex* index_alone(base::IndexId id) {
+    if (!alone_ || operations_left_ == 0 || id.value >= indexes_.size()) return nullptr;
     const TableIndex* const index = indexes_[id.value];
-    return index != nullptr && index->by_hash != nullptr ? index : nullptr;
+    if (index == nullptr || index->by_hash == nullptr) return nullptr;
+    --operations_left_;
+    return index;
   }
   // The live row for which has_key(row bytes) holds; its slot is null where there is none.
   template <class HasKey>
-  static RowHandle find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) {
-    RowHandle found{index.table, nullptr, {}};
+  RowHandle find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) const {
+    RowHandle found{index.table, nullptr, {}, stamp_};
     index.by_hash->visit(hash, [&](base::RowId row_id) {
       RowSlot& slot = index.table->rows.slot(row_id);
       // relaxed: one worker.
@@ -139,9 +147,20 @@ class TransactionCore {
   // update to a taken key, kInvalidArgument for what a procedure must not do. Every operation
   // then fails with it.
   const base::Error& fail(base::Error failure);
+  // Begins and counts an operation. False: the transaction has failed, or fails now, since it has
+  // done as many as it may.
+  bool begin_operation(uint64_t count = 1) {
+    if (operations_left_ < count) [[unlikely]] {
+      run_out();
+      return false;
+    }
+    operations_left_ -= count;
+    return true;
+  }
+  void run_out();
   // A mistake of the procedure with a row of the table.
   const base::Error& misuse(const Table& table, std::string_view what);
-  const base::Error& misuse_of_no_row();
+  const base::Error& misuse_of_handle();
   void misuse_of_primary_key(const WriteShape& shape);
   const base::Error& misuse_of_unclaimed(const RowHandle& handle, const WriteShape* shape);
   // Of a serializable transaction: what it finds by the key, or that there is nothing.
@@ -170,6 +189,8 @@ class TransactionCore {
   std::span<TableIndex* const> indexes_;  // [IndexId]
   bool alone_;                            // no other worker runs
   std::unique_ptr<const base::Error> failure_;
+  uint64_t operations_left_;  // 0 once it has failed
+  uint32_t stamp_;
 };
 
 }  // namespace diptych::oltp

@@ -41,7 +41,11 @@ base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error err
 }  // namespace
 
 Worker::Worker(EngineCore* core, base::WorkerId id)
-    : core_(core), id_(id), strings_(&core->strings), undo_(core->options.placement.node) {
+    : core_(core),
+      id_(id),
+      strings_(&core->strings),
+      undo_(core->options.placement.node),
+      stamp_(static_cast<uint32_t>(id.value)) {
   plans_.assign(kPlansAhead, AccessPlan(core));
 }
 
@@ -75,14 +79,18 @@ void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t dea
   for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, first + i * stride, plan_of(i));
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
   size_t next = first;
+  uint64_t now_ns = base::steady_ns();
   // The first one runs however late it is: every batch gets on.
   for (size_t number = 0; next < requests.size(); next += stride, ++number) {
-    if (next != first && base::steady_ns() >= deadline_ns) break;
+    if (next != first && now_ns >= deadline_ns) break;
     plan_of(number + kRowsAhead)->fetch_rows();
     plan_access(requests, next + kPlansAhead * stride, plan_of(number));
-    if (run(requests[next]) == RunEnd::kConflict) deferred_.push_back(requests[next]);
+    if (run_timed(requests[next], &now_ns) == RunEnd::kConflict) {
+      deferred_.push_back(requests[next]);
+    }
   }
   retry_deferred(deadline_ns);
+  mark_.end();
   std::swap(report_.again, deferred_);
   deferred_.clear();
   for (; next < requests.size(); next += stride) report_.again.push_back(requests[next]);
@@ -90,15 +98,28 @@ void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t dea
 
 void Worker::retry_deferred(uint64_t deadline_ns) {
   std::vector<Request*> round;
+  uint64_t now_ns = base::steady_ns();
   for (int i = 0; i < kRetryRounds && !deferred_.empty() && base::steady_ns() < deadline_ns; ++i) {
     // The winner may not be running, with more workers than cores.
     std::this_thread::yield();
     round.clear();
     std::swap(round, deferred_);
     for (Request* const request : round) {
-      if (run(request) == RunEnd::kConflict) deferred_.push_back(request);
+      if (run_timed(request, &now_ns) == RunEnd::kConflict) deferred_.push_back(request);
     }
   }
+}
+
+Worker::RunEnd Worker::run_timed(Request* request, uint64_t* now_ns) {
+  const uint64_t begin_ns = *now_ns;
+  mark_.begin(request->procedure, begin_ns);
+  const RunEnd end = run(request);
+  *now_ns = base::steady_ns();
+  const uint64_t spent_ns = *now_ns - begin_ns;
+  if (spent_ns > core_->options.slow_run_ns) [[unlikely]] {
+    report_.slow.push_back({request->procedure, spent_ns});
+  }
+  return end;
 }
 
 Worker::RunEnd Worker::run(Request* request) {
@@ -114,7 +135,11 @@ Worker::RunEnd Worker::run(Request* request) {
   request->outcome = {};
   DIPTYCH_DCHECK(request->arguments.size() == procedure.argument_bytes,
                  "who submits checks that the buffers fit");
-  Transaction txn(this, read_vid, request->now, request->random_seed);
+  running_ = &procedure;
+  stamp_ += core_->options.placement.threads;
+  if (stamp_ == 0) stamp_ += core_->options.placement.threads;  // no handle's
+  Transaction txn(this, read_vid, request->now, request->random_seed, core_->options.operations_max,
+                  stamp_);
   base::Result<void> result = call_body(procedure, txn, *request);
   if (result && txn.failed()) result = *txn.failure_;
   if (result && !commit(&txn, request)) result = base::ErrorCode::kConflict;

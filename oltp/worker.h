@@ -31,6 +31,7 @@
 #include "oltp/request.h"
 #include "oltp/row_reader.h"
 #include "oltp/row_table.h"
+#include "oltp/run_mark.h"
 #include "oltp/string_memory.h"
 #include "oltp/table.h"
 #include "oltp/transaction.h"
@@ -86,6 +87,7 @@ struct WorkerReport {
   uint64_t aborted = 0;
   uint64_t conflicts = 0;
   std::vector<Request*> again;
+  std::vector<SlowRun> slow;
 };
 
 class Worker {
@@ -96,6 +98,8 @@ class Worker {
   void run_share(std::span<Request* const> requests, size_t first, size_t stride,
                  uint64_t deadline_ns);
   WorkerReport& report() { return report_; }
+  const RunMark& mark() const { return mark_; }  // any thread
+  const std::string& running_name() const { return running_->name; }
   size_t undo_bytes() const { return undo_.allocated_bytes(); }
 
   void add_table();       // the leader: the core has one more
@@ -141,6 +145,8 @@ class Worker {
   void plan_access(Share requests, size_t position, AccessPlan* plan) const;
 
   enum class RunEnd : uint8_t { kEnded, kConflict };
+  // The clock is at *now_ns, before and after.
+  RunEnd run_timed(Request* request, uint64_t* now_ns);
   RunEnd run(Request* request);
   // Runs it again after a conflict, in this batch or the next.
   void retry_deferred(uint64_t deadline_ns);
@@ -149,7 +155,8 @@ class Worker {
   // False: what a serializable transaction read has changed (read_set.h). It is then rolled back.
   bool commit(Transaction* txn, Request* request);
   bool changes_anything() const;
-  // Appends the write's update record, if it has one of its own, to be stamped with the VID when it is known.
+  // Appends the write's update record, if it has one of its own, to be stamped with the VID when
+  // it is known.
   void export_write(Write* write, base::Vid not_before);
   // The records of a transaction that gets no VID after all.
   void take_back_exports();
@@ -229,7 +236,11 @@ class Worker {
   std::vector<TableState> tables_;  // [TableId]
   WriteShapes shapes_;
 
+  RunMark mark_;
+  uint32_t stamp_;  // of the newest transaction; those of two workers differ
+
   // The running transaction's.
+  const ProcedureDefinition* running_ = nullptr;
   ReadSet reads_;
   std::vector<Write> writes_;
   std::vector<KeyChange> key_changes_;

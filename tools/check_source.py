@@ -35,9 +35,10 @@ MAY_INCLUDE = {
     "dispatcher/": ABOVE_DISPATCHER,
     "workloads/": ("base/", "dispatcher/", "workloads/"),
     "cli/": ("base/", "dispatcher/", "workloads/", "cli/"),
+    "examples/": ("base/", "dispatcher/", "examples/"),
 }
 CODE_FOLDERS = ("base", "storage", "propagation", "oltp", "olap", "dispatcher", "workloads", "cli",
-                "tests")
+                "examples", "tests")
 FOLDERS_WITH_README = CODE_FOLDERS + ("tools",)
 FOLDERS_READ = FOLDERS_WITH_README + ("docs", "cmake", ".ci")
 DATA_PATH_FOLDERS = ("base/", "storage/", "propagation/", "oltp/", "olap/", "dispatcher/")

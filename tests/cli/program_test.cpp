@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
     EverySubcommand, Usage,
     testing::Values(std::vector<std::string>{}, std::vector<std::string>{"init"},
                     std::vector<std::string>{"load"}, std::vector<std::string>{"query"},
-                    std::vector<std::string>{"bench"}, std::vector<std::string>{"bench", "tpcc"},
+                    std::vector<std::string>{"call"}, std::vector<std::string>{"bench"},
+                    std::vector<std::string>{"bench", "tpcc"},
                     std::vector<std::string>{"bench", "ch"},
                     std::vector<std::string>{"bench", "isolation"}));
 
@@ -89,7 +90,7 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
   } cases[] = {
       {{}, "subcommand"},
       {{"bench"}, "subcommand"},
-      {{"qeury", "db"}, "unknown subcommand \"qeury\"; there are init, load, query, bench"},
+      {{"qeury", "db"}, "unknown subcommand \"qeury\"; there are init, load, query, call, bench"},
       {{"bench", "tpcd"}, "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation"},
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
       {{"init", shop_}, "--schema"},
@@ -104,6 +105,11 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{"query", here, "-c", "SELECT 1", "extra"}, "not expected: extra\n"},
       {{"query", here, "-c", "SELECT 1", "--threads", "0"}, "--threads"},
       {{"query", here, "-c", "  ; "}, "no SQL statement"},
+      {{"call", absent, "--procedures", DIPTYCH_BANK, "transfer"}, absent},
+      {{"call", here, "transfer"}, "--procedures"},
+      {{"call", here, "--procedures", absent, "transfer"}, "there is no file \"" + absent + "\""},
+      {{"call", here, "--procedures", DIPTYCH_BANK}, "give the NAME of a procedure, or --list"},
+      {{"call", here, "--procedures", DIPTYCH_BANK, "--list", "transfer"}, "or --list"},
       {{"bench", "tpcc", "--warehouses", "none"}, "none"},
       {{"bench", "tpcc", "--seconds", "-1"}, "--seconds"},
       {{"bench", "tpcc", "--seconds", "nan"}, "\"nan\" is not a number from 0.001 to 604800"},

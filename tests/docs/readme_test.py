@@ -5,43 +5,19 @@ Usage: readme_test.py README QUICKSTART_SOURCE QUICKSTART_PROGRAM DIPTYCH_PROGRA
 """
 
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from document import blocks, console_steps, section, without_times
+
 README, QUICKSTART_SOURCE, QUICKSTART, DIPTYCH = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
-
-
-def section(title: str) -> str:
-    return re.search(rf"^## {title}\n(.*?)^## ", README.read_text(), re.M | re.S).group(1)
-
-
-def blocks(text: str) -> list[tuple[str, str]]:
-    """(language, content) of each fenced block."""
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
-
-
-def console_steps(session: str) -> list[tuple[str, str]]:
-    """(command, what it printed) of a console session; a command may go on over several lines."""
-    steps = []
-    for step in re.split(r"^\$ ", session, flags=re.M)[1:]:
-        lines = step.splitlines(keepends=True)
-        command = lines.pop(0)
-        while command.count('"') % 2 == 1:
-            command += lines.pop(0)
-        steps.append((command.strip(), "".join(lines)))
-    return steps
-
-
-def without_times(text: str) -> str:
-    return re.sub(r"\b\d+\.\d+ (s|ms)\b", r"N \1", text)
 
 
 class ReadmeTest(unittest.TestCase):
     def setUp(self) -> None:
-        self.blocks = blocks(section("An example"))
+        self.blocks = blocks(section(README, "An example"))
         self.assertEqual([language for language, _ in self.blocks], ["cpp", "", ""])
 
     def test_the_code_is_the_quickstart(self) -> None:

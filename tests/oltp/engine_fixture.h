@@ -73,7 +73,7 @@ base::TableSchema schema_of(std::string name) {
   return schema;
 }
 
-inline base::Catalog bank_catalog(const ColumnGroups& parcel_groups) {
+inline base::Catalog bank_catalog(const ColumnGroups& parcel_groups = kParcelGroups) {
   using base::IndexKind;
   using base::Uniqueness;
   base::Catalog catalog;
@@ -191,13 +191,15 @@ class Bank {
   explicit Bank(uint32_t worker_count = 1, uint32_t conflicts_max = 1000,
                 uint64_t batch_time_max_ns = 10'000'000'000,
                 IsolationLevel isolation = IsolationLevel::kSnapshot,
-                const ColumnGroups& parcel_groups = kParcelGroups)
+                const ColumnGroups& parcel_groups = kParcelGroups,
+                uint64_t operations_max = 10'000'000)
       : workers(worker_count), catalog(bank_catalog(parcel_groups)), replay(&catalog) {
     EngineOptions options;
     options.placement.threads = workers;
     options.conflicts_max = conflicts_max;
     options.batch_time_max_ns = batch_time_max_ns;
     options.isolation = isolation;
+    options.operations_max = operations_max;
     engine = std::make_unique<Engine>(&catalog, options, &queue);
     account = *bind_table<Account>(catalog, "account");
     entry = *bind_table<Entry>(catalog, "entry");

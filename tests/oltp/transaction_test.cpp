@@ -341,6 +341,16 @@ TEST(Misuse, ARowIsClaimedBeforeItIsWritten) {
   }));
   expect_misuse(
       &bank, [&](Transaction& txn) { txn.update(kept, set<&Account::balance>(1)); },
+      "a row handle is used in the transaction that got it");
+  expect_misuse(
+      &bank, [](Transaction& txn) { txn.erase(Claimed<Account, int64_t>{}); },
+      "a row handle is used in the transaction that got it");
+  expect_misuse(
+      &bank,
+      [&](Transaction& txn) {
+        const RowHandle found = txn.find<&Account::balance>(bank.account_pkey, 1)->handle;
+        txn.update(Claimed<Account, int64_t>{found, 0}, set<&Account::balance>(1));
+      },
       "after this transaction has claimed or inserted it");
 }
 

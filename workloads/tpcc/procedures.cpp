@@ -89,6 +89,12 @@ auto stock_level_access(const Tables& tables) {
   };
 }
 
+// A warehouse's transactions meet at its row and its districts'.
+template <class Arguments>
+uint64_t by_warehouse(const Arguments& input) {
+  return static_cast<uint64_t>(input.w_id);
+}
+
 }  // namespace
 
 Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
@@ -98,33 +104,35 @@ Result<Procedures> register_procedures(dispatcher::Database* database, const Tab
       [tables, size](Transaction& txn, const NewOrderArguments& input) {
         return new_order(txn, tables, size, input);
       },
-      {.access = new_order_access(tables)});
+      {.access = new_order_access(tables), .partition = by_warehouse<NewOrderArguments>});
   if (!registered_new_order) return registered_new_order.error();
   auto registered_payment = database->register_procedure<PaymentArguments, PaymentReply>(
       "payment",
       [tables, size](Transaction& txn, const PaymentArguments& input) {
         return payment(txn, tables, size, input);
       },
-      {.access = payment_access(tables)});
+      {.access = payment_access(tables), .partition = by_warehouse<PaymentArguments>});
   if (!registered_payment) return registered_payment.error();
   auto registered_status = database->register_procedure<OrderStatusArguments, OrderStatusReply>(
       "order_status",
       [tables](Transaction& txn, const OrderStatusArguments& input) {
         return order_status(txn, tables, input);
       },
-      {.access = order_status_access(tables)});
+      {.access = order_status_access(tables), .partition = by_warehouse<OrderStatusArguments>});
   if (!registered_status) return registered_status.error();
   auto registered_delivery = database->register_procedure<DeliveryArguments, DeliveryReply>(
-      "delivery", [tables, size](Transaction& txn, const DeliveryArguments& input) {
+      "delivery",
+      [tables, size](Transaction& txn, const DeliveryArguments& input) {
         return delivery(txn, tables, size, input);
-      });
+      },
+      {.partition = by_warehouse<DeliveryArguments>});
   if (!registered_delivery) return registered_delivery.error();
   auto registered_level = database->register_procedure<StockLevelArguments, StockLevelReply>(
       "stock_level",
       [tables](Transaction& txn, const StockLevelArguments& input) {
         return stock_level(txn, tables, input);
       },
-      {.access = stock_level_access(tables)});
+      {.access = stock_level_access(tables), .partition = by_warehouse<StockLevelArguments>});
   if (!registered_level) return registered_level.error();
   return Procedures{*registered_new_order, *registered_payment, *registered_status,
                     *registered_delivery, *registered_level};

@@ -1,0 +1,153 @@
+#include "cli/call_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/option_values.h"
+
+namespace diptych::cli {
+namespace {
+
+using dispatcher::ProcedureDescription;
+using dispatcher::QueryResult;
+
+constexpr const char* kCallExamples =
+    "  diptych call bank --procedures bank.so transfer 1 2 12.50\n"
+    "  diptych call bank --procedures bank.so --list\n"
+    "  diptych call bank --procedures bank.so statement 1 --format json\n\n"
+    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\"\n";
+
+// A procedure's name where it is not found: those that there are.
+std::string names(const std::vector<ProcedureDescription>& procedures) {
+  std::string text;
+  for (const ProcedureDescription& each : procedures) {
+    text += (text.empty() ? "" : ", ") + each.name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+// "from BIGINT, to BIGINT, amount DECIMAL(15,2)"; what may be NULL is marked.
+std::string in_words(const std::vector<base::BoundColumn>& columns) {
+  std::string text;
+  for (const base::BoundColumn& column : columns) {
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", column.name, column.type.to_string(),
+                        column.nullability == base::Nullability::kNullable ? " NULL" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+CallCommand::CallCommand(CLI::App& parent)
+    : Command(parent, "call", "Call a stored procedure from a library", kCallExamples) {
+  app()
+      .add_option("PATH", path_, "Directory of the database")
+      ->required()
+      ->check(existing_directory())
+      ->type_name("");
+  app().add_option("NAME", name_, "Procedure to call; its arguments follow")->type_name("");
+  // The arguments are what is left: CLI11 would take a negative number for an option.
+  app().allow_extras();
+  app()
+      .add_option("--procedures", libraries_, "Library of procedures; may be given several times")
+      ->required()
+      ->type_name("LIB.so")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(input_file());
+  app().add_flag("--list", list_, "List the procedures with their arguments and replies");
+  app().add_option("--null", null_, "How NULL is written; default NULL")->option_text("TEXT");
+  add_choice<ResultFormat>(
+      app(), "--format", "table, csv or json; default table",
+      {{"table", ResultFormat::kTable}, {"csv", ResultFormat::kCsv}, {"json", ResultFormat::kJson}},
+      &format_)
+      ->option_text("FORMAT");
+}
+
+std::string CallCommand::in_format(const QueryResult& result) const {
+  switch (format_) {
+    case ResultFormat::kTable: return to_table(result);
+    case ResultFormat::kCsv: return to_csv(result);
+    case ResultFormat::kJson: break;
+  }
+  return to_json(result) + "\n";
+}
+
+ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) const {
+  QueryResult result;
+  for (const char* name : {"procedure", "arguments", "reply", "module"}) {
+    result.columns.push_back({name, {.kind = base::TypeKind::kVarchar}});
+  }
+  for (const ProcedureDescription& each : procedures) {
+    if (!each.by_name) {
+      say(
+          fmt::format("procedure \"{}\" cannot be called by name: its arguments or its reply have "
+                      "no SQL types\n",
+                      each.name));
+    }
+    result.rows.push_back({each.name, in_words(each.arguments), in_words(each.reply), each.module});
+  }
+  return print_result(in_format(result));
+}
+
+ExitCode CallCommand::call(dispatcher::Database* database,
+                           const std::vector<ProcedureDescription>& procedures,
+                           const std::vector<std::string>& arguments) const {
+  const auto found = std::find_if(procedures.begin(), procedures.end(),
+                                  [&](const auto& each) { return each.name == name_; });
+  if (found == procedures.end()) {
+    return fail({base::ErrorCode::kNotFound,
+                 fmt::format("no procedure \"{}\"; there are: {}", name_, names(procedures))});
+  }
+  std::vector<base::Value> values;
+  for (const std::string& argument : arguments) {
+    values.push_back(argument == null_ ? base::Value() : base::Value(argument));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  auto reply = database->call_by_name(name_, values);
+  const auto spent = std::chrono::steady_clock::now() - begin;
+  if (!reply) {
+    const ExitCode code = fail(reply.error());
+    if (values.size() != found->arguments.size()) {
+      say(fmt::format("{} takes: {}\n", name_, in_words(found->arguments)));
+    }
+    return code;
+  }
+  QueryResult result;
+  result.execute_ns =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+  for (const base::BoundColumn& column : found->reply) {
+    result.columns.push_back({column.name, column.type});
+  }
+  if (!reply->empty()) result.rows.push_back(std::move(*reply));
+  const bool nothing = result.columns.empty() && format_ != ResultFormat::kJson;
+  const ExitCode code = print_result(nothing ? std::string() : in_format(result));
+  say(fmt::format("{}: {:.2f} ms\n", name_, static_cast<double>(result.execute_ns) / 1e6));
+  return code;
+}
+
+ExitCode CallCommand::run() {
+  const std::vector<std::string> arguments = app().remaining();
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with("--")) return wrong_usage("not expected: " + argument);
+  }
+  if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
+  const auto database =
+      dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kOpen});
+  if (!database) return fail(database.error());
+  for (const std::string& library : libraries_) {
+    if (const auto loaded = (*database)->load_procedures(library); !loaded) {
+      return fail(loaded.error());
+    }
+  }
+  const auto procedures = (*database)->procedures();
+  if (!procedures) return fail(procedures.error());
+  const ExitCode code = list_ ? list(*procedures) : call(database->get(), *procedures, arguments);
+  if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
+  return code;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,41 @@
+// diptych call PATH --procedures LIB.so... NAME [ARG...] [--format table|csv|json] [--null TEXT]
+// diptych call PATH --procedures LIB.so... --list
+//
+// Loads libraries of procedures and calls one of theirs, with arguments as SQL values in text. The
+// reply goes to standard output as a result of one row does; the time and errors go to standard
+// error. What the call changed is saved before the program ends; a call that fails changes nothing,
+// and the exit code is then 1.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "cli/command.h"
+#include "cli/result_printer.h"
+#include "dispatcher/database.h"
+
+namespace diptych::cli {
+
+class CallCommand : public Command {
+ public:
+  explicit CallCommand(CLI::App& parent);
+  ExitCode run() override;
+
+ private:
+  ExitCode list(const std::vector<dispatcher::ProcedureDescription>& procedures) const;
+  ExitCode call(dispatcher::Database* database,
+                const std::vector<dispatcher::ProcedureDescription>& procedures,
+                const std::vector<std::string>& arguments) const;
+  std::string in_format(const dispatcher::QueryResult& result) const;
+
+  std::string path_;
+  std::vector<std::string> libraries_;
+  std::string name_;
+  std::string null_ = "NULL";
+  bool list_ = false;
+  ResultFormat format_ = ResultFormat::kTable;
+};
+
+}  // namespace diptych::cli

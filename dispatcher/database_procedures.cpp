@@ -1,0 +1,91 @@
+// The face's procedures: registered by the program, loaded from a library, listed, found by name.
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dispatcher/call_by_name.h"
+#include "dispatcher/database_state.h"
+#include "dispatcher/module_library.h"
+
+namespace diptych::dispatcher {
+
+base::Result<base::ProcedureId> Database::register_definition(
+    oltp::ProcedureDefinition definition) {
+  if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
+    return allowed.error();
+  }
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  if (state_->procedures.full()) {
+    return base::Error(base::ErrorCode::kOverloaded,
+                       fmt::format("{} procedures are registered, which is the limit",
+                                   ProcedureDirectory::kProceduresMax));
+  }
+  if (state_->procedures.find(definition.name) != nullptr) {
+    return base::Error(base::ErrorCode::kAlreadyExists,
+                       fmt::format("a procedure \"{}\" is registered already", definition.name));
+  }
+  ProcedureSignature signature = signature_of(definition);
+  const base::ProcedureId id = state_->engine.register_procedure(std::move(definition));
+  signature.id = id;
+  state_->procedures.add(std::move(signature));
+  return id;
+}
+
+base::Result<base::ProcedureId> Database::find_procedure(
+    std::string_view name, size_t argument_bytes,
+    const std::vector<base::BoundColumn>& argument_columns, size_t reply_bytes,
+    const std::vector<base::BoundColumn>& reply_columns) const {
+  const ProcedureSignature* signature = state_->procedures.find(name);
+  if (signature == nullptr) {
+    return base::Error(base::ErrorCode::kNotFound, fmt::format("no procedure \"{}\"", name));
+  }
+  const std::string differs = difference(*signature, {.name = {},
+                                                      .id = {},
+                                                      .argument_bytes = argument_bytes,
+                                                      .reply_bytes = reply_bytes,
+                                                      .argument_columns = argument_columns,
+                                                      .reply_columns = reply_columns});
+  if (differs.empty()) return signature->id;
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     fmt::format("procedure \"{}\" is asked for with {}", name, differs));
+}
+
+base::Result<LoadedProcedures> Database::load_procedures(const std::string& path) {
+  if (auto allowed = state_->check_may_wait("load_procedures"); !allowed) return allowed.error();
+  const std::lock_guard one_at_a_time(state_->loading);
+  auto library = ModuleLibrary::open(path);
+  if (!library) return library.error();
+  // Goes before the library, whose code its destruction needs (L1).
+  std::vector<oltp::ProcedureDefinition> definitions;
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  auto defined = ProcedureModules::define(**library, state_->catalog, &definitions);
+  if (defined) defined = state_->modules.check(**library, definitions, state_->procedures);
+  if (!defined) {
+    return defined.error().within(fmt::format("{}: module \"{}\"", path, (*library)->name()));
+  }
+  return state_->modules.install(&*library, std::move(definitions), &state_->engine,
+                                 &state_->procedures);
+}
+
+base::Result<std::vector<ProcedureDescription>> Database::procedures() const {
+  if (auto allowed = state_->check_may_wait("procedures"); !allowed) return allowed.error();
+  const BatchGate::Exclusive held = state_->gate.exclude();
+  if (auto open = state_->check_open(held); !open) return open.error();
+  std::vector<ProcedureDescription> procedures;
+  for (uint32_t i = 0; i < state_->procedures.count(); ++i) {
+    const base::ProcedureId id(i);
+    if (state_->modules.is_removed(id)) continue;
+    const ProcedureSignature& signature = *state_->procedures.find(id);
+    procedures.push_back({.name = signature.name,
+                          .module = std::string(state_->modules.module_of(id)),
+                          .arguments = signature.argument_columns,
+                          .reply = signature.reply_columns,
+                          .by_name = check_callable(signature).ok()});
+  }
+  return procedures;
+}
+
+}  // namespace diptych::dispatcher

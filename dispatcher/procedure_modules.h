@@ -1,0 +1,64 @@
+// ProcedureModules: which loaded library defines which procedures, and how one takes another's
+// place.
+//
+//   library open -> define -> plan (checks all names) -> install -> the old library may go
+//                      └────────── an error: nothing has changed ──┘
+//
+// Threads    under the gate (dispatcher/batch_gate.h), but for the destruction of the libraries
+//            that install gives back.
+//
+// Invariants
+//   L1  A library lives longer than everything that its definitions hold: their destructors are its
+//       code. The engine is destroyed before this is.
+//   L2  A procedure belongs to one module, or to the program, for ever.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/database.h"
+#include "dispatcher/module_library.h"
+#include "dispatcher/procedure_directory.h"
+#include "oltp/engine.h"
+
+namespace diptych::dispatcher {
+
+class ProcedureModules {
+ public:
+  // What the module defines, bound against the catalog. An error is the module's own, or kAborted:
+  // it threw.
+  static base::Result<void> define(const ModuleLibrary& library, const base::Catalog& catalog,
+                                   std::vector<oltp::ProcedureDefinition>* definitions);
+
+  // kAlreadyExists: a name is taken, or defined twice. kInvalidArgument: another signature than in
+  // the module before. kOverloaded: too many.
+  base::Result<void> check(const ModuleLibrary& library,
+                           const std::vector<oltp::ProcedureDefinition>& definitions,
+                           const ProcedureDirectory& directory) const;
+
+  // After check. `*library` becomes the one that was replaced, of which nothing is in use.
+  LoadedProcedures install(std::unique_ptr<ModuleLibrary>* library,
+                           std::vector<oltp::ProcedureDefinition> definitions, oltp::Engine* engine,
+                           ProcedureDirectory* directory);
+
+  // Empty: the program's own.
+  std::string_view module_of(base::ProcedureId procedure) const;
+  bool is_removed(base::ProcedureId procedure) const;
+
+ private:
+  struct Owned {
+    std::string module;
+    bool removed = false;
+  };
+
+  std::map<std::string, std::unique_ptr<ModuleLibrary>, std::less<>> libraries_;  // by module
+  std::map<base::ProcedureId, Owned> procedures_;
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,81 @@
+// A module that does what DIPTYCH_TEST_VARIANT says, so that one library serves many tests.
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "dispatcher/procedure_module.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+// Told when a procedure's function object is destroyed, which runs code of this library.
+struct Witness {
+  Witness() = default;
+  Witness(const Witness&) = default;
+  ~Witness() { count = count + 1; }
+  static volatile int count;
+};
+volatile int Witness::count = 0;
+
+// As in tests/dispatcher/bank_fixture.h.
+struct Account {
+  int32_t id;
+  base::Decimal<12, 2> balance;
+  int64_t version;
+};
+BOOST_DESCRIBE_STRUCT(Account, (), (id, balance, version))
+
+struct Number {
+  int64_t number;
+};
+BOOST_DESCRIBE_STRUCT(Number, (), (number))
+struct Figure {
+  int64_t figure;
+};
+BOOST_DESCRIBE_STRUCT(Figure, (), (figure))
+struct Stranger {
+  int32_t id;
+  base::Decimal<12, 2> credit;
+  int64_t version;
+};
+BOOST_DESCRIBE_STRUCT(Stranger, (), (id, credit, version))
+
+template <class Arguments>
+void define_plus(ProcedureRegistrar& procedures, const std::string& name, int64_t addend) {
+  procedures.define<Arguments, Number>(
+      name, [addend, witness = Witness()](Transaction&, const Arguments& arguments) {
+        return base::Result<Number>(Number{reinterpret_cast<const int64_t&>(arguments) + addend});
+      });
+}
+
+base::Result<void> define(ProcedureRegistrar& procedures) {
+  const char* const chosen = std::getenv("DIPTYCH_TEST_VARIANT");
+  const std::string variant = chosen != nullptr ? chosen : "";
+  if (variant == "throws") throw std::runtime_error("no disk in the drive");
+  if (variant == "throws a number") throw 7;
+  if (variant == "unknown table") return procedures.bind_table<Account>("acount").error();
+  if (variant == "unknown index") {
+    return procedures.bind_index<&Account::id>("account_by_name").error();
+  }
+  if (variant == "unknown column") return procedures.bind_table<Stranger>("account").error();
+  if (variant == "signature") {
+    define_plus<Figure>(procedures, "plus", 3);
+    return {};
+  }
+  if (variant == "own name") {
+    define_plus<Number>(procedures, "new", 4);
+    define_plus<Number>(procedures, "transfer", 4);
+    return {};
+  }
+  define_plus<Number>(procedures, "plus", variant == "second" ? 2 : 1);
+  if (variant == "twice") define_plus<Number>(procedures, "plus", 5);
+  if (variant != "second") define_plus<Number>(procedures, "minus", -1);
+  return {};
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher
+
+constinit const diptych::dispatcher::ProcedureModule diptych_procedure_module =
+    diptych::dispatcher::procedure_module("variants", &diptych::dispatcher::define);

@@ -1,0 +1,116 @@
+// Procedures that hold everybody up: reported by name, while they run and afterwards; stopped at a
+// limit of operations.
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using base::ErrorCode;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Until `done` says so, at most ten seconds.
+template <class Done>
+bool wait_until(const Done& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+size_t count_of(const std::string& text, const std::string& piece) {
+  size_t count = 0;
+  for (size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(SlowProcedures, OneThatStillRunsIsReportedByName) {
+  const auto bank = Bank::open({.slow_procedure_ns = 20'000'000});
+  Database& database = *bank->database;
+  std::atomic<bool> go_on{false};
+  const auto stuck = *database.register_procedure<Nothing, Nothing>(
+      "stuck", [&](Transaction&, const Nothing&) -> base::Result<Nothing> {
+        // acquire: pairs with the release below.
+        wait_until([&] { return go_on.load(std::memory_order_acquire); });
+        return Nothing{};
+      });
+  testing::internal::CaptureStderr();
+  auto reply = database.call(stuck, {});
+  const bool named = wait_until([&] { return database.metrics().slowest_procedure == "stuck"; });
+  EXPECT_EQ(database.metrics().slow_transactions, 0u);
+  // release: pairs with the acquire above.
+  go_on.store(true, std::memory_order_release);
+  EXPECT_TRUE(reply.get().ok());
+  EXPECT_TRUE(database.call(stuck, {}).get().ok());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(named);
+  EXPECT_THAT(said, HasSubstr("diptych: procedure \"stuck\" has run for 0.0"));
+  EXPECT_EQ(count_of(said, "\"stuck\""), 1u);
+  const Metrics metrics = database.metrics();
+  EXPECT_EQ(metrics.slow_transactions, 1u);
+  EXPECT_GE(metrics.slowest_procedure_ns, 20'000'000u);
+}
+
+TEST(SlowProcedures, EachIsReportedOnceAndCountedEachTime) {
+  const auto bank = Bank::open({.slow_procedure_ns = 5'000'000});
+  Database& database = *bank->database;
+  const auto sleeper = [&](const std::string& name, int milliseconds) {
+    return *database.register_procedure<Nothing, Nothing>(
+        name, [milliseconds](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+          return Nothing{};
+        });
+  };
+  const auto slow = sleeper("slow", 6);
+  const auto slower = sleeper("slower", 40);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(database.call(slow, {}).get().ok());
+  EXPECT_TRUE(database.call(slower, {}).get().ok());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(count_of(said, "procedure \"slow\""), 1u);
+  EXPECT_EQ(count_of(said, "procedure \"slower\""), 1u);
+  const Metrics metrics = database.metrics();
+  EXPECT_GE(metrics.slow_transactions, 4u);
+  EXPECT_EQ(metrics.slowest_procedure, "slower");
+  EXPECT_GE(metrics.slowest_procedure_ns, 40'000'000u);
+}
+
+TEST(SlowProcedures, WithoutALimitNobodyWatches) {
+  const auto bank = Bank::open({.slow_procedure_ns = 0});
+  EXPECT_TRUE(bank->database->call(bank->open_account, {.id = 1, .balance = {1}}).get().ok());
+  EXPECT_EQ(bank->database->metrics().slow_transactions, 0u);
+  EXPECT_EQ(bank->database->metrics().slowest_procedure, "");
+}
+
+TEST(OperationLimit, IsTheDatabasesAndNamesTheProcedure) {
+  const auto bank = Bank::open({.operations_max = 50});
+  bank->fill(100);
+  const auto audit = *bank->database->register_procedure<Nothing, Nothing>(
+      "audit", [by_id = bank->by_id](Transaction& txn, const Nothing&) -> base::Result<Nothing> {
+        for (int32_t id = 0; id < 100; ++id) {
+          if (auto row = txn.get(by_id, id); !row) return row.error();
+        }
+        return Nothing{};
+      });
+  const auto outcome = bank->database->call(audit, {}).get();
+  EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(outcome.error().message, AllOf(HasSubstr("\"audit\""), HasSubstr("50 operations")));
+  EXPECT_TRUE(bank->database->call(bank->transfer, {.from = 1, .to = 2, .cents = 5}).get().ok());
+  EXPECT_EQ(Database::open({.operations_max = 0}).code(), ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

@@ -1,0 +1,284 @@
+// What a procedure may do inside a scan, and what it must not do at all: that costs it the
+// transaction, with words that name it, and nothing of it stays.
+
+#include <stdexcept>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "base/clock.h"
+#include "tests/oltp/engine_fixture.h"
+
+namespace diptych::oltp::test {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace std::string_view_literals;
+
+constexpr uint64_t kNoTimeLimit = 10'000'000'000;
+
+void fill(Bank* bank, int64_t count) {
+  for (int64_t id = 1; id <= count; ++id) ASSERT_TRUE(bank->put(id, 7, std::to_string(id), id));
+}
+
+TEST(ProcedureMisuse, AHandleOfAnotherTransactionIsRefusedThoughItsRowIsThere) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    fill(&bank, 3);
+    RowHandle kept{};
+    const auto scan_and_keep = [&](Transaction& txn) -> Result<void> {
+      auto done = txn.scan(bank.account_pkey, prefix(bank.account_pkey, 2), {},
+                           [&](const RowHandle& handle, const Account&) {
+                             kept = handle;
+                             return ScanStep::kContinue;
+                           });
+      EXPECT_TRUE(txn.claim<Account>(kept).ok());
+      return {};
+    };
+    ASSERT_TRUE(bank.run(scan_and_keep));
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      EXPECT_FALSE(txn.claim<Account>(kept).ok());
+      return {};
+    });
+    EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(outcome.error().message,
+                AllOf(HasSubstr("procedure \"script\""),
+                      HasSubstr("a row handle is used in the transaction that got it")));
+    EXPECT_FALSE(
+        bank.run([](Transaction& txn) -> Result<void> { return txn.claim<Account>({}).error(); }));
+  }
+}
+
+TEST(ProcedureMisuse, AHandleOfAnotherTableIsRefused) {
+  Bank bank;
+  fill(&bank, 1);
+  const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+    auto handle = txn.insert(bank.account, Account{9, 7, "ix"sv, 5, ""sv});
+    EXPECT_FALSE(txn.claim<Entry>(*handle).ok());
+    return {};
+  });
+  EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(outcome.error().message, AllOf(HasSubstr("procedure \"script\", table \"account\""),
+                                             HasSubstr("not another's")));
+  EXPECT_EQ(bank.rows(bank.account.table).size(), 1u);
+  bank.expect_replica_agrees();
+}
+
+TEST(ProcedureMisuse, ALoopPastTheLimitEndsThoughTheProcedurePaysNoHeed) {
+  constexpr uint64_t kLimit = 100;
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers, 1000, kNoTimeLimit, IsolationLevel::kSnapshot, kParcelGroups, kLimit);
+    fill(&bank, 1);
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, 1);
+      uint64_t done = 1;
+      for (; txn.get(bank.account_pkey, 1).ok(); ++done) {
+        txn.update(*row, set<&Account::balance>(static_cast<int64_t>(done)));
+      }
+      EXPECT_GT(done, kLimit / 4);
+      EXPECT_FALSE(txn.insert(bank.account, Account{2, 7, "b"sv, 1, ""sv}).ok());
+      return {};
+    });
+    EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(outcome.error().message,
+                AllOf(HasSubstr("procedure \"script\""), HasSubstr("more than 100 operations"),
+                      HasSubstr("operations_max")));
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, 1);
+      return {};
+    }));
+    bank.expect_replica_agrees();
+  }
+}
+
+TEST(ProcedureMisuse, AScanThatFeedsItselfEndsAtTheLimit) {
+  constexpr int64_t kRows = 300;  // more than a scan looks ahead
+  Bank bank(1, 1000, kNoTimeLimit, IsolationLevel::kSnapshot, kParcelGroups, 10'000);
+  fill(&bank, kRows);
+  int64_t next = kRows + 1;
+  const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+    auto done = txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {},
+                         [&](const RowHandle&, const Account&) {
+                           const std::string name = std::to_string(next);
+                           static_cast<void>(txn.insert(
+                               bank.account, Account{next, 7, std::string_view(name), next, ""sv}));
+                           ++next;
+                           return ScanStep::kContinue;
+                         });
+    EXPECT_FALSE(done.ok());
+    return {};
+  });
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.error().message, HasSubstr("more than 10000 operations"));
+  EXPECT_EQ(bank.rows(bank.account.table).size(), static_cast<size_t>(kRows));
+  bank.expect_replica_agrees();
+}
+
+TEST(ProcedureMisuse, RowsThatAScanLooksAtCount) {
+  Bank bank(1, 1000, kNoTimeLimit, IsolationLevel::kSnapshot, kParcelGroups, 200);
+  fill(&bank, 300);
+  for (const uint64_t limit : {uint64_t{300}, uint64_t{100}}) {
+    const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+      auto met = txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {.limit = limit},
+                          [](const RowHandle&, const Account&) { return ScanStep::kContinue; });
+      if (!met) return met.error();
+      return {};
+    });
+    EXPECT_EQ(outcome.ok(), limit == 100) << limit;
+  }
+}
+
+TEST(ProcedureMisuse, ThrowingOutOfAScanRollsBackAndNamesTheProcedure) {
+  for (const uint32_t workers : {1U, 2U}) {
+    for (const bool ordered : {true, false}) {
+      Bank bank(workers);
+      fill(&bank, 200);
+      const TableText before = bank.rows(bank.account.table);
+      const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+        const auto visit = [&](const RowHandle& handle, const Account& account) -> ScanStep {
+          auto row = txn.claim<Account>(handle);
+          txn.update(*row, set<&Account::balance>(-1));
+          if (account.id % 100 == 50) throw std::runtime_error("out of ink");
+          return ScanStep::kContinue;
+        };
+        auto done = ordered
+                        ? txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {}, visit)
+                        : txn.scan(bank.account_pkey, prefix(bank.account_pkey, 50), {}, visit);
+        return {};
+      });
+      EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+      EXPECT_EQ(outcome.error().message, "procedure \"script\" threw: out of ink");
+      EXPECT_EQ(bank.rows(bank.account.table), before);
+      // The index is whole, and the rows can be claimed again.
+      EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+        auto met = txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {},
+                            [&](const RowHandle& handle, const Account&) {
+                              EXPECT_TRUE(txn.claim<Account>(handle).ok());
+                              return ScanStep::kContinue;
+                            });
+        EXPECT_EQ(*met, 200u);
+        return {};
+      }));
+      bank.expect_replica_agrees();
+    }
+  }
+}
+
+TEST(ProcedureScan, EndingAScanEarlyIsFineAndAnErrorFromInsideIsTheProcedures) {
+  Bank bank;
+  fill(&bank, 100);
+  EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    auto met = txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {},
+                        [](const RowHandle&, const Account& account) {
+                          return account.balance == 30 ? ScanStep::kStop : ScanStep::kContinue;
+                        });
+    EXPECT_EQ(*met, 30u);
+    auto row = txn.get_for_update(bank.account_pkey, 1);
+    txn.update(*row, set<&Account::balance>(1'000));
+    return {};
+  }));
+  const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
+    Result<void> inside;
+    auto met = txn.scan(bank.account_balance, prefix(bank.account_balance, 7), {},
+                        [&](const RowHandle& handle, const Account&) {
+                          auto row = txn.claim<Account>(handle);
+                          txn.update(*row, set<&Account::note>("seen"sv));
+                          inside = txn.abort("a reason of its own");
+                          return ScanStep::kStop;
+                        });
+    EXPECT_TRUE(met.ok());
+    return inside;
+  });
+  EXPECT_EQ(outcome.code(), ErrorCode::kAborted);
+  EXPECT_EQ(outcome.error().message, "a reason of its own");
+  EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    EXPECT_EQ(txn.get(bank.account_pkey, 1)->balance, 1'000);
+    EXPECT_EQ(txn.get(bank.account_pkey, 2)->note.view(), "");
+    return {};
+  }));
+  bank.expect_replica_agrees();
+}
+
+TEST(ProcedureScan, AVisitorMayWriteWhatItMeets) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    fill(&bank, 300);
+    uint64_t met = 0;
+    ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      // Backward in the index's order, towards lower balances: what moves up is not met again.
+      auto done = txn.scan(bank.account_balance, prefix(bank.account_balance, 7),
+                           {.direction = Direction::kBackward},
+                           [&](const RowHandle& handle, const Account& account) {
+                             ++met;
+                             auto row = txn.claim<Account>(handle);
+                             if (account.id % 3 == 0) {
+                               txn.erase(*row);
+                             } else if (account.id % 3 == 1) {
+                               txn.update(*row, set<&Account::balance>(account.balance + 1'000));
+                             } else {
+                               auto entry = txn.insert(bank.entry, Entry{account.id, 1, {}});
+                               EXPECT_TRUE(entry.ok());
+                             }
+                             return ScanStep::kContinue;
+                           });
+      EXPECT_EQ(*done, met);
+      return {};
+    }));
+    EXPECT_EQ(met, 300u);
+    EXPECT_EQ(bank.rows(bank.account.table).size(), 200u);
+    EXPECT_EQ(bank.rows(bank.entry.table).size(), 100u);
+    ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      auto moved =
+          txn.scan(bank.account_balance,
+                   between(bank.account_balance, std::tuple(7, 1'000), std::tuple(7, 2'000)), {},
+                   [](const RowHandle&, const Account&) { return ScanStep::kContinue; });
+      EXPECT_EQ(*moved, 100u);
+      return {};
+    }));
+    bank.expect_replica_agrees();
+  }
+}
+
+TEST(SlowRuns, ARunOverTheLimitIsInTheReportAndAMarkNamesItMeanwhile) {
+  const base::Catalog catalog = bank_catalog();
+  propagation::UpdateQueue queue;
+  EngineOptions options;
+  options.placement.threads = 1;
+  options.slow_run_ns = 1'000'000;
+  Engine engine(&catalog, options, &queue);
+  std::vector<RunningProcedure> seen;
+  const base::ProcedureId quick = engine.register_procedure(define_procedure<Nothing, Nothing>(
+      "quick", [](Transaction&, const Nothing&) -> Result<Nothing> { return Nothing{}; }));
+  const base::ProcedureId slow = engine.register_procedure(define_procedure<Nothing, Nothing>(
+      "slow", [&](Transaction&, const Nothing&) -> Result<Nothing> {
+        const uint64_t begin_ns = base::steady_ns();
+        while (base::steady_ns() - begin_ns < 3'000'000) seen = engine.running();
+        return Nothing{};
+      }));
+  Request requests[3];
+  Request* batch[3];
+  const Nothing nothing;
+  for (size_t i = 0; i < 3; ++i) {
+    requests[i].procedure = i == 1 ? slow : quick;
+    requests[i].arguments = std::as_bytes(std::span(&nothing, 1));
+    batch[i] = &requests[i];
+  }
+  const uint64_t before_ns = base::steady_ns();
+  const BatchReport report = engine.run_batch(batch);
+  ASSERT_EQ(report.committed, 3u);
+  bool found = false;
+  for (const SlowRun& run : report.slow) {
+    found |= run.procedure == slow && run.ns >= 3'000'000;
+  }
+  EXPECT_TRUE(found);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].procedure, slow);
+  EXPECT_GE(seen[0].since_ns + 65'536, before_ns);
+  EXPECT_TRUE(engine.running().empty());
+}
+
+}  // namespace
+}  // namespace diptych::oltp::test

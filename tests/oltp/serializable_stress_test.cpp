@@ -115,6 +115,41 @@ TEST_F(SerializableStress, ARowThatWasReadAndChangedIsAConflict) {
   EXPECT_TRUE(commits(read_each, update(5, 51)));
 }
 
+TEST_F(SerializableStress, AChangeCountsForTheColumnGroupsThatWereRead) {
+  ASSERT_TRUE(bank.run([&](Transaction& txn) {
+    return without_value(txn.insert(bank.parcel, Parcel{1, 5, 10, 100, "fragile"sv, {}}));
+  }));
+  const Schedule::Step read_weight = [&](Transaction& txn) {
+    return without_value(txn.get<&Parcel::weight>(bank.parcel_pkey, 1));
+  };
+  const Schedule::Step read_weights_of_shelf = [&](Transaction& txn) {
+    return without_value(
+        txn.scan<&Parcel::weight>(bank.parcel_shelf, prefix(bank.parcel_shelf, 5), {},
+                                  [](const RowHandle&, int64_t) { return ScanStep::kContinue; }));
+  };
+  const Schedule::Step read_all = [&](Transaction& txn) {
+    return without_value(txn.get(bank.parcel_pkey, 1));
+  };
+  const Schedule::Step write_price = [&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update<&Parcel::price>(bank.parcel_pkey, 1);
+    if (!row) return row.error();
+    txn.update(*row, set<&Parcel::price>(row->values + 1));
+    return {};
+  };
+  const Schedule::Step write_weight = [&](Transaction& txn) -> Result<void> {
+    auto row = txn.get_for_update<&Parcel::weight>(bank.parcel_pkey, 1);
+    if (!row) return row.error();
+    txn.update(*row, set<&Parcel::weight>(row->values + 1));
+    return {};
+  };
+  for (const auto& read_one_group : {read_weight, read_weights_of_shelf}) {
+    EXPECT_TRUE(commits(read_one_group, write_price));
+    EXPECT_FALSE(commits(read_one_group, write_weight));
+  }
+  EXPECT_FALSE(commits(read_all, write_price));
+  EXPECT_FALSE(commits(read_all, write_weight));
+}
+
 TEST_F(SerializableStress, AKeyThatWasNotFoundAndIsThereIsAConflict) {
   EXPECT_FALSE(commits(read(6), insert(6, 60)));
   EXPECT_TRUE(commits(read(8), insert(7, 70)));

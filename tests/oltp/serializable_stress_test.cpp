@@ -117,7 +117,8 @@ TEST_F(SerializableStress, ARowThatWasReadAndChangedIsAConflict) {
 
 TEST_F(SerializableStress, AChangeCountsForTheColumnGroupsThatWereRead) {
   ASSERT_TRUE(bank.run([&](Transaction& txn) {
-    return without_value(txn.insert(bank.parcel, Parcel{1, 5, 10, 100, "fragile"sv, {}}));
+    return without_value(
+        txn.insert(bank.parcel, Parcel{1, 5, 10, 100, std::string_view("fragile"), {}}));
   }));
   const Schedule::Step read_weight = [&](Transaction& txn) {
     return without_value(txn.get<&Parcel::weight>(bank.parcel_pkey, 1));

@@ -166,7 +166,7 @@ bool Worker::give_up(Request* request) {
 
 propagation::UpdateSet& Worker::updates_of(const Table& table) {
   std::unique_ptr<propagation::UpdateSet>& updates = tables_[table.schema->id.value].updates;
-  if (updates == nullptr) updates = core_->queue->take_empty(core_->options.placement.node);
+  if (updates == nullptr) updates = core_->queue->take_empty();
   return *updates;
 }
 

@@ -40,8 +40,8 @@ class Run {
     for (; set_ < sets_.size(); ++set_, chunk_ = 0) {
       const std::span<const UpdateSet::Chunk> chunks = sets_[set_]->chunks();
       if (chunk_ == chunks.size()) continue;
-      head_ = reinterpret_cast<const UpdateRecord*>(chunks[chunk_].region.data());
-      chunk_end_ = chunks[chunk_].region.data() + chunks[chunk_].used;
+      head_ = reinterpret_cast<const UpdateRecord*>(chunks[chunk_].data);
+      chunk_end_ = chunks[chunk_].data + chunks[chunk_].used;
       return;
     }
     head_ = nullptr;

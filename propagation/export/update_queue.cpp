@@ -29,7 +29,7 @@ void UpdateQueue::push(std::vector<SealedSet> sets, base::Vid snapshot) {
     for (SealedSet& set : sets) {
       if (join(set)) {
         set.updates->clear();
-        keep_empty(std::move(set.updates));
+        empty_sets_.push_back(std::move(set.updates));
         continue;
       }
       // relaxed: a limit is compared with it; nothing is read on the strength of its value.
@@ -54,13 +54,6 @@ bool UpdateQueue::join(const SealedSet& set) {
   return true;
 }
 
-void UpdateQueue::keep_empty(std::unique_ptr<UpdateSet> set) {
-  const size_t memory = set->memory_bytes();
-  if (empty_bytes_ + memory > kEmptyBytesMax) return;
-  empty_bytes_ += memory;
-  empty_sets_.push_back(std::move(set));
-}
-
 CollectedSets UpdateQueue::collect() {
   CollectedSets collected;
   const std::lock_guard lock(mutex_);
@@ -77,27 +70,30 @@ void UpdateQueue::recycle(std::vector<SealedSet> sets) {
   DIPTYCH_CHECK(pending >= bytes, "only pushed sets are recycled, and once");
   {
     const std::lock_guard lock(mutex_);
-    for (SealedSet& set : sets) keep_empty(std::move(set.updates));
+    for (SealedSet& set : sets) {
+      if (empty_sets_.size() == kEmptySetsMax) break;
+      empty_sets_.push_back(std::move(set.updates));
+    }
   }
   parker_.wake_all();
+  // Those that are left in `sets` give their chunks back here.
 }
 
-std::unique_ptr<UpdateSet> UpdateQueue::take_empty(base::NumaNode node) {
+std::unique_ptr<UpdateSet> UpdateQueue::take_empty() {
   {
     const std::lock_guard lock(mutex_);
     if (!empty_sets_.empty()) {
       std::unique_ptr<UpdateSet> set = std::move(empty_sets_.back());
       empty_sets_.pop_back();
-      empty_bytes_ -= set->memory_bytes();
       return set;
     }
   }
-  return std::make_unique<UpdateSet>(node);
+  return std::make_unique<UpdateSet>(&chunks_);
 }
 
 size_t UpdateQueue::empty_bytes() const {
   const std::lock_guard lock(mutex_);
-  return empty_bytes_;
+  return chunks_.kept_bytes() + empty_sets_.size() * UpdateSet::kChunkBytes;
 }
 
 size_t UpdateQueue::pending_bytes() const {

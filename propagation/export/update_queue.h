@@ -12,8 +12,8 @@
 //            small sets.
 // Memory     the queue never drops updates. The bytes that wait are bounded by the OLTP dispatcher,
 //            which starts no batch while pending_bytes() exceeds its limit (back-pressure). Bytes
-//            are of whole pages, as a small set takes one. Empty sets are kept for reuse, up to
-//            kEmptyBytesMax; what is beyond goes back to the system.
+//            are of whole pages, as a small set takes one. Up to kEmptySetsMax empty sets are kept
+//            for reuse, with a chunk each; other chunks go to the next sets (update_chunks.h).
 //
 // Where we differ from BatchDB (section 8.3: pushed every 200 ms or when asked): a push is so cheap
 // on one machine that every batch boundary pushes; a batch ends early at the push limit, so that no
@@ -46,7 +46,10 @@ struct CollectedSets {
 
 class UpdateQueue {
  public:
-  static constexpr size_t kEmptyBytesMax = size_t{64} << 20;
+  static constexpr size_t kEmptySetsMax = 256;
+
+  // `node`: where the workers run, who fill the memory.
+  explicit UpdateQueue(base::NumaNode node = base::NumaNode(0)) : chunks_(node) {}
 
   // The leader, at a batch boundary. Empty sets must not be pushed; `sets` may be empty.
   void push(std::vector<SealedSet> sets, base::Vid snapshot);
@@ -56,10 +59,10 @@ class UpdateQueue {
 
   // The collector gives applied sets back; the leader takes empty ones for its workers.
   void recycle(std::vector<SealedSet> sets);
-  std::unique_ptr<UpdateSet> take_empty(base::NumaNode node);
+  std::unique_ptr<UpdateSet> take_empty();
 
   size_t pending_bytes() const;  // of records, of sets pushed and not yet recycled
-  size_t empty_bytes() const;    // of sets that are kept for reuse
+  size_t empty_bytes() const;    // of memory that is kept for reuse
 
   // Rings on push and on recycle: who waits for updates or for room waits here.
   base::Parker& parker() { return parker_; }
@@ -67,13 +70,12 @@ class UpdateQueue {
  private:
   // Appends the set to one that waits, where both are small; mutex_ is held.
   bool join(const SealedSet& set);
-  void keep_empty(std::unique_ptr<UpdateSet> set);  // mutex_ is held
 
+  UpdateChunks chunks_;  // the last to go
   mutable std::mutex mutex_;
   std::vector<SealedSet> waiting_;                      // guarded by mutex_
   std::vector<std::unique_ptr<UpdateSet>> empty_sets_;  // guarded by mutex_
   base::Vid snapshot_;                                  // guarded by mutex_
-  size_t empty_bytes_ = 0;                              // guarded by mutex_: of empty_sets_
   std::atomic<size_t> pending_bytes_{0};                // writers: push and recycle
   base::Parker parker_;
 };

@@ -76,13 +76,19 @@ std::string_view long_string(const UpdateRecord& record, const std::byte* cell) 
   return {reinterpret_cast<const char*>(&record) + offset, text.size};
 }
 
-void UpdateSet::clear() {
-  // A chunk that one giant record needed would otherwise stay for ever.
-  std::erase_if(chunks_, [](const Chunk& chunk) { return chunk.region.size() > kChunkBytes; });
-  if (chunks_.size() > kKeptChunks) chunks_.erase(chunks_.begin() + kKeptChunks, chunks_.end());
-  for (Chunk& chunk : chunks_) {
-    chunk.touched = std::max(chunk.touched, std::exchange(chunk.used, 0));
+void UpdateSet::give_back(size_t kept_chunks) {
+  std::vector<std::byte*> shared;
+  for (size_t i = kept_chunks; i < chunks_.size(); ++i) {
+    if (chunks_[i].region.size() == 0) shared.push_back(chunks_[i].data);
   }
+  chunks_.resize(std::min(chunks_.size(), kept_chunks));
+  if (!shared.empty()) memory_->put(shared);
+}
+
+void UpdateSet::clear() {
+  const bool keeps_one = !chunks_.empty() && chunks_.front().region.size() == 0;
+  give_back(keeps_one ? 1 : 0);
+  if (keeps_one) chunks_.front().used = 0;
   chunks_in_use_ = 0;
   record_count_ = 0;
   used_bytes_ = 0;
@@ -95,32 +101,32 @@ size_t UpdateSet::pending_bytes() const {
   return bytes;
 }
 
-size_t UpdateSet::memory_bytes() const {
-  size_t bytes = 0;
-  for (const Chunk& chunk : chunks_) {
-    bytes += base::round_up(std::max(chunk.used, chunk.touched), kPageBytes);
-  }
-  return bytes;
-}
-
 std::byte* UpdateSet::reserve(size_t bytes) {
   DIPTYCH_CHECK(bytes <= UINT32_MAX, "a record's length field has 32 bits");
-  const bool fits = chunks_in_use_ != 0 && bytes <= chunks_[chunks_in_use_ - 1].region.size() -
-                                                        chunks_[chunks_in_use_ - 1].used;
-  if (!fits) {
-    // A kept chunk behind those in use is empty and of kChunkBytes: see clear().
-    if (chunks_in_use_ == chunks_.size() || bytes > kChunkBytes) {
-      const auto place = chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_);
-      chunks_.insert(place, Chunk{.region = base::Region(std::max(kChunkBytes, bytes), node_)});
-    }
-    ++chunks_in_use_;
+  if (chunks_in_use_ == 0 ||
+      bytes > chunks_[chunks_in_use_ - 1].bytes - chunks_[chunks_in_use_ - 1].used) {
+    add_chunk(bytes);
   }
   Chunk& chunk = chunks_[chunks_in_use_ - 1];
-  std::byte* const at = chunk.region.data() + chunk.used;
+  std::byte* const at = chunk.data + chunk.used;
   chunk.used += bytes;
   used_bytes_ += bytes;
   ++record_count_;
   return at;
+}
+
+void UpdateSet::add_chunk(size_t bytes) {
+  if (bytes > kChunkBytes) {
+    // In front of the empty chunk that clear() has kept, if that is not in use yet.
+    base::Region region(bytes, memory_->node());
+    std::byte* const data = region.data();
+    const size_t size = region.size();
+    chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_),
+                   Chunk{data, size, 0, std::move(region)});
+  } else if (chunks_in_use_ == chunks_.size()) {
+    chunks_.push_back(Chunk{memory_->take(), kChunkBytes, 0, {}});
+  }
+  ++chunks_in_use_;
 }
 
 UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
@@ -202,30 +208,28 @@ UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
 void UpdateSet::take_back(const UpdateRecord* newest) {
   DIPTYCH_CHECK(record_count_ != 0, "the record is in the set");
   Chunk& chunk = chunks_[chunks_in_use_ - 1];
-  DIPTYCH_CHECK(reinterpret_cast<const std::byte*>(newest) + newest->bytes ==
-                    chunk.region.data() + chunk.used,
-                "the record is the newest");
-  chunk.touched = std::max(chunk.touched, chunk.used);
+  DIPTYCH_CHECK(
+      reinterpret_cast<const std::byte*>(newest) + newest->bytes == chunk.data + chunk.used,
+      "the record is the newest");
   chunk.used -= newest->bytes;
   used_bytes_ -= newest->bytes;
   --record_count_;
   if (chunk.used != 0) return;
   --chunks_in_use_;
-  // What lies behind those in use is of kChunkBytes: see reserve().
-  if (chunk.region.size() > kChunkBytes) {
+  // What lies behind those in use is a chunk of kChunkBytes: see add_chunk().
+  if (chunk.region.size() != 0) {
     chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_));
   }
 }
 
 void UpdateSet::append_set(const UpdateSet& later) {
   if (later.empty()) return;
-  const auto* const first =
-      reinterpret_cast<const UpdateRecord*>(later.chunks().front().region.data());
+  const auto* const first = reinterpret_cast<const UpdateRecord*>(later.chunks().front().data);
   DIPTYCH_CHECK(first->vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = later.last_vid_;
   // A chunk holds whole records, so it is copied like one.
   for (const Chunk& chunk : later.chunks()) {
-    std::memcpy(reserve(chunk.used), chunk.region.data(), chunk.used);
+    std::memcpy(reserve(chunk.used), chunk.data, chunk.used);
   }
   record_count_ += later.record_count_ - later.chunks_in_use_;
 }

@@ -37,6 +37,7 @@
 #include "base/arena.h"
 #include "base/ids.h"
 #include "base/row_layout.h"
+#include "propagation/export/update_chunks.h"
 
 namespace diptych::propagation {
 
@@ -92,30 +93,33 @@ std::string_view long_string(const UpdateRecord& record, const std::byte* cell);
 // One worker's records of one table, in chunks; a record never spans two chunks.
 class UpdateSet {
  public:
-  static constexpr size_t kChunkBytes = 256 * 1024;
-  static constexpr size_t kKeptChunks = 32;
+  static constexpr size_t kChunkBytes = UpdateChunks::kChunkBytes;
 
-  explicit UpdateSet(base::NumaNode node) : node_(node) {}
+  // The chunks come from there, and outlive the set.
+  explicit UpdateSet(UpdateChunks* memory) : memory_(memory) {}
+  ~UpdateSet() { give_back(0); }
+  UpdateSet(const UpdateSet&) = delete;
+  UpdateSet& operator=(const UpdateSet&) = delete;
 
   struct Chunk {
-    base::Region region;
-    size_t used = 0;     // bytes of whole records
-    size_t touched = 0;  // the most that was used before the last clear()
+    std::byte* data;
+    size_t bytes;
+    size_t used;          // of whole records
+    base::Region region;  // of a record that is larger than a chunk: its own memory
   };
 
   std::span<const Chunk> chunks() const { return {chunks_.data(), chunks_in_use_}; }
   bool empty() const { return record_count_ == 0; }
   size_t record_count() const { return record_count_; }
   size_t used_bytes() const { return used_bytes_; }
-  // Memory, in whole pages: that the records take; that the set holds, records or not.
+  // Memory of the records, in whole pages.
   size_t pending_bytes() const;
-  size_t memory_bytes() const;
 
   // Calls fn(const UpdateRecord&) for each record, in VID order.
   template <class Function>
   void for_each(Function&& fn) const {
     for (const Chunk& chunk : chunks()) {
-      const std::byte* at = chunk.region.data();
+      const std::byte* at = chunk.data;
       const std::byte* const end = at + chunk.used;
       while (at < end) {
         const auto* record = reinterpret_cast<const UpdateRecord*>(at);
@@ -125,7 +129,7 @@ class UpdateSet {
     }
   }
 
-  // Empties the set and keeps its memory, up to kKeptChunks: a bulk load's is given back.
+  // Empties the set, which keeps one chunk.
   void clear();
 
   // The three appends take the VID that the transaction commits at: not less than any before it. It
@@ -143,8 +147,10 @@ class UpdateSet {
 
  private:
   std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned
+  void add_chunk(size_t bytes);      // for a record of as many
+  void give_back(size_t kept_chunks);
 
-  base::NumaNode node_;
+  UpdateChunks* memory_;
   std::vector<Chunk> chunks_;
   size_t chunks_in_use_ = 0;
   size_t record_count_ = 0;

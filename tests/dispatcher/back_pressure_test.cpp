@@ -37,7 +37,7 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
                        .body = [](auto&, auto, auto) { return base::Result<void>(); }}),
                   .argument_columns = {},
                   .reply_columns = {}});
-  auto pending = std::make_unique<propagation::UpdateSet>(base::NumaNode(0));
+  auto pending = updates.take_empty();
   pending->append_delete(base::Vid(1), base::RowId(0));
   std::vector<propagation::SealedSet> sets;
   sets.push_back({base::WorkerId(0), base::TableId(0), std::move(pending)});

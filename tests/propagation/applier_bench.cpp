@@ -153,7 +153,7 @@ class Workload {
     open_.clear();
     for (uint32_t w = 0; w < kWorkers; ++w) {
       for (const TableId t : {kStock, kOrderline}) {
-        open_.push_back({WorkerId(w), t, queue_.take_empty(NumaNode(0))});
+        open_.push_back({WorkerId(w), t, queue_.take_empty()});
       }
     }
   }

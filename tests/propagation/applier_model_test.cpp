@@ -105,7 +105,7 @@ class History {
     open_.clear();
     for (uint32_t w = 0; w < workers_; ++w) {
       for (uint32_t t = 0; t < kTables; ++t) {
-        open_.push_back({WorkerId(w), TableId(t), queue_.take_empty(NumaNode(0))});
+        open_.push_back({WorkerId(w), TableId(t), queue_.take_empty()});
       }
     }
   }
@@ -203,9 +203,10 @@ TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {
   const base::RowLayout layout(schema);
   RandomRows rows(layout, 1);
   const TestRow row = rows.row();
+  UpdateChunks memory;
   CollectedSets collected;
   collected.snapshot = Vid(1);
-  collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(NumaNode(0))});
+  collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(&memory)});
   const ColumnId column(0);
   collected.sets[0].updates->append_update(Vid(1), RowId(5), layout, row.bytes(),
                                            {layout, {&column, 1}});

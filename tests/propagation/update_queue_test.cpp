@@ -9,7 +9,6 @@
 namespace diptych::propagation {
 namespace {
 
-using base::NumaNode;
 using base::RowId;
 using base::TableId;
 using base::Vid;
@@ -18,7 +17,7 @@ using base::WorkerId;
 constexpr size_t kPageBytes = 4096;
 
 SealedSet deletes(UpdateQueue* queue, uint64_t first, uint64_t count) {
-  SealedSet sealed{WorkerId(0), TableId(0), queue->take_empty(NumaNode(0))};
+  SealedSet sealed{WorkerId(0), TableId(0), queue->take_empty()};
   for (uint64_t i = 0; i < count; ++i) sealed.updates->append_delete(Vid(first + i), RowId(i));
   return sealed;
 }
@@ -55,7 +54,7 @@ TEST(UpdateQueue, JoinsSmallSetsThatWaitOfOneWorkerAndTable) {
     queue.push(std::move(sets), Vid(batch * 5 + 5));
   }
   EXPECT_LT(queue.pending_bytes(), 2 * kBatches * 5 * sizeof(UpdateRecord) + 8 * kPageBytes);
-  EXPECT_LE(queue.empty_bytes(), 2 * kPageBytes);
+  EXPECT_LE(queue.empty_bytes(), 2 * UpdateSet::kChunkBytes);
   CollectedSets collected = queue.collect();
   EXPECT_LE(collected.sets.size(), 4U);
   for (uint32_t table = 0; table < 2; ++table) {
@@ -83,16 +82,14 @@ TEST(UpdateQueue, GivesRecycledSetsOutAgainEmpty) {
   const UpdateSet* const address = sets.front().updates.get();
   queue.push(std::move(sets), Vid(10));
   queue.recycle(queue.collect().sets);
-  const std::unique_ptr<UpdateSet> again = queue.take_empty(NumaNode(0));
+  const std::unique_ptr<UpdateSet> again = queue.take_empty();
   EXPECT_EQ(again.get(), address);
   EXPECT_TRUE(again->empty());
 }
 
-TEST(UpdateQueue, KeepsEmptySetsUpToItsLimitAndCountsThem) {
-  constexpr uint64_t kRecords = 340'000;
-  constexpr size_t kSetBytes = UpdateSet::kKeptChunks * UpdateSet::kChunkBytes;
-  static_assert(kRecords * sizeof(UpdateRecord) > kSetBytes - UpdateSet::kChunkBytes);
-  constexpr size_t kSets = UpdateQueue::kEmptyBytesMax / kSetBytes + 2;
+TEST(UpdateQueue, KeepsMemoryUpToItsLimitsAndCountsIt) {
+  constexpr uint64_t kRecords = 340'000;  // 8 MB
+  constexpr size_t kSets = UpdateChunks::kKeptBytesMax / (kRecords * sizeof(UpdateRecord)) + 3;
   UpdateQueue queue;
   std::vector<SealedSet> sets;
   for (size_t i = 0; i < kSets; ++i) sets.push_back(deletes(&queue, 1, kRecords));
@@ -101,17 +98,27 @@ TEST(UpdateQueue, KeepsEmptySetsUpToItsLimitAndCountsThem) {
   EXPECT_EQ(queue.empty_bytes(), 0U);
   queue.recycle(queue.collect().sets);
   const size_t kept = queue.empty_bytes();
-  EXPECT_LE(kept, UpdateQueue::kEmptyBytesMax);
-  EXPECT_GT(kept, UpdateQueue::kEmptyBytesMax - kSetBytes);
-  // A set that is used for little again still holds what it touched; only the little is pending.
+  EXPECT_EQ(kept, UpdateChunks::kKeptBytesMax + kSets * UpdateSet::kChunkBytes);
+  // What is used again is not counted, and only what is filled is pending.
   sets.clear();
   sets.push_back(deletes(&queue, kRecords + 1, 1));
-  const size_t taken = kept - queue.empty_bytes();
-  EXPECT_GT(taken, kSetBytes / 2);
+  EXPECT_EQ(queue.empty_bytes(), kept - UpdateSet::kChunkBytes);
   queue.push(std::move(sets), Vid(kRecords + 1));
   EXPECT_EQ(queue.pending_bytes(), kPageBytes);
   queue.recycle(queue.collect().sets);
   EXPECT_EQ(queue.empty_bytes(), kept);
+}
+
+TEST(UpdateQueue, KeepsNoMoreEmptySetsThanItsLimit) {
+  constexpr uint64_t kRecords = 1000;  // too many to be joined
+  constexpr size_t kSets = 2 * UpdateQueue::kEmptySetsMax;
+  UpdateQueue queue;
+  std::vector<SealedSet> sets;
+  for (size_t i = 0; i < kSets; ++i) sets.push_back(deletes(&queue, 1, kRecords));
+  queue.push(std::move(sets), Vid(kRecords));
+  queue.recycle(queue.collect().sets);
+  EXPECT_EQ(queue.empty_bytes(),
+            UpdateQueue::kEmptySetsMax * UpdateSet::kChunkBytes + UpdateChunks::kKeptBytesMax);
 }
 
 // One leader under back-pressure, one collector, one that looks on: no record is lost or doubled,

@@ -76,7 +76,8 @@ TEST(UpdateSet, ReturnsEveryRecordAsItWasAppendedAlsoAfterReuse) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   RandomRows rows(layout, seed);
-  UpdateSet set(base::NumaNode(0));
+  UpdateChunks memory;
+  UpdateSet set(&memory);
   const ColumnId text = *schema.find_column("text");
   for (int round = 0; round < 3; ++round) {
     std::vector<Expected> all;
@@ -115,14 +116,15 @@ TEST(UpdateSet, MovesARecordLargerThanAChunksRestToTheNextChunk) {
   RandomRows rows(layout, 1);
   TestRow row = rows.row();
   const ColumnId text(static_cast<uint16_t>(layout.columns.size() - 2));
-  UpdateSet set(base::NumaNode(0));
+  UpdateChunks memory;
+  UpdateSet set(&memory);
   for (uint64_t i = 0; i < 5; ++i) {
     row.set(text, rows.text(UpdateSet::kChunkBytes * 2 / 3));
     set.append_insert(Vid(i), RowId(i), layout, row.bytes());
     ASSERT_EQ(set.chunks().size(), i + 1);
   }
   for (const UpdateSet::Chunk& chunk : set.chunks()) {
-    EXPECT_LE(chunk.used, chunk.region.size());
+    EXPECT_LE(chunk.used, chunk.bytes);
   }
 }
 
@@ -132,7 +134,8 @@ TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
   RandomRows rows(layout, 1);
   TestRow row = rows.row();
   const ColumnId text(static_cast<uint16_t>(layout.columns.size() - 2));
-  UpdateSet set(base::NumaNode(0));
+  UpdateChunks memory;
+  UpdateSet set(&memory);
   std::vector<UpdateRecord*> records;
   const auto append_some = [&](uint64_t vid) {
     for (uint64_t i = 0; i < 20; ++i) {
@@ -163,14 +166,16 @@ TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
 }
 
 TEST(UpdateSetDeathTest, TakesBackOnlyTheNewestRecord) {
-  UpdateSet updates(base::NumaNode(0));
+  UpdateChunks memory;
+  UpdateSet updates(&memory);
   const UpdateRecord* const older = updates.append_delete(Vid(1), RowId(1));
   updates.append_delete(Vid(1), RowId(2));
   EXPECT_DEATH(updates.take_back(older), "newest");
 }
 
 TEST(UpdateSetDeathTest, RefusesAVidThatGoesBackwards) {
-  UpdateSet set(base::NumaNode(0));
+  UpdateChunks memory;
+  UpdateSet set(&memory);
   set.append_delete(Vid(5), RowId(1));
   EXPECT_DEATH(set.append_delete(Vid(4), RowId(1)), "VID order");
 }

@@ -1,0 +1,40 @@
+#include "propagation/export/update_chunks.h"
+
+#include <algorithm>
+
+namespace diptych::propagation {
+
+std::byte* UpdateChunks::take() {
+  const std::lock_guard lock(mutex_);
+  if (warm_.empty() && cold_.empty()) {
+    slabs_.emplace_back(kSlabBytes, node_);
+    for (size_t end = kSlabBytes; end > 0; end -= kChunkBytes) {
+      cold_.push_back(slabs_.back().data() + end - kChunkBytes);
+    }
+  }
+  std::vector<std::byte*>& idle = warm_.empty() ? cold_ : warm_;
+  std::byte* const chunk = idle.back();
+  idle.pop_back();
+  return chunk;
+}
+
+void UpdateChunks::put(std::span<std::byte* const> chunks) {
+  {
+    const std::lock_guard lock(mutex_);
+    const size_t room = kKeptBytesMax / kChunkBytes - warm_.size();
+    const size_t kept = std::min(room, chunks.size());
+    warm_.insert(warm_.end(), chunks.begin(), chunks.begin() + static_cast<std::ptrdiff_t>(kept));
+    chunks = chunks.subspan(kept);
+  }
+  if (chunks.empty()) return;
+  for (std::byte* const chunk : chunks) base::release_memory(chunk, kChunkBytes);
+  const std::lock_guard lock(mutex_);
+  cold_.insert(cold_.end(), chunks.begin(), chunks.end());
+}
+
+size_t UpdateChunks::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return warm_.size() * kChunkBytes;
+}
+
+}  // namespace diptych::propagation

@@ -25,7 +25,7 @@
 //            ordered index instead.
 // Threads    see index.h. With one worker the table grows at an insert, else at reclaim().
 // Memory     18 bytes an entry; it does not shrink.
-// Benchmark  tests/oltp/index_bench.cpp
+// Benchmark  tests/oltp/hash_index_bench.cpp
 
 #pragma once
 

@@ -21,7 +21,7 @@ inline uint64_t mix(uint64_t number) {
   return number ^ number >> 31;
 }
 
-// Numbers below a limit (of at most 2^32), a few cycles each: a look-up that is measured takes a hundred or more.
+// Numbers below a limit (at most 2^32), a few cycles each; a look-up takes a hundred or more.
 class RandomNumbers {
  public:
   RandomNumbers(uint64_t seed, uint64_t limit) : at_(mix(seed)), limit_(limit) {}

@@ -23,4 +23,5 @@ if(DIPTYCH_TESTS)
 endif()
 if(DIPTYCH_BENCHMARKS)
   find_package(benchmark REQUIRED)
+  find_package(absl REQUIRED)  # btree_map, the yardstick of tests/oltp/bw_tree_bench.cpp
 endif()

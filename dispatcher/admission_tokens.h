@@ -5,6 +5,8 @@
 // Threads    any. take never blocks; take_or_wait sleeps until a token is given back or the door
 //            closes.
 //
+// Its atomic is a parameter so that the stress test can show that it finds weakened orders.
+//
 // Invariants
 //   T1  in_use() <= limit.
 //   T2  Once closed, in_use() only falls: when it is 0, nobody will push another entry.
@@ -14,14 +16,17 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/parker.h"
 #include "base/result.h"
 
 namespace diptych::dispatcher {
 
-class AdmissionTokens {
+template <template <class> class Atomic = std::atomic>
+class BasicAdmissionTokens {
  public:
-  AdmissionTokens(uint32_t limit, base::SpinPolicy policy) : limit_(limit), returned_(policy) {}
+  BasicAdmissionTokens(uint32_t limit, base::SpinPolicy policy)
+      : limit_(limit), returned_(policy) {}
 
   base::Result<void> take();          // kOverloaded, kClosed
   base::Result<void> take_or_wait();  // kClosed
@@ -38,8 +43,62 @@ class AdmissionTokens {
   static constexpr uint64_t kClosed = uint64_t{1} << 63;
 
   const uint32_t limit_;
-  std::atomic<uint64_t> state_{0};  // kClosed | tokens in use; writers: all
+  Atomic<uint64_t> state_{0};  // kClosed | tokens in use; writers: all
   base::Parker returned_;
 };
+
+using AdmissionTokens = BasicAdmissionTokens<>;
+
+template <template <class> class Atomic>
+base::Result<void> BasicAdmissionTokens<Atomic>::take() {
+  // relaxed: only a guess, which the exchange below confirms.
+  uint64_t state = state_.load(std::memory_order_relaxed);
+  while (true) {
+    if ((state & kClosed) != 0) return base::ErrorCode::kClosed;
+    if (state >= limit_) return base::ErrorCode::kOverloaded;
+    // acquire: pairs with the release in give_back, so that the slot of the queue that the last
+    // user of the token had is free (T1 bounds the queue).
+    if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
+      return {};
+    }
+  }
+}
+
+template <template <class> class Atomic>
+base::Result<void> BasicAdmissionTokens<Atomic>::take_or_wait() {
+  while (true) {
+    const uint32_t ticket = returned_.ticket();
+    auto taken = take();
+    if (taken || taken.code() != base::ErrorCode::kOverloaded) return taken;
+    returned_.wait(ticket);
+  }
+}
+
+template <template <class> class Atomic>
+void BasicAdmissionTokens<Atomic>::give_back() {
+  // release: pairs with the acquire in take and in drained.
+  const uint64_t before = state_.fetch_sub(1, std::memory_order_release);
+  DIPTYCH_CHECK((before & ~kClosed) != 0, "T1: only tokens that were taken are given back");
+}
+
+template <template <class> class Atomic>
+void BasicAdmissionTokens<Atomic>::close() {
+  // relaxed: the bit itself is the message; T2 follows from the order of changes of one atomic.
+  state_.fetch_or(kClosed, std::memory_order_relaxed);
+  returned_.wake_all();
+}
+
+template <template <class> class Atomic>
+bool BasicAdmissionTokens<Atomic>::drained() const {
+  // acquire: pairs with the release in give_back: all that the users did is visible.
+  return state_.load(std::memory_order_acquire) == kClosed;
+}
+
+template <template <class> class Atomic>
+uint32_t BasicAdmissionTokens<Atomic>::in_use() const {
+  // relaxed: a figure to look at; nothing is read on the strength of it.
+  return static_cast<uint32_t>(state_.load(std::memory_order_relaxed) & ~kClosed);
+}
 
 }  // namespace diptych::dispatcher

@@ -6,6 +6,8 @@
 // Threads    publish: who holds the gate exclusively. current: any; wait-free.
 // Memory     every copy stays until the history goes, so that a reference to one never dangles:
 //            some kilobytes for each run of DDL.
+//
+// Its atomic is a parameter so that the stress test can show that it finds weakened orders.
 
 #pragma once
 
@@ -17,9 +19,10 @@
 
 namespace diptych::dispatcher {
 
-class CatalogHistory {
+template <template <class> class Atomic = std::atomic>
+class BasicCatalogHistory {
  public:
-  CatalogHistory() { publish(base::Catalog()); }
+  BasicCatalogHistory() { publish(base::Catalog()); }
 
   void publish(const base::Catalog& live) {
     copies_.push_back(std::make_unique<const base::Catalog>(live));
@@ -34,7 +37,9 @@ class CatalogHistory {
 
  private:
   std::vector<std::unique_ptr<const base::Catalog>> copies_;
-  std::atomic<const base::Catalog*> current_{nullptr};  // writer: publish
+  Atomic<const base::Catalog*> current_{nullptr};  // writer: publish
 };
+
+using CatalogHistory = BasicCatalogHistory<>;
 
 }  // namespace diptych::dispatcher

@@ -4,7 +4,9 @@
 // thread need: sizes to check a request against, and columns to call by name.
 //
 // Threads    add: one at a time (the caller holds the gate). The rest: any.
-// When full  add fails with kOverloaded.
+// When full  full() says so; add may not be called.
+//
+// Its atomic is a parameter so that the stress test can show that it finds weakened orders.
 
 #pragma once
 
@@ -13,8 +15,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/row_binding.h"
@@ -38,7 +42,8 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition);
 // the names, types and places of the cells.
 std::string difference(const ProcedureSignature& procedure, const ProcedureSignature& other);
 
-class ProcedureDirectory {
+template <template <class> class Atomic = std::atomic>
+class BasicProcedureDirectory {
  public:
   static constexpr uint32_t kProceduresMax = 4096;
 
@@ -53,7 +58,49 @@ class ProcedureDirectory {
 
  private:
   std::array<std::unique_ptr<const ProcedureSignature>, kProceduresMax> signatures_;
-  std::atomic<uint32_t> count_{0};  // writer: add
+  Atomic<uint32_t> count_{0};  // writer: add
 };
+
+using ProcedureDirectory = BasicProcedureDirectory<>;
+
+template <template <class> class Atomic>
+bool BasicProcedureDirectory<Atomic>::full() const {
+  // relaxed: asked by the writer.
+  return count_.load(std::memory_order_relaxed) == kProceduresMax;
+}
+
+template <template <class> class Atomic>
+void BasicProcedureDirectory<Atomic>::add(ProcedureSignature signature) {
+  // relaxed: this thread is the only writer.
+  const uint32_t count = count_.load(std::memory_order_relaxed);
+  DIPTYCH_CHECK(count < kProceduresMax, "full() was asked before");
+  DIPTYCH_CHECK(signature.id.value == count, "the engine gives out procedure ids in order, from 0");
+  signatures_[count] = std::make_unique<const ProcedureSignature>(std::move(signature));
+  // release: pairs with the acquire in find, which then sees the signature.
+  count_.store(count + 1, std::memory_order_release);
+}
+
+template <template <class> class Atomic>
+const ProcedureSignature* BasicProcedureDirectory<Atomic>::find(base::ProcedureId id) const {
+  // acquire: pairs with the release in add.
+  if (id.value >= count_.load(std::memory_order_acquire)) return nullptr;
+  return signatures_[id.value].get();
+}
+
+template <template <class> class Atomic>
+const ProcedureSignature* BasicProcedureDirectory<Atomic>::find(std::string_view name) const {
+  // acquire: pairs with the release in add.
+  const uint32_t count = count_.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (signatures_[i]->name == name) return signatures_[i].get();
+  }
+  return nullptr;
+}
+
+template <template <class> class Atomic>
+uint32_t BasicProcedureDirectory<Atomic>::count() const {
+  // acquire: pairs with the release in add.
+  return count_.load(std::memory_order_acquire);
+}
 
 }  // namespace diptych::dispatcher

@@ -9,6 +9,7 @@
 //               not change the tree. set_concurrency, reclaim, check, entry_count: the batch
 //               boundary, when no operation is under way.
 // Memory        BwMemory: what a batch replaces is reused after reclaim().
+// Benchmark     tests/oltp/bw_tree_bench.cpp
 //
 // What a scan promises: entries that are there all the while come exactly once, in order. Each leaf
 // is read as it was at one moment, and the next one is found from the root by the bound of the

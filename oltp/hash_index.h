@@ -25,7 +25,8 @@
 //            ordered index instead.
 // Threads    see index.h. With one worker the table grows at an insert, else at reclaim().
 // Memory     18 bytes an entry; it does not shrink.
-// Benchmark  tests/oltp/index_bench.cpp
+// Bodies     hash_index_body.h, for who makes one of other atomics
+// Benchmark  tests/oltp/hash_index_bench.cpp
 
 #pragma once
 
@@ -45,9 +46,10 @@
 
 namespace diptych::oltp {
 
-class HashIndex final : public Index {
+template <template <class> class Atomic = std::atomic>
+class BasicHashIndex final : public Index {
  public:
-  HashIndex(Concurrency concurrency, base::MemoryPlace place);
+  BasicHashIndex(Concurrency concurrency, base::MemoryPlace place);
 
   // find() in two steps, for who looks ahead.
   static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
@@ -93,12 +95,12 @@ class HashIndex final : public Index {
   static constexpr uint32_t kLevelMax = kLevelAtFirst + kHashBits - 1;
   static constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
 
-  using Entry =
-      std::atomic<uint64_t>;  // writers: any worker by compare-and-swap; who put it, erases
+  using Entry = Atomic<uint64_t>;  // writers: any worker by compare-and-swap; who put it, erases
   static constexpr size_t kBucketEntries = 7;
+  static constexpr uint64_t kEntriesPerTwoBuckets = 7;  // at most half full
   struct alignas(64) Bucket {
     std::array<Entry, kBucketEntries> entries;
-    std::atomic<Bucket*> next;  // writer: who adds it, by compare-and-swap; the leader
+    Atomic<Bucket*> next;  // writer: who adds it, by compare-and-swap; the leader
   };
   static_assert(sizeof(Bucket) == 64);
 
@@ -139,11 +141,14 @@ class HashIndex final : public Index {
   uint32_t level_;
   uint64_t split_ = 0;
   std::vector<base::Region> segments_;
-  std::vector<Bucket*> buckets_;      // [segment]
-  std::atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
-  std::mutex spare_mutex_;            // of what is added to chains; rare
-  base::Arena chained_;               // guarded by spare_mutex_
-  std::vector<Bucket*> spare_;        // guarded by spare_mutex_
+  std::vector<Bucket*> buckets_;  // [segment]
+  Atomic<uint64_t> entries_{0};   // writers: whoever inserts or erases
+  std::mutex spare_mutex_;        // of what is added to chains; rare
+  base::Arena chained_;           // guarded by spare_mutex_
+  std::vector<Bucket*> spare_;    // guarded by spare_mutex_
 };
+
+using HashIndex = BasicHashIndex<>;
+extern template class BasicHashIndex<std::atomic>;  // in hash_index.cpp
 
 }  // namespace diptych::oltp

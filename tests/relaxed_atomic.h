@@ -30,6 +30,14 @@ class RelaxedAtomic {
     // relaxed: as above.
     value_.store(value, std::memory_order_relaxed);
   }
+  Value exchange(Value value, std::memory_order) {
+    // relaxed: as above.
+    return value_.exchange(value, std::memory_order_relaxed);
+  }
+  Value fetch_or(Value bits, std::memory_order) {
+    // relaxed: as above.
+    return value_.fetch_or(bits, std::memory_order_relaxed);
+  }
   Value fetch_add(Value value, std::memory_order) {
     // relaxed: as above.
     return value_.fetch_add(value, std::memory_order_relaxed);
@@ -38,7 +46,8 @@ class RelaxedAtomic {
     // relaxed: as above.
     return value_.fetch_sub(value, std::memory_order_relaxed);
   }
-  bool compare_exchange_weak(Value& expected, Value wanted, std::memory_order) {
+  bool compare_exchange_weak(Value& expected, Value wanted, std::memory_order,
+                             std::memory_order = std::memory_order_relaxed) {
     // relaxed: as above.
     return value_.compare_exchange_weak(expected, wanted, std::memory_order_relaxed);
   }

@@ -110,6 +110,44 @@ TEST(AdmissionStress, EveryPushUnderATokenFindsASlotAndIsPoppedOnce) {
   EXPECT_EQ(tokens.in_use(), 0u);
 }
 
+// A single token is a lock: who has it counts, and nothing else orders the counting. Once the door
+// is closed and all is given back, the count is final (T2), and whoever saw drained() may read it.
+template <template <class> class Atomic>
+void count_under_one_token() {
+  BasicAdmissionTokens<Atomic> tokens(1, SpinPolicy::kNever);
+  uint64_t count = 0;  // of who has the token
+  std::atomic<uint64_t> counted{0};
+  std::vector<std::jthread> users;
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&] {
+      while (true) {
+        const auto taken = tokens.take();
+        if (!taken && taken.code() == ErrorCode::kClosed) return;
+        if (taken) {
+          ++count;
+          // relaxed: the number is all that is told, here and below.
+          counted.fetch_add(1, std::memory_order_relaxed);
+          tokens.give_back();
+        }
+        std::this_thread::yield();
+      }
+    });
+  }
+  // relaxed: as above.
+  while (counted.load(std::memory_order_relaxed) < 5'000) std::this_thread::yield();
+  tokens.close();
+  while (!tokens.drained()) std::this_thread::yield();
+  const uint64_t final_count = count;
+  users.clear();
+  EXPECT_EQ(final_count, count);
+  // relaxed: the threads have ended.
+  EXPECT_EQ(final_count, counted.load(std::memory_order_relaxed));
+}
+
+TEST(AdmissionStress, ATokenHandsOnWhatItsLastUserDid) {
+  for (int round = 0; round < 5; ++round) count_under_one_token<std::atomic>();
+}
+
 #ifdef DIPTYCH_TSAN
 void run_mutant() {
   BoundedQueue<uint64_t, diptych::test::RelaxedAtomic> queue(4);
@@ -134,6 +172,16 @@ void run_mutant() {
 TEST(BoundedQueueStressDeathTest, ThreadSanitizerFindsTheMutantWithWeakenedOrders) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(run_mutant(), "data race");
+}
+
+TEST(AdmissionStressDeathTest, ThreadSanitizerFindsTheMutantWhoseTokensHandOnNothing) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        count_under_one_token<diptych::test::RelaxedAtomic>();
+        std::exit(0);
+      },
+      "data race");
 }
 #endif
 

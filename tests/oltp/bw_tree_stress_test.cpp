@@ -20,6 +20,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "oltp/bw_tree.h"
 #include "tests/relaxed_atomic.h"
@@ -347,10 +348,15 @@ class SwapsBlindly : public Nervous<Value> {
   }
 };
 
-// Ends the process: with 0 if nothing was found.
+// Far more than a seed takes, ThreadSanitizer on and the machine busy. A mutant may build a ring of
+// nodes, which no step of an atomic ever leaves.
+constexpr unsigned kMutantSecondsMax = 120;
+
+// Ends the process: with 0 if nothing was found, by SIGALRM if a seed does not end.
 template <template <class> class Atomic>
 void run_mutant(uint64_t seeds = 20) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    alarm(kMutantSecondsMax);
     const std::string found = run_all<Atomic>(seed * 1000, 10);
     if (found.empty()) continue;
     std::fprintf(stderr, "found: %s\n", found.c_str());

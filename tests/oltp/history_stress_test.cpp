@@ -19,7 +19,7 @@ namespace {
 using base::ErrorCode;
 using base::Result;
 
-constexpr int64_t kRows = 12;
+constexpr int64_t kHistoryRows = 12;
 constexpr int32_t kBranches = 3;
 constexpr int64_t kBranchKeys = int64_t{1} << 40;  // tokens are below
 constexpr int kBatches = 12;
@@ -91,7 +91,7 @@ class Actor {
       default: return update(random_row());
     }
   }
-  int64_t random_row() { return static_cast<int64_t>(txn_.random() % kRows); }
+  int64_t random_row() { return static_cast<int64_t>(txn_.random() % kHistoryRows); }
   int32_t random_branch() { return static_cast<int32_t>(txn_.random() % kBranches); }
 
   Result<void> read(int64_t id) {
@@ -252,7 +252,7 @@ Recorder::Body read_then_write(Recorder* recorder, Way way, uint64_t seed) {
 void load(Recorder* recorder) {
   recorder->run({[recorder](Transaction& txn, HistoryRun* run) -> Result<void> {
     Actor actor(recorder, &txn, run);
-    for (int64_t id = 0; id < kRows; ++id) {
+    for (int64_t id = 0; id < kHistoryRows; ++id) {
       if (auto done = actor.insert(id); !done) return done;
     }
     return {};

@@ -1,11 +1,15 @@
 // CompletionList under threads: nothing is lost, nothing comes twice, no wake is missed.
 
+#include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/relaxed_atomic.h"
 #include "workloads/drivers/completion_list.h"
 
 namespace diptych::workloads {
@@ -16,10 +20,11 @@ struct Node : Completion {
   int number = 0;
 };
 
-TEST(CompletionListStress, EveryPushIsTakenOnceInItsPushersOrder) {
+template <template <class> class Atomic>
+void push_and_take() {
   constexpr int kPushers = 3;
   constexpr int kNodes = 20'000;
-  CompletionList list;
+  BasicCompletionList<Atomic> list;
   std::vector<std::unique_ptr<Node[]>> nodes;
   for (int p = 0; p < kPushers; ++p) nodes.push_back(std::make_unique<Node[]>(kNodes));
   std::vector<std::jthread> pushers;
@@ -44,16 +49,26 @@ TEST(CompletionListStress, EveryPushIsTakenOnceInItsPushersOrder) {
   }
 }
 
-TEST(CompletionListStress, ADriverMayEndWithItsLastCompletion) {
-  for (int round = 0; round < 2000; ++round) {
+// The list's memory goes with it, which is when a late touch by a pusher shows.
+template <template <class> class Atomic>
+void end_with_the_last_completion(int rounds) {
+  for (int round = 0; round < rounds; ++round) {
     Node node;
     std::jthread pusher;
     {
-      CompletionList list;
-      pusher = std::jthread([&list, &node] { list.push(&node); });
-      while (list.take_all() == nullptr) list.wait(1, 100'000);
+      const auto list = std::make_unique<BasicCompletionList<Atomic>>();
+      pusher = std::jthread([&list = *list, &node] { list.push(&node); });
+      while (list->take_all() == nullptr) list->wait(1, 100'000);
     }
   }
+}
+
+TEST(CompletionListStress, EveryPushIsTakenOnceInItsPushersOrder) {
+  push_and_take<std::atomic>();
+}
+
+TEST(CompletionListStress, ADriverMayEndWithItsLastCompletion) {
+  end_with_the_last_completion<std::atomic>(2000);
 }
 
 TEST(CompletionList, WaitGivesUpAfterItsTime) {
@@ -61,6 +76,33 @@ TEST(CompletionList, WaitGivesUpAfterItsTime) {
   list.wait(1, 1'000'000);
   EXPECT_EQ(list.take_all(), nullptr);
 }
+
+#ifdef DIPTYCH_TSAN
+// The list hands nodes on as it should, but its end does not wait for what a pusher still does.
+template <class Value>
+using RelaxedCounts = std::conditional_t<std::is_pointer_v<Value>, std::atomic<Value>,
+                                         diptych::test::RelaxedAtomic<Value>>;
+
+TEST(CompletionListStressDeathTest, ThreadSanitizerFindsTheMutantThatHandsOnNothing) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        push_and_take<diptych::test::RelaxedAtomic>();
+        std::exit(0);
+      },
+      "data race");
+}
+
+TEST(CompletionListStressDeathTest, ThreadSanitizerFindsTheMutantWhoseEndDoesNotWait) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        end_with_the_last_completion<RelaxedCounts>(100);
+        std::exit(0);
+      },
+      "data race");
+}
+#endif
 
 }  // namespace
 }  // namespace diptych::workloads

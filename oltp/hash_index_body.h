@@ -1,0 +1,220 @@
+// BasicHashIndex's operations (hash_index.h): included where it is instantiated, by
+// hash_index.cpp and by tests of mutants.
+
+#pragma once
+
+#include <new>
+
+#include "base/check.h"
+#include "oltp/hash_index.h"
+
+namespace diptych::oltp {
+template <template <class> class Atomic>
+BasicHashIndex<Atomic>::BasicHashIndex(Concurrency concurrency, base::MemoryPlace place)
+    : concurrency_(concurrency), place_(place), level_(kLevelAtFirst), chained_(place.node) {
+  segments_.emplace_back(sizeof(Bucket) << kLevelAtFirst, place.node);
+  buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
+}
+
+template <template <class> class Atomic>
+uint64_t BasicHashIndex<Atomic>::make_entry(uint64_t hash, base::RowId row_id) {
+  DIPTYCH_DCHECK(row_id.value < kRowMask, "a table has fewer than 2^36 rows");
+  return hash_bits(hash) << kRowBits | (row_id.value + 1);
+}
+
+template <template <class> class Atomic>
+IndexInsert BasicHashIndex<Atomic>::look(const Bucket& first, uint64_t entry,
+                                         const UniquenessCheck* check) const {
+  IndexInsert outcome = IndexInsert::kInserted;
+  for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
+    for (const Entry& slot : bucket->entries) {
+      // seq_cst: H2.
+      const uint64_t found = slot.load(std::memory_order_seq_cst);
+      if (found == 0 || found >> kRowBits != entry >> kRowBits) continue;
+      if (found == entry) outcome = IndexInsert::kPresent;
+      if (found == entry || check == nullptr) continue;
+      const KeyVerdict verdict = (*check)(row_of(found));
+      if (verdict == KeyVerdict::kTaken) return IndexInsert::kTaken;
+      if (verdict == KeyVerdict::kConflict) return IndexInsert::kConflict;
+    }
+  }
+  return outcome;
+}
+
+template <template <class> class Atomic>
+IndexInsert BasicHashIndex<Atomic>::insert(std::string_view key, base::RowId row_id,
+                                           const UniquenessCheck* check) {
+  const uint64_t hash = hash_of(key);
+  const uint64_t entry = make_entry(hash, row_id);
+  Bucket& first = bucket_of(hash);
+  if (const IndexInsert seen = look(first, entry, check); seen != IndexInsert::kInserted) {
+    return seen;
+  }
+  if (is_single()) {
+    place(&first, entry);
+    // relaxed: one worker, here and below.
+    const uint64_t entries = entries_.load(std::memory_order_relaxed) + 1;
+    entries_.store(entries, std::memory_order_relaxed);
+    if (2 * entries > kEntriesPerTwoBuckets * bucket_count()) grow();
+    return IndexInsert::kInserted;
+  }
+  Entry& placed = place(&first, entry);
+  if (check != nullptr) {
+    const auto ask_others = [&](base::RowId other) {
+      return other == row_id ? KeyVerdict::kFree : (*check)(other);
+    };
+    const UniquenessCheck others(ask_others);
+    // A free entry differs from every other in its row, so it is not taken for present.
+    const IndexInsert seen = look(first, entry & ~kRowMask, &others);
+    if (seen != IndexInsert::kInserted) {
+      // release: the entry was never more than a candidate.
+      placed.store(0, std::memory_order_release);
+      return seen;
+    }
+  }
+  // relaxed: a count; the leader reads it at the boundary.
+  entries_.fetch_add(1, std::memory_order_relaxed);
+  return IndexInsert::kInserted;
+}
+
+template <template <class> class Atomic>
+auto BasicHashIndex<Atomic>::place(Bucket* first, uint64_t entry) -> Entry& {
+  for (Bucket* bucket = first;;) {
+    for (Entry& slot : bucket->entries) {
+      // relaxed: only whether it is free.
+      uint64_t found = slot.load(std::memory_order_relaxed);
+      if (found != 0) continue;
+      if (is_single()) {
+        // relaxed: one worker.
+        slot.store(entry, std::memory_order_relaxed);
+        return slot;
+      }
+      // seq_cst: H2; and who finds the entry finds the row's word (release).
+      if (slot.compare_exchange_strong(found, entry, std::memory_order_seq_cst)) return slot;
+    }
+    Bucket* const next = next_of(*bucket);
+    bucket = next != nullptr ? next : chain(bucket);
+  }
+}
+
+template <template <class> class Atomic>
+auto BasicHashIndex<Atomic>::take_spare() -> Bucket* {
+  const std::lock_guard lock(spare_mutex_);
+  if (spare_.empty()) return new (chained_.allocate(sizeof(Bucket), 64)) Bucket{};
+  Bucket* const bucket = spare_.back();
+  spare_.pop_back();
+  return bucket;
+}
+
+template <template <class> class Atomic>
+auto BasicHashIndex<Atomic>::chain(Bucket* last) -> Bucket* {
+  Bucket* const fresh = take_spare();
+  Bucket* present = nullptr;
+  // release: pairs with the acquire in look; the bucket is empty. acquire: another worker's.
+  if (last->next.compare_exchange_strong(present, fresh, std::memory_order_acq_rel,
+                                         std::memory_order_acquire)) {
+    return fresh;
+  }
+  const std::lock_guard lock(spare_mutex_);
+  spare_.push_back(fresh);
+  return present;
+}
+
+template <template <class> class Atomic>
+bool BasicHashIndex<Atomic>::erase(std::string_view key, base::RowId row_id) {
+  const uint64_t hash = hash_of(key);
+  const uint64_t entry = make_entry(hash, row_id);
+  for (Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
+    for (Entry& slot : bucket->entries) {
+      // relaxed: the entry is this worker's, or the boundary's.
+      if (slot.load(std::memory_order_relaxed) != entry) continue;
+      // release: who reuses it comes later.
+      slot.store(0, std::memory_order_release);
+      if (is_single()) {
+        // relaxed: one worker.
+        entries_.store(entries_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+      } else {
+        // relaxed: a count.
+        entries_.fetch_sub(1, std::memory_order_relaxed);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::find(std::string_view key, const CandidateVisitor& on_row) const {
+  visit(hash_of(key), on_row);
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::next_group(IndexCursor*) const {
+  DIPTYCH_CHECK(false, "a hash index has no order to scan in");
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::reclaim() {
+  // relaxed: at the boundary nobody else runs.
+  while (2 * entries_.load(std::memory_order_relaxed) > kEntriesPerTwoBuckets * bucket_count()) {
+    if (level_ == kLevelMax) return;
+    grow();
+  }
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::grow() {
+  if (level_ == kLevelMax) return;  // 2^35 buckets: chains from here on
+  if (split_ == 0) {
+    segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
+    buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
+  }
+  Bucket* const from = &bucket_at(split_);
+  Bucket* const to = &bucket_at((uint64_t{1} << level_) + split_);
+  const uint64_t bit = uint64_t{1} << (kRowBits + level_ - kLevelAtFirst);
+  // The chain is taken apart, and its entries are placed anew in two.
+  uint64_t moved[kBucketEntries];
+  // relaxed: nobody else looks (H1), here and below.
+  Bucket* rest = from->next.load(std::memory_order_relaxed);
+  from->next.store(nullptr, std::memory_order_relaxed);
+  if (++split_ == uint64_t{1} << level_) {
+    ++level_;
+    split_ = 0;
+  }
+  const auto take = [&](Bucket* bucket) {
+    for (size_t i = 0; i < kBucketEntries; ++i) {
+      // relaxed: as above.
+      moved[i] = bucket->entries[i].load(std::memory_order_relaxed);
+      bucket->entries[i].store(0, std::memory_order_relaxed);
+    }
+  };
+  const auto put = [&] {
+    for (const uint64_t entry : moved) {
+      if (entry != 0) place((entry & bit) != 0 ? to : from, entry);
+    }
+  };
+  take(from);
+  put();
+  while (rest != nullptr) {
+    take(rest);
+    Bucket* const next = next_of(*rest);
+    // relaxed: as above.
+    rest->next.store(nullptr, std::memory_order_relaxed);
+    spare_.push_back(rest);
+    put();
+    rest = next;
+  }
+}
+
+template <template <class> class Atomic>
+uint64_t BasicHashIndex<Atomic>::entry_count() const {
+  // relaxed: exact at the boundary.
+  return entries_.load(std::memory_order_relaxed);
+}
+
+template <template <class> class Atomic>
+size_t BasicHashIndex<Atomic>::memory_bytes() const {
+  return bucket_count() * sizeof(Bucket) + chained_.allocated_bytes();
+}
+
+}  // namespace diptych::oltp

@@ -350,7 +350,7 @@ class SwapsBlindly : public Nervous<Value> {
 
 // Far more than a seed takes, ThreadSanitizer on and the machine busy. A mutant may build a ring of
 // nodes, which no step of an atomic ever leaves.
-constexpr unsigned kMutantSecondsMax = 120;
+constexpr unsigned kMutantSecondsMax = 40;
 
 // Ends the process: with 0 if nothing was found, by SIGALRM if a seed does not end.
 template <template <class> class Atomic>

@@ -300,7 +300,7 @@ class PlacesLate : public Halting<Value> {
 
 // Ends the process: with 0 if nothing was found.
 void end_hash_mutant(const std::function<std::string(uint64_t seed)>& look) {
-  alarm(240);  // what a mutant has broken may have no end
+  alarm(60);  // what a mutant has broken may have no end
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const std::string found = look(seed * 1000);
     if (found.empty()) continue;

@@ -72,7 +72,7 @@ def duckdb_schema():
     for statement in text.split(";"):
         if not statement.strip().startswith("CREATE TABLE"):
             continue
-        statement = re.sub(r"\)\s*WITH \([^)]*\)\s*$", ")", statement.strip())
+        statement = re.sub(r"\)\s*WITH \(.*\)\s*$", ")", statement.strip(), flags=re.DOTALL)
         statement = re.sub(r",\s*FOREIGN KEY \([^)]*\) REFERENCES \w+ \([^)]*\)", "", statement)
         statements.append(re.sub(r",\s*PRIMARY KEY \([^)]*\)", "", statement))
     return statements

@@ -8,8 +8,8 @@
 // Requests with the same hint share rows and index pages, which one worker then has in its cache
 // and does not fight others for. A hint has a home, the same in each batch: hint modulo workers. A
 // worker gets at most a fair share and an eighth; a group that finds its home full goes to the next
-// worker with room for all of it, or is split where there is none. Correctness never depends on any
-// of this.
+// worker with room if that has room for all of it, or else is split. Correctness never depends on
+// any of this.
 //
 // Cost       linear in the batch, and no allocation once the largest batch has been seen. A batch
 //            without any hint is only looked through.

@@ -20,6 +20,8 @@
 //       with several workers): a look-up sees every entry that is there all the while.
 //   H2  Of two inserters of one key, the one whose entry is placed later sees the other's (both
 //       places and looks again are seq_cst). Both may, and then both take theirs back: kConflict.
+//       Who finds its own entry there (kPresent) places nothing; it has claimed the row by a
+//       compare-and-swap before it looks, which on x86-64 orders the two.
 //
 // Use        unique keys: entries with equal keys lie in one chain. Non-unique indexes use the
 //            ordered index instead.

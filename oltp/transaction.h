@@ -225,6 +225,7 @@ class Transaction : public TransactionCore {
   void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
                   "the columns belong to the claimed row's table");
+    static_assert(sizeof...(Members) > 0, "an update names what it changes");
     static constexpr std::array<base::ColumnId, sizeof...(Members)> kColumns = {
         base::kColumn<Members>...};
     static_assert(detail::are_distinct(kColumns), "an update names a column once");

@@ -99,9 +99,10 @@ void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t dea
 void Worker::retry_deferred(uint64_t deadline_ns) {
   std::vector<Request*> round;
   uint64_t now_ns = base::steady_ns();
-  for (int i = 0; i < kRetryRounds && !deferred_.empty() && base::steady_ns() < deadline_ns; ++i) {
+  for (int i = 0; i < kRetryRounds && !deferred_.empty() && now_ns < deadline_ns; ++i) {
     // The winner may not be running, with more workers than cores.
     std::this_thread::yield();
+    now_ns = base::steady_ns();  // what passed meanwhile is nobody's run
     round.clear();
     std::swap(round, deferred_);
     for (Request* const request : round) {

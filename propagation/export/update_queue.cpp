@@ -29,7 +29,8 @@ void UpdateQueue::push(std::vector<SealedSet> sets, base::Vid snapshot) {
     for (SealedSet& set : sets) {
       if (join(set)) {
         set.updates->clear();
-        empty_sets_.push_back(std::move(set.updates));
+        // Beyond the limit it goes with `sets`, after the lock.
+        if (empty_sets_.size() < kEmptySetsMax) empty_sets_.push_back(std::move(set.updates));
         continue;
       }
       // relaxed: a limit is compared with it; nothing is read on the strength of its value.

@@ -175,7 +175,7 @@ TEST_F(Modules, AnotherVersionOrLayoutIsRefusedBeforeItsCodeRuns) {
   const std::string magic(kProcedureModuleMagic, sizeof kProcedureModuleMagic);
   const std::string newer = magic + std::string("\x07\0\0\0", 4);
   expect_refused(load_bytes(module_with(magic, newer)), ErrorCode::kUnsupported,
-                 "version 7 of the procedure interface, this program has version 1");
+                 "version 7 of the procedure interface, this program has version 2");
   const std::string head = magic + std::string("\x01\0\0\0\x80\0\0\0", 8);
   expect_refused(load_bytes(module_with(head, head + "!")), ErrorCode::kUnsupported,
                  "headers of another layout");

@@ -111,6 +111,7 @@ function(diptych_procedure_host target)
       LINKER:--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive)
   endforeach()
   target_link_options(${target} PRIVATE LINKER:--dynamic-list=${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
     ${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
 endfunction()

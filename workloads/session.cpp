@@ -1,6 +1,7 @@
 #include "workloads/session.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -49,6 +50,8 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.export_updates = options.export_updates;
   out.isolation = options.isolation;
   out.time_origin = tpcc::kTimeOrigin;
+  // The consistency check reads every row in one transaction.
+  out.operations_max = std::numeric_limits<uint64_t>::max();
   out.queue_requests = std::max(out.queue_requests, options.transaction_clients);
   return out;
 }

@@ -73,12 +73,10 @@ struct DatabaseOptions {
   size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
   size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
                                       // over it: kOutOfMemory. 0: a quarter of the machine's memory
-  uint64_t operations_max =
-      10'000'000;  // of one transaction, and rows that its scans look at; over
-                   // it the call fails: a procedure that never ends would
-                   // hold up all others
-  uint64_t slow_procedure_ns =
-      1'000'000'000;         // a transaction that runs longer is reported; 0: none
+  // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
+  // never ends would hold up all others.
+  uint64_t operations_max = 10'000'000;
+  uint64_t slow_procedure_ns = 1'000'000'000;  // who runs longer is reported; 0: nobody
   uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;

@@ -115,6 +115,7 @@ struct Claimed {
 };
 
 enum class ScanStep : uint8_t { kContinue, kStop };
+
 class Transaction : public TransactionCore {
  public:
   using TransactionCore::TransactionCore;

@@ -1,28 +1,24 @@
 #include "oltp/access_plan.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "oltp/engine_core.h"
-#include "oltp/row_fetch.h"
 
 namespace diptych::oltp {
-namespace {
 
-constexpr size_t kRowsOfRange = 8;
-
-}  // namespace
-
-void AccessPlan::add_row(base::IndexId id, uint64_t hash, std::span<const base::ColumnId> columns) {
+void AccessPlan::add_row(base::IndexId id, uint64_t hash, SlotLines lines) {
   const TableIndex& index = core_->index(id);
   if (index.by_hash == nullptr) return;
   index.by_hash->fetch_bucket(hash);
-  rows_[row_count_++] = {&index, hash, lines_of(*index.table, columns)};
+  rows_[row_count_++] = {&index, hash, lines_in(*index.table, lines)};
 }
 
-void AccessPlan::add_range(base::IndexId id, const KeyRange& keys) {
+void AccessPlan::add_range(base::IndexId id, size_t count, const base::Key& first_parts,
+                           SlotLines lines) {
   const TableIndex& index = core_->index(id);
-  if (index.by_hash != nullptr || !keys.lower.ok() || !keys.upper.ok()) return;
-  ranges_[range_count_++] = {&index, keys};
+  if (index.by_hash != nullptr || !first_parts.ok()) return;
+  ranges_[range_count_++] = {&index, count, first_parts, lines_in(*index.table, lines)};
 }
 
 void AccessPlan::add_end(base::IndexId id, const base::Key& first_parts) {
@@ -44,14 +40,29 @@ void AccessPlan::fetch_rows() const {
       return true;
     });
   }
+  fetch_ranges();
+}
+
+void AccessPlan::fetch_ranges() const {
+  // The ways down to the ranges of one index are gone together.
+  for (size_t first = 0; first < range_count_;) {
+    const Index& index = *ranges_[first].index->index;
+    std::string_view keys[kRangesMax];
+    size_t end = first;
+    for (; end < range_count_ && ranges_[end].index == ranges_[first].index; ++end) {
+      keys[end - first] = ranges_[end].first_parts.bytes();
+    }
+    if (end - first > 1) index.prefetch_leaves({keys, end - first});
+    first = end;
+  }
   for (size_t i = 0; i < range_count_; ++i) {
     const Range& range = ranges_[i];
     const RowTable& rows = range.index->table->rows;
-    const uint64_t lines = lines_of(*range.index->table, {});
-    IndexCursor cursor(range.keys.lower.bytes(), range.keys.upper.bytes(), true);
+    const base::Key upper = range.first_parts.prefix_end();
+    IndexCursor cursor(range.first_parts.bytes(), upper.bytes(), true, range.count);
     range.index->index->next_group(&cursor);
-    for (size_t row = 0; row < std::min(cursor.count, kRowsOfRange); ++row) {
-      fetch_lines(*range.index->table, rows.slot(cursor.rows[row]), lines);
+    for (size_t row = 0; row < std::min(cursor.count, range.count); ++row) {
+      fetch_lines(*range.index->table, rows.slot(cursor.rows[row]), range.lines);
     }
   }
 }

@@ -12,6 +12,15 @@
 //   request i   run          i+4   look up the buckets,         i+8   make the plan,
 //                                  fetch the rows' lines              fetch the buckets
 //
+// Which rows a procedure touches may depend on others. It then makes a plan of its own on the way,
+// for rows that it will want a little later:
+//
+//   AccessPlan plan = txn.make_plan();
+//   for (const auto& order : orders) plan.row<&Customer::c_balance>(by_id, w, d, order.c_id);
+//   ...                    // the buckets come meanwhile
+//   plan.fetch_rows();
+//   ...                    // the rows come meanwhile
+//
 // Threads    one worker's.
 
 #pragma once
@@ -19,10 +28,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <span>
 
 #include "oltp/hash_index.h"
+#include "oltp/row_fetch.h"
 #include "oltp/table_ref.h"
 
 namespace diptych::oltp {
@@ -33,9 +41,9 @@ struct TableIndex;
 
 class AccessPlan {
  public:
-  static constexpr size_t kRowsMax = 40;   // further ones are left out
-  static constexpr size_t kRangesMax = 2;  // likewise
-  static constexpr size_t kEndsMax = 4;    // likewise
+  static constexpr size_t kRowsMax = 40;    // further ones are left out
+  static constexpr size_t kRangesMax = 10;  // likewise
+  static constexpr size_t kEndsMax = 4;     // likewise
 
   explicit AccessPlan(const EngineCore* core) : core_(core) {}
 
@@ -43,26 +51,28 @@ class AccessPlan {
   // hash index; of others it is left out.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   void row(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
-    static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "a row has the whole key");
-    if (row_count_ == kRowsMax) return;
-    static constexpr std::array<base::ColumnId, sizeof...(Columns)> kColumns{
-        base::kColumn<Columns>...};
     using Ref = IndexRef<KeyMembers...>;
+    static_assert(sizeof...(KeyValues) == Ref::kParts, "a row has the whole key");
+    if (row_count_ == kRowsMax) return;
     const base::Key wanted = detail::make_index_key<Ref>(key...);
     if (!wanted.ok()) return;
     if constexpr (Ref::kNumberBytes != 0) {
       add_row(index.index, HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data()),
-              kColumns);
+              lines_of_members<typename Ref::Row, Columns...>());
     } else {
-      add_row(index.index, HashIndex::hash_of(wanted.bytes()), kColumns);
+      add_row(index.index, HashIndex::hash_of(wanted.bytes()),
+              lines_of_members<typename Ref::Row, Columns...>());
     }
   }
 
-  // The first rows, whole, of a range of an ordered index.
-  template <auto... KeyMembers, class... KeyValues>
-  void range(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
+  // The first `count` rows, up to IndexCursor::kGroupMax, of those whose keys in an ordered index
+  // begin with these parts, and which columns are wanted.
+  template <auto... Columns, auto... KeyMembers, class... KeyValues>
+  void range(const IndexRef<KeyMembers...>& index, size_t count, const KeyValues&... key) {
+    using Ref = IndexRef<KeyMembers...>;
     if (range_count_ == kRangesMax) return;
-    add_range(index.index, prefix(index, key...));
+    add_range(index.index, count, detail::make_index_key<Ref>(key...),
+              lines_of_members<typename Ref::Row, Columns...>());
   }
 
   // Where the entries of an ordered index with these first key parts end: the place of a new one
@@ -81,20 +91,23 @@ class AccessPlan {
   struct Row {
     const TableIndex* index;
     uint64_t hash;
-    uint64_t lines;  // of the slot: bit i stands for bytes [64 i, 64 i + 64)
+    SlotLines lines;
   };
   struct Range {
     const TableIndex* index;
-    KeyRange keys;
+    size_t count;
+    base::Key first_parts;
+    SlotLines lines;
   };
   struct End {
     const TableIndex* index;
     const void* node;
   };
 
-  void add_row(base::IndexId index, uint64_t hash, std::span<const base::ColumnId> columns);
-  void add_range(base::IndexId index, const KeyRange& keys);
+  void add_row(base::IndexId index, uint64_t hash, SlotLines lines);
+  void add_range(base::IndexId index, size_t count, const base::Key& first_parts, SlotLines lines);
   void add_end(base::IndexId index, const base::Key& first_parts);
+  void fetch_ranges() const;
 
   const EngineCore* core_;
   size_t row_count_ = 0;

@@ -21,6 +21,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <optional>
@@ -38,6 +39,7 @@ class BwTree {
   using Pages = BwPages<kWords, kNodeBytes, Atomic>;
   using Nodes = typename Pages::Nodes;
   using Leaves = typename Pages::Leaves;
+  using Node = typename Nodes::Node;
   using Leaf = typename Nodes::Leaf;
   using LeafView = typename Nodes::LeafView;
 
@@ -121,6 +123,13 @@ class BwTree {
       const size_t count = std::min(kGroup, keys.size() - at);
       find_group(keys.subspan(at, count), rows.subspan(at, count));
     }
+  }
+
+  // Fetches the leaves where the entries have their places, up to 16, whose misses overlap.
+  void prefetch_leaves(std::span<const Entry> entries) const {
+    DIPTYCH_DCHECK(!entries.empty() && entries.size() <= kGroup, "who asks has a group");
+    std::array<Node*, kGroup> nodes;
+    descend_group(entries, std::span(nodes).first(entries.size()));
   }
 
   // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
@@ -236,19 +245,18 @@ class BwTree {
     return from < upper ? pages_.template descend<Side::kAtOrAfter>(from) : nullptr;
   }
 
-  // All go down one level at a time: the next nodes are fetched while the others are searched.
-  void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
-    using Node = typename Nodes::Node;
-    std::array<Node*, kGroup> nodes;
+  // All go down one level at a time: the next nodes are fetched while the others are searched. A
+  // way that meets something old (P2) ends at null or above the leaves.
+  void descend_group(std::span<const Entry> entries, std::span<Node*> nodes) const {
     std::array<const typename Nodes::Word*, kGroup> pages;
-    nodes.fill(pages_.root());
+    std::fill(nodes.begin(), nodes.end(), pages_.root());
     for (bool inner = nodes[0]->level > 0; inner;) {
       inner = false;
-      for (size_t i = 0; i < keys.size(); ++i) {
-        pages[i] = next_page(nodes[i], keys[i]);
+      for (size_t i = 0; i < entries.size(); ++i) {
+        pages[i] = next_page(nodes[i], entries[i]);
         if (pages[i] != nullptr) __builtin_prefetch(pages[i]);
       }
-      for (size_t i = 0; i < keys.size(); ++i) {
+      for (size_t i = 0; i < entries.size(); ++i) {
         if (pages[i] == nullptr) continue;
         const bool to_leaf = nodes[i]->level == 1;
         nodes[i] = Pages::node_of(*pages[i]);
@@ -257,6 +265,12 @@ class BwTree {
         inner = true;
       }
     }
+  }
+  void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
+    std::array<Entry, kGroup> entries;
+    std::array<Node*, kGroup> nodes;
+    for (size_t i = 0; i < keys.size(); ++i) entries[i] = {keys[i], 0};
+    descend_group({entries.data(), keys.size()}, {nodes.data(), keys.size()});
     for (size_t i = 0; i < keys.size(); ++i) {
       rows[i] = kNoRow;
       const auto take = [&](base::RowId row_id) {
@@ -264,18 +278,18 @@ class BwTree {
         return false;
       };
       const auto* const leaf = static_cast<const Leaf*>(nodes[i]);
-      const bool there = leaf != nullptr && leaf->level == 0 && Entry{keys[i], 0} < leaf->high;
-      if (there && (!Leaves::find_in(*leaf, {keys[i], 0}, take) || leaf->high.words != keys[i]))
+      const bool there = leaf != nullptr && leaf->level == 0 && entries[i] < leaf->high;
+      if (there && (!Leaves::find_in(*leaf, entries[i], take) || leaf->high.words != keys[i]))
         continue;
       if (rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
     }
   }
   // Null: a leaf, or something old on the way down (P2).
-  static const typename Nodes::Word* next_page(const typename Nodes::Node* node, const Key& key) {
+  static const typename Nodes::Word* next_page(const Node* node, const Entry& entry) {
     if (node == nullptr || node->level == 0) return nullptr;
     const auto& inner = *static_cast<const typename Nodes::Inner*>(node);
-    if (inner.template lies_beyond<Side::kAtOrAfter>({key, 0})) return nullptr;
-    return inner.children[inner.template child_for<Side::kAtOrAfter>({key, 0})];
+    if (inner.template lies_beyond<Side::kAtOrAfter>(entry)) return nullptr;
+    return inner.children[inner.template child_for<Side::kAtOrAfter>(entry)];
   }
 
   Pages pages_;

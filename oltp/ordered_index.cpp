@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "base/check.h"
 #include "oltp/bw_tree.h"
@@ -9,7 +11,7 @@
 namespace diptych::oltp {
 namespace {
 
-constexpr size_t kGroupAtFirst = 8;  // many scans want one or two rows
+constexpr size_t kGroupAtFirst = 16;  // many scans want few rows
 
 // OrderedIndex: a BwTree of the width that the index's longest key needs.
 template <size_t kWords>
@@ -55,6 +57,13 @@ class OrderedIndex final : public Index {
     return prefix.size() <= kWidth ? tree_.prefetch_near(entry_of(prefix, 0)) : nullptr;
   }
   void prefetch_end(const void* node) const override { tree_.prefetch_newest(node); }
+
+  void prefetch_leaves(std::span<const std::string_view> keys) const override {
+    std::array<Entry, kPrefetchMax> entries;
+    const size_t count = std::min(keys.size(), kPrefetchMax);
+    for (size_t i = 0; i < count; ++i) entries[i] = entry_of(keys[i], 0);
+    tree_.prefetch_leaves(std::span(entries).first(count));
+  }
 
   void set_concurrency(Concurrency concurrency) override { tree_.set_concurrency(concurrency); }
   void reclaim() override { tree_.reclaim(); }

@@ -169,21 +169,29 @@ class Transaction : public TransactionCore {
   base::Result<void> get_each(const IndexRef<KeyMembers...>& index,
                               std::span<const typename IndexRef<KeyMembers...>::Parts> wanted,
                               Visit&& visit) {
-    using Projected = Projection<typename IndexRef<KeyMembers...>::Row, Columns...>;
-    for (size_t first = 0; first < wanted.size(); first += kFetchMax) {
-      base::Key keys[kFetchMax];
-      const size_t count = std::min(kFetchMax, wanted.size() - first);
-      for (size_t i = 0; i < count; ++i) {
-        std::apply([&](const auto&... parts) { (keys[i].append(parts), ...); }, wanted[first + i]);
+    // While the rows of a group are read, those of the next one come, and the buckets of another.
+    AccessPlan plans[] = {make_plan(), make_plan()};
+    const auto plan_group = [&](size_t first) {
+      AccessPlan& plan = plans[first / kGroupOfKeys % 2];
+      plan.clear();
+      for (size_t i = first; i < std::min(first + kGroupOfKeys, wanted.size()); ++i) {
+        std::apply([&](const auto&... parts) { plan.row<Columns...>(index, parts...); }, wanted[i]);
       }
-      fetch(index.index, std::span(keys, count), Projected::choice());
-      for (size_t i = 0; i < count; ++i) {
-        auto found = find_unique(index.index, keys[i], Projected::choice());
-        if (found) {
-          visit(first + i, Projected::load(found->row));
-        } else if (found.code() != base::ErrorCode::kNotFound) {
-          return found.error();
-        }
+    };
+    plan_group(0);
+    plans[0].fetch_rows();
+    plan_group(kGroupOfKeys);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (i % kGroupOfKeys == 0) {
+        plans[(i / kGroupOfKeys + 1) % 2].fetch_rows();
+        plan_group(i + 2 * kGroupOfKeys);
+      }
+      auto values = std::apply(
+          [&](const auto&... parts) { return get<Columns...>(index, parts...); }, wanted[i]);
+      if (values) {
+        visit(i, *values);
+      } else if (values.code() != base::ErrorCode::kNotFound) {
+        return values.error();
       }
     }
     return {};
@@ -274,6 +282,8 @@ class Transaction : public TransactionCore {
   }
 
  private:
+  static constexpr size_t kGroupOfKeys = 16;  // of get_each
+
   template <auto... KeyMembers, class... KeyValues>
   RowHandle find_number(const TableIndex& alone, const IndexRef<KeyMembers...>&,
                         const base::Key& wanted, const KeyValues&... key) const {

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/split_mix.h"
-#include "oltp/row_fetch.h"
 #include "oltp/worker.h"
 
 namespace diptych::oltp {
@@ -139,23 +138,8 @@ void TransactionCore::record_lookup(const TableIndex& index, const base::Key& ke
   worker_->reads_.add_row(*found.handle.slot, groups_of(index.table->layout, choice));
 }
 
-void TransactionCore::fetch(base::IndexId id, std::span<const base::Key> keys,
-                            const ColumnChoice& choice) const {
-  const TableIndex& index = worker_->core_->index(id);
-  if (index.by_hash == nullptr || keys.size() > kFetchMax) return;
-  // Each stage asks for what the next one reads, for all keys.
-  uint64_t hashes[kFetchMax];
-  for (size_t i = 0; i < keys.size(); ++i) {
-    hashes[i] = HashIndex::hash_of(keys[i].bytes());
-    index.by_hash->fetch_bucket(hashes[i]);
-  }
-  const uint64_t lines = lines_of(*index.table, choice.columns);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    index.by_hash->visit(hashes[i], [&](base::RowId row_id) {
-      fetch_lines(*index.table, index.table->rows.slot(row_id), lines);
-      return true;
-    });
-  }
+AccessPlan TransactionCore::make_plan() const {
+  return AccessPlan(worker_->core_);
 }
 
 inline bool TransactionCore::claim_group(const RowHandle& handle, uint32_t group) {

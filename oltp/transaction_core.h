@@ -16,6 +16,7 @@
 #include "base/key.h"
 #include "base/result.h"
 #include "base/types.h"
+#include "oltp/access_plan.h"
 #include "oltp/row_reader.h"
 #include "oltp/table.h"
 #include "oltp/table_ref.h"
@@ -89,11 +90,8 @@ class TransactionCore {
   // The untyped operations; see Transaction for what each guarantees.
   base::Result<Found> find_unique(base::IndexId index, const base::Key& key,
                                   const ColumnChoice& choice);
-  static constexpr size_t kFetchMax = 16;
-  // Fetches the rows of up to kFetchMax keys, and what leads to them, so that their misses overlap;
-  // of a hash index.
-  void fetch(base::IndexId index, std::span<const base::Key> keys,
-             const ColumnChoice& choice) const;
+  // Empty. Of this transaction, and no longer (access_plan.h).
+  AccessPlan make_plan() const;
   // The groups of the columns, none named: all; nothing is to be seen of the others.
   base::Result<const std::byte*> claim_row(const RowHandle& handle,
                                            std::span<const base::ColumnId> columns);

@@ -124,7 +124,7 @@ bool all_local(const NewOrderArguments& input) {
   return true;
 }
 
-// Takes the order's number and writes its rows in orders and neworder.
+// Takes the order's number.
 Result<void> open_order(Transaction& txn, const Tables& tables, const NewOrderArguments& input,
                         NewOrderReply* reply) {
   // Claimed is the group of d_next_o_id alone, which no Payment writes.
@@ -136,9 +136,16 @@ Result<void> open_order(Transaction& txn, const Tables& tables, const NewOrderAr
   reply->o_id = next->values;
   reply->o_entry_d = txn.now();
   txn.update(*next, set<&District::d_next_o_id>(reply->o_id + 1));
+  // The order is inserted when its lines are done, into a bucket that has come meanwhile.
+  txn.make_plan().row<&Order::o_id>(tables.orders_pkey, input.w_id, input.d_id, reply->o_id);
+  return {};
+}
 
+// The order's rows in orders and neworder.
+Result<void> close_order(Transaction& txn, const Tables& tables, const NewOrderArguments& input,
+                         const NewOrderReply& reply) {
   Order order{};
-  order.o_id = reply->o_id;
+  order.o_id = reply.o_id;
   order.o_d_id = input.d_id;
   order.o_w_id = input.w_id;
   order.o_c_id = input.c_id;
@@ -147,7 +154,7 @@ Result<void> open_order(Transaction& txn, const Tables& tables, const NewOrderAr
   order.o_all_local = all_local(input) ? 1 : 0;
   if (auto inserted = txn.insert(tables.orders, order); !inserted) return inserted.error();
   NewOrder waiting{};
-  waiting.no_o_id = reply->o_id;
+  waiting.no_o_id = reply.o_id;
   waiting.no_d_id = input.d_id;
   waiting.no_w_id = input.w_id;
   if (auto inserted = txn.insert(tables.neworder, waiting); !inserted) return inserted.error();
@@ -175,6 +182,7 @@ Result<NewOrderReply> new_order(Transaction& txn, const Tables& tables, SizePoli
   for (int32_t number = 1; number <= input.line_count; ++number) {
     if (auto added = add_line(txn, tables, input, number, &reply); !added) return added.error();
   }
+  if (auto closed = close_order(txn, tables, input, reply); !closed) return closed.error();
   // Clause 2.4.2.2: the total with discount and taxes. Rates have four digits.
   constexpr int64_t kOne = 10'000;
   reply.total_amount.units = reply.total_amount.units * (kOne - reply.c_discount.units) / kOne *

@@ -11,7 +11,7 @@ namespace {
 
 using base::ErrorCode;
 using base::Result;
-using dispatcher::Claimed;
+using dispatcher::RowHandle;
 using dispatcher::set;
 using dispatcher::Transaction;
 
@@ -48,56 +48,64 @@ Result<base::Varchar<10>> pay_district(Transaction& txn, const Tables& tables,
   return name;
 }
 
-// The whole row: Payment wants every column but c_delivery_cnt.
-using PayingCustomer = Claimed<Customer, Customer>;
-
-Result<PayingCustomer> claim_customer(Transaction& txn, const Tables& tables,
-                                      const PaymentArguments& input) {
+template <auto... Columns>
+auto claim_customer(Transaction& txn, const Tables& tables, const PaymentArguments& input,
+                    ColumnList<Columns...>) {
   if (input.c_id != 0) {
-    return txn.get_for_update(tables.customer_pkey, input.c_w_id, input.c_d_id, input.c_id);
+    return txn.get_for_update<Columns...>(tables.customer_pkey, input.c_w_id, input.c_d_id,
+                                          input.c_id);
   }
+  using Out = decltype(txn.claim<Customer, Columns...>(RowHandle()));
   auto named = customer_by_name(txn, tables, input.c_w_id, input.c_d_id, input.c_last);
-  if (!named) return named.error();
-  return txn.claim<Customer>(named->handle);
+  if (!named) return Out(named.error());
+  return txn.claim<Customer, Columns...>(named->handle);
 }
 
 // Clause 2.5.2.2: a bad customer's data gets the payment in front and loses its end. In `text`.
-std::string_view note_payment(const PaymentArguments& input, const Customer& customer,
+std::string_view note_payment(const PaymentArguments& input, int32_t c_id, std::string_view old,
                               char (&text)[kDataBytesMax]) {
-  const auto written = fmt::format_to_n(
-      text, kDataBytesMax, "{} {} {} {} {} {}.{:02}|", customer.c_id, input.c_d_id, input.c_w_id,
-      input.d_id, input.w_id, input.h_amount.units / 100, input.h_amount.units % 100);
-  const std::string_view old = customer.c_data.view().substr(0, kDataBytesMax - written.size);
-  std::memcpy(text + written.size, old.data(), old.size());
-  return {text, written.size + old.size()};
+  const auto written = fmt::format_to_n(text, kDataBytesMax, "{} {} {} {} {} {}.{:02}|", c_id,
+                                        input.c_d_id, input.c_w_id, input.d_id, input.w_id,
+                                        input.h_amount.units / 100, input.h_amount.units % 100);
+  const std::string_view kept = old.substr(0, kDataBytesMax - written.size);
+  std::memcpy(text + written.size, kept.data(), kept.size());
+  return {text, written.size + kept.size()};
 }
 
-void charge_customer(Transaction& txn, const PaymentArguments& input,
-                     const PayingCustomer& customer, PaymentReply* reply) {
-  const Customer& old = customer.values;
-  const auto balance = set<&Customer::c_balance>({old.c_balance.units - input.h_amount.units});
-  const auto paid = set<&Customer::c_ytd_payment>({old.c_ytd_payment.units + input.h_amount.units});
-  const auto payments = set<&Customer::c_payment_cnt>(old.c_payment_cnt + 1);
-  if (old.c_credit.view() == "BC") {
+// Gives the number of the customer's payments.
+Result<int32_t> charge_customer(Transaction& txn, const Tables& tables,
+                                const PaymentArguments& input, PaymentReply* reply) {
+  auto customer = claim_customer(txn, tables, input, PayingColumns());
+  if (!customer) return customer.error();
+  const auto& [c_id, first, middle, last, street_1, street_2, city, state, zip, phone, since,
+               credit, credit_lim, discount, balance, ytd_payment, payments] = customer->values;
+  const Money owed{balance.units - input.h_amount.units};
+  const auto charged = set<&Customer::c_balance>(owed);
+  const auto paid = set<&Customer::c_ytd_payment>({ytd_payment.units + input.h_amount.units});
+  const auto counted = set<&Customer::c_payment_cnt>(payments + 1);
+  if (credit.view() == "BC") {
+    auto old = txn.claim<Customer, &Customer::c_data>(customer->handle);
+    if (!old) return old.error();
     char text[kDataBytesMax];
-    const std::string_view data = note_payment(input, old, text);
-    txn.update(customer, balance, paid, payments,
+    const std::string_view data = note_payment(input, c_id, old->values.view(), text);
+    txn.update(*customer, charged, paid, counted,
                set<&Customer::c_data>(base::Varchar<kDataBytesMax>(data)));
     reply->c_data_bytes = static_cast<uint32_t>(data.copy(reply->c_data.data(), kDataBytesShown));
   } else {
-    txn.update(customer, balance, paid, payments);
+    txn.update(*customer, charged, paid, counted);
   }
-  reply->c_id = old.c_id;
-  reply->c_first = old.c_first;
-  reply->c_middle = old.c_middle;
-  reply->c_last = old.c_last;
-  reply->customer = {old.c_street_1, old.c_street_2, old.c_city, old.c_state, old.c_zip};
-  reply->c_phone = old.c_phone;
-  reply->c_since = old.c_since;
-  reply->c_credit = old.c_credit;
-  reply->c_credit_lim = old.c_credit_lim;
-  reply->c_discount = old.c_discount;
-  reply->c_balance = {old.c_balance.units - input.h_amount.units};
+  reply->c_id = c_id;
+  reply->c_first = first;
+  reply->c_middle = middle;
+  reply->c_last = last;
+  reply->customer = {street_1, street_2, city, state, zip};
+  reply->c_phone = phone;
+  reply->c_since = since;
+  reply->c_credit = credit;
+  reply->c_credit_lim = credit_lim;
+  reply->c_discount = discount;
+  reply->c_balance = owed;
+  return payments + 1;
 }
 
 // The constant-size variant: the history row of the customer's payment before this one.
@@ -129,13 +137,11 @@ Result<PaymentReply> payment(Transaction& txn, const Tables& tables, SizePolicy 
   if (!w_name) return w_name.error();
   auto d_name = pay_district(txn, tables, input, &reply);
   if (!d_name) return d_name.error();
-  auto customer = claim_customer(txn, tables, input);
-  if (!customer) return customer.error();
-  charge_customer(txn, input, *customer, &reply);
+  auto payments = charge_customer(txn, tables, input, &reply);
+  if (!payments) return payments.error();
   const int32_t c_id = reply.c_id;
-  const int32_t payments = customer->values.c_payment_cnt + 1;
   History history{};
-  history.h_id = history_id(input.c_w_id, input.c_d_id, c_id, payments);
+  history.h_id = history_id(input.c_w_id, input.c_d_id, c_id, *payments);
   history.h_c_id = c_id;
   history.h_c_d_id = input.c_d_id;
   history.h_c_w_id = input.c_w_id;
@@ -146,7 +152,7 @@ Result<PaymentReply> payment(Transaction& txn, const Tables& tables, SizePolicy 
   history.h_data = history_data(*w_name, *d_name);
   if (auto inserted = txn.insert(tables.history, history); !inserted) return inserted.error();
   if (size == SizePolicy::kConstant) {
-    const int64_t old = history_id(input.c_w_id, input.c_d_id, c_id, payments - 1);
+    const int64_t old = history_id(input.c_w_id, input.c_d_id, c_id, *payments - 1);
     if (auto dropped = drop_history(txn, tables, old); !dropped) return dropped.error();
   }
   reply.h_id = history.h_id;

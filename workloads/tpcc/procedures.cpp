@@ -30,6 +30,8 @@ namespace {
 
 // What each transaction will touch; see oltp/access_plan.h.
 
+constexpr size_t kNamesakes = 8;  // 3 customers of a district share a name, on average
+
 // Dist: the s_dist_xx of the order's district.
 template <auto Dist>
 void plan_stock(AccessPlan& plan, const Tables& tables, const NewOrderArguments::Line& line) {
@@ -61,24 +63,41 @@ auto new_order_access(const Tables& tables) {
   };
 }
 
+template <auto... Columns>
+void plan_customer(AccessPlan& plan, const Tables& tables, const PaymentArguments& input,
+                   ColumnList<Columns...>) {
+  if (input.c_id != 0) {
+    plan.row<Columns...>(tables.customer_pkey, input.c_w_id, input.c_d_id, input.c_id);
+  } else {
+    plan.range<Columns...>(tables.customer_by_name, kNamesakes, input.c_w_id, input.c_d_id,
+                           input.c_last);
+  }
+}
+
 auto payment_access(const Tables& tables) {
   return [tables](const PaymentArguments& input, AccessPlan& plan) {
     plan.row(tables.warehouse_pkey, input.w_id);
     plan.row(tables.district_pkey, input.w_id, input.d_id);
-    if (input.c_id != 0) {
-      plan.row(tables.customer_pkey, input.c_w_id, input.c_d_id, input.c_id);
-    } else {
-      plan.range(tables.customer_by_name, input.c_w_id, input.c_d_id, input.c_last);
-    }
+    plan_customer(plan, tables, input, PayingColumns());
   };
 }
 
 auto order_status_access(const Tables& tables) {
   return [tables](const OrderStatusArguments& input, AccessPlan& plan) {
     if (input.c_id != 0) {
-      plan.row(tables.customer_pkey, input.w_id, input.d_id, input.c_id);
+      plan.row<&Customer::c_id, &Customer::c_last, &Customer::c_balance>(
+          tables.customer_pkey, input.w_id, input.d_id, input.c_id);
     } else {
-      plan.range(tables.customer_by_name, input.w_id, input.d_id, input.c_last);
+      plan.range<&Customer::c_id>(tables.customer_by_name, kNamesakes, input.w_id, input.d_id,
+                                  input.c_last);
+    }
+  };
+}
+
+auto delivery_access(const Tables& tables) {
+  return [tables](const DeliveryArguments& input, AccessPlan& plan) {
+    for (int32_t d_id = 1; d_id <= kDistricts; ++d_id) {
+      plan.range(tables.neworder_pkey, 1, input.w_id, d_id);
     }
   };
 }
@@ -125,7 +144,7 @@ Result<Procedures> register_procedures(dispatcher::Database* database, const Tab
       [tables, size](Transaction& txn, const DeliveryArguments& input) {
         return delivery(txn, tables, size, input);
       },
-      {.partition = by_warehouse<DeliveryArguments>});
+      {.access = delivery_access(tables), .partition = by_warehouse<DeliveryArguments>});
   if (!registered_delivery) return registered_delivery.error();
   auto registered_level = database->register_procedure<StockLevelArguments, StockLevelReply>(
       "stock_level",

@@ -168,6 +168,17 @@ base::Result<DeliveryReply> delivery(dispatcher::Transaction& txn, const Tables&
 base::Result<StockLevelReply> stock_level(dispatcher::Transaction& txn, const Tables& tables,
                                           const StockLevelArguments& input);
 
+// What Payment shows or changes of every customer. Not c_data, more than half of the row, which it
+// wants of the bad ones only.
+template <auto... Columns>
+struct ColumnList {};
+using PayingColumns =
+    ColumnList<&Customer::c_id, &Customer::c_first, &Customer::c_middle, &Customer::c_last,
+               &Customer::c_street_1, &Customer::c_street_2, &Customer::c_city, &Customer::c_state,
+               &Customer::c_zip, &Customer::c_phone, &Customer::c_since, &Customer::c_credit,
+               &Customer::c_credit_lim, &Customer::c_discount, &Customer::c_balance,
+               &Customer::c_ytd_payment, &Customer::c_payment_cnt>;
+
 struct NamedCustomer {
   dispatcher::RowHandle handle;
   int32_t c_id;

@@ -81,6 +81,16 @@ KeyEncoder::KeyEncoder(const RowLayout& layout, const std::vector<ColumnId>& col
 
 void KeyEncoder::encode(const std::byte* row, Key* key) const {
   DIPTYCH_DCHECK(key->size() == 0, "the key is filled from its start");
+  if (integers_) {
+    for (const ColumnLayout& part : parts_) {
+      if (part.bytes == 4) {
+        key->append(load_cell<int32_t>(row, part.offset));
+      } else {
+        key->append(load_cell<int64_t>(row, part.offset));
+      }
+    }
+    return;
+  }
   for (const ColumnLayout& part : parts_) {
     if (part.nullable) {
       const bool null = is_null_cell(part, row);

@@ -22,6 +22,33 @@ bool Worker::changes_anything() const {
                      [](const Write& write) { return !writes_nothing(write); });
 }
 
+inline void Worker::publish(const Write& write, base::Vid vid) {
+  const auto state = [&]() -> TableState& { return tables_[write.table->schema->id.value]; };
+  uint64_t word = live_word(vid);
+  switch (write.kind) {
+    case WriteKind::kUpdate:
+      if (!writes_nothing(write)) break;
+      // release: the row's bytes are as they were.
+      write.slot->group(write.undo->group)
+          .word.store(write.undo->replaced, std::memory_order_release);
+      return;
+    case WriteKind::kInsert:
+      ++state().row_count_change;
+      for (uint32_t group = 1; group < write.table->layout.group_count; ++group) {
+        stamp(write, group, word);
+      }
+      break;
+    case WriteKind::kErase:
+      --state().row_count_change;
+      dead_rows_.push_back({write.table, write.slot, write.row_id, true});
+      word = erased_word(vid);
+      break;
+    case WriteKind::kErasedGroup: word = erased_word(vid); break;
+    case WriteKind::kInsertErased: return kill_inserted(write, true);
+  }
+  stamp(write, write.undo->group, word);
+}
+
 bool Worker::commit(Transaction* txn, Request* request) {
   uint64_t looked_at = 0;
   if (reads_.is_recorded()) {
@@ -29,16 +56,11 @@ bool Worker::commit(Transaction* txn, Request* request) {
     looked_at = core_->last_vid.load(std::memory_order_acquire);
     if (changes_anything() && !reads_.hold(txn->read_vid())) return false;
   }
-  bool any = false;
-  for (Write& write : writes_) {
-    if (writes_nothing(write)) continue;
-    any = true;
-    if (core_->options.export_updates) export_write(&write, txn->read_vid());
-  }
+  const bool any = export_writes(is_single() ? txn->read_vid().value + 1 : txn->read_vid().value);
   uint64_t vid = 0;
+  // With one worker nobody else commits, and nothing is locked.
+  std::unique_lock guard(core_->commit_mutex, std::defer_lock);
   if (any) {
-    // With one worker nobody else commits, and nothing is locked.
-    std::unique_lock guard(core_->commit_mutex, std::defer_lock);
     if (!is_single()) guard.lock();
     // relaxed: written only under commit_mutex, or by this thread (C1).
     vid = core_->last_vid.load(std::memory_order_relaxed) + 1;
@@ -47,12 +69,11 @@ bool Worker::commit(Transaction* txn, Request* request) {
       take_back_exports();
       return false;
     }
-    for (const Write& write : writes_) publish(write, base::Vid(vid));
-    // release: pairs with the acquire at a transaction's begin; it sees all stamps above (C1).
-    core_->last_vid.store(vid, std::memory_order_release);
-  } else {
-    for (const Write& write : writes_) publish(write, base::Vid());
   }
+  for (const Write& write : writes_) publish(write, base::Vid(vid));
+  // release: pairs with the acquire at a transaction's begin; it sees all stamps above (C1).
+  if (any) core_->last_vid.store(vid, std::memory_order_release);
+  if (guard.owns_lock()) guard.unlock();
   request->commit_vid = base::Vid(vid);
   DIPTYCH_DCHECK(vid == 0 || vid > txn->read_vid().value, "a commit follows its snapshot");
   for (propagation::UpdateRecord* const record : records_) record->vid = base::Vid(vid);
@@ -60,6 +81,32 @@ bool Worker::commit(Transaction* txn, Request* request) {
   for (KeyChange& change : key_changes_) stale_keys_.push_back(std::move(change));
   clear_run();
   return true;
+}
+
+bool Worker::export_writes(uint64_t vid) {
+  bool any = false;
+  for (Write& write : writes_) {
+    if (writes_nothing(write)) continue;
+    any = true;
+    if (!core_->options.export_updates) continue;
+    propagation::UpdateRecord* const record = export_write(write, base::Vid(vid));
+    // With one worker the VID is final.
+    if (record == nullptr || is_single()) continue;
+    write.has_record = true;
+    records_.push_back(record);
+  }
+  return any;
+}
+
+const WriteShape* Worker::shape_of_groups(const Write& write) {
+  const WriteShape* all = nullptr;
+  for (uint32_t group = 0; group < write.table->layout.group_count; ++group) {
+    const Write* const part = write_of(*write.slot, group);
+    if (part == nullptr || part->shape == nullptr) continue;
+    if (part < &write) return nullptr;
+    all = all == nullptr ? part->shape : &shapes_.joined(*all, *part->shape);
+  }
+  return all;
 }
 
 void Worker::take_back_exports() {
@@ -71,68 +118,27 @@ void Worker::take_back_exports() {
   }
 }
 
-void Worker::publish(const Write& write, base::Vid vid) {
-  TableState& state = tables_[write.table->schema->id.value];
-  uint64_t word = live_word(vid);
-  switch (write.kind) {
-    case WriteKind::kUpdate:
-      if (!writes_nothing(write)) break;
-      // release: the row's bytes are as they were.
-      write.slot->group(write.undo->group)
-          .word.store(write.undo->replaced, std::memory_order_release);
-      return;
-    case WriteKind::kInsert:
-      ++state.row_count_change;
-      for (uint32_t group = 1; group < write.table->layout.group_count; ++group) {
-        stamp(write, group, word);
-      }
-      break;
-    case WriteKind::kErase:
-      --state.row_count_change;
-      dead_rows_.push_back({write.table, write.slot, write.row_id, true});
-      word = erased_word(vid);
-      break;
-    case WriteKind::kErasedGroup: word = erased_word(vid); break;
-    case WriteKind::kInsertErased: return kill_inserted(write, true);
-  }
-  stamp(write, write.undo->group, word);
-}
-
 void Worker::kill_inserted(const Write& write, bool has_entries) {
   write.slot->set_words(write.table->layout.group_count, 0);
   dead_rows_.push_back({write.table, write.slot, write.row_id, has_entries});
 }
 
-const WriteShape* Worker::shape_of_record(const Write& write) {
-  if (write.table->layout.group_count == 1) return write.shape;
-  const WriteShape* all = nullptr;
-  for (uint32_t group = 0; group < write.table->layout.group_count; ++group) {
-    const Write* const part = write_of(*write.slot, group);
-    if (part == nullptr || part->shape == nullptr) continue;
-    if (part < &write) return nullptr;
-    all = all == nullptr ? part->shape : &shapes_.joined(*all, *part->shape);
+propagation::UpdateRecord* Worker::export_write(const Write& write, base::Vid vid) {
+  const base::RowLayout& layout = write.table->layout;
+  propagation::UpdateSet& updates = updates_of(*write.table);
+  switch (write.kind) {
+    case WriteKind::kUpdate: {
+      const WriteShape* const shape = shape_of_record(write);
+      if (shape == nullptr) return nullptr;
+      return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->pieces);
+    }
+    case WriteKind::kInsert:
+      return updates.append_insert(vid, write.row_id, layout, write.slot->row());
+    case WriteKind::kErase: return updates.append_delete(vid, write.row_id);
+    case WriteKind::kErasedGroup:
+    case WriteKind::kInsertErased: break;
   }
-  return all;
-}
-
-void Worker::export_write(Write* write, base::Vid not_before) {
-  const std::byte* const row = write->slot->row();
-  const base::RowLayout& layout = write->table->layout;
-  const WriteShape* shape = nullptr;
-  if (write->kind == WriteKind::kUpdate) shape = shape_of_record(*write);
-  if (write->kind == WriteKind::kErasedGroup || (write->kind == WriteKind::kUpdate && !shape)) {
-    return;
-  }
-  propagation::UpdateSet& updates = updates_of(*write->table);
-  write->has_record = true;
-  if (write->kind == WriteKind::kInsert) {
-    records_.push_back(updates.append_insert(not_before, write->row_id, layout, row));
-  } else if (write->kind == WriteKind::kErase) {
-    records_.push_back(updates.append_delete(not_before, write->row_id));
-  } else {
-    records_.push_back(
-        updates.append_update(not_before, write->row_id, layout, row, shape->pieces));
-  }
+  return nullptr;
 }
 
 void Worker::roll_back() {

@@ -40,6 +40,8 @@
 #include <string_view>
 #include <vector>
 
+#include <immintrin.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -71,7 +73,9 @@ class BasicHashIndex final : public Index {
   void visit(uint64_t hash, const Visit& on_row) const {
     const uint64_t wanted = hash_bits(hash);
     for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
-      for (const Entry& slot : bucket->entries) {
+      uint32_t left = is_single() ? matching(*bucket, wanted) : kAllEntries;
+      for (; left != 0; left &= left - 1) {
+        const Entry& slot = bucket->entries[static_cast<size_t>(std::countr_zero(left))];
         // acquire: pairs with place; the row's word is there.
         const uint64_t found = slot.load(std::memory_order_acquire);
         if (found == 0 || found >> kRowBits != wanted) continue;
@@ -105,6 +109,19 @@ class BasicHashIndex final : public Index {
     Atomic<Bucket*> next;  // writer: who adds it, by compare-and-swap; the leader
   };
   static_assert(sizeof(Bucket) == 64);
+  static constexpr uint32_t kAllEntries = (1u << kBucketEntries) - 1;
+
+  // Bit i: entry i has these hash bits, or is free and they are 0. With one worker.
+  static uint32_t matching(const Bucket& bucket, uint64_t wanted) {
+    const auto* const at = reinterpret_cast<const __m256i*>(&bucket);
+    const __m256i bits = _mm256_set1_epi64x(static_cast<int64_t>(wanted));
+    const auto half = [&](size_t i) {
+      const __m256i entries = _mm256_load_si256(at + i);
+      const __m256i same = _mm256_cmpeq_epi64(_mm256_srli_epi64(entries, kRowBits), bits);
+      return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same)));
+    };
+    return (half(0) | half(1) << 4) & kAllEntries;
+  }
 
   // The bits of the hash that an entry has: those above the first level's.
   static uint64_t hash_bits(uint64_t hash) {

@@ -66,12 +66,17 @@ struct IndexCursor {
 
   // `count_wanted`: how many candidates will do if all are good; more are copied out later on.
   IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward,
-              uint64_t count_wanted = UINT64_MAX)
-      : lower(lower_key), upper(upper_key), forward(go_forward), wanted(count_wanted) {}
+              uint64_t count_wanted = UINT64_MAX, bool copy_keys = true)
+      : lower(lower_key),
+        upper(upper_key),
+        forward(go_forward),
+        has_keys(copy_keys),
+        wanted(count_wanted) {}
 
   std::string_view lower;  // inclusive
   std::string_view upper;  // exclusive; empty: no bound
   bool forward;
+  bool has_keys;
   uint64_t wanted;
   bool started = false;
   bool finished = false;
@@ -79,7 +84,9 @@ struct IndexCursor {
   size_t count = 0;
   size_t key_stride = 0;
   base::RowId rows[kGroupMax];
-  // The candidates' keys, zero-padded to the stride. Not initialised.
+  // Zero-padded to the stride, and not initialised: the last candidate's key, and, where they are
+  // wanted, the keys of all.
+  alignas(8) std::byte last_key[base::kKeyBytesMax];
   alignas(8) std::byte keys[kGroupMax * base::kKeyBytesMax];
 
   // Candidate i's key, padded.

@@ -45,12 +45,16 @@ class OrderedIndex final : public Index {
     cursor->count = 0;
     if (cursor->finished) return;
     cursor->key_stride = kWidth;
+    const Entry* last = nullptr;
     const auto take = [&](const Entry& entry) {
-      append(entry, cursor);
+      last = &entry;
+      if (cursor->has_keys) put_key(entry, cursor->keys + cursor->count * kWidth);
+      cursor->rows[cursor->count++] = base::RowId(entry.row);
       return cursor->count < group;
     };
     cursor->finished = cursor->forward ? tree_.scan_forward(lower, upper, take)
                                        : tree_.scan_backward(lower, upper, take);
+    if (last != nullptr) put_key(*last, cursor->last_key);
   }
 
   const void* prefetch_end_node(std::string_view prefix) const override {
@@ -84,16 +88,14 @@ class OrderedIndex final : public Index {
     entry.row = row;
     return entry;
   }
-  static void append(const Entry& entry, IndexCursor* cursor) {
+  static void put_key(const Entry& entry, std::byte* key) {
     auto words = entry.words;
     for (uint64_t& word : words) word = __builtin_bswap64(word);
-    std::memcpy(cursor->keys + cursor->count * kWidth, words.data(), kWidth);
-    cursor->rows[cursor->count++] = base::RowId(entry.row);
+    std::memcpy(key, words.data(), kWidth);
   }
   static Entry last_of(const IndexCursor& cursor) {
-    const size_t last = cursor.count - 1;
-    return entry_of({reinterpret_cast<const char*>(cursor.keys) + last * kWidth, kWidth},
-                    cursor.rows[last].value);
+    return entry_of({reinterpret_cast<const char*>(cursor.last_key), kWidth},
+                    cursor.rows[cursor.count - 1].value);
   }
 
   Tree tree_;

@@ -173,6 +173,13 @@ template <template <class> class Atomic>
 struct BasicRowSlot : BasicRowVersion<Atomic> {
   using Version = BasicRowVersion<Atomic>;
 
+  // With one worker: whether there is a row, for the transaction that runs.
+  bool is_there() const {
+    // relaxed: one worker.
+    const uint64_t here = this->word.load(std::memory_order_relaxed);
+    return (here & kOwned) != 0 ? !Version::undo_of(here)->erased : (here & kLive) != 0;
+  }
+
   std::byte* row() { return reinterpret_cast<std::byte*>(this + 1); }
   const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
   // The row's bytes as the words that several workers share.
@@ -229,7 +236,14 @@ void keep_image(const BasicRowSlot<Atomic>& slot, WordSpan span, BeforeImage* im
   image->next = undo->images.load(std::memory_order_relaxed);
   image->first_word = span.first;
   image->word_count = span.count;
-  std::memcpy(image->words(), slot.row() + size_t{8} * span.first, size_t{8} * span.count);
+  const std::byte* const words = slot.row() + size_t{8} * span.first;
+  if (span.count == 1) {
+    std::memcpy(image->words(), words, 8);
+  } else if (span.count == 2) {
+    std::memcpy(image->words(), words, 16);
+  } else {
+    std::memcpy(image->words(), words, size_t{8} * span.count);
+  }
   // release: who meets the new bytes finds the image whole (V1).
   undo->images.store(image, std::memory_order_release);
 }

@@ -242,7 +242,7 @@ class Transaction : public TransactionCore {
     if (open.row == nullptr) return;
     Row* const row = reinterpret_cast<Row*>(open.row);
     ((row->*Members = cells.value), ...);
-    close_row(open);
+    if (open.shape != nullptr) close_row(open);
   }
 
   template <class Row, class Values>

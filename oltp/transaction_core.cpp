@@ -54,7 +54,7 @@ const base::Error* TransactionCore::check_handle(const RowHandle& handle, uint64
   return &misuse(*handle.table, "a row handle is used with its own table's struct, not another's");
 }
 
-Write* TransactionCore::own_write(const RowHandle& handle, const WriteShape* shape) {
+inline Write* TransactionCore::own_write(const RowHandle& handle, const WriteShape* shape) {
   if (!begin_operation()) return nullptr;
   if (handle.transaction != stamp_) {
     misuse_of_handle();
@@ -92,10 +92,10 @@ template <class HasKey>
 const std::byte* TransactionCore::visible_row(const TableIndex& index, const RowSlot& slot,
                                               const ColumnChoice& choice,
                                               const HasKey& has_key) const {
-  // relaxed: see update_keys.
-  const bool exact =
-      !index.by_hash && (index.primary || !index.rekeyed.load(std::memory_order_relaxed));
-  if (exact) return worker_->visible_row(*index.table, slot, read_vid_, choice);
+  if (is_exact(index)) {
+    if (alone_) return slot.is_there() ? slot.row() : nullptr;
+    return worker_->visible_row(*index.table, slot, read_vid_, choice);
+  }
   ColumnChoice with_key = choice;
   with_key.also = index.schema.columns;
   const std::byte* const row = worker_->visible_row(*index.table, slot, read_vid_, with_key);
@@ -204,6 +204,10 @@ WritableRow TransactionCore::open_row(const RowHandle& handle,
   const WriteShape& shape = worker_->shapes_.of(*handle.table, columns);
   Write* const write = own_write(handle, &shape);
   if (write == nullptr) return {};
+  if (alone_ && shape.is_plain) {
+    worker_->open_plain(write, shape);
+    return {write->slot->row(), write, nullptr};
+  }
   if ((shape.flags & kPrimaryColumn) != 0) {
     misuse_of_primary_key(shape);
     return {};
@@ -321,8 +325,10 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
     range_read = reads.add_range(index, range.lower.bytes(), range.upper.bytes(),
                                  groups_of(index.table->layout, choice));
   }
+  // A procedure may re-key rows on the way: an index that is not primary may stop being exact.
+  const bool with_keys = !alone_ || !index.primary;
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
-                     options.direction == Direction::kForward, options.limit);
+                     options.direction == Direction::kForward, options.limit, with_keys);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     if (!begin_operation(cursor.count)) return *failure_;
     for (size_t i = 0; i < cursor.count; ++i) {

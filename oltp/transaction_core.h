@@ -31,7 +31,7 @@ class Worker;
 struct WritableRow {
   std::byte* row = nullptr;
   Write* write = nullptr;
-  const WriteShape* shape = nullptr;
+  const WriteShape* shape = nullptr;  // null: there is nothing to close
 };
 
 // Where a row is. Valid until the transaction ends.
@@ -114,11 +114,7 @@ class TransactionCore {
     RowHandle found{index.table, nullptr, {}, stamp_};
     index.by_hash->visit(hash, [&](base::RowId row_id) {
       RowSlot& slot = index.table->rows.slot(row_id);
-      // relaxed: one worker.
-      const uint64_t word = slot.word.load(std::memory_order_relaxed);
-      const bool live =
-          (word & kOwned) != 0 ? !RowSlot::undo_of(word)->erased : (word & kLive) != 0;
-      if (!live || !has_key(slot.row())) return true;
+      if (!slot.is_there() || !has_key(slot.row())) return true;
       found.slot = &slot;
       found.row_id = row_id;
       return false;
@@ -175,6 +171,11 @@ class TransactionCore {
                                   const RowVisitor& visit);
   base::Result<void> scan_one(const TableIndex& index, const KeyRange& range,
                               const ColumnChoice& choice, const RowVisitor& visit);
+  // Whether the index's entries of a row are of its visible version.
+  static bool is_exact(const TableIndex& index) {
+    // relaxed: see update_keys.
+    return !index.by_hash && (index.primary || !index.rekeyed.load(std::memory_order_relaxed));
+  }
   // nullptr: the snapshot has no such row, or it has another key than `has_key` wants.
   template <class HasKey>
   const std::byte* visible_row(const TableIndex& index, const RowSlot& slot,

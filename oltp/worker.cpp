@@ -165,12 +165,6 @@ bool Worker::give_up(Request* request) {
   return false;
 }
 
-propagation::UpdateSet& Worker::updates_of(const Table& table) {
-  std::unique_ptr<propagation::UpdateSet>& updates = tables_[table.schema->id.value].updates;
-  if (updates == nullptr) updates = core_->queue->take_empty();
-  return *updates;
-}
-
 void Worker::take_updates(std::vector<propagation::SealedSet>* sets) {
   for (size_t i = 0; i < tables_.size(); ++i) {
     std::unique_ptr<propagation::UpdateSet>& updates = tables_[i].updates;

@@ -155,9 +155,11 @@ class Worker {
   // False: what a serializable transaction read has changed (read_set.h). It is then rolled back.
   bool commit(Transaction* txn, Request* request);
   bool changes_anything() const;
-  // Appends the write's update record, if it has one of its own, to be stamped with the VID when
-  // it is known.
-  void export_write(Write* write, base::Vid not_before);
+  // Appends the update records, which get the VID; it may be raised later on. False: the
+  // transaction changes nothing.
+  bool export_writes(uint64_t vid);
+  // nullptr: the write has no record of its own.
+  propagation::UpdateRecord* export_write(const Write& write, base::Vid vid);
   // The records of a transaction that gets no VID after all.
   void take_back_exports();
   // Shows the write to others, as of the VID; lets go a row that was claimed and not written.
@@ -172,7 +174,10 @@ class Worker {
   void kill_inserted(const Write& write, bool has_entries);
   // The columns that were written in any group of the row, so that they make one record. nullptr:
   // none were, or they are in the record of an earlier write.
-  const WriteShape* shape_of_record(const Write& write);
+  const WriteShape* shape_of_record(const Write& write) {
+    return write.table->layout.group_count == 1 ? write.shape : shape_of_groups(write);
+  }
+  const WriteShape* shape_of_groups(const Write& write);
   void roll_back();
   void restore_row(const Write& write);
   void clear_run();
@@ -185,8 +190,23 @@ class Worker {
                                const ColumnChoice& choice) const;
 
   // Operations on the write set.
-  Undo* make_undo(uint64_t replaced, const Undo* older, uint32_t group);
-  Write& add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo, WriteKind kind);
+  Undo* make_undo(uint64_t replaced, const Undo* older, uint32_t group) {
+    return new (undo_.allocate(sizeof(Undo)))
+        Undo{replaced,
+             is_single() ? replaced : RowSlot::settled(replaced),
+             older,
+             nullptr,
+             static_cast<uint32_t>(writes_.size()),
+             id_,
+             static_cast<uint8_t>(group),
+             false,
+             false};
+  }
+  Write& add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo, WriteKind kind) {
+    return writes_.emplace_back(Write{table, slot, row_id, undo, nullptr,
+                                      static_cast<uint32_t>(string_changes_.size()), kind, false,
+                                      false});
+  }
   void drop_newest_write();
   // nullptr: the running transaction does not own the row's group, or has erased the row.
   Write* write_of(const RowSlot& slot, uint32_t group) {
@@ -196,13 +216,22 @@ class Worker {
     return &writes_[RowSlot::undo_of(word)->write_index];
   }
   // One of the writes of the shape's groups; nullptr: it does not own all of them.
-  Write* find_write(const RowHandle& handle, const WriteShape& shape);
+  Write* find_write(const RowHandle& handle, const WriteShape& shape) {
+    return shape.parts.empty() ? write_of(*handle.slot, shape.group) : find_writes(handle, shape);
+  }
+  Write* find_writes(const RowHandle& handle, const WriteShape& shape);
   // Of any group of the row; nullptr: it owns none.
   Write* find_any_write(const RowHandle& handle);
   // The whole row is owned and will be erased; gives group 0's write.
   Write* erase_groups(const RowHandle& handle);
   // Copies the row into the slot, with copies of its long strings.
   void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
+  // As open_row and close_row where one worker is at plain columns: keeps their images.
+  void open_plain(Write* write, const WriteShape& shape) {
+    if (write->kind != WriteKind::kUpdate || write->shape == &shape) return;
+    keep_own_images(*write, shape);
+    note_shape(write, shape);
+  }
   // The row for new cells of the columns: images, strings and keys of the present ones are kept.
   WritableRow open_row(Write* write, const WriteShape& shape);
   // The new cells are in the row: copies their long strings, moves it in the indexes, shows it.
@@ -210,7 +239,21 @@ class Worker {
   base::Result<void> close_row(const WritableRow& open, base::Vid read_vid);
   // Of the column groups that the shape's columns are in.
   void keep_images(const Write& same_row, const WriteShape& shape);
-  void note_shape(Write* same_row, const WriteShape& shape);
+  void keep_own_images(const Write& write, const WriteShape& shape) {
+    std::byte* memory = undo_.allocate(shape.image_bytes);
+    for (const WordSpan span : shape.words) {
+      keep_image(*write.slot, span, new (memory) BeforeImage, write.undo);
+      memory += sizeof(BeforeImage) + size_t{8} * span.count;
+    }
+  }
+  void note_shape(Write* same_row, const WriteShape& shape) {
+    if (same_row->shape == nullptr && shape.parts.empty()) [[likely]] {
+      same_row->shape = &shape;
+    } else {
+      add_shape(same_row, shape);
+    }
+  }
+  void add_shape(Write* same_row, const WriteShape& shape);
   void keep_old_keys(Write* write, const WriteShape& shape);
   void keep_old_strings(const Write& write, const WriteShape& shape);
   void copy_new_strings(const WritableRow& open);
@@ -226,7 +269,12 @@ class Worker {
   // Takes back the newest write, an insert that reached only the first indexes.
   void undo_insert(size_t index_count);
   void take_row(Table* table, base::RowId row_id, size_t index_count);
-  propagation::UpdateSet& updates_of(const Table& table);
+  propagation::UpdateSet& updates_of(const Table& table) {
+    std::unique_ptr<propagation::UpdateSet>& updates = tables_[table.schema->id.value].updates;
+    if (updates == nullptr) [[unlikely]]
+      updates = core_->queue->take_empty();
+    return *updates;
+  }
 
   EngineCore* core_;
   base::WorkerId id_;

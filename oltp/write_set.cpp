@@ -23,24 +23,6 @@ const std::byte* Worker::visible_row(const Table& table, const RowSlot& slot, ba
   return own ? slot.row() : reader_.read(table.layout, slot, read_vid, choice);
 }
 
-Undo* Worker::make_undo(uint64_t replaced, const Undo* older, uint32_t group) {
-  Undo* const undo = new (undo_.allocate(sizeof(Undo))) Undo{};
-  undo->replaced = replaced;
-  undo->before = RowSlot::settled(replaced);
-  undo->older = older;
-  undo->write_index = static_cast<uint32_t>(writes_.size());
-  undo->worker = id_;
-  undo->group = static_cast<uint8_t>(group);
-  return undo;
-}
-
-Write& Worker::add_write(Table* table, RowSlot* slot, base::RowId row_id, Undo* undo,
-                         WriteKind kind) {
-  const auto strings = static_cast<uint32_t>(string_changes_.size());
-  return writes_.emplace_back(
-      Write{table, slot, row_id, undo, nullptr, strings, kind, false, false});
-}
-
 void Worker::drop_newest_write() {
   const Write& write = writes_.back();
   for (size_t i = write.strings; i < string_changes_.size(); ++i) {
@@ -50,8 +32,7 @@ void Worker::drop_newest_write() {
   writes_.pop_back();
 }
 
-Write* Worker::find_write(const RowHandle& handle, const WriteShape& shape) {
-  if (shape.parts.empty()) return write_of(*handle.slot, shape.group);
+Write* Worker::find_writes(const RowHandle& handle, const WriteShape& shape) {
   Write* found = nullptr;
   for (const WriteShape* const part : shape.parts) {
     found = write_of(*handle.slot, part->group);
@@ -107,16 +88,12 @@ WritableRow Worker::open_row(Write* write, const WriteShape& shape) {
   return {staged, write, &shape};
 }
 
-void Worker::note_shape(Write* same_row, const WriteShape& shape) {
+void Worker::add_shape(Write* same_row, const WriteShape& shape) {
   for (const WriteShape* const part : shape.parts) {
     note_shape(write_of(*same_row->slot, part->group), *part);
   }
-  if (!shape.parts.empty()) return;
-  if (same_row->shape == nullptr) {
-    same_row->shape = &shape;
-  } else if (same_row->shape != &shape) {
-    same_row->shape = &shapes_.joined(*same_row->shape, shape);
-  }
+  if (!shape.parts.empty() || same_row->shape == &shape) return;
+  same_row->shape = &shapes_.joined(*same_row->shape, shape);
 }
 
 base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid) {
@@ -140,12 +117,7 @@ void Worker::keep_images(const Write& same_row, const WriteShape& shape) {
   for (const WriteShape* const part : shape.parts) {
     keep_images(*write_of(*same_row.slot, part->group), *part);
   }
-  if (!shape.parts.empty() || same_row.shape == &shape) return;
-  std::byte* memory = undo_.allocate(shape.image_bytes);
-  for (const WordSpan span : shape.words) {
-    keep_image(*same_row.slot, span, new (memory) BeforeImage, same_row.undo);
-    memory += sizeof(BeforeImage) + size_t{8} * span.count;
-  }
+  if (shape.parts.empty() && same_row.shape != &shape) keep_own_images(same_row, shape);
 }
 
 void Worker::keep_old_strings(const Write& write, const WriteShape& shape) {

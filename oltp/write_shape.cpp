@@ -1,7 +1,6 @@
 #include "oltp/write_shape.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "oltp/table.h"
@@ -33,13 +32,13 @@ WriteShape::WriteShape(const Table& of_table, std::span<const base::ColumnId> of
   for (const WordSpan span : words) image_bytes += sizeof(BeforeImage) + size_t{8} * span.count;
 }
 
-const WriteShape& WriteShapes::of(const Table& table, std::span<const base::ColumnId> columns) {
-  Place& place = places_[reinterpret_cast<uintptr_t>(columns.data()) / 2 % kPlaces];
-  if (place.table != &table || place.columns.size() != columns.size() ||
-      std::memcmp(place.columns.data(), columns.data(), columns.size_bytes()) != 0) {
-    place = {&table, {columns.begin(), columns.end()}, &find(table, columns)};
-  }
-  return *place.shape;
+const WriteShape& WriteShapes::find_anew(const Table& table,
+                                         std::span<const base::ColumnId> columns, Place* place) {
+  const WriteShape& shape = find(table, columns);
+  if (columns.size() > place->columns.size()) return shape;
+  *place = {&table, &shape, columns.size(), {}};
+  std::copy(columns.begin(), columns.end(), place->columns.begin());
+  return shape;
 }
 
 const WriteShape& WriteShapes::joined(const WriteShape& a, const WriteShape& b) {
@@ -60,6 +59,7 @@ const WriteShape& WriteShapes::find(const Table& table, std::span<const base::Co
     return table.layout.column(id).group != shape->group;
   };
   if (std::any_of(sorted.begin(), sorted.end(), is_apart)) add_parts(shape.get());
+  shape->is_plain = shape->parts.empty() && shape->flags == 0;
   shapes_.push_back(std::move(shape));
   return *shapes_.back();
 }

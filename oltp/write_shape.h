@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,7 @@ struct WriteShape {
   uint32_t group = 0;
   std::vector<const WriteShape*> parts;  // one a group; none where there is one group only
   uint8_t flags = 0;                     // of ColumnFlag: what holds for any of the columns
+  bool is_plain = false;                 // one group, and no flag: only images are to be kept
   std::vector<WordSpan> words;           // of the row, that the columns lie in: ascending, apart
   size_t image_bytes = 0;                // of BeforeImages of all these words
   propagation::UpdatePieces pieces;
@@ -41,7 +43,14 @@ struct WriteShape {
 class WriteShapes {
  public:
   // The columns in any order, each once.
-  const WriteShape& of(const Table& table, std::span<const base::ColumnId> columns);
+  const WriteShape& of(const Table& table, std::span<const base::ColumnId> columns) {
+    Place& place = places_[reinterpret_cast<uintptr_t>(columns.data()) / 2 % kPlaces];
+    if (place.table != &table || place.count != columns.size() ||
+        !std::equal(columns.begin(), columns.end(), place.columns.begin())) [[unlikely]] {
+      return find_anew(table, columns, &place);
+    }
+    return *place.shape;
+  }
   // Of both shapes' columns; they are of one table.
   const WriteShape& joined(const WriteShape& a, const WriteShape& b);
   // The tables' indexes have changed.
@@ -51,10 +60,14 @@ class WriteShapes {
   // The columns of an update are a constant, whose address nearly always tells which.
   struct Place {
     const Table* table = nullptr;
-    std::vector<base::ColumnId> columns;  // as they were named
     const WriteShape* shape = nullptr;
+    size_t count = 0;
+    std::array<base::ColumnId, 8> columns;  // as they were named; of more, none are remembered
   };
   static constexpr size_t kPlaces = 64;
+
+  const WriteShape& find_anew(const Table& table, std::span<const base::ColumnId> columns,
+                              Place* place);
 
   const WriteShape& find(const Table& table, std::span<const base::ColumnId> columns);
   void add_parts(WriteShape* shape);

@@ -69,8 +69,10 @@ struct BwLeaf {
   static std::optional<IndexInsert> insert_alone(Leaf* leaf, const Entry& entry,
                                                  const UniquenessCheck* check) {
     uint32_t at = leaf->count;
-    // Where keys ascend they go to the end: no search.
-    if (at == 0 || !(leaf->entries[at - 1] < Entry{entry.words, 0})) {
+    // Where keys ascend they go to the end, or behind the newest: no search.
+    if (goes_between(*leaf, leaf->newest, entry)) {
+      at = leaf->newest + 1;
+    } else if (at == 0 || !(leaf->entries[at - 1] < Entry{entry.words, 0})) {
       at = first_of_interest(*leaf, entry, check);
       if (const auto found = look(*leaf, 0, at, entry, check)) return found;
       // With a check, other rows of the key lie in between.
@@ -185,6 +187,13 @@ struct BwLeaf {
   }
 
  private:
+  // Behind this one of the sorted entries, and before the next; neither has the entry's key.
+  static bool goes_between(const Leaf& leaf, uint32_t at, const Entry& entry) {
+    if (at >= leaf.count || !(leaf.entries[at] < Entry{entry.words, 0})) return false;
+    if (at + 1 == leaf.count) return true;
+    const Entry& next = leaf.entries[at + 1];
+    return entry < next && entry.words != next.words;
+  }
   static uint32_t first_of_interest(const Leaf& leaf, const Entry& entry,
                                     const UniquenessCheck* check) {
     Entry first = entry;

@@ -128,8 +128,18 @@ class BwTree {
   // Fetches the leaves where the entries have their places, up to 16, whose misses overlap.
   void prefetch_leaves(std::span<const Entry> entries) const {
     DIPTYCH_DCHECK(!entries.empty() && entries.size() <= kGroup, "who asks has a group");
-    std::array<Node*, kGroup> nodes;
-    descend_group(entries, std::span(nodes).first(entries.size()));
+    std::array<Entry, kGroup> unknown;
+    size_t count = 0;
+    for (const Entry& entry : entries) {
+      const Leaf* const leaf = pages_.is_alone() ? scans_.find_unseen(entry) : nullptr;
+      if (leaf != nullptr) {
+        Nodes::prefetch_leaf(leaf);
+      } else {
+        unknown[count++] = entry;
+      }
+    }
+    std::array<Node*, kGroup> nodes{};
+    if (count != 0) descend_group({unknown.data(), count}, {nodes.data(), count});
   }
 
   // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
@@ -268,7 +278,7 @@ class BwTree {
   }
   void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
     std::array<Entry, kGroup> entries;
-    std::array<Node*, kGroup> nodes;
+    std::array<Node*, kGroup> nodes{};
     for (size_t i = 0; i < keys.size(); ++i) entries[i] = {keys[i], 0};
     descend_group({entries.data(), keys.size()}, {nodes.data(), keys.size()});
     for (size_t i = 0; i < keys.size(); ++i) {

@@ -1,6 +1,7 @@
 // Access plans are hints: whatever they name, the same comes out.
 
 #include <atomic>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,9 +76,39 @@ TEST(AccessPlanOfARequest, MayNameRowsThatAreNotThereAndTooMany) {
       for (int64_t id = -20; id < 60; ++id) plan.row(bank.account_pkey, id);
       plan.row(bank.account_name, base::Varchar<16>("longer than any name"));
       plan.row(bank.entry_pkey, move.from, 1);
-      for (int branch = -1; branch < 5; ++branch) plan.range(bank.account_balance, branch);
-      plan.range(bank.entry_pkey, move.from);
+      for (int branch = -1; branch < 5; ++branch) plan.range(bank.account_balance, 1000, branch);
+      plan.range(bank.entry_pkey, 0, move.from);
     });
+  }
+}
+
+// Sums the balances of many accounts, some of which are not there, and fetches them beforehand.
+TEST(AccessPlanOfATransaction, IsMadeOnTheWayAndChangesNothing) {
+  constexpr int64_t kAccounts = 100;
+  for (const uint32_t workers : {1u, 3u}) {
+    Bank bank(workers);
+    for (int64_t id = 0; id < kAccounts; id += 2) {
+      ASSERT_TRUE(bank.put(id, 0, "a" + std::to_string(id), 10 + id));
+    }
+    std::vector<std::tuple<int64_t>> wanted;
+    for (int64_t id = kAccounts; id-- > 0;) wanted.emplace_back(id);
+    int64_t total = 0;
+    const auto ended = bank.run([&](Transaction& txn) -> Result<void> {
+      AccessPlan plan = txn.make_plan();
+      for (const auto& [id] : wanted) plan.row<&Account::balance>(bank.account_pkey, id);
+      for (int branch = 0; branch < 4; ++branch) plan.range(bank.account_balance, 5, branch);
+      plan.fetch_rows();
+      plan.fetch_rows();
+      total = 0;
+      auto read = txn.get_each<&Account::balance>(bank.account_pkey, wanted,
+                                                  [&](size_t i, int64_t balance) {
+                                                    EXPECT_EQ(balance, 10 + std::get<0>(wanted[i]));
+                                                    total += balance;
+                                                  });
+      return read;
+    });
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(total, 50 * 10 + 49 * 50);
   }
 }
 

@@ -119,16 +119,16 @@ class BwTree {
   // rows[i]: a row that has keys[i], or kNoRow. The misses of up to 16 look-ups overlap.
   void find_each(std::span<const Key> keys, std::span<uint64_t> rows) const {
     DIPTYCH_CHECK(keys.size() == rows.size(), "one row a key");
-    for (size_t at = 0; at < keys.size(); at += kGroup) {
-      const size_t count = std::min(kGroup, keys.size() - at);
+    for (size_t at = 0; at < keys.size(); at += Pages::kGroup) {
+      const size_t count = std::min(Pages::kGroup, keys.size() - at);
       find_group(keys.subspan(at, count), rows.subspan(at, count));
     }
   }
 
   // Fetches the leaves where the entries have their places, up to 16, whose misses overlap.
   void prefetch_leaves(std::span<const Entry> entries) const {
-    DIPTYCH_DCHECK(!entries.empty() && entries.size() <= kGroup, "who asks has a group");
-    std::array<Entry, kGroup> unknown;
+    DIPTYCH_DCHECK(!entries.empty() && entries.size() <= Pages::kGroup, "who asks has a group");
+    std::array<Entry, Pages::kGroup> unknown;
     size_t count = 0;
     for (const Entry& entry : entries) {
       const Leaf* const leaf = pages_.is_alone() ? scans_.find_unseen(entry) : nullptr;
@@ -138,8 +138,8 @@ class BwTree {
         unknown[count++] = entry;
       }
     }
-    std::array<Node*, kGroup> nodes{};
-    if (count != 0) descend_group({unknown.data(), count}, {nodes.data(), count});
+    std::array<Node*, Pages::kGroup> nodes{};
+    if (count != 0) pages_.descend_group({unknown.data(), count}, {nodes.data(), count});
   }
 
   // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
@@ -190,8 +190,6 @@ class BwTree {
   }
 
  private:
-  static constexpr size_t kGroup = 16;
-
   // With one worker, the path is left out, and the leaf of the last change is tried first: the
   // lines of an order lie side by side.
   Leaf* leaf_for(const Entry& entry, typename Pages::Path* path) {
@@ -255,32 +253,11 @@ class BwTree {
     return from < upper ? pages_.template descend<Side::kAtOrAfter>(from) : nullptr;
   }
 
-  // All go down one level at a time: the next nodes are fetched while the others are searched. A
-  // way that meets something old (P2) ends at null or above the leaves.
-  void descend_group(std::span<const Entry> entries, std::span<Node*> nodes) const {
-    std::array<const typename Nodes::Word*, kGroup> pages;
-    std::fill(nodes.begin(), nodes.end(), pages_.root());
-    for (bool inner = nodes[0]->level > 0; inner;) {
-      inner = false;
-      for (size_t i = 0; i < entries.size(); ++i) {
-        pages[i] = next_page(nodes[i], entries[i]);
-        if (pages[i] != nullptr) __builtin_prefetch(pages[i]);
-      }
-      for (size_t i = 0; i < entries.size(); ++i) {
-        if (pages[i] == nullptr) continue;
-        const bool to_leaf = nodes[i]->level == 1;
-        nodes[i] = Pages::node_of(*pages[i]);
-        if (nodes[i] == nullptr) continue;
-        to_leaf ? Nodes::prefetch_leaf(nodes[i]) : Nodes::prefetch_inner(nodes[i]);
-        inner = true;
-      }
-    }
-  }
   void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
-    std::array<Entry, kGroup> entries;
-    std::array<Node*, kGroup> nodes{};
+    std::array<Entry, Pages::kGroup> entries;
+    std::array<Node*, Pages::kGroup> nodes{};
     for (size_t i = 0; i < keys.size(); ++i) entries[i] = {keys[i], 0};
-    descend_group({entries.data(), keys.size()}, {nodes.data(), keys.size()});
+    pages_.descend_group({entries.data(), keys.size()}, {nodes.data(), keys.size()});
     for (size_t i = 0; i < keys.size(); ++i) {
       rows[i] = kNoRow;
       const auto take = [&](base::RowId row_id) {
@@ -293,13 +270,6 @@ class BwTree {
         continue;
       if (rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
     }
-  }
-  // Null: a leaf, or something old on the way down (P2).
-  static const typename Nodes::Word* next_page(const Node* node, const Entry& entry) {
-    if (node == nullptr || node->level == 0) return nullptr;
-    const auto& inner = *static_cast<const typename Nodes::Inner*>(node);
-    if (inner.template lies_beyond<Side::kAtOrAfter>(entry)) return nullptr;
-    return inner.children[inner.template child_for<Side::kAtOrAfter>(entry)];
   }
 
   Pages pages_;

@@ -127,17 +127,8 @@ class Transaction : public TransactionCore {
     using Projected = Projection<Row, Columns...>;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<typename Projected::Values>;
-    const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
-    if constexpr (IndexRef<KeyMembers...>::kNumberBytes != 0) {
-      if (const TableIndex* const alone = index_alone(index.index)) {
-        const RowHandle found = find_number(*alone, index, wanted, key...);
-        if (found.slot == nullptr) return Out(base::ErrorCode::kNotFound);
-        return Out(Projected::load(found.slot->row()));
-      }
-    }
-    auto found = find_unique(index.index, wanted, Projected::choice());
-    if (!found) return Out(found.error());
-    return Out(Projected::load(found->row));
+    const base::Result<Found> found = look_up(index, Projected::choice(), key...);
+    return found ? Out(Projected::load(found->row)) : Out(found.error());
   }
 
   // As get, with the row's handle. What is read may be of other column groups than what is claimed:
@@ -148,19 +139,10 @@ class Transaction : public TransactionCore {
     using Row = typename IndexRef<KeyMembers...>::Row;
     using Projected = Projection<Row, Columns...>;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "find takes the whole key");
-    using Out = base::Result<FoundRow<Row, typename Projected::Values>>;
-    const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
     using Read = FoundRow<Row, typename Projected::Values>;
-    if constexpr (IndexRef<KeyMembers...>::kNumberBytes != 0) {
-      if (const TableIndex* const alone = index_alone(index.index)) {
-        const RowHandle handle = find_number(*alone, index, wanted, key...);
-        if (handle.slot == nullptr) return Out(base::ErrorCode::kNotFound);
-        return Out(Read{handle, Projected::load(handle.slot->row())});
-      }
-    }
-    auto found = find_unique(index.index, wanted, Projected::choice());
-    if (!found) return Out(found.error());
-    return Out(Read{found->handle, Projected::load(found->row)});
+    const base::Result<Found> found = look_up(index, Projected::choice(), key...);
+    if (!found) return base::Result<Read>(found.error());
+    return base::Result<Read>(Read{found->handle, Projected::load(found->row)});
   }
 
   // As get of each of the keys, whose misses overlap: calls visit(i, values) for those that have a
@@ -204,17 +186,8 @@ class Transaction : public TransactionCore {
     using Row = typename IndexRef<KeyMembers...>::Row;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
-    const base::Key wanted = detail::make_index_key<IndexRef<KeyMembers...>>(key...);
-    if constexpr (IndexRef<KeyMembers...>::kNumberBytes != 0) {
-      if (const TableIndex* const alone = index_alone(index.index)) {
-        const RowHandle found = find_number(*alone, index, wanted, key...);
-        if (found.slot == nullptr) return Out(base::ErrorCode::kNotFound);
-        return claim_as<Row, Columns...>(found);
-      }
-    }
-    auto found = find_unique(index.index, wanted, {false, {}});
-    if (!found) return Out(found.error());
-    return claim_as<Row, Columns...>(found->handle);
+    const base::Result<Found> found = look_up(index, {false, {}, {}}, key...);
+    return found ? claim_as<Row, Columns...>(found->handle) : Out(found.error());
   }
 
   // Claims a row, or the named columns' groups, that a scan, find or an insert gave out: in this
@@ -284,14 +257,23 @@ class Transaction : public TransactionCore {
  private:
   static constexpr size_t kGroupOfKeys = 16;  // of get_each
 
+  // The row by its whole key: compiled into the procedure where that can be.
   template <auto... KeyMembers, class... KeyValues>
-  RowHandle find_number(const TableIndex& alone, const IndexRef<KeyMembers...>&,
-                        const base::Key& wanted, const KeyValues&... key) const {
+  base::Result<Found> look_up(const IndexRef<KeyMembers...>& index, const ColumnChoice& choice,
+                              const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
-    const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
-    return find_alone(alone, hash, [&](const std::byte* row) {
-      return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), key...);
-    });
+    const base::Key wanted = detail::make_index_key<Ref>(key...);
+    if constexpr (Ref::kNumberBytes != 0) {
+      if (const TableIndex* const alone = index_alone(index.index)) {
+        const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
+        const RowHandle found = find_alone(*alone, hash, [&](const std::byte* row) {
+          return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), key...);
+        });
+        if (found.slot == nullptr) return base::ErrorCode::kNotFound;
+        return Found{found, found.slot->row()};
+      }
+    }
+    return find_unique(index.index, wanted, choice);
   }
 
   template <class Row, auto... Columns>

@@ -129,6 +129,8 @@ void Worker::export_write(Write* write, base::Vid not_before) {
     records_.push_back(updates.append_insert(not_before, write->row_id, layout, row));
   } else if (write->kind == WriteKind::kErase) {
     records_.push_back(updates.append_delete(not_before, write->row_id));
+  } else if (core_->options.export_mode == propagation::ExportMode::kRows) {
+    records_.push_back(updates.append_replace(not_before, write->row_id, layout, row));
   } else {
     records_.push_back(
         updates.append_update(not_before, write->row_id, layout, row, shape->pieces));

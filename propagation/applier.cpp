@@ -102,6 +102,7 @@ void Applier::add_table(base::TableId table) {
     }
   }
   routed_.resize(tables_.size() * replica_->partition_count());
+  steps_.resize(tables_.size());
 }
 
 void Applier::order(const CollectedSets& collected, base::TableId table) {
@@ -141,7 +142,7 @@ void Applier::route(base::TableId table) {
 // row that was absent, stage 3 looks again (in a bucket that is in the cache by then). An ordinal,
 // not a pointer, is what is kept: the index may grow and pages may be added in between.
 void Applier::apply_group(std::span<const Routed> group, storage::Partition* partition,
-                          RowIndex* index, Counts* counts) {
+                          RowIndex* index, const base::RowLayout& layout, Counts* counts) {
   std::array<uint32_t, kGroup> ordinals;
   for (size_t i = 0; i < group.size(); ++i) {
     const UpdateRecord& record = *group[i].record;
@@ -150,7 +151,7 @@ void Applier::apply_group(std::span<const Routed> group, storage::Partition* par
     const std::optional<uint32_t> found = index->find(group[i].row_id);
     if (!found) continue;
     ordinals[i] = *found;
-    if (record.type == UpdateType::kDelete) {
+    if (record.type != UpdateType::kUpdate) {
       partition->prefetch(*found);
       continue;
     }
@@ -174,6 +175,16 @@ void Applier::apply_group(std::span<const Routed> group, storage::Partition* par
         partition->erase(*ordinal);
         rows_moved = true;
         ++counts->deletes;
+        break;
+      }
+      case UpdateType::kReplace: {
+        const std::optional<uint32_t> found = index->find(record.row_id);
+        DIPTYCH_CHECK(found.has_value(), "A2: only a row that lives is replaced");
+        for (size_t c = 0; c < layout.columns.size(); ++c) {
+          partition->update(*found, base::ColumnId(static_cast<uint16_t>(c)),
+                            record.body() + layout.columns[c].offset, strings_base);
+        }
+        ++counts->updates;
         break;
       }
       case UpdateType::kUpdate: {
@@ -211,7 +222,8 @@ void Applier::apply_partition(base::TableId table, base::PartitionId partition) 
   for (size_t first = 0; first < records.size(); first += kGroup) {
     prefetch_group(first + kGroup);
     const size_t count = std::min(kGroup, records.size() - first);
-    apply_group({records.data() + first, count}, &rows, &index, &counts_[partition.value]);
+    apply_group({records.data() + first, count}, &rows, &index, replica_->table(table).layout(),
+                &counts_[partition.value]);
   }
 }
 
@@ -236,12 +248,22 @@ ApplyReport Applier::apply(const CollectedSets& collected,
     order(collected, base::TableId(t));
     const uint64_t ordered = base::steady_ns();
     route(base::TableId(t));
+    const uint64_t routed_at = base::steady_ns();
+    steps_[t].records += ordered_.size();
+    steps_[t].order_ns += ordered - start;
+    steps_[t].route_ns += routed_at - ordered;
     report.order_ns += ordered - start;
-    report.route_ns += base::steady_ns() - ordered;
+    report.route_ns += routed_at - ordered;
   }
   const uint64_t start = base::steady_ns();
   for_each_partition(replica_->partition_count(), [&](base::PartitionId partition) {
-    for (uint32_t t = 0; t < tables_.size(); ++t) apply_partition(base::TableId(t), partition);
+    uint64_t begin = base::steady_ns();
+    for (uint32_t t = 0; t < tables_.size(); ++t) {
+      apply_partition(base::TableId(t), partition);
+      const uint64_t end = base::steady_ns();
+      steps_[t].apply_ns += end - begin;
+      begin = end;
+    }
   });
   report.apply_ns = base::steady_ns() - start;
   for (const Counts& counts : counts_) {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "propagation/apply_steps.h"
 #include "propagation/export/update_queue.h"
 #include "propagation/row_index.h"
 #include "storage/table.h"
@@ -66,6 +67,9 @@ class Applier {
 
   size_t memory_bytes() const;
 
+  // By TableId. For who may also call apply().
+  const std::vector<TableSteps>& steps() const { return steps_; }
+
  private:
   // A record on its way; the RowID is at hand for prefetching before the record is.
   struct Routed {
@@ -87,7 +91,7 @@ class Applier {
   void apply_partition(base::TableId table, base::PartitionId partition);
   // Step 3 for up to kGroup records: see applier.cpp.
   void apply_group(std::span<const Routed> group, storage::Partition* partition, RowIndex* index,
-                   Counts* counts);
+                   const base::RowLayout& layout, Counts* counts);
   std::vector<Routed>& routed(base::TableId table, base::PartitionId partition) {
     return routed_[table.value * replica_->partition_count() + partition.value];
   }
@@ -99,6 +103,7 @@ class Applier {
   std::vector<const UpdateRecord*> ordered_;  // of one table, by VID
   std::vector<std::vector<Routed>> routed_;   // [table, partition], by VID
   std::vector<Counts> counts_;                // [partition]
+  std::vector<TableSteps> steps_;
 };
 
 }  // namespace diptych::propagation

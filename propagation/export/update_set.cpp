@@ -131,6 +131,17 @@ void UpdateSet::add_chunk(size_t bytes) {
 
 UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
                                        const base::RowLayout& layout, const std::byte* row) {
+  return append_row(vid, row_id, layout, row, UpdateType::kInsert);
+}
+
+UpdateRecord* UpdateSet::append_replace(base::Vid vid, base::RowId row_id,
+                                        const base::RowLayout& layout, const std::byte* row) {
+  return append_row(vid, row_id, layout, row, UpdateType::kReplace);
+}
+
+UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
+                                    const base::RowLayout& layout, const std::byte* row,
+                                    UpdateType type) {
   DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = vid;
   size_t end = sizeof(UpdateRecord) + layout.bytes;
@@ -139,7 +150,7 @@ UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
   }
   const size_t bytes = round_up_8(end);
   std::byte* const at = reserve(bytes);
-  UpdateRecord* const record = write_header(at, vid, row_id, bytes, UpdateType::kInsert, 0);
+  UpdateRecord* const record = write_header(at, vid, row_id, bytes, type, 0);
   std::byte* const body = at + sizeof(UpdateRecord);
   std::memcpy(body, row, layout.bytes);
   size_t offset = sizeof(UpdateRecord) + layout.bytes;

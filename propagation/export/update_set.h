@@ -20,6 +20,7 @@
 //            the Text's pointer is the offset from the record's start, as above. `bytes` counts the
 //            piece whole.
 //   delete   no body; pieces = 0.
+//   replace  the whole row of one that lives, as an insert has it; pieces = 0 (ExportMode::kRows).
 //
 // Where we differ from the paper: a piece names its column, not a byte offset, since the replica is
 // columnar and its strings are of variable length.
@@ -41,7 +42,7 @@
 
 namespace diptych::propagation {
 
-enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete };
+enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete, kReplace };
 
 struct UpdateRecord {
   base::Vid vid;
@@ -132,13 +133,15 @@ class UpdateSet {
   // Empties the set, which keeps one chunk.
   void clear();
 
-  // The three appends take the VID that the transaction commits at: not less than any before it. It
+  // The appends take the VID that the transaction commits at: not less than any before it. It
   // may be raised in what they return, until the next append for another transaction.
   UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row);
   // `row` holds the new values; only the pieces' columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, const UpdatePieces& pieces);
+  UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                               const std::byte* row);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
   // The newest record was appended for nothing: its transaction does not commit.
   void take_back(const UpdateRecord* newest);
@@ -146,6 +149,8 @@ class UpdateSet {
   void append_set(const UpdateSet& later);
 
  private:
+  UpdateRecord* append_row(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                           const std::byte* row, UpdateType type);
   std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned
   void add_chunk(size_t bytes);      // for a record of as many
   void give_back(size_t kept_chunks);

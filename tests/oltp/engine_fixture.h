@@ -155,6 +155,7 @@ class Replay {
       log_.push_back("delete");
       return;
     }
+    EXPECT_EQ(record.type, UpdateType::kUpdate);
     std::string line = "update";
     const auto* piece = reinterpret_cast<const propagation::UpdatePiece*>(record.body());
     for (uint16_t i = 0; i < record.pieces; ++i, piece = piece->next()) {

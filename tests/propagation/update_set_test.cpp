@@ -42,7 +42,7 @@ void expect_record(const Expected& expected, const UpdateRecord& record,
   ASSERT_EQ(record.vid, expected.vid);
   ASSERT_EQ(record.row_id, expected.row_id);
   ASSERT_EQ(record.bytes % 8, 0U);
-  if (expected.type == UpdateType::kInsert) {
+  if (expected.type == UpdateType::kInsert || expected.type == UpdateType::kReplace) {
     for (size_t i = 0; i < layout.columns.size(); ++i) {
       const ColumnId id(static_cast<uint16_t>(i));
       ASSERT_EQ(read_cell(record, layout, id, record.body() + layout.column(id).offset),
@@ -67,6 +67,7 @@ void append(const Expected& e, const base::RowLayout& layout, UpdateSet* set) {
       set->append_update(e.vid, e.row_id, layout, e.row.bytes(), {layout, e.columns});
       return;
     case UpdateType::kDelete: set->append_delete(e.vid, e.row_id); return;
+    case UpdateType::kReplace: set->append_replace(e.vid, e.row_id, layout, e.row.bytes()); return;
   }
 }
 

@@ -203,11 +203,9 @@ void OlapDispatcher::bring_up_to_date() {
   const uint64_t start_ns = base::steady_ns();
   if (!collected.sets.empty()) {
     const uint64_t cpu_start_ns = base::thread_cpu_ns();
-    const propagation::ApplyReport report =
-        replica_.applier->apply(collected, [this](uint32_t partitions, const auto& body) {
-          replica_.executor->run_parallel(
-              partitions, [&](uint32_t partition) { body(base::PartitionId(partition)); });
-        });
+    const propagation::ApplyReport report = replica_.applier->apply(
+        collected,
+        [this](uint32_t count, const auto& body) { replica_.executor->run_parallel(count, body); });
     cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
     records = report.records;
     updates_->recycle(std::move(collected.sets));

@@ -19,12 +19,16 @@ class FreeSlots {
   bool empty() const { return count_ == 0; }
   size_t size() const { return count_; }
 
-  void add(uint32_t ordinal);  // must be absent
-  uint32_t take_lowest();      // must not be empty
+  void add(uint32_t ordinal);   // must be absent
+  uint32_t take_lowest();       // must not be empty
+  bool take(uint32_t ordinal);  // false: it is not there
 
   size_t memory_bytes() const;
 
  private:
+  // Clears a bit of level 0 that is set, and the bits above that stood for its word.
+  void remove(size_t bit);
+
   static constexpr size_t kLevels = 6;  // 64^6 > 2^32
 
   std::array<std::vector<uint64_t>, kLevels> levels_;

@@ -61,6 +61,13 @@ void StringHeap::free(const char* cell, size_t bytes) {
   head = freed;
 }
 
+base::StringRef StringHeap::store_long(std::string_view text) {
+  DIPTYCH_CHECK(text.size() <= UINT32_MAX, "a StringRef's size has 32 bits");
+  char* const cell = allocate(text.size());
+  std::memcpy(cell, text.data(), text.size());
+  return base::StringRef(std::string_view(cell, text.size()));
+}
+
 void StringHeap::assign(base::StringRef* slot, std::string_view text) {
   DIPTYCH_CHECK(text.size() <= UINT32_MAX, "a StringRef's size has 32 bits");
   if (text.size() <= base::StringRef::kInlineBytes) {

@@ -23,13 +23,13 @@ using storage::test::TestRow;
 
 constexpr uint32_t kTables = 2;
 
-void one_after_the_other(uint32_t partitions, const std::function<void(base::PartitionId)>& body) {
-  for (uint32_t p = 0; p < partitions; ++p) body(base::PartitionId(p));
+void one_after_the_other(uint32_t count, const std::function<void(uint32_t)>& body) {
+  for (uint32_t i = 0; i < count; ++i) body(i);
 }
 
-void side_by_side(uint32_t partitions, const std::function<void(base::PartitionId)>& body) {
+void side_by_side(uint32_t count, const std::function<void(uint32_t)>& body) {
   std::vector<std::thread> threads;
-  for (uint32_t p = 0; p < partitions; ++p) threads.emplace_back(body, base::PartitionId(p));
+  for (uint32_t i = 0; i < count; ++i) threads.emplace_back(body, i);
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -65,11 +65,11 @@ class History {
     queue_.push(std::move(sealed), Vid(vid_));
   }
 
-  void apply_and_compare(const ForEachPartition& for_each_partition) {
+  void apply_and_compare(const ForEach& for_each) {
     CollectedSets collected = queue_.collect();
     uint64_t records = 0;
     for (const SealedSet& set : collected.sets) records += set.updates->record_count();
-    const ApplyReport report = applier_->apply(collected, for_each_partition);
+    const ApplyReport report = applier_->apply(collected, for_each);
     queue_.recycle(std::move(collected.sets));
     ASSERT_EQ(report.records, records);
     ASSERT_EQ(report.snapshot, Vid(vid_));
@@ -156,7 +156,7 @@ class History {
 };
 
 void run_history(uint32_t partitions, uint32_t workers, size_t rows_max, int steps,
-                 const ForEachPartition& for_each_partition) {
+                 const ForEach& for_each) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed << " partitions " << partitions);
   History history(seed, partitions, workers);
@@ -165,7 +165,7 @@ void run_history(uint32_t partitions, uint32_t workers, size_t rows_max, int ste
     for (uint64_t batches = random() % 4; batches != 0; --batches) {
       history.run_batch(random() % 200, rows_max);
     }
-    ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(for_each_partition));
+    ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(for_each));
   }
 }
 

@@ -311,6 +311,7 @@ Metrics Database::metrics() const {
   metrics.transactions_refused = state_->oltp_dispatcher->refused();
   metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
   metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
+  metrics.back_pressure_ns = state_->oltp_dispatcher->back_pressure_ns();
   if (state_->slow_watch) {
     SlowProcedureWatch::Figures slow = state_->slow_watch->figures();
     metrics.slow_transactions = slow.ended;

@@ -67,6 +67,7 @@ struct Metrics {
   Histogram wait_apply_ns;  // per query: from submission to the start of its batch's execution
   size_t pending_update_bytes = 0;
   uint64_t back_pressure_waits = 0;  // OLTP batches that waited for the replica to catch up
+  uint64_t back_pressure_ns = 0;     // that they waited, one that waits now included
   // Size and cost.
   size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;

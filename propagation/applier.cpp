@@ -6,13 +6,10 @@
 #include "base/clock.h"
 
 namespace diptych::propagation {
-namespace {
 
-constexpr size_t kSliceRecords = 4096;  // of each table, for each partition
-
-}  // namespace
-
-Applier::Applier(storage::Replica* replica, base::NumaNode node) : replica_(replica), node_(node) {
+Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records)
+    : replica_(replica), node_(node), slice_records_(slice_records) {
+  DIPTYCH_CHECK(slice_records != 0, "a turn takes some records");
   for (size_t i = 0; i < replica->table_count(); ++i) {
     add_table(base::TableId(static_cast<uint32_t>(i)));
   }
@@ -32,7 +29,7 @@ void Applier::add_table(base::TableId table) {
 void Applier::order_and_route(Work* work) const {
   TableState& table = *work->table;
   const uint64_t start_ns = base::steady_ns();
-  work->merge.next(kSliceRecords * table.routed.size(), &table.ordered);
+  work->merge.next(slice_records_ * table.routed.size(), &table.ordered);
   const uint64_t ordered_ns = base::steady_ns();
   for (std::vector<const UpdateRecord*>& records : table.routed) records.clear();
   for (const UpdateRecord* const record : table.ordered) {

@@ -52,7 +52,8 @@ struct ApplyReport {
 
 class Applier {
  public:
-  Applier(storage::Replica* replica, base::NumaNode node);
+  // `slice_records`: of a table for each partition, that a turn of the steps takes.
+  Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records = 2048);
 
   // A table was added to the replica (empty, or filled by load_replica: its rows get indexed).
   void add_table(base::TableId table);
@@ -91,6 +92,7 @@ class Applier {
 
   storage::Replica* replica_;
   base::NumaNode node_;
+  size_t slice_records_;
   std::deque<TableState> tables_;  // [TableId]
 };
 

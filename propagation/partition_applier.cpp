@@ -14,6 +14,7 @@ constexpr uint64_t kSampledGroups = 16;  // one of them is timed
 // Updates are looked through for ones to collapse where they are so many for each row.
 constexpr size_t kCollapsedPerRow = 4;
 constexpr size_t kSeenPlaces = 512;
+constexpr size_t kLineBytes = 64;
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 
 }  // namespace
@@ -84,6 +85,7 @@ std::span<const UpdateRecord* const> PartitionApplier::collapse(
 }
 
 void PartitionApplier::find(std::span<const UpdateRecord* const> records, Group* group) {
+  for (const UpdateRecord* const record : records) index_.prefetch(record->row_id);
   group->records = records;
   group->run_count = 0;
   Run run{};
@@ -198,6 +200,10 @@ void PartitionApplier::apply(std::span<const UpdateRecord* const> records) {
   for (size_t k = 0; k < count; ++k) {
     const bool sampled = ++groups_ % kSampledGroups == 0;
     const uint64_t start_ns = sampled ? base::steady_ns() : 0;
+    for (const UpdateRecord* const record : group_of(k + 3)) {
+      __builtin_prefetch(record);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(record) + kLineBytes);
+    }
     find(group_of(k + 2), &groups[(k + 2) % 3]);
     approach(groups[(k + 1) % 3]);
     const uint64_t found_ns = sampled ? base::steady_ns() : 0;

@@ -6,6 +6,11 @@
 #include "base/check.h"
 
 namespace diptych::propagation {
+namespace {
+
+constexpr size_t kAheadBytes = 1024;  // some ten records
+
+}  // namespace
 
 void UpdateMerge::Run::find_chunk() {
   for (; set_ < sets_.size(); ++set_, chunk_ = 0) {
@@ -21,6 +26,7 @@ void UpdateMerge::Run::find_chunk() {
 void UpdateMerge::Run::advance() {
   const base::Vid before = head_->vid;
   head_ = head_->next();
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(head_) + kAheadBytes);
   if (reinterpret_cast<const std::byte*>(head_) == chunk_end_) {
     ++chunk_;
     find_chunk();

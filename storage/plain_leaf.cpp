@@ -99,12 +99,6 @@ base::RowId PlainLeaf::row_id(uint32_t position) const {
   return base::RowId(load<uint64_t>(data_ + size_t{position} * sizeof(uint64_t)));
 }
 
-void PlainLeaf::widen(size_t column, int64_t value) {
-  Bounds& bounds = bounds_[column];
-  bounds.min = std::min(bounds.min, value);
-  bounds.max = std::max(bounds.max, value);
-}
-
 void PlainLeaf::widen(size_t column, double value) {
   Bounds& bounds = bounds_[column];
   if (std::isnan(value)) {
@@ -116,24 +110,25 @@ void PlainLeaf::widen(size_t column, double value) {
   if (value > std::bit_cast<double>(bounds.max)) bounds.max = std::bit_cast<int64_t>(value);
 }
 
-bool PlainLeaf::store_null(const ColumnFormat& format, size_t column, uint32_t position,
-                           const std::byte* cell) {
-  uint64_t& word = nulls(format)[position / 64];
-  const uint64_t bit = uint64_t{1} << (position % 64);
-  if (cell[format.null_in_cell] == std::byte{0}) {
-    word &= ~bit;
-    return false;
-  }
-  word |= bit;
-  has_null_[column] = 1;
-  return true;
-}
-
 template <class Value>
 void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewRow> rows) {
   using Bound = std::conditional_t<std::is_floating_point_v<Value>, double, int64_t>;
   const ColumnFormat& format = format_->columns[column];
   std::byte* slot = values(format) + size_t{first} * sizeof(Value);
+  if (!format.nullable && !std::is_floating_point_v<Value>) {
+    Value least = std::numeric_limits<Value>::max();
+    Value greatest = std::numeric_limits<Value>::min();
+    for (const NewRow& row : rows) {
+      const auto value = load<Value>(row.row + format.cell_offset);
+      std::memcpy(slot, &value, sizeof value);
+      slot += sizeof value;
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
+    }
+    widen(column, static_cast<Bound>(least));
+    widen(column, static_cast<Bound>(greatest));
+    return;
+  }
   uint32_t position = first;
   for (const NewRow& row : rows) {
     const std::byte* const cell = row.row + format.cell_offset;

@@ -73,11 +73,26 @@ class PlainLeaf : public Leaf {
   void tighten_bounds();
 
  private:
-  void widen(size_t column, int64_t value);
+  // A store only where it widens: that is rare, and most calls then end in two compares.
+  void widen(size_t column, int64_t value) {
+    Bounds& bounds = bounds_[column];
+    if (value < bounds.min) bounds.min = value;
+    if (value > bounds.max) bounds.max = value;
+  }
   void widen(size_t column, double value);
   // Sets the null bit as the cell says; true: it is null.
   bool store_null(const ColumnFormat& format, size_t column, uint32_t position,
-                  const std::byte* cell);
+                  const std::byte* cell) {
+    uint64_t& word = nulls(format)[position / 64];
+    const uint64_t bit = uint64_t{1} << (position % 64);
+    if (cell[format.null_in_cell] == std::byte{0}) {
+      word &= ~bit;
+      return false;
+    }
+    word |= bit;
+    has_null_[column] = 1;
+    return true;
+  }
   // Writes the values of a fixed-size type, from `first` on, and the bounds.
   template <class Value>
   void write_values(size_t column, uint32_t first, std::span<const NewRow> rows);

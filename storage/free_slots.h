@@ -1,4 +1,5 @@
-// FreeSlots: the ordinals that deletes freed, lowest first, so that inserts keep a partition dense.
+// FreeSlots: the ordinals that deletes freed, lowest first, so that inserts keep a partition dense;
+// those that follow it can be taken with it.
 //
 // A tree of bitmaps: bit i of level k + 1 is set if and only if word i of level k is not zero. Each
 // operation touches one word a level; a level is 1/64 of the one below.

@@ -208,6 +208,12 @@ void PlainLeaf::update_strings(const ColumnFormat& format, size_t column,
                                std::span<const RowPlace> places,
                                std::span<const std::byte* const> records, size_t cell_offset,
                                StringHeap* heap) {
+  // Most new strings overwrite the old one's bytes, which nobody has brought near yet.
+  for (const RowPlace& place : places) {
+    const auto* const slot =
+        reinterpret_cast<const base::StringRef*>(place.leaf->values(format)) + place.position;
+    __builtin_prefetch(slot->data(), 1);
+  }
   for (size_t i = 0; i < places.size(); ++i) {
     PlainLeaf& leaf = *places[i].leaf;
     DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");

@@ -97,6 +97,7 @@ Database::State::State(const DatabaseOptions& database_options,
       engine(&catalog,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,
+                                 .export_mode = database_options.export_mode,
                                  .batch_time_max_ns = database_options.push_limit_ns,
                                  .operations_max = database_options.operations_max,
                                  .slow_run_ns = database_options.slow_procedure_ns != 0
@@ -211,6 +212,9 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
   const base::Topology topology = base::Topology::detect();
   auto placement = base::place(topology, options.placement);
   if (!placement) return placement.error();
+  if (options.export_mode == propagation::ExportMode::kRows && placement->oltp.threads > 1) {
+    return wrong_option("export_mode is kRows: give the OLTP side one worker");
+  }
   uint32_t partitions =
       options.partitions != 0 ? options.partitions : std::max(2U, placement->olap.threads);
   std::optional<DatabaseDirectory> directory;
@@ -307,6 +311,7 @@ Metrics Database::metrics() const {
   metrics.transactions_refused = state_->oltp_dispatcher->refused();
   metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
   metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
+  metrics.back_pressure_ns = state_->oltp_dispatcher->back_pressure_ns();
   if (state_->slow_watch) {
     SlowProcedureWatch::Figures slow = state_->slow_watch->figures();
     metrics.slow_transactions = slow.ended;

@@ -45,6 +45,7 @@
 #include "oltp/request.h"
 #include "oltp/row_batch.h"
 #include "oltp/table_ref.h"
+#include "propagation/export/export_mode.h"
 
 namespace diptych::dispatcher {
 
@@ -54,6 +55,7 @@ using olap::ResultColumn;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
+using propagation::ExportMode;
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
 
@@ -62,8 +64,10 @@ struct DatabaseOptions {
   OpenMode mode = OpenMode::kOpenOrCreate;
   base::PlacementOptions placement;
   bool export_updates = true;  // off: the replica stays as it is, queries see old data
-  uint32_t partitions = 0;     // of each replicated table; 0: one per OLAP thread, at least 2. A
-                               // database that exists keeps the number that it was created with
+  // kRows: updates are exported as whole rows, to be measured; one OLTP worker only.
+  ExportMode export_mode = ExportMode::kColumns;
+  uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
+                            // database that exists keeps the number that it was created with
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
   uint32_t queue_requests = 4096;
   uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
+#include "propagation/apply_steps.h"
 
 namespace diptych::dispatcher {
 
@@ -54,6 +56,9 @@ struct Metrics {
   uint64_t updates_applied = 0;
   uint64_t apply_runs = 0;
   Histogram apply_ns;  // of applies that applied something
+  // Of the same: CPU time of the thread that applies, and where the time goes, by TableId.
+  uint64_t apply_cpu_ns = 0;
+  std::vector<propagation::TableSteps> apply_steps;
   // When a batch of queries starts: the time since the first commit that it does not see (an upper
   // bound); 0 if it sees all. It is counted from the beginning of the first OLTP batch that may
   // hold such a commit; one that still runs counts, though it may commit nothing
@@ -62,6 +67,7 @@ struct Metrics {
   Histogram wait_apply_ns;  // per query: from submission to the start of its batch's execution
   size_t pending_update_bytes = 0;
   uint64_t back_pressure_waits = 0;  // OLTP batches that waited for the replica to catch up
+  uint64_t back_pressure_ns = 0;     // that they waited, one that waits now included
   // Size and cost.
   size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;

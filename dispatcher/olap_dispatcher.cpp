@@ -81,6 +81,8 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->updates_applied = figures_.updates_applied;
   metrics->apply_runs = figures_.apply_runs;
   metrics->apply_ns = figures_.apply_ns;
+  metrics->apply_cpu_ns = figures_.apply_cpu_ns;
+  metrics->apply_steps = figures_.apply_steps;
   metrics->freshness_ns = figures_.freshness_ns;
   metrics->wait_apply_ns = figures_.wait_apply_ns;
   metrics->olap_memory_bytes = figures_.olap_memory_bytes;
@@ -197,13 +199,14 @@ void OlapDispatcher::bring_up_to_date() {
   propagation::CollectedSets collected = clock_->collect(updates_);
   storage::Replica& replica = *replica_.tables;
   uint64_t records = 0;
+  uint64_t cpu_ns = 0;
   const uint64_t start_ns = base::steady_ns();
   if (!collected.sets.empty()) {
-    const propagation::ApplyReport report =
-        replica_.applier->apply(collected, [this](uint32_t partitions, const auto& body) {
-          replica_.executor->run_parallel(
-              partitions, [&](uint32_t partition) { body(base::PartitionId(partition)); });
-        });
+    const uint64_t cpu_start_ns = base::thread_cpu_ns();
+    const propagation::ApplyReport report = replica_.applier->apply(
+        collected,
+        [this](uint32_t count, const auto& body) { replica_.executor->run_parallel(count, body); });
+    cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
     records = report.records;
     updates_->recycle(std::move(collected.sets));
     replica_.executor->run_parallel(replica.partition_count(), [&](uint32_t partition) {
@@ -218,6 +221,8 @@ void OlapDispatcher::bring_up_to_date() {
     ++figures_.apply_runs;
     figures_.updates_applied += records;
     figures_.apply_ns.record(end_ns - start_ns);
+    figures_.apply_cpu_ns += cpu_ns;
+    figures_.apply_steps = replica_.applier->steps();
   }
   if (records != 0 || table_rows_.size() != replica.table_count()) publish_sizes();
 }

@@ -23,11 +23,11 @@ base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t 
                       procedure.name, what, bytes, expected)};
 }
 
-void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max) {
+void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max, uint64_t age_ns) {
   const std::string text = fmt::format(
       "diptych: transactions wait for the analytical replica: {} KiB of updates are pending, the "
-      "limit is {} KiB (said once)\n",
-      pending_bytes >> 10, bytes_max >> 10);
+      "limit is {} KiB; the oldest change that it has not seen was made {:.3f} s ago (said once)\n",
+      pending_bytes >> 10, bytes_max >> 10, static_cast<double>(age_ns) * 1e-9);
   std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
 }
 
@@ -74,6 +74,14 @@ uint64_t OltpDispatcher::refused() const {
 uint64_t OltpDispatcher::back_pressure_waits() const {
   // relaxed: a figure to look at.
   return back_pressure_waits_.load(std::memory_order_relaxed);
+}
+
+uint64_t OltpDispatcher::back_pressure_ns() const {
+  // relaxed: figures to look at, here and below; a wait that ends in between counts twice or not.
+  const uint64_t since_ns = waits_since_ns_.load(std::memory_order_relaxed);
+  // relaxed: as above.
+  const uint64_t ended_ns = back_pressure_ns_.load(std::memory_order_relaxed);
+  return ended_ns + (since_ns == 0 ? 0 : base::steady_ns() - since_ns);
 }
 
 base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
@@ -155,18 +163,26 @@ bool OltpDispatcher::fill_batch() {
 void OltpDispatcher::wait_for_room() {
   const size_t pending = updates_->pending_bytes();
   if (pending <= options_.pending_update_bytes_max) return;
-  // relaxed: a figure to look at, and this thread is its only writer.
+  const uint64_t since_ns = base::steady_ns();
+  // relaxed: figures to look at, here and below, and this thread is their only writer.
+  waits_since_ns_.store(since_ns, std::memory_order_relaxed);
+  // relaxed: as above.
   if (back_pressure_waits_.fetch_add(1, std::memory_order_relaxed) == 0) {
-    say_that_transactions_wait(pending, options_.pending_update_bytes_max);
+    say_that_transactions_wait(pending, options_.pending_update_bytes_max,
+                               clock_->age_ns(since_ns));
   }
   // Once: nothing is pushed meanwhile, so one application takes all. It rings the queue's parker
   // itself: a wish in each round would end each wait at once.
   apply_now_();
   while (true) {
     const uint32_t ticket = updates_->parker().ticket();
-    if (updates_->pending_bytes() <= options_.pending_update_bytes_max) return;
+    if (updates_->pending_bytes() <= options_.pending_update_bytes_max) break;
     updates_->parker().wait(ticket);
   }
+  // relaxed: as above.
+  waits_since_ns_.store(0, std::memory_order_relaxed);
+  // relaxed: as above.
+  back_pressure_ns_.fetch_add(base::steady_ns() - since_ns, std::memory_order_relaxed);
 }
 
 void OltpDispatcher::run_one_batch() {

@@ -9,7 +9,8 @@
 // in its order: this is where group commit will wait for the log.
 //
 // Back-pressure  no batch starts while the update queue holds more than `pending_update_bytes_max`;
-//                the first time, a line on standard error says so.
+//                the waits are counted and timed, and the first time a line on standard error says
+//                how much is pending, and how old the replica is.
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
@@ -70,6 +71,7 @@ class OltpDispatcher {
   bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
   uint64_t refused() const;
   uint64_t back_pressure_waits() const;
+  uint64_t back_pressure_ns() const;  // in these waits, one that goes on included
   uint32_t in_flight() const { return tokens_.in_use(); }
 
  private:
@@ -96,6 +98,8 @@ class OltpDispatcher {
   std::atomic<uint64_t> seeds_;                   // writers: submitters
   std::atomic<uint64_t> refused_{0};              // writers: submitters
   std::atomic<uint64_t> back_pressure_waits_{0};  // writer: the dispatcher's thread
+  std::atomic<uint64_t> back_pressure_ns_{0};     // likewise: of waits that have ended
+  std::atomic<uint64_t> waits_since_ns_{0};       // likewise; 0: it does not wait
   std::vector<oltp::Request*> batch_;             // the dispatcher's thread only
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
   std::thread thread_;

@@ -130,6 +130,9 @@ propagation::UpdateRecord* Worker::export_write(const Write& write, base::Vid vi
     case WriteKind::kUpdate: {
       const WriteShape* const shape = shape_of_record(write);
       if (shape == nullptr) return nullptr;
+      if (core_->options.export_mode == propagation::ExportMode::kRows) {
+        return updates.append_replace(vid, write.row_id, layout, write.slot->row());
+      }
       return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->pieces);
     }
     case WriteKind::kInsert:

@@ -23,6 +23,9 @@ Engine::State::State(const base::Catalog* catalog, const EngineOptions& options,
     : core(catalog, options, queue), start_(options.spin), done_(options.spin) {
   DIPTYCH_CHECK(options.placement.threads >= 1, "the leader is a worker");
   DIPTYCH_CHECK(queue != nullptr || !options.export_updates, "updates are exported to a queue");
+  DIPTYCH_CHECK(
+      options.export_mode == propagation::ExportMode::kColumns || options.placement.threads <= 1,
+      "a row is exported whole only where nobody else writes parts of it");
   for (uint32_t i = 0; i < options.placement.threads; ++i) {
     workers.push_back(std::make_unique<Worker>(&core, base::WorkerId(i)));
   }

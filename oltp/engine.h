@@ -35,13 +35,16 @@
 #include "oltp/request.h"
 #include "oltp/row_batch.h"
 #include "oltp/run_mark.h"
+#include "propagation/export/export_mode.h"
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
 
 struct EngineOptions {
   base::SidePlacement placement;
-  bool export_updates = true;              // off: no replica is kept up to date
+  bool export_updates = true;  // off: no replica is kept up to date
+  // Whole rows with one worker only: of a row's other column groups, another may be at work.
+  propagation::ExportMode export_mode = propagation::ExportMode::kColumns;
   uint64_t batch_time_max_ns = 5'000'000;  // the push limit
   uint32_t conflicts_max = 1000;           // then the caller gets kConflict
   uint64_t operations_max = 10'000'000;    // of a transaction, and rows that its scans look at

@@ -1,17 +1,18 @@
 // Applier: brings the columnar replica up to a snapshot VID, between two batches of queries
 // (BatchDB, section 5 and figure 4).
 //
-//   step 1  order    the records of all workers' sets, by VID: a merge of sorted runs, one a
-//                    worker; a transaction's records move together, so the merge costs one step a
-//                    transaction
-//   step 2  route    record pointers to partitions, by hash(RowID)
-//   step 3  apply    each partition's records through its RowIndex: grouped prefetch in three
-//                    stages (bucket, then row, then write); inserts fill freed slots first
+//   step 1  order    the records of all workers' sets, by VID: update_merge.h
+//   step 2  route    pointers to records to partitions, by hash(RowID)
+//   step 3  apply    each partition's records through its RowIndex: partition_applier.h
 //
-// Threads    apply() is called by the OLAP dispatcher while no query runs. Step 3 runs partitions
-//            in parallel through `for_each_partition`, which the caller provides. add_table and
-//            apply have one caller at a time; find() runs while neither does.
-// Memory     three vectors of pointers, kept between calls; nothing is allocated a record.
+// Steps 1 and 2 run tables side by side, step 3 partitions. They take turns, a slice of each
+// table's records at a time: so that step 3 meets records that the steps before have brought into
+// the cache, and the vectors of pointers stay small.
+//
+// Threads    apply() is called by the OLAP dispatcher while no query runs. What runs side by side
+//            runs through `for_each`, which the caller provides. add_table and apply have one
+//            caller at a time; find() runs while neither does.
+// Memory     vectors of pointers to a slice; nothing is allocated a record.
 // Errors     none: a record that does not fit (an update of an absent row) is our bug, and checked.
 //
 // Invariants
@@ -22,21 +23,22 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/ids.h"
+#include "propagation/apply_steps.h"
 #include "propagation/export/update_queue.h"
-#include "propagation/row_index.h"
+#include "propagation/partition_applier.h"
+#include "propagation/update_merge.h"
 #include "storage/table.h"
 
 namespace diptych::propagation {
 
-// Runs body(p) for every partition, in parallel or not, and returns when all are done.
-using ForEachPartition =
-    std::function<void(uint32_t partitions, const std::function<void(base::PartitionId)>& body)>;
+// Runs body(i) for every i < count, side by side or not, and returns when all are done.
+using ForEach = std::function<void(uint32_t count, const std::function<void(uint32_t)>& body)>;
 
 struct ApplyReport {
   base::Vid snapshot;
@@ -44,61 +46,54 @@ struct ApplyReport {
   uint64_t inserts = 0;
   uint64_t updates = 0;
   uint64_t deletes = 0;
+  uint64_t collapsed = 0;  // of the updates: not written, as a later one wrote the same cells
   uint64_t bytes = 0;
-  uint64_t order_ns = 0;  // step 1
-  uint64_t route_ns = 0;  // step 2
-  uint64_t apply_ns = 0;  // step 3
 };
 
 class Applier {
  public:
-  Applier(storage::Replica* replica, base::NumaNode node);
+  // `slice_records`: of a table for each partition, that a turn of the steps takes.
+  Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records = 2048);
 
   // A table was added to the replica (empty, or filled by load_replica: its rows get indexed).
   void add_table(base::TableId table);
 
   // Applies all collected sets; the replica then shows collected.snapshot. The caller recycles the
   // sets afterwards.
-  ApplyReport apply(const CollectedSets& collected, const ForEachPartition& for_each_partition);
+  ApplyReport apply(const CollectedSets& collected, const ForEach& for_each);
 
   // Where the row lives now, if it does. For comparing replicas.
   std::optional<base::Tid> find(base::TableId table, base::RowId row_id) const;
 
+  // Where the time of all applies went, by TableId. For who may also call apply().
+  std::vector<TableSteps> steps() const;
   size_t memory_bytes() const;
 
  private:
-  // A record on its way; the RowID is at hand for prefetching before the record is.
-  struct Routed {
-    base::RowId row_id;
-    const UpdateRecord* record;
+  // A cache line of its own, as tables run side by side.
+  struct alignas(64) TableState {
+    std::deque<PartitionApplier> partitions;
+    // Reused between calls, of one slice.
+    std::vector<const UpdateRecord*> ordered;              // by VID
+    std::vector<std::vector<const UpdateRecord*>> routed;  // [partition], by VID
+    uint64_t order_ns = 0;
+    uint64_t route_ns = 0;
+    uint64_t records = 0;
   };
-  // What one partition's step 3 counted; a cache line each, as partitions run in parallel.
-  struct alignas(64) Counts {
-    uint64_t inserts = 0;
-    uint64_t updates = 0;
-    uint64_t deletes = 0;
-  };
-  struct TableIndexes {
-    std::vector<RowIndex> partitions;
+  // A table that has records to apply.
+  struct Work {
+    TableState* table;
+    const storage::Table* rows;
+    UpdateMerge merge;
   };
 
-  void order(const CollectedSets& collected, base::TableId table);
-  void route(base::TableId table);
-  void apply_partition(base::TableId table, base::PartitionId partition);
-  // Step 3 for up to kGroup records: see applier.cpp.
-  void apply_group(std::span<const Routed> group, storage::Partition* partition, RowIndex* index,
-                   Counts* counts);
-  std::vector<Routed>& routed(base::TableId table, base::PartitionId partition) {
-    return routed_[table.value * replica_->partition_count() + partition.value];
-  }
+  void order_and_route(Work* work) const;
+  ApplyCounts counts() const;
 
   storage::Replica* replica_;
   base::NumaNode node_;
-  std::vector<TableIndexes> tables_;
-  // Reused between calls.
-  std::vector<const UpdateRecord*> ordered_;  // of one table, by VID
-  std::vector<std::vector<Routed>> routed_;   // [table, partition], by VID
-  std::vector<Counts> counts_;                // [partition]
+  size_t slice_records_;
+  std::deque<TableState> tables_;  // [TableId]
 };
 
 }  // namespace diptych::propagation

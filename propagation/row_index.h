@@ -1,28 +1,31 @@
-// RowIndex: the hash index RowID -> ordinal of one partition (BatchDB, section 5, step 3).
+// RowIndex: RowID -> ordinal, of one partition. Arrays, since RowIDs are slot numbers of the OLTP
+// replica's tables: dense, and given out in runs.
 //
-// One-cache-line buckets: a lookup costs one miss, which apply() hides by grouped software prefetch
-// (Chen, Ailamaki, Gibbons and Mowry): prefetch(key) early, find(key) later.
+//   RowID   | page number | place: 8 bits |
 //
-//   0                 40            60        64
-//   | 5 RowIDs, u64   | 5 ords, u32 | chain   |      chain: index of an overflow bucket, 0 none
+//   directory_: page number ──► Page        a hash table of few entries: 16 bytes for 256 RowIDs
+//   Page        | rows, u32 | (60 bytes) | ordinals + 1, u32 * 256 |       0: no such row
 //
-// An ordinal is stored plus one: 0 marks a free entry, so that zeroed memory is an empty index. The
-// overflow buckets lie behind the primary ones, a quarter as many; when they run out, it grows too.
-// The price of growing (all entries move, at about 10 ns each) is paid once a doubling.
+// A lookup is a probe of the directory, which mostly is in the cache, and one load of the page,
+// which apply() hides by grouped software prefetch: it takes the entry's place early, and reads it
+// later. Rows that are inserted together lie in the same lines. All RowIDs of a page are of one
+// partition (storage::Table::partition_of), so no page is there twice.
 //
 // Threads    one writer between batches; lookups from the same thread, or from many when none
 //            writes.
-// Memory     doubles when the load passes 3.75 entries a primary bucket (75 %); with the overflow
-//            buckets an entry takes 21 bytes at that load, 43 just after doubling.
+// Memory     4 to 5 bytes a RowID where they are dense, and never more than 1.2 KB a row where
+//            they are not. Pages do not move; growing moves the directory only. A page whose rows
+//            are all gone is used again after trim().
 //
 // Invariants
-//   R1  size_ <= 3.75 * primary_count_, and a RowID has one entry at most.
-//   R2  An entry of hash h lies in bucket h % primary_count_ or in that bucket's chain.
+//   R1  A RowID has one entry at most.
+//   R2  A page of the directory has rows, or is in emptied_.
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/arena.h"
 #include "base/ids.h"
@@ -31,40 +34,74 @@ namespace diptych::propagation {
 
 class RowIndex {
  public:
+  static constexpr uint32_t kPageRowsBits = 8;
+  static constexpr uint32_t kPageRows = 1U << kPageRowsBits;
+  // An ordinal plus one; 0: no such row.
+  using Entry = uint32_t;
+
   explicit RowIndex(base::NumaNode node);
 
   void insert(base::RowId row_id, uint32_t ordinal);  // row_id must be absent
   std::optional<uint32_t> find(base::RowId row_id) const;
   std::optional<uint32_t> erase(base::RowId row_id);  // the ordinal it had
-  void prefetch(base::RowId row_id) const;
+  // Where the RowID's entry is or will be: it stays there until trim().
+  const Entry* entry(base::RowId row_id) { return &page_of(row_id)->entries[place(row_id)]; }
+  // Hints that entry() will be asked for soon.
+  void prefetch(base::RowId row_id) const {
+    __builtin_prefetch(&directory_[home(row_id.value >> kPageRowsBits)]);
+  }
+  // Takes back the pages that have become empty.
+  void trim();
+
   size_t size() const { return size_; }
   size_t memory_bytes() const;
 
  private:
-  struct alignas(64) Bucket {
-    uint64_t row_ids[5];
-    uint32_t ordinals[5];
-    uint32_t chain;
+  struct alignas(64) Page {
+    uint32_t rows;
+    alignas(64) Entry entries[kPageRows];
+  };
+  struct Slot {
+    uint64_t number = 0;
+    Page* page = nullptr;  // none: the slot is free
   };
 
-  // Where an entry lies.
-  struct Place {
-    Bucket* bucket;  // nullptr: absent
-    uint32_t slot;
-  };
-
-  Bucket* buckets() const { return reinterpret_cast<Bucket*>(memory_.data()); }
-  Place locate(base::RowId row_id) const;
-  // False if it would need an overflow bucket and none is left.
-  bool place(uint64_t row_id, uint32_t stored_ordinal);
-  void reset(size_t primary_count);
-  void grow();
+  static uint32_t place(base::RowId row_id) { return row_id.value % kPageRows; }
+  size_t home(uint64_t number) const { return number * 0x9e3779b97f4a7c15ULL >> shift_; }
+  // Of the slot that has the number, or of the free one where it belongs.
+  size_t find_slot(uint64_t number) const {
+    size_t at = home(number);
+    while (directory_[at].page != nullptr && directory_[at].number != number) {
+      at = (at + 1) & (directory_.size() - 1);
+    }
+    return at;
+  }
+  Page* page_of(base::RowId row_id) {
+    const uint64_t number = row_id.value >> kPageRowsBits;
+    if (number == last_number_) return last_page_;
+    Page* const page = directory_[find_slot(number)].page;
+    return page != nullptr ? remember(number, page) : add_page(number);
+  }
+  Page* remember(uint64_t number, Page* page) {
+    last_number_ = number;
+    return last_page_ = page;
+  }
+  Page* add_page(uint64_t number);
+  void resize_directory(size_t slots);
+  void remove_slot(uint64_t number);
 
   base::NumaNode node_;
-  base::Region memory_;
-  size_t primary_count_ = 0;  // a power of two
-  size_t overflow_used_ = 0;  // buckets [primary_count_, primary_count_ + overflow_used_)
+  std::vector<Slot> directory_;  // a power of two, at most half full, linear probing
+  uint32_t shift_ = 0;           // 64 less the binary logarithm of directory_.size()
+  size_t pages_ = 0;             // in the directory
   size_t size_ = 0;
+  uint64_t last_number_;  // of last_page_, the one looked up last; or a number that none has
+  Page* last_page_ = nullptr;
+  std::vector<uint64_t> emptied_;  // numbers of pages that had no row when they were noted
+  std::vector<Page*> free_pages_;  // all of whose entries are 0
+  std::vector<base::Region> regions_;
+  size_t region_used_ = 0;  // bytes of the last region
+  size_t region_bytes_ = 0;
 };
 
 }  // namespace diptych::propagation

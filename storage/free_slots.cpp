@@ -28,14 +28,26 @@ uint32_t FreeSlots::take_lowest() {
   for (size_t level = kLevels; level-- != 0;) {
     bit = bit * 64 + static_cast<size_t>(std::countr_zero(levels_[level][bit]));
   }
-  const auto ordinal = static_cast<uint32_t>(bit);
+  remove(bit);
+  return static_cast<uint32_t>(bit);
+}
+
+bool FreeSlots::take(uint32_t ordinal) {
+  const std::vector<uint64_t>& words = levels_[0];
+  if (ordinal / 64 >= words.size() || (words[ordinal / 64] >> (ordinal % 64) & 1) == 0) {
+    return false;
+  }
+  remove(ordinal);
+  return true;
+}
+
+void FreeSlots::remove(size_t bit) {
   for (std::vector<uint64_t>& words : levels_) {
-    words[bit / 64] &= words[bit / 64] - 1;  // the lowest bit is the one found
+    words[bit / 64] &= ~(uint64_t{1} << (bit % 64));
     if (words[bit / 64] != 0) break;
     bit /= 64;
   }
   --count_;
-  return ordinal;
 }
 
 size_t FreeSlots::memory_bytes() const {

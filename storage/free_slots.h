@@ -1,4 +1,5 @@
-// FreeSlots: the ordinals that deletes freed, lowest first, so that inserts keep a partition dense.
+// FreeSlots: the ordinals that deletes freed, lowest first, so that inserts keep a partition dense;
+// those that follow it can be taken with it.
 //
 // A tree of bitmaps: bit i of level k + 1 is set if and only if word i of level k is not zero. Each
 // operation touches one word a level; a level is 1/64 of the one below.
@@ -19,12 +20,16 @@ class FreeSlots {
   bool empty() const { return count_ == 0; }
   size_t size() const { return count_; }
 
-  void add(uint32_t ordinal);  // must be absent
-  uint32_t take_lowest();      // must not be empty
+  void add(uint32_t ordinal);   // must be absent
+  uint32_t take_lowest();       // must not be empty
+  bool take(uint32_t ordinal);  // false: it is not there
 
   size_t memory_bytes() const;
 
  private:
+  // Clears a bit of level 0 that is set, and the bits above that stood for its word.
+  void remove(size_t bit);
+
   static constexpr size_t kLevels = 6;  // 64^6 > 2^32
 
   std::array<std::vector<uint64_t>, kLevels> levels_;

@@ -25,28 +25,36 @@ void PartitionStore::append_page() {
   if (next_ordinal_ % kBlockRows == 0) ranges_.emplace_back();
 }
 
-uint32_t PartitionStore::insert(base::RowId row_id, const std::byte* row,
-                                const std::byte* strings_base) {
-  uint32_t ordinal;
+uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
+  *count = 1;
   if (!free_slots_.empty()) {
-    ordinal = free_slots_.take_lowest();
-  } else {
-    if (next_ordinal_ % format_.page_rows == 0) append_page();
-    ordinal = next_ordinal_++;
+    const uint32_t first = free_slots_.take_lowest();
+    while (*count < count_max &&
+           first / format_.page_rows == (first + *count) / format_.page_rows &&
+           free_slots_.take(first + *count)) {
+      ++*count;
+    }
+    return first;
   }
-  uint32_t position;
-  PlainLeaf& leaf = leaf_of(ordinal, &position);
-  leaf.write_row(position, row_id, row, strings_base, &heap_);
-  note_write(ordinal);
-  return ordinal;
+  if (next_ordinal_ % format_.page_rows == 0) append_page();
+  const uint32_t first = next_ordinal_;
+  const uint32_t room = format_.page_rows - first % format_.page_rows;
+  *count = static_cast<uint32_t>(std::min<size_t>(room, count_max));
+  next_ordinal_ += *count;
+  return first;
 }
 
-void PartitionStore::update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
-                            const std::byte* strings_base) {
-  uint32_t position;
-  PlainLeaf& leaf = leaf_of(ordinal, &position);
-  leaf.write_cell(position, column, cell, strings_base, &heap_);
-  note_write(ordinal);
+void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
+  while (!rows.empty()) {
+    uint32_t count = 0;
+    const uint32_t first = take_ordinals(rows.size(), &count);
+    uint32_t position;
+    PlainLeaf& leaf = leaf_of(first, &position);
+    leaf.write_rows(position, rows.first(count), &heap_);
+    for (uint32_t i = 0; i < count; ++i) *ordinals++ = first + i;
+    note_writes(first, count);
+    rows = rows.subspan(count);
+  }
 }
 
 void PartitionStore::erase(uint32_t ordinal) {
@@ -54,7 +62,7 @@ void PartitionStore::erase(uint32_t ordinal) {
   uint32_t position;
   leaf_of(ordinal, &position).erase_row(position, &heap_);
   free_slots_.add(ordinal);
-  note_write(ordinal);
+  note_writes(ordinal, 1);
 }
 
 size_t PartitionStore::compact() {

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
@@ -26,6 +27,7 @@
 #include "storage/leaf_format.h"
 #include "storage/plain_leaf.h"
 #include "storage/string_heap.h"
+#include "storage/table.h"
 
 namespace diptych::storage {
 
@@ -50,9 +52,16 @@ class PartitionStore {
   }
   uint64_t live_rows() const { return next_ordinal_ - free_slots_.size(); }
 
-  uint32_t insert(base::RowId row_id, const std::byte* row, const std::byte* strings_base);
-  void update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
-              const std::byte* strings_base);
+  // As Partition's.
+  void insert(std::span<const NewRow> rows, uint32_t* ordinals);
+  void update(std::span<const RowPlace> places, base::ColumnId column,
+              std::span<const std::byte* const> records, size_t cell_offset) {
+    PlainLeaf::write_cells(format_.columns[column.value], column, places, records, cell_offset,
+                           &heap_);
+  }
+  void note_writes(std::span<const RowPlace> places) {
+    for (const RowPlace& place : places) note_writes(place.leaf->first_ordinal(), 1);
+  }
   void erase(uint32_t ordinal);
   // At most one block a call; bytes written. Without a candidate it looks at one flag.
   size_t compact();
@@ -69,7 +78,11 @@ class PartitionStore {
   };
 
   void append_page();
-  void note_write(uint32_t ordinal) { ++ranges_[ordinal / kBlockRows].writes; }
+  void note_writes(uint32_t ordinal, uint32_t count) {
+    ranges_[ordinal / kBlockRows].writes += count;
+  }
+  // The next ordinals that inserts get, one after the other in one leaf: at most `count_max`.
+  uint32_t take_ordinals(size_t count_max, uint32_t* count);
   size_t make_block(size_t range);
 
   LeafFormat format_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/check.h"
 
@@ -98,12 +99,6 @@ base::RowId PlainLeaf::row_id(uint32_t position) const {
   return base::RowId(load<uint64_t>(data_ + size_t{position} * sizeof(uint64_t)));
 }
 
-void PlainLeaf::widen(size_t column, int64_t value) {
-  Bounds& bounds = bounds_[column];
-  bounds.min = std::min(bounds.min, value);
-  bounds.max = std::max(bounds.max, value);
-}
-
 void PlainLeaf::widen(size_t column, double value) {
   Bounds& bounds = bounds_[column];
   if (std::isnan(value)) {
@@ -115,65 +110,147 @@ void PlainLeaf::widen(size_t column, double value) {
   if (value > std::bit_cast<double>(bounds.max)) bounds.max = std::bit_cast<int64_t>(value);
 }
 
-void PlainLeaf::store_cell(size_t column, uint32_t position, const std::byte* cell,
-                           const std::byte* strings_base, StringHeap* heap) {
+template <class Value>
+void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewRow> rows) {
+  using Bound = std::conditional_t<std::is_floating_point_v<Value>, double, int64_t>;
   const ColumnFormat& format = format_->columns[column];
-  std::byte* const slot = values(format) + size_t{position} * format.value_bytes;
-  if (format.nullable) {
-    uint64_t& word = nulls(format)[position / 64];
-    const uint64_t bit = uint64_t{1} << (position % 64);
-    if (cell[format.null_in_cell] != std::byte{0}) {
-      word |= bit;
-      has_null_[column] = 1;
-      if (format.is_string()) heap->release(reinterpret_cast<base::StringRef*>(slot));
-      return;
+  std::byte* slot = values(format) + size_t{first} * sizeof(Value);
+  if (!format.nullable && !std::is_floating_point_v<Value>) {
+    Value least = std::numeric_limits<Value>::max();
+    Value greatest = std::numeric_limits<Value>::min();
+    for (const NewRow& row : rows) {
+      const auto value = load<Value>(row.row + format.cell_offset);
+      std::memcpy(slot, &value, sizeof value);
+      slot += sizeof value;
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
     }
-    word &= ~bit;
+    widen(column, static_cast<Bound>(least));
+    widen(column, static_cast<Bound>(greatest));
+    return;
   }
+  uint32_t position = first;
+  for (const NewRow& row : rows) {
+    const std::byte* const cell = row.row + format.cell_offset;
+    const auto value = load<Value>(cell);
+    std::memcpy(slot, &value, sizeof value);
+    slot += sizeof value;
+    if (format.nullable && store_null(format, column, position++, cell)) continue;
+    widen(column, static_cast<Bound>(value));
+  }
+}
+
+void PlainLeaf::write_booleans(size_t column, uint32_t first, std::span<const NewRow> rows) {
+  const ColumnFormat& format = format_->columns[column];
+  std::byte* slot = values(format) + first;
+  uint32_t position = first;
+  for (const NewRow& row : rows) {
+    const std::byte* const cell = row.row + format.cell_offset;
+    *slot++ = std::byte{*cell != std::byte{0}};
+    if (format.nullable) store_null(format, column, position++, cell);
+  }
+}
+
+// The slots are of dead rows, and so empty (P1).
+void PlainLeaf::write_strings(size_t column, uint32_t first, std::span<const NewRow> rows,
+                              StringHeap* heap) {
+  const ColumnFormat& format = format_->columns[column];
+  auto* slot = reinterpret_cast<base::StringRef*>(values(format)) + first;
+  uint32_t position = first;
+  for (const NewRow& row : rows) {
+    const std::byte* const cell = row.row + format.cell_offset;
+    const bool is_null = format.nullable && store_null(format, column, position++, cell);
+    if (!is_null) *slot = heap->store(cell_string(format.kind, cell, row.strings_base));
+    ++slot;
+  }
+}
+
+void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows, StringHeap* heap) {
+  const auto end = first + static_cast<uint32_t>(rows.size());
+  DIPTYCH_CHECK(end <= capacity_, "rows are inserted where there is room");
+  auto* const row_ids = reinterpret_cast<uint64_t*>(data_) + first;
+  for (size_t i = 0; i < rows.size(); ++i) row_ids[i] = rows[i].row_id.value;
+  for (size_t i = 0; i < format_->columns.size(); ++i) {
+    switch (format_->columns[i].kind) {
+      case CellKind::kInt32: write_values<int32_t>(i, first, rows); break;
+      case CellKind::kInt64: write_values<int64_t>(i, first, rows); break;
+      case CellKind::kDouble: write_values<double>(i, first, rows); break;
+      case CellKind::kBoolean: write_booleans(i, first, rows); break;
+      case CellKind::kInlineString:
+      case CellKind::kLongString: write_strings(i, first, rows, heap); break;
+    }
+  }
+  for (uint32_t position = first; position < end; ++position) {
+    DIPTYCH_CHECK(!lives(position), "L1: an insert takes a dead slot");
+    live_bits_[position / 64] |= uint64_t{1} << (position % 64);
+  }
+  live_rows_ += static_cast<uint32_t>(rows.size());
+  row_slots_ = std::max(row_slots_, end);
+}
+
+template <class Value, class Widen>
+void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
+                              std::span<const RowPlace> places,
+                              std::span<const std::byte* const> records, size_t cell_offset) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    PlainLeaf& leaf = *places[i].leaf;
+    DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");
+    const std::byte* const cell = records[i] + cell_offset;
+    if (format.nullable && leaf.store_null(format, column, places[i].position, cell)) continue;
+    const auto value = load<Value>(cell);
+    std::memcpy(leaf.values(format) + size_t{places[i].position} * sizeof value, &value,
+                sizeof value);
+    leaf.widen(column, static_cast<Widen>(value));
+  }
+}
+
+void PlainLeaf::update_strings(const ColumnFormat& format, size_t column,
+                               std::span<const RowPlace> places,
+                               std::span<const std::byte* const> records, size_t cell_offset,
+                               StringHeap* heap) {
+  // Most new strings overwrite the old one's bytes, which nobody has brought near yet.
+  for (const RowPlace& place : places) {
+    const auto* const slot =
+        reinterpret_cast<const base::StringRef*>(place.leaf->values(format)) + place.position;
+    __builtin_prefetch(slot->data(), 1);
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    PlainLeaf& leaf = *places[i].leaf;
+    DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");
+    const std::byte* const cell = records[i] + cell_offset;
+    auto* const slot = reinterpret_cast<base::StringRef*>(leaf.values(format)) + places[i].position;
+    if (format.nullable && leaf.store_null(format, column, places[i].position, cell)) {
+      heap->release(slot);
+    } else {
+      heap->assign(slot, cell_string(format.kind, cell, records[i]));
+    }
+  }
+}
+
+void PlainLeaf::write_cells(const ColumnFormat& format, base::ColumnId column,
+                            std::span<const RowPlace> places,
+                            std::span<const std::byte* const> records, size_t cell_offset,
+                            StringHeap* heap) {
+  const size_t c = column.value;
   switch (format.kind) {
-    case CellKind::kInt32: {
-      const auto value = load<int32_t>(cell);
-      std::memcpy(slot, &value, sizeof value);
-      widen(column, int64_t{value});
+    case CellKind::kInt32:
+      return update_values<int32_t, int64_t>(format, c, places, records, cell_offset);
+    case CellKind::kInt64:
+      return update_values<int64_t, int64_t>(format, c, places, records, cell_offset);
+    case CellKind::kDouble:
+      return update_values<double, double>(format, c, places, records, cell_offset);
+    case CellKind::kBoolean:
+      for (size_t i = 0; i < places.size(); ++i) {
+        PlainLeaf& leaf = *places[i].leaf;
+        const std::byte* const cell = records[i] + cell_offset;
+        leaf.values(format)[places[i].position] = std::byte{*cell != std::byte{0}};
+        if (format.nullable) leaf.store_null(format, c, places[i].position, cell);
+      }
       return;
-    }
-    case CellKind::kInt64: {
-      const auto value = load<int64_t>(cell);
-      std::memcpy(slot, &value, sizeof value);
-      widen(column, value);
-      return;
-    }
-    case CellKind::kDouble: {
-      const auto value = load<double>(cell);
-      std::memcpy(slot, &value, sizeof value);
-      widen(column, value);
-      return;
-    }
-    case CellKind::kBoolean: *slot = std::byte{*cell != std::byte{0}}; return;
     case CellKind::kInlineString:
     case CellKind::kLongString:
-      heap->assign(reinterpret_cast<base::StringRef*>(slot),
-                   cell_string(format.kind, cell, strings_base));
-      return;
+      return update_strings(format, c, places, records, cell_offset, heap);
   }
-}
-
-void PlainLeaf::write_row(uint32_t position, base::RowId row_id, const std::byte* row,
-                          const std::byte* strings_base, StringHeap* heap) {
-  DIPTYCH_CHECK(position < capacity_ && !lives(position), "L1: an insert takes a dead slot");
-  std::memcpy(data_ + size_t{position} * sizeof(uint64_t), &row_id.value, sizeof(uint64_t));
-  for (size_t i = 0; i < format_->columns.size(); ++i) {
-    store_cell(i, position, row + format_->columns[i].cell_offset, strings_base, heap);
-  }
-  live_bits_[position / 64] |= uint64_t{1} << (position % 64);
-  ++live_rows_;
-  row_slots_ = std::max(row_slots_, position + 1);
-}
-
-void PlainLeaf::write_cell(uint32_t position, base::ColumnId column, const std::byte* cell,
-                           const std::byte* strings_base, StringHeap* heap) {
-  DIPTYCH_DCHECK(lives(position), "only a live row is updated");
-  store_cell(column.value, position, cell, strings_base, heap);
 }
 
 void PlainLeaf::erase_row(uint32_t position, StringHeap* heap) {
@@ -185,12 +262,6 @@ void PlainLeaf::erase_row(uint32_t position, StringHeap* heap) {
   }
   live_bits_[position / 64] &= ~(uint64_t{1} << (position % 64));
   --live_rows_;
-}
-
-void PlainLeaf::prefetch_cell(uint32_t position, base::ColumnId column) const {
-  const ColumnFormat& format = format_->columns[column.value];
-  __builtin_prefetch(values(format) + size_t{position} * format.value_bytes, 1);
-  __builtin_prefetch(&bounds_[column.value], 1);
 }
 
 void PlainLeaf::prefetch_row(uint32_t position) const {

@@ -15,12 +15,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/ids.h"
 #include "storage/leaf.h"
 #include "storage/leaf_format.h"
 #include "storage/string_heap.h"
+#include "storage/table.h"
 
 namespace diptych::storage {
 
@@ -35,14 +37,20 @@ class PlainLeaf : public Leaf {
   ColumnSummary summary(base::ColumnId column) const override;
   base::RowId row_id(uint32_t position) const override;
 
-  // Makes a row live at a position that is dead; row and strings_base as in Partition::insert.
-  void write_row(uint32_t position, base::RowId row_id, const std::byte* row,
-                 const std::byte* strings_base, StringHeap* heap);
-  void write_cell(uint32_t position, base::ColumnId column, const std::byte* cell,
-                  const std::byte* strings_base, StringHeap* heap);
+  // Makes rows live at positions that are dead, from `first` on, column by column.
+  void write_rows(uint32_t first, std::span<const NewRow> rows, StringHeap* heap);
+  // One column of rows of any leaves of one partition, as Partition::update: all writes into cells
+  // of live rows go through here.
+  static void write_cells(const ColumnFormat& format, base::ColumnId column,
+                          std::span<const RowPlace> places,
+                          std::span<const std::byte* const> records, size_t cell_offset,
+                          StringHeap* heap);
   void erase_row(uint32_t position, StringHeap* heap);
 
-  void prefetch_cell(uint32_t position, base::ColumnId column) const;
+  void prefetch_cell(uint32_t position, const ColumnFormat& format) const {
+    __builtin_prefetch(values(format) + size_t{position} * format.value_bytes, 1);
+    if (format.nullable) __builtin_prefetch(&nulls(format)[position / 64], 1);
+  }
   void prefetch_row(uint32_t position) const;
 
  protected:
@@ -65,11 +73,40 @@ class PlainLeaf : public Leaf {
   void tighten_bounds();
 
  private:
-  void widen(size_t column, int64_t value);
+  // A store only where it widens: that is rare, and most calls then end in two compares.
+  void widen(size_t column, int64_t value) {
+    Bounds& bounds = bounds_[column];
+    if (value < bounds.min) bounds.min = value;
+    if (value > bounds.max) bounds.max = value;
+  }
   void widen(size_t column, double value);
-  // One cell into the leaf; `cell` is the column's bytes of a row.
-  void store_cell(size_t column, uint32_t position, const std::byte* cell,
-                  const std::byte* strings_base, StringHeap* heap);
+  // Sets the null bit as the cell says; true: it is null.
+  bool store_null(const ColumnFormat& format, size_t column, uint32_t position,
+                  const std::byte* cell) {
+    uint64_t& word = nulls(format)[position / 64];
+    const uint64_t bit = uint64_t{1} << (position % 64);
+    if (cell[format.null_in_cell] == std::byte{0}) {
+      word &= ~bit;
+      return false;
+    }
+    word |= bit;
+    has_null_[column] = 1;
+    return true;
+  }
+  // Writes the values of a fixed-size type, from `first` on, and the bounds.
+  template <class Value>
+  void write_values(size_t column, uint32_t first, std::span<const NewRow> rows);
+  // Writes one column of rows that live.
+  template <class Value, class Widen>
+  static void update_values(const ColumnFormat& format, size_t column,
+                            std::span<const RowPlace> places,
+                            std::span<const std::byte* const> records, size_t cell_offset);
+  static void update_strings(const ColumnFormat& format, size_t column,
+                             std::span<const RowPlace> places,
+                             std::span<const std::byte* const> records, size_t cell_offset,
+                             StringHeap* heap);
+  void write_booleans(size_t column, uint32_t first, std::span<const NewRow> rows);
+  void write_strings(size_t column, uint32_t first, std::span<const NewRow> rows, StringHeap* heap);
 
   const LeafFormat* format_;
   std::byte* data_;

@@ -8,6 +8,20 @@
 #include "base/check.h"
 
 namespace diptych::storage {
+namespace {
+
+// Most strings have 13 to 32 bytes: two moves that may overlap, and no call.
+void copy_bytes(const char* from, size_t bytes, char* to) {
+  constexpr size_t kMove = 16;
+  if (bytes < kMove || bytes > 2 * kMove) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  std::memcpy(to, from, kMove);
+  std::memcpy(to + bytes - kMove, from + bytes - kMove, kMove);
+}
+
+}  // namespace
 
 // Classes 0, 1, 2, ...: 16, 24, 32, 48, 64, 96, ...: class 2k is 16 << k, class 2k + 1 is 24 << k.
 size_t StringHeap::class_of(size_t bytes) {
@@ -61,6 +75,13 @@ void StringHeap::free(const char* cell, size_t bytes) {
   head = freed;
 }
 
+base::StringRef StringHeap::store_long(std::string_view text) {
+  DIPTYCH_CHECK(text.size() <= UINT32_MAX, "a StringRef's size has 32 bits");
+  char* const cell = allocate(text.size());
+  copy_bytes(text.data(), text.size(), cell);
+  return base::StringRef(std::string_view(cell, text.size()));
+}
+
 void StringHeap::assign(base::StringRef* slot, std::string_view text) {
   DIPTYCH_CHECK(text.size() <= UINT32_MAX, "a StringRef's size has 32 bits");
   if (text.size() <= base::StringRef::kInlineBytes) {
@@ -73,7 +94,7 @@ void StringHeap::assign(base::StringRef* slot, std::string_view text) {
                          class_of(slot->size()) == class_of(text.size());
   if (!same_cell && !slot->is_short()) free(slot->data(), slot->size());
   char* const cell = same_cell ? const_cast<char*>(slot->data()) : allocate(text.size());
-  std::memcpy(cell, text.data(), text.size());
+  copy_bytes(text.data(), text.size(), cell);
   *slot = base::StringRef(std::string_view(cell, text.size()));
 }
 

@@ -28,6 +28,11 @@ class StringHeap {
 
   explicit StringHeap(base::NumaNode node) : node_(node) {}
 
+  // A copy of the text.
+  base::StringRef store(std::string_view text) {
+    if (text.size() <= base::StringRef::kInlineBytes) return base::StringRef(text);
+    return store_long(text);
+  }
   // Makes *slot hold a copy of the text. The slot must hold what this heap gave it, or be zero.
   void assign(base::StringRef* slot, std::string_view text);
   // Makes *slot the empty string and frees its cell.
@@ -40,6 +45,7 @@ class StringHeap {
 
   static size_t class_of(size_t bytes);
   static size_t class_bytes(size_t size_class);
+  base::StringRef store_long(std::string_view text);
   char* allocate(size_t bytes);
   void free(const char* cell, size_t bytes);
 

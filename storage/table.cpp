@@ -69,30 +69,64 @@ base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   return value_at(store_->format().columns[column.value].type, view, at);
 }
 
+void Partition::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
+  store_->insert(rows, ordinals);
+}
+
 uint32_t Partition::insert(base::RowId row_id, const std::byte* row,
                            const std::byte* strings_base) {
-  return store_->insert(row_id, row, strings_base);
+  const NewRow one{row_id, row, strings_base};
+  uint32_t ordinal = 0;
+  store_->insert({&one, 1}, &ordinal);
+  return ordinal;
+}
+
+RowPlace Partition::place(uint32_t ordinal) const {
+  RowPlace place{};
+  place.leaf = &store_->leaf_of(ordinal, &place.position);
+  return place;
+}
+
+void Partition::find(std::span<const uint32_t> ordinals, RowPlace* places) const {
+  for (const uint32_t ordinal : ordinals) {
+    places->leaf = &store_->leaf_of(ordinal, &places->position);
+    ++places;
+  }
+}
+
+void Partition::prefetch(std::span<const RowPlace> places,
+                         std::span<const base::ColumnId> columns) const {
+  for (const base::ColumnId column : columns) {
+    const ColumnFormat& format = store_->format().columns[column.value];
+    for (const RowPlace& place : places) place.leaf->prefetch_cell(place.position, format);
+  }
+}
+
+void Partition::update(std::span<const RowPlace> places, base::ColumnId column,
+                       std::span<const std::byte* const> records, size_t cell_offset) {
+  store_->update(places, column, records, cell_offset);
+}
+
+void Partition::note_writes(std::span<const RowPlace> places) {
+  store_->note_writes(places);
 }
 
 void Partition::update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
                        const std::byte* strings_base) {
-  store_->update(ordinal, column, cell, strings_base);
+  const RowPlace at = place(ordinal);
+  // A record that begins at the strings' base, wherever the cell is.
+  const auto offset = reinterpret_cast<uintptr_t>(cell) - reinterpret_cast<uintptr_t>(strings_base);
+  store_->update({&at, 1}, column, {&strings_base, 1}, offset);
+  store_->note_writes({&at, 1});
 }
 
 void Partition::erase(uint32_t ordinal) {
   store_->erase(ordinal);
 }
 
-void Partition::prefetch(uint32_t ordinal) const {
-  uint32_t position;
-  const PlainLeaf& leaf = store_->leaf_of(ordinal, &position);
-  leaf.prefetch_row(position);
-}
-
-void Partition::prefetch(uint32_t ordinal, base::ColumnId column) const {
-  uint32_t position;
-  const PlainLeaf& leaf = store_->leaf_of(ordinal, &position);
-  leaf.prefetch_cell(position, column);
+void Partition::prefetch_erase(uint32_t ordinal) const {
+  const RowPlace at = place(ordinal);
+  at.leaf->prefetch_row(at.position);
 }
 
 size_t Partition::compact() {
@@ -114,8 +148,7 @@ Table::Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNod
 }
 
 base::PartitionId Table::partition_of(base::RowId row_id) const {
-  // The upper half of the hash; RowIndex takes its bucket from the lower half.
-  const uint64_t upper = mix(row_id.value) >> 32;
+  const uint64_t upper = mix(row_id.value / kRowIdRun) >> 32;
   return base::PartitionId(static_cast<uint32_t>(upper * partitions_.size() >> 32));
 }
 

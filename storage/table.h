@@ -21,6 +21,25 @@
 namespace diptych::storage {
 
 class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heap
+class PlainLeaf;       // storage/plain_leaf.h
+
+// RowIDs of one aligned run lie in one partition: rows that are inserted one after the other
+// mostly lie side by side in it, and an index of it can be made of arrays.
+inline constexpr uint64_t kRowIdRun = 256;
+
+// A row to insert: its bytes in the table's layout. The bytes of a long string lie at strings_base
+// + (the Text's pointer as an offset): the format of an update record.
+struct NewRow {
+  base::RowId row_id;
+  const std::byte* row;
+  const std::byte* strings_base;
+};
+
+// Where a live row's cells are. Valid until the partition gets or loses a leaf.
+struct RowPlace {
+  PlainLeaf* leaf;
+  uint32_t position;
+};
 
 class Partition {
  public:
@@ -35,16 +54,24 @@ class Partition {
   uint64_t live_rows() const;
   base::Value value(uint32_t ordinal, base::ColumnId column) const;  // slow: for comparisons
 
-  // Writes, by the applier only. `row` is row bytes in the table's layout; the bytes of a long
-  // string lie at strings_base + (the Text's pointer as an offset): the format of an update record.
+  // Writes, by the applier only.
+  // In their order; sets the ordinal of each.
+  void insert(std::span<const NewRow> rows, uint32_t* ordinals);
   uint32_t insert(base::RowId row_id, const std::byte* row, const std::byte* strings_base);
-  // `cell` is the column's bytes of a row, in the same format.
+  RowPlace place(uint32_t ordinal) const;
+  void find(std::span<const uint32_t> ordinals, RowPlace* places) const;
+  // Hints that these cells will be written soon.
+  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns) const;
+  // Writes one column of many rows, in their order. The new cell of places[i], the column's bytes
+  // of a row, lies at records[i] + cell_offset; a long string's bytes at records[i] + (the Text's
+  // pointer). note_writes counts the rows as written, which compact() asks for.
+  void update(std::span<const RowPlace> places, base::ColumnId column,
+              std::span<const std::byte* const> records, size_t cell_offset);
+  void note_writes(std::span<const RowPlace> places);
   void update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
               const std::byte* strings_base);
   void erase(uint32_t ordinal);
-  // Hints that the row, or one cell of it, will be written soon.
-  void prefetch(uint32_t ordinal) const;
-  void prefetch(uint32_t ordinal, base::ColumnId column) const;
+  void prefetch_erase(uint32_t ordinal) const;
   // Between batches: turns full, quiet pages into blocks. Returns what it wrote, in bytes.
   // At most one block a call, so the pause is bounded: call again while it returns more than 0.
   size_t compact();
@@ -66,6 +93,7 @@ class Table {
   uint32_t partition_count() const { return static_cast<uint32_t>(partitions_.size()); }
   Partition& partition(base::PartitionId id) { return partitions_[id.value]; }
   const Partition& partition(base::PartitionId id) const { return partitions_[id.value]; }
+  // By hash of the run of kRowIdRun RowIDs that the row's is in.
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
   size_t memory_bytes() const;

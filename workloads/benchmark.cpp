@@ -9,12 +9,10 @@ namespace diptych::workloads {
 
 using base::Result;
 
-namespace {
-bool found_nothing(const Checks& checks, bool exported) {
-  return checks.consistency_violations == 0 && (checks.replica_differences == 0 || !exported) &&
-         checks.close_error.empty();
+bool Checks::found_nothing(bool exported) const {
+  return consistency_violations == 0 && (replica_differences == 0 || !exported) &&
+         close_error.empty();
 }
-}  // namespace
 
 Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const StopFlag& stop,
                                       const Progress& progress) {
@@ -31,7 +29,7 @@ Result<BenchmarkReport> run_benchmark(const BenchmarkOptions& options, const Sto
 }
 
 bool BenchmarkReport::clean() const {
-  return measured_seconds > 0 && calls_failed == 0 && found_nothing(checks, options.export_updates);
+  return measured_seconds > 0 && calls_failed == 0 && checks.found_nothing(options.export_updates);
 }
 
 Result<IsolationReport> run_isolation(const IsolationOptions& options, const StopFlag& stop,
@@ -80,7 +78,7 @@ Result<IsolationReport> run_isolation(const IsolationOptions& options, const Sto
 }
 
 bool IsolationReport::clean() const {
-  return !cells.empty() && calls_failed() == 0 && found_nothing(checks, true);
+  return !cells.empty() && calls_failed() == 0 && checks.found_nothing(true);
 }
 
 uint64_t IsolationReport::calls_failed() const {

@@ -1,4 +1,5 @@
-// Benchmarks: TPC-C, the hybrid CH-benCHmark and the isolation grid, as the program runs them.
+// Benchmarks: TPC-C, the hybrid CH-benCHmark, the isolation grid, and propagation on its own, as
+// the program runs them.
 //
 // One run: make a database in memory, load it, start closed-loop clients of both sides, warm up,
 // measure, cool down, stop, then check: TPC-C's consistency conditions on both replicas, and every
@@ -46,6 +47,8 @@ struct BenchmarkOptions {
   QuerySet queries = QuerySet::kCh;
   SizePolicy size = SizePolicy::kGrowing;
   bool export_updates = true;
+  dispatcher::ExportMode export_mode = dispatcher::ExportMode::kColumns;
+  uint64_t apply_interval_ns = 0;  // 0: the database's default
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
   uint64_t seed = 42;
@@ -78,6 +81,8 @@ struct Checks {
   std::optional<uint64_t> replica_differences;     // none: not compared
   std::vector<std::string> differences;            // in words, at most 20
   std::string close_error;                         // why the database could not be closed and saved
+
+  bool found_nothing(bool exported) const;  // and every check was made
 };
 
 struct BenchmarkReport {
@@ -154,10 +159,51 @@ struct IsolationReport {
 base::Result<IsolationReport> run_isolation(const IsolationOptions& options, const StopFlag& stop,
                                             const Progress& progress);
 
+struct PropagationOptions {
+  uint32_t warehouses = 1;
+  uint64_t transactions = 1'000'000;     // applied in all
+  uint64_t round_transactions = 10'000;  // made, and then applied in one go
+  uint32_t transaction_clients = 32;
+  dispatcher::ExportMode mode = dispatcher::ExportMode::kColumns;
+  SizePolicy size = SizePolicy::kGrowing;
+  uint64_t seed = 42;
+};
+
+// What applying TPC-C's updates costs (BatchDB, table 1). Rates are per second of CPU time of the
+// one thread that applies; shares are of its time.
+struct PropagationReport {
+  struct TableShare {
+    uint64_t updates = 0;
+    double time = 0;
+  };
+  PropagationOptions options;
+  bool interrupted = false;
+  uint64_t rounds = 0;
+  uint64_t transactions = 0;  // that changed something
+  uint64_t updates = 0;       // records
+  uint64_t calls_failed = 0;
+  double apply_cpu_seconds = 0;
+  double order = 0, route = 0, apply = 0;  // 1 in all
+  double index_lookup = 0, write = 0;      // of it, in `apply`
+  std::map<std::string, TableShare> tables;
+  Checks checks;
+
+  double transactions_per_second() const;
+  double updates_per_second() const;
+  bool clean() const;  // as BenchmarkReport's
+};
+
+// Runs rounds of transactions on the OLTP replica and applies the updates of each, which waited
+// meanwhile, to the other.
+base::Result<PropagationReport> run_propagation(const PropagationOptions& options,
+                                                const StopFlag& stop, const Progress& progress);
+
 // JSON with the keys that scripts rely on, and tables for a person.
 std::string to_json(const BenchmarkReport& report);
 std::string to_json(const IsolationReport& report);
+std::string to_json(const PropagationReport& report);
 std::string to_table(const BenchmarkReport& report);
 std::string to_table(const IsolationReport& report);
+std::string to_table(const PropagationReport& report);
 
 }  // namespace diptych::workloads

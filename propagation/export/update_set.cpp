@@ -39,16 +39,12 @@ void zero(std::byte* from, const std::byte* to) {
   std::memset(from, 0, static_cast<size_t>(to - from));
 }
 
-// Pads with zeros to a multiple of 8. Most cells are numbers.
+// Most cells are numbers.
 void copy_cell(const std::byte* from, size_t bytes, std::byte* cell) {
-  if (bytes == 8) {
-    std::memcpy(cell, from, 8);
-    return;
-  }
-  constexpr uint64_t kZero = 0;
-  std::memcpy(cell + round_up_8(bytes) - 8, &kZero, 8);
   if (bytes == 4) {
     std::memcpy(cell, from, 4);
+  } else if (bytes == 8) {
+    std::memcpy(cell, from, 8);
   } else {
     std::memcpy(cell, from, bytes);
   }
@@ -131,6 +127,17 @@ void UpdateSet::add_chunk(size_t bytes) {
 
 UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
                                        const base::RowLayout& layout, const std::byte* row) {
+  return append_row(vid, row_id, layout, row, UpdateType::kInsert);
+}
+
+UpdateRecord* UpdateSet::append_replace(base::Vid vid, base::RowId row_id,
+                                        const base::RowLayout& layout, const std::byte* row) {
+  return append_row(vid, row_id, layout, row, UpdateType::kReplace);
+}
+
+UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
+                                    const base::RowLayout& layout, const std::byte* row,
+                                    UpdateType type) {
   DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = vid;
   size_t end = sizeof(UpdateRecord) + layout.bytes;
@@ -139,7 +146,7 @@ UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
   }
   const size_t bytes = round_up_8(end);
   std::byte* const at = reserve(bytes);
-  UpdateRecord* const record = write_header(at, vid, row_id, bytes, UpdateType::kInsert, 0);
+  UpdateRecord* const record = write_header(at, vid, row_id, bytes, type, 0);
   std::byte* const body = at + sizeof(UpdateRecord);
   std::memcpy(body, row, layout.bytes);
   size_t offset = sizeof(UpdateRecord) + layout.bytes;
@@ -153,13 +160,14 @@ UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
   return record;
 }
 
-UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> columns) {
-  for (const base::ColumnId id : columns) {
+UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> of)
+    : columns(of.begin(), of.end()) {
+  record_bytes += of.size_bytes();
+  for (const base::ColumnId id : of) {
     const base::ColumnLayout& column = layout.column(id);
     const bool is_long = !column.type.is_inline();
-    const size_t bytes = sizeof(UpdatePiece) + round_up_8(column.bytes);
-    pieces.push_back({id, is_long, column.offset, column.bytes, static_cast<uint32_t>(bytes)});
-    record_bytes += bytes;
+    pieces.push_back({id, is_long, column.offset, column.bytes});
+    record_bytes += column.bytes;
     has_long_strings = has_long_strings || is_long;
   }
 }
@@ -170,31 +178,32 @@ UpdateRecord* UpdateSet::append_update(base::Vid vid, base::RowId row_id,
   DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
   DIPTYCH_CHECK(!pieces.pieces.empty(), "an update that changes nothing is not exported");
   last_vid_ = vid;
-  size_t bytes = pieces.record_bytes;
+  size_t end = pieces.record_bytes;
   if (pieces.has_long_strings) {
     for (const UpdatePieces::Piece& piece : pieces.pieces) {
-      if (!piece.is_long_string) continue;
-      bytes += round_up_8(source_string(layout.column(piece.column), row).size());
+      if (piece.is_long_string) end += source_string(layout.column(piece.column), row).size();
     }
   }
+  const size_t bytes = round_up_8(end);
   std::byte* const at = reserve(bytes);
   UpdateRecord* const record =
       write_header(at, vid, row_id, bytes, UpdateType::kUpdate, pieces.pieces.size());
-  size_t offset = sizeof(UpdateRecord);
-  for (const UpdatePieces::Piece& source : pieces.pieces) {
-    auto* const piece = reinterpret_cast<UpdatePiece*>(at + offset);
-    std::byte* const cell = at + offset + sizeof(UpdatePiece);
-    *piece = {source.column, 0, source.bytes};
-    copy_cell(row + source.row_offset, source.cell_bytes, cell);
-    offset += source.bytes;
-    if (!source.is_long_string) continue;
-    const std::string_view text = source_string(layout.column(source.column), row);
-    export_string(text, at, offset, cell);
-    zero(at + offset + text.size(), at + offset + round_up_8(text.size()));
-    piece->bytes += static_cast<uint32_t>(round_up_8(text.size()));
-    offset += round_up_8(text.size());
+  constexpr uint64_t kZero = 0;
+  std::memcpy(at + bytes - sizeof kZero, &kZero, sizeof kZero);
+  const size_t columns_bytes = pieces.columns.size() * sizeof(base::ColumnId);
+  std::memcpy(at + sizeof(UpdateRecord), pieces.columns.data(), columns_bytes);
+  std::byte* cell = at + sizeof(UpdateRecord) + columns_bytes;
+  size_t strings = pieces.record_bytes;
+  for (const UpdatePieces::Piece& piece : pieces.pieces) {
+    copy_cell(row + piece.row_offset, piece.cell_bytes, cell);
+    if (piece.is_long_string) {
+      const std::string_view text = source_string(layout.column(piece.column), row);
+      export_string(text, at, strings, cell);
+      strings += text.size();
+    }
+    cell += piece.cell_bytes;
   }
-  DIPTYCH_DCHECK(offset == bytes, "the pieces fill the record");
+  DIPTYCH_DCHECK(strings == end, "the cells and strings fill the record");
   return record;
 }
 

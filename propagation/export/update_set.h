@@ -14,14 +14,17 @@
 //   insert   the row's bytes in the table's RowLayout; in each long string's cell (Text) the
 //            pointer is the offset of its bytes from the record's start instead. The bytes follow
 //            the row. pieces = 0.
-//   update   `pieces` pieces, one a column, each 8-byte aligned:
-//              | column u16 | unused u16 | bytes u32 | cell, padded to 8 | long string, padded |
-//            The cell is the column's bytes of the row (its null byte included); for a long string
-//            the Text's pointer is the offset from the record's start, as above. `bytes` counts the
-//            piece whole.
+//   update   | columns: u16 * pieces | cells, one after the other | long strings | zeroes |
+//            A cell is the column's bytes of the row (its null byte included), unaligned; for a
+//            long string the Text's pointer is the offset from the record's start, as above. So
+//            records of the same columns have their cells at the same places. Of stock's three
+//            columns that New-Order changes:
+//              24      30           34      38           42      48
+//              | 2 3 4 | s_quantity | s_ytd | s_order_cnt | zeroes |
 //   delete   no body; pieces = 0.
+//   replace  the whole row of one that lives, as an insert has it; pieces = 0 (ExportMode::kRows).
 //
-// Where we differ from the paper: a piece names its column, not a byte offset, since the replica is
+// Where we differ from the paper: an update names columns, not byte offsets, since the replica is
 // columnar and its strings are of variable length.
 //
 // Threads    a set and its builder belong to one worker until sealed, then to the queue, and are
@@ -41,7 +44,7 @@
 
 namespace diptych::propagation {
 
-enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete };
+enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete, kReplace };
 
 struct UpdateRecord {
   base::Vid vid;
@@ -52,26 +55,19 @@ struct UpdateRecord {
   uint16_t pieces;
 
   const std::byte* body() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  // Of an update.
+  std::span<const base::ColumnId> columns() const {
+    return {reinterpret_cast<const base::ColumnId*>(body()), pieces};
+  }
+  const std::byte* cells() const { return body() + columns().size_bytes(); }
   const UpdateRecord* next() const {
     return reinterpret_cast<const UpdateRecord*>(reinterpret_cast<const std::byte*>(this) + bytes);
   }
 };
 static_assert(sizeof(UpdateRecord) == 24);
 
-struct UpdatePiece {
-  base::ColumnId column;
-  uint16_t unused;
-  uint32_t bytes;
-
-  const std::byte* cell() const { return reinterpret_cast<const std::byte*>(this + 1); }
-  const UpdatePiece* next() const {
-    return reinterpret_cast<const UpdatePiece*>(reinterpret_cast<const std::byte*>(this) + bytes);
-  }
-};
-static_assert(sizeof(UpdatePiece) == 8);
-
-// The columns of an update, and where their pieces go in its record: worked out once for all
-// updates of the same columns.
+// The columns of an update, and where their cells are: worked out once for all updates of the same
+// columns.
 struct UpdatePieces {
   UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> columns);
 
@@ -80,10 +76,10 @@ struct UpdatePieces {
     bool is_long_string;
     uint32_t row_offset;
     uint32_t cell_bytes;
-    uint32_t bytes;  // of the piece, without a long string
   };
   std::vector<Piece> pieces;
-  size_t record_bytes = sizeof(UpdateRecord);  // without long strings
+  std::vector<base::ColumnId> columns;         // as the record has them
+  size_t record_bytes = sizeof(UpdateRecord);  // without long strings, and before rounding
   bool has_long_strings = false;
 };
 
@@ -132,13 +128,15 @@ class UpdateSet {
   // Empties the set, which keeps one chunk.
   void clear();
 
-  // The three appends take the VID that the transaction commits at: not less than any before it. It
+  // The appends take the VID that the transaction commits at: not less than any before it. It
   // may be raised in what they return, until the next append for another transaction.
   UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row);
   // `row` holds the new values; only the pieces' columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, const UpdatePieces& pieces);
+  UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                               const std::byte* row);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
   // The newest record was appended for nothing: its transaction does not commit.
   void take_back(const UpdateRecord* newest);
@@ -146,6 +144,8 @@ class UpdateSet {
   void append_set(const UpdateSet& later);
 
  private:
+  UpdateRecord* append_row(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
+                           const std::byte* row, UpdateType type);
   std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned
   void add_chunk(size_t bytes);      // for a record of as many
   void give_back(size_t kept_chunks);

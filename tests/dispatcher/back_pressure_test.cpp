@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "dispatcher/oltp_dispatcher.h"
 
 namespace diptych::dispatcher {
@@ -64,9 +66,17 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
     // release: pairs with the acquire below.
     static_cast<std::atomic<bool>*>(done->context)->store(true, std::memory_order_release);
   };
-  ASSERT_TRUE(dispatcher.submit(&request, false));
   const uint64_t cpu_before_ns = process_cpu_ns();
+  clock.batch_begins(base::steady_ns() - 1'500'000'000);
+  clock.batch_ends(base::Vid(1));
+  testing::internal::CaptureStderr();
+  ASSERT_TRUE(dispatcher.submit(&request, false));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("4 KiB of updates are pending, the limit is 0 KiB"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("was made 1.5"), std::string::npos) << said;
+  EXPECT_GE(dispatcher.back_pressure_ns(), 100'000'000u) << "a wait that goes on counts";
   EXPECT_LT(process_cpu_ns() - cpu_before_ns, 60'000'000u) << "the wait does not spin";
   // acquire: pairs with the completion's release.
   EXPECT_FALSE(completed.load(std::memory_order_acquire));
@@ -78,6 +88,7 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
   // relaxed: the dispatcher's thread has ended.
   EXPECT_EQ(asked.load(std::memory_order_relaxed), 1);
   EXPECT_EQ(dispatcher.back_pressure_waits(), 1u);
+  EXPECT_GE(dispatcher.back_pressure_ns(), 100'000'000u);
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ class ReplicaComparisonTest : public ::testing::Test {
     });
     ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
     propagation::CollectedSets collected = updates_.collect();
-    applier_.apply(collected, [](uint32_t partitions, const auto& body) {
-      for (uint32_t p = 0; p < partitions; ++p) body(base::PartitionId(p));
+    applier_.apply(collected, [](uint32_t count, const auto& body) {
+      for (uint32_t i = 0; i < count; ++i) body(i);
     });
     updates_.recycle(std::move(collected.sets));
     engine_->for_each_row(kTable,

@@ -155,11 +155,13 @@ class Replay {
       log_.push_back("delete");
       return;
     }
+    EXPECT_EQ(record.type, UpdateType::kUpdate);
     std::string line = "update";
-    const auto* piece = reinterpret_cast<const propagation::UpdatePiece*>(record.body());
-    for (uint16_t i = 0; i < record.pieces; ++i, piece = piece->next()) {
-      set_cell(record, table, piece->column.value, piece->cell());
-      line += " " + std::to_string(piece->column.value);
+    const std::byte* cell = record.cells();
+    for (const base::ColumnId column : record.columns()) {
+      set_cell(record, table, column.value, cell);
+      line += " " + std::to_string(column.value);
+      cell += layout.column(column).bytes;
     }
     log_.push_back(line);
   }

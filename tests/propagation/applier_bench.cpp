@@ -139,9 +139,9 @@ class Workload {
     queue_.push(std::move(sealed), Vid(vid_));
     CollectedSets collected = queue_.collect();
     const uint64_t start = base::thread_cpu_ns();
-    const ApplyReport report = applier_->apply(
-        collected, [](uint32_t partitions, const std::function<void(base::PartitionId)>& body) {
-          for (uint32_t p = 0; p < partitions; ++p) body(base::PartitionId(p));
+    const ApplyReport report =
+        applier_->apply(collected, [](uint32_t count, const std::function<void(uint32_t)>& body) {
+          for (uint32_t i = 0; i < count; ++i) body(i);
         });
     *cpu_ns = base::thread_cpu_ns() - start;
     queue_.recycle(std::move(collected.sets));
@@ -190,15 +190,8 @@ void run(benchmark::State& state, uint32_t partitions, bool constant_size) {
     const ApplyReport report = workload.apply(&cpu_ns);
     state.SetIterationTime(static_cast<double>(cpu_ns) / 1e9);
     sum.records += report.records;
-    sum.order_ns += report.order_ns;
-    sum.route_ns += report.route_ns;
-    sum.apply_ns += report.apply_ns;
   }
-  const auto records = static_cast<double>(sum.records);
   state.SetItemsProcessed(static_cast<int64_t>(sum.records));
-  state.counters["order_ns"] = static_cast<double>(sum.order_ns) / records;
-  state.counters["route_ns"] = static_cast<double>(sum.route_ns) / records;
-  state.counters["apply_ns"] = static_cast<double>(sum.apply_ns) / records;
 }
 
 void BM_ApplyGrowing(benchmark::State& state) {

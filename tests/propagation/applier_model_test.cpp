@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "propagation/applier.h"
+#include "propagation/export/export_mode.h"
 #include "tests/storage/every_type_table.h"
 
 namespace diptych::propagation {
@@ -23,39 +24,49 @@ using storage::test::TestRow;
 
 constexpr uint32_t kTables = 2;
 
-void one_after_the_other(uint32_t partitions, const std::function<void(base::PartitionId)>& body) {
-  for (uint32_t p = 0; p < partitions; ++p) body(base::PartitionId(p));
+void one_after_the_other(uint32_t count, const std::function<void(uint32_t)>& body) {
+  for (uint32_t i = 0; i < count; ++i) body(i);
 }
 
-void side_by_side(uint32_t partitions, const std::function<void(base::PartitionId)>& body) {
+void side_by_side(uint32_t count, const std::function<void(uint32_t)>& body) {
   std::vector<std::thread> threads;
-  for (uint32_t p = 0; p < partitions; ++p) threads.emplace_back(body, base::PartitionId(p));
+  for (uint32_t i = 0; i < count; ++i) threads.emplace_back(body, i);
   for (std::thread& thread : threads) thread.join();
 }
 
 // Random transactions of several workers, whose RowIDs are reused soon after their deletes, against
 // a map of rows. Commits get VIDs in the order in which they are made here.
+struct HistoryOptions {
+  uint32_t partitions = 1;
+  uint32_t workers = 1;
+  size_t rows_max = 100;
+  uint64_t id_step = 1;  // between RowIDs
+  size_t slice_records = 2048;
+  ExportMode mode = ExportMode::kColumns;
+};
+
 class History {
  public:
-  History(uint64_t seed, uint32_t partitions, uint32_t workers)
-      : layout_(every_type_schema()),
+  History(uint64_t seed, const HistoryOptions& options)
+      : options_(options),
+        layout_(every_type_schema()),
         rows_(layout_, seed),
-        workers_(workers),
-        replica_(partitions, NumaNode(0)) {
+        workers_(options.workers),
+        replica_(options.partitions, NumaNode(0)) {
     for (uint32_t t = 0; t < kTables; ++t) {
       schemas_[t] = every_type_schema();
       schemas_[t].id = TableId(t);
       replica_.add_table(schemas_[t]);
     }
-    applier_ = std::make_unique<Applier>(&replica_, NumaNode(0));
+    applier_ = std::make_unique<Applier>(&replica_, NumaNode(0), options.slice_records);
   }
 
-  void run_batch(uint64_t transactions, size_t rows_max) {
+  void run_batch(uint64_t transactions) {
     open_sets();
     for (uint64_t i = 0; i < transactions; ++i) {
       const Vid vid(++vid_);
       const auto worker = static_cast<uint32_t>(rows_.below(workers_));
-      for (uint64_t n = 1 + rows_.below(6); n != 0; --n) change(vid, worker, rows_max);
+      for (uint64_t n = 1 + rows_.below(6); n != 0; --n) change(vid, worker);
     }
     std::vector<SealedSet> sealed;
     for (SealedSet& set : open_) {
@@ -65,11 +76,11 @@ class History {
     queue_.push(std::move(sealed), Vid(vid_));
   }
 
-  void apply_and_compare(const ForEachPartition& for_each_partition) {
+  void apply_and_compare(const ForEach& for_each) {
     CollectedSets collected = queue_.collect();
     uint64_t records = 0;
     for (const SealedSet& set : collected.sets) records += set.updates->record_count();
-    const ApplyReport report = applier_->apply(collected, for_each_partition);
+    const ApplyReport report = applier_->apply(collected, for_each);
     queue_.recycle(std::move(collected.sets));
     ASSERT_EQ(report.records, records);
     ASSERT_EQ(report.snapshot, Vid(vid_));
@@ -86,7 +97,7 @@ class History {
     const std::map<uint64_t, TestRow>& model = model_[table.value];
     ASSERT_EQ(replica_.table(table).live_rows(), model.size());
     for (const auto& [id, row] : model) {
-      const std::optional<base::Tid> tid = applier_->find(table, RowId(id));
+      const std::optional<base::Tid> tid = applier_->find(table, row_id(id));
       ASSERT_TRUE(tid.has_value()) << "row " << id;
       const storage::Partition& partition = replica_.table(table).partition(tid->partition);
       for (size_t c = 0; c < layout_.columns.size(); ++c) {
@@ -101,6 +112,8 @@ class History {
   }
 
  private:
+  RowId row_id(uint64_t id) const { return RowId(id * options_.id_step); }
+
   void open_sets() {
     open_.clear();
     for (uint32_t w = 0; w < workers_; ++w) {
@@ -110,7 +123,8 @@ class History {
     }
   }
 
-  void change(Vid vid, uint32_t worker, size_t rows_max) {
+  void change(Vid vid, uint32_t worker) {
+    const size_t rows_max = options_.rows_max;
     const auto t = static_cast<uint32_t>(rows_.below(kTables));
     std::map<uint64_t, TestRow>& model = model_[t];
     UpdateSet& set = *open_[worker * kTables + t].updates;
@@ -121,7 +135,7 @@ class History {
       // A RowID is reused under a later VID only.
       if (model.contains(id) || deleted_at_[t][id] == vid) return;
       const auto [row, _] = model.emplace(id, rows_.row());
-      set.append_insert(vid, RowId(id), layout_, row->second.bytes());
+      set.append_insert(vid, row_id(id), layout_, row->second.bytes());
     } else if (known == model.end()) {
       return;
     } else if (dice < 7) {
@@ -131,16 +145,21 @@ class History {
         known->second.set(column, rows_.value(column));
         columns.push_back(column);
       }
-      set.append_update(vid, RowId(known->first), layout_, known->second.bytes(),
-                        {layout_, columns});
+      if (options_.mode == ExportMode::kRows) {
+        set.append_replace(vid, row_id(known->first), layout_, known->second.bytes());
+      } else {
+        set.append_update(vid, row_id(known->first), layout_, known->second.bytes(),
+                          {layout_, columns});
+      }
     } else {
-      set.append_delete(vid, RowId(known->first));
+      set.append_delete(vid, row_id(known->first));
       deleted_at_[t][known->first] = vid;
       tids_[t].erase(known->first);
       model.erase(known);
     }
   }
 
+  HistoryOptions options_;
   base::RowLayout layout_;
   RandomRows rows_;
   uint32_t workers_;
@@ -155,33 +174,65 @@ class History {
   std::array<std::map<uint64_t, Vid>, kTables> deleted_at_;
 };
 
-void run_history(uint32_t partitions, uint32_t workers, size_t rows_max, int steps,
-                 const ForEachPartition& for_each_partition) {
+void run_history(const HistoryOptions& options, int steps, const ForEach& for_each) {
   const uint64_t seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed << " partitions " << partitions);
-  History history(seed, partitions, workers);
+  SCOPED_TRACE(testing::Message() << "seed " << seed << " partitions " << options.partitions
+                                  << " step " << options.id_step);
+  History history(seed, options);
   std::mt19937_64 random(seed);
   for (int step = 0; step < steps; ++step) {
     for (uint64_t batches = random() % 4; batches != 0; --batches) {
-      history.run_batch(random() % 200, rows_max);
+      history.run_batch(random() % 200);
     }
-    ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(for_each_partition));
+    ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(for_each));
   }
 }
 
-// Few rows, many changes of each: insert, update, delete and reuse meet within one group.
+// Few rows, many changes of each: insert, update, delete and reuse meet within one group, and
+// updates collapse.
 TEST(ApplierModel, EqualsTheSerialHistoryWhereRowIdsAreReusedAtOnce) {
-  for (int i = 0; i < 4; ++i) run_history(1, 4, 12, 60, one_after_the_other);
+  for (int i = 0; i < 4; ++i) run_history({.workers = 4, .rows_max = 12}, 60, one_after_the_other);
 }
 
 TEST(ApplierModel, EqualsTheSerialHistoryForAnyNumberOfPartitionsAndWorkers) {
   for (const uint32_t partitions : {1U, 2U, 3U, 7U}) {
-    run_history(partitions, partitions, 1500, 25, one_after_the_other);
+    const HistoryOptions options{
+        .partitions = partitions, .workers = partitions, .rows_max = 1500, .id_step = 97};
+    run_history(options, 25, one_after_the_other);
   }
 }
 
-TEST(ApplierStress, EqualsTheSerialHistoryWithPartitionsSideBySide) {
-  run_history(4, 3, 800, 15, side_by_side);
+TEST(ApplierModel, EqualsTheSerialHistoryInSlicesOfFewRecords) {
+  for (const size_t slice_records : {1U, 7U, 50U}) {
+    const HistoryOptions options{.partitions = 2,
+                                 .workers = 3,
+                                 .rows_max = 300,
+                                 .id_step = 50,
+                                 .slice_records = slice_records};
+    run_history(options, 15, one_after_the_other);
+  }
+}
+
+TEST(ApplierModel, EqualsTheSerialHistoryOfSparseRowIds) {
+  run_history({.partitions = 2, .rows_max = 400, .id_step = uint64_t{1} << 40}, 20,
+              one_after_the_other);
+}
+
+TEST(ApplierModel, EqualsTheSerialHistoryOfWholeRows) {
+  for (const size_t rows_max : {12U, 600U}) {
+    const HistoryOptions options{.partitions = 2,
+                                 .workers = 3,
+                                 .rows_max = rows_max,
+                                 .id_step = 100,
+                                 .mode = ExportMode::kRows};
+    run_history(options, 20, one_after_the_other);
+  }
+}
+
+TEST(ApplierStress, EqualsTheSerialHistoryWithPartitionsAndTablesSideBySide) {
+  const HistoryOptions options{
+      .partitions = 4, .workers = 3, .rows_max = 800, .id_step = 97, .slice_records = 60};
+  run_history(options, 15, side_by_side);
 }
 
 TEST(Applier, MovesTheSnapshotWhereThereIsNothingToApply) {
@@ -193,6 +244,88 @@ TEST(Applier, MovesTheSnapshotWhereThereIsNothingToApply) {
   collected.snapshot = Vid(9);
   EXPECT_EQ(applier.apply(collected, one_after_the_other).records, 0U);
   EXPECT_EQ(replica.snapshot(), Vid(9));
+}
+
+// One row, and a set to fill: what a case does to it is applied in one go.
+class OneRow : public testing::Test {
+ protected:
+  OneRow() : schema_(every_type_schema()), layout_(schema_), rows_(layout_, 1), row_(rows_.row()) {
+    replica_.add_table(schema_);
+    applier_.add_table(TableId(0));
+  }
+
+  void insert() { set_->append_insert(Vid(++vid_), kRow, layout_, row_.bytes()); }
+  void erase() { set_->append_delete(Vid(++vid_), kRow); }
+  void update(ColumnId column) {
+    row_.set(column, rows_.value(column));
+    set_->append_update(Vid(++vid_), kRow, layout_, row_.bytes(), {layout_, {&column, 1}});
+  }
+  ApplyReport apply() {
+    CollectedSets collected;
+    collected.snapshot = Vid(vid_);
+    collected.sets.push_back({WorkerId(0), TableId(0), std::move(set_)});
+    set_ = std::make_unique<UpdateSet>(&memory_);
+    return applier_.apply(collected, one_after_the_other);
+  }
+  void expect_the_row() {
+    const std::optional<base::Tid> tid = applier_.find(TableId(0), kRow);
+    ASSERT_TRUE(tid.has_value());
+    const storage::Partition& partition = replica_.table(TableId(0)).partition(tid->partition);
+    for (size_t c = 0; c < layout_.columns.size(); ++c) {
+      EXPECT_EQ(partition.value(tid->ordinal, ColumnId(static_cast<uint16_t>(c))),
+                row_.values()[c]);
+    }
+  }
+
+  static constexpr RowId kRow{77};
+  base::TableSchema schema_;
+  base::RowLayout layout_;
+  RandomRows rows_;
+  TestRow row_;
+  storage::Replica replica_{1, NumaNode(0)};
+  Applier applier_{&replica_, NumaNode(0)};
+  UpdateChunks memory_;
+  std::unique_ptr<UpdateSet> set_ = std::make_unique<UpdateSet>(&memory_);
+  uint64_t vid_ = 0;
+};
+
+TEST_F(OneRow, IsWrittenOnceForAllUpdatesOfOneColumn) {
+  insert();
+  for (int i = 0; i < 50; ++i) {
+    update(ColumnId(0));
+    update(ColumnId(1));
+  }
+  const ApplyReport report = apply();
+  EXPECT_EQ(report.updates, 100U);
+  EXPECT_EQ(report.collapsed, 98U);
+  expect_the_row();
+}
+
+TEST_F(OneRow, IsInsertedAgainUnderItsRowIdWithinOneApply) {
+  insert();
+  update(ColumnId(0));
+  erase();
+  row_ = rows_.row();
+  insert();
+  update(ColumnId(1));
+  erase();
+  row_ = rows_.row();
+  insert();
+  const ApplyReport report = apply();
+  EXPECT_EQ(report.inserts, 3U);
+  EXPECT_EQ(report.deletes, 2U);
+  expect_the_row();
+}
+
+TEST_F(OneRow, HasAnIndexPageAgainAfterItWasTheLastOfItsPage) {
+  for (int i = 0; i < 3; ++i) {
+    insert();
+    apply();
+    expect_the_row();
+    erase();
+    apply();
+    EXPECT_FALSE(applier_.find(TableId(0), kRow).has_value());
+  }
 }
 
 TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {

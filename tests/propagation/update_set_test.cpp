@@ -42,7 +42,7 @@ void expect_record(const Expected& expected, const UpdateRecord& record,
   ASSERT_EQ(record.vid, expected.vid);
   ASSERT_EQ(record.row_id, expected.row_id);
   ASSERT_EQ(record.bytes % 8, 0U);
-  if (expected.type == UpdateType::kInsert) {
+  if (expected.type == UpdateType::kInsert || expected.type == UpdateType::kReplace) {
     for (size_t i = 0; i < layout.columns.size(); ++i) {
       const ColumnId id(static_cast<uint16_t>(i));
       ASSERT_EQ(read_cell(record, layout, id, record.body() + layout.column(id).offset),
@@ -50,13 +50,20 @@ void expect_record(const Expected& expected, const UpdateRecord& record,
     }
   } else if (expected.type == UpdateType::kUpdate) {
     ASSERT_EQ(record.pieces, expected.columns.size());
-    const auto* piece = reinterpret_cast<const UpdatePiece*>(record.body());
+    ASSERT_TRUE(std::ranges::equal(record.columns(), expected.columns));
+    const std::byte* cell = record.cells();
+    size_t end = static_cast<size_t>(cell - reinterpret_cast<const std::byte*>(&record));
     for (const ColumnId id : expected.columns) {
-      ASSERT_EQ(piece->column, id);
-      ASSERT_EQ(read_cell(record, layout, id, piece->cell()), expected.row.values()[id.value]);
-      piece = piece->next();
+      const base::Value& value = expected.row.values()[id.value];
+      ASSERT_EQ(read_cell(record, layout, id, cell), value);
+      const base::ColumnLayout& column = layout.column(id);
+      cell += column.bytes;
+      end += column.bytes;
+      const auto* text = std::get_if<std::string>(&value);
+      if (text != nullptr && !column.type.is_inline()) end += text->size();
     }
-    ASSERT_EQ(static_cast<const void*>(piece), static_cast<const void*>(record.next()));
+    // No byte more than that, but for rounding.
+    ASSERT_EQ(record.bytes, (end + 7) / 8 * 8);
   }
 }
 
@@ -67,6 +74,7 @@ void append(const Expected& e, const base::RowLayout& layout, UpdateSet* set) {
       set->append_update(e.vid, e.row_id, layout, e.row.bytes(), {layout, e.columns});
       return;
     case UpdateType::kDelete: set->append_delete(e.vid, e.row_id); return;
+    case UpdateType::kReplace: set->append_replace(e.vid, e.row_id, layout, e.row.bytes()); return;
   }
 }
 

@@ -8,7 +8,7 @@
 namespace diptych::storage {
 namespace {
 
-TEST(FreeSlotsModel, TakesTheLowestOfWhatWasFreed) {
+TEST(FreeSlotsModel, TakesTheLowestOrAChosenOneOfWhatWasFreed) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
@@ -22,6 +22,10 @@ TEST(FreeSlotsModel, TakesTheLowestOfWhatWasFreed) {
     if (random() % 2 == 0 && !model.empty()) {
       ASSERT_EQ(slots.take_lowest(), *model.begin());
       model.erase(model.begin());
+    }
+    const auto wanted = static_cast<uint32_t>(random() % 60'000);
+    if (random() % 4 == 0) {
+      ASSERT_EQ(slots.take(wanted), model.erase(wanted) == 1);
     }
     ASSERT_EQ(slots.size(), model.size());
     ASSERT_EQ(slots.empty(), model.empty());

@@ -107,8 +107,9 @@ TEST(PartitionModel, AgreesWithAMapOfRowsThroughInsertUpdateEraseAndReuse) {
       const ColumnId column = rows.column();
       known->second.row.set(column, rows.value(column));
       record.encode(known->second.row);
-      partition.prefetch(known->first);
-      partition.prefetch(known->first, column);
+      partition.prefetch_erase(known->first);
+      const RowPlace place = partition.place(known->first);
+      partition.prefetch({&place, 1}, {&column, 1});
       partition.update(known->first, column, record.cell(column), record.strings_base());
     } else {
       partition.erase(known->first);

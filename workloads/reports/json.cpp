@@ -143,6 +143,16 @@ void add_checks_and_origin(const Checks& checks, Json* out) {
   (*out)["commit"] = build_commit();
 }
 
+Json configuration(const PropagationOptions& options) {
+  const bool rows = options.mode == dispatcher::ExportMode::kRows;
+  return {{"warehouses", options.warehouses},
+          {"transactions", options.transactions},
+          {"round_transactions", options.round_transactions},
+          {"transaction_clients", options.transaction_clients},
+          {"mode", rows ? "row" : "field"},
+          {"constant_size", options.size == SizePolicy::kConstant}};
+}
+
 }  // namespace
 
 std::string to_json(const BenchmarkReport& report) {
@@ -166,6 +176,36 @@ std::string to_json(const IsolationReport& report) {
               {"interrupted", report.interrupted},
               {"configuration", configuration(report.options)},
               {"seed", report.options.seed}};
+  add_checks_and_origin(report.checks, &out);
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const PropagationReport& report) {
+  Json shares = Json::object();
+  Json updates = Json::object();
+  for (const auto& [name, table] : report.tables) {
+    shares[name] = number(table.time);
+    updates[name] = table.updates;
+  }
+  Json out = {
+      {"applied_transactions_per_second_per_core", number(report.transactions_per_second())},
+      {"applied_updates_per_second_per_core", number(report.updates_per_second())},
+      {"steps",
+       {{"order", number(report.order)},
+        {"route", number(report.route)},
+        {"apply", number(report.apply)},
+        {"index_lookup", number(report.index_lookup)},
+        {"write", number(report.write)}}},
+      {"tables", std::move(shares)},
+      {"table_updates", std::move(updates)},
+      {"rounds", report.rounds},
+      {"transactions", report.transactions},
+      {"updates", report.updates},
+      {"apply_cpu_seconds", report.apply_cpu_seconds},
+      {"calls_failed", report.calls_failed},
+      {"interrupted", report.interrupted},
+      {"configuration", configuration(report.options)},
+      {"seed", report.options.seed}};
   add_checks_and_origin(report.checks, &out);
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }

@@ -13,6 +13,7 @@ namespace diptych::workloads {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
+constexpr double kNanoseconds = 1e9;
 
 std::string figure(double value, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
@@ -157,6 +158,44 @@ std::string to_table(const IsolationReport& report) {
         figure(cell.apply_ms.p99, 2));
   }
   if (!report.cells.empty()) unsupported_lines(report.cells.front().unsupported_queries, &out);
+  check_lines(report.checks, true, &out);
+  return out;
+}
+
+std::string to_table(const PropagationReport& report) {
+  const PropagationOptions& options = report.options;
+  const bool rows = options.mode == dispatcher::ExportMode::kRows;
+  std::string out =
+      fmt::format("{}, {} exported, {} of {} transactions{}, seed {}, commit {}\n\n",
+                  counted(options.warehouses, "warehouse"), rows ? "whole rows" : "changed columns",
+                  counted(report.rounds, "round"), options.round_transactions,
+                  report.interrupted ? " (interrupted)" : "", options.seed, build_commit());
+  if (report.calls_failed > 0) {
+    out += fmt::format("  CALLS THAT FAILED {:>21}\n", report.calls_failed);
+  }
+  const auto line = [&](std::string_view what, double value, int digits) {
+    out += fmt::format("  {:<40}{:>12}\n", what, figure(value, digits));
+  };
+  line("Transactions applied per second and core", report.transactions_per_second(), 0);
+  line("Updates applied per second and core", report.updates_per_second(), 0);
+  line("Updates per transaction",
+       static_cast<double>(report.updates) / static_cast<double>(report.transactions), 1);
+  line("CPU seconds of applying", report.apply_cpu_seconds, 3);
+  constexpr double kPercent = 100;
+  out += fmt::format(
+      "\n  Order {} %, route {} %, apply {} % (of it in the index {} %, in the cells {} %)\n",
+      figure(kPercent * report.order, 1), figure(kPercent * report.route, 1),
+      figure(kPercent * report.apply, 1), figure(kPercent * report.index_lookup, 1),
+      figure(kPercent * report.write, 1));
+  out +=
+      fmt::format("\n  {:<14}{:>12}{:>10}{:>16}\n", "Table", "updates", "time, %", "ns an update");
+  for (const auto& [name, table] : report.tables) {
+    if (table.updates == 0) continue;
+    const double ns =
+        report.apply_cpu_seconds * kNanoseconds * table.time / static_cast<double>(table.updates);
+    out += fmt::format("  {:<14}{:>12}{:>10}{:>16}\n", name, table.updates,
+                       figure(kPercent * table.time, 1), figure(ns, 1));
+  }
   check_lines(report.checks, true, &out);
   return out;
 }

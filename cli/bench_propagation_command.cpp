@@ -1,0 +1,71 @@
+#include "cli/bench_propagation_command.h"
+
+#include <optional>
+
+#include "cli/bench_options.h"
+#include "cli/option_values.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr uint64_t kTransactionsMax = 1'000'000'000;
+constexpr uint64_t kRoundMax = 200'000;  // some 400 MB of updates that wait
+
+constexpr const char* kPropagationExamples =
+    "  diptych bench propagation --warehouses 10\n"
+    "  diptych bench propagation --warehouses 10 --mode row --json row.json\n"
+    "  diptych bench propagation --warehouses 4 --round 1000 --constant-size\n\n"
+    "Time is the CPU time of the thread that applies; making the updates is not counted.\n"
+    "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
+
+}  // namespace
+
+BenchPropagationCommand::BenchPropagationCommand(CLI::App& parent)
+    : Command(parent, "propagation", "What applying updates to the replica costs",
+              kPropagationExamples) {
+  using dispatcher::ExportMode;
+  add_warehouses(app(), &options_.warehouses);
+  add_choice<ExportMode>(app(), "--mode",
+                         "field: updates name the columns that changed; row: whole rows; "
+                         "default field",
+                         {{"field", ExportMode::kColumns}, {"row", ExportMode::kRows}},
+                         &options_.mode)
+      ->option_text("field|row");
+  app()
+      .add_option("--transactions", options_.transactions,
+                  "Transactions applied in all; default 1000000")
+      ->transform(number_between(uint64_t{1}, kTransactionsMax))
+      ->option_text("N");
+  app()
+      .add_option("--round", options_.round_transactions,
+                  "Transactions applied in one go; default 10000")
+      ->transform(number_between(uint64_t{1}, kRoundMax))
+      ->option_text("N");
+  app()
+      .add_option("--clients", options_.transaction_clients, "Closed-loop clients; default 32")
+      ->transform(number_between(uint32_t{1}, kClientsMax))
+      ->option_text("N");
+  app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
+  add_seed(app(), &options_.seed);
+  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+}
+
+ExitCode BenchPropagationCommand::run() {
+  if (constant_size_) options_.size = workloads::SizePolicy::kConstant;
+  const SignalStop stop;
+  std::optional<ProgressLine> progress("starting");
+  const auto report = workloads::run_propagation(
+      options_, stop.flag(),
+      [&](const std::string& what, double done) { progress->update(what, done); });
+  progress.reset();
+  if (!report) return fail(report.error());
+  auto written = write_report(json_path_, workloads::to_json(*report) + "\n");
+  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
+  if (report->interrupted) say("interrupted: the figures are of the rounds so far\n");
+  if (!written) return fail(written.error());
+  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace diptych::cli

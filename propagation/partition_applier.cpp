@@ -1,0 +1,223 @@
+#include "propagation/partition_applier.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace diptych::propagation {
+namespace {
+
+constexpr uint64_t kSampledGroups = 16;  // one of them is timed
+// Updates are looked through for ones to collapse where they are so many for each row.
+constexpr size_t kCollapsedPerRow = 4;
+constexpr size_t kSeenPlaces = 512;
+constexpr size_t kLineBytes = 64;
+constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
+
+}  // namespace
+
+PartitionApplier::PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
+                                   base::NumaNode node)
+    : partition_(partition), layout_(layout), index_(node) {
+  for (size_t i = 0; i < layout->columns.size(); ++i) {
+    whole_row_.columns.emplace_back(static_cast<uint16_t>(i));
+    whole_row_.cell_offsets.push_back(static_cast<uint32_t>(sizeof(UpdateRecord)) +
+                                      layout->columns[i].offset);
+  }
+  for (size_t i = 0; i < partition->leaf_count(); ++i) {
+    const storage::Leaf& leaf = partition->leaf(i);
+    for (uint32_t word = 0; word * 64 < leaf.row_slots(); ++word) {
+      for (uint64_t bits = leaf.live_bits()[word]; bits != 0; bits &= bits - 1) {
+        const uint32_t position = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+        index_.insert(leaf.row_id(position), leaf.first_ordinal() + position);
+      }
+    }
+  }
+}
+
+const PartitionApplier::Plan* PartitionApplier::plan_of(const UpdateRecord& record) {
+  const std::span<const base::ColumnId> columns = record.columns();
+  if (last_plan_ != nullptr && std::ranges::equal(columns, last_plan_->columns)) return last_plan_;
+  for (const Plan& plan : plans_) {
+    if (std::ranges::equal(columns, plan.columns)) return last_plan_ = &plan;
+  }
+  Plan& plan = plans_.emplace_back();
+  plan.columns.assign(columns.begin(), columns.end());
+  size_t offset = sizeof(UpdateRecord) + columns.size_bytes();
+  for (const base::ColumnId column : columns) {
+    plan.cell_offsets.push_back(static_cast<uint32_t>(offset));
+    offset += layout_->column(column).bytes;
+  }
+  return last_plan_ = &plan;
+}
+
+// From the last record to the first: an update whose row and columns were met before is dropped,
+// since that later one writes the same cells (or the row is gone by then). What was met is kept in
+// a few places that may be taken over, which only means that less is dropped.
+std::span<const UpdateRecord* const> PartitionApplier::collapse(
+    std::span<const UpdateRecord* const> records) {
+  struct Seen {
+    base::RowId row_id;
+    const Plan* plan = nullptr;
+  };
+  std::array<Seen, kSeenPlaces> seen{};
+  kept_.resize(records.size());
+  size_t first = records.size();
+  for (size_t i = records.size(); i-- != 0;) {
+    const UpdateRecord& record = *records[i];
+    if (record.type == UpdateType::kUpdate) {
+      const Plan* const plan = plan_of(record);
+      const uint64_t key = record.row_id.value + reinterpret_cast<uintptr_t>(plan);
+      Seen& place = seen[key * kMix >> (64 - std::countr_zero(kSeenPlaces))];
+      if (place.plan == plan && place.row_id == record.row_id) {
+        ++counts_.collapsed;
+        ++counts_.updates;
+        continue;
+      }
+      place = {record.row_id, plan};
+    }
+    kept_[--first] = records[i];
+  }
+  return std::span(kept_).subspan(first);
+}
+
+void PartitionApplier::find(std::span<const UpdateRecord* const> records, Group* group) {
+  for (const UpdateRecord* const record : records) index_.prefetch(record->row_id);
+  group->records = records;
+  group->run_count = 0;
+  Run run{};
+  for (uint32_t i = 0; i < records.size(); ++i) {
+    const UpdateRecord& record = *records[i];
+    group->entries[i] = index_.entry(record.row_id);
+    __builtin_prefetch(group->entries[i], 1);
+    const Plan* plan = nullptr;
+    if (record.type == UpdateType::kUpdate) plan = plan_of(record);
+    if (record.type == UpdateType::kReplace) plan = &whole_row_;
+    if (i != 0 && record.type == run.type && plan == run.plan) continue;
+    if (i != 0) group->runs[group->run_count++] = run;
+    run = {record.type, i, 0, plan};
+  }
+  if (!records.empty()) group->runs[group->run_count++] = run;
+  for (uint32_t i = 0; i + 1 < group->run_count; ++i) {
+    group->runs[i].end = group->runs[i + 1].first;
+  }
+  if (!records.empty())
+    group->runs[group->run_count - 1].end = static_cast<uint32_t>(records.size());
+}
+
+// Of rows that are not there yet, and those whose ordinal is about to change, nothing or the wrong
+// cells are prefetched: a hint.
+void PartitionApplier::approach(const Group& group) const {
+  for (const Run& run : std::span(group.runs).first(group.run_count)) {
+    if (run.type == UpdateType::kInsert) continue;
+    std::array<uint32_t, kGroup> ordinals;
+    size_t count = 0;
+    for (uint32_t i = run.first; i < run.end; ++i) {
+      const RowIndex::Entry entry = *group.entries[i];
+      if (entry != 0) ordinals[count++] = entry - 1;
+    }
+    const std::span<const uint32_t> found = std::span(ordinals).first(count);
+    if (run.type == UpdateType::kDelete) {
+      for (const uint32_t ordinal : found) partition_->prefetch_erase(ordinal);
+      continue;
+    }
+    std::array<storage::RowPlace, kGroup> places;
+    partition_->find(found, places.data());
+    partition_->prefetch(std::span(places).first(count), run.plan->columns);
+  }
+}
+
+void PartitionApplier::insert(std::span<const UpdateRecord* const> records) {
+  std::array<storage::NewRow, kGroup> rows;
+  std::array<uint32_t, kGroup> ordinals;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const UpdateRecord& record = *records[i];
+    rows[i] = {record.row_id, record.body(), reinterpret_cast<const std::byte*>(&record)};
+  }
+  partition_->insert(std::span(rows).first(records.size()), ordinals.data());
+  for (size_t i = 0; i < records.size(); ++i) index_.insert(records[i]->row_id, ordinals[i]);
+  counts_.inserts += records.size();
+}
+
+void PartitionApplier::erase(std::span<const UpdateRecord* const> records) {
+  for (const UpdateRecord* const record : records) {
+    const std::optional<uint32_t> ordinal = index_.erase(record->row_id);
+    DIPTYCH_CHECK(ordinal.has_value(), "A2: only a row that lives is deleted");
+    partition_->erase(*ordinal);
+  }
+  counts_.deletes += records.size();
+}
+
+void PartitionApplier::update(const Group& group, const Run& run) {
+  const size_t count = run.end - run.first;
+  std::array<uint32_t, kGroup> ordinals;
+  std::array<storage::RowPlace, kGroup> places;
+  std::array<const std::byte*, kGroup> bytes;
+  for (size_t i = 0; i < count; ++i) {
+    const RowIndex::Entry entry = *group.entries[run.first + i];
+    DIPTYCH_CHECK(entry != 0, "A2: only a row that lives is updated");
+    ordinals[i] = entry - 1;
+    bytes[i] = reinterpret_cast<const std::byte*>(group.records[run.first + i]);
+  }
+  partition_->find(std::span(ordinals).first(count), places.data());
+  const std::span<const storage::RowPlace> found = std::span(places).first(count);
+  partition_->note_writes(found);
+  for (size_t c = 0; c < run.plan->columns.size(); ++c) {
+    partition_->update(found, run.plan->columns[c], std::span(bytes).first(count),
+                       run.plan->cell_offsets[c]);
+  }
+  counts_.updates += count;
+}
+
+void PartitionApplier::write(const Group& group) {
+  for (const Run& run : std::span(group.runs).first(group.run_count)) {
+    const auto records = group.records.subspan(run.first, run.end - run.first);
+    switch (run.type) {
+      case UpdateType::kInsert: insert(records); break;
+      case UpdateType::kDelete: erase(records); break;
+      case UpdateType::kUpdate:
+      case UpdateType::kReplace: update(group, run); break;
+    }
+  }
+}
+
+void PartitionApplier::apply(std::span<const UpdateRecord* const> records) {
+  if (records.empty()) return;
+  const uint64_t begin_ns = base::steady_ns();
+  if (records.size() >= kCollapsedPerRow * partition_->live_rows()) records = collapse(records);
+  const auto group_of = [&](size_t number) {
+    const size_t first = std::min(number * kGroup, records.size());
+    return records.subspan(first, std::min<size_t>(kGroup, records.size() - first));
+  };
+  std::array<Group, 3> groups;
+  find(group_of(0), &groups[0]);
+  find(group_of(1), &groups[1]);
+  approach(groups[0]);
+  const size_t count = (records.size() + kGroup - 1) / kGroup;
+  for (size_t k = 0; k < count; ++k) {
+    const bool sampled = ++groups_ % kSampledGroups == 0;
+    const uint64_t start_ns = sampled ? base::steady_ns() : 0;
+    for (const UpdateRecord* const record : group_of(k + 3)) {
+      __builtin_prefetch(record);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(record) + kLineBytes);
+    }
+    find(group_of(k + 2), &groups[(k + 2) % 3]);
+    approach(groups[(k + 1) % 3]);
+    const uint64_t found_ns = sampled ? base::steady_ns() : 0;
+    write(groups[k % 3]);
+    if (!sampled) continue;
+    counts_.sampled_lookup_ns += found_ns - start_ns;
+    counts_.sampled_write_ns += base::steady_ns() - found_ns;
+  }
+  index_.trim();
+  counts_.apply_ns += base::steady_ns() - begin_ns;
+}
+
+size_t PartitionApplier::memory_bytes() const {
+  return index_.memory_bytes() + kept_.capacity() * sizeof(const UpdateRecord*);
+}
+
+}  // namespace diptych::propagation

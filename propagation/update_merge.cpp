@@ -1,0 +1,73 @@
+#include "propagation/update_merge.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+
+namespace diptych::propagation {
+namespace {
+
+constexpr size_t kAheadBytes = 1024;  // some ten records
+
+}  // namespace
+
+void UpdateMerge::Run::find_chunk() {
+  for (; set_ < sets_.size(); ++set_, chunk_ = 0) {
+    const std::span<const UpdateSet::Chunk> chunks = sets_[set_]->chunks();
+    if (chunk_ == chunks.size()) continue;
+    head_ = reinterpret_cast<const UpdateRecord*>(chunks[chunk_].data);
+    chunk_end_ = chunks[chunk_].data + chunks[chunk_].used;
+    return;
+  }
+  head_ = nullptr;
+}
+
+void UpdateMerge::Run::advance() {
+  const base::Vid before = head_->vid;
+  head_ = head_->next();
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(head_) + kAheadBytes);
+  if (reinterpret_cast<const std::byte*>(head_) == chunk_end_) {
+    ++chunk_;
+    find_chunk();
+  }
+  DIPTYCH_CHECK(head_ == nullptr || head_->vid >= before, "a worker's sets are in VID order");
+}
+
+UpdateMerge::UpdateMerge(const CollectedSets& collected, base::TableId table)
+    : snapshot_(collected.snapshot) {
+  for (const SealedSet& set : collected.sets) {
+    if (set.table != table || set.updates->empty()) continue;
+    auto run = std::find_if(runs_.begin(), runs_.end(),
+                            [&](const Run& r) { return r.worker() == set.worker; });
+    if (run == runs_.end()) run = runs_.insert(runs_.end(), Run(set.worker));
+    run->add(set.updates.get());
+  }
+  for (Run& run : runs_) run.start();
+}
+
+// As many runs as workers: a linear search for the least head is as quick as a heap, and it is done
+// once a transaction.
+void UpdateMerge::next(size_t count, std::vector<const UpdateRecord*>* records) {
+  records->clear();
+  while (!runs_.empty() && records->size() < count) {
+    auto least = runs_.begin();
+    base::Vid next(std::numeric_limits<uint64_t>::max());  // the least head of the others
+    for (auto run = runs_.begin() + 1; run != runs_.end(); ++run) {
+      if (run->head()->vid < least->head()->vid) {
+        next = least->head()->vid;
+        least = run;
+      } else {
+        next = std::min(next, run->head()->vid);
+      }
+    }
+    do {
+      DIPTYCH_CHECK(least->head()->vid <= snapshot_, "sets end at their snapshot");
+      records->push_back(least->head());
+      least->advance();
+    } while (least->head() != nullptr && least->head()->vid <= next && records->size() < count);
+    if (least->head() == nullptr) runs_.erase(least);
+  }
+}
+
+}  // namespace diptych::propagation

@@ -10,6 +10,7 @@ set(DIPTYCH_ARCH x86-64-v3 CACHE STRING "The oldest processor that the binary mu
 set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for none")
 option(DIPTYCH_TESTS "Build the tests" ON)
 option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
+set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
 
 find_program(DIPTYCH_CCACHE ccache)
 if(DIPTYCH_CCACHE)
@@ -65,15 +66,47 @@ function(diptych_embed library)
   target_sources(diptych_${library} PRIVATE ${output})
 endfunction()
 
-# diptych_tests(FOLDER [LINKS target...]): one googletest program from every *_test.cpp of tests/FOLDER.
+# diptych_select_tests(LIST): drops from the list of sources each *_test.cpp that names no test of DIPTYCH_TESTS_NAMED,
+# and everything if none is left.
+function(diptych_select_tests list)
+  set(tests "")
+  set(others "")
+  foreach(source IN LISTS ${list})
+    if(NOT source MATCHES "_test\\.cpp$")
+      list(APPEND others ${source})
+      continue()
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(READ ${source} text)
+    if(text MATCHES "\n(TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P)\\([^)]*(${DIPTYCH_TESTS_NAMED})")
+      list(APPEND tests ${source})
+    endif()
+  endforeach()
+  if(tests)
+    list(APPEND tests ${others})
+  endif()
+  set(${list} "${tests}" PARENT_SCOPE)
+endfunction()
+
+# diptych_tests(FOLDER [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
+# tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test.
+# Test sources are compiled several at a time, which compiles what they include once for all of them.
+add_custom_target(all_tests)
 function(diptych_tests folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_bench\\.cpp$|_fuzz\\.cpp$")
+  if(DIPTYCH_TESTS_NAMED)
+    diptych_select_tests(sources)
+  endif()
   if(NOT sources)
     return()
   endif()
   add_executable(${folder}_tests ${sources})
+  add_dependencies(all_tests ${folder}_tests)
+  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(${folder}_tests PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
   target_link_libraries(${folder}_tests PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

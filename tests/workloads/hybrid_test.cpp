@@ -51,13 +51,13 @@ std::string name_of(const ::testing::TestParamInfo<Run>& run) {
 
 // With one worker nothing of the OLTP side is shared, with three it all is; one OLAP thread uses no
 // oneTBB.
-INSTANTIATE_TEST_SUITE_P(Seeds, HybridRun,
-                         ::testing::Combine(::testing::Values(1, 2, 3),
-                                            ::testing::Values(QuerySet::kCh, QuerySet::kTemplates),
-                                            ::testing::Values(SizePolicy::kGrowing,
-                                                              SizePolicy::kConstant),
-                                            ::testing::Values(Threads{1, 1}, Threads{3, 2})),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Seeds, HybridRun,
+    ::testing::Combine(::testing::Range(uint64_t{1}, uint64_t{DIPTYCH_HYBRID_SEEDS + 1}),
+                       ::testing::Values(QuerySet::kCh, QuerySet::kTemplates),
+                       ::testing::Values(SizePolicy::kGrowing, SizePolicy::kConstant),
+                       ::testing::Values(Threads{1, 1}, Threads{3, 2})),
+    name_of);
 
 // Transactions alone, serializable: with more workers than warehouses they do conflict.
 class SerializableRun : public ::testing::TestWithParam<uint32_t> {};

@@ -25,6 +25,13 @@
 
 namespace diptych::storage::encoding {
 
+inline constexpr uint32_t kDictionaryEntriesMax = 1U << 16;
+
+// Of an encoding that has codes at codes_offset.
+inline Codes codes_of(const ChunkHeader& chunk) {
+  return {chunk.at(chunk.codes_offset), chunk.code_bits};
+}
+
 class Codec {
  public:
   // The bytes of its parts, exact or from the sample; nothing where it cannot hold the column.

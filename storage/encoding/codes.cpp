@@ -10,8 +10,6 @@
 namespace diptych::storage::encoding {
 namespace {
 
-constexpr uint32_t kVectorCodes = 1024;
-constexpr size_t kPassesMax = 4;            // a pass a range up to here, a look-up a row beyond
 constexpr uint64_t kMembersMax = 1U << 18;  // codes that a bitmap of members may have
 
 template <class Lane>
@@ -27,15 +25,15 @@ void select_in(const Lane* values, uint32_t count, std::span<const CodeRange> ra
 template <class Lane>
 void select_packed(Codes codes, uint32_t count, std::span<const CodeRange> ranges,
                    uint64_t* words) {
-  Lane unpacked[kVectorCodes];
-  for (uint32_t first = 0; first < count; first += kVectorCodes) {
-    const uint32_t run = std::min(kVectorCodes, count - first);
+  Lane unpacked[kVectorRows];
+  for (uint32_t first = 0; first < count; first += kVectorRows) {
+    const uint32_t run = std::min(kVectorRows, count - first);
     decode_codes(codes, first, run, Lane{0}, unpacked);
     select_in(unpacked, run, ranges, words + first / 64);
   }
 }
 
-bool in_ranges(std::span<const CodeRange> ranges, uint64_t code) {
+bool holds_code(std::span<const CodeRange> ranges, uint64_t code) {
   const auto behind =
       std::upper_bound(ranges.begin(), ranges.end(), code,
                        [](uint64_t value, const CodeRange& range) { return value < range.first; });
@@ -56,7 +54,7 @@ void select_each(Codes codes, uint32_t count, std::span<const CodeRange> ranges,
   }
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t code = codes[i];
-    const bool in = members.empty() ? in_ranges(ranges, code)
+    const bool in = members.empty() ? holds_code(ranges, code)
                                     : bit_is_set(members.data(), static_cast<uint32_t>(code));
     words[i / 64] |= uint64_t{in} << (i % 64);
   }
@@ -80,10 +78,10 @@ void select_codes(Codes codes, uint32_t count, std::span<const CodeRange> ranges
 
 bool codes_within(Codes codes, uint32_t count, uint64_t end) {
   if (end > (uint64_t{1} << codes.bits) - 1) return true;
-  uint64_t unpacked[kVectorCodes];
+  uint64_t unpacked[kVectorRows];
   uint64_t code_max = 0;
-  for (uint32_t first = 0; first < count; first += kVectorCodes) {
-    const uint32_t run = std::min(kVectorCodes, count - first);
+  for (uint32_t first = 0; first < count; first += kVectorRows) {
+    const uint32_t run = std::min(kVectorRows, count - first);
     decode_codes(codes, first, run, uint64_t{0}, unpacked);
     for (uint32_t i = 0; i < run; ++i) code_max = std::max(code_max, unpacked[i]);
   }

@@ -21,6 +21,8 @@
 
 namespace diptych::storage::encoding {
 
+inline constexpr uint32_t kVectorRows = 1024;  // that loops here decode at a time
+
 enum class Lanes : uint8_t { k4 = 4, k8 = 8 };  // bytes of a decoded value
 
 struct Codes {
@@ -87,6 +89,9 @@ class CodeWriter {
   uint64_t held_ = 0;
   uint32_t held_bits_ = 0;
 };
+
+// Up to so many ranges, a pass a range over the codes; beyond, a look-up a code.
+inline constexpr size_t kPassesMax = 4;
 
 // Codes first..last, both included.
 struct CodeRange {

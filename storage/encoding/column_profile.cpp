@@ -102,22 +102,25 @@ void ColumnProfile::sample_distinct() {
   struct Seen {
     uint32_t times = 0;
   };
-  const auto estimate = [&](const auto& seen, uint32_t sampled) {
+  const auto estimate = [&](const auto& seen) {
     double once = 0;
-    for (const auto& [value, count] : seen) once += count.times == 1 ? 1 : 0;
-    const double more = static_cast<double>(seen.size()) - once;
-    return std::sqrt(rows() / std::max(1.0, static_cast<double>(sampled))) * once + more;
+    double twice = 0;
+    for (const auto& [value, count] : seen) {
+      once += count.times == 1 ? 1 : 0;
+      twice += count.times == 2 ? 1 : 0;
+    }
+    const double unseen = once * once / (2 * std::max(twice, 0.5));
+    return std::min(static_cast<double>(rows()), static_cast<double>(seen.size()) + unseen);
   };
-  uint32_t sampled = 0;
   if (kind() != ValueKind::kText) {
     std::unordered_map<int64_t, Seen> seen;
-    for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[keys_[row]].times, ++sampled; });
-    distinct_ = estimate(seen, sampled);
+    for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[keys_[row]].times; });
+    distinct_ = estimate(seen);
     return;
   }
   std::unordered_map<std::string_view, Seen> seen;
-  for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[texts_[row]].times, ++sampled; });
-  distinct_ = estimate(seen, sampled);
+  for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[texts_[row]].times; });
+  distinct_ = estimate(seen);
   double bytes = 0;
   for (const auto& [text, count] : seen) bytes += static_cast<double>(text.size());
   distinct_text_bytes_ = bytes / std::max(1.0, static_cast<double>(seen.size()));

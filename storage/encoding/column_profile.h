@@ -50,7 +50,8 @@ class ColumnProfile {
   // seen()[byte] is true if some text has the byte.
   const std::array<bool, 256>& seen() const { return seen_; }
 
-  // How many values differ, as the sample lets expect (Charikar et al., PODS'00: GEE).
+  // How many values differ, as the sample lets expect (Chao's estimator: from how many the
+  // sample has once and twice).
   double distinct_estimate() const { return distinct_; }
   // The bytes of a distinct text, on average.
   double distinct_text_bytes() const { return distinct_text_bytes_; }

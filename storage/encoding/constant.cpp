@@ -87,12 +87,12 @@ class ConstantTexts final : public TextCodec {
   }
 };
 
-constexpr ConstantNumbers kNumbers;
-constexpr ConstantTexts kTexts;
+constexpr ConstantNumbers kConstantNumberCodec;
+constexpr ConstantTexts kConstantTextCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kConstantNumbers = kNumbers;
-constinit const TextCodec& kConstantTexts = kTexts;
+constinit const NumberCodec& kConstantNumbers = kConstantNumberCodec;
+constinit const TextCodec& kConstantTexts = kConstantTextCodec;
 
 }  // namespace diptych::storage::encoding

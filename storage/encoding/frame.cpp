@@ -19,10 +19,6 @@ uint64_t code_max(const ChunkHeader& chunk) {
   return (uint64_t{1} << chunk.code_bits) - 1;
 }
 
-Codes codes_of(const ChunkHeader& chunk) {
-  return {chunk.at(chunk.codes_offset), chunk.code_bits};
-}
-
 struct Bounds {
   int64_t min;
   int64_t max;
@@ -118,8 +114,8 @@ class FrameCodec final : public NumberCodec {
   Packing packing_;
 };
 
-constexpr FrameCodec kBytes(FrameCodec::Packing::kBytes);
-constexpr FrameCodec kBits(FrameCodec::Packing::kBits);
+constexpr FrameCodec kByteFrameCodec(FrameCodec::Packing::kBytes);
+constexpr FrameCodec kBitFrameCodec(FrameCodec::Packing::kBits);
 
 }  // namespace
 
@@ -141,7 +137,7 @@ bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer) {
   return true;
 }
 
-constinit const NumberCodec& kFrames = kBytes;
-constinit const NumberCodec& kPackedFrames = kBits;
+constinit const NumberCodec& kFrames = kByteFrameCodec;
+constinit const NumberCodec& kPackedFrames = kBitFrameCodec;
 
 }  // namespace diptych::storage::encoding

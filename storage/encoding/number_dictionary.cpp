@@ -17,46 +17,17 @@
 namespace diptych::storage::encoding {
 namespace {
 
-constexpr uint32_t kVectorRows = 1024;
-constexpr uint32_t kEntriesMax = 1U << 16;
-
-Codes codes_of(const ChunkHeader& chunk) {
-  return {chunk.at(chunk.codes_offset), chunk.code_bits};
-}
-size_t entry_bytes(ValueKind kind) {
-  return static_cast<size_t>(lanes_of(kind));
-}
-int64_t entry(const ChunkHeader& chunk, uint64_t code) {
-  if (lanes_of(chunk.kind) == Lanes::k4) return chunk.array<int32_t>(chunk.table_offset)[code];
-  return chunk.array<int64_t>(chunk.table_offset)[code];
-}
-
-// The first entry that is not below the key.
-uint64_t lower_entry(const ChunkHeader& chunk, int64_t key) {
-  uint64_t first = 0;
-  for (uint64_t count = chunk.entries; count > 0;) {
-    const uint64_t half = count / 2;
-    if (entry(chunk, first + half) < key) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return first;
-}
-
 // Gives keys numbers in the order of their first use; open addressing.
 class KeyNumbers {
  public:
   KeyNumbers() : slots_(kSlots, kFree) {}
-  // The key's number; nothing when there would be more than kEntriesMax.
+  // The key's number; nothing when there would be more than kDictionaryEntriesMax.
   std::optional<uint32_t> number(int64_t key) {
     size_t slot = base::split_mix(static_cast<uint64_t>(key)) % kSlots;
     for (; slots_[slot] != kFree; slot = (slot + 1) % kSlots) {
       if (keys_[slots_[slot]] == key) return slots_[slot];
     }
-    if (keys_.size() == kEntriesMax) return std::nullopt;
+    if (keys_.size() == kDictionaryEntriesMax) return std::nullopt;
     slots_[slot] = static_cast<uint32_t>(keys_.size());
     keys_.push_back(key);
     return slots_[slot];
@@ -64,7 +35,7 @@ class KeyNumbers {
   const std::vector<int64_t>& keys() const { return keys_; }
 
  private:
-  static constexpr size_t kSlots = 2 * kEntriesMax;
+  static constexpr size_t kSlots = 2 * kDictionaryEntriesMax;
   static constexpr uint32_t kFree = UINT32_MAX;
   std::vector<uint32_t> slots_;
   std::vector<int64_t> keys_;
@@ -74,7 +45,7 @@ class NumberDictionary final : public NumberCodec {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
     const double entries = column.distinct_estimate();
-    if (column.rows() == 0 || entries > kEntriesMax) return std::nullopt;
+    if (column.rows() == 0 || entries > kDictionaryEntriesMax) return std::nullopt;
     const auto last = static_cast<uint64_t>(entries) - (entries >= 1 ? 1 : 0);
     return static_cast<uint64_t>(entries) * entry_bytes(column.kind()) +
            code_array_bytes(column.rows(), code_bits(last, Lanes::k4));
@@ -171,12 +142,34 @@ class NumberDictionary final : public NumberCodec {
     set_code(chunk->at(chunk->codes_offset), chunk->code_bits, row, code);
     return true;
   }
+
+ private:
+  static size_t entry_bytes(ValueKind kind) { return static_cast<size_t>(lanes_of(kind)); }
+  static int64_t entry(const ChunkHeader& chunk, uint64_t code) {
+    if (lanes_of(chunk.kind) == Lanes::k4) return chunk.array<int32_t>(chunk.table_offset)[code];
+    return chunk.array<int64_t>(chunk.table_offset)[code];
+  }
+
+  // The first entry that is not below the key.
+  static uint64_t lower_entry(const ChunkHeader& chunk, int64_t key) {
+    uint64_t first = 0;
+    for (uint64_t count = chunk.entries; count > 0;) {
+      const uint64_t half = count / 2;
+      if (entry(chunk, first + half) < key) {
+        first += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return first;
+  }
 };
 
-constexpr NumberDictionary kCodec;
+constexpr NumberDictionary kNumberDictionaryCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kNumberDictionary = kCodec;
+constinit const NumberCodec& kNumberDictionary = kNumberDictionaryCodec;
 
 }  // namespace diptych::storage::encoding

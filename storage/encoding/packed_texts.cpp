@@ -27,7 +27,6 @@ namespace diptych::storage::encoding {
 namespace {
 
 constexpr uint32_t kTableBytes = 256;
-constexpr uint32_t kVectorRows = 1024;
 
 uint64_t load_big(const std::byte* from) {
   uint64_t word;
@@ -281,10 +280,10 @@ class PackedTexts final : public TextCodec {
   }
 };
 
-constexpr PackedTexts kCodec;
+constexpr PackedTexts kPackedTextsCodec;
 
 }  // namespace
 
-constinit const TextCodec& kPackedTexts = kCodec;
+constinit const TextCodec& kPackedTexts = kPackedTextsCodec;
 
 }  // namespace diptych::storage::encoding

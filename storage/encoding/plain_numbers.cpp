@@ -14,9 +14,6 @@
 namespace diptych::storage::encoding {
 namespace {
 
-constexpr uint32_t kVectorRows = 512;
-constexpr size_t kPassesMax = 4;
-
 int64_t load_key(ValueKind kind, const std::byte* from) {
   if (kind == ValueKind::kInt32) {
     int32_t value;
@@ -135,10 +132,10 @@ class PlainNumbers final : public NumberCodec {
   }
 };
 
-constexpr PlainNumbers kCodec;
+constexpr PlainNumbers kPlainNumbersCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kPlainNumbers = kCodec;
+constinit const NumberCodec& kPlainNumbers = kPlainNumbersCodec;
 
 }  // namespace diptych::storage::encoding

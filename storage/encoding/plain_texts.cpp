@@ -105,10 +105,10 @@ class PlainTexts final : public TextCodec {
   }
 };
 
-constexpr PlainTexts kCodec;
+constexpr PlainTexts kPlainTextsCodec;
 
 }  // namespace
 
-constinit const TextCodec& kPlainTexts = kCodec;
+constinit const TextCodec& kPlainTexts = kPlainTextsCodec;
 
 }  // namespace diptych::storage::encoding

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace diptych::storage::encoding {
 namespace {
@@ -33,6 +34,25 @@ struct Candidate {
   uint32_t length;
   uint64_t gain;
 };
+
+// Each once, with the gain of all that are equal; the best first.
+std::vector<Candidate> sorted_by_gain(std::vector<Candidate> candidates) {
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.bytes, a.length) < std::tie(b.bytes, b.length);
+  });
+  std::vector<Candidate> best;
+  for (const Candidate& each : candidates) {
+    if (!best.empty() && best.back().bytes == each.bytes && best.back().length == each.length) {
+      best.back().gain += each.gain;
+    } else {
+      best.push_back(each);
+    }
+  }
+  std::sort(best.begin(), best.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tie(b.gain, a.bytes, a.length) < std::tie(a.gain, b.bytes, b.length);
+  });
+  return best;
+}
 
 }  // namespace
 
@@ -132,13 +152,10 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
     if (code >= 256) return {code - 256, 1, 0};
     return {table.symbols_.bytes[code], table.symbols_.lengths[code], 0};
   };
-  std::unordered_map<uint64_t, Candidate> candidates;  // by bytes and length
+  std::vector<Candidate> candidates;
   const auto consider = [&](uint64_t bytes, uint32_t length, uint64_t uses) {
     // A symbol of one byte saves an escape.
-    const uint64_t gain = uses * (length == 1 ? 2 : length);
-    const uint64_t key = bytes ^ (uint64_t{length} * 0x9e3779b97f4a7c15);
-    auto [at, is_new] = candidates.try_emplace(key, Candidate{bytes, length, 0});
-    at->second.gain += gain;
+    candidates.push_back({bytes, length, uses * (length == 1 ? 2 : length)});
   };
   for (uint32_t first = 0; first < kMatches; ++first) {
     if (singles[first] == 0) continue;
@@ -153,12 +170,7 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
       consider(joined & low_bytes(length), length, uses);
     }
   }
-  std::vector<Candidate> best;
-  best.reserve(candidates.size());
-  for (const auto& [key, candidate] : candidates) best.push_back(candidate);
-  std::sort(best.begin(), best.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(b.gain, a.bytes, a.length) < std::tie(a.gain, b.bytes, b.length);
-  });
+  const std::vector<Candidate> best = sorted_by_gain(std::move(candidates));
   SymbolTable next;
   for (const Candidate& candidate : best) {
     if (next.count_ == kSymbolsMax) break;

@@ -16,8 +16,6 @@
 namespace diptych::storage::encoding {
 namespace {
 
-constexpr uint32_t kVectorRows = 1024;
-
 const SymbolBytes& symbols_of(const ChunkHeader& chunk) {
   return *chunk.array<SymbolBytes>(chunk.table_offset);
 }
@@ -133,10 +131,10 @@ class SymbolTexts final : public TextCodec {
   }
 };
 
-constexpr SymbolTexts kCodec;
+constexpr SymbolTexts kSymbolTextsCodec;
 
 }  // namespace
 
-constinit const TextCodec& kSymbolTexts = kCodec;
+constinit const TextCodec& kSymbolTexts = kSymbolTextsCodec;
 
 }  // namespace diptych::storage::encoding

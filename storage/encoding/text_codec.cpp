@@ -3,12 +3,6 @@
 #include "storage/encoding/codec.h"
 
 namespace diptych::storage::encoding {
-namespace {
-
-constexpr uint32_t kVectorRows = 1024;
-
-}  // namespace
-
 void TextCodec::select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
                        uint64_t* words) const {
   std::fill_n(words, bitmap_words(chunk.rows), 0);

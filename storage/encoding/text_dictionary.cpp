@@ -18,33 +18,6 @@
 namespace diptych::storage::encoding {
 namespace {
 
-constexpr uint32_t kEntriesMax = 1U << 16;
-
-Codes codes_of(const ChunkHeader& chunk) {
-  return {chunk.at(chunk.codes_offset), chunk.code_bits};
-}
-
-std::string_view entry(const ChunkHeader& chunk, uint64_t code) {
-  const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
-  const uint32_t start = code == 0 ? 0 : ends[code - 1];
-  return {chunk.array<char>(chunk.text_offset) + start, ends[code] - start};
-}
-
-// The first entry that is not below the text.
-uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
-  uint64_t first = 0;
-  for (uint64_t count = chunk.entries; count > 0;) {
-    const uint64_t half = count / 2;
-    if (entry(chunk, first + half) < text) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return first;
-}
-
 // Gives texts numbers in the order of their first use; open addressing, a hash beside each slot.
 class TextNumbers {
  public:
@@ -56,7 +29,7 @@ class TextNumbers {
       const uint32_t found = slots_[slot].number;
       if (slots_[slot].hash == hash && texts_[found] == text) return found;
     }
-    if (texts_.size() == kEntriesMax) return std::nullopt;
+    if (texts_.size() == kDictionaryEntriesMax) return std::nullopt;
     slots_[slot] = {hash, static_cast<uint32_t>(texts_.size())};
     texts_.push_back(text);
     return slots_[slot].number;
@@ -64,7 +37,7 @@ class TextNumbers {
   const std::vector<std::string_view>& texts() const { return texts_; }
 
  private:
-  static constexpr size_t kSlots = 2 * kEntriesMax;
+  static constexpr size_t kSlots = 2 * kDictionaryEntriesMax;
   struct Slot {
     uint32_t hash = 0;  // 0: free
     uint32_t number = 0;
@@ -77,7 +50,7 @@ class TextDictionary final : public TextCodec {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
     const double entries = column.distinct_estimate();
-    if (column.rows() == 0 || entries > kEntriesMax) return std::nullopt;
+    if (column.rows() == 0 || entries > kDictionaryEntriesMax) return std::nullopt;
     const auto last = static_cast<uint64_t>(entries) - (entries >= 1 ? 1 : 0);
     const double table = entries * (sizeof(uint32_t) + column.distinct_text_bytes());
     return static_cast<uint64_t>(table) +
@@ -154,6 +127,27 @@ class TextDictionary final : public TextCodec {
   }
 
  private:
+  static std::string_view entry(const ChunkHeader& chunk, uint64_t code) {
+    const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
+    const uint32_t start = code == 0 ? 0 : ends[code - 1];
+    return {chunk.array<char>(chunk.text_offset) + start, ends[code] - start};
+  }
+
+  // The first entry that is not below the text.
+  static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
+    uint64_t first = 0;
+    for (uint64_t count = chunk.entries; count > 0;) {
+      const uint64_t half = count / 2;
+      if (entry(chunk, first + half) < text) {
+        first += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return first;
+  }
+
   static void write(const std::vector<std::string_view>& texts,
                     const std::vector<uint32_t>& row_numbers, ChunkWriter* writer) {
     const auto entries = static_cast<uint32_t>(texts.size());
@@ -192,10 +186,10 @@ class TextDictionary final : public TextCodec {
   }
 };
 
-constexpr TextDictionary kCodec;
+constexpr TextDictionary kTextDictionaryCodec;
 
 }  // namespace
 
-constinit const TextCodec& kTextDictionary = kCodec;
+constinit const TextCodec& kTextDictionary = kTextDictionaryCodec;
 
 }  // namespace diptych::storage::encoding

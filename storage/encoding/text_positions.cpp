@@ -10,8 +10,6 @@
 namespace diptych::storage::encoding {
 namespace {
 
-constexpr uint32_t kVectorRows = 1024;
-
 uint64_t starts_bytes(uint64_t rows, uint64_t group_rows) {
   return base::round_up<uint64_t>((rows + group_rows - 1) / group_rows * sizeof(uint32_t), 8);
 }

@@ -28,9 +28,9 @@ namespace {
 
 constexpr int kLevel = 3;
 constexpr uint64_t kFrameBytes = 64 * 1024;
+constexpr uint32_t kFrameRowsMax = 4096;  // no more than a scan decodes at a time
 constexpr uint64_t kContentMax = 1U << 30;
 constexpr uint64_t kRatioMax = 1U << 16;  // no zstd frame expands more
-constexpr uint32_t kVectorRows = 1024;
 
 struct ContextDeleter {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -101,7 +101,7 @@ template <class Content>
 void write_frames(uint32_t rows, uint64_t bytes, ChunkWriter* writer, Content&& content) {
   const uint64_t row_bytes = std::max<uint64_t>(1, bytes / std::max(1U, rows));
   const auto frame_rows = static_cast<uint32_t>(
-      std::clamp<uint64_t>(std::bit_floor(kFrameBytes / row_bytes + 1), 64, kChunkRowsMax));
+      std::clamp<uint64_t>(std::bit_floor(kFrameBytes / row_bytes + 1), 64, kFrameRowsMax));
   const Compressor context(ZSTD_createCCtx());
   DIPTYCH_CHECK(context != nullptr, "memory for a context of zstd");
   std::vector<uint32_t> ends;
@@ -327,12 +327,12 @@ class ZstdTexts final : public TextCodec {
   }
 };
 
-constexpr ZstdNumbers kNumbers;
-constexpr ZstdTexts kTexts;
+constexpr ZstdNumbers kZstdNumberCodec;
+constexpr ZstdTexts kZstdTextCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kZstdNumbers = kNumbers;
-constinit const TextCodec& kZstdTexts = kTexts;
+constinit const NumberCodec& kZstdNumbers = kZstdNumberCodec;
+constinit const TextCodec& kZstdTexts = kZstdTextCodec;
 
 }  // namespace diptych::storage::encoding

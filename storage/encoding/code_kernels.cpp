@@ -83,8 +83,9 @@ HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane 
     }
   }
   if (i == count) return;
+  // Only blocks with a code: others may lie more than 16 bytes behind the last one.
   alignas(16) Lane rest[8];
-  for (uint32_t b = 0; b < Plan::kBlocks; ++b) {
+  for (uint32_t b = 0; b * Plan::kLanes < count - i; ++b) {
     hn::Store(block(group, b), d, rest + b * Plan::kLanes);
   }
   std::memcpy(out + i, rest, (count - i) * sizeof(Lane));

@@ -10,7 +10,8 @@ namespace diptych::storage::encoding {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr uint32_t kMatches = 512;  // codes, and 256 + byte for those escaped
+constexpr uint32_t kMatches = 512;    // codes, and 256 + byte for those escaped
+constexpr uint32_t kPairUsesMin = 4;  // in the sample; what is rarer saves nothing
 constexpr uint16_t kNoSymbol = kEscape | 1U << 8;
 
 uint64_t low_bytes(uint32_t count) {
@@ -60,7 +61,8 @@ SymbolTable::SymbolTable() : slots_(kSlots), short_(1U << 16, kNoSymbol) {
   single_.fill(kNoSymbol);
 }
 
-size_t SymbolTable::slot_of(uint64_t word) {
+// Inline: a function that -fPIC lets others replace is called, once a match.
+inline size_t SymbolTable::slot_of(uint64_t word) {
   const auto first = static_cast<uint32_t>(word & 0xffffff);
   return (first * 2971215073U >> 15) % kSlots;
 }
@@ -86,7 +88,7 @@ bool SymbolTable::add(uint64_t bytes, uint32_t length) {
   return true;
 }
 
-SymbolTable::Match SymbolTable::match(uint64_t word, size_t rest) const {
+inline SymbolTable::Match SymbolTable::match(uint64_t word, size_t rest) const {
   const Slot& slot = slots_[slot_of(word)];
   if (slot.length != 0 && slot.length <= rest &&
       ((word ^ slot.bytes) & low_bytes(slot.length)) == 0) {
@@ -157,13 +159,16 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
     // A symbol of one byte saves an escape.
     candidates.push_back({bytes, length, uses * (length == 1 ? 2 : length)});
   };
-  for (uint32_t first = 0; first < kMatches; ++first) {
-    if (singles[first] == 0) continue;
+  std::vector<uint32_t> used;
+  for (uint32_t code = 0; code < kMatches; ++code) {
+    if (singles[code] != 0) used.push_back(code);
+  }
+  for (const uint32_t first : used) {
     const Candidate one = symbol(first);
     consider(one.bytes, one.length, singles[first]);
-    for (uint32_t second = 0; second < kMatches; ++second) {
+    for (const uint32_t second : used) {
       const uint32_t uses = (*pairs)[first * kMatches + second];
-      if (uses < 2 || one.length == 8) continue;
+      if (uses < kPairUsesMin || one.length == 8) continue;
       const Candidate other = symbol(second);
       const uint32_t length = std::min(8U, one.length + other.length);
       const uint64_t joined = one.bytes | other.bytes << (8 * one.length);

@@ -12,9 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "storage/encoding/chunk_header.h"
 #include "storage/encoding/column.h"
 
 namespace diptych::storage::encoding::test {
+
+inline constexpr Encoding kAllEncodings[] = {
+    Encoding::kConstant,   Encoding::kFrame,      Encoding::kPackedFrame, Encoding::kPlain,
+    Encoding::kDictionary, Encoding::kPackedText, Encoding::kSymbolText,  Encoding::kZstd};
+static_assert(std::size(kAllEncodings) == kEncodings);
 
 // A column as cells, which are compared with, and as the run that is encoded.
 class TestColumn {

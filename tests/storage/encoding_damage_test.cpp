@@ -15,10 +15,6 @@ namespace {
 using test::NamedColumn;
 using test::TestColumn;
 
-constexpr Encoding kAll[] = {Encoding::kConstant,   Encoding::kFrame,      Encoding::kPackedFrame,
-                             Encoding::kPlain,      Encoding::kDictionary, Encoding::kPackedText,
-                             Encoding::kSymbolText, Encoding::kZstd};
-
 // Reads all that there is to read. Returns the rows that the chunk says it has.
 uint32_t read_everything(const Chunk& chunk) {
   RunBuffer buffer;
@@ -74,7 +70,7 @@ std::vector<ChunkBytes> small_chunks() {
         column.add(static_cast<int64_t>(random() % 90));
       }
     }
-    for (const Encoding encoding : kAll) {
+    for (const Encoding encoding : test::kAllEncodings) {
       if (auto bytes = encode(column.run(), encoding)) chunks.push_back(std::move(*bytes));
     }
     TestColumn constant(kind);

@@ -20,11 +20,6 @@ using test::NamedColumn;
 using test::Random;
 using test::TestColumn;
 
-constexpr Encoding kAll[] = {Encoding::kConstant,   Encoding::kFrame,      Encoding::kPackedFrame,
-                             Encoding::kPlain,      Encoding::kDictionary, Encoding::kPackedText,
-                             Encoding::kSymbolText, Encoding::kZstd};
-static_assert(std::size(kAll) == kEncodings);
-
 struct Encoded {
   std::string form;
   ChunkBytes bytes;
@@ -34,7 +29,7 @@ struct Encoded {
 std::vector<Encoded> all_forms(TestColumn* column) {
   const ColumnRun run = column->run();
   std::vector<Encoded> forms;
-  for (const Encoding encoding : kAll) {
+  for (const Encoding encoding : test::kAllEncodings) {
     auto bytes = encode(run, encoding);
     if (bytes) forms.push_back({std::string(encoding_name(encoding)), std::move(*bytes)});
   }

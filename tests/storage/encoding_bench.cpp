@@ -241,6 +241,20 @@ void read_row(benchmark::State& state, const Source& source, std::optional<Encod
   state.SetLabel(std::string(encoding_name(chunk.encoding())));
 }
 
+// Values that the form has room for, into random rows: those of other rows.
+void patch_rows(benchmark::State& state, const Source& source, std::optional<Encoding> forced) {
+  TestColumn column = column_of(source);
+  ChunkBytes bytes = *encode_as(column.run(), forced);
+  uint64_t random = 1;
+  for (auto _ : state) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    const auto row = static_cast<uint32_t>(random >> 48);
+    const Patch patch = Chunk::patch(bytes, row, column.cell(row ^ 1));
+    DIPTYCH_CHECK(patch == Patch::kDone, "the chunk has a value as large and as long");
+  }
+  state.SetLabel(std::string(encoding_name(Chunk::trusted(bytes).encoding())));
+}
+
 // Frozen 4-byte columns of 256 MB decoded, from memory, summed vector by vector; beside reading as
 // many bytes of plain memory. bytes_per_second counts decoded bytes.
 void sum_from_memory(benchmark::State& state, const Source* source) {
@@ -323,6 +337,12 @@ void register_benchmarks() {
           const Predicate equal = Predicate::compare(Comparison::kEqual, column.cell(1000).text);
           select_rows(state, source, &equal, std::nullopt);
         });
+  }
+  for (const char* name : {"quantity 1-10", "byte frame", "few prices", "last name", "any int"}) {
+    const Source& source = source_named(name);
+    RegisterBenchmark(
+        (std::string("BM_Patch/") + name).c_str(),
+        [&source](benchmark::State& state) { patch_rows(state, source, std::nullopt); });
   }
   RegisterBenchmark("BM_SumFromMemory/plain",
                     [](benchmark::State& state) { sum_from_memory(state, nullptr); });

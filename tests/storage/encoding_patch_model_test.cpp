@@ -29,6 +29,19 @@ void expect_cells(const ChunkBytes& bytes, const TestColumn& column) {
     ASSERT_TRUE(chunk->min() <= key && key <= chunk->max()) << "the SMA covers row " << row;
   }
   ASSERT_EQ(chunk->null_rows(), nulls);
+  // A predicate: patched values and bounds answer, too.
+  const Cell& bound = column.cell(column.rows() / 2);
+  if (bound.is_null) return;
+  const bool is_text = column.kind() == ValueKind::kText;
+  const Predicate predicate = is_text ? Predicate::compare(Comparison::kLessEqual, bound.text)
+                                      : Predicate::between(kKeyMin, bound.key);
+  std::vector<uint64_t> words(bitmap_words(column.rows()));
+  chunk->select(predicate, words.data());
+  for (uint32_t row = 0; row < column.rows(); ++row) {
+    const Cell& cell = column.cell(row);
+    const bool below = is_text ? cell.text <= bound.text : cell.key <= bound.key;
+    ASSERT_EQ(bit_is_set(words.data(), row), !cell.is_null && below) << "row " << row;
+  }
 }
 
 // The row's cell is copied into `text` where it is a text.

@@ -94,17 +94,17 @@ const Codec* codec_of(Encoding encoding, ValueKind kind);
 // where that is no narrower than plain.
 bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer);
 
-extern const NumberCodec& kConstantNumbers;
-extern const TextCodec& kConstantTexts;
-extern const NumberCodec& kFrames;
-extern const NumberCodec& kPackedFrames;
-extern const NumberCodec& kPlainNumbers;
-extern const TextCodec& kPlainTexts;
-extern const NumberCodec& kNumberDictionary;
-extern const TextCodec& kTextDictionary;
-extern const TextCodec& kPackedTexts;
-extern const TextCodec& kSymbolTexts;
-extern const NumberCodec& kZstdNumbers;
-extern const TextCodec& kZstdTexts;
+const NumberCodec& constant_numbers();
+const TextCodec& constant_texts();
+const NumberCodec& frames();
+const NumberCodec& packed_frames();
+const NumberCodec& plain_numbers();
+const TextCodec& plain_texts();
+const NumberCodec& number_dictionary();
+const TextCodec& text_dictionary();
+const TextCodec& packed_texts();
+const TextCodec& symbol_texts();
+const NumberCodec& zstd_numbers();
+const TextCodec& zstd_texts();
 
 }  // namespace diptych::storage::encoding

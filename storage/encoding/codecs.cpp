@@ -4,28 +4,28 @@ namespace diptych::storage::encoding {
 
 const NumberCodec* number_codec(Encoding encoding) {
   switch (encoding) {
-    case Encoding::kConstant: return &kConstantNumbers;
-    case Encoding::kFrame: return &kFrames;
-    case Encoding::kPackedFrame: return &kPackedFrames;
-    case Encoding::kPlain: return &kPlainNumbers;
-    case Encoding::kDictionary: return &kNumberDictionary;
+    case Encoding::kConstant: return &constant_numbers();
+    case Encoding::kFrame: return &frames();
+    case Encoding::kPackedFrame: return &packed_frames();
+    case Encoding::kPlain: return &plain_numbers();
+    case Encoding::kDictionary: return &number_dictionary();
     case Encoding::kPackedText:
     case Encoding::kSymbolText: return nullptr;
-    case Encoding::kZstd: return &kZstdNumbers;
+    case Encoding::kZstd: return &zstd_numbers();
   }
   return nullptr;
 }
 
 const TextCodec* text_codec(Encoding encoding) {
   switch (encoding) {
-    case Encoding::kConstant: return &kConstantTexts;
+    case Encoding::kConstant: return &constant_texts();
     case Encoding::kFrame:
     case Encoding::kPackedFrame: return nullptr;
-    case Encoding::kPlain: return &kPlainTexts;
-    case Encoding::kDictionary: return &kTextDictionary;
-    case Encoding::kPackedText: return &kPackedTexts;
-    case Encoding::kSymbolText: return &kSymbolTexts;
-    case Encoding::kZstd: return &kZstdTexts;
+    case Encoding::kPlain: return &plain_texts();
+    case Encoding::kDictionary: return &text_dictionary();
+    case Encoding::kPackedText: return &packed_texts();
+    case Encoding::kSymbolText: return &symbol_texts();
+    case Encoding::kZstd: return &zstd_texts();
   }
   return nullptr;
 }

@@ -92,7 +92,11 @@ constexpr ConstantTexts kConstantTextCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kConstantNumbers = kConstantNumberCodec;
-constinit const TextCodec& kConstantTexts = kConstantTextCodec;
+const NumberCodec& constant_numbers() {
+  return kConstantNumberCodec;
+}
+const TextCodec& constant_texts() {
+  return kConstantTextCodec;
+}
 
 }  // namespace diptych::storage::encoding

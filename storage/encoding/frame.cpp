@@ -137,7 +137,11 @@ bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer) {
   return true;
 }
 
-constinit const NumberCodec& kFrames = kByteFrameCodec;
-constinit const NumberCodec& kPackedFrames = kBitFrameCodec;
+const NumberCodec& frames() {
+  return kByteFrameCodec;
+}
+const NumberCodec& packed_frames() {
+  return kBitFrameCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -170,6 +170,8 @@ constexpr NumberDictionary kNumberDictionaryCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kNumberDictionary = kNumberDictionaryCodec;
+const NumberCodec& number_dictionary() {
+  return kNumberDictionaryCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -284,6 +284,8 @@ constexpr PackedTexts kPackedTextsCodec;
 
 }  // namespace
 
-constinit const TextCodec& kPackedTexts = kPackedTextsCodec;
+const TextCodec& packed_texts() {
+  return kPackedTextsCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -136,6 +136,8 @@ constexpr PlainNumbers kPlainNumbersCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kPlainNumbers = kPlainNumbersCodec;
+const NumberCodec& plain_numbers() {
+  return kPlainNumbersCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -109,6 +109,8 @@ constexpr PlainTexts kPlainTextsCodec;
 
 }  // namespace
 
-constinit const TextCodec& kPlainTexts = kPlainTextsCodec;
+const TextCodec& plain_texts() {
+  return kPlainTextsCodec;
+}
 
 }  // namespace diptych::storage::encoding

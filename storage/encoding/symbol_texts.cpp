@@ -135,6 +135,8 @@ constexpr SymbolTexts kSymbolTextsCodec;
 
 }  // namespace
 
-constinit const TextCodec& kSymbolTexts = kSymbolTextsCodec;
+const TextCodec& symbol_texts() {
+  return kSymbolTextsCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -190,6 +190,8 @@ constexpr TextDictionary kTextDictionaryCodec;
 
 }  // namespace
 
-constinit const TextCodec& kTextDictionary = kTextDictionaryCodec;
+const TextCodec& text_dictionary() {
+  return kTextDictionaryCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -332,7 +332,11 @@ constexpr ZstdTexts kZstdTextCodec;
 
 }  // namespace
 
-constinit const NumberCodec& kZstdNumbers = kZstdNumberCodec;
-constinit const TextCodec& kZstdTexts = kZstdTextCodec;
+const NumberCodec& zstd_numbers() {
+  return kZstdNumberCodec;
+}
+const TextCodec& zstd_texts() {
+  return kZstdTextCodec;
+}
 
 }  // namespace diptych::storage::encoding

@@ -149,13 +149,13 @@ void ask(const std::vector<Constant>& constants, Random* random, Of of, Make mak
   const auto any = [&]() -> const Constant& { return constants[(*random)() % constants.size()]; };
   for (int i = 0; i < 3; ++i) {
     for (const Comparison comparison : kComparisons) {
-      const Constant constant = any();
+      const Constant& constant = any();
       questions->push_back(
           {"compare", Predicate::compare(comparison, make(constant)),
            [=](const Cell& cell) { return compare(comparison, of(cell), constant); }});
     }
-    const Constant low = any();
-    const Constant high = any();
+    const Constant& low = any();
+    const Constant& high = any();
     const auto between = [=](const Cell& cell) { return of(cell) >= low && of(cell) <= high; };
     questions->push_back({"between", Predicate::between(make(low), make(high)), between});
     questions->push_back({"not between", Predicate::between(make(low), make(high)).complement(),
@@ -163,6 +163,7 @@ void ask(const std::vector<Constant>& constants, Random* random, Of of, Make mak
     std::vector<Constant> list;
     std::vector<decltype(make(low))> made;
     for (uint64_t count = (*random)() % 12; count > 0; --count) list.push_back(any());
+    made.reserve(list.size());
     for (const Constant& each : list) made.push_back(make(each));
     const auto in = [=](const Cell& cell) {
       return std::find(list.begin(), list.end(), of(cell)) != list.end();

@@ -118,6 +118,7 @@ std::string expanded(const SymbolTable& table, std::string_view text) {
 TEST(EncodingSymbols, ATableGivesTextsBackThatItWasNotLearnedFrom) {
   std::mt19937_64 random(5);
   std::vector<std::string> names;
+  names.reserve(300);
   for (int i = 0; i < 300; ++i) names.push_back(test::last_name(random()));
   const std::vector<std::string_view> sample(names.begin(), names.end());
   const SymbolTable table = SymbolTable::learn(sample);

@@ -1,0 +1,270 @@
+#include "storage/encoding/chunk.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "base/check.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+base::Error corrupt(const char* what) {
+  return {base::ErrorCode::kCorrupt, std::string("the chunk is damaged: ") + what};
+}
+
+// Sets the bits of the first `rows` rows to `value`, and those behind to 0.
+void fill_bits(uint64_t* words, uint32_t rows, bool value) {
+  std::fill_n(words, bitmap_words(rows), value ? ~uint64_t{0} : 0);
+  if (value && rows % 64 != 0) words[rows / 64] = (uint64_t{1} << (rows % 64)) - 1;
+}
+
+const char* header_problem(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(ChunkHeader) + kChunkTailBytes) return "it is too short for a header";
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0) return "it does not start at a word";
+  const auto& header = *reinterpret_cast<const ChunkHeader*>(bytes.data());
+  if (header.magic != kChunkMagic) return "it does not start as a chunk";
+  if (header.bytes != bytes.size()) return "it has another size than it says";
+  if (header.rows > kChunkRowsMax) return "it has too many rows";
+  if (header.null_rows > header.rows) return "more of its rows are null than it has";
+  if (static_cast<uint8_t>(header.kind) >= kValueKinds) return "its values have no type";
+  if (codec_of(header.encoding, header.kind) == nullptr) return "its encoding is not for its type";
+  return nullptr;
+}
+
+const char* nulls_problem(const ChunkHeader& header) {
+  if (header.nulls_offset == 0) {
+    if (header.null_rows == 0 || header.all_null()) return nullptr;
+    return "its null map is missing";
+  }
+  const uint32_t words = bitmap_words(header.rows);
+  if (!header.holds(header.nulls_offset, words * sizeof(uint64_t)))
+    return "its null map ends outside it";
+  const auto* const nulls = header.array<uint64_t>(header.nulls_offset);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < words; ++i) count += static_cast<uint32_t>(std::popcount(nulls[i]));
+  if (count != header.null_rows) return "its null map has another number of nulls";
+  if (header.rows % 64 != 0 && (nulls[words - 1] >> (header.rows % 64)) != 0) {
+    return "its null map goes on behind the last row";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view encoding_name(Encoding encoding) {
+  switch (encoding) {
+    case Encoding::kConstant: return "constant";
+    case Encoding::kFrame: return "frame";
+    case Encoding::kPackedFrame: return "packed frame";
+    case Encoding::kPlain: return "plain";
+    case Encoding::kDictionary: return "dictionary";
+    case Encoding::kPackedText: return "packed text";
+    case Encoding::kSymbolText: return "symbol text";
+    case Encoding::kZstd: return "zstd";
+  }
+  return "unknown";
+}
+
+base::Result<Chunk> Chunk::open(std::span<const std::byte> bytes) {
+  if (const char* const what = header_problem(bytes)) return corrupt(what);
+  const auto& header = *reinterpret_cast<const ChunkHeader*>(bytes.data());
+  if (const char* const what = nulls_problem(header)) return corrupt(what);
+  if (const char* const what = codec_of(header.encoding, header.kind)->problem(header)) {
+    return corrupt(what);
+  }
+  return Chunk(&header);
+}
+
+Chunk Chunk::trusted(std::span<const std::byte> bytes) {
+  DIPTYCH_DCHECK(header_problem(bytes) == nullptr, "only chunks are trusted");
+  return Chunk(reinterpret_cast<const ChunkHeader*>(bytes.data()));
+}
+
+Cell Chunk::at(uint32_t row, std::string* scratch) const {
+  DIPTYCH_DCHECK(row < rows(), "a read stays within its chunk");
+  if (is_null(row)) return Cell::null();
+  if (kind() == ValueKind::kText) {
+    return Cell::of_text(text_codec(encoding())->text_at(*header_, row, scratch));
+  }
+  return Cell::number(number_codec(encoding())->key_at(*header_, row));
+}
+
+const uint64_t* Chunk::run_nulls(uint32_t first, uint32_t count, RunBuffer* buffer) const {
+  if (header_->null_rows == 0) return nullptr;
+  if (header_->nulls_offset != 0) {
+    return header_->array<uint64_t>(header_->nulls_offset) + first / 64;
+  }
+  buffer->nulls.assign(bitmap_words(count), ~uint64_t{0});
+  return buffer->nulls.data();
+}
+
+void Chunk::decode_numbers(uint32_t first, uint32_t count, RunBuffer* buffer) const {
+  const NumberCodec& codec = *number_codec(encoding());
+  switch (kind()) {
+    case ValueKind::kInt32:
+      codec.decode(*header_, first, count, buffer->room<uint32_t>(count));
+      return;
+    case ValueKind::kInt64:
+      codec.decode(*header_, first, count, buffer->room<uint64_t>(count));
+      return;
+    case ValueKind::kDouble: {
+      auto* const keys = buffer->room<uint64_t>(count);
+      codec.decode(*header_, first, count, keys);
+      for (uint32_t i = 0; i < count; ++i) {
+        keys[i] = static_cast<uint64_t>(turn_double_bits(static_cast<int64_t>(keys[i])));
+      }
+      return;
+    }
+    case ValueKind::kBoolean: {
+      buffer->numbers.resize(count);
+      codec.decode(*header_, first, count, buffer->numbers.data());
+      auto* const out = buffer->room<uint8_t>(count);
+      for (uint32_t i = 0; i < count; ++i) out[i] = buffer->numbers[i] & 1;
+      return;
+    }
+    case ValueKind::kText: break;
+  }
+  DIPTYCH_CHECK(false, "texts are not numbers");
+}
+
+ColumnRun Chunk::decode(uint32_t first, uint32_t count, RunBuffer* buffer) const {
+  DIPTYCH_DCHECK(first % 64 == 0, "a run starts at a word of the null map");
+  DIPTYCH_DCHECK(uint64_t{first} + count <= rows(), "a run stays within its chunk");
+  ColumnRun run{kind(), count, nullptr, run_nulls(first, count, buffer)};
+  if (kind() == ValueKind::kText) {
+    text_codec(encoding())->decode(*header_, first, count, buffer);
+    run.values = buffer->values.data();
+    return run;
+  }
+  run.values = number_codec(encoding())->view(*header_, first);
+  if (run.values == nullptr) {
+    decode_numbers(first, count, buffer);
+    run.values = buffer->values.data();
+  }
+  return run;
+}
+
+ColumnRun Chunk::gather(std::span<const uint32_t> selection, RunBuffer* buffer) const {
+  const auto count = static_cast<uint32_t>(selection.size());
+  ColumnRun run{kind(), count, nullptr, nullptr};
+  const auto nulls = [&] {
+    buffer->nulls.assign(bitmap_words(count), 0);
+    for (uint32_t i = 0; i < count; ++i) {
+      buffer->nulls[i / 64] |= uint64_t{is_null(selection[i])} << (i % 64);
+    }
+    return buffer->nulls.data();
+  };
+  if (header_->null_rows != 0) run.nulls = nulls();
+  const auto keys = [&](auto* out, auto of_key) {
+    const NumberCodec& codec = *number_codec(encoding());
+    for (uint32_t i = 0; i < count; ++i) out[i] = of_key(codec.key_at(*header_, selection[i]));
+  };
+  switch (kind()) {
+    case ValueKind::kInt32:
+      keys(buffer->room<int32_t>(count), [](int64_t key) { return static_cast<int32_t>(key); });
+      break;
+    case ValueKind::kInt64:
+      keys(buffer->room<int64_t>(count), [](int64_t key) { return key; });
+      break;
+    case ValueKind::kDouble: keys(buffer->room<double>(count), key_double); break;
+    case ValueKind::kBoolean:
+      keys(buffer->room<uint8_t>(count), [](int64_t key) { return static_cast<uint8_t>(key & 1); });
+      break;
+    case ValueKind::kText: {
+      // Texts move while the buffer grows: their sizes first, references at the end.
+      std::string scratch;
+      std::vector<char> all;
+      buffer->numbers.clear();
+      for (const uint32_t row : selection) {
+        const std::string_view text = text_codec(encoding())->text_at(*header_, row, &scratch);
+        all.insert(all.end(), text.begin(), text.end());
+        buffer->numbers.push_back(static_cast<uint32_t>(text.size()));
+      }
+      buffer->text = std::move(all);
+      auto* const out = buffer->room<base::StringRef>(count);
+      const char* text = buffer->text.data();
+      for (uint32_t i = 0; i < count; ++i) {
+        out[i] = base::StringRef(std::string_view(text, buffer->numbers[i]));
+        text += buffer->numbers[i];
+      }
+      break;
+    }
+  }
+  run.values = buffer->values.data();
+  return run;
+}
+
+void Chunk::select_values(const Predicate& predicate, uint64_t* words) const {
+  if (kind() != ValueKind::kText) {
+    DIPTYCH_CHECK(predicate.question() == Predicate::Question::kKeys, "numbers compare as keys");
+    const auto& ranges = predicate.keys();
+    // The ranges that overlap [min, max]: sorted and disjoint, so they are neighbours.
+    const auto from = std::partition_point(
+        ranges.begin(), ranges.end(), [&](const KeyRange& range) { return range.last < min(); });
+    const auto to = std::partition_point(
+        from, ranges.end(), [&](const KeyRange& range) { return range.first <= max(); });
+    if (from == to) return fill_bits(words, rows(), false);
+    if (from->first <= min() && max() <= from->last) return fill_bits(words, rows(), true);
+    return number_codec(encoding())->select(*header_, {from, to}, words);
+  }
+  DIPTYCH_CHECK(predicate.question() == Predicate::Question::kTexts, "texts compare as texts");
+  // Keys are of the first 8 bytes: only where they differ do they tell the order.
+  const auto& ranges = predicate.texts();
+  const auto from = std::partition_point(ranges.begin(), ranges.end(), [&](const TextRange& range) {
+    return range.end && text_key(*range.end) < min();
+  });
+  const auto to = std::partition_point(
+      from, ranges.end(), [&](const TextRange& range) { return text_key(range.first) <= max(); });
+  if (from == to) return fill_bits(words, rows(), false);
+  const bool from_all_on = from->first.empty() || text_key(from->first) < min();
+  if (from_all_on && (!from->end || max() < text_key(*from->end))) {
+    return fill_bits(words, rows(), true);
+  }
+  text_codec(encoding())->select(*header_, {from, to}, words);
+}
+
+void Chunk::select(const Predicate& predicate, uint64_t* words) const {
+  const bool no_nulls = header_->null_rows == 0;
+  const bool wants_null = predicate.question() == Predicate::Question::kIsNull;
+  if (wants_null || predicate.question() == Predicate::Question::kIsNotNull) {
+    fill_bits(words, rows(), no_nulls ? !wants_null : wants_null == header_->all_null());
+    if (no_nulls || header_->nulls_offset == 0) return;
+    fill_bits(words, rows(), !wants_null);
+    const auto* const nulls = header_->array<uint64_t>(header_->nulls_offset);
+    for (uint32_t i = 0; i < bitmap_words(rows()); ++i) words[i] ^= nulls[i];
+    return;
+  }
+  if (header_->all_null()) return fill_bits(words, rows(), false);
+  select_values(predicate, words);
+  if (no_nulls) return;
+  const auto* const nulls = header_->array<uint64_t>(header_->nulls_offset);
+  for (uint32_t i = 0; i < bitmap_words(rows()); ++i) words[i] &= ~nulls[i];
+}
+
+Patch Chunk::patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell) {
+  auto* const header = reinterpret_cast<ChunkHeader*>(bytes.data());
+  DIPTYCH_DCHECK(row < header->rows, "a patch stays within its chunk");
+  const bool has_map = header->nulls_offset != 0;
+  if (!has_map && (cell.is_null || header->null_rows != 0)) {
+    return cell.is_null && header->null_rows != 0 ? Patch::kDone : Patch::kNeedsThaw;
+  }
+  const bool is_text = header->kind == ValueKind::kText;
+  if (!cell.is_null) {
+    const int64_t key = is_text ? text_key(cell.text) : cell.key;
+    const bool taken = is_text ? text_codec(header->encoding)->patch(header, row, cell.text)
+                               : number_codec(header->encoding)->patch(header, row, cell.key);
+    if (!taken) return Patch::kNeedsThaw;
+    header->min = std::min(header->min, key);
+    header->max = std::max(header->max, key);
+  }
+  if (!has_map) return Patch::kDone;
+  uint64_t& word = header->array<uint64_t>(header->nulls_offset)[row / 64];
+  const uint64_t bit = uint64_t{1} << (row % 64);
+  header->null_rows -= (word & bit) != 0 ? 1 : 0;
+  header->null_rows += cell.is_null ? 1 : 0;
+  word = cell.is_null ? word | bit : word & ~bit;
+  return Patch::kDone;
+}
+
+}  // namespace diptych::storage::encoding

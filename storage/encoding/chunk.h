@@ -1,0 +1,82 @@
+// Chunk: reads and patches of one encoded column where its bytes lie; the layout: chunk_header.h.
+//
+// A Chunk is a pointer. Chunks from a file come through open(), which looks at every size and
+// offset and at every value that points at others, so that no later read leaves the bytes: damage
+// is kCorrupt here and a crash never. What the bytes mean, their checksum vouches for.
+//
+// Costs     at: a code's load; of a packed text 16 lengths more on average, of kZstd a frame.
+//           decode: a run of some thousand rows is best; plain numbers are a view at no cost.
+//           select: none where the SMA or the dictionary tells that all rows pass, or none.
+//
+// Threads   any number of readers; patch() with no reader of the same bytes.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "storage/encoding/chunk_header.h"
+#include "storage/encoding/codec.h"
+#include "storage/encoding/predicate.h"
+
+namespace diptych::storage::encoding {
+
+// As in `diptych inspect`: "packed frame".
+std::string_view encoding_name(Encoding encoding);
+
+enum class Patch : uint8_t {
+  kDone,
+  kNeedsThaw,  // nothing was changed: this form cannot take the value; thaw() makes one that can
+};
+
+class Chunk {
+ public:
+  // kCorrupt: what is wrong, without a place, which the caller adds. The bytes start at a multiple
+  // of 8 and stay while the Chunk is used.
+  static base::Result<Chunk> open(std::span<const std::byte> bytes);
+  // Of bytes that encode() or thaw() made, or that were opened before.
+  static Chunk trusted(std::span<const std::byte> bytes);
+
+  Encoding encoding() const { return header_->encoding; }
+  ValueKind kind() const { return header_->kind; }
+  uint32_t rows() const { return header_->rows; }
+  uint32_t null_rows() const { return header_->null_rows; }
+  uint32_t bytes() const { return header_->bytes; }
+  // The bounds of its values, as keys (C3).
+  int64_t min() const { return header_->min; }
+  int64_t max() const { return header_->max; }
+
+  bool is_null(uint32_t row) const {
+    if (header_->nulls_offset != 0) {
+      return bit_is_set(header_->array<uint64_t>(header_->nulls_offset), row);
+    }
+    return header_->null_rows != 0;
+  }
+  // A text is in the chunk, or in `scratch`.
+  Cell at(uint32_t row, std::string* scratch) const;
+
+  // Rows [first, first + count); `first` is a multiple of 64. In the chunk or in the buffer.
+  ColumnRun decode(uint32_t first, uint32_t count, RunBuffer* buffer) const;
+  // The rows of a selection, in its order.
+  ColumnRun gather(std::span<const uint32_t> selection, RunBuffer* buffer) const;
+
+  // Bit i of bitmap_words(rows()) words says whether row i passes; bits behind the last row are 0.
+  void select(const Predicate& predicate, uint64_t* words) const;
+
+  // Writes one value into the chunk at `bytes` and widens its SMA. The text of the cell may be a
+  // view of this chunk.
+  [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell);
+
+ private:
+  explicit Chunk(const ChunkHeader* header) : header_(header) {}
+  void decode_numbers(uint32_t first, uint32_t count, RunBuffer* buffer) const;
+  const uint64_t* run_nulls(uint32_t first, uint32_t count, RunBuffer* buffer) const;
+  void select_values(const Predicate& predicate, uint64_t* words) const;
+
+  const ChunkHeader* header_;
+};
+
+}  // namespace diptych::storage::encoding

@@ -1,0 +1,232 @@
+#include "storage/encoding/code_kernels.h"
+
+// The scalar code is compiled beside the others, for tests; SSE would never be taken, since the
+// whole program is compiled for AVX2. No kernel uses AES. Scalar is HWY_SCALAR for any compiler.
+#define HWY_BROKEN_EMU128 1
+#define HWY_DISABLE_PCLMUL_AES
+#define HWY_COMPILE_ALL_ATTAINABLE
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "storage/encoding/code_kernels.cpp"
+// clang-format off
+#include <hwy/foreach_target.h>
+// clang-format on
+#include <cstring>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace diptych::storage::encoding {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <class Lane>
+void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane base, Lane* out) {
+  const Codes codes{from, bits};
+  for (uint32_t i = 0; i < count; ++i) out[i] = static_cast<Lane>(base + codes[i]);
+}
+
+void translate(const uint8_t* table, uint32_t /*table_blocks*/, uint8_t* bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i) bytes[i] = table[bytes[i]];
+}
+
+#else
+
+// A group of 8 codes is `bits` bytes. It is unpacked in blocks of 16 bytes, which hold 4 codes of
+// up to 25 bits, or 2 of up to 57: a shuffle brings the bytes of each code into its lane, a shift
+// and a mask cut it out. Lane's blocks in a group start at bytes start[b], with their own shuffle.
+template <class Lane>
+struct GroupPlan {
+  static constexpr uint32_t kLanes = 16 / sizeof(Lane);
+  static constexpr uint32_t kBlocks = 8 / kLanes;
+  uint32_t start[kBlocks];
+  alignas(16) uint8_t shuffle[kBlocks][16];
+  alignas(16) Lane shift[kBlocks][kLanes];
+
+  explicit GroupPlan(uint32_t bits) {
+    for (uint32_t block = 0; block < kBlocks; ++block) {
+      const uint32_t block_bit = block * kLanes * bits;
+      start[block] = block_bit / 8;
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint32_t bit = block_bit % 8 + lane * bits;
+        shift[block][lane] = bit % 8;
+        for (uint32_t byte = 0; byte < sizeof(Lane); ++byte) {
+          shuffle[block][lane * sizeof(Lane) + byte] = static_cast<uint8_t>(bit / 8 + byte);
+        }
+      }
+    }
+  }
+};
+
+template <class Lane>
+HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane base, Lane* out) {
+  const GroupPlan<Lane> plan(bits);
+  using Plan = GroupPlan<Lane>;
+  const hn::FixedTag<Lane, Plan::kLanes> d;
+  const hn::FixedTag<uint8_t, 16> d8;
+  const auto mask = hn::Set(d, static_cast<Lane>((uint64_t{1} << bits) - 1));
+  const auto add = hn::Set(d, base);
+  const auto block = [&](const uint8_t* group, uint32_t b) HWY_ATTR {
+    const auto bytes = hn::LoadU(d8, group + plan.start[b]);
+    const auto lanes = hn::BitCast(d, hn::TableLookupBytes(bytes, hn::Load(d8, plan.shuffle[b])));
+    return hn::Add(hn::And(hn::Shr(lanes, hn::Load(d, plan.shift[b])), mask), add);
+  };
+  const auto* group = reinterpret_cast<const uint8_t*>(from);
+  uint32_t i = 0;
+  for (; i + 8 <= count; i += 8, group += bits) {
+    for (uint32_t b = 0; b < Plan::kBlocks; ++b) {
+      hn::StoreU(block(group, b), d, out + i + b * Plan::kLanes);
+    }
+  }
+  if (i == count) return;
+  // Only blocks with a code: others may lie more than 16 bytes behind the last one.
+  alignas(16) Lane rest[8];
+  for (uint32_t b = 0; b * Plan::kLanes < count - i; ++b) {
+    hn::Store(block(group, b), d, rest + b * Plan::kLanes);
+  }
+  std::memcpy(out + i, rest, (count - i) * sizeof(Lane));
+}
+
+HWY_ATTR void translate(const uint8_t* table, uint32_t table_blocks, uint8_t* bytes, size_t count) {
+  const hn::ScalableTag<uint8_t> d;
+  const auto low_mask = hn::Set(d, uint8_t{15});
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto codes = hn::LoadU(d, bytes + i);
+    const auto low = hn::And(codes, low_mask);
+    auto result = hn::TableLookupBytes(hn::LoadDup128(d, table), low);
+    for (uint32_t block = 1; block < table_blocks; ++block) {
+      const auto below = hn::Lt(codes, hn::Set(d, static_cast<uint8_t>(16 * block)));
+      const auto looked_up = hn::TableLookupBytes(hn::LoadDup128(d, table + 16 * block), low);
+      result = hn::IfThenElse(below, result, looked_up);
+    }
+    hn::StoreU(result, d, bytes + i);
+  }
+  for (; i < count; ++i) bytes[i] = table[bytes[i]];
+}
+
+#endif
+
+// The compiler vectorises this one by itself, for each target.
+template <class Code, class Lane>
+HWY_ATTR void widen(const std::byte* from, uint32_t count, Lane base, Lane* out) {
+  const auto* const codes = reinterpret_cast<const Code*>(from);
+  for (uint32_t i = 0; i < count; ++i) out[i] = static_cast<Lane>(base + codes[i]);
+}
+
+template <class Lane>
+HWY_ATTR void decode(const std::byte* data, uint32_t bits, uint32_t first, uint32_t count,
+                     Lane base, Lane* out) {
+  const std::byte* const from = data + uint64_t{first} * bits / 8;
+  switch (bits) {
+    case 0:
+      for (uint32_t i = 0; i < count; ++i) out[i] = base;
+      return;
+    case 8: return widen<uint8_t>(from, count, base, out);
+    case 16: return widen<uint16_t>(from, count, base, out);
+    case 32: return widen<uint32_t>(from, count, base, out);
+    default: return unpack(from, bits, count, base, out);
+  }
+}
+
+HWY_ATTR void decode4(const std::byte* data, uint32_t bits, uint32_t first, uint32_t count,
+                      uint32_t base, uint32_t* out) {
+  decode(data, bits, first, count, base, out);
+}
+HWY_ATTR void decode8(const std::byte* data, uint32_t bits, uint32_t first, uint32_t count,
+                      uint64_t base, uint64_t* out) {
+  decode(data, bits, first, count, base, out);
+}
+
+template <class Lane>
+HWY_ATTR uint64_t select_64(const Lane* values, Lane first, Lane span) {
+  const hn::CappedTag<Lane, 64> d;
+  const auto low = hn::Set(d, first);
+  const auto high = hn::Set(d, span);
+  uint64_t word = 0;
+  for (size_t i = 0; i < 64; i += hn::Lanes(d)) {
+    const auto behind = hn::Lt(high, hn::Sub(hn::LoadU(d, values + i), low));
+    uint64_t bits = 0;
+    hn::StoreMaskBits(d, behind, reinterpret_cast<uint8_t*>(&bits));
+    word |= bits << i;
+  }
+  return ~word;
+}
+
+template <class Lane>
+HWY_ATTR void select(const Lane* values, uint32_t count, Lane first, Lane last, uint64_t* words) {
+  const auto span = static_cast<Lane>(last - first);
+  uint32_t i = 0;
+  for (; i + 64 <= count; i += 64) words[i / 64] |= select_64(values + i, first, span);
+  if (i == count) return;
+  Lane rest[64] = {};
+  std::memcpy(rest, values + i, (count - i) * sizeof(Lane));
+  words[i / 64] |= select_64(rest, first, span) & ((uint64_t{1} << (count - i)) - 1);
+}
+
+HWY_ATTR void select1(const uint8_t* values, uint32_t count, uint8_t first, uint8_t last,
+                      uint64_t* words) {
+  select(values, count, first, last, words);
+}
+HWY_ATTR void select2(const uint16_t* values, uint32_t count, uint16_t first, uint16_t last,
+                      uint64_t* words) {
+  select(values, count, first, last, words);
+}
+HWY_ATTR void select4(const uint32_t* values, uint32_t count, uint32_t first, uint32_t last,
+                      uint64_t* words) {
+  select(values, count, first, last, words);
+}
+HWY_ATTR void select8(const uint64_t* values, uint32_t count, uint64_t first, uint64_t last,
+                      uint64_t* words) {
+  select(values, count, first, last, words);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace diptych::storage::encoding
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace diptych::storage::encoding {
+namespace {
+HWY_EXPORT(decode4);
+HWY_EXPORT(decode8);
+HWY_EXPORT(select1);
+HWY_EXPORT(select2);
+HWY_EXPORT(select4);
+HWY_EXPORT(select8);
+HWY_EXPORT(translate);
+}  // namespace
+
+void decode_codes(Codes codes, uint32_t first, uint32_t count, uint32_t base, uint32_t* out) {
+  HWY_DYNAMIC_DISPATCH(decode4)(codes.data, codes.bits, first, count, base, out);
+}
+void decode_codes(Codes codes, uint32_t first, uint32_t count, uint64_t base, uint64_t* out) {
+  HWY_DYNAMIC_DISPATCH(decode8)(codes.data, codes.bits, first, count, base, out);
+}
+void select_range(const uint8_t* values, uint32_t count, uint8_t first, uint8_t last,
+                  uint64_t* words) {
+  HWY_DYNAMIC_DISPATCH(select1)(values, count, first, last, words);
+}
+void select_range(const uint16_t* values, uint32_t count, uint16_t first, uint16_t last,
+                  uint64_t* words) {
+  HWY_DYNAMIC_DISPATCH(select2)(values, count, first, last, words);
+}
+void select_range(const uint32_t* values, uint32_t count, uint32_t first, uint32_t last,
+                  uint64_t* words) {
+  HWY_DYNAMIC_DISPATCH(select4)(values, count, first, last, words);
+}
+void select_range(const uint64_t* values, uint32_t count, uint64_t first, uint64_t last,
+                  uint64_t* words) {
+  HWY_DYNAMIC_DISPATCH(select8)(values, count, first, last, words);
+}
+void translate_bytes(const uint8_t* table, uint32_t table_blocks, uint8_t* bytes, size_t count) {
+  HWY_DYNAMIC_DISPATCH(translate)(table, table_blocks, bytes, count);
+}
+
+}  // namespace diptych::storage::encoding
+#endif  // HWY_ONCE

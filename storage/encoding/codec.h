@@ -1,0 +1,110 @@
+// NumberCodec, TextCodec: what an encoding does, for numbers and for texts.
+//
+// An encoding is one file with an object for each of the two that it can hold, stateless and known
+// to codecs.cpp alone. Nulls, SMAs and the header are the same for all, and Chunk's matter:
+// a codec sees a value in every row, decodes something for null ones, and is asked for ranges that
+// already overlap the chunk's SMA.
+//
+// Contract of the reads: the chunk passed problem() (or was made by encode), rows are in range, and
+// `first` is a multiple of 64.
+//
+// Threads    reads: any number. patch: one, and no reader meanwhile.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "storage/encoding/chunk_header.h"
+#include "storage/encoding/chunk_writer.h"
+#include "storage/encoding/column_profile.h"
+#include "storage/encoding/predicate.h"
+
+namespace diptych::storage::encoding {
+
+inline constexpr uint32_t kDictionaryEntriesMax = 1U << 16;
+
+// Of an encoding that has codes at codes_offset.
+inline Codes codes_of(const ChunkHeader& chunk) {
+  return {chunk.at(chunk.codes_offset), chunk.code_bits};
+}
+
+class Codec {
+ public:
+  // The bytes of its parts, exact or from the sample; nothing where it cannot hold the column.
+  virtual std::optional<uint64_t> estimate(const ColumnProfile& column) const = 0;
+  // Writes the parts, and the header's fields about them. False where it turns out that it cannot.
+  virtual bool encode(const ColumnProfile& column, ChunkWriter* writer) const = 0;
+  // What is wrong with the parts of a chunk from elsewhere; nullptr: nothing (C1).
+  virtual const char* problem(const ChunkHeader& chunk) const = 0;
+
+ protected:
+  ~Codec() = default;
+};
+
+class NumberCodec : public Codec {
+ public:
+  virtual int64_t key_at(const ChunkHeader& chunk, uint32_t row) const = 0;
+  // Keys, modulo 2^32 for the kinds of 4-byte lanes (lanes_of).
+  virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                      uint32_t* out) const = 0;
+  virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                      uint64_t* out) const = 0;
+  // Where values lie as they are decoded to, so that a run of them is a view; else nullptr.
+  virtual const void* view(const ChunkHeader& /*chunk*/, uint32_t /*first*/) const {
+    return nullptr;
+  }
+  // Writes all words of the bitmap.
+  virtual void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
+                      uint64_t* words) const = 0;
+  // False, and nothing is changed, where this form cannot take the value.
+  virtual bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const = 0;
+
+ protected:
+  ~NumberCodec() = default;
+};
+
+class TextCodec : public Codec {
+ public:
+  // In the chunk, or in `scratch`.
+  virtual std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
+                                   std::string* scratch) const = 0;
+  // StringRefs at the start of buffer->values, into the chunk or buffer->text.
+  virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                      RunBuffer* buffer) const = 0;
+  virtual void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
+                      uint64_t* words) const;  // by decoding
+  virtual bool patch(ChunkHeader* /*chunk*/, uint32_t /*row*/, std::string_view /*text*/) const {
+    return false;
+  }
+
+ protected:
+  ~TextCodec() = default;
+};
+
+// nullptr where the encoding is not for such values.
+const NumberCodec* number_codec(Encoding encoding);
+const TextCodec* text_codec(Encoding encoding);
+const Codec* codec_of(Encoding encoding, ValueKind kind);
+
+// The parts of a kFrame of which at most half the codes are used, with room on both sides; false
+// where that is no narrower than plain.
+bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer);
+
+const NumberCodec& constant_numbers();
+const TextCodec& constant_texts();
+const NumberCodec& frames();
+const NumberCodec& packed_frames();
+const NumberCodec& plain_numbers();
+const TextCodec& plain_texts();
+const NumberCodec& number_dictionary();
+const TextCodec& text_dictionary();
+const TextCodec& packed_texts();
+const TextCodec& symbol_texts();
+const NumberCodec& zstd_numbers();
+const TextCodec& zstd_texts();
+
+}  // namespace diptych::storage::encoding

@@ -1,0 +1,109 @@
+// Codes: arrays of unsigned integers of w bits each, one behind the other, lowest bits first.
+//
+//   byte   0        1        2                         w = 6
+//          111111|00 3333|2222 ...                     code i is bits [i * w, i * w + w)
+//
+// With w of 8, 16 or 32 that is an array of bytes, shorts or words, which is read as one. Others
+// are unpacked by shuffles and shifts (storage/encoding/code_kernels). 64 codes are w whole words,
+// so a run that starts at a multiple of 64 starts at a byte. One code is one unaligned load, and in
+// place of it another can be stored.
+//
+// Widths    0 (every code is 0), 1 to 25, 32; in 8-byte lanes 26 to 57 as well. 64 is for `plain`.
+// Memory    readable for 16 bytes behind the last code (ChunkHeader's tail is).
+
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace diptych::storage::encoding {
+
+inline constexpr uint32_t kVectorRows = 1024;  // that loops here decode at a time
+
+enum class Lanes : uint8_t { k4 = 4, k8 = 8 };  // bytes of a decoded value
+
+struct Codes {
+  const std::byte* data;
+  uint32_t bits;
+
+  uint64_t operator[](uint32_t i) const {
+    if (bits == 0) return 0;
+    const uint64_t bit = uint64_t{i} * bits;
+    uint64_t word;
+    std::memcpy(&word, data + bit / 8, sizeof word);
+    return (word >> (bit % 8)) & ((uint64_t{1} << bits) - 1);
+  }
+};
+
+// The least width for codes up to `code_max`; 64 where none is narrower than the lane.
+constexpr uint32_t code_bits(uint64_t code_max, Lanes lanes) {
+  const auto bits = static_cast<uint32_t>(std::bit_width(code_max));
+  if (lanes == Lanes::k4) return bits <= 25 ? bits : 64;
+  return bits <= 57 ? bits : 64;
+}
+// The least width of whole bytes: 8, 16, 32; or 64.
+constexpr uint32_t aligned_code_bits(uint64_t code_max, Lanes lanes) {
+  if (code_max <= UINT8_MAX) return 8;
+  if (code_max <= UINT16_MAX) return 16;
+  return code_max <= UINT32_MAX && lanes == Lanes::k8 ? 32 : 64;
+}
+constexpr uint64_t code_array_bytes(uint64_t count, uint32_t bits) {
+  return (count * bits + 7) / 8;
+}
+// Whether an array may have this width: what a header says is not believed.
+constexpr bool is_code_width(uint32_t bits, Lanes lanes) {
+  return bits <= 25 || bits == 32 || (lanes == Lanes::k8 && bits <= 57);
+}
+
+inline void set_code(std::byte* data, uint32_t bits, uint32_t i, uint64_t code) {
+  if (bits == 0) return;
+  const uint64_t bit = uint64_t{i} * bits;
+  const uint64_t mask = ((uint64_t{1} << bits) - 1) << (bit % 8);
+  uint64_t word;
+  std::memcpy(&word, data + bit / 8, sizeof word);
+  word = (word & ~mask) | (code << (bit % 8));
+  std::memcpy(data + bit / 8, &word, sizeof word);
+}
+
+// Writes codes one behind the other into memory that is zero, and may write up to 8 bytes behind.
+class CodeWriter {
+ public:
+  CodeWriter(std::byte* out, uint32_t bits) : out_(out), bits_(bits) {}
+  void add(uint64_t code) {
+    held_ |= code << held_bits_;
+    held_bits_ += bits_;
+    if (held_bits_ < 64) return;
+    std::memcpy(out_, &held_, sizeof held_);
+    out_ += sizeof held_;
+    held_bits_ -= 64;
+    held_ = held_bits_ == 0 ? 0 : code >> (bits_ - held_bits_);
+  }
+  void finish() { std::memcpy(out_, &held_, (held_bits_ + 7) / 8); }
+
+ private:
+  std::byte* out_;
+  uint32_t bits_;
+  uint64_t held_ = 0;
+  uint32_t held_bits_ = 0;
+};
+
+// Up to so many ranges, a pass a range over the codes; beyond, a look-up a code.
+inline constexpr size_t kPassesMax = 4;
+
+// Codes first..last, both included.
+struct CodeRange {
+  uint64_t first;
+  uint64_t last;
+};
+
+// Bit i of `words` is set if code i, of `count`, is in one of the ranges, which are sorted and
+// disjoint; the other bits of its bitmap_words(count) words are 0.
+void select_codes(Codes codes, uint32_t count, std::span<const CodeRange> ranges, uint64_t* words);
+
+// True if all codes are below `end`.
+bool codes_within(Codes codes, uint32_t count, uint64_t end);
+
+}  // namespace diptych::storage::encoding

@@ -1,0 +1,161 @@
+#include "storage/encoding/column_profile.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <unordered_map>
+
+#include "base/split_mix.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+constexpr uint32_t kSampleRuns = 32;
+constexpr uint32_t kSampleRunRows = 32;
+constexpr size_t kSymbolSampleBytes = 16 * 1024;
+
+// Calls fn(row) for the rows of a sample: all where there are few.
+template <class Function>
+void for_sample(uint32_t rows, uint32_t run_rows, Function&& fn) {
+  const uint32_t stride = std::max(run_rows, rows / kSampleRuns);
+  for (uint32_t first = 0; first < rows; first += stride) {
+    const uint32_t last = std::min(rows, first + run_rows);
+    for (uint32_t row = first; row < last; ++row) fn(row);
+  }
+}
+
+uint32_t count_bits(const uint64_t* words, uint32_t rows) {
+  uint32_t bits = 0;
+  for (uint32_t word = 0; word < rows / 64; ++word) bits += std::popcount(words[word]);
+  if (rows % 64 != 0) {
+    bits += std::popcount(words[rows / 64] & ((uint64_t{1} << (rows % 64)) - 1));
+  }
+  return bits;
+}
+
+}  // namespace
+
+ColumnProfile::ColumnProfile(const ColumnRun& column) : column_(column) {
+  if (column.nulls != nullptr) null_rows_ = count_bits(column.nulls, column.rows);
+  if (null_rows_ == 0) column_.nulls = nullptr;
+  switch (column.kind) {
+    case ValueKind::kInt32: read_keys<int32_t>([](int32_t v) { return int64_t{v}; }); break;
+    case ValueKind::kInt64: read_keys<int64_t>([](int64_t v) { return v; }); break;
+    case ValueKind::kDouble: read_keys<double>(double_key); break;
+    case ValueKind::kBoolean: read_keys<uint8_t>([](uint8_t v) { return int64_t{v != 0}; }); break;
+    case ValueKind::kText: read_texts(); break;
+  }
+  sample_distinct();
+}
+
+template <class Value, class ToKey>
+void ColumnProfile::read_keys(ToKey to_key) {
+  const auto* const values = column_.as<Value>();
+  keys_.resize(column_.rows);
+  for (uint32_t i = 0; i < column_.rows; ++i) keys_[i] = to_key(values[i]);
+  if (column_.nulls == nullptr) {
+    for (const int64_t key : keys_) {
+      min_ = std::min(min_, key);
+      max_ = std::max(max_, key);
+    }
+  } else {
+    for (uint32_t i = 0; i < column_.rows; ++i) {
+      if (column_.is_null(i)) continue;
+      min_ = std::min(min_, keys_[i]);
+      max_ = std::max(max_, keys_[i]);
+    }
+    const int64_t fill = min_ <= max_ ? min_ : 0;
+    for (uint32_t i = 0; i < column_.rows; ++i) {
+      if (column_.is_null(i)) keys_[i] = fill;
+    }
+  }
+  all_equal_ = min_ >= max_;
+}
+
+void ColumnProfile::read_texts() {
+  const auto* const values = column_.as<base::StringRef>();
+  texts_.resize(column_.rows);
+  length_min_ = column_.rows == 0 ? 0 : UINT32_MAX;
+  std::array<uint8_t, 256> seen{};
+  const std::string_view* first = nullptr;
+  for (uint32_t i = 0; i < column_.rows; ++i) {
+    const bool is_null = column_.is_null(i);
+    const std::string_view text = is_null ? std::string_view() : values[i].view();
+    texts_[i] = text;
+    const auto size = static_cast<uint32_t>(text.size());
+    text_bytes_ += size;
+    length_min_ = std::min(length_min_, size);
+    length_max_ = std::max(length_max_, size);
+    if (is_null) continue;
+    const int64_t key = text_key(text);
+    min_ = std::min(min_, key);
+    max_ = std::max(max_, key);
+    if (first == nullptr) first = &texts_[i];
+    all_equal_ = all_equal_ && text == *first;
+    for (const char c : text) seen[static_cast<uint8_t>(c)] = 1;
+  }
+  std::copy(seen.begin(), seen.end(), seen_.begin());
+}
+
+void ColumnProfile::sample_distinct() {
+  struct Seen {
+    uint32_t times = 0;
+  };
+  const auto estimate = [&](const auto& seen) {
+    double once = 0;
+    double twice = 0;
+    for (const auto& [value, count] : seen) {
+      once += count.times == 1 ? 1 : 0;
+      twice += count.times == 2 ? 1 : 0;
+    }
+    const double unseen = once * once / (2 * std::max(twice, 0.5));
+    return std::min(static_cast<double>(rows()), static_cast<double>(seen.size()) + unseen);
+  };
+  if (kind() != ValueKind::kText) {
+    std::unordered_map<int64_t, Seen> seen;
+    for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[keys_[row]].times; });
+    distinct_ = estimate(seen);
+    return;
+  }
+  std::unordered_map<std::string_view, Seen> seen;
+  for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[texts_[row]].times; });
+  distinct_ = estimate(seen);
+  double bytes = 0;
+  for (const auto& [text, count] : seen) bytes += static_cast<double>(text.size());
+  distinct_text_bytes_ = bytes / std::max(1.0, static_cast<double>(seen.size()));
+}
+
+void ColumnProfile::learn_symbols() const {
+  std::vector<std::string_view> sample;
+  size_t bytes = 0;
+  const double mean = static_cast<double>(text_bytes_) / std::max(1U, rows()) + 1;
+  const auto run_rows = std::clamp(static_cast<uint32_t>(kSymbolSampleBytes / mean / kSampleRuns),
+                                   1U, kSampleRunRows);
+  for_sample(rows(), run_rows, [&](uint32_t row) {
+    if (bytes >= kSymbolSampleBytes) return;
+    // No text takes the sample alone.
+    sample.push_back(texts_[row].substr(0, kSymbolSampleBytes / 8));
+    bytes += sample.back().size();
+  });
+  symbols_ = SymbolTable::learn(sample);
+  size_t compressed = 0;
+  std::vector<uint8_t> out;
+  for (const std::string_view text : sample) {
+    out.resize(SymbolTable::compressed_max(text.size()));
+    compressed += symbols_->compress(text, out.data());
+  }
+  symbol_ratio_ = bytes == 0 ? 1 : static_cast<double>(compressed) / static_cast<double>(bytes);
+}
+
+const SymbolTable& ColumnProfile::symbols() const {
+  if (!symbols_) learn_symbols();
+  return *symbols_;
+}
+
+double ColumnProfile::symbol_ratio() const {
+  if (!symbols_) learn_symbols();
+  return symbol_ratio_;
+}
+
+}  // namespace diptych::storage::encoding

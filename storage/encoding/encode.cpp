@@ -1,0 +1,172 @@
+#include "storage/encoding/encode.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "base/check.h"
+#include "storage/encoding/column_profile.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+constexpr std::array kNumberForms = {Encoding::kConstant, Encoding::kPlain, Encoding::kFrame,
+                                     Encoding::kPackedFrame, Encoding::kDictionary};
+constexpr std::array kTextForms = {Encoding::kConstant, Encoding::kDictionary,
+                                   Encoding::kPackedText, Encoding::kSymbolText, Encoding::kPlain};
+
+// True if `bytes` is not worth a slower form of `least` bytes.
+bool nearly_as_small(uint64_t bytes, uint64_t least) {
+  return bytes <= least + least / 20;
+}
+
+base::Result<void> check_size(const ColumnRun& column) {
+  if (column.rows > kChunkRowsMax) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       "a chunk has at most " + std::to_string(kChunkRowsMax) + " rows, not " +
+                           std::to_string(column.rows));
+  }
+  if (column.kind != ValueKind::kText) return {};
+  uint64_t bytes = 0;
+  const auto* const texts = column.as<base::StringRef>();
+  for (uint32_t i = 0; i < column.rows; ++i) bytes += column.is_null(i) ? 0 : texts[i].size();
+  if (bytes <= kChunkTextBytesMax) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     "a chunk has at most " + std::to_string(kChunkTextBytesMax) +
+                         " bytes of text, not " + std::to_string(bytes));
+}
+
+enum class Room : uint8_t { kNone, kForPatches };
+
+// No bytes where the form cannot hold the column.
+ChunkBytes write(const ColumnProfile& profile, Encoding encoding, uint64_t bytes,
+                 Room room = Room::kNone, NullRoom nulls = NullRoom::kNone) {
+  const Codec* const codec = codec_of(encoding, profile.kind());
+  const size_t map_words = bitmap_words(profile.rows());
+  ChunkWriter writer(bytes + map_words * sizeof(uint64_t));
+  ChunkHeader& fresh = writer.header();
+  fresh.magic = kChunkMagic;
+  fresh.rows = profile.rows();
+  fresh.encoding = encoding;
+  fresh.kind = profile.kind();
+  fresh.null_rows = profile.null_rows();
+  const bool roomy_frame = room == Room::kForPatches && encoding == Encoding::kFrame;
+  const bool written = codec != nullptr && (roomy_frame ? encode_roomy_frame(profile, &writer)
+                                                        : codec->encode(profile, &writer));
+  if (!written) return {};
+  const bool only_nulls = profile.all_null() && encoding == Encoding::kConstant;
+  const bool has_nulls = profile.null_rows() != 0 && !only_nulls;
+  if (has_nulls || nulls == NullRoom::kMap) {
+    const uint32_t part = writer.add_part(map_words * sizeof(uint64_t));
+    auto* const map = writer.header().array<uint64_t>(part);
+    if (profile.nulls() != nullptr) std::copy_n(profile.nulls(), map_words, map);
+    if (profile.rows() % 64 != 0) {
+      map[map_words - 1] &= (uint64_t{1} << (profile.rows() % 64)) - 1;
+    }
+    writer.header().nulls_offset = part;
+  }
+  writer.header().min = profile.min();
+  writer.header().max = profile.max();
+  return writer.finish();
+}
+
+void store_cell(ValueKind kind, const Cell& cell, std::byte* values, uint32_t row) {
+  const auto store = [&](const auto& value) {
+    std::memcpy(values + row * sizeof value, &value, sizeof value);
+  };
+  switch (kind) {
+    case ValueKind::kInt32: return store(static_cast<int32_t>(cell.key));
+    case ValueKind::kInt64: return store(cell.key);
+    case ValueKind::kDouble: return store(key_double(cell.key));
+    case ValueKind::kBoolean: return store(static_cast<uint8_t>(cell.key));
+    case ValueKind::kText: return store(base::StringRef(cell.text));
+  }
+}
+
+struct Form {
+  Encoding encoding;
+  uint64_t bytes;  // estimated
+};
+
+// In the order in which they are to be tried.
+std::vector<Form> forms_of(const ColumnProfile& profile) {
+  std::vector<Form> forms;
+  const bool is_text = profile.kind() == ValueKind::kText;
+  for (const Encoding encoding : is_text ? kTextForms : kNumberForms) {
+    const auto bytes = codec_of(encoding, profile.kind())->estimate(profile);
+    if (bytes) forms.push_back({encoding, *bytes});
+    if (bytes && encoding == Encoding::kConstant) return forms;
+  }
+  DIPTYCH_CHECK(!forms.empty(), "plain or a frame holds any column");
+  const auto least = std::min_element(
+      forms.begin(), forms.end(), [](const Form& a, const Form& b) { return a.bytes < b.bytes; });
+  const uint64_t least_bytes = least->bytes;
+  std::stable_sort(forms.begin(), forms.end(), [&](const Form& a, const Form& b) {
+    const bool a_will_do = nearly_as_small(a.bytes, least_bytes);
+    const bool b_will_do = nearly_as_small(b.bytes, least_bytes);
+    if (a_will_do != b_will_do) return a_will_do;
+    return !a_will_do && a.bytes < b.bytes;
+  });
+  return forms;
+}
+
+}  // namespace
+
+base::Result<ChunkBytes> encode(const ColumnRun& column, Choice choice) {
+  if (auto checked = check_size(column); !checked) return checked.error();
+  const ColumnProfile profile(column);
+  ChunkBytes best;
+  for (const Form& form : forms_of(profile)) {
+    if (!best.empty() && nearly_as_small(best.size(), form.bytes)) break;
+    ChunkBytes bytes = write(profile, form.encoding, form.bytes);
+    if (!bytes.empty() && (best.empty() || bytes.size() < best.size())) best = std::move(bytes);
+  }
+  DIPTYCH_CHECK(!best.empty(), "plain or a frame holds any column");
+  if (choice == Choice::kSettled) {
+    ChunkBytes settled = write(profile, Encoding::kZstd, best.size());
+    if (!nearly_as_small(best.size(), settled.size())) best = std::move(settled);
+  }
+  return best;
+}
+
+base::Result<ChunkBytes> encode(const ColumnRun& column, Encoding forced) {
+  if (auto checked = check_size(column); !checked) return checked.error();
+  const ColumnProfile profile(column);
+  ChunkBytes bytes = write(profile, forced, 0);
+  if (bytes.empty()) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       std::string(encoding_name(forced)) + " cannot hold these values");
+  }
+  return bytes;
+}
+
+base::Result<ChunkBytes> thaw(const Chunk& chunk, uint32_t row, const Cell& cell, NullRoom nulls) {
+  DIPTYCH_CHECK(row < chunk.rows(), "a chunk is thawed for one of its rows");
+  RunBuffer buffer;
+  ColumnRun run = chunk.decode(0, chunk.rows(), &buffer);
+  const auto* const from = static_cast<const std::byte*>(run.values);
+  std::vector<uint64_t> values((run.rows * value_bytes(run.kind) + 7) / 8);
+  std::memcpy(values.data(), from, run.rows * value_bytes(run.kind));
+  std::vector<uint64_t> null_map(bitmap_words(run.rows));
+  if (run.nulls != nullptr) std::copy_n(run.nulls, null_map.size(), null_map.begin());
+  const uint64_t bit = uint64_t{1} << (row % 64);
+  if (cell.is_null) {
+    null_map[row / 64] |= bit;
+  } else {
+    null_map[row / 64] &= ~bit;
+    store_cell(run.kind, cell, reinterpret_cast<std::byte*>(values.data()), row);
+  }
+  run.values = values.data();
+  run.nulls = null_map.data();
+  if (auto checked = check_size(run); !checked) return checked.error();
+  const ColumnProfile profile(run);
+  ChunkBytes bytes = run.kind == ValueKind::kText
+                         ? ChunkBytes()
+                         : write(profile, Encoding::kFrame, 0, Room::kForPatches, nulls);
+  if (bytes.empty()) bytes = write(profile, Encoding::kPlain, 0, Room::kForPatches, nulls);
+  DIPTYCH_CHECK(!bytes.empty(), "plain holds what no frame does");
+  return bytes;
+}
+
+}  // namespace diptych::storage::encoding

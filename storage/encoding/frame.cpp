@@ -1,0 +1,147 @@
+// Frame of reference: a row is header.base plus a code of header.code_bits bits.
+//
+//   codes_offset: | codes: rows * code_bits bits (storage/encoding/codes.h) |
+//
+// kFrame has codes of whole bytes, kPackedFrame of as few bits as there may be. They are one layout
+// with other widths, and both take patches: a value within [base, base + 2^code_bits).
+// Differences are taken modulo 2^64: a column with both INT64_MIN and INT64_MAX overflows nothing.
+// A frame of booleans starts at 0 and takes both.
+
+#include <algorithm>
+
+#include "storage/encoding/code_kernels.h"
+#include "storage/encoding/codec.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+uint64_t code_max(const ChunkHeader& chunk) {
+  return (uint64_t{1} << chunk.code_bits) - 1;
+}
+
+struct Bounds {
+  int64_t min;
+  int64_t max;
+
+  uint64_t span() const { return static_cast<uint64_t>(max) - static_cast<uint64_t>(min); }
+};
+
+Bounds bounds_of(const ColumnProfile& column) {
+  if (column.kind() == ValueKind::kBoolean) return {0, 1};
+  return column.min() <= column.max() ? Bounds{column.min(), column.max()} : Bounds{0, 0};
+}
+
+void write_codes(const ColumnProfile& column, int64_t base, uint32_t bits, ChunkWriter* writer) {
+  const uint32_t offset = writer->add_part(code_array_bytes(column.rows(), bits));
+  ChunkHeader& header = writer->header();
+  header.codes_offset = offset;
+  header.code_bits = static_cast<uint8_t>(bits);
+  header.base = base;
+  CodeWriter codes(writer->at(offset), bits);
+  for (const int64_t key : column.keys()) {
+    codes.add(static_cast<uint64_t>(key) - static_cast<uint64_t>(base));
+  }
+  codes.finish();
+}
+
+class FrameCodec final : public NumberCodec {
+ public:
+  enum class Packing : uint8_t { kBytes, kBits };
+  constexpr explicit FrameCodec(Packing packing) : packing_(packing) {}
+
+  std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
+    const uint32_t bits = width(column);
+    if (bits == kNone) return std::nullopt;
+    return code_array_bytes(column.rows(), bits);
+  }
+
+  bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
+    const uint32_t bits = width(column);
+    if (bits == kNone) return false;
+    write_codes(column, bounds_of(column).min, bits, writer);
+    return true;
+  }
+
+  const char* problem(const ChunkHeader& chunk) const override {
+    if (!is_code_width(chunk.code_bits, lanes_of(chunk.kind))) return "its codes have no width";
+    const uint64_t bytes = code_array_bytes(chunk.rows, chunk.code_bits);
+    return chunk.holds(chunk.codes_offset, bytes) ? nullptr : "its codes end outside it";
+  }
+
+  int64_t key_at(const ChunkHeader& chunk, uint32_t row) const override {
+    return static_cast<int64_t>(static_cast<uint64_t>(chunk.base) + codes_of(chunk)[row]);
+  }
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              uint32_t* out) const override {
+    decode_codes(codes_of(chunk), first, count, static_cast<uint32_t>(chunk.base), out);
+  }
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              uint64_t* out) const override {
+    decode_codes(codes_of(chunk), first, count, static_cast<uint64_t>(chunk.base), out);
+  }
+
+  void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
+              uint64_t* words) const override {
+    std::vector<CodeRange> code_ranges;
+    const auto base = static_cast<uint64_t>(chunk.base);
+    for (const KeyRange& range : ranges) {
+      if (range.last < chunk.base) continue;
+      const int64_t first = std::max(range.first, chunk.base);
+      const uint64_t first_code = static_cast<uint64_t>(first) - base;
+      if (first_code > code_max(chunk)) break;
+      const uint64_t last_code = static_cast<uint64_t>(range.last) - base;
+      code_ranges.push_back({first_code, std::min(last_code, code_max(chunk))});
+    }
+    select_codes(codes_of(chunk), chunk.rows, code_ranges, words);
+  }
+
+  bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
+    const uint64_t code = static_cast<uint64_t>(key) - static_cast<uint64_t>(chunk->base);
+    if (key < chunk->base || code > code_max(*chunk)) return false;
+    set_code(chunk->at(chunk->codes_offset), chunk->code_bits, row, code);
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kNone = 64;
+
+  uint32_t width(const ColumnProfile& column) const {
+    const uint64_t span = bounds_of(column).span();
+    const Lanes lanes = lanes_of(column.kind());
+    return packing_ == Packing::kBytes ? aligned_code_bits(span, lanes) : code_bits(span, lanes);
+  }
+
+  Packing packing_;
+};
+
+constexpr FrameCodec kByteFrameCodec(FrameCodec::Packing::kBytes);
+constexpr FrameCodec kBitFrameCodec(FrameCodec::Packing::kBits);
+
+}  // namespace
+
+bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer) {
+  const Bounds bounds = bounds_of(column);
+  if (bounds.span() > UINT32_MAX / 2) return false;
+  if (column.kind() == ValueKind::kBoolean) {
+    write_codes(column, 0, 8, writer);
+    return true;
+  }
+  const uint32_t bits = aligned_code_bits(2 * bounds.span(), lanes_of(column.kind()));
+  if (bits > 32) return false;
+  const uint64_t room = ((uint64_t{1} << bits) - 1 - bounds.span()) / 2;
+  // Not below the type's least value, from which it is less than `room` then.
+  const int64_t lowest = column.kind() == ValueKind::kInt32 ? INT32_MIN : kKeyMin;
+  const uint64_t below = static_cast<uint64_t>(bounds.min) - static_cast<uint64_t>(lowest);
+  const int64_t base = below < room ? lowest : bounds.min - static_cast<int64_t>(room);
+  write_codes(column, base, bits, writer);
+  return true;
+}
+
+const NumberCodec& frames() {
+  return kByteFrameCodec;
+}
+const NumberCodec& packed_frames() {
+  return kBitFrameCodec;
+}
+
+}  // namespace diptych::storage::encoding

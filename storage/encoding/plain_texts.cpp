@@ -1,0 +1,116 @@
+// Plain texts: bytes as they are, with room for patches: what a chunk of texts is thawed to.
+//
+//   table_offset: | slots: rows * { u32 offset in the heap, u32 size } |
+//   text_offset:  | heap: entries bytes, of which base are in use |
+//
+// A patch that is not longer than the text before it overwrites it; a longer one takes new bytes of
+// the heap, and what it leaves is lost until the chunk is thawed anew. When the heap is full, the
+// chunk does not take the patch. A run is StringRefs into the heap: no text is copied.
+
+#include <algorithm>
+#include <cstring>
+
+#include "storage/encoding/codec.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+struct Slot {
+  uint32_t offset;
+  uint32_t size;
+};
+
+const Slot* slots_of(const ChunkHeader& chunk) {
+  return chunk.array<Slot>(chunk.table_offset);
+}
+
+// An eighth more, and at least a page's worth: some hundred patches.
+uint64_t heap_bytes(uint64_t text_bytes) {
+  return text_bytes + text_bytes / 8 + 4096;
+}
+
+class PlainTexts final : public TextCodec {
+ public:
+  std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
+    return column.rows() * sizeof(Slot) + heap_bytes(column.text_bytes());
+  }
+  bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
+    const uint32_t table = writer->add_part(column.rows() * sizeof(Slot));
+    const uint64_t bytes = heap_bytes(column.text_bytes());
+    const uint32_t heap = writer->add_part(bytes);
+    ChunkHeader& header = writer->header();
+    header.table_offset = table;
+    header.text_offset = heap;
+    header.entries = static_cast<uint32_t>(bytes);
+    auto* const slots = header.array<Slot>(table);
+    auto* const to = header.array<char>(heap);
+    uint32_t used = 0;
+    for (uint32_t row = 0; row < column.rows(); ++row) {
+      const std::string_view text = column.texts()[row];
+      slots[row] = {used, static_cast<uint32_t>(text.size())};
+      std::copy(text.begin(), text.end(), to + used);
+      used += slots[row].size;
+    }
+    header.base = used;
+    return true;
+  }
+  const char* problem(const ChunkHeader& chunk) const override {
+    if (!chunk.holds(chunk.table_offset, chunk.rows * sizeof(Slot)) ||
+        !chunk.holds(chunk.text_offset, chunk.entries)) {
+      return "its texts end outside it";
+    }
+    if (chunk.base < 0 || chunk.base > chunk.entries) return "more of its heap is used than is";
+    const Slot* const slots = slots_of(chunk);
+    for (uint32_t row = 0; row < chunk.rows; ++row) {
+      if (uint64_t{slots[row].offset} + slots[row].size > static_cast<uint64_t>(chunk.base)) {
+        return "a text ends outside its heap";
+      }
+    }
+    return nullptr;
+  }
+
+  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
+                           std::string* /*scratch*/) const override {
+    const Slot& slot = slots_of(chunk)[row];
+    return {chunk.array<char>(chunk.text_offset) + slot.offset, slot.size};
+  }
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              RunBuffer* buffer) const override {
+    auto* const out = buffer->room<base::StringRef>(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      out[i] = base::StringRef(text_at(chunk, first + i, nullptr));
+    }
+  }
+  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
+              uint64_t* words) const override {
+    std::fill_n(words, bitmap_words(chunk.rows), 0);
+    for (uint32_t row = 0; row < chunk.rows; ++row) {
+      words[row / 64] |= uint64_t{in_ranges(ranges, text_at(chunk, row, nullptr))} << (row % 64);
+    }
+  }
+
+  bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {
+    auto* const slots = chunk->array<Slot>(chunk->table_offset);
+    const auto used = static_cast<uint32_t>(chunk->base);
+    Slot slot{slots[row].offset, static_cast<uint32_t>(text.size())};
+    if (text.size() > slots[row].size) {
+      if (text.size() > chunk->entries - used) return false;
+      slot.offset = used;
+      chunk->base = used + slot.size;
+    }
+    // memmove: the new text may be a part of the old one.
+    std::memmove(chunk->array<char>(chunk->text_offset) + slot.offset, text.data(), text.size());
+    slots[row] = slot;
+    return true;
+  }
+};
+
+constexpr PlainTexts kPlainTextsCodec;
+
+}  // namespace
+
+const TextCodec& plain_texts() {
+  return kPlainTextsCodec;
+}
+
+}  // namespace diptych::storage::encoding

@@ -1,0 +1,142 @@
+// Symbol texts: each text as codes for symbols of up to 8 bytes (storage/encoding/symbol_table.h).
+//
+//   table_offset: | SymbolBytes |
+//   codes_offset: | TextPositions, in codes |
+//   text_offset:  | codes, one byte each |
+//
+// A text is decoded alone, from its first code to its last. Equality and IN compress the constants
+// and compare codes; other comparisons decode.
+
+#include <algorithm>
+#include <cstring>
+
+#include "storage/encoding/codec.h"
+#include "storage/encoding/text_positions.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+const SymbolBytes& symbols_of(const ChunkHeader& chunk) {
+  return *chunk.array<SymbolBytes>(chunk.table_offset);
+}
+
+class SymbolTexts final : public TextCodec {
+ public:
+  std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
+    if (column.text_bytes() == 0) return std::nullopt;
+    const double ratio = column.symbol_ratio();
+    const auto codes = static_cast<double>(column.text_bytes()) * ratio;
+    const auto length_max = static_cast<uint32_t>(column.length_max() * ratio) + 1;
+    return sizeof(SymbolBytes) + static_cast<uint64_t>(codes) +
+           TextPositions::part_bytes(column.rows(), TextPositions::width(0, length_max));
+  }
+
+  bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
+    const SymbolTable& table = column.symbols();
+    // All texts in one run, so that words are loaded at the end of each; a byte behind an escape.
+    std::vector<char> stream(column.text_bytes() + 8);
+    char* to = stream.data();
+    for (const std::string_view text : column.texts()) {
+      to = std::copy(text.begin(), text.end(), to);
+    }
+    std::vector<uint8_t> codes(SymbolTable::compressed_max(column.text_bytes()) + 8);
+    std::vector<uint32_t> lengths;
+    lengths.reserve(column.rows());
+    size_t size = 0;
+    const char* from = stream.data();
+    for (const std::string_view text : column.texts()) {
+      const size_t length = table.compress_padded(from, text.size(), codes.data() + size);
+      lengths.push_back(static_cast<uint32_t>(length));
+      size += length;
+      from += text.size();
+    }
+    TextPositions::write(lengths, writer);
+    const uint32_t table_part = writer->add_part(sizeof(SymbolBytes));
+    const uint32_t codes_part = writer->add_part(size);
+    std::memcpy(writer->at(table_part), &table.symbols(), sizeof(SymbolBytes));
+    std::memcpy(writer->at(codes_part), codes.data(), size);
+    writer->header().table_offset = table_part;
+    writer->header().text_offset = codes_part;
+    return true;
+  }
+
+  const char* problem(const ChunkHeader& chunk) const override {
+    if (!chunk.holds(chunk.table_offset, sizeof(SymbolBytes))) return "its symbols end outside it";
+    const uint8_t* const lengths = symbols_of(chunk).lengths;
+    if (*std::max_element(lengths, lengths + 256) > 8) return "a symbol has more than 8 bytes";
+    const auto codes = TextPositions::check(chunk);
+    if (!codes) return "its lengths are no lengths";
+    return chunk.holds(chunk.text_offset, *codes) ? nullptr : "its texts end outside it";
+  }
+
+  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
+                           std::string* scratch) const override {
+    const TextPositions positions(chunk);
+    const uint32_t count = positions.length(row);
+    scratch->resize(size_t{count} * 8 + 8);
+    const char* const end = expand_symbols(
+        symbols_of(chunk), chunk.array<uint8_t>(chunk.text_offset) + positions.start(row), count,
+        scratch->data());
+    scratch->resize(static_cast<size_t>(end - scratch->data()));
+    return *scratch;
+  }
+
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              RunBuffer* buffer) const override {
+    const TextPositions positions(chunk);
+    buffer->numbers.resize(count);
+    positions.lengths(first, count, buffer->numbers.data());
+    const auto* codes = chunk.array<uint8_t>(chunk.text_offset) + positions.start(first);
+    size_t used = 0;
+    for (uint32_t& length : buffer->numbers) {
+      const size_t needed = used + size_t{length} * 8 + 16;
+      if (buffer->text.size() < needed) buffer->text.resize(2 * needed);
+      char* const to = buffer->text.data() + used;
+      const char* const end = expand_symbols(symbols_of(chunk), codes, length, to);
+      codes += length;
+      length = static_cast<uint32_t>(end - to);  // from here on, of the text
+      used += length;
+    }
+    if (buffer->text.size() < 16) buffer->text.resize(16);
+    refer_to_texts(buffer->text.data(), buffer->numbers, buffer->room<base::StringRef>(count));
+  }
+
+  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
+              uint64_t* words) const override {
+    const bool points = std::all_of(ranges.begin(), ranges.end(),
+                                    [](const TextRange& range) { return range.is_point(); });
+    if (!points) return TextCodec::select(chunk, ranges, words);
+    const SymbolTable table = SymbolTable::of(symbols_of(chunk));
+    std::vector<std::string> wanted;
+    for (const TextRange& range : ranges) {
+      std::string codes(SymbolTable::compressed_max(range.first.size()), '\0');
+      codes.resize(table.compress(range.first, reinterpret_cast<uint8_t*>(codes.data())));
+      wanted.push_back(std::move(codes));
+    }
+    std::sort(wanted.begin(), wanted.end());
+    std::fill_n(words, bitmap_words(chunk.rows), 0);
+    const TextPositions positions(chunk);
+    const char* codes = chunk.array<char>(chunk.text_offset);
+    uint32_t lengths[kVectorRows];
+    for (uint32_t row = 0; row < chunk.rows; ++row) {
+      if (row % kVectorRows == 0) {
+        positions.lengths(row, std::min(kVectorRows, chunk.rows - row), lengths);
+      }
+      const std::string_view text(codes, lengths[row % kVectorRows]);
+      const bool in = wanted.size() == 1 ? text == wanted[0]
+                                         : std::binary_search(wanted.begin(), wanted.end(), text);
+      words[row / 64] |= uint64_t{in} << (row % 64);
+      codes += text.size();
+    }
+  }
+};
+
+constexpr SymbolTexts kSymbolTextsCodec;
+
+}  // namespace
+
+const TextCodec& symbol_texts() {
+  return kSymbolTextsCodec;
+}
+
+}  // namespace diptych::storage::encoding

@@ -1,0 +1,197 @@
+// Dictionary of texts: the texts that differ in their order, and a row's place among them.
+//
+//   table_offset: | ends: u32 * entries, of the texts in the text part, ascending |
+//   text_offset:  | the texts one behind the other |
+//   codes_offset: | codes: rows * code_bits bits |
+//
+// The codes have the order of the texts: comparisons and prefix LIKE are ranges of codes. Takes a
+// patch with a text that it has. A run is StringRefs into the chunk.
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+
+#include "storage/encoding/code_kernels.h"
+#include "storage/encoding/codec.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+// Gives texts numbers in the order of their first use; open addressing, a hash beside each slot.
+class TextNumbers {
+ public:
+  TextNumbers() : slots_(kSlots) {}
+  std::optional<uint32_t> number(std::string_view text) {
+    const auto hash = static_cast<uint32_t>(std::hash<std::string_view>()(text)) | 1;
+    size_t slot = (hash >> 1) % kSlots;
+    for (; slots_[slot].hash != 0; slot = (slot + 1) % kSlots) {
+      const uint32_t found = slots_[slot].number;
+      if (slots_[slot].hash == hash && texts_[found] == text) return found;
+    }
+    if (texts_.size() == kDictionaryEntriesMax) return std::nullopt;
+    slots_[slot] = {hash, static_cast<uint32_t>(texts_.size())};
+    texts_.push_back(text);
+    return slots_[slot].number;
+  }
+  const std::vector<std::string_view>& texts() const { return texts_; }
+
+ private:
+  static constexpr size_t kSlots = 2 * kDictionaryEntriesMax;
+  struct Slot {
+    uint32_t hash = 0;  // 0: free
+    uint32_t number = 0;
+  };
+  std::vector<Slot> slots_;
+  std::vector<std::string_view> texts_;
+};
+
+class TextDictionary final : public TextCodec {
+ public:
+  std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
+    const double entries = column.distinct_estimate();
+    if (column.rows() == 0 || entries > kDictionaryEntriesMax) return std::nullopt;
+    const auto last = static_cast<uint64_t>(entries) - (entries >= 1 ? 1 : 0);
+    const double table = entries * (sizeof(uint32_t) + column.distinct_text_bytes());
+    return static_cast<uint64_t>(table) +
+           code_array_bytes(column.rows(), code_bits(last, Lanes::k4));
+  }
+
+  bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
+    TextNumbers numbers;
+    std::vector<uint32_t> row_numbers;
+    row_numbers.reserve(column.rows());
+    for (const std::string_view text : column.texts()) {
+      const std::optional<uint32_t> number = numbers.number(text);
+      if (!number) return false;
+      row_numbers.push_back(*number);
+    }
+    if (numbers.texts().empty()) return false;
+    write(numbers.texts(), row_numbers, writer);
+    return true;
+  }
+
+  const char* problem(const ChunkHeader& chunk) const override {
+    if (chunk.entries == 0) return "its dictionary is empty";
+    if (!chunk.holds(chunk.table_offset, uint64_t{chunk.entries} * sizeof(uint32_t))) {
+      return "its dictionary ends outside it";
+    }
+    const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
+    for (uint32_t i = 1; i < chunk.entries; ++i) {
+      if (ends[i - 1] > ends[i]) return "a text of its dictionary ends before it starts";
+    }
+    if (!chunk.holds(chunk.text_offset, ends[chunk.entries - 1])) return "its texts end outside it";
+    if (!is_code_width(chunk.code_bits, Lanes::k4)) return "its codes have no width";
+    if (!chunk.holds(chunk.codes_offset, code_array_bytes(chunk.rows, chunk.code_bits))) {
+      return "its codes end outside it";
+    }
+    for (uint32_t i = 1; i < chunk.entries; ++i) {
+      if (entry(chunk, i - 1) >= entry(chunk, i)) return "its dictionary is not in order";
+    }
+    return codes_within(codes_of(chunk), chunk.rows, chunk.entries)
+               ? nullptr
+               : "a code is not in its dictionary";
+  }
+
+  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
+                           std::string* /*scratch*/) const override {
+    return entry(chunk, codes_of(chunk)[row]);
+  }
+
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              RunBuffer* buffer) const override {
+    buffer->numbers.resize(count);
+    decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
+    auto* const out = buffer->room<base::StringRef>(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      out[i] = base::StringRef(entry(chunk, buffer->numbers[i]));
+    }
+  }
+
+  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
+              uint64_t* words) const override {
+    std::vector<CodeRange> code_ranges;
+    for (const TextRange& range : ranges) {
+      const uint64_t first = lower_entry(chunk, range.first);
+      const uint64_t end = range.end ? lower_entry(chunk, *range.end) : chunk.entries;
+      if (first < end) code_ranges.push_back({first, end - 1});
+    }
+    select_codes(codes_of(chunk), chunk.rows, code_ranges, words);
+  }
+
+  bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {
+    const uint64_t code = lower_entry(*chunk, text);
+    if (code == chunk->entries || entry(*chunk, code) != text) return false;
+    set_code(chunk->at(chunk->codes_offset), chunk->code_bits, row, code);
+    return true;
+  }
+
+ private:
+  static std::string_view entry(const ChunkHeader& chunk, uint64_t code) {
+    const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
+    const uint32_t start = code == 0 ? 0 : ends[code - 1];
+    return {chunk.array<char>(chunk.text_offset) + start, ends[code] - start};
+  }
+
+  // The first entry that is not below the text.
+  static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
+    uint64_t first = 0;
+    for (uint64_t count = chunk.entries; count > 0;) {
+      const uint64_t half = count / 2;
+      if (entry(chunk, first + half) < text) {
+        first += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return first;
+  }
+
+  static void write(const std::vector<std::string_view>& texts,
+                    const std::vector<uint32_t>& row_numbers, ChunkWriter* writer) {
+    const auto entries = static_cast<uint32_t>(texts.size());
+    std::vector<uint32_t> order(entries);
+    for (uint32_t i = 0; i < entries; ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return texts[a] < texts[b]; });
+    std::vector<uint32_t> codes(entries);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < entries; ++i) {
+      codes[order[i]] = i;
+      bytes += texts[i].size();
+    }
+    const uint32_t bits = code_bits(entries - 1, Lanes::k4);
+    const uint32_t table = writer->add_part(entries * sizeof(uint32_t));
+    const uint32_t text_part = writer->add_part(bytes);
+    const uint32_t code_part = writer->add_part(code_array_bytes(row_numbers.size(), bits));
+    ChunkHeader& header = writer->header();
+    header.table_offset = table;
+    header.entries = entries;
+    header.text_offset = text_part;
+    header.codes_offset = code_part;
+    header.code_bits = static_cast<uint8_t>(bits);
+    auto* const ends = header.array<uint32_t>(table);
+    auto* const to = header.array<char>(text_part);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < entries; ++i) {
+      const std::string_view text = texts[order[i]];
+      std::copy(text.begin(), text.end(), to + end);
+      end += static_cast<uint32_t>(text.size());
+      ends[i] = end;
+    }
+    CodeWriter out(writer->at(code_part), bits);
+    for (const uint32_t number : row_numbers) out.add(codes[number]);
+    out.finish();
+  }
+};
+
+constexpr TextDictionary kTextDictionaryCodec;
+
+}  // namespace
+
+const TextCodec& text_dictionary() {
+  return kTextDictionaryCodec;
+}
+
+}  // namespace diptych::storage::encoding

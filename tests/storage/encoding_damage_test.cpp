@@ -1,0 +1,145 @@
+// Damaged chunks: every byte of small ones is changed, and every length of them is cut. Either
+// open() says what is wrong, or all reads stay within the bytes (AddressSanitizer looks on).
+
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "storage/encoding/encode.h"
+#include "tests/storage/encoding_columns.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+using test::NamedColumn;
+using test::TestColumn;
+
+// Reads all that there is to read. Returns the rows that the chunk says it has.
+uint32_t read_everything(const Chunk& chunk) {
+  RunBuffer buffer;
+  std::string scratch;
+  const ColumnRun run = chunk.decode(0, chunk.rows(), &buffer);
+  size_t bytes = 0;
+  if (chunk.kind() == ValueKind::kText) {
+    for (uint32_t i = 0; i < run.rows; ++i) {
+      for (const char c : run.as<base::StringRef>()[i].view()) bytes += static_cast<uint8_t>(c);
+    }
+  }
+  std::vector<uint32_t> selection;
+  for (uint32_t row = 0; row < chunk.rows(); row += 7) {
+    bytes += chunk.at(row, &scratch).text.size();
+    selection.push_back(row);
+  }
+  EXPECT_EQ(chunk.gather(selection, &buffer).rows, selection.size());
+  std::vector<uint64_t> words(bitmap_words(chunk.rows()));
+  if (chunk.kind() == ValueKind::kText) {
+    chunk.select(Predicate::compare(Comparison::kEqual, std::string_view("abc")), words.data());
+    chunk.select(Predicate::between(std::string_view("a"), "q"), words.data());
+  } else {
+    chunk.select(Predicate::between(int64_t{3}, int64_t{70}), words.data());
+    const int64_t constants[] = {1, 3, 5, 7, 9, 11};
+    chunk.select(Predicate::in(constants), words.data());
+  }
+  chunk.select(Predicate::is_null(), words.data());
+  return run.rows + (bytes == SIZE_MAX ? 1 : 0);
+}
+
+// A chunk in memory that ends where its bytes end.
+struct Exact {
+  explicit Exact(std::span<const std::byte> bytes)
+      : words(new uint64_t[(bytes.size() + 7) / 8]), size(bytes.size()) {
+    std::memcpy(words.get(), bytes.data(), size);
+  }
+  std::span<std::byte> bytes() const { return {reinterpret_cast<std::byte*>(words.get()), size}; }
+  std::unique_ptr<uint64_t[]> words;
+  size_t size;
+};
+
+std::vector<ChunkBytes> small_chunks() {
+  std::vector<ChunkBytes> chunks;
+  test::Random random(7);
+  for (const ValueKind kind : {ValueKind::kInt32, ValueKind::kInt64, ValueKind::kText}) {
+    TestColumn column(kind);
+    for (int i = 0; i < 70; ++i) {
+      if (i % 9 == 4) {
+        column.add_null();
+      } else if (kind == ValueKind::kText) {
+        column.add_text(test::random_text(&random, random() % 14, "abcdefg"));
+      } else {
+        column.add(static_cast<int64_t>(random() % 90));
+      }
+    }
+    for (const Encoding encoding : test::kAllEncodings) {
+      if (auto bytes = encode(column.run(), encoding)) chunks.push_back(std::move(*bytes));
+    }
+    TestColumn constant(kind);
+    for (int i = 0; i < 70; ++i)
+      kind == ValueKind::kText ? constant.add_text("x") : constant.add(5);
+    chunks.push_back(*encode(constant.run()));
+  }
+  return chunks;
+}
+
+TEST(EncodingDamage, AnyChangedByteIsAnErrorOrReadsWithinTheChunk) {
+  uint64_t errors = 0;
+  uint64_t read = 0;
+  for (const ChunkBytes& chunk : small_chunks()) {
+    for (size_t at = 0; at < chunk.size(); ++at) {
+      for (const int flip : {0x01, 0x80, 0xff}) {
+        const Exact damaged(chunk);
+        damaged.bytes()[at] ^= static_cast<std::byte>(flip);
+        const auto opened = Chunk::open(damaged.bytes());
+        if (!opened) {
+          ASSERT_EQ(opened.code(), base::ErrorCode::kCorrupt);
+          ASSERT_FALSE(opened.error().message.empty());
+          ++errors;
+          continue;
+        }
+        read_everything(*opened);
+        ++read;
+      }
+    }
+  }
+  EXPECT_GT(errors, 1000U);
+  EXPECT_GT(read, 1000U) << "damage to values alone is the checksum's matter";
+}
+
+TEST(EncodingDamage, AChunkThatIsCutShortIsAnError) {
+  for (const ChunkBytes& chunk : small_chunks()) {
+    for (size_t size = 0; size < chunk.size(); ++size) {
+      const Exact cut(std::span<const std::byte>(chunk).first(size));
+      ASSERT_FALSE(Chunk::open(cut.bytes())) << size << " of " << chunk.size();
+      // Also where the header has been told the new size.
+      if (size < sizeof(ChunkHeader) + kChunkTailBytes) continue;
+      reinterpret_cast<ChunkHeader*>(cut.bytes().data())->bytes = static_cast<uint32_t>(size);
+      if (const auto opened = Chunk::open(cut.bytes())) read_everything(*opened);
+    }
+  }
+}
+
+TEST(EncodingDamage, RandomHeadersNeverLeadOutOfTheChunk) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  test::Random random(seed);
+  const std::vector<ChunkBytes> chunks = small_chunks();
+  uint32_t opened_chunks = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Exact damaged(chunks[random() % chunks.size()]);
+    // Fields of the header, or words of the rest, get values that lengths and offsets may have.
+    for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
+      const size_t words = damaged.size / 4;
+      const size_t at = 4 * (random() % 2 == 0 ? 2 + random() % 14 : random() % words);
+      const auto value = static_cast<uint32_t>(random() >> (32 + random() % 32));
+      std::memcpy(damaged.bytes().data() + at, &value, sizeof value);
+    }
+    const auto opened = Chunk::open(damaged.bytes());
+    if (!opened) continue;
+    ++opened_chunks;
+    read_everything(*opened);
+  }
+  EXPECT_GT(opened_chunks, 100U);
+}
+
+}  // namespace
+}  // namespace diptych::storage::encoding

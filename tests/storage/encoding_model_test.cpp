@@ -1,0 +1,309 @@
+// Every encoding on every adversarial column, against the column's own cells: what decoding, random
+// access, selections and predicates say, with each target of Highway and after a copy of the bytes.
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include "storage/encoding/encode.h"
+#include "tests/storage/encoding_columns.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+using test::adversarial_columns;
+using test::NamedColumn;
+using test::Random;
+using test::TestColumn;
+
+struct Encoded {
+  std::string form;
+  ChunkBytes bytes;
+};
+
+// The chunks of all encodings that take the column, and of what encode() chooses.
+std::vector<Encoded> all_forms(TestColumn* column) {
+  const ColumnRun run = column->run();
+  std::vector<Encoded> forms;
+  for (const Encoding encoding : test::kAllEncodings) {
+    auto bytes = encode(run, encoding);
+    if (bytes) forms.push_back({std::string(encoding_name(encoding)), std::move(*bytes)});
+  }
+  forms.push_back({"the chosen one", *encode(run)});
+  forms.push_back({"the settled one", *encode(run, Choice::kSettled)});
+  return forms;
+}
+
+Cell cell_of(const ColumnRun& run, uint32_t i) {
+  if (run.is_null(i)) return Cell::null();
+  switch (run.kind) {
+    case ValueKind::kInt32: return Cell::number(run.as<int32_t>()[i]);
+    case ValueKind::kInt64: return Cell::number(run.as<int64_t>()[i]);
+    case ValueKind::kDouble: return Cell::of_double(run.as<double>()[i]);
+    case ValueKind::kBoolean: return Cell::number(run.as<uint8_t>()[i]);
+    case ValueKind::kText: break;
+  }
+  return Cell::of_text(run.as<base::StringRef>()[i].view());
+}
+
+void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* random) {
+  ASSERT_EQ(chunk.rows(), column.rows());
+  const auto nulls = std::count_if(column.cells().begin(), column.cells().end(),
+                                   [](const Cell& cell) { return cell.is_null; });
+  ASSERT_EQ(chunk.null_rows(), nulls);
+  RunBuffer buffer;
+  std::string scratch;
+  for (uint32_t first = 0; first < column.rows();) {
+    const auto count = static_cast<uint32_t>(
+        std::min<uint64_t>(column.rows() - first, 64 * (1 + (*random)() % 9)));
+    const ColumnRun run = chunk.decode(first, count, &buffer);
+    for (uint32_t i = 0; i < count; ++i) {
+      ASSERT_EQ(cell_of(run, i), column.cell(first + i)) << "decoded row " << first + i;
+    }
+    first += count;
+  }
+  for (uint32_t row = 0; row < column.rows(); row += 1 + static_cast<uint32_t>((*random)() % 9)) {
+    ASSERT_EQ(chunk.at(row, &scratch), column.cell(row)) << "row " << row;
+  }
+  std::vector<uint32_t> selection;
+  for (uint32_t i = 0; i < column.rows() && i < 50; ++i) {
+    selection.push_back(static_cast<uint32_t>((*random)() % column.rows()));
+  }
+  const ColumnRun run = chunk.gather(selection, &buffer);
+  for (uint32_t i = 0; i < selection.size(); ++i) {
+    ASSERT_EQ(cell_of(run, i), column.cell(selection[i])) << "gathered row " << selection[i];
+  }
+}
+
+void expect_bounds(const Chunk& chunk, const TestColumn& column) {
+  for (const Cell& cell : column.cells()) {
+    if (cell.is_null) continue;
+    const int64_t key = column.kind() == ValueKind::kText ? text_key(cell.text) : cell.key;
+    ASSERT_LE(chunk.min(), key);
+    ASSERT_GE(chunk.max(), key);
+  }
+}
+
+TEST(EncodingModel, EveryFormGivesItsRowsBack) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  for (int kind = 0; kind < kValueKinds; ++kind) {
+    std::set<std::string> forms_seen;
+    for (NamedColumn& named : adversarial_columns(static_cast<ValueKind>(kind), seed)) {
+      for (const Encoded& form : all_forms(&named.column)) {
+        SCOPED_TRACE(testing::Message()
+                     << "kind " << kind << ", " << named.name << ", " << form.form);
+        forms_seen.insert(form.form);
+        // A copy: nothing in a chunk knows where it lies.
+        const ChunkBytes copy = form.bytes;
+        const auto chunk = Chunk::open(copy);
+        ASSERT_TRUE(chunk) << chunk.error().to_string();
+        expect_same_rows(*chunk, named.column, &random);
+        expect_bounds(*chunk, named.column);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+    const bool is_text = kind == static_cast<int>(ValueKind::kText);
+    EXPECT_EQ(forms_seen.size(), is_text ? 8 : kind == 3 ? 7 : 8) << "kind " << kind;
+  }
+}
+
+// A predicate, and what it means without ranges.
+struct Question {
+  std::string name;
+  Predicate predicate;
+  std::function<bool(const Cell&)> passes;
+};
+
+constexpr Comparison kComparisons[] = {Comparison::kEqual,   Comparison::kNotEqual,
+                                       Comparison::kLess,    Comparison::kLessEqual,
+                                       Comparison::kGreater, Comparison::kGreaterEqual};
+
+template <class Value>
+bool compare(Comparison comparison, const Value& a, const Value& b) {
+  switch (comparison) {
+    case Comparison::kEqual: return a == b;
+    case Comparison::kNotEqual: return a != b;
+    case Comparison::kLess: return a < b;
+    case Comparison::kLessEqual: return a <= b;
+    case Comparison::kGreater: return a > b;
+    case Comparison::kGreaterEqual: return a >= b;
+  }
+  return false;
+}
+
+// As PostgreSQL orders doubles: with one number for each value.
+int64_t double_rank(double value) {
+  return double_key(value == 0 ? 0.0 : value);
+}
+
+// Of(cell) is the value that constants compare with; Make(constant) what the predicate is made of.
+template <class Constant, class Of, class Make>
+void ask(const std::vector<Constant>& constants, Random* random, Of of, Make make,
+         std::vector<Question>* questions) {
+  const auto any = [&]() -> const Constant& { return constants[(*random)() % constants.size()]; };
+  for (int i = 0; i < 3; ++i) {
+    for (const Comparison comparison : kComparisons) {
+      const Constant& constant = any();
+      questions->push_back(
+          {"compare", Predicate::compare(comparison, make(constant)),
+           [=](const Cell& cell) { return compare(comparison, of(cell), constant); }});
+    }
+    const Constant& low = any();
+    const Constant& high = any();
+    const auto between = [=](const Cell& cell) { return of(cell) >= low && of(cell) <= high; };
+    questions->push_back({"between", Predicate::between(make(low), make(high)), between});
+    questions->push_back({"not between", Predicate::between(make(low), make(high)).complement(),
+                          [=](const Cell& cell) { return !between(cell); }});
+    std::vector<Constant> list;
+    std::vector<decltype(make(low))> made;
+    for (uint64_t count = (*random)() % 12; count > 0; --count) list.push_back(any());
+    made.reserve(list.size());
+    for (const Constant& each : list) made.push_back(make(each));
+    const auto in = [=](const Cell& cell) {
+      return std::find(list.begin(), list.end(), of(cell)) != list.end();
+    };
+    const std::span<const decltype(make(low))> span(made);
+    questions->push_back({"in", Predicate::in(span), in});
+    questions->push_back(
+        {"not in", Predicate::in(span).complement(), [=](const Cell& cell) { return !in(cell); }});
+  }
+}
+
+std::vector<Question> questions_for(const TestColumn& column, Random* random) {
+  std::vector<Question> questions;
+  const auto some_row = [&]() -> const Cell& {
+    return column.cell(static_cast<uint32_t>((*random)() % column.rows()));
+  };
+  const int from_rows = column.rows() == 0 ? 0 : 6;
+  if (column.kind() == ValueKind::kText) {
+    std::vector<std::string> constants = {"",         "a",
+                                          "b",        "zzzz",
+                                          "\xff",     "\xff\xff",
+                                          "BAR",      std::string("\0", 1),
+                                          "Zürich 1", "the same old text"};
+    for (int i = 0; i < from_rows; ++i) {
+      std::string text(some_row().text);
+      constants.push_back(text);
+      constants.push_back(text.substr(0, (*random)() % 12));
+      constants.push_back(text + "x");
+      if (text.empty()) continue;
+      text[(*random)() % text.size()] = static_cast<char>((*random)());
+      constants.push_back(text);
+    }
+    ask(
+        constants, random, [](const Cell& cell) { return std::string(cell.text); },
+        [](const std::string& text) { return std::string_view(text); }, &questions);
+    for (const std::string& prefix : constants) {
+      questions.push_back({"prefix", Predicate::prefix(prefix),
+                           [=](const Cell& cell) { return cell.text.starts_with(prefix); }});
+    }
+  } else if (column.kind() == ValueKind::kDouble) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    std::vector<int64_t> constants;
+    for (const double value : {0.0, 1.0, -1.5, kInfinity, -kInfinity, std::nan("")}) {
+      constants.push_back(double_rank(value));
+    }
+    for (int i = 0; i < from_rows; ++i) {
+      constants.push_back(double_rank(key_double(some_row().key)));
+      constants.push_back(double_rank(key_double(some_row().key) * 1.5));
+    }
+    ask(
+        constants, random, [](const Cell& cell) { return double_rank(key_double(cell.key)); },
+        [](int64_t rank) { return key_double(rank); }, &questions);
+  } else {
+    std::vector<int64_t> constants = {0,
+                                      1,
+                                      -1,
+                                      kKeyMin,
+                                      kKeyMax,
+                                      INT32_MIN,
+                                      INT32_MAX,
+                                      int64_t{INT32_MAX} + 1,
+                                      int64_t{INT32_MIN} - 1};
+    for (int i = 0; i < from_rows; ++i) {
+      const int64_t key = some_row().key;
+      constants.push_back(key);
+      if (key != kKeyMin) constants.push_back(key - 1);
+      if (key != kKeyMax) constants.push_back(key + 1);
+    }
+    ask(
+        constants, random, [](const Cell& cell) { return cell.key; },
+        [](int64_t key) { return key; }, &questions);
+  }
+  return questions;
+}
+
+void expect_answers(const Chunk& chunk, const TestColumn& column,
+                    const std::vector<Question>& questions) {
+  // One word more, to see that it is left alone.
+  std::vector<uint64_t> words(bitmap_words(column.rows()) + 1);
+  const auto check = [&](const char* name, const Predicate& predicate, auto&& passes) {
+    std::fill(words.begin(), words.end(), 0xfefefefefefefefe);
+    chunk.select(predicate, words.data());
+    ASSERT_EQ(words.back(), 0xfefefefefefefefe) << name;
+    for (uint32_t row = 0; row < (words.size() - 1) * 64; ++row) {
+      const bool expected = row < column.rows() && passes(column.cell(row));
+      ASSERT_EQ(bit_is_set(words.data(), row), expected) << name << ", row " << row;
+    }
+  };
+  for (const Question& question : questions) {
+    check(question.name.c_str(), question.predicate,
+          [&](const Cell& cell) { return !cell.is_null && question.passes(cell); });
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  check("is null", Predicate::is_null(), [](const Cell& cell) { return cell.is_null; });
+  check("is not null", Predicate::is_not_null(), [](const Cell& cell) { return !cell.is_null; });
+}
+
+TEST(EncodingModel, PredicatesOnCodesSayWhatValuesSay) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  for (int kind = 0; kind < kValueKinds; ++kind) {
+    for (NamedColumn& named : adversarial_columns(static_cast<ValueKind>(kind), seed)) {
+      const std::vector<Question> questions = questions_for(named.column, &random);
+      for (const Encoded& form : all_forms(&named.column)) {
+        SCOPED_TRACE(testing::Message()
+                     << "kind " << kind << ", " << named.name << ", " << form.form);
+        expect_answers(Chunk::trusted(form.bytes), named.column, questions);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(EncodingModel, EveryTargetOfHighwayAgrees) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  int targets = 0;
+  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
+    hwy::SetSupportedTargetsForTest(0);
+    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
+    ++targets;
+    hwy::SetSupportedTargetsForTest(target);
+    for (const ValueKind kind : {ValueKind::kInt32, ValueKind::kInt64, ValueKind::kText}) {
+      for (NamedColumn& named : adversarial_columns(kind, seed)) {
+        const std::vector<Question> questions = questions_for(named.column, &random);
+        const ChunkBytes bytes = *encode(named.column.run());
+        const Chunk chunk = Chunk::trusted(bytes);
+        SCOPED_TRACE(testing::Message() << "target " << target << ", " << named.name << ", "
+                                        << encoding_name(chunk.encoding()));
+        expect_same_rows(chunk, named.column, &random);
+        expect_answers(chunk, named.column, questions);
+        if (testing::Test::HasFatalFailure()) break;
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  EXPECT_GE(targets, 2) << "the program needs AVX2, so there are two at least";
+}
+
+}  // namespace
+}  // namespace diptych::storage::encoding

@@ -1,0 +1,146 @@
+// Patches of encoded chunks, and thawing where they do not fit, against the plain cells.
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "storage/encoding/encode.h"
+#include "tests/storage/encoding_columns.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+using test::adversarial_columns;
+using test::NamedColumn;
+using test::Random;
+using test::TestColumn;
+
+void expect_cells(const ChunkBytes& bytes, const TestColumn& column) {
+  const auto chunk = Chunk::open(bytes);
+  ASSERT_TRUE(chunk) << chunk.error().to_string();
+  std::string scratch;
+  uint32_t nulls = 0;
+  for (uint32_t row = 0; row < column.rows(); ++row) {
+    const Cell cell = column.cell(row);
+    ASSERT_EQ(chunk->at(row, &scratch), cell) << "row " << row;
+    nulls += cell.is_null ? 1 : 0;
+    if (cell.is_null) continue;
+    const int64_t key = column.kind() == ValueKind::kText ? text_key(cell.text) : cell.key;
+    ASSERT_TRUE(chunk->min() <= key && key <= chunk->max()) << "the SMA covers row " << row;
+  }
+  ASSERT_EQ(chunk->null_rows(), nulls);
+  // A predicate: patched values and bounds answer, too.
+  const Cell& bound = column.cell(column.rows() / 2);
+  if (bound.is_null) return;
+  const bool is_text = column.kind() == ValueKind::kText;
+  const Predicate predicate = is_text ? Predicate::compare(Comparison::kLessEqual, bound.text)
+                                      : Predicate::between(kKeyMin, bound.key);
+  std::vector<uint64_t> words(bitmap_words(column.rows()));
+  chunk->select(predicate, words.data());
+  for (uint32_t row = 0; row < column.rows(); ++row) {
+    const Cell& cell = column.cell(row);
+    const bool below = is_text ? cell.text <= bound.text : cell.key <= bound.key;
+    ASSERT_EQ(bit_is_set(words.data(), row), !cell.is_null && below) << "row " << row;
+  }
+}
+
+// The row's cell is copied into `text` where it is a text.
+Cell random_cell(const TestColumn& column, Random* random, std::string* text) {
+  if ((*random)() % 5 == 0) return Cell::null();
+  const Cell& other = column.cell(static_cast<uint32_t>((*random)() % column.rows()));
+  if (column.kind() == ValueKind::kText) {
+    *text = std::string(other.text);
+    if ((*random)() % 2 == 0) *text += test::random_text(random, (*random)() % 9, "ab\0\xff");
+    return Cell::of_text(*text);
+  }
+  // Mostly near what is there: some of it fits the form, some does not.
+  if ((*random)() % 2 == 0) return Cell::number(other.key);
+  return Cell::number(test::random_key(random, column.kind()));
+}
+
+TEST(EncodingPatchModel, PatchesAndThawsKeepWhatAnArrayWouldHave) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  uint64_t patched = 0;
+  uint64_t thawed = 0;
+  for (int kind = 0; kind < kValueKinds; ++kind) {
+    for (NamedColumn& named : adversarial_columns(static_cast<ValueKind>(kind), seed)) {
+      if (named.column.rows() == 0) continue;
+      SCOPED_TRACE(testing::Message() << "kind " << kind << ", " << named.name);
+      ChunkBytes bytes = *encode(named.column.run());
+      std::string text;
+      for (int i = 0; i < 200; ++i) {
+        const auto row = static_cast<uint32_t>(random() % named.column.rows());
+        const Cell cell = random_cell(named.column, &random, &text);
+        if (Chunk::patch(bytes, row, cell) == Patch::kDone) {
+          ++patched;
+        } else {
+          ++thawed;
+          bytes = *thaw(Chunk::trusted(bytes), row, cell, NullRoom::kMap);
+        }
+        named.column.set(row, cell);
+        if (i % 40 == 0) expect_cells(bytes, named.column);
+      }
+      expect_cells(bytes, named.column);
+      // Frozen again: decoded and encoded anew.
+      RunBuffer buffer;
+      const Chunk chunk = Chunk::trusted(bytes);
+      const ChunkBytes frozen = *encode(chunk.decode(0, chunk.rows(), &buffer));
+      expect_cells(frozen, named.column);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(patched, thawed) << "a thawed form has room";
+  EXPECT_GT(thawed, 100U);
+}
+
+TEST(EncodingPatchModel, AThawedFrameTakesValuesOnBothSides) {
+  TestColumn column(ValueKind::kInt64);
+  for (int64_t i = 0; i < 100; ++i) column.add(1'000'000 + i);
+  ChunkBytes bytes = *encode(column.run());
+  EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPackedFrame);
+  ASSERT_EQ(Chunk::patch(bytes, 3, Cell::number(1'000'127)), Patch::kDone);
+  ASSERT_EQ(Chunk::patch(bytes, 3, Cell::number(999'999)), Patch::kNeedsThaw);
+  bytes = *thaw(Chunk::trusted(bytes), 3, Cell::number(999'999), NullRoom::kNone);
+  EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kFrame);
+  EXPECT_EQ(Chunk::patch(bytes, 4, Cell::number(999'950)), Patch::kDone);
+  EXPECT_EQ(Chunk::patch(bytes, 5, Cell::number(1'000'150)), Patch::kDone);
+  EXPECT_EQ(Chunk::patch(bytes, 6, Cell::null()), Patch::kNeedsThaw) << "it has no null map";
+  EXPECT_EQ(Chunk::trusted(bytes).min(), 999'950);
+  EXPECT_EQ(Chunk::trusted(bytes).max(), 1'000'150);
+}
+
+TEST(EncodingPatchModel, ARefusedPatchChangesNothing) {
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 500; ++i) column.add_text("abc" + std::to_string(i % 7));
+  ChunkBytes bytes = *encode(column.run());
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kDictionary);
+  const ChunkBytes before = bytes;
+  EXPECT_EQ(Chunk::patch(bytes, 3, Cell::of_text("abc7")), Patch::kNeedsThaw);
+  EXPECT_EQ(Chunk::patch(bytes, 3, Cell::null()), Patch::kNeedsThaw);
+  EXPECT_EQ(bytes, before);
+  EXPECT_EQ(Chunk::patch(bytes, 3, Cell::of_text("abc6")), Patch::kDone);
+  EXPECT_NE(bytes, before);
+}
+
+TEST(EncodingPatchModel, AFullHeapSaysSo) {
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 100; ++i) column.add_text(std::to_string(i));
+  ChunkBytes bytes = *thaw(Chunk::trusted(*encode(column.run())), 0, Cell::null(), NullRoom::kMap);
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPlain);
+  std::string longer;
+  uint32_t taken = 0;
+  while (Chunk::patch(bytes, 7, Cell::of_text(longer)) == Patch::kDone) {
+    ++taken;
+    longer += 'x';
+    ASSERT_LT(taken, 10'000U);
+  }
+  EXPECT_GT(taken, 50U);
+  bytes = *thaw(Chunk::trusted(bytes), 7, Cell::of_text(longer), NullRoom::kMap);
+  std::string scratch;
+  EXPECT_EQ(Chunk::open(bytes)->at(7, &scratch), Cell::of_text(longer));
+}
+
+}  // namespace
+}  // namespace diptych::storage::encoding

@@ -129,10 +129,14 @@ struct BwLeaf {
   // Visits the entries with the key of `from` that are not less. False: the visitor has had enough.
   template <class Visit>
   static bool find_in(const Leaf& leaf, const Entry& from, const Visit& visit) {
+    return find_at(leaf, Nodes::lower_bound(leaf.entries, leaf.count, from), from, visit);
+  }
+  // `at`: of the sorted entries, how many are less.
+  template <class Visit>
+  static bool find_at(const Leaf& leaf, uint32_t at, const Entry& from, const Visit& visit) {
     // seq_cst: pairs with the publication of a slot; see insert_spanning.
     const uint64_t status = leaf.status.load(std::memory_order_seq_cst);
-    for (uint32_t i = Nodes::lower_bound(leaf.entries, leaf.count, from);
-         i < leaf.count && leaf.entries[i].words == from.words; ++i) {
+    for (uint32_t i = at; i < leaf.count && leaf.entries[i].words == from.words; ++i) {
       // acquire: after status, so that an entry erased and added again is not seen twice.
       const uint64_t dead = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
       if ((dead >> (i % Nodes::kDeadBits) & 1) != 0) continue;

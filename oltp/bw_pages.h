@@ -27,8 +27,6 @@
 
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <span>
 
@@ -114,30 +112,6 @@ class BwPages {
     return path->leaf;
   }
 
-  // The leaves that have the places of up to kGroup entries: all go down one level at a time, and
-  // the next nodes are fetched while the others are searched. A way that meets something old (P2)
-  // ends at null or above the leaves.
-  static constexpr size_t kGroup = 16;
-  void descend_group(std::span<const Entry> entries, std::span<Node*> nodes) const {
-    std::array<const Word*, kGroup> pages;
-    std::fill(nodes.begin(), nodes.end(), root());
-    for (bool inner = nodes[0]->level > 0; inner;) {
-      inner = false;
-      for (size_t i = 0; i < entries.size(); ++i) {
-        pages[i] = next_page(nodes[i], entries[i]);
-        if (pages[i] != nullptr) __builtin_prefetch(pages[i]);
-      }
-      for (size_t i = 0; i < entries.size(); ++i) {
-        if (pages[i] == nullptr) continue;
-        const bool to_leaf = nodes[i]->level == 1;
-        nodes[i] = node_of(*pages[i]);
-        if (nodes[i] == nullptr) continue;
-        to_leaf ? Nodes::prefetch_leaf(nodes[i]) : Nodes::prefetch_inner(nodes[i]);
-        inner = true;
-      }
-    }
-  }
-
   // The path's leaf took no change for `entry`: makes a leaf that will, or that is closer to it.
   void make_room(const Path& path, const Entry& entry);
   // The page on this level (0: the leaf) around the entry has become small: merges it with a
@@ -177,13 +151,6 @@ class BwPages {
   static uint64_t value_of(const Node* node) { return reinterpret_cast<uint64_t>(node); }
   static uint32_t live_entries(const Leaf& leaf) { return typename Nodes::LeafView(leaf).size(); }
 
-  // Null: a leaf, or something old on the way down (P2).
-  static const Word* next_page(const Node* node, const Entry& entry) {
-    if (node == nullptr || node->level == 0) return nullptr;
-    const auto& inner = *static_cast<const Inner*>(node);
-    if (inner.template lies_beyond<Side::kAtOrAfter>(entry)) return nullptr;
-    return inner.children[inner.template child_for<Side::kAtOrAfter>(entry)];
-  }
   bool try_descend(const Entry& entry, Path* path) const;
   bool split_leaf(typename Memory::Guard& lane, const Path& path, Leaf* left, const Entry& entry);
   bool split_inner(typename Memory::Guard& lane, const Path& path, uint32_t level);

@@ -27,6 +27,7 @@
 #include <optional>
 #include <span>
 
+#include "oltp/bw_group.h"
 #include "oltp/bw_hints.h"
 #include "oltp/bw_pages.h"
 #include "oltp/bw_structure.h"
@@ -37,6 +38,7 @@ namespace diptych::oltp {
 template <size_t kWords, size_t kNodeBytes = 2048, template <class> class Atomic = std::atomic>
 class BwTree {
   using Pages = BwPages<kWords, kNodeBytes, Atomic>;
+  using Group = BwGroup<Pages>;
   using Nodes = typename Pages::Nodes;
   using Leaves = typename Pages::Leaves;
   using Node = typename Nodes::Node;
@@ -119,16 +121,16 @@ class BwTree {
   // rows[i]: a row that has keys[i], or kNoRow. The misses of up to 16 look-ups overlap.
   void find_each(std::span<const Key> keys, std::span<uint64_t> rows) const {
     DIPTYCH_CHECK(keys.size() == rows.size(), "one row a key");
-    for (size_t at = 0; at < keys.size(); at += Pages::kGroup) {
-      const size_t count = std::min(Pages::kGroup, keys.size() - at);
+    for (size_t at = 0; at < keys.size(); at += Group::kMax) {
+      const size_t count = std::min(Group::kMax, keys.size() - at);
       find_group(keys.subspan(at, count), rows.subspan(at, count));
     }
   }
 
   // Fetches the leaves where the entries have their places, up to 16, whose misses overlap.
   void prefetch_leaves(std::span<const Entry> entries) const {
-    DIPTYCH_DCHECK(!entries.empty() && entries.size() <= Pages::kGroup, "who asks has a group");
-    std::array<Entry, Pages::kGroup> unknown;
+    DIPTYCH_DCHECK(!entries.empty() && entries.size() <= Group::kMax, "who asks has a group");
+    std::array<Entry, Group::kMax> unknown;
     size_t count = 0;
     for (const Entry& entry : entries) {
       const Leaf* const leaf = pages_.is_alone() ? scans_.find_unseen(entry) : nullptr;
@@ -138,8 +140,10 @@ class BwTree {
         unknown[count++] = entry;
       }
     }
-    std::array<Node*, Pages::kGroup> nodes{};
-    if (count != 0) pages_.descend_group({unknown.data(), count}, {nodes.data(), count});
+    std::array<Node*, Group::kMax> nodes{};
+    if (count != 0)
+      Group::template descend<LeafFetch::kWhole>(pages_, {unknown.data(), count},
+                                                 {nodes.data(), count});
   }
 
   // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
@@ -254,21 +258,30 @@ class BwTree {
   }
 
   void find_group(std::span<const Key> keys, std::span<uint64_t> rows) const {
-    std::array<Entry, Pages::kGroup> entries;
-    std::array<Node*, Pages::kGroup> nodes{};
+    std::array<Entry, Group::kMax> entries;
+    std::array<Node*, Group::kMax> nodes{};
     for (size_t i = 0; i < keys.size(); ++i) entries[i] = {keys[i], 0};
-    pages_.descend_group({entries.data(), keys.size()}, {nodes.data(), keys.size()});
+    const std::span<const Entry> wanted(entries.data(), keys.size());
+    Group::template descend<LeafFetch::kHead>(pages_, wanted, {nodes.data(), keys.size()});
+    std::array<const Leaf*, Group::kMax> leaves;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto* const leaf = static_cast<const Leaf*>(nodes[i]);
+      const bool there = leaf != nullptr && leaf->level == 0 && entries[i] < leaf->high;
+      leaves[i] = there ? leaf : nullptr;
+    }
+    std::array<uint32_t, Group::kMax> places;
+    Group::search(wanted, leaves, places);
     for (size_t i = 0; i < keys.size(); ++i) {
       rows[i] = kNoRow;
       const auto take = [&](base::RowId row_id) {
         rows[i] = row_id.value;
         return false;
       };
-      const auto* const leaf = static_cast<const Leaf*>(nodes[i]);
-      const bool there = leaf != nullptr && leaf->level == 0 && entries[i] < leaf->high;
-      if (there && (!Leaves::find_in(*leaf, entries[i], take) || leaf->high.words != keys[i]))
-        continue;
-      if (rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
+      const Leaf* const leaf = leaves[i];
+      const bool ends_here =
+          leaf != nullptr &&
+          (!Leaves::find_at(*leaf, places[i], entries[i], take) || leaf->high.words != keys[i]);
+      if (!ends_here && rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
     }
   }
 

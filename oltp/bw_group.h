@@ -1,0 +1,102 @@
+// BwGroup: up to kMax ways down a BwTree at once, so that their misses overlap: each takes one step
+// while what the others will look at is on its way.
+//
+// Threads    as the tree's readers.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "oltp/bw_entry.h"
+
+namespace diptych::oltp {
+
+// What is fetched of a leaf: for a search in it, or for one that fetches step by step.
+enum class LeafFetch : uint8_t { kWhole, kHead };
+
+template <class Pages>
+class BwGroup {
+  using Nodes = typename Pages::Nodes;
+  using Entry = typename Pages::Entry;
+  using Node = typename Pages::Node;
+  using Leaf = typename Pages::Leaf;
+  using Inner = typename Pages::Inner;
+  using Word = typename Pages::Word;
+
+ public:
+  static constexpr size_t kMax = 16;
+
+  // The leaves that have the places of up to kMax entries: all go down one level at a time, and
+  // the next nodes are fetched while the others are searched. A way that meets something old (P2)
+  // ends at null or above the leaves.
+  template <LeafFetch kFetch>
+  static void descend(const Pages& pages_of_tree, std::span<const Entry> entries,
+                      std::span<Node*> nodes) {
+    std::array<const Word*, kMax> pages;
+    std::fill(nodes.begin(), nodes.end(), pages_of_tree.root());
+    for (bool inner = nodes[0]->level > 0; inner;) {
+      inner = false;
+      for (size_t i = 0; i < entries.size(); ++i) {
+        pages[i] = next_page(nodes[i], entries[i]);
+        if (pages[i] != nullptr) __builtin_prefetch(pages[i]);
+      }
+      for (size_t i = 0; i < entries.size(); ++i) {
+        if (pages[i] == nullptr) continue;
+        const bool to_leaf = nodes[i]->level == 1;
+        nodes[i] = Pages::node_of(*pages[i]);
+        if (nodes[i] == nullptr) continue;
+        inner = true;
+        if (!to_leaf) {
+          Nodes::prefetch_inner(nodes[i]);
+        } else if (kFetch == LeafFetch::kWhole) {
+          Nodes::prefetch_leaf(nodes[i]);
+        } else {
+          Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(nodes[i]);
+        }
+      }
+    }
+  }
+
+  // How many of each leaf's sorted entries are less, of leaves that are known: one step of all
+  // binary searches at a time, so that a search costs only the lines that it looks at.
+  static void search(std::span<const Entry> wanted, std::span<const Leaf* const> leaves,
+                     std::span<uint32_t> places) {
+    std::array<const Entry*, kMax> from;
+    std::array<uint32_t, kMax> left;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      from[i] = leaves[i] == nullptr ? nullptr : leaves[i]->entries;
+      left[i] = leaves[i] == nullptr ? 0 : leaves[i]->count;
+      if (left[i] != 0) __builtin_prefetch(from[i] + (left[i] - 1) / 2);
+    }
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        if (left[i] == 0) continue;
+        const uint32_t half = (left[i] + 1) / 2;
+        const bool below = from[i][half - 1] < wanted[i];
+        from[i] += below ? half : 0;
+        left[i] = below ? left[i] - half : half - 1;
+        if (left[i] != 0) __builtin_prefetch(from[i] + (left[i] - 1) / 2);
+        more = true;
+      }
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (leaves[i] != nullptr) places[i] = static_cast<uint32_t>(from[i] - leaves[i]->entries);
+    }
+  }
+
+ private:
+  // Null: a leaf, or something old on the way down (P2).
+  static const Word* next_page(const Node* node, const Entry& entry) {
+    if (node == nullptr || node->level == 0) return nullptr;
+    const auto& inner = *static_cast<const Inner*>(node);
+    if (inner.template lies_beyond<Side::kAtOrAfter>(entry)) return nullptr;
+    return inner.children[inner.template child_for<Side::kAtOrAfter>(entry)];
+  }
+};
+
+}  // namespace diptych::oltp

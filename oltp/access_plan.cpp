@@ -52,7 +52,9 @@ void AccessPlan::fetch_ranges() const {
     for (; end < range_count_ && ranges_[end].index == ranges_[first].index; ++end) {
       keys[end - first] = ranges_[end].first_parts.bytes();
     }
-    if (end - first > 1) index.prefetch_leaves(std::span(keys).first(end - first));
+    if (end - first > 1) {
+      index.prefetch_ranges(std::span(keys).first(end - first), ranges_[first].count);
+    }
     first = end;
   }
   for (size_t i = 0; i < range_count_; ++i) {

@@ -12,11 +12,9 @@
 #include <span>
 
 #include "oltp/bw_entry.h"
+#include "oltp/row_version.h"
 
 namespace diptych::oltp {
-
-// What is fetched of a leaf: for a search in it, or for one that fetches step by step.
-enum class LeafFetch : uint8_t { kWhole, kHead };
 
 template <class Pages>
 class BwGroup {
@@ -32,8 +30,7 @@ class BwGroup {
 
   // The leaves that have the places of up to kMax entries: all go down one level at a time, and
   // the next nodes are fetched while the others are searched. A way that meets something old (P2)
-  // ends at null or above the leaves.
-  template <LeafFetch kFetch>
+  // ends at null or above the leaves. Of the leaves, the heads are fetched.
   static void descend(const Pages& pages_of_tree, std::span<const Entry> entries,
                       std::span<Node*> nodes) {
     std::array<const Word*, kMax> pages;
@@ -50,14 +47,31 @@ class BwGroup {
         nodes[i] = Pages::node_of(*pages[i]);
         if (nodes[i] == nullptr) continue;
         inner = true;
-        if (!to_leaf) {
-          Nodes::prefetch_inner(nodes[i]);
-        } else if (kFetch == LeafFetch::kWhole) {
-          Nodes::prefetch_leaf(nodes[i]);
-        } else {
-          Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(nodes[i]);
-        }
+        to_leaf ? prefetch_head(nodes[i]) : Nodes::prefetch_inner(nodes[i]);
       }
+    }
+  }
+  static void prefetch_head(const Node* leaf) {
+    Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(leaf);
+  }
+
+  // Nodes that are no leaves, or have become something else, are left out.
+  static const Leaf* leaf_or_null(const Node* node) {
+    const bool is_leaf = node != nullptr && node->level == 0 && node->count <= Nodes::kEntriesMax;
+    return is_leaf ? static_cast<const Leaf*>(node) : nullptr;
+  }
+  // Fetches `count` entries of the leaves from each start on.
+  static void fetch_entries(std::span<const Entry> starts, std::span<Node* const> nodes,
+                            size_t count) {
+    std::array<const Leaf*, kMax> leaves;
+    for (size_t i = 0; i < starts.size(); ++i) leaves[i] = leaf_or_null(nodes[i]);
+    std::array<uint32_t, kMax> places;
+    search(starts, leaves, places);
+    const size_t bytes = count * sizeof(Entry);
+    for (size_t i = 0; i < starts.size(); ++i) {
+      if (leaves[i] == nullptr) continue;
+      const char* const at = reinterpret_cast<const char*>(leaves[i]->entries + places[i]);
+      for (size_t byte = 0; byte < bytes; byte += kLineBytes) __builtin_prefetch(at + byte);
     }
   }
 

@@ -41,7 +41,7 @@ class BwHints {
     return is_it ? hint->leaf : nullptr;
   }
   // The leaf that had it, without a look at the leaf, which may be in no tree.
-  const Leaf* find_unseen(const Entry& entry) const {
+  Leaf* find_unseen(const Entry& entry) const {
     const Hint* const hint = hint_for(entry);
     return hint == nullptr ? nullptr : hint->leaf;
   }

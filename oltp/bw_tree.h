@@ -127,23 +127,15 @@ class BwTree {
     }
   }
 
-  // Fetches the leaves where the entries have their places, up to 16, whose misses overlap.
-  void prefetch_leaves(std::span<const Entry> entries) const {
-    DIPTYCH_DCHECK(!entries.empty() && entries.size() <= Group::kMax, "who asks has a group");
-    std::array<Entry, Group::kMax> unknown;
-    size_t count = 0;
-    for (const Entry& entry : entries) {
-      const Leaf* const leaf = pages_.is_alone() ? scans_.find_unseen(entry) : nullptr;
-      if (leaf != nullptr) {
-        Nodes::prefetch_leaf(leaf);
-      } else {
-        unknown[count++] = entry;
-      }
-    }
+  // Fetches the first `count` entries from each of these on, up to 16, whose misses overlap.
+  void prefetch_ranges(std::span<const Entry> starts, size_t count) const {
     std::array<Node*, Group::kMax> nodes{};
-    if (count != 0)
-      Group::template descend<LeafFetch::kWhole>(pages_, {unknown.data(), count},
-                                                 {nodes.data(), count});
+    if (!pages_.is_alone()) {
+      Group::descend(pages_, starts, {nodes.data(), starts.size()});
+    } else {
+      find_by_hints(starts, {nodes.data(), starts.size()});
+    }
+    Group::fetch_entries(starts, nodes, count);
   }
 
   // Calls visit(entry) for the entries in [lower, upper), ascending, until it returns false. True:
@@ -253,6 +245,20 @@ class BwTree {
     return refused;
   }
 
+  // By hints, where there are some, the nodes may be in no tree.
+  void find_by_hints(std::span<const Entry> starts, std::span<Node*> nodes) const {
+    std::array<Entry, Group::kMax> unknown;
+    std::array<Node*, Group::kMax> found{};
+    size_t count = 0;
+    for (size_t i = 0; i < starts.size(); ++i) {
+      nodes[i] = scans_.find_unseen(starts[i]);
+      nodes[i] == nullptr ? void(unknown[count++] = starts[i]) : Group::prefetch_head(nodes[i]);
+    }
+    if (count != 0) Group::descend(pages_, {unknown.data(), count}, {found.data(), count});
+    for (Node** next = found.data(); Node * &node : nodes) {
+      if (node == nullptr) node = *next++;
+    }
+  }
   const Leaf* next_leaf(const Entry& from, const Entry& upper) const {
     return from < upper ? pages_.template descend<Side::kAtOrAfter>(from) : nullptr;
   }
@@ -262,12 +268,11 @@ class BwTree {
     std::array<Node*, Group::kMax> nodes{};
     for (size_t i = 0; i < keys.size(); ++i) entries[i] = {keys[i], 0};
     const std::span<const Entry> wanted(entries.data(), keys.size());
-    Group::template descend<LeafFetch::kHead>(pages_, wanted, {nodes.data(), keys.size()});
+    Group::descend(pages_, wanted, {nodes.data(), keys.size()});
     std::array<const Leaf*, Group::kMax> leaves;
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto* const leaf = static_cast<const Leaf*>(nodes[i]);
-      const bool there = leaf != nullptr && leaf->level == 0 && entries[i] < leaf->high;
-      leaves[i] = there ? leaf : nullptr;
+      const Leaf* const leaf = Group::leaf_or_null(nodes[i]);
+      leaves[i] = leaf != nullptr && entries[i] < leaf->high ? leaf : nullptr;
     }
     std::array<uint32_t, Group::kMax> places;
     Group::search(wanted, leaves, places);

@@ -120,10 +120,10 @@ class Index {
   virtual const void* prefetch_end_node(std::string_view) const { return nullptr; }
   virtual void prefetch_end(const void*) const {}
 
-  // Fetches the nodes where these keys have their places, and what leads to them, so that their
-  // misses overlap: up to kPrefetchMax keys.
+  // Fetches the first entries, as many as said, from each of these keys on, and what leads to them,
+  // so that the misses overlap: up to kPrefetchMax keys.
   static constexpr size_t kPrefetchMax = 16;
-  virtual void prefetch_leaves(std::span<const std::string_view>) const {}
+  virtual void prefetch_ranges(std::span<const std::string_view>, size_t /*count*/) const {}
 
   // Fills the cursor with the next candidates in key order; its count is 0 at the end. Entries
   // added behind the cursor's position meanwhile may be missed, no other is, and none comes twice.

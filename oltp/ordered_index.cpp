@@ -62,11 +62,11 @@ class OrderedIndex final : public Index {
   }
   void prefetch_end(const void* node) const override { tree_.prefetch_newest(node); }
 
-  void prefetch_leaves(std::span<const std::string_view> keys) const override {
-    std::array<Entry, kPrefetchMax> entries;
-    const size_t count = std::min(keys.size(), kPrefetchMax);
-    for (size_t i = 0; i < count; ++i) entries[i] = entry_of(keys[i], 0);
-    tree_.prefetch_leaves(std::span(entries).first(count));
+  void prefetch_ranges(std::span<const std::string_view> keys, size_t count) const override {
+    std::array<Entry, kPrefetchMax> starts;
+    const size_t ranges = std::min(keys.size(), kPrefetchMax);
+    for (size_t i = 0; i < ranges; ++i) starts[i] = entry_of(keys[i], 0);
+    if (ranges != 0) tree_.prefetch_ranges(std::span(starts).first(ranges), count);
   }
 
   void set_concurrency(Concurrency concurrency) override { tree_.set_concurrency(concurrency); }

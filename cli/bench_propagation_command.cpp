@@ -16,6 +16,7 @@ constexpr uint64_t kRoundMax = 200'000;  // some 400 MB of updates that wait
 constexpr const char* kPropagationExamples =
     "  diptych bench propagation --warehouses 10\n"
     "  diptych bench propagation --warehouses 10 --mode row --json row.json\n"
+    "  diptych bench propagation --warehouses 10 --blocks plain\n"
     "  diptych bench propagation --warehouses 4 --round 1000 --constant-size\n\n"
     "Time is the CPU time of the thread that applies; making the updates is not counted.\n"
     "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
@@ -25,6 +26,7 @@ constexpr const char* kPropagationExamples =
 BenchPropagationCommand::BenchPropagationCommand(CLI::App& parent)
     : Command(parent, "propagation", "What applying updates to the replica costs",
               kPropagationExamples) {
+  using dispatcher::BlockForm;
   using dispatcher::ExportMode;
   add_warehouses(app(), &options_.warehouses);
   add_choice<ExportMode>(app(), "--mode",
@@ -33,6 +35,12 @@ BenchPropagationCommand::BenchPropagationCommand(CLI::App& parent)
                          {{"field", ExportMode::kColumns}, {"row", ExportMode::kRows}},
                          &options_.mode)
       ->option_text("field|row");
+  add_choice<BlockForm>(app(), "--blocks",
+                        "compressed: rows at rest are compressed, and updated so; plain: as they "
+                        "are, for comparison; default compressed",
+                        {{"compressed", BlockForm::kCompressed}, {"plain", BlockForm::kPlain}},
+                        &options_.blocks)
+      ->option_text("compressed|plain");
   app()
       .add_option("--transactions", options_.transactions,
                   "Transactions applied in all; default 1000000")

@@ -89,7 +89,7 @@ Database::State::State(const DatabaseOptions& database_options,
     : options(database_options),
       placement(computed_placement),
       spin(spin_policy),
-      replica(partitions, computed_placement.olap.node),
+      replica(partitions, computed_placement.olap.node, database_options.blocks),
       applier(&replica, computed_placement.olap.node),
       executor(computed_placement.olap, database_options.query_memory_bytes_max != 0
                                             ? database_options.query_memory_bytes_max

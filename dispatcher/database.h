@@ -46,6 +46,7 @@
 #include "oltp/row_batch.h"
 #include "oltp/table_ref.h"
 #include "propagation/export/export_mode.h"
+#include "storage/block_form.h"
 
 namespace diptych::dispatcher {
 
@@ -56,6 +57,7 @@ using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
 using propagation::ExportMode;
+using storage::BlockForm;
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
 
@@ -66,6 +68,7 @@ struct DatabaseOptions {
   bool export_updates = true;  // off: the replica stays as it is, queries see old data
   // kRows: updates are exported as whole rows, to be measured; one OLTP worker only.
   ExportMode export_mode = ExportMode::kColumns;
+  BlockForm blocks = BlockForm::kCompressed;  // kPlain: to be measured
   uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
                             // database that exists keeps the number that it was created with
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it

@@ -1,6 +1,7 @@
 #include "dispatcher/replica_comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -23,6 +24,11 @@ bool same_cell(const base::ColumnLayout& column, const std::byte* row,
   if (null || base::is_null_cell(column, row)) return null == base::is_null_cell(column, row);
   if (column.type.is_string()) {
     return base::load_string(column, row) == view.as<base::StringRef>()[i].view();
+  }
+  if (column.type.kind == base::TypeKind::kDouble) {
+    // A compressed column has one NaN.
+    const double value = view.as<double>()[i];
+    if (std::isnan(value)) return std::isnan(std::get<double>(base::load_value(column, row)));
   }
   const size_t bytes = storage::value_bytes(column.type);
   const auto* value = static_cast<const std::byte*>(view.values) + i * bytes;

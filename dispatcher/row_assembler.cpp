@@ -26,7 +26,9 @@ void store_string(const base::ColumnLayout& column, const base::StringRef& strin
 }  // namespace
 
 RowAssembler::RowAssembler(const base::RowLayout* layout)
-    : layout_(layout), rows_(size_t{storage::kVectorRows} * layout->bytes) {}
+    : layout_(layout),
+      buffers_(layout->columns.size()),
+      rows_(size_t{storage::kVectorRows} * layout->bytes) {}
 
 void RowAssembler::assemble(const storage::Leaf& leaf, uint32_t first, uint32_t count) {
   DIPTYCH_CHECK(count <= storage::kVectorRows && first + count <= leaf.row_slots(),
@@ -34,7 +36,7 @@ void RowAssembler::assemble(const storage::Leaf& leaf, uint32_t first, uint32_t 
   std::fill(rows_.begin(), rows_.end(), std::byte{0});
   for (size_t i = 0; i < layout_->columns.size(); ++i) {
     const base::ColumnId column(static_cast<uint16_t>(i));
-    fill(layout_->columns[i], leaf.column(column, first, count, &buffer_), count);
+    fill(layout_->columns[i], leaf.column(column, first, count, &buffers_[i]), count);
   }
 }
 

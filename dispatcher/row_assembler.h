@@ -2,7 +2,7 @@
 //
 // For opening a database: the OLTP replica is rebuilt from the columnar one.
 //
-// Strings    a long string's cell points into the leaf: valid until the partition changes.
+// Strings    a long string's cell points into the leaf or a buffer, until the next assemble().
 // Threads    one.
 
 #pragma once
@@ -30,7 +30,7 @@ class RowAssembler {
   void fill(const base::ColumnLayout& column, const storage::ColumnView& view, uint32_t count);
 
   const base::RowLayout* layout_;
-  storage::DecodeBuffer buffer_;
+  std::vector<storage::DecodeBuffer> buffers_;  // by column
   std::vector<std::byte> rows_;
 };
 

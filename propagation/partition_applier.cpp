@@ -166,8 +166,11 @@ void PartitionApplier::update(const Group& group, const Run& run) {
   const std::span<const storage::RowPlace> found = std::span(places).first(count);
   partition_->note_writes(found);
   for (size_t c = 0; c < run.plan->columns.size(); ++c) {
-    partition_->update(found, run.plan->columns[c], std::span(bytes).first(count),
-                       run.plan->cell_offsets[c]);
+    const auto stay = partition_->update(found, run.plan->columns[c], std::span(bytes).first(count),
+                                         run.plan->cell_offsets[c]);
+    if (stay == storage::Partition::Places::kMoved) {
+      partition_->find(std::span(ordinals).first(count), places.data());
+    }
   }
   counts_.updates += count;
 }

@@ -19,8 +19,8 @@ namespace diptych::storage {
 class HotPage final : public PlainLeaf {
  public:
   // `memory`: zeroed, of PagePool::page_bytes(); it stays the pool's.
-  HotPage(const LeafFormat& format, uint32_t first_ordinal, std::byte* memory)
-      : PlainLeaf(format, first_ordinal, format.page_rows, memory) {}
+  HotPage(const LeafFormat& format, uint32_t first_ordinal, std::byte* memory, StringHeap* heap)
+      : PlainLeaf(format, first_ordinal, format.page_rows, memory, heap) {}
 
   std::byte* memory() const { return data(); }
 };

@@ -2,30 +2,50 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include "base/check.h"
-#include "storage/block.h"
+#include "storage/plain_block.h"
 
 namespace diptych::storage {
+namespace {
 
-PartitionStore::PartitionStore(const base::RowLayout& layout, base::NumaNode node)
+PlainLeaf& plain(Leaf& leaf) {
+  DIPTYCH_DCHECK(leaf.form() == LeafForm::kPlain, "pages and plain blocks are");
+  return static_cast<PlainLeaf&>(leaf);
+}
+CompressedBlock& compressed(Leaf& leaf) {
+  DIPTYCH_DCHECK(leaf.form() == LeafForm::kCompressed, "compressed blocks are");
+  return static_cast<CompressedBlock&>(leaf);
+}
+
+}  // namespace
+
+PartitionStore::PartitionStore(const base::RowLayout& layout, base::NumaNode node, BlockForm blocks)
     : format_(layout),
       node_(node),
+      block_form_(blocks),
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
-      heap_(node),
       pages_(format_, node) {}
 
 void PartitionStore::append_page() {
   DIPTYCH_CHECK(next_ordinal_ <= std::numeric_limits<uint32_t>::max() - kBlockRows,
                 "a partition has at most 2^32 - 2^16 rows; use more partitions");
-  auto page = std::make_unique<HotPage>(format_, next_ordinal_, pages_.take());
+  if (next_ordinal_ % kBlockRows == 0) {
+    ranges_.emplace_back().heap = std::make_unique<StringHeap>(node_);
+  }
+  auto page =
+      std::make_unique<HotPage>(format_, next_ordinal_, pages_.take(), ranges_.back().heap.get());
   directory_.push_back(page.get());
   leaves_.push_back(std::move(page));
-  if (next_ordinal_ % kBlockRows == 0) ranges_.emplace_back();
 }
 
 uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
+  const bool pages_are_full = next_ordinal_ % format_.page_rows == 0;
+  if (free_slots_.empty() && pages_are_full && !worn_.empty()) melt(worn_.front());
   *count = 1;
   if (!free_slots_.empty()) {
     const uint32_t first = free_slots_.take_lowest();
@@ -34,9 +54,10 @@ uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
            free_slots_.take(first + *count)) {
       ++*count;
     }
+    ranges_[first / kBlockRows].freed -= *count;
     return first;
   }
-  if (next_ordinal_ % format_.page_rows == 0) append_page();
+  if (pages_are_full) append_page();
   const uint32_t first = next_ordinal_;
   const uint32_t room = format_.page_rows - first % format_.page_rows;
   *count = static_cast<uint32_t>(std::min<size_t>(room, count_max));
@@ -49,72 +70,238 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
     uint32_t count = 0;
     const uint32_t first = take_ordinals(rows.size(), &count);
     uint32_t position;
-    PlainLeaf& leaf = leaf_of(first, &position);
-    leaf.write_rows(position, rows.first(count), &heap_);
+    plain(leaf_of(first, &position)).write_rows(position, rows.first(count));
     for (uint32_t i = 0; i < count; ++i) *ordinals++ = first + i;
     note_writes(first, count);
     rows = rows.subspan(count);
   }
 }
 
+void PartitionStore::prefetch(std::span<const RowPlace> places,
+                              std::span<const base::ColumnId> columns) const {
+  for (const base::ColumnId column : columns) {
+    const ColumnFormat& format = format_.columns[column.value];
+    for (const RowPlace& place : places) {
+      if (place.leaf->form() == LeafForm::kPlain) {
+        plain(*place.leaf).prefetch_cell(place.position, format);
+      } else {
+        compressed(*place.leaf).prefetch_cell(place.position, column);
+      }
+    }
+  }
+}
+
+Partition::Places PartitionStore::update(std::span<const RowPlace> places, base::ColumnId column,
+                                         std::span<const std::byte* const> records,
+                                         size_t cell_offset) {
+  const ColumnFormat& format = format_.columns[column.value];
+  for (size_t first = 0; first < places.size();) {
+    const LeafForm form = places[first].leaf->form();
+    size_t end = first + 1;
+    while (end < places.size() && places[end].leaf->form() == form) ++end;
+    const auto run = places.subspan(first, end - first);
+    const auto run_records = records.subspan(first, end - first);
+    if (form == LeafForm::kPlain) {
+      PlainLeaf::write_cells(format, column, run, run_records, cell_offset);
+    } else {
+      const CompressedBlock::Written written =
+          CompressedBlock::write_cells(format, column, run, run_records, cell_offset);
+      thawed_columns_ += written.thawed;
+      if (written.cells != run.size()) {
+        const size_t next = first + written.cells;
+        return melt_and_update(places.subspan(next), column, records.subspan(next), cell_offset);
+      }
+    }
+    first = end;
+  }
+  return Partition::Places::kStay;
+}
+
+Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> places,
+                                                  base::ColumnId column,
+                                                  std::span<const std::byte* const> records,
+                                                  size_t cell_offset) {
+  std::vector<uint32_t> ordinals;
+  for (const RowPlace& place : places) {
+    ordinals.push_back(place.leaf->first_ordinal() + place.position);
+  }
+  Range& range = ranges_[ordinals.front() / kBlockRows];
+  melt(ordinals.front() / kBlockRows);
+  range.stays_pages = true;
+  ++settled_ranges_;
+  std::vector<RowPlace> found;
+  for (const uint32_t ordinal : ordinals) {
+    RowPlace& place = found.emplace_back();
+    place.leaf = &leaf_of(ordinal, &place.position);
+  }
+  std::ignore = update(found, column, records, cell_offset);
+  return Partition::Places::kMoved;
+}
+
+void PartitionStore::prefetch_erase(const RowPlace& place) const {
+  place.leaf->prefetch_live(place.position);
+  if (place.leaf->form() == LeafForm::kPlain) plain(*place.leaf).prefetch_row(place.position);
+}
+
 void PartitionStore::erase(uint32_t ordinal) {
   DIPTYCH_CHECK(ordinal < next_ordinal_, "S1: only a row that was inserted is erased");
   uint32_t position;
-  leaf_of(ordinal, &position).erase_row(position, &heap_);
-  free_slots_.add(ordinal);
+  Leaf& leaf = leaf_of(ordinal, &position);
+  Range& range = ranges_[ordinal / kBlockRows];
+  ++range.freed;
   note_writes(ordinal, 1);
+  if (leaf.form() == LeafForm::kPlain) {
+    plain(leaf).erase_row(position);
+    free_slots_.add(ordinal);
+    return;
+  }
+  compressed(leaf).erase_row(position);
+  ++frozen_slots_;
+  if (range.freed == kWornRows) worn_.push_back(ordinal / kBlockRows);
+}
+
+size_t PartitionStore::freeze_quiet_column() {
+  if (thawed_columns_ == 0) return 0;
+  size_t bytes = 0;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (!ranges_[i].is_block) continue;
+    CompressedBlock& block = compressed_block(i);
+    if (block.thawed_columns() == 0) continue;
+    using Freeze = CompressedBlock::Freeze;
+    const size_t before = block.thawed_columns();
+    const size_t gone_through = block.look(bytes == 0 ? Freeze::kOne : Freeze::kNone);
+    thawed_columns_ -= before - block.thawed_columns();
+    bytes += gone_through;
+  }
+  return bytes;
 }
 
 size_t PartitionStore::compact() {
+  size_t bytes = freeze_quiet_column();
   const size_t full_ranges = next_ordinal_ / kBlockRows;
-  if (blocks_ == full_ranges) return 0;
-  size_t written = 0;
+  if (settled_ranges_ == full_ranges) return bytes;
   for (size_t i = 0; i < full_ranges; ++i) {
     Range& range = ranges_[i];
-    if (range.is_block) continue;
-    if (written == 0 && range.writes <= kQuietWritesMax) written = make_block(i);
+    if (range.is_block || range.stays_pages) continue;
+    const bool awaits_inserts =
+        block_form_ == BlockForm::kCompressed && range.freed > kWornRows / 2;
+    if (bytes == 0 && range.writes <= kQuietWritesMax && !awaits_inserts) bytes = make_block(i);
     range.writes = 0;
   }
-  return written;
+  return bytes;
 }
 
 void PartitionStore::compact_all() {
   const size_t full_ranges = next_ordinal_ / kBlockRows;
-  if (blocks_ == full_ranges) return;
+  if (settled_ranges_ == full_ranges) return;
   for (size_t i = 0; i < full_ranges; ++i) {
-    if (!ranges_[i].is_block) make_block(i);
+    if (!ranges_[i].is_block && !ranges_[i].stays_pages) make_block(i);
   }
   pages_.release();
 }
 
+size_t PartitionStore::first_leaf_of(size_t range) const {
+  const auto first = std::lower_bound(
+      leaves_.begin(), leaves_.end(), range * kBlockRows,
+      [](const auto& leaf, size_t ordinal) { return leaf->first_ordinal() < ordinal; });
+  DIPTYCH_CHECK(first != leaves_.end() && (*first)->first_ordinal() == range * kBlockRows,
+                "S2: some leaf begins where the range does");
+  return static_cast<size_t>(first - leaves_.begin());
+}
+
 size_t PartitionStore::make_block(size_t range) {
   const size_t page_count = kBlockRows / format_.page_rows;
-  const auto first_ordinal = static_cast<uint32_t>(range * kBlockRows);
-  const auto first = std::lower_bound(
-      leaves_.begin(), leaves_.end(), first_ordinal,
-      [](const auto& leaf, uint32_t ordinal) { return leaf->first_ordinal() < ordinal; });
-  DIPTYCH_CHECK(leaves_.end() - first >= static_cast<std::ptrdiff_t>(page_count),
+  const size_t first = first_leaf_of(range);
+  DIPTYCH_CHECK(leaves_.size() - first >= page_count,
                 "S3: a range without a block has all its pages");
   std::vector<const HotPage*> pages;
   for (size_t i = 0; i < page_count; ++i) {
-    pages.push_back(static_cast<const HotPage*>(first[static_cast<std::ptrdiff_t>(i)].get()));
+    pages.push_back(static_cast<const HotPage*>(leaves_[first + i].get()));
   }
-  auto block = std::make_unique<Block>(format_, pages, node_);
-  const size_t bytes = block->bytes();
-  for (const HotPage* page : pages) pages_.give_back(page->memory());
-  std::fill_n(directory_.begin() + static_cast<std::ptrdiff_t>(range * page_count), page_count,
-              block.get());
-  *first = std::move(block);
-  leaves_.erase(first + 1, first + static_cast<std::ptrdiff_t>(page_count));
-  ranges_[range].is_block = true;
-  ++blocks_;
+  ++settled_ranges_;
+  if (block_form_ == BlockForm::kPlain) {
+    replace_pages(range,
+                  std::make_unique<PlainBlock>(format_, pages, ranges_[range].heap.get(), node_));
+    return format_.leaf_bytes(kBlockRows);
+  }
+  auto block = CompressedBlock::make(format_, pages);
+  if (block == nullptr) {
+    ranges_[range].stays_pages = true;
+    return 0;
+  }
+  const size_t bytes = format_.leaf_bytes(kBlockRows) + ranges_[range].heap->memory_bytes();
+  replace_pages(range, std::move(block));
+  withhold_slots(range);
+  ranges_[range].heap = nullptr;
   return bytes;
 }
 
+void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
+  const size_t page_count = kBlockRows / format_.page_rows;
+  const auto first = leaves_.begin() + static_cast<std::ptrdiff_t>(first_leaf_of(range));
+  const auto end = first + static_cast<std::ptrdiff_t>(page_count);
+  for (auto page = first; page != end; ++page) {
+    pages_.give_back(static_cast<const HotPage&>(**page).memory());
+  }
+  std::fill_n(directory_.begin() + static_cast<std::ptrdiff_t>(range * page_count), page_count,
+              block.get());
+  *first = std::move(block);
+  leaves_.erase(first + 1, end);
+  ranges_[range].is_block = true;
+}
+
+void PartitionStore::withhold_slots(size_t range) {
+  const uint32_t freed = ranges_[range].freed;
+  frozen_slots_ += freed;
+  if (freed >= kWornRows) worn_.push_back(static_cast<uint32_t>(range));
+  const auto first = static_cast<uint32_t>(range * kBlockRows);
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < kBlockRows && found < freed; ++i) {
+    found += free_slots_.take(first + i) ? 1 : 0;
+  }
+  DIPTYCH_CHECK(found == freed, "S1: what was freed on pages is in free_slots_");
+}
+
+void PartitionStore::melt(size_t number) {
+  Range& range = ranges_[number];
+  const size_t page_count = kBlockRows / format_.page_rows;
+  const size_t first = first_leaf_of(number);
+  const std::unique_ptr<Leaf> block = std::move(leaves_[first]);
+  thawed_columns_ -= compressed(*block).thawed_columns();
+  range.heap = std::make_unique<StringHeap>(node_);
+  std::vector<std::unique_ptr<Leaf>> pages;
+  for (size_t i = 0; i < page_count; ++i) {
+    const auto from = static_cast<uint32_t>(i * format_.page_rows);
+    auto page = std::make_unique<HotPage>(format_, block->first_ordinal() + from, pages_.take(),
+                                          range.heap.get());
+    page->copy_rows(*block, from);
+    directory_[number * page_count + i] = page.get();
+    pages.push_back(std::move(page));
+  }
+  leaves_[first] = std::move(pages.front());
+  leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                 std::make_move_iterator(pages.begin() + 1), std::make_move_iterator(pages.end()));
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    if (!block->lives(i)) free_slots_.add(block->first_ordinal() + i);
+  }
+  frozen_slots_ -= range.freed;
+  std::erase(worn_, static_cast<uint32_t>(number));
+  range.is_block = false;
+  range.writes = 0;
+  --settled_ranges_;
+}
+
 size_t PartitionStore::memory_bytes() const {
-  return pages_.memory_bytes() + heap_.memory_bytes() + free_slots_.memory_bytes() +
-         blocks_ * format_.leaf_bytes(kBlockRows) + directory_.capacity() * sizeof(PlainLeaf*) +
-         leaves_.size() * sizeof(Block);
+  size_t bytes = pages_.memory_bytes() + free_slots_.memory_bytes() +
+                 directory_.capacity() * sizeof(Leaf*) + ranges_.capacity() * sizeof(Range) +
+                 leaves_.size() * sizeof(HotPage);
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (ranges_[i].heap != nullptr) bytes += ranges_[i].heap->memory_bytes();
+    if (!ranges_[i].is_block) continue;
+    bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(kBlockRows)
+                                              : compressed_block(i).memory_bytes();
+  }
+  return bytes;
 }
 
 }  // namespace diptych::storage

@@ -1,16 +1,26 @@
 // PartitionStore: the leaves, free slots and strings behind one Partition (storage/table.h).
 //
-//   ordinal >> page bits ──► directory_[...] ──► PlainLeaf (hot page or block) ──► position
+//   ordinal >> page bits ──► directory_[...] ──► leaf (hot page or block) ──► position
 //   ordinal >> 16        ──► ranges_[...]: what compaction needs to know of a block's range
 //
-// An ordinal finds its leaf with one array access: all entries of a compacted range name its block.
+// An ordinal finds its leaf with one array access: all entries of a block's range name the block.
+//
+//   hot pages ──full and quiet: compact──► compressed block ──worn, or too large: melt──► hot pages
+//
+// Inserts go to hot pages, in slots that erases freed first. Slots freed in a compressed block stay
+// so: a row put there would thaw each of its columns. A block with a quarter of its rows freed is
+// worn: when inserts have no slot left, it becomes hot pages again, with the same ordinals, in
+// place of new pages. So memory is flat where the data's size is, and pays for deletes when there
+// are inserts. (Plain blocks take inserts as pages do, and never melt.)
 //
 // Threads    as in leaf.h: one writer, and no reader while it writes.
 //
 // Invariants
-//   S1  Ordinals [0, next_ordinal_) were given out; each is live or in free_slots_, never both.
+//   S1  Ordinals [0, next_ordinal_) were given out; each is live, or in free_slots_, or freed in a
+//       compressed block (frozen_slots_ counts those): one of the three.
 //   S2  leaves_ are ordered by first ordinal and cover [0, next_ordinal_) without gaps.
 //   S3  A range has a block, or hot pages; never both.
+//   S4  worn_ has each compressed block with at least kWornRows freed rows, once.
 
 #pragma once
 
@@ -22,6 +32,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/row_layout.h"
+#include "storage/compressed_block.h"
 #include "storage/free_slots.h"
 #include "storage/hot_page.h"
 #include "storage/leaf_format.h"
@@ -33,37 +44,40 @@ namespace diptych::storage {
 
 class PartitionStore {
  public:
-  // A range is quiet if at most this many writes met it since the compaction before. It need not be
-  // wholly at rest: as blocks are uncompressed for now, they take updates as well as pages do.
+  // A range is quiet if at most this many writes met it since the compaction before: blocks take
+  // updates, so it need not be wholly at rest.
   static constexpr uint32_t kQuietWritesMax = kBlockRows / 16;
+  // A compressed block is worn with so many rows freed. Pages with half as many are not compressed:
+  // those slots wait for inserts.
+  static constexpr uint32_t kWornRows = kBlockRows / 4;
 
-  PartitionStore(const base::RowLayout& layout, base::NumaNode node);
+  PartitionStore(const base::RowLayout& layout, base::NumaNode node, BlockForm blocks);
   PartitionStore(const PartitionStore&) = delete;
   PartitionStore& operator=(const PartitionStore&) = delete;
 
   const LeafFormat& format() const { return format_; }
   size_t leaf_count() const { return leaves_.size(); }
-  const PlainLeaf& leaf(size_t index) const { return *leaves_[index]; }
-  PlainLeaf& leaf_of(uint32_t ordinal, uint32_t* position) const {
+  const Leaf& leaf(size_t index) const { return *leaves_[index]; }
+  Leaf& leaf_of(uint32_t ordinal, uint32_t* position) const {
     DIPTYCH_DCHECK(ordinal < next_ordinal_, "S1: the ordinal was given out");
-    PlainLeaf& found = *directory_[ordinal >> page_shift_];
+    Leaf& found = *directory_[ordinal >> page_shift_];
     *position = ordinal - found.first_ordinal();
     return found;
   }
-  uint64_t live_rows() const { return next_ordinal_ - free_slots_.size(); }
+  uint64_t live_rows() const { return next_ordinal_ - free_slots_.size() - frozen_slots_; }
 
   // As Partition's.
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
-  void update(std::span<const RowPlace> places, base::ColumnId column,
-              std::span<const std::byte* const> records, size_t cell_offset) {
-    PlainLeaf::write_cells(format_.columns[column.value], column, places, records, cell_offset,
-                           &heap_);
-  }
+  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns) const;
+  Partition::Places update(std::span<const RowPlace> places, base::ColumnId column,
+                           std::span<const std::byte* const> records, size_t cell_offset);
   void note_writes(std::span<const RowPlace> places) {
     for (const RowPlace& place : places) note_writes(place.leaf->first_ordinal(), 1);
   }
+  void prefetch_erase(const RowPlace& place) const;
   void erase(uint32_t ordinal);
-  // At most one block a call; bytes written. Without a candidate it looks at one flag.
+  // At most one block or column a call; bytes gone through. Without a candidate it looks at two
+  // counts.
   size_t compact();
   // Makes a block of every full range, busy or not, and gives the pages' memory back.
   void compact_all();
@@ -74,28 +88,49 @@ class PartitionStore {
   // The ordinals of one block.
   struct Range {
     uint32_t writes = 0;  // since the last compact()
+    uint32_t freed = 0;   // of its ordinals
     bool is_block = false;
+    bool stays_pages = false;          // too large for a block
+    std::unique_ptr<StringHeap> heap;  // of its pages, or its plain block
   };
 
   void append_page();
   void note_writes(uint32_t ordinal, uint32_t count) {
     ranges_[ordinal / kBlockRows].writes += count;
   }
-  // The next ordinals that inserts get, one after the other in one leaf: at most `count_max`.
+  // The next ordinals that inserts get, one after the other in one page: at most `count_max`.
   uint32_t take_ordinals(size_t count_max, uint32_t* count);
+
+  size_t first_leaf_of(size_t range) const;
   size_t make_block(size_t range);
+  // Puts `block` in the place of the range's pages.
+  void replace_pages(size_t range, std::unique_ptr<Leaf> block);
+  // The slots that erases freed in the range are not given out any more.
+  void withhold_slots(size_t range);
+  // The range's compressed block becomes hot pages, whose freed slots inserts may take.
+  void melt(size_t range);
+  // The rows of `places`, from one on that its block cannot hold. kMoved.
+  Partition::Places melt_and_update(std::span<const RowPlace> places, base::ColumnId column,
+                                    std::span<const std::byte* const> records, size_t cell_offset);
+  CompressedBlock& compressed_block(size_t range) const {
+    return static_cast<CompressedBlock&>(*directory_[range * kBlockRows >> page_shift_]);
+  }
+  size_t freeze_quiet_column();
 
   LeafFormat format_;
   base::NumaNode node_;
+  BlockForm block_form_;
   uint32_t page_shift_;
   uint32_t next_ordinal_ = 0;
-  std::vector<PlainLeaf*> directory_;  // by ordinal >> page_shift_
-  std::vector<Range> ranges_;          // by ordinal / kBlockRows
-  size_t blocks_ = 0;                  // ranges with a block
+  std::vector<Leaf*> directory_;  // by ordinal >> page_shift_
+  std::vector<Range> ranges_;     // by ordinal / kBlockRows
+  size_t settled_ranges_ = 0;     // that are blocks, or stay pages
+  size_t thawed_columns_ = 0;     // of all compressed blocks
+  uint64_t frozen_slots_ = 0;     // S1
+  std::vector<uint32_t> worn_;    // ranges
   FreeSlots free_slots_;
-  StringHeap heap_;
   PagePool pages_;
-  std::vector<std::unique_ptr<PlainLeaf>> leaves_;
+  std::vector<std::unique_ptr<Leaf>> leaves_;
 };
 
 }  // namespace diptych::storage

@@ -8,26 +8,13 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "storage/cell.h"
 
 namespace diptych::storage {
 namespace {
 
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-std::string_view cell_string(CellKind kind, const std::byte* cell, const std::byte* strings_base) {
-  if (kind == CellKind::kInlineString) {
-    return {reinterpret_cast<const char*>(cell + 1), std::to_integer<size_t>(*cell)};
-  }
-  const auto text = load<base::Text>(cell);
-  // As an integer sum: the base may be null where the cell holds an address.
-  const auto address =
-      reinterpret_cast<uintptr_t>(strings_base) + reinterpret_cast<uintptr_t>(text.data);
-  return {reinterpret_cast<const char*>(address), text.size};
+PlainLeaf& plain(const RowPlace& place) {
+  return static_cast<PlainLeaf&>(*place.leaf);
 }
 
 // Calls fn(position) for each row that lives and is not null.
@@ -44,8 +31,13 @@ void for_each_value(const uint64_t* live, const uint64_t* nulls, size_t words, F
 }  // namespace
 
 PlainLeaf::PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t capacity,
-                     std::byte* data)
-    : format_(&format), data_(data), capacity_(capacity), has_null_(format.columns.size()) {
+                     std::byte* data, StringHeap* heap)
+    : Leaf(LeafForm::kPlain),
+      format_(&format),
+      data_(data),
+      heap_(heap),
+      capacity_(capacity),
+      has_null_(format.columns.size()) {
   DIPTYCH_CHECK(capacity % 64 == 0, "null maps and live bits are whole words");
   first_ordinal_ = first_ordinal;
   live_bits_.assign(capacity / 64, 0);
@@ -92,6 +84,10 @@ ColumnSummary PlainLeaf::summary(base::ColumnId column) const {
     case CellKind::kLongString: break;
   }
   return summary;
+}
+
+ColumnStorage PlainLeaf::storage(base::ColumnId column) const {
+  return {"uncompressed", size_t{capacity_} * format_->columns[column.value].value_bytes};
 }
 
 base::RowId PlainLeaf::row_id(uint32_t position) const {
@@ -152,20 +148,19 @@ void PlainLeaf::write_booleans(size_t column, uint32_t first, std::span<const Ne
 }
 
 // The slots are of dead rows, and so empty (P1).
-void PlainLeaf::write_strings(size_t column, uint32_t first, std::span<const NewRow> rows,
-                              StringHeap* heap) {
+void PlainLeaf::write_strings(size_t column, uint32_t first, std::span<const NewRow> rows) {
   const ColumnFormat& format = format_->columns[column];
   auto* slot = reinterpret_cast<base::StringRef*>(values(format)) + first;
   uint32_t position = first;
   for (const NewRow& row : rows) {
     const std::byte* const cell = row.row + format.cell_offset;
     const bool is_null = format.nullable && store_null(format, column, position++, cell);
-    if (!is_null) *slot = heap->store(cell_string(format.kind, cell, row.strings_base));
+    if (!is_null) *slot = heap_->store(cell_string(format.kind, cell, row.strings_base));
     ++slot;
   }
 }
 
-void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows, StringHeap* heap) {
+void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows) {
   const auto end = first + static_cast<uint32_t>(rows.size());
   DIPTYCH_CHECK(end <= capacity_, "rows are inserted where there is room");
   auto* const row_ids = reinterpret_cast<uint64_t*>(data_) + first;
@@ -177,7 +172,7 @@ void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows, StringH
       case CellKind::kDouble: write_values<double>(i, first, rows); break;
       case CellKind::kBoolean: write_booleans(i, first, rows); break;
       case CellKind::kInlineString:
-      case CellKind::kLongString: write_strings(i, first, rows, heap); break;
+      case CellKind::kLongString: write_strings(i, first, rows); break;
     }
   }
   for (uint32_t position = first; position < end; ++position) {
@@ -193,7 +188,7 @@ void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
                               std::span<const RowPlace> places,
                               std::span<const std::byte* const> records, size_t cell_offset) {
   for (size_t i = 0; i < places.size(); ++i) {
-    PlainLeaf& leaf = *places[i].leaf;
+    PlainLeaf& leaf = plain(places[i]);
     DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");
     const std::byte* const cell = records[i] + cell_offset;
     if (format.nullable && leaf.store_null(format, column, places[i].position, cell)) continue;
@@ -206,31 +201,29 @@ void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
 
 void PlainLeaf::update_strings(const ColumnFormat& format, size_t column,
                                std::span<const RowPlace> places,
-                               std::span<const std::byte* const> records, size_t cell_offset,
-                               StringHeap* heap) {
+                               std::span<const std::byte* const> records, size_t cell_offset) {
   // Most new strings overwrite the old one's bytes, which nobody has brought near yet.
   for (const RowPlace& place : places) {
     const auto* const slot =
-        reinterpret_cast<const base::StringRef*>(place.leaf->values(format)) + place.position;
+        reinterpret_cast<const base::StringRef*>(plain(place).values(format)) + place.position;
     __builtin_prefetch(slot->data(), 1);
   }
   for (size_t i = 0; i < places.size(); ++i) {
-    PlainLeaf& leaf = *places[i].leaf;
+    PlainLeaf& leaf = plain(places[i]);
     DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");
     const std::byte* const cell = records[i] + cell_offset;
     auto* const slot = reinterpret_cast<base::StringRef*>(leaf.values(format)) + places[i].position;
     if (format.nullable && leaf.store_null(format, column, places[i].position, cell)) {
-      heap->release(slot);
+      leaf.heap_->release(slot);
     } else {
-      heap->assign(slot, cell_string(format.kind, cell, records[i]));
+      leaf.heap_->assign(slot, cell_string(format.kind, cell, records[i]));
     }
   }
 }
 
 void PlainLeaf::write_cells(const ColumnFormat& format, base::ColumnId column,
                             std::span<const RowPlace> places,
-                            std::span<const std::byte* const> records, size_t cell_offset,
-                            StringHeap* heap) {
+                            std::span<const std::byte* const> records, size_t cell_offset) {
   const size_t c = column.value;
   switch (format.kind) {
     case CellKind::kInt32:
@@ -241,31 +234,53 @@ void PlainLeaf::write_cells(const ColumnFormat& format, base::ColumnId column,
       return update_values<double, double>(format, c, places, records, cell_offset);
     case CellKind::kBoolean:
       for (size_t i = 0; i < places.size(); ++i) {
-        PlainLeaf& leaf = *places[i].leaf;
+        PlainLeaf& leaf = plain(places[i]);
         const std::byte* const cell = records[i] + cell_offset;
         leaf.values(format)[places[i].position] = std::byte{*cell != std::byte{0}};
         if (format.nullable) leaf.store_null(format, c, places[i].position, cell);
       }
       return;
     case CellKind::kInlineString:
-    case CellKind::kLongString:
-      return update_strings(format, c, places, records, cell_offset, heap);
+    case CellKind::kLongString: return update_strings(format, c, places, records, cell_offset);
   }
 }
 
-void PlainLeaf::erase_row(uint32_t position, StringHeap* heap) {
-  DIPTYCH_CHECK(position < capacity_ && lives(position), "only a live row is erased");
+void PlainLeaf::copy_rows(const Leaf& from, uint32_t first) {
+  DIPTYCH_CHECK(row_slots_ == 0 && first % 64 == 0 && first + capacity_ <= from.row_slots(),
+                "a new leaf takes a run of used positions");
+  row_slots_ = capacity_;
+  std::copy_n(from.live_bits() + first / 64, live_bits_.size(), live_bits_.begin());
+  for (const uint64_t word : live_bits_) live_rows_ += static_cast<uint32_t>(std::popcount(word));
+  auto* const row_ids = reinterpret_cast<uint64_t*>(data_);
+  for (uint32_t i = 0; i < capacity_; ++i) row_ids[i] = from.row_id(first + i).value;
+  DecodeBuffer buffer;
+  for (size_t c = 0; c < format_->columns.size(); ++c) {
+    const ColumnFormat& column = format_->columns[c];
+    const base::ColumnId id(static_cast<uint16_t>(c));
+    const ColumnView view = from.column(id, first, capacity_, &buffer);
+    if (view.nulls != nullptr) std::copy_n(view.nulls, live_bits_.size(), nulls(column));
+    if (!column.is_string()) {
+      std::memcpy(values(column), view.values, size_t{capacity_} * column.value_bytes);
+      continue;
+    }
+    auto* const slots = reinterpret_cast<base::StringRef*>(values(column));
+    for_each_value(live_bits_.data(), view.nulls, live_bits_.size(), [&](size_t position) {
+      slots[position] = heap_->store(view.as<base::StringRef>()[position].view());
+    });
+  }
+  tighten_bounds();
+}
+
+void PlainLeaf::erase_row(uint32_t position) {
   for (const ColumnFormat& column : format_->columns) {
     if (!column.is_string()) continue;
     std::byte* const slot = values(column) + size_t{position} * column.value_bytes;
-    heap->release(reinterpret_cast<base::StringRef*>(slot));
+    heap_->release(reinterpret_cast<base::StringRef*>(slot));
   }
-  live_bits_[position / 64] &= ~(uint64_t{1} << (position % 64));
-  --live_rows_;
+  clear_live(position);
 }
 
 void PlainLeaf::prefetch_row(uint32_t position) const {
-  __builtin_prefetch(&live_bits_[position / 64], 1);
   for (const ColumnFormat& column : format_->columns) {
     __builtin_prefetch(values(column) + size_t{position} * column.value_bytes, 1);
   }

@@ -1,12 +1,13 @@
 // PlainLeaf: a leaf whose values lie uncompressed in one stretch of memory (storage/leaf_format.h),
-// so that reads are views of it and updates are stores into it. Its sorts: HotPage and Block.
+// so that reads are views of it and updates are stores into it. Its sorts: HotPage, PlainBlock.
 //
 // Threads    as in leaf.h.
 // Memory     `data` has format.leaf_bytes(capacity) bytes, belongs to the derived class or its
 //            owner, and is zero at first: the string slots of rows never used are valid and empty.
+//            Strings over 12 bytes lie in `heap`, which outlives the leaf.
 //
 // Invariants (with L1-L3 of leaf.h)
-//   P1  Every string slot below capacity is zero, short, or holds a cell of the partition's heap.
+//   P1  Every string slot below capacity is zero, short, or holds a cell of the heap.
 //       Dead and null strings are empty.
 //   P2  bounds_[c] covers what live rows have in column c. min > max: no value yet; NaN: a NaN was
 //       stored, and nothing is known. Updates and erases never narrow it.
@@ -30,22 +31,23 @@ class PlainLeaf : public Leaf {
  public:
   uint32_t capacity() const { return capacity_; }
   bool full() const { return row_slots_ == capacity_; }
-  bool lives(uint32_t position) const { return bit_at(live_bits_.data(), position); }
 
   ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
                     DecodeBuffer* buffer) const override;
   ColumnSummary summary(base::ColumnId column) const override;
+  ColumnStorage storage(base::ColumnId column) const override;
   base::RowId row_id(uint32_t position) const override;
 
   // Makes rows live at positions that are dead, from `first` on, column by column.
-  void write_rows(uint32_t first, std::span<const NewRow> rows, StringHeap* heap);
-  // One column of rows of any leaves of one partition, as Partition::update: all writes into cells
-  // of live rows go through here.
+  void write_rows(uint32_t first, std::span<const NewRow> rows);
+  // Fills the leaf, which is new, with positions [first, first + capacity) of another one.
+  void copy_rows(const Leaf& from, uint32_t first);
+  // One column of rows of any plain leaves of one partition, as Partition::update: all writes into
+  // cells of their live rows go through here.
   static void write_cells(const ColumnFormat& format, base::ColumnId column,
                           std::span<const RowPlace> places,
-                          std::span<const std::byte* const> records, size_t cell_offset,
-                          StringHeap* heap);
-  void erase_row(uint32_t position, StringHeap* heap);
+                          std::span<const std::byte* const> records, size_t cell_offset);
+  void erase_row(uint32_t position);
 
   void prefetch_cell(uint32_t position, const ColumnFormat& format) const {
     __builtin_prefetch(values(format) + size_t{position} * format.value_bytes, 1);
@@ -59,7 +61,8 @@ class PlainLeaf : public Leaf {
     int64_t max;
   };
 
-  PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t capacity, std::byte* data);
+  PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t capacity, std::byte* data,
+            StringHeap* heap);
 
   const LeafFormat& format() const { return *format_; }
   std::byte* data() const { return data_; }
@@ -103,13 +106,13 @@ class PlainLeaf : public Leaf {
                             std::span<const std::byte* const> records, size_t cell_offset);
   static void update_strings(const ColumnFormat& format, size_t column,
                              std::span<const RowPlace> places,
-                             std::span<const std::byte* const> records, size_t cell_offset,
-                             StringHeap* heap);
+                             std::span<const std::byte* const> records, size_t cell_offset);
   void write_booleans(size_t column, uint32_t first, std::span<const NewRow> rows);
-  void write_strings(size_t column, uint32_t first, std::span<const NewRow> rows, StringHeap* heap);
+  void write_strings(size_t column, uint32_t first, std::span<const NewRow> rows);
 
   const LeafFormat* format_;
   std::byte* data_;
+  StringHeap* heap_;
   uint32_t capacity_;
   std::vector<Bounds> bounds_;     // by column; meaningless for strings and booleans
   std::vector<uint8_t> has_null_;  // by column: 1 if a live row may be null

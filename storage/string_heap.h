@@ -1,4 +1,5 @@
-// StringHeap: the bytes of one partition's strings that do not fit a StringRef (over 12 bytes).
+// StringHeap: strings that do not fit a StringRef (over 12 bytes), of the hot pages of one range
+// of ordinals: it goes whole when they become a compressed block.
 //
 // Size classes, two a power of two (16, 24, 32, 48, 64, 96, ...), each with a list of freed cells
 // that the next string of the class takes: a run of updates on data of constant size does not grow

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -35,8 +36,8 @@ uint64_t mix(uint64_t bits) {
 
 }  // namespace
 
-Partition::Partition(const base::TableSchema& schema, base::NumaNode node)
-    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), node)) {}
+Partition::Partition(const base::TableSchema& schema, base::NumaNode node, BlockForm blocks)
+    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), node, blocks)) {}
 Partition::Partition(Partition&&) noexcept = default;
 Partition::~Partition() = default;
 
@@ -59,7 +60,7 @@ uint64_t Partition::live_rows() const {
 
 base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   uint32_t position;
-  const PlainLeaf& leaf = store_->leaf_of(ordinal, &position);
+  const Leaf& leaf = store_->leaf_of(ordinal, &position);
   DIPTYCH_CHECK(position < leaf.row_slots() && leaf.lives(position), "only live rows have values");
   DecodeBuffer buffer;
   const uint32_t first = position / 64 * 64;
@@ -96,15 +97,12 @@ void Partition::find(std::span<const uint32_t> ordinals, RowPlace* places) const
 
 void Partition::prefetch(std::span<const RowPlace> places,
                          std::span<const base::ColumnId> columns) const {
-  for (const base::ColumnId column : columns) {
-    const ColumnFormat& format = store_->format().columns[column.value];
-    for (const RowPlace& place : places) place.leaf->prefetch_cell(place.position, format);
-  }
+  store_->prefetch(places, columns);
 }
 
-void Partition::update(std::span<const RowPlace> places, base::ColumnId column,
-                       std::span<const std::byte* const> records, size_t cell_offset) {
-  store_->update(places, column, records, cell_offset);
+Partition::Places Partition::update(std::span<const RowPlace> places, base::ColumnId column,
+                                    std::span<const std::byte* const> records, size_t cell_offset) {
+  return store_->update(places, column, records, cell_offset);
 }
 
 void Partition::note_writes(std::span<const RowPlace> places) {
@@ -116,8 +114,8 @@ void Partition::update(uint32_t ordinal, base::ColumnId column, const std::byte*
   const RowPlace at = place(ordinal);
   // A record that begins at the strings' base, wherever the cell is.
   const auto offset = reinterpret_cast<uintptr_t>(cell) - reinterpret_cast<uintptr_t>(strings_base);
-  store_->update({&at, 1}, column, {&strings_base, 1}, offset);
   store_->note_writes({&at, 1});
+  std::ignore = store_->update({&at, 1}, column, {&strings_base, 1}, offset);
 }
 
 void Partition::erase(uint32_t ordinal) {
@@ -125,8 +123,7 @@ void Partition::erase(uint32_t ordinal) {
 }
 
 void Partition::prefetch_erase(uint32_t ordinal) const {
-  const RowPlace at = place(ordinal);
-  at.leaf->prefetch_row(at.position);
+  store_->prefetch_erase(place(ordinal));
 }
 
 size_t Partition::compact() {
@@ -141,10 +138,11 @@ size_t Partition::memory_bytes() const {
   return store_->memory_bytes();
 }
 
-Table::Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node)
+Table::Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node,
+             BlockForm blocks)
     : schema_(&schema), layout_(schema) {
   DIPTYCH_CHECK(partitions != 0, "a table has at least one partition");
-  for (uint32_t i = 0; i < partitions; ++i) partitions_.emplace_back(schema, node);
+  for (uint32_t i = 0; i < partitions; ++i) partitions_.emplace_back(schema, node, blocks);
 }
 
 base::PartitionId Table::partition_of(base::RowId row_id) const {
@@ -166,7 +164,7 @@ size_t Table::memory_bytes() const {
 
 void Replica::add_table(const base::TableSchema& schema) {
   DIPTYCH_CHECK(schema.id.value == tables_.size(), "tables are added in the order of TableIds");
-  tables_.push_back(std::make_unique<Table>(schema, partitions_, node_));
+  tables_.push_back(std::make_unique<Table>(schema, partitions_, node_, blocks_));
 }
 
 }  // namespace diptych::storage

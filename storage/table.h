@@ -16,12 +16,12 @@
 #include "base/row_layout.h"
 #include "base/schema.h"
 #include "base/value.h"
+#include "storage/block_form.h"
 #include "storage/leaf.h"
 
 namespace diptych::storage {
 
-class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heap
-class PlainLeaf;       // storage/plain_leaf.h
+class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heaps
 
 // RowIDs of one aligned run lie in one partition: rows that are inserted one after the other
 // mostly lie side by side in it, and an index of it can be made of arrays.
@@ -37,13 +37,14 @@ struct NewRow {
 
 // Where a live row's cells are. Valid until the partition gets or loses a leaf.
 struct RowPlace {
-  PlainLeaf* leaf;
+  Leaf* leaf;
   uint32_t position;
 };
 
 class Partition {
  public:
-  Partition(const base::TableSchema& schema, base::NumaNode node);
+  Partition(const base::TableSchema& schema, base::NumaNode node,
+            BlockForm blocks = BlockForm::kCompressed);
   Partition(Partition&&) noexcept;
   ~Partition();
 
@@ -65,15 +66,18 @@ class Partition {
   // Writes one column of many rows, in their order. The new cell of places[i], the column's bytes
   // of a row, lies at records[i] + cell_offset; a long string's bytes at records[i] + (the Text's
   // pointer). note_writes counts the rows as written, which compact() asks for.
-  void update(std::span<const RowPlace> places, base::ColumnId column,
-              std::span<const std::byte* const> records, size_t cell_offset);
+  // kMoved: done, and a block had to become pages; places of its rows are to be found anew.
+  enum class Places : uint8_t { kStay, kMoved };
+  [[nodiscard]] Places update(std::span<const RowPlace> places, base::ColumnId column,
+                              std::span<const std::byte* const> records, size_t cell_offset);
   void note_writes(std::span<const RowPlace> places);
   void update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
               const std::byte* strings_base);
   void erase(uint32_t ordinal);
   void prefetch_erase(uint32_t ordinal) const;
-  // Between batches: turns full, quiet pages into blocks. Returns what it wrote, in bytes.
-  // At most one block a call, so the pause is bounded: call again while it returns more than 0.
+  // Between batches: turns full, quiet pages into blocks, and freezes columns of compressed blocks
+  // that were thawed and are quiet. Returns what it went through, in bytes. At most one block or
+  // column a call, so the pause is bounded: call again while it returns more than 0.
   size_t compact();
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
@@ -86,7 +90,8 @@ class Partition {
 
 class Table {
  public:
-  Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node);
+  Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node,
+        BlockForm blocks = BlockForm::kCompressed);
 
   const base::TableSchema& schema() const { return *schema_; }
   const base::RowLayout& layout() const { return layout_; }
@@ -107,7 +112,8 @@ class Table {
 // Replica: all tables, by TableId. Owned by the dispatcher; written by the applier.
 class Replica {
  public:
-  Replica(uint32_t partitions, base::NumaNode node) : partitions_(partitions), node_(node) {}
+  Replica(uint32_t partitions, base::NumaNode node, BlockForm blocks = BlockForm::kCompressed)
+      : partitions_(partitions), node_(node), blocks_(blocks) {}
 
   void add_table(const base::TableSchema& schema);  // in the order of TableIds
   Table& table(base::TableId id) { return *tables_[id.value]; }
@@ -122,6 +128,7 @@ class Replica {
  private:
   uint32_t partitions_;
   base::NumaNode node_;
+  BlockForm blocks_;
   std::vector<std::unique_ptr<Table>> tables_;
   base::Vid snapshot_;
 };

@@ -48,6 +48,7 @@ struct BenchmarkOptions {
   SizePolicy size = SizePolicy::kGrowing;
   bool export_updates = true;
   dispatcher::ExportMode export_mode = dispatcher::ExportMode::kColumns;
+  dispatcher::BlockForm blocks = dispatcher::BlockForm::kCompressed;
   uint64_t apply_interval_ns = 0;  // 0: the database's default
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
@@ -165,6 +166,7 @@ struct PropagationOptions {
   uint64_t round_transactions = 10'000;  // made, and then applied in one go
   uint32_t transaction_clients = 32;
   dispatcher::ExportMode mode = dispatcher::ExportMode::kColumns;
+  dispatcher::BlockForm blocks = dispatcher::BlockForm::kCompressed;
   SizePolicy size = SizePolicy::kGrowing;
   uint64_t seed = 42;
 };
@@ -185,6 +187,8 @@ struct PropagationReport {
   double apply_cpu_seconds = 0;
   double order = 0, route = 0, apply = 0;  // 1 in all
   double index_lookup = 0, write = 0;      // of it, in `apply`
+  uint64_t olap_bytes_loaded = 0;          // the replica's memory before the first round,
+  uint64_t olap_bytes = 0;                 // and after the last
   std::map<std::string, TableShare> tables;
   Checks checks;
 

@@ -29,6 +29,7 @@ BenchmarkOptions session_options(const PropagationOptions& options) {
   out.transaction_clients = options.transaction_clients;
   out.size = options.size;
   out.export_mode = options.mode;
+  out.blocks = options.blocks;
   out.apply_interval_ns = kNever;
   out.placement.oltp_workers = 1;
   out.placement.olap_threads = 1;
@@ -91,6 +92,8 @@ class Rounds {
     report_.index_lookup = all.lookup / all.sum();
     report_.write = all.write / all.sum();
     report_.apply = report_.index_lookup + report_.write;
+    report_.olap_bytes_loaded = begin_.olap_memory_bytes;
+    report_.olap_bytes = end.olap_memory_bytes;
     return report_;
   }
 

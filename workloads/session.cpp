@@ -49,6 +49,7 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.placement = options.placement;
   out.export_updates = options.export_updates;
   out.export_mode = options.export_mode;
+  out.blocks = options.blocks;
   if (options.apply_interval_ns != 0) out.apply_interval_ns = options.apply_interval_ns;
   out.isolation = options.isolation;
   out.time_origin = tpcc::kTimeOrigin;

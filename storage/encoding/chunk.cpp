@@ -242,6 +242,30 @@ void Chunk::select(const Predicate& predicate, uint64_t* words) const {
   for (uint32_t i = 0; i < bitmap_words(rows()); ++i) words[i] &= ~nulls[i];
 }
 
+void Chunk::prefetch(uint32_t row) const {
+  if (header_->nulls_offset != 0) {
+    __builtin_prefetch(header_->array<uint64_t>(header_->nulls_offset) + row / 64, 1);
+  }
+  const bool is_text = kind() == ValueKind::kText;
+  switch (encoding()) {
+    case Encoding::kFrame:
+    case Encoding::kPackedFrame:
+    case Encoding::kDictionary: {
+      const uint64_t bit = uint64_t{row} * header_->code_bits;
+      return __builtin_prefetch(header_->at(header_->codes_offset) + bit / 8, 1);
+    }
+    case Encoding::kPlain: {
+      const uint32_t part = is_text ? header_->table_offset : header_->codes_offset;
+      const size_t bytes = is_text ? sizeof(uint64_t) : value_bytes(kind());
+      return __builtin_prefetch(header_->at(part) + row * bytes, 1);
+    }
+    case Encoding::kConstant:
+    case Encoding::kPackedText:
+    case Encoding::kSymbolText:
+    case Encoding::kZstd: return;  // nothing to write, or all of it
+  }
+}
+
 Patch Chunk::patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell) {
   auto* const header = reinterpret_cast<ChunkHeader*>(bytes.data());
   DIPTYCH_DCHECK(row < header->rows, "a patch stays within its chunk");

@@ -66,6 +66,8 @@ class Chunk {
   // Bit i of bitmap_words(rows()) words says whether row i passes; bits behind the last row are 0.
   void select(const Predicate& predicate, uint64_t* words) const;
 
+  // A hint that patch() of this row comes.
+  void prefetch(uint32_t row) const;
   // Writes one value into the chunk at `bytes` and widens its SMA. The text of the cell may be a
   // view of this chunk.
   [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell);

@@ -195,12 +195,14 @@ TEST(Rounding, FollowsItsFunction) {
 // A leaf that only has a summary.
 class SummaryLeaf : public storage::Leaf {
  public:
-  explicit SummaryLeaf(storage::ColumnSummary summary) : summary_(summary) {}
+  explicit SummaryLeaf(storage::ColumnSummary summary)
+      : Leaf(storage::LeafForm::kPlain), summary_(summary) {}
   storage::ColumnView column(base::ColumnId, uint32_t, uint32_t,
                              storage::DecodeBuffer*) const override {
     return {};
   }
   storage::ColumnSummary summary(base::ColumnId) const override { return summary_; }
+  storage::ColumnStorage storage(base::ColumnId) const override { return {}; }
   base::RowId row_id(uint32_t) const override { return base::RowId(0); }
 
  private:

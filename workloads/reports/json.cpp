@@ -150,6 +150,7 @@ Json configuration(const PropagationOptions& options) {
           {"round_transactions", options.round_transactions},
           {"transaction_clients", options.transaction_clients},
           {"mode", rows ? "row" : "field"},
+          {"blocks", options.blocks == dispatcher::BlockForm::kPlain ? "plain" : "compressed"},
           {"constant_size", options.size == SizePolicy::kConstant}};
 }
 
@@ -202,6 +203,8 @@ std::string to_json(const PropagationReport& report) {
       {"transactions", report.transactions},
       {"updates", report.updates},
       {"apply_cpu_seconds", report.apply_cpu_seconds},
+      {"olap_bytes_loaded", report.olap_bytes_loaded},
+      {"olap_bytes", report.olap_bytes},
       {"calls_failed", report.calls_failed},
       {"interrupted", report.interrupted},
       {"configuration", configuration(report.options)},

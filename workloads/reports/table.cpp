@@ -166,8 +166,9 @@ std::string to_table(const PropagationReport& report) {
   const PropagationOptions& options = report.options;
   const bool rows = options.mode == dispatcher::ExportMode::kRows;
   std::string out =
-      fmt::format("{}, {} exported, {} of {} transactions{}, seed {}, commit {}\n\n",
+      fmt::format("{}, {} exported, {} blocks, {} of {} transactions{}, seed {}, commit {}\n\n",
                   counted(options.warehouses, "warehouse"), rows ? "whole rows" : "changed columns",
+                  options.blocks == dispatcher::BlockForm::kPlain ? "plain" : "compressed",
                   counted(report.rounds, "round"), options.round_transactions,
                   report.interrupted ? " (interrupted)" : "", options.seed, build_commit());
   if (report.calls_failed > 0) {
@@ -181,6 +182,10 @@ std::string to_table(const PropagationReport& report) {
   line("Updates per transaction",
        static_cast<double>(report.updates) / static_cast<double>(report.transactions), 1);
   line("CPU seconds of applying", report.apply_cpu_seconds, 3);
+  constexpr double kMegabyte = 1e6;
+  line("OLAP memory after loading, MB", static_cast<double>(report.olap_bytes_loaded) / kMegabyte,
+       1);
+  line("OLAP memory at the end, MB", static_cast<double>(report.olap_bytes) / kMegabyte, 1);
   constexpr double kPercent = 100;
   out += fmt::format(
       "\n  Order {} %, route {} %, apply {} % (of it in the index {} %, in the cells {} %)\n",

@@ -1,4 +1,4 @@
-#include "storage/block.h"
+#include "storage/plain_block.h"
 
 #include <cstring>
 #include <utility>
@@ -7,11 +7,13 @@
 
 namespace diptych::storage {
 
-Block::Block(const LeafFormat& format, std::span<const HotPage* const> pages, base::NumaNode node)
-    : Block(format, pages, base::Region(format.leaf_bytes(kBlockRows), node)) {}
+PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
+                       StringHeap* heap, base::NumaNode node)
+    : PlainBlock(format, pages, heap, base::Region(format.leaf_bytes(kBlockRows), node)) {}
 
-Block::Block(const LeafFormat& format, std::span<const HotPage* const> pages, base::Region memory)
-    : PlainLeaf(format, pages.front()->first_ordinal(), kBlockRows, memory.data()),
+PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
+                       StringHeap* heap, base::Region memory)
+    : PlainLeaf(format, pages.front()->first_ordinal(), kBlockRows, memory.data(), heap),
       memory_(std::move(memory)) {
   DIPTYCH_CHECK(pages.size() * format.page_rows == kBlockRows, "the pages tile the block");
   DIPTYCH_CHECK(first_ordinal() % kBlockRows == 0, "blocks tile the ordinals");

@@ -1,0 +1,104 @@
+// CompressedBlock: a leaf of kBlockRows rows, a chunk a column (storage/encoding), and one of the
+// RowIDs. It takes updates in place.
+//
+//   frozen ──a value that its form cannot take: write_cells──► thawed ──quiet: freeze──► frozen
+//
+// A frozen column has the smallest form, which takes most updates as they are (a number within its
+// frame, a text of its dictionary). A thawed one has a form with room, thawed anew when that is
+// used up. Each column goes its own way: cold ones stay compressed while hot ones change.
+//
+// Threads    as in leaf.h.
+// Memory     chunks are allocated by the thread that makes them, one of the replica's node.
+//
+// Invariants (with L1-L3 of leaf.h)
+//   C1  Dead rows have values of their own; what a column's chunk says of them is meaningless.
+//   C2  A column has at most kTextBytesMax of chunk, so that one thaw or freeze is a bounded pause:
+//       where texts are larger than 1 KiB on average, rows are kept in pages.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "storage/encoding/chunk.h"
+#include "storage/hot_page.h"
+#include "storage/leaf.h"
+#include "storage/leaf_format.h"
+#include "storage/table.h"
+
+namespace diptych::storage {
+
+class CompressedBlock final : public Leaf {
+ public:
+  static constexpr size_t kTextBytesMax = size_t{64} << 20;
+  // A thawed column is frozen after so many looks without a write; twice as many, whenever it was
+  // thawed again, up to the most.
+  static constexpr uint32_t kQuietLooks = 4;
+  static constexpr uint32_t kQuietLooksMax = 1024;
+
+  // From full pages that tile the block's range, in the order of their ordinals. nullptr: C2.
+  static std::unique_ptr<CompressedBlock> make(const LeafFormat& format,
+                                               std::span<const HotPage* const> pages);
+
+  ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
+                    DecodeBuffer* buffer) const override;
+  ColumnSummary summary(base::ColumnId column) const override;
+  ColumnStorage storage(base::ColumnId column) const override;
+  base::RowId row_id(uint32_t position) const override;
+
+  // As Partition::update, of rows of compressed blocks. How many were written, and how many
+  // columns thawed: fewer than there are where C2 forbids the next, of which nothing is changed.
+  struct Written {
+    size_t cells = 0;
+    size_t thawed = 0;
+  };
+  static Written write_cells(const ColumnFormat& format, base::ColumnId column,
+                             std::span<const RowPlace> places,
+                             std::span<const std::byte* const> records, size_t cell_offset);
+  void erase_row(uint32_t position) { clear_live(position); }
+  void prefetch_cell(uint32_t position, base::ColumnId column) const {
+    encoding::Chunk::trusted(columns_[column.value].chunk).prefetch(position);
+  }
+
+  size_t thawed_columns() const { return thawed_columns_; }
+  // A look: columns that were written since the last one are not quiet. Freezes one that is quiet,
+  // if `may_freeze`, and returns the bytes it looked through for that.
+  enum class Freeze : uint8_t { kNone, kOne };
+  size_t look(Freeze freeze);
+  size_t memory_bytes() const { return bytes_; }
+
+ private:
+  struct Column {
+    encoding::ChunkBytes chunk;
+    uint32_t quiet_looks = 0;
+    uint32_t quiet_looks_needed = kQuietLooks;
+    bool nullable = false;
+    bool thawed = false;
+    bool written = false;  // since the last look
+  };
+
+  CompressedBlock(const LeafFormat& format, std::span<const HotPage* const> pages);
+
+  encoding::Chunk chunk(base::ColumnId column) const {
+    return encoding::Chunk::trusted(columns_[column.value].chunk);
+  }
+  bool add_column(const LeafFormat& format, const ColumnFormat& column,
+                  std::span<const HotPage* const> pages);
+  void set_chunk(Column* column, encoding::ChunkBytes chunk);
+  bool write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);
+  template <class ToCell>
+  static Written write_each(const ColumnFormat& format, base::ColumnId column,
+                            std::span<const RowPlace> places,
+                            std::span<const std::byte* const> records, size_t cell_offset,
+                            ToCell to_cell);
+
+  std::vector<Column> columns_;  // by ColumnId; the RowIDs behind the last
+  size_t thawed_columns_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace diptych::storage

@@ -1,0 +1,197 @@
+// Compressed blocks: columns thaw where they are written and freeze when they are quiet, and rows
+// stay what they were.
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "storage/compressed_block.h"
+#include "tests/storage/partition_model.h"
+
+namespace diptych::storage {
+namespace {
+
+using base::ColumnId;
+using test::PartitionModel;
+using test::TestRow;
+
+uint32_t thawed_columns(const Leaf& leaf, size_t columns) {
+  uint32_t thawed = 0;
+  for (size_t c = 0; c < columns; ++c) {
+    thawed += leaf.storage(ColumnId(static_cast<uint16_t>(c))).thawed ? 1 : 0;
+  }
+  return thawed;
+}
+
+TEST(CompressedBlockModel, AgreesWithAMapOfRowsOfEveryTypeThroughThawAndFreeze) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  PartitionModel model(test::every_type_schema(), BlockForm::kCompressed, seed);
+  const size_t columns = model.layout().columns.size();
+  for (uint32_t i = 0; i < kBlockRows + 100; ++i) model.insert();
+  const size_t as_pages = model.partition().memory_bytes();
+  model.partition().compact_all();
+  const Leaf& block = model.partition().leaf(0);
+  ASSERT_EQ(block.form(), LeafForm::kCompressed);
+  EXPECT_EQ(thawed_columns(block, columns), 0U);
+  const size_t frozen = model.partition().memory_bytes();
+  EXPECT_LT(frozen, as_pages * 3 / 4);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  for (int i = 0; i < 6000; ++i) model.update(model.any_ordinal(), model.random().column());
+  for (int i = 0; i < 500; ++i) model.erase(model.any_ordinal());
+  EXPECT_GT(thawed_columns(block, columns), columns / 4);
+  const size_t thawed = model.partition().memory_bytes();
+  EXPECT_GT(thawed, frozen + frozen / 10);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  size_t calls = 0;
+  for (uint32_t look = 0; look < CompressedBlock::kQuietLooks + columns; ++look) {
+    calls += model.partition().compact() != 0 ? 1 : 0;
+  }
+  EXPECT_EQ(&model.partition().leaf(0), &block);
+  EXPECT_GE(calls, columns / 4);  // one column a call
+  EXPECT_EQ(thawed_columns(block, columns), 0U);
+  EXPECT_LT(model.partition().memory_bytes(), frozen + frozen / 20);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+}
+
+TEST(CompressedBlock, TakesAValueOfItsFrameInPlaceAndThawsForOneOutside) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 1);
+  const ColumnId number(0);
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    model.insert(TestRow(model.layout(), {int64_t{i % 100}, 0.5, std::string("same")}));
+  }
+  model.partition().compact_all();
+  const Leaf& block = model.partition().leaf(0);
+  EXPECT_EQ(block.storage(number).encoding, "packed frame");
+  EXPECT_EQ(block.storage(ColumnId(1)).encoding, "constant");
+  EXPECT_EQ(block.storage(ColumnId(2)).encoding, "constant");
+  const size_t packed = block.storage(number).bytes;
+  model.update(17, number, int64_t{127});  // 7 bits
+  EXPECT_FALSE(block.storage(number).thawed);
+  EXPECT_EQ(block.summary(number).max, 127);
+  model.update(17, number, int64_t{128});
+  EXPECT_TRUE(block.storage(number).thawed);
+  EXPECT_GT(block.storage(number).bytes, packed);
+  EXPECT_FALSE(block.storage(ColumnId(1)).thawed);
+  for (uint32_t look = 0; look <= CompressedBlock::kQuietLooks; ++look) {
+    EXPECT_TRUE(block.storage(number).thawed) << look;  // the first look meets the writes
+    model.partition().compact();
+  }
+  EXPECT_FALSE(block.storage(number).thawed);
+  model.expect_agreement();
+}
+
+TEST(CompressedBlock, StaysThawedLongerEachTimeItHadToThawAgain) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 2);
+  const ColumnId number(0);
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    model.insert(TestRow(model.layout(), {int64_t{0}, 0.5, std::string("same")}));
+  }
+  model.partition().compact_all();
+  const Leaf& block = model.partition().leaf(0);
+  uint32_t looks_before = 0;
+  for (int64_t value = 1'000; value < 1'000'000'000; value *= 1'000) {
+    model.update(5, number, value);
+    ASSERT_TRUE(block.storage(number).thawed);
+    uint32_t looks = 0;
+    for (; block.storage(number).thawed; ++looks) model.partition().compact();
+    EXPECT_GT(looks, looks_before);
+    looks_before = looks;
+  }
+}
+
+TEST(CompressedBlock, BecomesPagesForInsertsWhenAQuarterOfItsRowsAreDeleted) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 3);
+  for (uint32_t i = 0; i < 2 * kBlockRows; ++i) model.insert();
+  model.partition().compact_all();
+  ASSERT_EQ(model.partition().leaf_count(), 2U);
+  const auto erase_of_first_block = [&](uint32_t count) {
+    while (count-- != 0) model.erase(model.rows().lower_bound(count * 3)->first);
+  };
+  erase_of_first_block(kBlockRows / 4 - 1);
+  EXPECT_EQ(model.insert(), 2 * kBlockRows);  // on a new page: the block is not worn
+  model.erase(model.rows().begin()->first);
+  constexpr uint32_t kPageRowsMax = 4096;
+  while (model.partition().leaf(0).form() == LeafForm::kCompressed) model.insert();
+  EXPECT_LT(model.rows().rbegin()->first, 2 * kBlockRows + kPageRowsMax);
+  model.expect_agreement();
+  for (uint32_t i = 1; i < kBlockRows / 4; ++i) ASSERT_LT(model.insert(), kBlockRows);
+  model.expect_agreement();
+  EXPECT_EQ(model.partition().live_rows(), model.rows().rbegin()->first + 1);
+}
+
+constexpr size_t kLongText = 20'000;
+
+TestRow with_text(const PartitionModel& model, const std::string& text) {
+  return TestRow(model.layout(), {int64_t{1}, text});
+}
+
+base::TableSchema long_text_schema() {
+  base::TableSchema schema;
+  schema.name = "long_text";
+  schema.columns.push_back({"k", {base::TypeKind::kInt}, base::Nullability::kNotNull});
+  schema.columns.push_back({"t", {base::TypeKind::kVarchar}, base::Nullability::kNullable});
+  return schema;
+}
+
+TEST(CompressedBlock, IsNotMadeOfTextsThatAreTooLarge) {
+  PartitionModel model(long_text_schema(), BlockForm::kCompressed, 4);
+  const std::string text(kLongText, 'x');
+  const auto long_texts = static_cast<uint32_t>(CompressedBlock::kTextBytesMax / kLongText) + 1;
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    model.insert(with_text(model, i < long_texts ? text : "b"));
+  }
+  EXPECT_EQ(model.partition().compact(), 0U);
+  EXPECT_EQ(model.partition().compact(), 0U);
+  model.partition().compact_all();
+  EXPECT_EQ(model.partition().leaf(0).form(), LeafForm::kPlain);
+  model.expect_agreement();
+}
+
+TEST(CompressedBlock, BecomesPagesWhenItsTextsGrowTooLarge) {
+  PartitionModel model(long_text_schema(), BlockForm::kCompressed, 5);
+  const ColumnId column(1);
+  const std::string text(kLongText, 'x');
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    model.insert(with_text(model, i < 100 ? text : "b"));
+  }
+  model.partition().compact_all();
+  const Leaf* const block = &model.partition().leaf(0);
+  ASSERT_EQ(block->storage(column).encoding, "dictionary");
+  const auto long_texts = static_cast<uint32_t>(CompressedBlock::kTextBytesMax / kLongText) * 5 / 4;
+  for (uint32_t i = 100; i < long_texts; ++i) model.update(i, column, text);
+  ASSERT_EQ(&model.partition().leaf(0), block);
+  EXPECT_FALSE(block->storage(column).thawed);
+  // Rows of one run of updates, the first of which no chunk can take.
+  const std::string other = "a text that is not in the dictionary";
+  model.update(60'000, column, other);
+  EXPECT_EQ(model.partition().leaf(0).form(), LeafForm::kPlain);
+  model.update(60'001, column, other);
+  EXPECT_EQ(model.partition().compact(), 0U);  // it stays pages
+  model.expect_agreement();
+}
+
+TEST(CompressedBlock, KnowsNothingOfADoubleColumnThatHoldsNan) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 6);
+  const ColumnId column(1);
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    const base::Value value = i == 9 ? base::Value(std::monostate()) : base::Value(i * -0.5);
+    model.insert(TestRow(model.layout(), {int64_t{1}, value, std::string("x")}));
+  }
+  model.partition().compact_all();
+  const Leaf& block = model.partition().leaf(0);
+  ColumnSummary summary = block.summary(column);
+  EXPECT_TRUE(summary.known && summary.has_null);
+  EXPECT_EQ(summary.min_double, (kBlockRows - 1) * -0.5);
+  EXPECT_EQ(summary.max_double, 0);
+  model.update(3, column, 2.5);
+  EXPECT_EQ(block.summary(column).max_double, 2.5);
+  model.update(3, column, std::nan(""));
+  EXPECT_FALSE(block.summary(column).known);
+  EXPECT_FALSE(block.summary(ColumnId(2)).known);
+}
+
+}  // namespace
+}  // namespace diptych::storage

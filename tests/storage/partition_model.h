@@ -1,0 +1,158 @@
+// A partition beside a map of its rows, and what must hold of both.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "storage/table.h"
+#include "tests/storage/every_type_table.h"
+#include "tests/storage/record_rows.h"
+
+namespace diptych::storage::test {
+
+inline base::TableSchema narrow_schema() {
+  base::TableSchema schema;
+  schema.name = "narrow";
+  schema.columns.push_back({"k", {base::TypeKind::kInt}, base::Nullability::kNotNull});
+  schema.columns.push_back({"d", {base::TypeKind::kDouble}, base::Nullability::kNullable});
+  schema.columns.push_back(
+      {"s", {base::TypeKind::kVarchar, 0, 0, 30}, base::Nullability::kNullable});
+  schema.indexes.push_back(
+      {"narrow_pkey", {}, base::IndexKind::kHash, base::Uniqueness::kUnique, {base::ColumnId(0)}});
+  return schema;
+}
+
+class PartitionModel {
+ public:
+  struct Row {
+    base::RowId row_id;
+    TestRow row;
+  };
+
+  PartitionModel(const base::TableSchema& schema, BlockForm blocks, uint64_t seed)
+      : schema_(schema),
+        layout_(schema_),
+        random_(layout_, seed),
+        record_(layout_),
+        partition_(schema_, base::NumaNode(0), blocks) {}
+
+  Partition& partition() { return partition_; }
+  RandomRows& random() { return random_; }
+  const std::map<uint32_t, Row>& rows() const { return rows_; }
+  const base::RowLayout& layout() const { return layout_; }
+
+  uint32_t insert() { return insert(random_.row()); }
+  uint32_t insert(const TestRow& row) {
+    record_.encode(row);
+    const base::RowId row_id(random_.random()());
+    const uint32_t ordinal = partition_.insert(row_id, record_.row(), record_.strings_base());
+    EXPECT_TRUE(rows_.emplace(ordinal, Row{row_id, row}).second) << "ordinal " << ordinal;
+    return ordinal;
+  }
+  uint32_t any_ordinal() {
+    const auto found =
+        rows_.lower_bound(static_cast<uint32_t>(random_.below(rows_.rbegin()->first + 1)));
+    return found->first;
+  }
+  void update(uint32_t ordinal, base::ColumnId column) {
+    update(ordinal, column, random_.value(column));
+  }
+  void update(uint32_t ordinal, base::ColumnId column, base::Value value) {
+    TestRow& row = rows_.at(ordinal).row;
+    row.set(column, std::move(value));
+    record_.encode(row);
+    partition_.prefetch_erase(ordinal);
+    const RowPlace place = partition_.place(ordinal);
+    partition_.prefetch({&place, 1}, {&column, 1});
+    partition_.update(ordinal, column, record_.cell(column), record_.strings_base());
+  }
+  void erase(uint32_t ordinal) {
+    partition_.erase(ordinal);
+    rows_.erase(ordinal);
+  }
+
+  // Every row is there with its values, in leaves whose counts (L1) and summaries (L3) are true.
+  void expect_agreement() const {
+    ASSERT_EQ(partition_.live_rows(), rows_.size());
+    auto row = rows_.begin();
+    uint32_t next = 0;
+    for (size_t l = 0; l < partition_.leaf_count(); ++l) {
+      const Leaf& leaf = partition_.leaf(l);
+      ASSERT_EQ(leaf.first_ordinal(), next);
+      ASSERT_EQ(next % 64, 0U);
+      next += leaf.row_slots();
+      const auto end = rows_.lower_bound(next);
+      ASSERT_EQ(std::distance(row, end), leaf.live_rows());
+      for (size_t c = 0; c < schema_.columns.size(); ++c) {
+        ASSERT_NO_FATAL_FAILURE(
+            expect_column(leaf, base::ColumnId(static_cast<uint16_t>(c)), row, end));
+      }
+      row = end;
+    }
+    ASSERT_TRUE(row == rows_.end());
+  }
+
+ private:
+  using Place = std::map<uint32_t, Row>::const_iterator;
+
+  void expect_column(const Leaf& leaf, base::ColumnId column, Place row, Place end) const {
+    const ColumnSummary summary = leaf.summary(column);
+    DecodeBuffer buffer;
+    const ColumnView view = leaf.column(column, 0, leaf.row_slots(), &buffer);
+    for (; row != end; ++row) {
+      if (agrees(leaf, view, summary, column, *row)) continue;
+      FAIL() << "ordinal " << row->first << " column " << schema_.columns[column.value].name;
+    }
+  }
+  bool agrees(const Leaf& leaf, const ColumnView& view, const ColumnSummary& summary,
+              base::ColumnId column, const std::pair<const uint32_t, Row>& row) const {
+    const base::ColumnLayout& layout = layout_.column(column);
+    const uint32_t i = row.first - leaf.first_ordinal();
+    const std::byte* const cells = row.second.row.bytes();
+    uint32_t position;
+    if (!leaf.lives(i) || leaf.row_id(i) != row.second.row_id) return false;
+    if (&partition_.leaf_of(row.first, &position) != &leaf || position != i) return false;
+    if (row.first % 64 == 0 &&
+        partition_.value(row.first, column) != row.second.row.values()[column.value]) {
+      return false;
+    }
+    if (view.is_null(i) != base::is_null_cell(layout, cells)) return false;
+    if (view.is_null(i)) return summary.has_null;
+    if (layout.type.is_string()) {
+      return view.as<base::StringRef>()[i].view() == base::load_string(layout, cells);
+    }
+    const size_t bytes = value_bytes(layout.type);
+    const auto* const value = static_cast<const std::byte*>(view.values) + i * bytes;
+    return std::memcmp(value, cells + layout.offset, bytes) == 0 &&
+           (!summary.known || covers(summary, layout.type, value));
+  }
+  static bool covers(const ColumnSummary& summary, const base::DataType& type,
+                     const std::byte* value) {
+    if (type.kind == base::TypeKind::kDouble) {
+      double number;
+      std::memcpy(&number, value, sizeof number);
+      return summary.min_double <= number && number <= summary.max_double;
+    }
+    int64_t number = 0;
+    int32_t narrow;
+    std::memcpy(&narrow, value, sizeof narrow);
+    if (value_bytes(type) == sizeof narrow) number = narrow;
+    if (value_bytes(type) == sizeof number) std::memcpy(&number, value, sizeof number);
+    return summary.min <= number && number <= summary.max;
+  }
+
+  base::TableSchema schema_;
+  base::RowLayout layout_;
+  RandomRows random_;
+  RecordRow record_;
+  Partition partition_;
+  std::map<uint32_t, Row> rows_;
+};
+
+}  // namespace diptych::storage::test

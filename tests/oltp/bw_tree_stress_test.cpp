@@ -19,10 +19,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "oltp/bw_tree.h"
+#include "tests/oltp/stress_yield.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
@@ -43,7 +43,7 @@ void yield_now_and_then() {
     std::fprintf(stderr, "found: an operation without end\n");
     std::abort();
   }
-  if (random() % 32 == 0) sched_yield();
+  if (random() % 32 == 0) let_others_in();
 }
 
 template <class Value>
@@ -231,7 +231,8 @@ std::string claim_keys(uint64_t seed, uint64_t keys, int rounds) {
     const auto verdict = [&](base::RowId other) {
       // acquire: as a version is read.
       const uint64_t its = wanted[other.value].load(std::memory_order_acquire);
-      if (row % 2 == 0) sched_yield();  // what was asked may be otherwise before it is made use of
+      if (row % 2 == 0)
+        let_others_in();  // what was asked may be otherwise before it is made use of
       return its == key ? KeyVerdict::kConflict : KeyVerdict::kFree;
     };
     const UniquenessCheck check(verdict);
@@ -241,7 +242,7 @@ std::string claim_keys(uint64_t seed, uint64_t keys, int rounds) {
       // relaxed: the count is all that is told, here and below.
       const int before = holders[key].fetch_add(1, std::memory_order_relaxed);
       findings.expect(before == 0, "a unique key has one row");
-      for (int i = 0; i < 4; ++i) sched_yield();
+      for (int i = 0; i < 4; ++i) let_others_in();
       // relaxed: likewise.
       holders[key].fetch_sub(1, std::memory_order_relaxed);
     }
@@ -307,7 +308,7 @@ class ShowsBeforeItFills : public Nervous<Value> {
         // seq_cst or less: as given.
         if (!this->value_.compare_exchange_strong(expected, shown, Order(success), Order(failure)))
           return false;
-        sched_yield();
+        let_others_in();
         return true;
       }
     }

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "oltp/hash_index.h"
 #include "oltp/hash_index_body.h"
+#include "tests/oltp/stress_yield.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
@@ -32,7 +32,7 @@ void stop_now_and_then() {
   static std::atomic<uint32_t> threads{0};
   // relaxed: only tells the threads' sequences apart.
   thread_local std::minstd_rand random(threads.fetch_add(1, std::memory_order_relaxed) + 1);
-  if (random() % 16 == 0) sched_yield();
+  if (random() % 16 == 0) let_others_in();
 }
 
 std::string hash_key(uint64_t number) {
@@ -161,7 +161,7 @@ std::string claim_hash_keys(uint64_t seed) {
         // relaxed: the count is all that is told, here and below.
         const int before = holders[key].fetch_add(1, std::memory_order_relaxed);
         findings.expect(before == 0, "a unique key has one row");
-        sched_yield();
+        let_others_in();
         // relaxed: likewise.
         holders[key].fetch_sub(1, std::memory_order_relaxed);
         findings.expect(index.erase(hash_key(key), base::RowId(row)), "an own entry was there");

@@ -17,6 +17,7 @@
 
 #include "oltp/row_reader.h"
 #include "oltp/row_version.h"
+#include "tests/oltp/stress_yield.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
@@ -69,7 +70,7 @@ struct GroupedRow {
       keep_image(slot, {i, 1}, image, &write->undos[group]);
       // relaxed: the owner alone writes it.
       const uint64_t value = slot.row_words()[i].load(std::memory_order_relaxed) + 1;
-      std::this_thread::yield();
+      let_others_in();
       slot.show({i, 1}, &value);
     }
   }
@@ -141,7 +142,7 @@ struct GroupedRow {
     const auto copy = [&](const auto& read_words) {
       for (uint32_t i = 0; i < kWordsOfGroup; ++i) {
         read_words(WordSpan{kWordsOfGroup * group + i, 1});
-        std::this_thread::yield();
+        let_others_in();
       }
     };
     EXPECT_TRUE(read_version(slot, read_vid, row.data(), copy, by_group));
@@ -181,7 +182,7 @@ uint64_t run_grouped(uint32_t writes) {
             row->write(kTaken[worker], ending, base::WorkerId(worker), &memory[worker].back());
         i += written ? 1 : 0;
         // A claim that was given back has shown its Undo: its memory stays.
-        if (!written) std::this_thread::yield();
+        if (!written) let_others_in();
       }
     });
   }

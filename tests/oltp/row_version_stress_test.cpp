@@ -17,6 +17,7 @@
 
 #include "oltp/row_reader.h"
 #include "oltp/row_version.h"
+#include "tests/oltp/stress_yield.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
@@ -56,7 +57,7 @@ struct OneRow {
       keep_image(slot, {i, 1}, new (place) BeforeImage, undo);
       const uint64_t value = read_vid + 1;
       slot.show({i, 1}, &value);
-      if (number % 4 == 0) std::this_thread::yield();
+      if (number % 4 == 0) let_others_in();
     }
     if (number % 3 == 0) {
       slot.roll_back(undo);
@@ -77,7 +78,7 @@ struct OneRow {
     std::array<uint64_t, kWords> row{};
     const bool there = read_version(slot, read_vid, row.data(), [](const auto& read_words) {
       read_words(WordSpan{0, 1});
-      std::this_thread::yield();
+      let_others_in();
       read_words(WordSpan{1, kWords - 1});
     });
     uint64_t wrong = there ? 0 : 1;
@@ -109,7 +110,7 @@ uint64_t run(uint32_t writes) {
           ++i;
         } else {
           memory[worker].pop_back();
-          std::this_thread::yield();
+          let_others_in();
         }
       }
     });

@@ -49,6 +49,7 @@ struct BenchmarkOptions {
   bool export_updates = true;
   dispatcher::ExportMode export_mode = dispatcher::ExportMode::kColumns;
   uint64_t apply_interval_ns = 0;  // 0: the database's default
+  uint64_t push_limit_ns = 0;      // 0: the database's default
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
   uint64_t seed = 42;

@@ -50,6 +50,7 @@ struct BenchmarkOptions {
   dispatcher::ExportMode export_mode = dispatcher::ExportMode::kColumns;
   dispatcher::BlockForm blocks = dispatcher::BlockForm::kCompressed;
   uint64_t apply_interval_ns = 0;  // 0: the database's default
+  uint64_t push_limit_ns = 0;      // 0: the database's default
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
   uint64_t seed = 42;

@@ -51,6 +51,7 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.export_mode = options.export_mode;
   out.blocks = options.blocks;
   if (options.apply_interval_ns != 0) out.apply_interval_ns = options.apply_interval_ns;
+  if (options.push_limit_ns != 0) out.push_limit_ns = options.push_limit_ns;
   out.isolation = options.isolation;
   out.time_origin = tpcc::kTimeOrigin;
   // The consistency check reads every row in one transaction.

@@ -3,7 +3,8 @@
 // again.
 //
 // All requests of a test are in one batch, on two workers: the first and the third on one, the
-// second and the fourth on the other.
+// second and the fourth on the other. The first waits for the fourth, so the batch has no time
+// limit: one that ended before the fourth would never end.
 
 #include <condition_variable>
 #include <functional>
@@ -69,6 +70,7 @@ class TpccIsolation : public ::testing::TestWithParam<IsolationLevel> {
       BenchmarkOptions options = small_options(3);
       options.isolation = GetParam();
       options.placement.oltp_workers = 2;
+      options.push_limit_ns = UINT64_MAX;
       site.session = loaded_session(options);
       ASSERT_NE(site.session, nullptr);
       site.script = *site.session->database()->register_procedure<Script, Nothing>(

@@ -11,6 +11,7 @@ set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for no
 option(DIPTYCH_TESTS "Build the tests" ON)
 option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
 set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
+set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
 
 find_program(DIPTYCH_CCACHE ccache)
 if(DIPTYCH_CCACHE)
@@ -88,12 +89,13 @@ function(diptych_select_tests list)
   set(${list} "${tests}" PARENT_SCOPE)
 endfunction()
 
-# diptych_tests(FOLDER [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
-# tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test.
+# diptych_tests(FOLDER [COLD] [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
+# tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test. COLD: the tests
+# drive the engine and compute little themselves, so DIPTYCH_COLD_OPTIONS apply to their sources.
 # Test sources are compiled several at a time, which compiles what they include once for all of them.
 add_custom_target(all_tests)
 function(diptych_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_bench\\.cpp$|_fuzz\\.cpp$")
   if(DIPTYCH_TESTS_NAMED)
@@ -107,6 +109,9 @@ function(diptych_tests folder)
   set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   target_compile_options(${folder}_tests PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
+  if(arg_COLD)
+    target_compile_options(${folder}_tests PRIVATE ${DIPTYCH_COLD_OPTIONS})
+  endif()
   target_link_libraries(${folder}_tests PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
@@ -144,7 +149,6 @@ function(diptych_procedure_host target)
       LINKER:--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive)
   endforeach()
   target_link_options(${target} PRIVATE LINKER:--dynamic-list=${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
     ${CMAKE_SOURCE_DIR}/cmake/procedure_host.list)
 endfunction()

@@ -60,23 +60,26 @@ class RowCheck {
 using UniquenessCheck = RowCheck<KeyVerdict>;
 using CandidateVisitor = RowCheck<bool>;  // returns whether to go on
 
+// Whose keys a scan copies out with the candidates.
+enum class CursorKeys : uint8_t { kAll, kLast };
+
 // Where a range scan stands, and the candidates that were copied out last.
 struct IndexCursor {
   static constexpr size_t kGroupMax = 32;
 
   // `count_wanted`: how many candidates will do if all are good; more are copied out later on.
   IndexCursor(std::string_view lower_key, std::string_view upper_key, bool go_forward,
-              uint64_t count_wanted = UINT64_MAX, bool copy_keys = true)
+              uint64_t count_wanted = UINT64_MAX, CursorKeys copied = CursorKeys::kAll)
       : lower(lower_key),
         upper(upper_key),
         forward(go_forward),
-        has_keys(copy_keys),
+        keys_copied(copied),
         wanted(count_wanted) {}
 
   std::string_view lower;  // inclusive
   std::string_view upper;  // exclusive; empty: no bound
   bool forward;
-  bool has_keys;
+  CursorKeys keys_copied;
   uint64_t wanted;
   bool started = false;
   bool finished = false;

@@ -48,7 +48,9 @@ class OrderedIndex final : public Index {
     const Entry* last = nullptr;
     const auto take = [&](const Entry& entry) {
       last = &entry;
-      if (cursor->has_keys) put_key(entry, cursor->keys + cursor->count * kWidth);
+      if (cursor->keys_copied == CursorKeys::kAll) {
+        put_key(entry, cursor->keys + cursor->count * kWidth);
+      }
       cursor->rows[cursor->count++] = base::RowId(entry.row);
       return cursor->count < group;
     };

@@ -326,9 +326,9 @@ base::Result<void> TransactionCore::scan_ordered(const TableIndex& index, const 
                                  groups_of(index.table->layout, choice));
   }
   // A procedure may re-key rows on the way: an index that is not primary may stop being exact.
-  const bool with_keys = !alone_ || !index.primary;
+  const CursorKeys keys = alone_ && index.primary ? CursorKeys::kLast : CursorKeys::kAll;
   IndexCursor cursor(range.lower.bytes(), range.upper.bytes(),
-                     options.direction == Direction::kForward, options.limit, with_keys);
+                     options.direction == Direction::kForward, options.limit, keys);
   for (index.index->next_group(&cursor); cursor.count != 0; index.index->next_group(&cursor)) {
     if (!begin_operation(cursor.count)) return *failure_;
     for (size_t i = 0; i < cursor.count; ++i) {

@@ -93,6 +93,22 @@ class CodeWriter {
 // Up to so many ranges, a pass a range over the codes; beyond, a look-up a code.
 inline constexpr size_t kPassesMax = 4;
 
+// Of the codes of a dictionary, whose values ascend: the first that is not below.
+template <class IsBelow>
+uint64_t first_code(uint64_t entries, const IsBelow& is_below) {
+  uint64_t first = 0;
+  for (uint64_t count = entries; count > 0;) {
+    const uint64_t half = count / 2;
+    if (is_below(first + half)) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
 // Codes first..last, both included.
 struct CodeRange {
   uint64_t first;

@@ -152,17 +152,7 @@ class NumberDictionary final : public NumberCodec {
 
   // The first entry that is not below the key.
   static uint64_t lower_entry(const ChunkHeader& chunk, int64_t key) {
-    uint64_t first = 0;
-    for (uint64_t count = chunk.entries; count > 0;) {
-      const uint64_t half = count / 2;
-      if (entry(chunk, first + half) < key) {
-        first += half + 1;
-        count -= half + 1;
-      } else {
-        count = half;
-      }
-    }
-    return first;
+    return first_code(chunk.entries, [&](uint64_t code) { return entry(chunk, code) < key; });
   }
 };
 

@@ -135,17 +135,7 @@ class TextDictionary final : public TextCodec {
 
   // The first entry that is not below the text.
   static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
-    uint64_t first = 0;
-    for (uint64_t count = chunk.entries; count > 0;) {
-      const uint64_t half = count / 2;
-      if (entry(chunk, first + half) < text) {
-        first += half + 1;
-        count -= half + 1;
-      } else {
-        count = half;
-      }
-    }
-    return first;
+    return first_code(chunk.entries, [&](uint64_t code) { return entry(chunk, code) < text; });
   }
 
   static void write(const std::vector<std::string_view>& texts,

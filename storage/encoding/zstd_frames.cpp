@@ -138,6 +138,27 @@ Decompressor decompressor() {
   return context;
 }
 
+// What is wrong with any frame, or null. fits(rows, bytes): the content of so many rows may have as
+// many bytes; it is asked before memory is taken for them.
+template <class Fits, class ContentProblem>
+const char* problem_of_frames(const ChunkHeader& chunk, const Fits& fits,
+                              const ContentProblem& content_problem) {
+  const Frames frames(chunk);
+  if (const char* const what = frames.problem()) return what;
+  const Decompressor context = decompressor();
+  std::vector<char> content;
+  for (uint32_t frame = 0; frame < frames.count(); ++frame) {
+    const auto size = frames.content_bytes(frame);
+    if (!size || !fits(frames.rows(frame), *size)) return "a frame has another number of rows";
+    content.resize(*size);
+    if (!frames.decompress(frame, context.get(), content.data(), *size)) {
+      return "a frame is damaged";
+    }
+    if (const char* const what = content_problem(frames.rows(frame), content)) return what;
+  }
+  return nullptr;
+}
+
 class ZstdNumbers final : public NumberCodec {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& /*column*/) const override {
@@ -155,21 +176,12 @@ class ZstdNumbers final : public NumberCodec {
     return true;
   }
   const char* problem(const ChunkHeader& chunk) const override {
-    const Frames frames(chunk);
-    if (const char* const what = frames.problem()) return what;
-    const Decompressor context = decompressor();
-    std::vector<char> content;
-    for (uint32_t frame = 0; frame < frames.count(); ++frame) {
-      const auto size = frames.content_bytes(frame);
-      if (size != uint64_t{frames.rows(frame)} * static_cast<uint64_t>(lanes_of(chunk.kind))) {
-        return "a frame has another number of rows";
-      }
-      content.resize(*size);
-      if (!frames.decompress(frame, context.get(), content.data(), *size)) {
-        return "a frame is damaged";
-      }
-    }
-    return nullptr;
+    const auto lane_bytes = static_cast<uint64_t>(lanes_of(chunk.kind));
+    return problem_of_frames(
+        chunk, [&](uint32_t rows, uint64_t size) { return size == rows * lane_bytes; },
+        [](uint32_t /*rows*/, std::span<const char> /*content*/) -> const char* {
+          return nullptr;
+        });
   }
 
   int64_t key_at(const ChunkHeader& chunk, uint32_t row) const override {
@@ -261,23 +273,15 @@ class ZstdTexts final : public TextCodec {
     return true;
   }
   const char* problem(const ChunkHeader& chunk) const override {
-    const Frames frames(chunk);
-    if (const char* const what = frames.problem()) return what;
-    const Decompressor context = decompressor();
-    std::vector<char> content;
-    for (uint32_t frame = 0; frame < frames.count(); ++frame) {
-      const auto size = frames.content_bytes(frame);
-      const uint64_t lengths = uint64_t{frames.rows(frame)} * sizeof(uint32_t);
-      if (!size || *size < lengths) return "a frame has another number of rows";
-      content.resize(*size);
-      if (!frames.decompress(frame, context.get(), content.data(), *size)) {
-        return "a frame is damaged";
-      }
-      uint64_t text_bytes = 0;
-      for (uint32_t i = 0; i < frames.rows(frame); ++i) text_bytes += length(content.data(), i);
-      if (text_bytes != *size - lengths) return "the texts of a frame have another size";
-    }
-    return nullptr;
+    const auto lengths = [](uint32_t rows) { return uint64_t{rows} * sizeof(uint32_t); };
+    return problem_of_frames(
+        chunk, [&](uint32_t rows, uint64_t size) { return size >= lengths(rows); },
+        [&](uint32_t rows, std::span<const char> content) -> const char* {
+          uint64_t text_bytes = 0;
+          for (uint32_t i = 0; i < rows; ++i) text_bytes += length(content.data(), i);
+          if (text_bytes == content.size() - lengths(rows)) return nullptr;
+          return "the texts of a frame have another size";
+        });
   }
 
   std::string_view text_at(const ChunkHeader& chunk, uint32_t row,

@@ -1,5 +1,5 @@
 # What the sources use, and no more. Every dependency is a Debian 12 package; tools/install names
-# them, and already those that the parts to come will use (liburing, libedit, toml++).
+# them, and already those that the parts to come will use (libedit, toml++).
 
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)
@@ -12,6 +12,7 @@ pkg_check_modules(numa REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing)
 
 find_path(PG_QUERY_INCLUDE_DIR pg_query.h REQUIRED)
 find_library(PG_QUERY_LIBRARY pg_query REQUIRED)

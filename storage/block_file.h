@@ -93,7 +93,8 @@ class BlockFile {
  private:
   BlockFile(std::string path, BeforeFileStep before_step);
 
-  base::Result<void> write_header(const std::string& directory);
+  base::Result<void> create_empty(const std::string& directory);
+  base::Result<void> open_existing();
   base::Result<void> read_header();
   base::Result<void> open_for_reading(ReadCache read_cache);
   base::Result<uint32_t> allocate(uint32_t pages);
@@ -107,7 +108,8 @@ class BlockFile {
   bool direct_ = false;
 
   mutable std::mutex mutex_;
-  SpaceMap space_;  // guarded by mutex_
+  SpaceMap space_;           // guarded by mutex_, as the next
+  uint64_t file_bytes_ = 0;  // at least what space_ has; more if giving space back failed
 
   std::mutex sync_mutex_;                   // taken before mutex_
   std::optional<base::Error> sync_failed_;  // guarded by sync_mutex_

@@ -6,12 +6,6 @@
 #include "storage/page_words.h"
 
 namespace diptych::storage {
-namespace {
-
-constexpr uint32_t kExtentsMax = (uint32_t{1} << 20) - 1;  // page numbers have 32 bits
-
-}  // namespace
-
 SpaceMap::SpaceMap(uint32_t extents) {
   if (extents != 0) grow(extents);
 }

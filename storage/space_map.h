@@ -33,7 +33,9 @@ namespace diptych::storage {
 
 class SpaceMap {
  public:
-  // Of a file with so many whole extents, of which nothing is used.
+  static constexpr uint32_t kExtentsMax = (uint32_t{1} << 20) - 1;  // page numbers have 32 bits
+
+  // Of a file with so many extents, of which nothing is used.
   explicit SpaceMap(uint32_t extents = 0);
 
   // The lowest free run of so many pages, and its first page; nothing: grow() first.

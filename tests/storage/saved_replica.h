@@ -1,59 +1,19 @@
-// A replica with random rows, and a directory to save it to: for the tests of files and manifest.
+// A replica with random rows: for the tests of files and manifest.
 
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <stdlib.h>
-
 #include "storage/manifest.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/record_rows.h"
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::storage::test {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "diptych-test-XXXXXX";
-    DIPTYCH_CHECK(mkdtemp(name.data()) != nullptr, "a temporary directory can be made");
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;  // a test's leftovers in /tmp harm nobody
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      names.push_back(entry.path().filename());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::string path_;
-};
-
-inline std::string read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-inline void write_bytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
 
 // Two tables of every type, with rows that are partly erased again.
 class SavedReplica {

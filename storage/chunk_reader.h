@@ -18,11 +18,11 @@
 //
 // Threads    any number; any number may wait for one read. A ChunkRead stays where it is from
 //            start() until all wait() for it have returned. The chunk is not released meanwhile.
-//            The file and the arena outlive the reader. Nothing is submitted but in start() and
-//            wait(): done() alone gets no queued read on its way.
+//            The file and the arena outlive the reader. Only start() and wait() reap and submit:
+//            done() alone gets no queued read on its way.
 //
 // Invariants
-//   R1  in_flight_ <= depth; a read queues only while in_flight_ == depth.
+//   R1  in_flight_ <= depth; a read queues only while others are in flight.
 //   R2  Only the reaper, whom reaping_ announces, reads the completion queue.
 //   R3  A read that has arrived is in neither queue nor ring: its memory is its owner's again.
 
@@ -32,6 +32,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -54,7 +55,6 @@ struct ChunkRead {
 
   std::atomic<State> state_{State::kIdle};  // writers: start(), the reaper, then who verifies
   size_t bytes_read_ = 0;                   // by the ring
-  ChunkRead* next_ = nullptr;               // in the queue
   base::Result<void> result_;
 };
 
@@ -87,31 +87,34 @@ class ChunkReader {
 
  private:
   struct Ring;
-  struct Completion;
-
-  void submit(std::vector<ChunkRead*>* refused);  // submission_mutex_ is held
-  void prepare(ChunkRead* read);
-  // The caller has the role of the reaper. Returns when something has arrived, if it shall wait.
   enum class IfNone : uint8_t { kWait, kReturn };
+
+  void open_ring();
+  void register_memory();
+  // Gets queued reads on their way, as many as R1 allows; submission_mutex_ is held. What the
+  // system does not take now is appended to `arrived`, for its waiter to read.
+  void submit_queued(std::vector<ChunkRead*>* arrived);
+  void prepare(ChunkRead* read);
+  // By the reaper. Marks what has arrived, and has the next ones submitted.
   void reap(IfNone if_none);
+  void reap_if_nobody_does();
+  void mark_arrived(const std::vector<ChunkRead*>& reads);
   void wait_for_arrival(const ChunkRead& read);
-  base::Result<void> finish(ChunkRead* read);
+  base::Result<void> finish(ChunkRead* read) const;
 
   const BlockFile* const file_;
   ChunkArena* const arena_;
   const uint32_t depth_;
   ReadWay way_;
-  bool file_registered_ = false;
 
-  std::mutex submission_mutex_;
-  std::unique_ptr<Ring> ring_;  // its submission queue, and what follows: submission_mutex_
-  ChunkRead* queue_ = nullptr;  // first to be submitted
-  ChunkRead* queue_end_ = nullptr;
+  std::mutex submission_mutex_;  // of the ring's submission queue and of the next three
+  std::unique_ptr<Ring> ring_;
+  std::deque<ChunkRead*> queue_;
   uint32_t in_flight_ = 0;
 
-  std::mutex reaping_mutex_;
-  std::condition_variable arrived_;  // or reaping_ became false
-  bool reaping_ = false;             // guarded by reaping_mutex_
+  std::mutex reaping_mutex_;  // never taken together with submission_mutex_
+  std::condition_variable arrival_or_role_;
+  bool reaping_ = false;  // guarded by reaping_mutex_
 };
 
 }  // namespace diptych::storage

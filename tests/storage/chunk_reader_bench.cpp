@@ -1,0 +1,131 @@
+// What ChunkReader reads a second from a file of 1 GiB in the working directory, chunk after chunk
+// as a scan does, verified: by depth, into arena or heap. To compare with the disk itself:
+//
+//   fio --name=read --filename=chunk_reader_bench/blocks.dtb --rw=read --bs=256k --direct=1
+//       --ioengine=io_uring --iodepth=16 [--fixedbufs=1]
+//
+// after a run with DIPTYCH_KEEP_BENCH_FILE set, which leaves the file. Also what writing it takes.
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "storage/chunk_reader.h"
+#include "tests/storage/random_chunk.h"
+
+namespace diptych::storage {
+namespace {
+
+constexpr uint32_t kChunkBytes = 256 * 1024;
+constexpr uint32_t kChunks = 4096;
+const char* const kDirectory = "chunk_reader_bench";
+
+// Written once for all benchmarks of a run.
+class BenchFile {
+ public:
+  BenchFile() {
+    std::filesystem::create_directories(kDirectory);
+    auto file = BlockFile::create(kDirectory);
+    DIPTYCH_CHECK(file.ok(), "the working directory takes a file");
+    file_ = std::move(*file);
+    for (uint32_t i = 0; i < kChunks; ++i) {
+      const auto address = file_->write(test::random_chunk(i, kChunkBytes));
+      DIPTYCH_CHECK(address.ok(), "the disk has 1 GiB free");
+      addresses_.push_back(*address);
+    }
+    DIPTYCH_CHECK(file_->sync().ok(), "the disk takes what was written");
+  }
+  ~BenchFile() {
+    if (std::getenv("DIPTYCH_KEEP_BENCH_FILE") == nullptr) {
+      std::filesystem::remove_all(kDirectory);
+    }
+  }
+
+  static BenchFile& instance() {
+    static BenchFile file;
+    return file;
+  }
+  const BlockFile& file() const { return *file_; }
+  const ChunkAddress& address(size_t chunk) const { return addresses_[chunk % kChunks]; }
+
+ private:
+  std::unique_ptr<BlockFile> file_;
+  std::vector<ChunkAddress> addresses_;
+};
+
+// Keeps `depth` reads started ahead of the one that it waits for.
+void read_all(benchmark::State& state, ReadWay way, size_t arena_bytes) {
+  const BenchFile& bench = BenchFile::instance();
+  const auto depth = static_cast<uint32_t>(state.range(0));
+  ChunkArena arena(arena_bytes, base::NumaNode(0));
+  ChunkReader reader(&bench.file(), &arena, depth, way);
+  DIPTYCH_CHECK(reader.way() == way, "the system allows what is measured");
+  std::vector<ChunkRead> reads(depth);
+  for (auto _ : state) {
+    for (size_t i = 0; i < kChunks + depth; ++i) {
+      ChunkRead& read = reads[i % depth];
+      if (i >= depth) {
+        const auto done = reader.wait(&read);
+        DIPTYCH_CHECK(done.ok(), "what was written is read");
+        benchmark::DoNotOptimize(read.memory.bytes().data());
+        read.memory = ChunkMemory();
+      }
+      if (i >= kChunks) continue;
+      read.address = bench.address(i);
+      reader.start(&read);
+    }
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * kChunks * kChunkBytes);
+}
+
+void BM_ChunkReaderArena(benchmark::State& state) {
+  read_all(state, ReadWay::kRegisteredRing, 64 * kChunkBytes);
+}
+void BM_ChunkReaderUnregistered(benchmark::State& state) {
+  read_all(state, ReadWay::kRing, 64 * kChunkBytes);
+}
+void BM_ChunkReaderHeap(benchmark::State& state) {
+  read_all(state, ReadWay::kRing, 0);
+}
+void BM_ChunkReaderBlocking(benchmark::State& state) {
+  read_all(state, ReadWay::kBlocking, 64 * kChunkBytes);
+}
+
+// Until it is durable, in 64 MiB at a time.
+void BM_BlockFileWrite(benchmark::State& state) {
+  const std::string directory = std::string(kDirectory) + "_writes";
+  std::filesystem::create_directories(directory);
+  constexpr uint32_t kWrites = 256;
+  const auto chunk = test::random_chunk(1, kChunkBytes);
+  {
+    const auto file = BlockFile::create(directory);
+    DIPTYCH_CHECK(file.ok(), "the working directory takes a file");
+    std::vector<ChunkAddress> addresses;
+    for (auto _ : state) {
+      for (const ChunkAddress& address : addresses) (*file)->release(address);
+      addresses.clear();
+      for (uint32_t i = 0; i < kWrites; ++i) {
+        const auto address = (*file)->write(chunk);
+        DIPTYCH_CHECK(address.ok(), "the disk has space");
+        addresses.push_back(*address);
+      }
+      const bool durable = (*file)->sync().ok() && (*file)->commit().ok();
+      DIPTYCH_CHECK(durable, "the disk takes what was written");
+    }
+  }
+  std::filesystem::remove_all(directory);
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * kWrites * kChunkBytes);
+}
+
+BENCHMARK(BM_BlockFileWrite)->UseRealTime();
+BENCHMARK(BM_ChunkReaderArena)->Arg(8)->Arg(16)->Arg(32)->UseRealTime();
+BENCHMARK(BM_ChunkReaderUnregistered)->Arg(8)->Arg(16)->Arg(32)->UseRealTime();
+BENCHMARK(BM_ChunkReaderHeap)->Arg(8)->Arg(16)->Arg(32)->UseRealTime();
+BENCHMARK(BM_ChunkReaderBlocking)->Arg(1)->UseRealTime();
+
+}  // namespace
+}  // namespace diptych::storage

@@ -246,6 +246,32 @@ TEST_P(ChunkReaderTest, StressManyThreadsWaitForTheSameRead) {
   }
 }
 
+// One thread waits for the last of many reads, so it reaps for long; another for one in the middle.
+TEST_P(ChunkReaderTest, StressLetsGoWhoseReadIsDoneThoughAnotherWaitsOn) {
+  const std::vector<WrittenChunk> chunks = write_many(100, 300'000);
+  ASSERT_TRUE(file_->sync().ok());
+  ChunkArena arena(32 << 20, base::NumaNode(0));
+  ChunkReader reader(file_.get(), &arena, 1, GetParam());
+  if (reader.way() == ReadWay::kBlocking) GTEST_SKIP() << "each reads its own";
+  bool let_go = false;
+  // Where the one thread or the other did not run for a while, a round shows nothing.
+  for (int round = 0; round < 100 && !let_go; ++round) {
+    std::vector<ChunkRead> reads(chunks.size());
+    for (size_t i = 0; i < reads.size(); ++i) {
+      reads[i].address = chunks[i].address;
+      reader.start(&reads[i]);
+    }
+    std::thread last([&] { EXPECT_TRUE(reader.wait(&reads.back()).ok()); });
+    ChunkRead& middle = reads[reads.size() / 2];
+    while (!reader.done(reads[1])) usleep(50);  // from here on the other one reaps
+    const bool had_to_wait = !reader.done(middle);
+    ASSERT_TRUE(reader.wait(&middle).ok());
+    let_go = had_to_wait && !reader.done(reads.back());
+    last.join();
+  }
+  EXPECT_TRUE(let_go);
+}
+
 // The thread that submitted a read may have ended before it is read.
 TEST_P(ChunkReaderTest, StressReadsWhatEndedThreadsHaveStarted) {
   const std::vector<WrittenChunk> chunks = write_many(60, 300'000);

@@ -84,18 +84,20 @@ class BenchFile {
   std::vector<ChunkAddress> addresses_;
 };
 
-// Keeps `depth` reads started ahead of the one that it waits for.
+// Keeps twice the depth started ahead of the one that it waits for: what arrives early makes way
+// for the next at once, though it is waited for in order.
 void read_all(benchmark::State& state, ReadWay way, size_t arena_bytes) {
   const BenchFile& bench = BenchFile::instance();
   const auto depth = static_cast<uint32_t>(state.range(0));
   ChunkArena arena(arena_bytes, base::NumaNode(0));
   ChunkReader reader(&bench.file(), &arena, depth, way);
   DIPTYCH_CHECK(reader.way() == way, "the system allows what is measured");
-  std::vector<ChunkRead> reads(depth);
+  const size_t ahead = size_t{2} * depth;
+  std::vector<ChunkRead> reads(ahead);
   for (auto _ : state) {
-    for (size_t i = 0; i < kChunks + depth; ++i) {
-      ChunkRead& read = reads[i % depth];
-      if (i >= depth) {
+    for (size_t i = 0; i < kChunks + ahead; ++i) {
+      ChunkRead& read = reads[i % ahead];
+      if (i >= ahead) {
         const auto done = reader.wait(&read);
         DIPTYCH_CHECK(done.ok(), "what was written is read");
         benchmark::DoNotOptimize(read.memory.bytes().data());

@@ -22,7 +22,7 @@ enum class FileStep : uint8_t {
   kRemove,         // unlink a file
 };
 
-// May be called by several threads at once.
+// May be called by several threads at once, under locks of the file: it calls nothing of the file.
 using BeforeFileStep = std::function<base::Result<void>(FileStep)>;
 
 inline base::Result<void> announce(const BeforeFileStep& before_step, FileStep step) {

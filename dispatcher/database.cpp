@@ -1,6 +1,7 @@
 #include "dispatcher/database.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <future>
 #include <random>
@@ -14,6 +15,8 @@
 #include "dispatcher/database_state.h"
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_cpu_time.h"
+#include "storage/block_file.h"
+#include "storage/replica_files.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -46,6 +49,17 @@ base::Result<void> check_options(const DatabaseOptions& options) {
   }
   if (options.operations_max == 0) return wrong_option("operations_max is 0: give 1 or more");
   if (options.push_limit_ns == 0) return wrong_option("push_limit_ns is 0: give a time");
+  if (!std::has_single_bit(options.block_rows) || options.block_rows < storage::kBlockRowsMin ||
+      options.block_rows > storage::kBlockRowsMax) {
+    return wrong_option(fmt::format("block_rows is {}: give a power of two from {} to {}",
+                                    options.block_rows, storage::kBlockRowsMin,
+                                    storage::kBlockRowsMax));
+  }
+  if (options.path.empty() && options.olap_memory_bytes_max != 0) {
+    return wrong_option(
+        "olap_memory_bytes_max is set, but a database in memory has no file that its columns could "
+        "be read from: give a path");
+  }
   if (!options.path.empty() && !options.export_updates) {
     return wrong_option(
         "export_updates is off, but a database at a path is saved from the replica: use one in "
@@ -85,11 +99,11 @@ base::Result<RowBatch> next_batch(const std::function<base::Result<RowBatch>()>&
 
 Database::State::State(const DatabaseOptions& database_options,
                        const base::Placement& computed_placement, base::SpinPolicy spin_policy,
-                       uint32_t partitions)
+                       const storage::StorageOptions& storage)
     : options(database_options),
       placement(computed_placement),
       spin(spin_policy),
-      replica(partitions, computed_placement.olap.node, database_options.blocks),
+      replica(storage),
       applier(&replica, computed_placement.olap.node),
       executor(computed_placement.olap, database_options.query_memory_bytes_max != 0
                                             ? database_options.query_memory_bytes_max
@@ -108,8 +122,19 @@ Database::State::State(const DatabaseOptions& database_options,
                                  .background_cores = computed_placement.olap.cores},
              &updates) {}
 
-base::Result<void> Database::State::restore(const storage::Manifest& manifest) {
+// Saved empty, so that a disk that is full or read-only shows now.
+base::Result<void> Database::State::create() {
+  auto file = storage::BlockFile::create(options.path);
+  if (!file) return file.error();
+  replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
+  return save_changes(gate.exclude());
+}
+
+base::Result<void> Database::State::restore(const storage::Manifest& manifest) try {
   const BatchGate::Exclusive held = gate.exclude();
+  auto file = storage::BlockFile::open(options.path);
+  if (!file) return file.error();
+  replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
     if (auto applied = apply_ddl(held, manifest.ddl[i]); !applied) {
       return base::Error(base::ErrorCode::kCorrupt,
@@ -135,6 +160,8 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) {
   saved_vid = manifest.vid;
   saved_ddl = ddl.size();
   return {};
+} catch (const storage::ChunkFailure& failure) {
+  return failure.error();
 }
 
 void Database::State::start_dispatchers() {
@@ -194,11 +221,17 @@ base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate
                      fmt::format("no table has the id {}", table.value));
 }
 
+base::Result<void> Database::State::check_replica() const {
+  if (olap_dispatcher == nullptr || !olap_dispatcher->replica_failure()) return {};
+  return *olap_dispatcher->replica_failure();
+}
+
 base::Result<void> Database::State::save_changes(const BatchGate::Exclusive&) {
   if (options.path.empty()) return {};
+  if (auto usable = check_replica(); !usable) return usable;
   DIPTYCH_CHECK(replica.snapshot() == engine.last_vid(), "the replica was brought up to date");
   if (saved_vid == engine.last_vid() && saved_ddl == ddl.size()) return {};
-  auto saved = storage::save_replica(options.path, replica, ddl);
+  auto saved = storage::save_replica(options.path, &replica, ddl);
   if (!saved) return saved.error();
   saved_vid = engine.last_vid();
   saved_ddl = ddl.size();
@@ -215,23 +248,28 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
   if (options.export_mode == propagation::ExportMode::kRows && placement->oltp.threads > 1) {
     return wrong_option("export_mode is kRows: give the OLTP side one worker");
   }
-  uint32_t partitions =
-      options.partitions != 0 ? options.partitions : std::max(2U, placement->olap.threads);
+  storage::StorageOptions storage{.partitions = options.partitions != 0
+                                                    ? options.partitions
+                                                    : std::max(2U, placement->olap.threads),
+                                  .node = placement->olap.node,
+                                  .blocks = options.blocks,
+                                  .block_rows = options.block_rows};
   std::optional<DatabaseDirectory> directory;
   if (!options.path.empty()) {
     auto opened = open_directory(options.path, options.mode);
     if (!opened) return opened.error();
     directory.emplace(std::move(*opened));
-    if (directory->manifest) partitions = directory->manifest->partitions;
+    if (directory->manifest) {
+      storage.partitions = directory->manifest->partitions;
+      storage.block_rows = directory->manifest->block_rows;
+    }
   }
   auto state =
-      std::make_unique<State>(options, *placement, spin_policy(topology, *placement), partitions);
+      std::make_unique<State>(options, *placement, spin_policy(topology, *placement), storage);
   if (directory) {
     state->lock.emplace(std::move(directory->lock));
     state->made = directory->made;
-    // A new database is saved empty, so that a disk that is full or read-only shows now.
-    auto filled = directory->manifest ? state->restore(*directory->manifest)
-                                      : state->save_changes(state->gate.exclude());
+    auto filled = directory->manifest ? state->restore(*directory->manifest) : state->create();
     if (!filled) {
       remove_made(options.path, directory->made);
       return filled.error();
@@ -274,6 +312,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (!loaded) return loaded.error();
   report.vid = *loaded;
   state_->olap_dispatcher->bring_up_to_date();
+  if (auto usable = state_->check_replica(); !usable) return usable.error();
   state_->executor.run_parallel(state_->replica.partition_count(), [&](uint32_t partition) {
     state_->replica.table(table).partition(base::PartitionId(partition)).compact_all();
   });
@@ -297,6 +336,7 @@ base::Result<ReplicaComparison> Database::compare_replicas() {
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
   state_->olap_dispatcher->bring_up_to_date();
+  if (auto usable = state_->check_replica(); !usable) return usable.error();
   return dispatcher::compare_replicas(state_->catalog, state_->engine, state_->replica,
                                       state_->applier);
 }

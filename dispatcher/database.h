@@ -46,7 +46,7 @@
 #include "oltp/row_batch.h"
 #include "oltp/table_ref.h"
 #include "propagation/export/export_mode.h"
-#include "storage/block_form.h"
+#include "storage/storage_options.h"
 
 namespace diptych::dispatcher {
 
@@ -69,6 +69,12 @@ struct DatabaseOptions {
   // kRows: updates are exported as whole rows, to be measured; one OLTP worker only.
   ExportMode export_mode = ExportMode::kColumns;
   BlockForm blocks = BlockForm::kCompressed;  // kPlain: to be measured
+  // Memory that the columns of the OLAP replica's blocks may take, for a database at a path; what
+  // does not fit is read from its block file when a query wants it. 0: no limit.
+  size_t olap_memory_bytes_max = 0;
+  // Of a compressed block: a power of two from 2^10 to 2^18. Like the number of partitions, a
+  // database keeps it from its creation on.
+  uint32_t block_rows = storage::kBlockRowsDefault;
   uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
                             // database that exists keeps the number that it was created with
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it

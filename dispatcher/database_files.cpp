@@ -23,7 +23,7 @@ base::Error refused(base::ErrorCode code, const std::string& path, std::string_v
 }
 
 bool is_leftover(std::string_view name) {
-  return name == "lock" || name == "manifest.json.new" || name.ends_with(".dtf");
+  return name == "lock" || name == "manifest.json.new" || name == "blocks.dtb";
 }
 
 // Fails where the directory has files that no creation of a database left there.
@@ -134,18 +134,23 @@ base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Rep
       const storage::Partition& partition = table.partition(base::PartitionId(p));
       for (size_t l = 0; l < partition.leaf_count(); ++l) {
         const storage::Leaf& leaf = partition.leaf(l);
+        const auto row_ids = leaf.pin_row_ids();
+        if (!row_ids) return row_ids.error();
+        storage::DecodeBuffer buffer;
         for (uint32_t first = 0; first < leaf.row_slots(); first += storage::kVectorRows) {
           const uint32_t count = std::min(storage::kVectorRows, leaf.row_slots() - first);
-          assembler.assemble(leaf, first, count);
+          const auto* const ids = row_ids->view(first, count, &buffer).as<base::RowId>();
+          if (auto assembled = assembler.assemble(leaf, first, count); !assembled) {
+            return assembled.error().within(fmt::format("table \"{}\"", schema.name));
+          }
           for (uint32_t i = 0; i < count; ++i) {
             const uint32_t position = first + i;
             if (!storage::bit_at(leaf.live_bits(), position)) continue;
-            auto restored = engine->restore_row(schema.id, leaf.row_id(position), assembler.row(i));
+            auto restored = engine->restore_row(schema.id, ids[i], assembler.row(i));
             if (!restored) {
-              return base::Error(
-                  base::ErrorCode::kCorrupt,
-                  fmt::format("table \"{}\", row {}: {}", schema.name, leaf.row_id(position).value,
-                              restored.error().to_string()));
+              return base::Error(base::ErrorCode::kCorrupt,
+                                 fmt::format("table \"{}\", row {}: {}", schema.name, ids[i].value,
+                                             restored.error().to_string()));
             }
           }
         }

@@ -5,7 +5,7 @@
 //   kOpenOrCreate   whichever it is
 //
 // A directory that holds other files and no database is refused: it is somebody's, and not ours.
-// Leftovers of a creation that was cut off (lock, table files without a manifest) count as empty.
+// Leftovers of a creation that was cut off (lock, a block file without a manifest) count as empty.
 
 #pragma once
 

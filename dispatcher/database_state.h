@@ -41,9 +41,10 @@ struct Database::State {
   enum class Phase : uint8_t { kOpen, kStopped, kClosed };
 
   State(const DatabaseOptions& options, const base::Placement& placement, base::SpinPolicy spin,
-        uint32_t partitions);
+        const storage::StorageOptions& storage);
 
-  // database_files.cpp's part of open: rebuilds everything from the manifest.
+  // At the path: a new database, or everything from the manifest.
+  base::Result<void> create();
   base::Result<void> restore(const storage::Manifest& manifest);
   void start_dispatchers();
   void stop_dispatchers();
@@ -63,6 +64,9 @@ struct Database::State {
 
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job) const;
+
+  // The error that the replica was lost to, if it was. The caller holds the gate.
+  base::Result<void> check_replica() const;
 
   // Saves if anything changed since the last save. The replica is up to date.
   base::Result<void> save_changes(const BatchGate::Exclusive& gate_held);

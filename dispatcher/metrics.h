@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "propagation/apply_steps.h"
+#include "storage/buffer_figures.h"
 
 namespace diptych::dispatcher {
 
@@ -71,6 +72,7 @@ struct Metrics {
   // Size and cost.
   size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;
+  storage::BufferFigures olap_chunks;  // of a database at a path: columns in memory and on disk
   uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads (dispatcher/side_cpu_time.h)
   uint64_t olap_cpu_ns = 0;
 };

@@ -1,10 +1,15 @@
 #include "dispatcher/olap_dispatcher.h"
 
+#include <cstdio>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "storage/buffer_manager.h"
 
 namespace diptych::dispatcher {
 
@@ -86,6 +91,9 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->freshness_ns = figures_.freshness_ns;
   metrics->wait_apply_ns = figures_.wait_apply_ns;
   metrics->olap_memory_bytes = figures_.olap_memory_bytes;
+  if (replica_.tables->buffers() != nullptr) {
+    metrics->olap_chunks = replica_.tables->buffers()->figures();
+  }
 }
 
 void OlapDispatcher::run() {
@@ -157,6 +165,14 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
   jobs->clear();
 }
 
+std::vector<base::Result<olap::QueryResult>> OlapDispatcher::run(
+    const std::vector<const olap::Plan*>& plans) {
+  if (!replica_failure_) {
+    return replica_.executor->run_batch(plans, *replica_.tables, stop_queries_);
+  }
+  return std::vector<base::Result<olap::QueryResult>>(plans.size(), *replica_failure_);
+}
+
 void OlapDispatcher::execute(Jobs* jobs) {
   std::vector<const olap::Plan*> plans;
   std::vector<base::Result<olap::QueryResult>*> places;
@@ -182,7 +198,7 @@ void OlapDispatcher::execute(Jobs* jobs) {
       }
     }
   }
-  auto results = replica_.executor->run_batch(plans, *replica_.tables, stop_queries_);
+  auto results = run(plans);
   DIPTYCH_CHECK(results.size() == plans.size(), "the executor gives one result a plan");
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) ++failed;
@@ -195,26 +211,61 @@ void OlapDispatcher::execute(Jobs* jobs) {
   figures_.queries_completed += statements - failed;
 }
 
+uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
+  return replica_.applier
+      ->apply(collected, [this](uint32_t count,
+                                const auto& body) { replica_.executor->run_parallel(count, body); })
+      .records;
+}
+
+// Each partition looks at its tables until the time is up; the next call begins with another one.
+void OlapDispatcher::compact() {
+  storage::Replica& replica = *replica_.tables;
+  const auto tables = static_cast<uint32_t>(replica.table_count());
+  const uint64_t end_ns = base::steady_ns() + options_.compact_limit_ns;
+  replica_.executor->run_parallel(replica.partition_count(), [&](uint32_t partition) {
+    for (uint32_t i = 0; i < tables && base::steady_ns() < end_ns; ++i) {
+      const base::TableId table((first_to_compact_ + i) % tables);
+      replica.table(table).partition(base::PartitionId(partition)).compact();
+    }
+  });
+  first_to_compact_ = (first_to_compact_ + 1) % tables;
+}
+
+// Where the disk refuses, chunks stay in memory, over the budget.
+void OlapDispatcher::trim() {
+  storage::BufferManager* const buffers = replica_.tables->buffers();
+  if (buffers == nullptr) return;
+  const base::Result<void> trimmed = buffers->trim();
+  if (!trimmed && !trim_failed_) {
+    const std::string text = fmt::format("diptych: columns stay in memory, over the limit: {}\n",
+                                         trimmed.error().to_string());
+    std::fputs(text.c_str(), stderr);
+  }
+  trim_failed_ = !trimmed;
+}
+
 void OlapDispatcher::bring_up_to_date() {
   propagation::CollectedSets collected = clock_->collect(updates_);
-  storage::Replica& replica = *replica_.tables;
+  const storage::Replica& replica = *replica_.tables;
   uint64_t records = 0;
   uint64_t cpu_ns = 0;
   const uint64_t start_ns = base::steady_ns();
   if (!collected.sets.empty()) {
     const uint64_t cpu_start_ns = base::thread_cpu_ns();
-    const propagation::ApplyReport report = replica_.applier->apply(
-        collected,
-        [this](uint32_t count, const auto& body) { replica_.executor->run_parallel(count, body); });
-    cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
-    records = report.records;
-    updates_->recycle(std::move(collected.sets));
-    replica_.executor->run_parallel(replica.partition_count(), [&](uint32_t partition) {
-      for (uint32_t table = 0; table < replica.table_count(); ++table) {
-        replica.table(base::TableId(table)).partition(base::PartitionId(partition)).compact();
+    try {
+      if (!replica_failure_) {
+        records = apply(collected);
+        cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
+        compact();
       }
-    });
+    } catch (const storage::ChunkFailure& failure) {
+      replica_failure_ =
+          failure.error().within("updates can no longer be applied to the OLAP replica");
+    }
+    updates_->recycle(std::move(collected.sets));
   }
+  trim();
   const uint64_t end_ns = base::steady_ns();
   const std::lock_guard lock(figures_mutex_);
   if (records != 0) {

@@ -26,10 +26,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/parker.h"
+#include "base/result.h"
 #include "base/topology.h"
 #include "dispatcher/admission_tokens.h"
 #include "dispatcher/batch_gate.h"
@@ -49,6 +51,7 @@ struct OlapDispatcherOptions {
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   uint32_t queue_queries = 0;
   uint64_t apply_interval_ns = 0;
+  uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
 };
 
 // The parts of the replica, which outlive the dispatcher.
@@ -75,8 +78,13 @@ class OlapDispatcher {
   // Applies pending updates soon, whatever the interval.
   void apply_now();
 
-  // Applies every update that was pushed. The caller holds the gate.
+  // Applies every update that was pushed, compresses and freezes within a time limit, and brings
+  // the replica within its memory. The caller holds the gate.
   void bring_up_to_date();
+  // Set once the disk failed, or a damaged chunk was met, while updates were applied: the replica
+  // has some of them and no longer shows any snapshot. Updates are dropped from then on, and
+  // queries, saves and comparisons fail with this. The caller holds the gate.
+  const std::optional<base::Error>& replica_failure() const { return replica_failure_; }
 
   // After the replica was filled without the applier. The caller holds the gate.
   void publish_figures(const BatchGate::Exclusive& gate_held);
@@ -103,8 +111,12 @@ class OlapDispatcher {
   bool apply_is_due(uint64_t now_ns);
   void sleep(uint32_t arrival_ticket, uint32_t update_ticket);
   void run_one_batch(Jobs* jobs);
+  std::vector<base::Result<olap::QueryResult>> run(const std::vector<const olap::Plan*>& plans);
   void execute(Jobs* jobs);
   void wake();
+  uint64_t apply(const propagation::CollectedSets& collected);  // records
+  void compact();
+  void trim();
   void publish_sizes();  // the caller holds the gate and figures_mutex_
 
   const OlapDispatcherOptions options_;
@@ -120,6 +132,10 @@ class OlapDispatcher {
   std::atomic<bool> apply_wanted_{false};  // writers: apply_now sets, this thread clears
   olap::StopFlag stop_queries_{false};     // writer: cancel_queries, for good
   uint64_t pending_since_ns_ = 0;          // this thread only; 0: no update was pending
+
+  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next two
+  uint32_t first_to_compact_ = 0;               // a TableId: those that there was no time for first
+  bool trim_failed_ = false;                    // the last time; said once
 
   mutable std::mutex figures_mutex_;
   Metrics figures_;             // guarded by figures_mutex_: this side's part

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/string_ref.h"
 #include "base/value.h"
+#include "storage/buffered_chunk.h"
 #include "storage/leaf.h"
 
 namespace diptych::dispatcher {
@@ -64,7 +65,7 @@ class TableComparison {
     }
     uint32_t position = 0;
     const storage::Leaf& leaf = table_.partition(tid->partition).leaf_of(tid->ordinal, &position);
-    if (!storage::bit_at(leaf.live_bits(), position) || leaf.row_id(position) != row_id) {
+    if (!storage::bit_at(leaf.live_bits(), position) || row_id_at(leaf, position) != row_id) {
       report(row_id, "the OLAP replica's index leads to a dead or to another row");
       return;
     }
@@ -79,12 +80,19 @@ class TableComparison {
     const base::ColumnLayout& layout = table_.layout().column(column);
     const uint32_t first = position / 64 * 64;
     const uint32_t count = std::min<uint32_t>(64, leaf.row_slots() - first);
-    const storage::ColumnView view = leaf.column(column, first, count, &buffer_);
+    const storage::PinnedColumn values = storage::value_or_throw(leaf.pin(column));
+    const storage::ColumnView view = values.view(first, count, &buffer_);
     if (same_cell(layout, row, view, position - first)) return;
     const base::Value columnar = table_.partition(tid.partition).value(tid.ordinal, column);
     report(row_id,
            fmt::format("column {}: {} against {}", table_.schema().column(column).name,
                        base::to_string(base::load_value(layout, row)), base::to_string(columnar)));
+  }
+
+  base::RowId row_id_at(const storage::Leaf& leaf, uint32_t position) {
+    const storage::PinnedColumn row_ids = storage::value_or_throw(leaf.pin_row_ids());
+    const uint32_t first = position / 64 * 64;
+    return row_ids.view(first, position - first + 1, &buffer_).as<base::RowId>()[position - first];
   }
 
   void report_surplus() {
@@ -97,7 +105,7 @@ class TableComparison {
         const storage::Leaf& leaf = partition.leaf(l);
         for (uint32_t position = 0; position < leaf.row_slots(); ++position) {
           if (!storage::bit_at(leaf.live_bits(), position)) continue;
-          const base::RowId row_id = leaf.row_id(position);
+          const base::RowId row_id = row_id_at(leaf, position);
           // erase: the second of two rows with one RowID is surplus, too.
           if (known.erase(row_id) == 0) report(row_id, "only in the OLAP replica");
         }
@@ -115,9 +123,10 @@ class TableComparison {
 
 }  // namespace
 
-ReplicaComparison compare_replicas(const base::Catalog& catalog, const oltp::Engine& engine,
-                                   const storage::Replica& replica,
-                                   const propagation::Applier& applier) {
+base::Result<ReplicaComparison> compare_replicas(const base::Catalog& catalog,
+                                                 const oltp::Engine& engine,
+                                                 const storage::Replica& replica,
+                                                 const propagation::Applier& applier) try {
   DIPTYCH_CHECK(replica.table_count() == catalog.table_count(), "every table is replicated");
   ReplicaComparison comparison;
   comparison.vid = engine.last_vid();
@@ -125,6 +134,8 @@ ReplicaComparison compare_replicas(const base::Catalog& catalog, const oltp::Eng
     TableComparison(engine, replica.table(schema.id), applier, &comparison).run();
   }
   return comparison;
+} catch (const storage::ChunkFailure& failure) {
+  return failure.error();
 }
 
 }  // namespace diptych::dispatcher

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "base/result.h"
 #include "base/schema.h"
 #include "dispatcher/database.h"
 #include "oltp/engine.h"
@@ -19,8 +20,10 @@ namespace diptych::dispatcher {
 
 inline constexpr size_t kDifferencesNamedMax = 20;
 
-ReplicaComparison compare_replicas(const base::Catalog& catalog, const oltp::Engine& engine,
-                                   const storage::Replica& replica,
-                                   const propagation::Applier& applier);
+// kIo, kCorrupt: of reading the OLAP replica.
+base::Result<ReplicaComparison> compare_replicas(const base::Catalog& catalog,
+                                                 const oltp::Engine& engine,
+                                                 const storage::Replica& replica,
+                                                 const propagation::Applier& applier);
 
 }  // namespace diptych::dispatcher

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/string_ref.h"
@@ -28,16 +29,22 @@ void store_string(const base::ColumnLayout& column, const base::StringRef& strin
 RowAssembler::RowAssembler(const base::RowLayout* layout)
     : layout_(layout),
       buffers_(layout->columns.size()),
+      pinned_(layout->columns.size()),
       rows_(size_t{storage::kVectorRows} * layout->bytes) {}
 
-void RowAssembler::assemble(const storage::Leaf& leaf, uint32_t first, uint32_t count) {
+base::Result<void> RowAssembler::assemble(const storage::Leaf& leaf, uint32_t first,
+                                          uint32_t count) {
   DIPTYCH_CHECK(count <= storage::kVectorRows && first + count <= leaf.row_slots(),
                 "a vector lies within the used part of the leaf");
   std::fill(rows_.begin(), rows_.end(), std::byte{0});
   for (size_t i = 0; i < layout_->columns.size(); ++i) {
     const base::ColumnId column(static_cast<uint16_t>(i));
-    fill(layout_->columns[i], leaf.column(column, first, count, &buffers_[i]), count);
+    base::Result<storage::PinnedColumn> pinned = leaf.pin(column);
+    if (!pinned.ok()) return pinned.error();
+    pinned_[i] = std::move(*pinned);
+    fill(layout_->columns[i], pinned_[i].view(first, count, &buffers_[i]), count);
   }
+  return {};
 }
 
 void RowAssembler::fill(const base::ColumnLayout& column, const storage::ColumnView& view,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/result.h"
 #include "base/row_layout.h"
 #include "storage/leaf.h"
 
@@ -20,8 +21,8 @@ class RowAssembler {
   explicit RowAssembler(const base::RowLayout* layout);
 
   // Assembles positions [first, first + count) of the leaf, dead ones included (theirs are
-  // meaningless). `first` is a multiple of kVectorRows, count at most that.
-  void assemble(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  // meaningless). `first` is a multiple of kVectorRows, count at most that. kIo, kCorrupt.
+  base::Result<void> assemble(const storage::Leaf& leaf, uint32_t first, uint32_t count);
 
   // Row i of the last assemble(); its padding is zero.
   const std::byte* row(uint32_t i) const { return rows_.data() + size_t{i} * layout_->bytes; }
@@ -31,6 +32,7 @@ class RowAssembler {
 
   const base::RowLayout* layout_;
   std::vector<storage::DecodeBuffer> buffers_;  // by column
+  std::vector<storage::PinnedColumn> pinned_;   // by column: those of the last assemble()
   std::vector<std::byte> rows_;
 };
 

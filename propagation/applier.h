@@ -13,7 +13,9 @@
 //            runs through `for_each`, which the caller provides. add_table and apply have one
 //            caller at a time; find() runs while neither does.
 // Memory     vectors of pointers to a slice; nothing is allocated a record.
-// Errors     none: a record that does not fit (an update of an absent row) is our bug, and checked.
+// Errors     a record that does not fit (an update of an absent row) is our bug, and checked. Where
+//            the disk fails or a chunk is damaged, apply() and add_table() throw ChunkFailure
+//            (storage/buffered_chunk.h): the replica has then part of the updates, and is useless.
 //
 // Invariants
 //   A1  The records of one row reach its partition in VID order, those of one VID as they were

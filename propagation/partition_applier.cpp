@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "storage/buffered_chunk.h"
 
 namespace diptych::propagation {
 namespace {
@@ -29,10 +30,13 @@ PartitionApplier::PartitionApplier(storage::Partition* partition, const base::Ro
   }
   for (size_t i = 0; i < partition->leaf_count(); ++i) {
     const storage::Leaf& leaf = partition->leaf(i);
+    const storage::PinnedColumn row_ids = storage::value_or_throw(leaf.pin_row_ids());
+    storage::DecodeBuffer buffer;
+    const auto* const ids = row_ids.view(0, leaf.row_slots(), &buffer).as<base::RowId>();
     for (uint32_t word = 0; word * 64 < leaf.row_slots(); ++word) {
       for (uint64_t bits = leaf.live_bits()[word]; bits != 0; bits &= bits - 1) {
         const uint32_t position = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
-        index_.insert(leaf.row_id(position), leaf.first_ordinal() + position);
+        index_.insert(ids[position], leaf.first_ordinal() + position);
       }
     }
   }

@@ -1,13 +1,18 @@
 #include "storage/compressed_block.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "base/string_ref.h"
 #include "storage/cell.h"
+#include "storage/encoded_rows.h"
 #include "storage/encoding/encode.h"
 
 namespace diptych::storage {
@@ -16,132 +21,129 @@ namespace {
 using encoding::Cell;
 using encoding::Chunk;
 using encoding::ChunkBytes;
-using encoding::ColumnRun;
-
-// A run of the pages' values, one page behind the other.
-struct PageValues {
-  std::vector<uint64_t> values;  // as words: any value type is aligned
-  std::vector<uint64_t> nulls;
-
-  ColumnRun run(encoding::ValueKind kind, bool nullable) const {
-    return {kind, kBlockRows, values.data(), nullable ? nulls.data() : nullptr};
-  }
-};
-
-PageValues column_of(const LeafFormat& format, const ColumnFormat& column,
-                     std::span<const HotPage* const> pages) {
-  PageValues all;
-  all.values.resize(size_t{kBlockRows} * column.value_bytes / sizeof(uint64_t));
-  if (column.nullable) all.nulls.resize(kBlockRows / 64);
-  const uint32_t rows = format.page_rows;
-  auto* to = reinterpret_cast<std::byte*>(all.values.data());
-  auto* nulls = reinterpret_cast<std::byte*>(all.nulls.data());
-  for (const HotPage* page : pages) {
-    const std::byte* const from = page->memory();
-    const size_t bytes = size_t{rows} * column.value_bytes;
-    std::memcpy(to, from + format.values_offset(column, rows), bytes);
-    to += bytes;
-    if (!column.nullable) continue;
-    std::memcpy(nulls, from + format.nulls_offset(column, rows), rows / 8);
-    nulls += rows / 8;
-  }
-  return all;
-}
-
-uint64_t text_bytes(const ColumnRun& run) {
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < run.rows; ++i) bytes += run.as<base::StringRef>()[i].size();
-  return bytes;
-}
-
-ChunkBytes encoded(const ColumnRun& run) {
-  base::Result<ChunkBytes> chunk = encoding::encode(run);
-  DIPTYCH_CHECK(chunk.ok(), "C2: a block's columns are far below what a chunk takes");
-  return std::move(*chunk);
-}
+using encoding::ChunkHeader;
 
 }  // namespace
 
-CompressedBlock::CompressedBlock(const LeafFormat& format, std::span<const HotPage* const> pages)
-    : Leaf(LeafForm::kCompressed) {
-  DIPTYCH_CHECK(pages.size() * format.page_rows == kBlockRows, "the pages tile the block");
-  first_ordinal_ = pages.front()->first_ordinal();
-  DIPTYCH_CHECK(first_ordinal_ % kBlockRows == 0, "blocks tile the ordinals");
-  row_slots_ = kBlockRows;
-  live_bits_.reserve(kBlockRows / 64);
-  for (const HotPage* page : pages) {
-    DIPTYCH_CHECK(page->full() && page->first_ordinal() == first_ordinal_ + live_bits_.size() * 64,
-                  "a block is made from full, adjacent pages");
-    live_bits_.insert(live_bits_.end(), page->live_bits(),
-                      page->live_bits() + format.page_rows / 64);
-    live_rows_ += page->live_rows();
+CompressedBlock::CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows)
+    : Leaf(LeafForm::kCompressed),
+      column_count_(format.columns.size() + 1),
+      columns_(std::make_unique<Column[]>(column_count_)) {
+  first_ordinal_ = first_ordinal;
+  row_slots_ = rows;
+  for (size_t c = 0; c < format.columns.size(); ++c) {
+    columns_[c].nullable = format.columns[c].nullable;
   }
-  columns_.reserve(format.columns.size() + 1);
-  bytes_ = sizeof *this + live_bits_.capacity() * sizeof(uint64_t) +
-           columns_.capacity() * sizeof(Column);
+}
+
+void CompressedBlock::set_live(std::span<const uint64_t> words) {
+  live_bits_.insert(live_bits_.end(), words.begin(), words.end());
+  for (const uint64_t word : words) live_rows_ += static_cast<uint32_t>(std::popcount(word));
 }
 
 std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
-                                                       std::span<const HotPage* const> pages) {
-  std::unique_ptr<CompressedBlock> block(new CompressedBlock(format, pages));
-  for (const ColumnFormat& column : format.columns) {
-    if (!block->add_column(format, column, pages)) return nullptr;
+                                                       std::span<const PlainLeaf* const> pages,
+                                                       BufferManager* buffers) {
+  const uint32_t first_ordinal = pages.front()->first_ordinal();
+  DIPTYCH_CHECK(pages.size() * format.page_rows == format.block_rows, "the pages tile the block");
+  DIPTYCH_CHECK(first_ordinal % format.block_rows == 0, "blocks tile the ordinals");
+  std::vector<ChunkBytes> chunks = encode_rows(format, pages, kTextBytesMax);
+  if (chunks.empty()) return nullptr;
+  std::unique_ptr<CompressedBlock> block(
+      new CompressedBlock(format, first_ordinal, format.block_rows));
+  block->live_bits_.reserve(format.block_rows / 64);
+  for (const PlainLeaf* page : pages) {
+    DIPTYCH_CHECK(
+        page->full() && page->first_ordinal() == first_ordinal + block->live_bits_.size() * 64,
+        "a block is made from full, adjacent pages");
+    block->set_live({page->live_bits(), format.page_rows / 64});
   }
-  // The RowIDs lie in front of a page's columns, like one of BIGINT.
-  ColumnFormat row_ids;
-  row_ids.type = {base::TypeKind::kBigInt};
-  row_ids.value_bytes = sizeof(uint64_t);
-  DIPTYCH_CHECK(block->add_column(format, row_ids, pages), "numbers fit any block");
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    block->columns_[c].chunk.fill(buffers, ChunkMemory(std::move(chunks[c])));
+  }
   return block;
 }
 
-bool CompressedBlock::add_column(const LeafFormat& format, const ColumnFormat& column,
-                                 std::span<const HotPage* const> pages) {
-  const PageValues values = column_of(format, column, pages);
-  const ColumnRun run = values.run(encoding::value_kind(column.type), column.nullable);
-  if (column.is_string() && text_bytes(run) > kTextBytesMax) return false;
-  Column& added = columns_.emplace_back();
-  added.nullable = column.nullable;
-  set_chunk(&added, encoded(run));
-  return true;
-}
-
-void CompressedBlock::set_chunk(Column* column, ChunkBytes chunk) {
-  if (chunk.capacity() > chunk.size() + chunk.size() / 32) {
-    chunk = ChunkBytes(chunk.begin(), chunk.end());  // without what its making had to spare
+CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
+                                 BufferManager* buffers)
+    : CompressedBlock(format, saved.first_ordinal, saved.rows) {
+  set_live(saved.live_bits);
+  for (size_t c = 0; c < column_count_; ++c) {
+    columns_[c].chunk.fill(buffers, saved.columns[c].chunk);
+    columns_[c].thawed = saved.columns[c].thawed;
+    thawed_columns_ += columns_[c].thawed ? 1 : 0;
   }
-  bytes_ += chunk.capacity();
-  bytes_ -= column->chunk.capacity();
-  column->chunk = std::move(chunk);
 }
 
-ColumnView CompressedBlock::column(base::ColumnId column, uint32_t first, uint32_t count,
-                                   DecodeBuffer* buffer) const {
-  const ColumnRun run = chunk(column).decode(first, count, buffer);
-  return {run.values, run.nulls, run.rows};
+CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
+                                 std::vector<ChunkMemory> in_memory)
+    : CompressedBlock(format, saved.first_ordinal, saved.rows) {
+  set_live(saved.live_bits);
+  for (size_t c = 0; c < column_count_; ++c) {
+    columns_[c].chunk.fill(nullptr, std::move(in_memory[c]));
+  }
+}
+
+base::Result<SavedLeaf> CompressedBlock::save() {
+  SavedLeaf saved;
+  saved.form = SavedForm::kBlock;
+  saved.first_ordinal = first_ordinal_;
+  saved.rows = row_slots_;
+  saved.live_bits = live_bits_;
+  for (size_t c = 0; c < column_count_; ++c) {
+    const base::Result<SavedChunk> chunk = columns_[c].chunk.save();
+    if (!chunk.ok()) return chunk.error();
+    saved.columns.push_back({*chunk, columns_[c].thawed});
+  }
+  return saved;
+}
+
+size_t CompressedBlock::memory_bytes() const {
+  size_t bytes =
+      sizeof *this + live_bits_.capacity() * sizeof(uint64_t) + column_count_ * sizeof(Column);
+  for (size_t c = 0; c < column_count_; ++c) bytes += columns_[c].chunk.memory_bytes();
+  return bytes;
+}
+
+base::Result<PinnedColumn> CompressedBlock::pin(size_t column) const {
+  const base::Result<Chunk> chunk = columns_[column].chunk.pin();
+  if (chunk.ok()) return PinnedColumn(&columns_[column].chunk, *chunk);
+  const bool is_row_ids = column + 1 == column_count_;
+  return chunk.error().within(
+      fmt::format("{} of rows {} to {}",
+                  is_row_ids ? std::string("the RowIDs") : fmt::format("column {}", column + 1),
+                  first_ordinal_, first_ordinal_ + row_slots_ - 1));
+}
+
+base::Result<PinnedColumn> CompressedBlock::pin(base::ColumnId column) const {
+  return pin(size_t{column.value});
+}
+
+base::Result<PinnedColumn> CompressedBlock::pin_row_ids() const {
+  return pin(column_count_ - 1);
 }
 
 ColumnSummary CompressedBlock::summary(base::ColumnId column) const {
-  const Chunk found = chunk(column);
+  const ChunkHeader& found = columns_[column.value].chunk.header();
   ColumnSummary summary;
-  summary.has_null = found.null_rows() != 0;
-  switch (found.kind()) {
+  summary.has_null = found.null_rows != 0;
+  switch (found.kind) {
     case encoding::ValueKind::kInt32:
     case encoding::ValueKind::kInt64:
       summary.known = true;
-      summary.min = found.min();
-      summary.max = found.max();
+      summary.min = found.min;
+      summary.max = found.max;
       break;
     case encoding::ValueKind::kDouble:
-      if (found.min() > found.max()) {
+      if (found.min > found.max) {
         summary.min_double = std::numeric_limits<double>::infinity();
         summary.max_double = -summary.min_double;
         summary.known = true;
         break;
       }
       // NaN is above all others.
-      summary.min_double = encoding::key_double(found.min());
-      summary.max_double = encoding::key_double(found.max());
+      summary.min_double = encoding::key_double(found.min);
+      summary.max_double = encoding::key_double(found.max);
       summary.known = !std::isnan(summary.max_double);
       break;
     case encoding::ValueKind::kBoolean:
@@ -152,22 +154,18 @@ ColumnSummary CompressedBlock::summary(base::ColumnId column) const {
 
 ColumnStorage CompressedBlock::storage(base::ColumnId column) const {
   const Column& found = columns_[column.value];
-  return {encoding::encoding_name(chunk(column).encoding()), found.chunk.capacity(), found.thawed};
-}
-
-base::RowId CompressedBlock::row_id(uint32_t position) const {
-  const Cell cell = Chunk::trusted(columns_.back().chunk).at(position, nullptr);
-  return base::RowId(static_cast<uint64_t>(cell.key));
+  const ChunkHeader& header = found.chunk.header();
+  return {encoding::encoding_name(header.encoding), header.bytes, found.thawed};
 }
 
 bool CompressedBlock::write(Column* column, uint32_t row, const Cell& cell, size_t* thawed) {
   column->written = true;
-  if (Chunk::patch(column->chunk, row, cell) == encoding::Patch::kDone) return true;
+  if (column->chunk.patch(row, cell) == encoding::Patch::kDone) return true;
   const auto nulls = column->nullable ? encoding::NullRoom::kMap : encoding::NullRoom::kNone;
-  base::Result<ChunkBytes> chunk = thaw(Chunk::trusted(column->chunk), row, cell, nulls);
+  base::Result<ChunkBytes> chunk = thaw(column->chunk.load(), row, cell, nulls);
   // The only error is one of size (encode.h).
   if (!chunk.ok() || chunk->size() > kTextBytesMax + kTextBytesMax / 4) return false;
-  set_chunk(column, std::move(*chunk));
+  column->chunk.replace(std::move(*chunk));
   if (column->thawed) return true;
   column->thawed = true;
   ++thawed_columns_;
@@ -223,21 +221,43 @@ CompressedBlock::Written CompressedBlock::write_cells(const ColumnFormat& format
 
 size_t CompressedBlock::look(Freeze freeze) {
   size_t looked_through = 0;
-  for (Column& column : columns_) {
+  for (size_t c = 0; c < column_count_; ++c) {
+    Column& column = columns_[c];
     if (!column.thawed) continue;
     column.quiet_looks = column.written ? 0 : column.quiet_looks + 1;
     column.written = false;
     const bool is_quiet = column.quiet_looks >= column.quiet_looks_needed;
     if (!is_quiet || freeze == Freeze::kNone || looked_through != 0) continue;
-    looked_through = column.chunk.size();
+    const Chunk thawed = column.chunk.load();
+    looked_through = thawed.bytes();
     DecodeBuffer buffer;
-    set_chunk(&column, encoded(Chunk::trusted(column.chunk).decode(0, kBlockRows, &buffer)));
+    base::Result<ChunkBytes> frozen = encoding::encode(thawed.decode(0, row_slots_, &buffer));
+    DIPTYCH_CHECK(frozen.ok(), "C2: a block's columns are far below what a chunk takes");
+    column.chunk.replace(std::move(*frozen));
     column.thawed = false;
     column.quiet_looks = 0;
     column.quiet_looks_needed = std::min(2 * column.quiet_looks_needed, kQuietLooksMax);
     --thawed_columns_;
   }
   return looked_through;
+}
+
+void CompressedBlock::drop_values(const LeafFormat& format) {
+  DIPTYCH_CHECK(live_rows_ == 0, "only what no row has is dropped");
+  // As words: zeroes are a value of any type, of strings the empty one.
+  const std::vector<uint64_t> zeroes(size_t{row_slots_} * sizeof(base::StringRef) / 8);
+  for (size_t c = 0; c < column_count_; ++c) {
+    const bool is_row_ids = c + 1 == column_count_;
+    const auto kind =
+        is_row_ids ? encoding::ValueKind::kInt64 : encoding::value_kind(format.columns[c].type);
+    base::Result<ChunkBytes> constant =
+        encoding::encode({kind, row_slots_, zeroes.data(), nullptr}, encoding::Encoding::kConstant);
+    DIPTYCH_CHECK(constant.ok(), "rows that are all the same are a constant");
+    columns_[c].chunk.replace(std::move(*constant));
+    columns_[c].thawed = false;
+    columns_[c].written = false;
+  }
+  thawed_columns_ = 0;
 }
 
 }  // namespace diptych::storage

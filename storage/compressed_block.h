@@ -1,5 +1,5 @@
-// CompressedBlock: a leaf of kBlockRows rows, a chunk a column (storage/encoding), and one of the
-// RowIDs. It takes updates in place.
+// CompressedBlock: a leaf of a block's rows, a chunk a column (storage/encoding), and one of the
+// RowIDs. It takes updates in place. Its chunks may be in the block file only (buffered_chunk.h).
 //
 //   frozen ──a value that its form cannot take: write_cells──► thawed ──quiet: freeze──► frozen
 //
@@ -24,10 +24,14 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
+#include "storage/buffered_chunk.h"
+#include "storage/chunk_memory.h"
 #include "storage/encoding/chunk.h"
-#include "storage/hot_page.h"
 #include "storage/leaf.h"
+#include "storage/leaf_directory.h"
 #include "storage/leaf_format.h"
+#include "storage/plain_leaf.h"
 #include "storage/table.h"
 
 namespace diptych::storage {
@@ -41,14 +45,22 @@ class CompressedBlock final : public Leaf {
   static constexpr uint32_t kQuietLooksMax = 1024;
 
   // From full pages that tile the block's range, in the order of their ordinals. nullptr: C2.
+  // `buffers`: nullptr, or outlives it: without one the chunks stay in memory.
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format,
-                                               std::span<const HotPage* const> pages);
+                                               std::span<const PlainLeaf* const> pages,
+                                               BufferManager* buffers);
+  // As save() left it; its chunks in the block file, or, with `in_memory`, these.
+  CompressedBlock(const LeafFormat& format, const SavedLeaf& saved, BufferManager* buffers);
+  CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
+                  std::vector<ChunkMemory> in_memory);
 
-  ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
-                    DecodeBuffer* buffer) const override;
+  base::Result<PinnedColumn> pin(base::ColumnId column) const override;
+  base::Result<PinnedColumn> pin_row_ids() const override;
+  bool read_ahead(base::ColumnId column) const override {
+    return columns_[column.value].chunk.read_ahead();
+  }
   ColumnSummary summary(base::ColumnId column) const override;
   ColumnStorage storage(base::ColumnId column) const override;
-  base::RowId row_id(uint32_t position) const override;
 
   // As Partition::update, of rows of compressed blocks. How many were written, and how many
   // columns thawed: fewer than there are where C2 forbids the next, of which nothing is changed.
@@ -61,7 +73,7 @@ class CompressedBlock final : public Leaf {
                              std::span<const std::byte* const> records, size_t cell_offset);
   void erase_row(uint32_t position) { clear_live(position); }
   void prefetch_cell(uint32_t position, base::ColumnId column) const {
-    encoding::Chunk::trusted(columns_[column.value].chunk).prefetch(position);
+    columns_[column.value].chunk.prefetch_cell(position);
   }
 
   size_t thawed_columns() const { return thawed_columns_; }
@@ -69,11 +81,16 @@ class CompressedBlock final : public Leaf {
   // if `may_freeze`, and returns the bytes it looked through for that.
   enum class Freeze : uint8_t { kNone, kOne };
   size_t look(Freeze freeze);
-  size_t memory_bytes() const { return bytes_; }
+  // Of a block without rows: its chunks become as small as can be.
+  void drop_values(const LeafFormat& format);
+
+  // Writes the chunks that changed to the block file. kNoSpace, kIo.
+  base::Result<SavedLeaf> save();
+  size_t memory_bytes() const;
 
  private:
   struct Column {
-    encoding::ChunkBytes chunk;
+    BufferedChunk chunk;
     uint32_t quiet_looks = 0;
     uint32_t quiet_looks_needed = kQuietLooks;
     bool nullable = false;
@@ -81,14 +98,11 @@ class CompressedBlock final : public Leaf {
     bool written = false;  // since the last look
   };
 
-  CompressedBlock(const LeafFormat& format, std::span<const HotPage* const> pages);
+  // Columns still empty.
+  CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows);
+  void set_live(std::span<const uint64_t> words);
 
-  encoding::Chunk chunk(base::ColumnId column) const {
-    return encoding::Chunk::trusted(columns_[column.value].chunk);
-  }
-  bool add_column(const LeafFormat& format, const ColumnFormat& column,
-                  std::span<const HotPage* const> pages);
-  void set_chunk(Column* column, encoding::ChunkBytes chunk);
+  base::Result<PinnedColumn> pin(size_t column) const;
   bool write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);
   template <class ToCell>
   static Written write_each(const ColumnFormat& format, base::ColumnId column,
@@ -96,9 +110,9 @@ class CompressedBlock final : public Leaf {
                             std::span<const std::byte* const> records, size_t cell_offset,
                             ToCell to_cell);
 
-  std::vector<Column> columns_;  // by ColumnId; the RowIDs behind the last
+  size_t column_count_;                // the RowIDs' included
+  std::unique_ptr<Column[]> columns_;  // by ColumnId; the RowIDs behind the last
   size_t thawed_columns_ = 0;
-  size_t bytes_ = 0;
 };
 
 }  // namespace diptych::storage

@@ -2,8 +2,8 @@
 //
 // A partition's ordinals are dense. Leaf k of a partition covers a fixed range of them; a row keeps
 // its ordinal while it lives. A hot page (64 KiB, PAX) takes new rows; once full and quiet, the
-// pages of one block range become a block of kBlockRows rows, compressed column by column. All
-// answer the same reads.
+// pages of one block range become a block of 2^16 rows (or a few times that), compressed column by
+// column, whose chunks may lie in the block file only. All answer the same reads.
 //
 // Threads    readers and writers never run together: the applier writes between two batches of
 //            queries, scans read within one. Any number of readers; one writer a partition.
@@ -17,18 +17,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/string_ref.h"
 #include "base/types.h"
+#include "storage/encoding/chunk.h"
 #include "storage/encoding/column.h"
 
 namespace diptych::storage {
 
-inline constexpr uint32_t kBlockRows = 1U << 16;
 inline constexpr uint32_t kVectorRows = 1024;  // rows that a scan handles at a time
 inline constexpr size_t kHotPageBytes = 64 * 1024;
 
@@ -42,8 +44,8 @@ inline bool bit_at(const uint64_t* words, uint64_t index) {
 }
 
 // A run of values of one column. `values` has `count` of value_bytes(type) each; bit i of `nulls`
-// is set where value i is null; nulls == nullptr: none is. Valid until the next write to the
-// partition or the next use of the DecodeBuffer that it was made with.
+// is set where value i is null; nulls == nullptr: none is. Valid while the column is pinned, until
+// the next use of the DecodeBuffer that it was made with or the next write to the partition.
 struct ColumnView {
   const void* values = nullptr;
   const uint64_t* nulls = nullptr;
@@ -58,6 +60,46 @@ struct ColumnView {
 
 // Where a leaf decodes compressed values to; plain values are views of the leaf's own memory.
 using DecodeBuffer = encoding::RunBuffer;
+
+class BufferedChunk;
+
+// A column of a leaf, held in memory while this lives: its values are read through it.
+class PinnedColumn {
+ public:
+  PinnedColumn() = default;  // of nothing
+  // Of a plain leaf: the column's arrays.
+  PinnedColumn(const std::byte* values, uint32_t bytes_a_value, const uint64_t* nulls)
+      : values_(values), nulls_(nulls), bytes_a_value_(bytes_a_value) {}
+  // Of a chunk that the caller has pinned; this unpins it.
+  PinnedColumn(const BufferedChunk* pinned, const encoding::Chunk& chunk)
+      : chunk_(pinned), pinned_(chunk) {}
+  PinnedColumn(PinnedColumn&& other) noexcept;
+  PinnedColumn& operator=(PinnedColumn&& other) noexcept;
+  ~PinnedColumn() { unpin(); }
+
+  // Values [first, first + count); `first` is a multiple of 64. In the leaf's memory or the buffer.
+  ColumnView view(uint32_t first, uint32_t count, DecodeBuffer* buffer) const {
+    DIPTYCH_DCHECK(first % 64 == 0, "a view's null map starts at a word");
+    if (chunk_ == nullptr) {
+      return {values_ + size_t{first} * bytes_a_value_,
+              nulls_ == nullptr ? nullptr : nulls_ + first / 64, count};
+    }
+    const encoding::ColumnRun run = pinned_->decode(first, count, buffer);
+    return {run.values, run.nulls, run.rows};
+  }
+  // What a view has in the leaf's memory stays until the next write to the partition, pinned or
+  // not.
+  bool stays() const;
+
+ private:
+  void unpin();
+
+  const BufferedChunk* chunk_ = nullptr;  // of a compressed block
+  std::optional<encoding::Chunk> pinned_;
+  const std::byte* values_ = nullptr;
+  const uint64_t* nulls_ = nullptr;
+  uint32_t bytes_a_value_ = 0;
+};
 
 // Min and max of a column in a leaf, of the physical integer (int32_t and int64_t kinds) or double.
 // Known and min > max: no live row has a value.
@@ -94,12 +136,13 @@ class Leaf {
 
   void prefetch_live(uint32_t position) const { __builtin_prefetch(&live_bits_[position / 64], 1); }
 
-  // Values [first, first + count) of a column; `first` is a multiple of kVectorRows or of 64.
-  virtual ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
-                            DecodeBuffer* buffer) const = 0;
+  // Errors: kIo, kCorrupt, of reading a chunk that is not in memory; they say where it lies.
+  virtual base::Result<PinnedColumn> pin(base::ColumnId column) const = 0;
+  virtual base::Result<PinnedColumn> pin_row_ids() const = 0;  // uint64_t each
+  // A hint that the column will be pinned. False: there is no room to read it ahead.
+  virtual bool read_ahead(base::ColumnId column) const = 0;
   virtual ColumnSummary summary(base::ColumnId column) const = 0;
   virtual ColumnStorage storage(base::ColumnId column) const = 0;
-  virtual base::RowId row_id(uint32_t position) const = 0;
 
  protected:
   explicit Leaf(LeafForm form) : form_(form) {}

@@ -36,7 +36,8 @@ size_t value_bytes(const base::DataType& type) {
   return sizeof(base::StringRef);
 }
 
-LeafFormat::LeafFormat(const base::RowLayout& layout) {
+LeafFormat::LeafFormat(const base::RowLayout& layout, uint32_t rows_a_block)
+    : block_rows(rows_a_block) {
   row_bytes = sizeof(uint64_t);
   for (const base::ColumnLayout& cell : layout.columns) {
     ColumnFormat column;
@@ -54,8 +55,8 @@ LeafFormat::LeafFormat(const base::RowLayout& layout) {
   }
   // A row of more than 1 KiB makes pages of more than kHotPageBytes: 64 rows are the least.
   page_rows = 64;
-  while (page_rows < kBlockRows && leaf_bytes(page_rows * 2) <= kHotPageBytes) page_rows *= 2;
-  DIPTYCH_CHECK(kBlockRows % page_rows == 0, "pages tile a block's range of ordinals");
+  while (page_rows < block_rows && leaf_bytes(page_rows * 2) <= kHotPageBytes) page_rows *= 2;
+  DIPTYCH_CHECK(block_rows % page_rows == 0, "pages tile a block's range of ordinals");
 }
 
 }  // namespace diptych::storage

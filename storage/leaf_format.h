@@ -42,9 +42,10 @@ struct LeafFormat {
   std::vector<ColumnFormat> columns;
   uint32_t row_bytes = 0;  // of all arrays: the row id and the values
   uint32_t null_maps = 0;
-  uint32_t page_rows = 0;  // of a hot page: a power of two, at least 64, at most kBlockRows
+  uint32_t block_rows = 0;
+  uint32_t page_rows = 0;  // of a hot page: a power of two, at least 64, at most block_rows
 
-  explicit LeafFormat(const base::RowLayout& layout);
+  LeafFormat(const base::RowLayout& layout, uint32_t rows_a_block);
 
   size_t leaf_bytes(uint32_t rows) const {
     return size_t{rows} * row_bytes + size_t{rows} / 8 * null_maps;

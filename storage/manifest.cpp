@@ -1,6 +1,7 @@
 #include "storage/manifest.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,17 +13,16 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/check.h"
 #include "storage/file.h"
-#include "storage/replica_saver.h"
-#include "storage/table_file.h"
 
 namespace diptych::storage {
 namespace {
 
 using nlohmann::json;
 
-constexpr uint32_t kFormat = 1;
+constexpr uint32_t kFormat = 2;
+constexpr const char* kManifestName = "manifest.json";
+constexpr const char* kNewManifestName = "manifest.json.new";
 constexpr uint64_t kManifestBytesMax = uint64_t{64} << 20;
 
 std::string hex(uint64_t bits) {
@@ -90,13 +90,12 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
     return table;
   }
   table.name = fields->text(entry, "name");
-  table.file = fields->text(entry, "file");
   table.rows = fields->number(entry, "rows", UINT64_MAX);
-  table.bytes = fields->number(entry, "bytes", UINT64_MAX);
+  table.directory.page = static_cast<uint32_t>(fields->number(entry, "page", UINT32_MAX));
+  table.directory.bytes = static_cast<uint32_t>(fields->number(entry, "bytes", UINT32_MAX));
   const std::string checksum = fields->text(entry, "checksum");
-  if (table.file.empty() || table.file.find('/') != std::string::npos) {
-    fields->fail(
-        fmt::format("table \"{}\": \"{}\" is not the name of a file", table.name, table.file));
+  if (table.directory.page == 0 || table.directory.bytes == 0) {
+    fields->fail(fmt::format("table \"{}\" has no place in the block file", table.name));
   }
   if (checksum.size() != 16 ||
       checksum.find_first_not_of("0123456789abcdef") != std::string::npos) {
@@ -104,7 +103,7 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
         fmt::format("table \"{}\": the checksum is not 16 hexadecimal digits", table.name));
     return table;
   }
-  table.checksum = std::stoull(checksum, nullptr, 16);
+  table.directory.checksum = std::stoull(checksum, nullptr, 16);
   return table;
 }
 
@@ -133,6 +132,7 @@ base::Result<Manifest> parse(const std::string& path, const std::string& text) {
   manifest.generation = fields.number(contents, "generation", UINT64_MAX);
   manifest.vid = base::Vid(fields.number(contents, "vid", UINT64_MAX));
   manifest.partitions = static_cast<uint32_t>(fields.number(contents, "partitions", UINT32_MAX));
+  manifest.block_rows = static_cast<uint32_t>(fields.number(contents, "block_rows", UINT32_MAX));
   for (const json& statement : fields.array(contents, "ddl")) {
     if (!statement.is_string()) {
       fields.fail("an entry of \"ddl\" is not a string");
@@ -153,14 +153,15 @@ base::Result<std::string> manifest_to_text(const Manifest& manifest) {
   json tables = json::array();
   for (const ManifestTable& table : manifest.tables) {
     tables.push_back({{"name", table.name},
-                      {"file", table.file},
                       {"rows", table.rows},
-                      {"bytes", table.bytes},
-                      {"checksum", hex(table.checksum)}});
+                      {"page", table.directory.page},
+                      {"bytes", table.directory.bytes},
+                      {"checksum", hex(table.directory.checksum)}});
   }
-  json contents = {{"format", manifest.format}, {"generation", manifest.generation},
-                   {"vid", manifest.vid.value}, {"partitions", manifest.partitions},
-                   {"ddl", manifest.ddl},       {"tables", std::move(tables)}};
+  json contents = {{"format", manifest.format},         {"generation", manifest.generation},
+                   {"vid", manifest.vid.value},         {"partitions", manifest.partitions},
+                   {"block_rows", manifest.block_rows}, {"ddl", manifest.ddl},
+                   {"tables", std::move(tables)}};
   try {
     contents["checksum"] = checksum_of(contents);
     return contents.dump(2) + "\n";
@@ -188,40 +189,35 @@ base::Result<Manifest> read_manifest(const std::string& directory) {
   return parse(path, text);
 }
 
-base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
-                                Replica* replica) {
-  const auto corrupt = [&](const std::string& file, const std::string& what) {
-    return base::Error(
-        base::ErrorCode::kCorrupt,
-        fmt::format("{}/{}: {}; restore the directory from a backup", directory, file, what));
+base::Result<void> write_manifest(const std::string& directory, const Manifest& manifest,
+                                  const BeforeFileStep& before_step) {
+  const std::string path = directory + "/" + kManifestName;
+  const std::string new_path = directory + "/" + kNewManifestName;
+  const base::Result<std::string> text = manifest_to_text(manifest);
+  if (!text.ok()) return text.error();
+  const auto go = [&](FileStep step) { return announce(before_step, step); };
+  const auto write = [&]() -> base::Result<void> {
+    base::Result<void> done = go(FileStep::kGrow);
+    if (!done.ok()) return done;
+    base::Result<OutputFile> file = OutputFile::create(new_path);
+    if (!file.ok()) return file.error();
+    if (done = go(FileStep::kWrite); !done.ok()) return done;
+    if (done = file->write(std::as_bytes(std::span(*text))); !done.ok()) return done;
+    if (done = go(FileStep::kSync); !done.ok()) return done;
+    return file->keep();
   };
-  if (manifest.tables.size() != replica->table_count()) {
-    return corrupt("manifest.json", fmt::format("names {} tables, its DDL makes {}",
-                                                manifest.tables.size(), replica->table_count()));
+  base::Result<void> done = write();
+  if (!done.ok()) return done;
+  done = go(FileStep::kRename);
+  if (done.ok() && std::rename(new_path.c_str(), path.c_str()) != 0) {
+    done = system_error("rename to manifest.json", new_path, errno);
   }
-  for (uint32_t i = 0; i < replica->table_count(); ++i) {
-    Table& table = replica->table(base::TableId(i));
-    const ManifestTable& entry = manifest.tables[i];
-    if (entry.name != table.schema().name) {
-      return corrupt("manifest.json", fmt::format("table {} is \"{}\", in its DDL \"{}\"", i,
-                                                  entry.name, table.schema().name));
-    }
-    const base::Result<TableFileInfo> info = read_table_file(directory + "/" + entry.file, &table);
-    if (!info.ok()) {
-      if (info.code() != base::ErrorCode::kNotFound) return info.error();
-      return corrupt(entry.file, fmt::format("the file of table \"{}\" is missing", entry.name));
-    }
-    if (info->rows != entry.rows || info->bytes != entry.bytes ||
-        info->checksum != entry.checksum) {
-      return corrupt(entry.file,
-                     fmt::format("not the file that the manifest names: {} rows, {} bytes and "
-                                 "checksum {} in place of {}, {} and {}",
-                                 info->rows, info->bytes, hex(info->checksum), entry.rows,
-                                 entry.bytes, hex(entry.checksum)));
-    }
+  if (!done.ok()) {
+    ::unlink(new_path.c_str());  // what is left of a save that failed harms nobody
+    return done;
   }
-  replica->set_snapshot(manifest.vid);
-  return {};
+  done = go(FileStep::kSyncDirectory);
+  return done.ok() ? sync_directory(directory) : done;
 }
 
 base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {

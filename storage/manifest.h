@@ -1,16 +1,16 @@
-// Manifest and table files: the replica on disk at one VID (a simple whole snapshot).
+// Manifest: the small file that names a state of the columnar replica at one VID.
 //
-//   DIRECTORY/manifest.json              names the state: format, vid, DDL, files and checksums
-//   DIRECTORY/<table>-<generation>.dtf   one table's rows (storage/table_file.h has the format);
-//                                        bytes of the name other than a-z, 0-9, _ stand as %XX
-//   DIRECTORY/lock                       flock'ed by the process that has the database open
+//   DIRECTORY/manifest.json   format, vid, the DDL, and by table where in the block file its leaf
+//                             directory lies (storage/leaf_directory.h)
+//   DIRECTORY/blocks.dtb      the block file (storage/block_file.h)
+//   DIRECTORY/lock            flock'ed by the process that has the database open
 //
-// save: every table file is written and synced under a new generation, then the manifest is written
-// to manifest.json.new, synced, renamed over manifest.json and the directory synced; only then are
-// the old generation's files removed. A failure at any point leaves the previous state readable.
+// Written anew to manifest.json.new, synced, renamed over manifest.json and the directory synced: a
+// failure at any point leaves the previous manifest readable, and shadow paging leaves all that it
+// names in the block file.
 //
-// manifest.json has a checksum over its contents (XXH3-64 of the JSON without the checksum, keys
-// sorted, no blanks), so that damage to the DDL is noticed too.
+// It has a checksum over its contents (XXH3-64 of the JSON without the checksum, keys sorted, no
+// blanks), so that damage to the DDL is noticed too.
 
 #pragma once
 
@@ -20,23 +20,23 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "storage/table.h"
+#include "storage/chunk_address.h"
+#include "storage/file_step.h"
 
 namespace diptych::storage {
 
 struct ManifestTable {
   std::string name;
-  std::string file;  // in the manifest's directory
   uint64_t rows = 0;
-  uint64_t bytes = 0;
-  uint64_t checksum = 0;  // XXH3-64 of the file
+  ChunkAddress directory;
 };
 
 struct Manifest {
-  uint32_t format = 1;
+  uint32_t format = 2;
   uint64_t generation = 0;
   base::Vid vid;
   uint32_t partitions = 0;
+  uint32_t block_rows = 0;
   std::vector<std::string> ddl;  // the statements that made the catalog, in order
   std::vector<ManifestTable> tables;
 };
@@ -45,16 +45,14 @@ struct Manifest {
 // written by a newer program.
 base::Result<Manifest> read_manifest(const std::string& directory);
 
-// Saves all tables of the replica and switches the manifest. Returns what it wrote. Errors:
-// kNoSpace, kIo, with the path; the previous state stays valid and the partial files are removed.
-base::Result<Manifest> save_replica(const std::string& directory, const Replica& replica,
-                                    const std::vector<std::string>& ddl);
+// Makes it the directory's manifest. kNoSpace, kIo, with the path: the previous one stays, unless
+// the error is of the last step, the directory's sync: then the new one is there, whole.
+// kInvalidArgument: the DDL is not UTF-8.
+base::Result<void> write_manifest(const std::string& directory, const Manifest& manifest,
+                                  const BeforeFileStep& before_step = {});
 
-// Fills the replica's (empty) tables from the manifest's files. The catalog must have been rebuilt
-// from the manifest's DDL. kCorrupt: names file, offset and what is wrong; the replica is then
-// half filled and must be discarded.
-base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
-                                Replica* replica);
+// The text of manifest.json.
+base::Result<std::string> manifest_to_text(const Manifest& manifest);
 
 // The lock of an open database directory; released on destruction.
 class DirectoryLock {

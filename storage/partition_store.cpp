@@ -24,17 +24,19 @@ CompressedBlock& compressed(Leaf& leaf) {
 
 }  // namespace
 
-PartitionStore::PartitionStore(const base::RowLayout& layout, base::NumaNode node, BlockForm blocks)
-    : format_(layout),
-      node_(node),
-      block_form_(blocks),
+PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptions& options,
+                               BufferManager* buffers)
+    : format_(layout, options.block_rows),
+      node_(options.node),
+      block_form_(options.blocks),
+      buffers_(buffers),
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
-      pages_(format_, node) {}
+      pages_(format_, options.node) {}
 
 void PartitionStore::append_page() {
-  DIPTYCH_CHECK(next_ordinal_ <= std::numeric_limits<uint32_t>::max() - kBlockRows,
-                "a partition has at most 2^32 - 2^16 rows; use more partitions");
-  if (next_ordinal_ % kBlockRows == 0) {
+  DIPTYCH_CHECK(next_ordinal_ <= std::numeric_limits<uint32_t>::max() - format_.block_rows,
+                "a partition has at most 2^32 rows less a block; use more partitions");
+  if (next_ordinal_ % format_.block_rows == 0) {
     ranges_.emplace_back().heap = std::make_unique<StringHeap>(node_);
   }
   auto page =
@@ -54,7 +56,7 @@ uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
            free_slots_.take(first + *count)) {
       ++*count;
     }
-    ranges_[first / kBlockRows].freed -= *count;
+    ranges_[first / format_.block_rows].freed -= *count;
     return first;
   }
   if (pages_are_full) append_page();
@@ -125,8 +127,8 @@ Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> plac
   for (const RowPlace& place : places) {
     ordinals.push_back(place.leaf->first_ordinal() + place.position);
   }
-  Range& range = ranges_[ordinals.front() / kBlockRows];
-  melt(ordinals.front() / kBlockRows);
+  Range& range = ranges_[ordinals.front() / format_.block_rows];
+  melt(ordinals.front() / format_.block_rows);
   range.stays_pages = true;
   ++settled_ranges_;
   std::vector<RowPlace> found;
@@ -147,7 +149,7 @@ void PartitionStore::erase(uint32_t ordinal) {
   DIPTYCH_CHECK(ordinal < next_ordinal_, "S1: only a row that was inserted is erased");
   uint32_t position;
   Leaf& leaf = leaf_of(ordinal, &position);
-  Range& range = ranges_[ordinal / kBlockRows];
+  Range& range = ranges_[ordinal / format_.block_rows];
   ++range.freed;
   note_writes(ordinal, 1);
   if (leaf.form() == LeafForm::kPlain) {
@@ -157,7 +159,22 @@ void PartitionStore::erase(uint32_t ordinal) {
   }
   compressed(leaf).erase_row(position);
   ++frozen_slots_;
-  if (range.freed == kWornRows) worn_.push_back(ordinal / kBlockRows);
+  const uint32_t number = ordinal / format_.block_rows;
+  if (range.freed == worn_rows()) worn_.push_back(number);
+  if (leaf.live_rows() == 0) empty_.push_back(number);
+}
+
+// Of a block that became pages since, or has its chunks no more, nothing is left to drop.
+size_t PartitionStore::drop_empty_block() {
+  if (empty_.empty()) return 0;
+  const uint32_t number = empty_.back();
+  empty_.pop_back();
+  if (!ranges_[number].is_block) return 0;
+  CompressedBlock& block = compressed_block(number);
+  const size_t bytes = block.memory_bytes();
+  thawed_columns_ -= block.thawed_columns();
+  block.drop_values(format_);
+  return bytes;
 }
 
 size_t PartitionStore::freeze_quiet_column() {
@@ -177,22 +194,24 @@ size_t PartitionStore::freeze_quiet_column() {
 }
 
 size_t PartitionStore::compact() {
-  size_t bytes = freeze_quiet_column();
-  const size_t full_ranges = next_ordinal_ / kBlockRows;
+  size_t bytes = drop_empty_block();
+  if (bytes == 0) bytes = freeze_quiet_column();
+  const size_t full_ranges = next_ordinal_ / format_.block_rows;
   if (settled_ranges_ == full_ranges) return bytes;
   for (size_t i = 0; i < full_ranges; ++i) {
     Range& range = ranges_[i];
     if (range.is_block || range.stays_pages) continue;
     const bool awaits_inserts =
-        block_form_ == BlockForm::kCompressed && range.freed > kWornRows / 2;
-    if (bytes == 0 && range.writes <= kQuietWritesMax && !awaits_inserts) bytes = make_block(i);
+        block_form_ == BlockForm::kCompressed && range.freed > worn_rows() / 2;
+    const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
+    if (bytes == 0 && is_quiet && !awaits_inserts) bytes = make_block(i);
     range.writes = 0;
   }
   return bytes;
 }
 
 void PartitionStore::compact_all() {
-  const size_t full_ranges = next_ordinal_ / kBlockRows;
+  const size_t full_ranges = next_ordinal_ / format_.block_rows;
   if (settled_ranges_ == full_ranges) return;
   for (size_t i = 0; i < full_ranges; ++i) {
     if (!ranges_[i].is_block && !ranges_[i].stays_pages) make_block(i);
@@ -202,42 +221,45 @@ void PartitionStore::compact_all() {
 
 size_t PartitionStore::first_leaf_of(size_t range) const {
   const auto first = std::lower_bound(
-      leaves_.begin(), leaves_.end(), range * kBlockRows,
+      leaves_.begin(), leaves_.end(), range * format_.block_rows,
       [](const auto& leaf, size_t ordinal) { return leaf->first_ordinal() < ordinal; });
-  DIPTYCH_CHECK(first != leaves_.end() && (*first)->first_ordinal() == range * kBlockRows,
+  DIPTYCH_CHECK(first != leaves_.end() && (*first)->first_ordinal() == range * format_.block_rows,
                 "S2: some leaf begins where the range does");
   return static_cast<size_t>(first - leaves_.begin());
 }
 
 size_t PartitionStore::make_block(size_t range) {
-  const size_t page_count = kBlockRows / format_.page_rows;
+  const size_t page_count = format_.block_rows / format_.page_rows;
   const size_t first = first_leaf_of(range);
   DIPTYCH_CHECK(leaves_.size() - first >= page_count,
                 "S3: a range without a block has all its pages");
-  std::vector<const HotPage*> pages;
-  for (size_t i = 0; i < page_count; ++i) {
-    pages.push_back(static_cast<const HotPage*>(leaves_[first + i].get()));
-  }
   ++settled_ranges_;
   if (block_form_ == BlockForm::kPlain) {
+    std::vector<const HotPage*> pages;
+    for (size_t i = 0; i < page_count; ++i) {
+      pages.push_back(static_cast<const HotPage*>(leaves_[first + i].get()));
+    }
     replace_pages(range,
                   std::make_unique<PlainBlock>(format_, pages, ranges_[range].heap.get(), node_));
-    return format_.leaf_bytes(kBlockRows);
+    return format_.leaf_bytes(format_.block_rows);
   }
-  auto block = CompressedBlock::make(format_, pages);
+  std::vector<const PlainLeaf*> pages;
+  for (size_t i = 0; i < page_count; ++i) pages.push_back(&plain(*leaves_[first + i]));
+  auto block = CompressedBlock::make(format_, pages, buffers_);
   if (block == nullptr) {
     ranges_[range].stays_pages = true;
     return 0;
   }
-  const size_t bytes = format_.leaf_bytes(kBlockRows) + ranges_[range].heap->memory_bytes();
+  const size_t bytes = format_.leaf_bytes(format_.block_rows) + ranges_[range].heap->memory_bytes();
   replace_pages(range, std::move(block));
   withhold_slots(range);
   ranges_[range].heap = nullptr;
+  forget_saved(&ranges_[range]);
   return bytes;
 }
 
 void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
-  const size_t page_count = kBlockRows / format_.page_rows;
+  const size_t page_count = format_.block_rows / format_.page_rows;
   const auto first = leaves_.begin() + static_cast<std::ptrdiff_t>(first_leaf_of(range));
   const auto end = first + static_cast<std::ptrdiff_t>(page_count);
   for (auto page = first; page != end; ++page) {
@@ -253,10 +275,10 @@ void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
 void PartitionStore::withhold_slots(size_t range) {
   const uint32_t freed = ranges_[range].freed;
   frozen_slots_ += freed;
-  if (freed >= kWornRows) worn_.push_back(static_cast<uint32_t>(range));
-  const auto first = static_cast<uint32_t>(range * kBlockRows);
+  if (freed >= worn_rows()) worn_.push_back(static_cast<uint32_t>(range));
+  const auto first = static_cast<uint32_t>(range * format_.block_rows);
   uint32_t found = 0;
-  for (uint32_t i = 0; i < kBlockRows && found < freed; ++i) {
+  for (uint32_t i = 0; i < format_.block_rows && found < freed; ++i) {
     found += free_slots_.take(first + i) ? 1 : 0;
   }
   DIPTYCH_CHECK(found == freed, "S1: what was freed on pages is in free_slots_");
@@ -264,7 +286,7 @@ void PartitionStore::withhold_slots(size_t range) {
 
 void PartitionStore::melt(size_t number) {
   Range& range = ranges_[number];
-  const size_t page_count = kBlockRows / format_.page_rows;
+  const size_t page_count = format_.block_rows / format_.page_rows;
   const size_t first = first_leaf_of(number);
   const std::unique_ptr<Leaf> block = std::move(leaves_[first]);
   thawed_columns_ -= compressed(*block).thawed_columns();
@@ -281,13 +303,14 @@ void PartitionStore::melt(size_t number) {
   leaves_[first] = std::move(pages.front());
   leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
                  std::make_move_iterator(pages.begin() + 1), std::make_move_iterator(pages.end()));
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < format_.block_rows; ++i) {
     if (!block->lives(i)) free_slots_.add(block->first_ordinal() + i);
   }
   frozen_slots_ -= range.freed;
   std::erase(worn_, static_cast<uint32_t>(number));
   range.is_block = false;
   range.writes = 0;
+  range.changed = true;
   --settled_ranges_;
 }
 
@@ -298,7 +321,7 @@ size_t PartitionStore::memory_bytes() const {
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (ranges_[i].heap != nullptr) bytes += ranges_[i].heap->memory_bytes();
     if (!ranges_[i].is_block) continue;
-    bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(kBlockRows)
+    bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(format_.block_rows)
                                               : compressed_block(i).memory_bytes();
   }
   return bytes;

@@ -1,7 +1,7 @@
 // PartitionStore: the leaves, free slots and strings behind one Partition (storage/table.h).
 //
 //   ordinal >> page bits ──► directory_[...] ──► leaf (hot page or block) ──► position
-//   ordinal >> 16        ──► ranges_[...]: what compaction needs to know of a block's range
+//   ordinal / block rows ──► ranges_[...]: what compaction needs to know of a block's range
 //
 // An ordinal finds its leaf with one array access: all entries of a block's range name the block.
 //
@@ -20,7 +20,9 @@
 //       compressed block (frozen_slots_ counts those): one of the three.
 //   S2  leaves_ are ordered by first ordinal and cover [0, next_ordinal_) without gaps.
 //   S3  A range has a block, or hot pages; never both.
-//   S4  worn_ has each compressed block with at least kWornRows freed rows, once.
+//   S4  worn_ has each compressed block with at least worn_rows() freed rows, once.
+//   S5  Range::saved names no chunk of a compressed block, and is what the pages hold unless
+//       `changed`.
 
 #pragma once
 
@@ -31,12 +33,15 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/row_layout.h"
 #include "storage/compressed_block.h"
 #include "storage/free_slots.h"
 #include "storage/hot_page.h"
+#include "storage/leaf_directory.h"
 #include "storage/leaf_format.h"
 #include "storage/plain_leaf.h"
+#include "storage/storage_options.h"
 #include "storage/string_heap.h"
 #include "storage/table.h"
 
@@ -44,14 +49,16 @@ namespace diptych::storage {
 
 class PartitionStore {
  public:
-  // A range is quiet if at most this many writes met it since the compaction before: blocks take
-  // updates, so it need not be wholly at rest.
-  static constexpr uint32_t kQuietWritesMax = kBlockRows / 16;
-  // A compressed block is worn with so many rows freed. Pages with half as many are not compressed:
-  // those slots wait for inserts.
-  static constexpr uint32_t kWornRows = kBlockRows / 4;
+  // A range is quiet if at most this share of its rows was written since the compaction before:
+  // blocks take updates, so it need not be wholly at rest.
+  static constexpr uint32_t kQuietShare = 16;
+  // A compressed block is worn with this share of its rows freed. Pages with half as many are not
+  // compressed: those slots wait for inserts.
+  static constexpr uint32_t kWornShare = 4;
 
-  PartitionStore(const base::RowLayout& layout, base::NumaNode node, BlockForm blocks);
+  // `buffers`: nullptr, or outlives it.
+  PartitionStore(const base::RowLayout& layout, const StorageOptions& options,
+                 BufferManager* buffers);
   PartitionStore(const PartitionStore&) = delete;
   PartitionStore& operator=(const PartitionStore&) = delete;
 
@@ -82,6 +89,10 @@ class PartitionStore {
   // Makes a block of every full range, busy or not, and gives the pages' memory back.
   void compact_all();
 
+  // As Partition's.
+  base::Result<SavedPartition> save();
+  base::Result<void> restore(SavedPartition saved);
+
   size_t memory_bytes() const;
 
  private:
@@ -91,17 +102,31 @@ class PartitionStore {
     uint32_t freed = 0;   // of its ordinals
     bool is_block = false;
     bool stays_pages = false;          // too large for a block
+    bool changed = true;               // since it was saved; not of compressed blocks
     std::unique_ptr<StringHeap> heap;  // of its pages, or its plain block
+    SavedPartition saved;              // its rows in the block file, if they are there
   };
 
   void append_page();
   void note_writes(uint32_t ordinal, uint32_t count) {
-    ranges_[ordinal / kBlockRows].writes += count;
+    Range& range = ranges_[ordinal / format_.block_rows];
+    range.writes += count;
+    range.changed = true;
   }
   // The next ordinals that inserts get, one after the other in one page: at most `count_max`.
   uint32_t take_ordinals(size_t count_max, uint32_t* count);
 
+  bool is_compressed(const Range& range) const {
+    return range.is_block && block_form_ == BlockForm::kCompressed;
+  }
+  base::Result<void> save_pages(size_t range);
+  void forget_saved(Range* range);
+  base::Result<void> restore_pages(SavedLeaf saved);
+  void restore_block(const SavedLeaf& saved);
+  size_t drop_empty_block();
+
   size_t first_leaf_of(size_t range) const;
+  size_t leaves_of(size_t range) const;  // how many
   size_t make_block(size_t range);
   // Puts `block` in the place of the range's pages.
   void replace_pages(size_t range, std::unique_ptr<Leaf> block);
@@ -113,21 +138,25 @@ class PartitionStore {
   Partition::Places melt_and_update(std::span<const RowPlace> places, base::ColumnId column,
                                     std::span<const std::byte* const> records, size_t cell_offset);
   CompressedBlock& compressed_block(size_t range) const {
-    return static_cast<CompressedBlock&>(*directory_[range * kBlockRows >> page_shift_]);
+    return static_cast<CompressedBlock&>(*directory_[range * format_.block_rows >> page_shift_]);
   }
   size_t freeze_quiet_column();
+
+  uint32_t worn_rows() const { return format_.block_rows / kWornShare; }
 
   LeafFormat format_;
   base::NumaNode node_;
   BlockForm block_form_;
+  BufferManager* buffers_;
   uint32_t page_shift_;
   uint32_t next_ordinal_ = 0;
   std::vector<Leaf*> directory_;  // by ordinal >> page_shift_
-  std::vector<Range> ranges_;     // by ordinal / kBlockRows
+  std::vector<Range> ranges_;     // by ordinal / block rows
   size_t settled_ranges_ = 0;     // that are blocks, or stay pages
   size_t thawed_columns_ = 0;     // of all compressed blocks
   uint64_t frozen_slots_ = 0;     // S1
   std::vector<uint32_t> worn_;    // ranges
+  std::vector<uint32_t> empty_;   // ranges whose block lost its last row
   FreeSlots free_slots_;
   PagePool pages_;
   std::vector<std::unique_ptr<Leaf>> leaves_;

@@ -9,14 +9,14 @@ namespace diptych::storage {
 
 PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
                        StringHeap* heap, base::NumaNode node)
-    : PlainBlock(format, pages, heap, base::Region(format.leaf_bytes(kBlockRows), node)) {}
+    : PlainBlock(format, pages, heap, base::Region(format.leaf_bytes(format.block_rows), node)) {}
 
 PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
                        StringHeap* heap, base::Region memory)
-    : PlainLeaf(format, pages.front()->first_ordinal(), kBlockRows, memory.data(), heap),
+    : PlainLeaf(format, pages.front()->first_ordinal(), format.block_rows, memory.data(), heap),
       memory_(std::move(memory)) {
-  DIPTYCH_CHECK(pages.size() * format.page_rows == kBlockRows, "the pages tile the block");
-  DIPTYCH_CHECK(first_ordinal() % kBlockRows == 0, "blocks tile the ordinals");
+  DIPTYCH_CHECK(pages.size() * format.page_rows == format.block_rows, "the pages tile the block");
+  DIPTYCH_CHECK(first_ordinal() % format.block_rows == 0, "blocks tile the ordinals");
   const uint32_t rows = format.page_rows;
   size_t place = 0;
   for (const HotPage* page : pages) {
@@ -35,7 +35,7 @@ PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const>
     live_rows_ += page->live_rows();
     ++place;
   }
-  row_slots_ = kBlockRows;
+  row_slots_ = format.block_rows;
   tighten_bounds();
 }
 

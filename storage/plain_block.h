@@ -1,4 +1,4 @@
-// PlainBlock: a leaf of kBlockRows uncompressed rows (BlockForm::kPlain).
+// PlainBlock: a block of uncompressed rows (BlockForm::kPlain).
 //
 // Its columns are contiguous over all its rows, so a scan runs on without a break; rows keep their
 // ordinals. What compressed blocks are measured against.

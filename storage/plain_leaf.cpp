@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "storage/buffered_chunk.h"
 #include "storage/cell.h"
 
 namespace diptych::storage {
@@ -51,16 +52,14 @@ PlainLeaf::PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t 
   }
 }
 
-ColumnView PlainLeaf::column(base::ColumnId column, uint32_t first, uint32_t count,
-                             DecodeBuffer* /*buffer*/) const {
-  DIPTYCH_DCHECK(first % 64 == 0, "a view's null map starts at a word");
-  DIPTYCH_DCHECK(first + count <= capacity_, "a view stays within its leaf");
+base::Result<PinnedColumn> PlainLeaf::pin(base::ColumnId column) const {
   const ColumnFormat& format = format_->columns[column.value];
-  ColumnView view;
-  view.values = values(format) + size_t{first} * format.value_bytes;
-  if (has_null_[column.value] != 0) view.nulls = nulls(format) + first / 64;
-  view.count = count;
-  return view;
+  const uint64_t* const null_words = has_null_[column.value] != 0 ? nulls(format) : nullptr;
+  return PinnedColumn(values(format), format.value_bytes, null_words);
+}
+
+base::Result<PinnedColumn> PlainLeaf::pin_row_ids() const {
+  return PinnedColumn(data_, sizeof(uint64_t), nullptr);
 }
 
 ColumnSummary PlainLeaf::summary(base::ColumnId column) const {
@@ -88,11 +87,6 @@ ColumnSummary PlainLeaf::summary(base::ColumnId column) const {
 
 ColumnStorage PlainLeaf::storage(base::ColumnId column) const {
   return {"uncompressed", size_t{capacity_} * format_->columns[column.value].value_bytes};
-}
-
-base::RowId PlainLeaf::row_id(uint32_t position) const {
-  DIPTYCH_DCHECK(position < row_slots_, "only used positions have a RowID");
-  return base::RowId(load<uint64_t>(data_ + size_t{position} * sizeof(uint64_t)));
 }
 
 void PlainLeaf::widen(size_t column, double value) {
@@ -246,25 +240,27 @@ void PlainLeaf::write_cells(const ColumnFormat& format, base::ColumnId column,
 }
 
 void PlainLeaf::copy_rows(const Leaf& from, uint32_t first) {
-  DIPTYCH_CHECK(row_slots_ == 0 && first % 64 == 0 && first + capacity_ <= from.row_slots(),
+  DIPTYCH_CHECK(row_slots_ == 0 && first % 64 == 0 && first < from.row_slots(),
                 "a new leaf takes a run of used positions");
-  row_slots_ = capacity_;
-  std::copy_n(from.live_bits() + first / 64, live_bits_.size(), live_bits_.begin());
+  row_slots_ = std::min(capacity_, from.row_slots() - first);
+  const size_t words = encoding::bitmap_words(row_slots_);
+  std::copy_n(from.live_bits() + first / 64, words, live_bits_.begin());
   for (const uint64_t word : live_bits_) live_rows_ += static_cast<uint32_t>(std::popcount(word));
-  auto* const row_ids = reinterpret_cast<uint64_t*>(data_);
-  for (uint32_t i = 0; i < capacity_; ++i) row_ids[i] = from.row_id(first + i).value;
   DecodeBuffer buffer;
+  const PinnedColumn row_ids = value_or_throw(from.pin_row_ids());
+  std::memcpy(data_, row_ids.view(first, row_slots_, &buffer).values,
+              row_slots_ * sizeof(uint64_t));
   for (size_t c = 0; c < format_->columns.size(); ++c) {
     const ColumnFormat& column = format_->columns[c];
-    const base::ColumnId id(static_cast<uint16_t>(c));
-    const ColumnView view = from.column(id, first, capacity_, &buffer);
-    if (view.nulls != nullptr) std::copy_n(view.nulls, live_bits_.size(), nulls(column));
+    const PinnedColumn source = value_or_throw(from.pin(base::ColumnId(static_cast<uint16_t>(c))));
+    const ColumnView view = source.view(first, row_slots_, &buffer);
+    if (view.nulls != nullptr) std::copy_n(view.nulls, words, nulls(column));
     if (!column.is_string()) {
-      std::memcpy(values(column), view.values, size_t{capacity_} * column.value_bytes);
+      std::memcpy(values(column), view.values, size_t{row_slots_} * column.value_bytes);
       continue;
     }
     auto* const slots = reinterpret_cast<base::StringRef*>(values(column));
-    for_each_value(live_bits_.data(), view.nulls, live_bits_.size(), [&](size_t position) {
+    for_each_value(live_bits_.data(), view.nulls, words, [&](size_t position) {
       slots[position] = heap_->store(view.as<base::StringRef>()[position].view());
     });
   }

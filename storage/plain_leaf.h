@@ -32,15 +32,16 @@ class PlainLeaf : public Leaf {
   uint32_t capacity() const { return capacity_; }
   bool full() const { return row_slots_ == capacity_; }
 
-  ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
-                    DecodeBuffer* buffer) const override;
+  base::Result<PinnedColumn> pin(base::ColumnId column) const override;
+  base::Result<PinnedColumn> pin_row_ids() const override;
+  bool read_ahead(base::ColumnId /*column*/) const override { return true; }
   ColumnSummary summary(base::ColumnId column) const override;
   ColumnStorage storage(base::ColumnId column) const override;
-  base::RowId row_id(uint32_t position) const override;
 
   // Makes rows live at positions that are dead, from `first` on, column by column.
   void write_rows(uint32_t first, std::span<const NewRow> rows);
-  // Fills the leaf, which is new, with positions [first, first + capacity) of another one.
+  // Fills the leaf, which is new, with positions [first, first + capacity) of another one, as far
+  // as it has them. Throws ChunkFailure.
   void copy_rows(const Leaf& from, uint32_t first);
   // One column of rows of any plain leaves of one partition, as Partition::update: all writes into
   // cells of their live rows go through here.

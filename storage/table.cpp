@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "base/string_ref.h"
+#include "storage/block_file.h"
+#include "storage/buffer_manager.h"
 #include "storage/partition_store.h"
 
 namespace diptych::storage {
@@ -36,8 +38,9 @@ uint64_t mix(uint64_t bits) {
 
 }  // namespace
 
-Partition::Partition(const base::TableSchema& schema, base::NumaNode node, BlockForm blocks)
-    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), node, blocks)) {}
+Partition::Partition(const base::TableSchema& schema, const StorageOptions& options,
+                     BufferManager* buffers)
+    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), options, buffers)) {}
 Partition::Partition(Partition&&) noexcept = default;
 Partition::~Partition() = default;
 
@@ -65,7 +68,8 @@ base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   DecodeBuffer buffer;
   const uint32_t first = position / 64 * 64;
   const uint32_t at = position - first;
-  const ColumnView view = leaf.column(column, first, at + 1, &buffer);
+  const PinnedColumn values = value_or_throw(leaf.pin(column));
+  const ColumnView view = values.view(first, at + 1, &buffer);
   if (view.nulls != nullptr && (view.nulls[0] >> at & 1) != 0) return std::monostate();
   return value_at(store_->format().columns[column.value].type, view, at);
 }
@@ -134,15 +138,45 @@ void Partition::compact_all() {
   store_->compact_all();
 }
 
+base::Result<SavedPartition> Partition::save() {
+  return store_->save();
+}
+
+base::Result<void> Partition::restore(SavedPartition saved) {
+  return store_->restore(std::move(saved));
+}
+
 size_t Partition::memory_bytes() const {
   return store_->memory_bytes();
 }
 
-Table::Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node,
-             BlockForm blocks)
-    : schema_(&schema), layout_(schema) {
-  DIPTYCH_CHECK(partitions != 0, "a table has at least one partition");
-  for (uint32_t i = 0; i < partitions; ++i) partitions_.emplace_back(schema, node, blocks);
+Table::Table(const base::TableSchema& schema, const StorageOptions& options, BufferManager* buffers)
+    : schema_(&schema), block_rows_(options.block_rows), layout_(schema) {
+  DIPTYCH_CHECK(options.partitions != 0, "a table has at least one partition");
+  for (uint32_t i = 0; i < options.partitions; ++i) {
+    partitions_.emplace_back(schema, options, buffers);
+  }
+}
+
+base::Result<SavedTable> Table::save() {
+  SavedTable saved;
+  saved.block_rows = block_rows_;
+  for (Partition& partition : partitions_) {
+    base::Result<SavedPartition> leaves = partition.save();
+    if (!leaves.ok()) return leaves.error();
+    saved.partitions.push_back(std::move(*leaves));
+  }
+  return saved;
+}
+
+base::Result<void> Table::restore(SavedTable saved) {
+  DIPTYCH_CHECK(saved.partitions.size() == partitions_.size() && saved.block_rows == block_rows_,
+                "a table is restored as it was saved");
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    const auto restored = partitions_[i].restore(std::move(saved.partitions[i]));
+    if (!restored.ok()) return restored;
+  }
+  return {};
 }
 
 base::PartitionId Table::partition_of(base::RowId row_id) const {
@@ -162,9 +196,27 @@ size_t Table::memory_bytes() const {
   return bytes;
 }
 
+Replica::Replica(const StorageOptions& options) : options_(options) {}
+Replica::~Replica() = default;
+
+void Replica::keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max) {
+  DIPTYCH_CHECK(tables_.empty() && buffers_ == nullptr, "the file comes before the tables");
+  buffers_ = std::make_unique<BufferManager>(
+      std::move(file), BufferOptions{.bytes_max = memory_bytes_max, .node = options_.node});
+}
+
+bool Replica::leaves_memory() const {
+  return buffers_ != nullptr && buffers_->has_budget();
+}
+
 void Replica::add_table(const base::TableSchema& schema) {
   DIPTYCH_CHECK(schema.id.value == tables_.size(), "tables are added in the order of TableIds");
-  tables_.push_back(std::make_unique<Table>(schema, partitions_, node_, blocks_));
+  tables_.push_back(std::make_unique<Table>(schema, options_, buffers_.get()));
+}
+
+void Replica::replace_directories(std::vector<ChunkAddress> directories) {
+  for (const ChunkAddress& address : directories_) buffers_->file().release(address);
+  directories_ = std::move(directories);
 }
 
 }  // namespace diptych::storage

@@ -13,14 +13,19 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/row_layout.h"
 #include "base/schema.h"
 #include "base/value.h"
-#include "storage/block_form.h"
+#include "storage/chunk_address.h"
 #include "storage/leaf.h"
+#include "storage/leaf_directory.h"
+#include "storage/storage_options.h"
 
 namespace diptych::storage {
 
+class BlockFile;       // storage/block_file.h: where chunks lie on disk
+class BufferManager;   // storage/buffer_manager.h: which chunks are in memory
 class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heaps
 
 // RowIDs of one aligned run lie in one partition: rows that are inserted one after the other
@@ -43,8 +48,9 @@ struct RowPlace {
 
 class Partition {
  public:
-  Partition(const base::TableSchema& schema, base::NumaNode node,
-            BlockForm blocks = BlockForm::kCompressed);
+  // `buffers`: nullptr, or outlives it: without one all stays in memory.
+  explicit Partition(const base::TableSchema& schema, const StorageOptions& options = {},
+                     BufferManager* buffers = nullptr);
   Partition(Partition&&) noexcept;
   ~Partition();
 
@@ -53,9 +59,11 @@ class Partition {
   const Leaf& leaf(size_t index) const;
   const Leaf& leaf_of(uint32_t ordinal, uint32_t* position) const;
   uint64_t live_rows() const;
-  base::Value value(uint32_t ordinal, base::ColumnId column) const;  // slow: for comparisons
+  // Slow: for comparisons. Throws ChunkFailure.
+  base::Value value(uint32_t ordinal, base::ColumnId column) const;
 
-  // Writes, by the applier only.
+  // Writes, by the applier only. All that touch rows may throw ChunkFailure (buffered_chunk.h), of
+  // a damaged or failing disk: the partition is then useless.
   // In their order; sets the ordinal of each.
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
   uint32_t insert(base::RowId row_id, const std::byte* row, const std::byte* strings_base);
@@ -82,6 +90,12 @@ class Partition {
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
 
+  // Between batches: writes what changed to the block file; where all of it lies. kNoSpace, kIo:
+  // nothing is lost.
+  base::Result<SavedPartition> save();
+  // Of a new partition. kCorrupt, kIo.
+  base::Result<void> restore(SavedPartition saved);
+
   size_t memory_bytes() const;
 
  private:
@@ -90,8 +104,8 @@ class Partition {
 
 class Table {
  public:
-  Table(const base::TableSchema& schema, uint32_t partitions, base::NumaNode node,
-        BlockForm blocks = BlockForm::kCompressed);
+  Table(const base::TableSchema& schema, const StorageOptions& options,
+        BufferManager* buffers = nullptr);
 
   const base::TableSchema& schema() const { return *schema_; }
   const base::RowLayout& layout() const { return layout_; }
@@ -101,10 +115,14 @@ class Table {
   // By hash of the run of kRowIdRun RowIDs that the row's is in.
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
+  // As the partitions'.
+  base::Result<SavedTable> save();
+  base::Result<void> restore(SavedTable saved);
   size_t memory_bytes() const;
 
  private:
   const base::TableSchema* schema_;
+  uint32_t block_rows_;
   base::RowLayout layout_;
   std::vector<Partition> partitions_;
 };
@@ -112,24 +130,34 @@ class Table {
 // Replica: all tables, by TableId. Owned by the dispatcher; written by the applier.
 class Replica {
  public:
-  Replica(uint32_t partitions, base::NumaNode node, BlockForm blocks = BlockForm::kCompressed)
-      : partitions_(partitions), node_(node), blocks_(blocks) {}
+  explicit Replica(const StorageOptions& options);
+  ~Replica();
+
+  // Before the first table: chunks lie in this file from now on, and leave memory where the budget
+  // of `memory_bytes_max` says so (0: none). Without a file the replica is in memory alone.
+  void keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max);
+  BufferManager* buffers() const { return buffers_.get(); }  // nullptr: no file
+  bool leaves_memory() const;                                // there is a budget
 
   void add_table(const base::TableSchema& schema);  // in the order of TableIds
   Table& table(base::TableId id) { return *tables_[id.value]; }
   const Table& table(base::TableId id) const { return *tables_[id.value]; }
   size_t table_count() const { return tables_.size(); }
-  uint32_t partition_count() const { return partitions_; }
+  const StorageOptions& options() const { return options_; }
+  uint32_t partition_count() const { return options_.partitions; }
+
+  // Where the leaf directories of the last save lie; the places of those before are given up.
+  void replace_directories(std::vector<ChunkAddress> directories);
 
   // The VID that the replica's rows show. Set by the applier.
   base::Vid snapshot() const { return snapshot_; }
   void set_snapshot(base::Vid vid) { snapshot_ = vid; }
 
  private:
-  uint32_t partitions_;
-  base::NumaNode node_;
-  BlockForm blocks_;
+  StorageOptions options_;
+  std::unique_ptr<BufferManager> buffers_;  // before the tables, which it outlives
   std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<ChunkAddress> directories_;
   base::Vid snapshot_;
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "olap/execution/query_failure.h"
+#include "olap/execution/read_ahead.h"
 #include "olap/execution/scan.h"
 #include "olap/execution/sort.h"
 
@@ -82,8 +83,9 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
 
 void PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
   const std::vector<ScanMorsel> morsels = scan_morsels(op, context_.replica->table(op.table));
+  ReadAhead ahead(op, needed_->of(op), morsels, context_.replica->leaves_memory());
   run_pipeline(context_, morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
-    return std::make_unique<ScanSource>(op, needed_->of(op), morsels, sink(worker));
+    return std::make_unique<ScanSource>(op, needed_->of(op), morsels, &ahead, sink(worker));
   });
 }
 

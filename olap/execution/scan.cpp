@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "olap/execution/leaf_filter.h"
+#include "olap/execution/query_failure.h"
+#include "olap/execution/read_ahead.h"
 
 namespace diptych::olap {
 
@@ -24,16 +26,18 @@ std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table&
 }
 
 ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
-                       const std::vector<ScanMorsel>& morsels, StagePtr next)
+                       const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next)
     : scan_(scan),
       needed_(needed),
       morsels_(morsels),
+      ahead_(ahead),
       next_(std::move(next)),
       predicates_(scan.predicates) {
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }
   buffers_.resize(scan.columns.size());
+  pinned_.resize(scan.columns.size());
   loaded_.resize(scan.columns.size());
   for (const base::DataType& type : scan.output) {
     batch_.columns.emplace_back().type = physical_type(type);
@@ -43,11 +47,23 @@ ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
 
 bool ScanSource::run(uint64_t morsel) {
   const ScanMorsel& range = morsels_[morsel];
+  ahead_->reach(morsel);
   const uint32_t end = range.first + range.count;
-  for (uint32_t first = range.first; first < end; first += kVectorRows) {
-    if (!run_vector(*range.leaf, first, std::min(kVectorRows, end - first))) return false;
+  bool wants_more = true;
+  for (uint32_t first = range.first; wants_more && first < end; first += kVectorRows) {
+    wants_more = run_vector(*range.leaf, first, std::min(kVectorRows, end - first));
   }
-  return true;
+  for (auto& column : pinned_) column.reset();
+  return wants_more;
+}
+
+const storage::PinnedColumn& ScanSource::pinned(uint32_t column, const storage::Leaf& leaf) {
+  if (!pinned_[column]) {
+    base::Result<storage::PinnedColumn> pinned = leaf.pin(scan_.columns[column]);
+    if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
+    pinned_[column].emplace(std::move(*pinned));
+  }
+  return *pinned_[column];
 }
 
 bool ScanSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count) {
@@ -63,6 +79,7 @@ bool ScanSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t 
     predicates_.narrow(i, batch_, &selection_);
   }
   if (selection_.count == 0) return true;
+  ahead_->note_output();
   for (uint32_t column = 0; column < scan_.columns.size(); ++column) {
     if (needed_[column]) load(column, leaf, first, count);
   }
@@ -73,14 +90,16 @@ void ScanSource::load(uint32_t column, const storage::Leaf& leaf, uint32_t first
   if (loaded_[column]) return;
   loaded_[column] = true;
   storage::DecodeBuffer& buffer = buffers_[column];
-  const storage::ColumnView view = leaf.column(scan_.columns[column], first, count, &buffer);
+  const storage::PinnedColumn& source = pinned(column, leaf);
+  const storage::ColumnView view = source.view(first, count, &buffer);
   DIPTYCH_DCHECK(view.count >= count, "a leaf gives the values that were asked for");
   Vector& vector = batch_.columns[column];
   vector.type = physical_type(scan_.output[column]);
   vector.values = view.values;
   vector.nulls = view.nulls;
   const bool decoded = !buffer.values.empty() && view.values == buffer.values.data();
-  vector.string_life = decoded ? StringLife::kBatch : StringLife::kQuery;
+  const bool stays = !decoded && source.stays();
+  vector.string_life = stays ? StringLife::kQuery : StringLife::kBatch;
 }
 
 }  // namespace diptych::olap

@@ -3,7 +3,8 @@
 // A morsel is up to kMorselRows rows of one leaf. Leaves whose summaries exclude every row give no
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left, and a column is loaded when the first predicate needs it, or, once all have run and left a
-// row, for the output: late materialisation.
+// row, for the output: late materialisation. A column is pinned in memory from its first use in a
+// morsel to the morsel's end.
 //
 // Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
 
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "olap/execution/expression.h"
@@ -29,11 +31,13 @@ struct ScanMorsel {
 // The morsels of a scan, in the order of partitions and ordinals.
 std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table);
 
+class ReadAhead;
+
 class ScanSource : public MorselSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
   ScanSource(const Operator& scan, const std::vector<bool>& needed,
-             const std::vector<ScanMorsel>& morsels, StagePtr next);
+             const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next);
 
   // Benchmark: BM_ScanSum.
   bool run(uint64_t morsel) override;
@@ -41,15 +45,18 @@ class ScanSource : public MorselSource {
  private:
   bool run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
   void load(uint32_t column, const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  const storage::PinnedColumn& pinned(uint32_t column, const storage::Leaf& leaf);
 
   const Operator& scan_;
   const std::vector<bool>& needed_;
   const std::vector<ScanMorsel>& morsels_;
+  ReadAhead* const ahead_;
   StagePtr next_;
   Predicates predicates_;
-  std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
-  std::vector<storage::DecodeBuffer> buffers_;            // by output column
-  std::vector<bool> loaded_;                              // by output column, for this vector
+  std::vector<std::vector<uint32_t>> predicate_columns_;      // by predicate
+  std::vector<storage::DecodeBuffer> buffers_;                // by output column
+  std::vector<std::optional<storage::PinnedColumn>> pinned_;  // by output column, for this morsel
+  std::vector<bool> loaded_;                                  // by output column, for this vector
   Batch batch_;
   Selection selection_;
 };

@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -222,29 +221,6 @@ TEST_F(Saved, WhatCommittedAfterASaveAndBeforeCloseIsThere) {
   }
   auto bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
   EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 3"), 1);
-}
-
-// The leaves that account was saved from: the chunks in its file's header (storage/table_file.h).
-uint64_t saved_leaves(const std::string& directory) {
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    if (!entry.path().filename().string().starts_with("account-")) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
-    uint64_t chunks = 0;
-    file.seekg(32).read(reinterpret_cast<char*>(&chunks), sizeof chunks);
-    return chunks;
-  }
-  return 0;
-}
-
-TEST_F(Saved, ALoadedAndAReopenedDatabaseHaveBlocksInPlaceOfPages) {
-  constexpr int32_t kBlocks = 3;
-  Bank::open({.path = path(), .partitions = 1})->fill(kBlocks << 16);
-  EXPECT_EQ(saved_leaves(path()), kBlocks);
-  {
-    auto bank = Bank::open({.path = path()});
-    ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
-  }
-  EXPECT_EQ(saved_leaves(path()), kBlocks);
 }
 
 TEST_F(Saved, CloseWritesNothingWhenNothingChanged) {

@@ -59,7 +59,7 @@ class ReplicaComparisonTest : public ::testing::Test {
 
   // What the comparison says, "row N: what" each; their number is `differences` as well.
   std::vector<std::string> differences() {
-    const ReplicaComparison found = compare_replicas(catalog_, *engine_, replica_, applier_);
+    const ReplicaComparison found = *compare_replicas(catalog_, *engine_, replica_, applier_);
     EXPECT_EQ(found.differences, found.first.size());
     std::vector<std::string> texts;
     for (const ReplicaDifference& each : found.first) {
@@ -89,7 +89,7 @@ class ReplicaComparisonTest : public ::testing::Test {
   RandomRows random_{layout_, 7};
   std::vector<TestRow> rows_;
   std::vector<base::RowId> row_ids_;  // of the OLTP replica, in its order
-  storage::Replica replica_{kPartitions, base::NumaNode(0)};
+  storage::Replica replica_{{.partitions = kPartitions}};
   propagation::Applier applier_{&replica_, base::NumaNode(0)};
   std::unique_ptr<oltp::Engine> engine_;
 };

@@ -197,13 +197,15 @@ class SummaryLeaf : public storage::Leaf {
  public:
   explicit SummaryLeaf(storage::ColumnSummary summary)
       : Leaf(storage::LeafForm::kPlain), summary_(summary) {}
-  storage::ColumnView column(base::ColumnId, uint32_t, uint32_t,
-                             storage::DecodeBuffer*) const override {
-    return {};
+  base::Result<storage::PinnedColumn> pin(base::ColumnId) const override {
+    return base::ErrorCode::kUnsupported;
   }
+  base::Result<storage::PinnedColumn> pin_row_ids() const override {
+    return base::ErrorCode::kUnsupported;
+  }
+  bool read_ahead(base::ColumnId) const override { return false; }
   storage::ColumnSummary summary(base::ColumnId) const override { return summary_; }
   storage::ColumnStorage storage(base::ColumnId) const override { return {}; }
-  base::RowId row_id(uint32_t) const override { return base::RowId(0); }
 
  private:
   storage::ColumnSummary summary_;

@@ -49,7 +49,7 @@ inline const Value kNull{};
 
 class TestReplica {
  public:
-  explicit TestReplica(uint32_t partitions = 3) : replica_(partitions, base::NumaNode(0)) {}
+  explicit TestReplica(uint32_t partitions = 3) : replica_({.partitions = partitions}) {}
 
   base::TableId add_table(std::vector<DataType> types) {
     base::TableSchema& schema = schemas_.emplace_back();

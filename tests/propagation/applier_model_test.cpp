@@ -52,7 +52,7 @@ class History {
         layout_(every_type_schema()),
         rows_(layout_, seed),
         workers_(options.workers),
-        replica_(options.partitions, NumaNode(0)) {
+        replica_(storage::StorageOptions{.partitions = options.partitions}) {
     for (uint32_t t = 0; t < kTables; ++t) {
       schemas_[t] = every_type_schema();
       schemas_[t].id = TableId(t);
@@ -236,7 +236,7 @@ TEST(ApplierStress, EqualsTheSerialHistoryWithPartitionsAndTablesSideBySide) {
 }
 
 TEST(Applier, MovesTheSnapshotWhereThereIsNothingToApply) {
-  storage::Replica replica(2, NumaNode(0));
+  storage::Replica replica({.partitions = 2});
   base::TableSchema schema = every_type_schema();
   replica.add_table(schema);
   Applier applier(&replica, NumaNode(0));
@@ -282,7 +282,7 @@ class OneRow : public testing::Test {
   base::RowLayout layout_;
   RandomRows rows_;
   TestRow row_;
-  storage::Replica replica_{1, NumaNode(0)};
+  storage::Replica replica_{storage::StorageOptions{}};
   Applier applier_{&replica_, NumaNode(0)};
   UpdateChunks memory_;
   std::unique_ptr<UpdateSet> set_ = std::make_unique<UpdateSet>(&memory_);
@@ -329,7 +329,7 @@ TEST_F(OneRow, HasAnIndexPageAgainAfterItWasTheLastOfItsPage) {
 }
 
 TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {
-  storage::Replica replica(2, NumaNode(0));
+  storage::Replica replica({.partitions = 2});
   base::TableSchema schema = every_type_schema();
   replica.add_table(schema);
   Applier applier(&replica, NumaNode(0));

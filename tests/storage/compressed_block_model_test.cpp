@@ -30,7 +30,7 @@ TEST(CompressedBlockModel, AgreesWithAMapOfRowsOfEveryTypeThroughThawAndFreeze) 
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   PartitionModel model(test::every_type_schema(), BlockForm::kCompressed, seed);
   const size_t columns = model.layout().columns.size();
-  for (uint32_t i = 0; i < kBlockRows + 100; ++i) model.insert();
+  for (uint32_t i = 0; i < kBlockRowsDefault + 100; ++i) model.insert();
   const size_t as_pages = model.partition().memory_bytes();
   model.partition().compact_all();
   const Leaf& block = model.partition().leaf(0);
@@ -59,7 +59,7 @@ TEST(CompressedBlockModel, AgreesWithAMapOfRowsOfEveryTypeThroughThawAndFreeze) 
 TEST(CompressedBlock, TakesAValueOfItsFrameInPlaceAndThawsForOneOutside) {
   PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 1);
   const ColumnId number(0);
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     model.insert(TestRow(model.layout(), {int64_t{i % 100}, 0.5, std::string("same")}));
   }
   model.partition().compact_all();
@@ -86,7 +86,7 @@ TEST(CompressedBlock, TakesAValueOfItsFrameInPlaceAndThawsForOneOutside) {
 TEST(CompressedBlock, StaysThawedLongerEachTimeItHadToThawAgain) {
   PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 2);
   const ColumnId number(0);
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     model.insert(TestRow(model.layout(), {int64_t{0}, 0.5, std::string("same")}));
   }
   model.partition().compact_all();
@@ -104,20 +104,20 @@ TEST(CompressedBlock, StaysThawedLongerEachTimeItHadToThawAgain) {
 
 TEST(CompressedBlock, BecomesPagesForInsertsWhenAQuarterOfItsRowsAreDeleted) {
   PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 3);
-  for (uint32_t i = 0; i < 2 * kBlockRows; ++i) model.insert();
+  for (uint32_t i = 0; i < 2 * kBlockRowsDefault; ++i) model.insert();
   model.partition().compact_all();
   ASSERT_EQ(model.partition().leaf_count(), 2U);
   const auto erase_of_first_block = [&](uint32_t count) {
     while (count-- != 0) model.erase(model.rows().lower_bound(count * 3)->first);
   };
-  erase_of_first_block(kBlockRows / 4 - 1);
-  EXPECT_EQ(model.insert(), 2 * kBlockRows);  // on a new page: the block is not worn
+  erase_of_first_block(kBlockRowsDefault / 4 - 1);
+  EXPECT_EQ(model.insert(), 2 * kBlockRowsDefault);  // on a new page: the block is not worn
   model.erase(model.rows().begin()->first);
   constexpr uint32_t kPageRowsMax = 4096;
   while (model.partition().leaf(0).form() == LeafForm::kCompressed) model.insert();
-  EXPECT_LT(model.rows().rbegin()->first, 2 * kBlockRows + kPageRowsMax);
+  EXPECT_LT(model.rows().rbegin()->first, 2 * kBlockRowsDefault + kPageRowsMax);
   model.expect_agreement();
-  for (uint32_t i = 1; i < kBlockRows / 4; ++i) ASSERT_LT(model.insert(), kBlockRows);
+  for (uint32_t i = 1; i < kBlockRowsDefault / 4; ++i) ASSERT_LT(model.insert(), kBlockRowsDefault);
   model.expect_agreement();
   EXPECT_EQ(model.partition().live_rows(), model.rows().rbegin()->first + 1);
 }
@@ -140,7 +140,7 @@ TEST(CompressedBlock, IsNotMadeOfTextsThatAreTooLarge) {
   PartitionModel model(long_text_schema(), BlockForm::kCompressed, 4);
   const std::string text(kLongText, 'x');
   const auto long_texts = static_cast<uint32_t>(CompressedBlock::kTextBytesMax / kLongText) + 1;
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     model.insert(with_text(model, i < long_texts ? text : "b"));
   }
   EXPECT_EQ(model.partition().compact(), 0U);
@@ -154,7 +154,7 @@ TEST(CompressedBlock, BecomesPagesWhenItsTextsGrowTooLarge) {
   PartitionModel model(long_text_schema(), BlockForm::kCompressed, 5);
   const ColumnId column(1);
   const std::string text(kLongText, 'x');
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     model.insert(with_text(model, i < 100 ? text : "b"));
   }
   model.partition().compact_all();
@@ -176,7 +176,7 @@ TEST(CompressedBlock, BecomesPagesWhenItsTextsGrowTooLarge) {
 TEST(CompressedBlock, KnowsNothingOfADoubleColumnThatHoldsNan) {
   PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 6);
   const ColumnId column(1);
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     const base::Value value = i == 9 ? base::Value(std::monostate()) : base::Value(i * -0.5);
     model.insert(TestRow(model.layout(), {int64_t{1}, value, std::string("x")}));
   }
@@ -184,7 +184,7 @@ TEST(CompressedBlock, KnowsNothingOfADoubleColumnThatHoldsNan) {
   const Leaf& block = model.partition().leaf(0);
   ColumnSummary summary = block.summary(column);
   EXPECT_TRUE(summary.known && summary.has_null);
-  EXPECT_EQ(summary.min_double, (kBlockRows - 1) * -0.5);
+  EXPECT_EQ(summary.min_double, (kBlockRowsDefault - 1) * -0.5);
   EXPECT_EQ(summary.max_double, 0);
   model.update(3, column, 2.5);
   EXPECT_EQ(block.summary(column).max_double, 2.5);

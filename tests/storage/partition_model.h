@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "storage/buffered_chunk.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/record_rows.h"
@@ -36,13 +38,21 @@ class PartitionModel {
   };
 
   PartitionModel(const base::TableSchema& schema, BlockForm blocks, uint64_t seed)
+      : PartitionModel(schema, nullptr, seed) {
+    own_ = std::make_unique<Partition>(schema_, StorageOptions{.blocks = blocks});
+    partition_ = own_.get();
+  }
+  // Of a partition that outlives it, unless set_partition() follows.
+  PartitionModel(const base::TableSchema& schema, Partition* partition, uint64_t seed)
       : schema_(schema),
         layout_(schema_),
         random_(layout_, seed),
         record_(layout_),
-        partition_(schema_, base::NumaNode(0), blocks) {}
+        partition_(partition) {}
 
-  Partition& partition() { return partition_; }
+  Partition& partition() { return *partition_; }
+  // The same rows in another partition, which is expected to have them.
+  void set_partition(Partition* partition) { partition_ = partition; }
   RandomRows& random() { return random_; }
   const std::map<uint32_t, Row>& rows() const { return rows_; }
   const base::RowLayout& layout() const { return layout_; }
@@ -51,7 +61,7 @@ class PartitionModel {
   uint32_t insert(const TestRow& row) {
     record_.encode(row);
     const base::RowId row_id(random_.random()());
-    const uint32_t ordinal = partition_.insert(row_id, record_.row(), record_.strings_base());
+    const uint32_t ordinal = partition_->insert(row_id, record_.row(), record_.strings_base());
     EXPECT_TRUE(rows_.emplace(ordinal, Row{row_id, row}).second) << "ordinal " << ordinal;
     return ordinal;
   }
@@ -67,23 +77,23 @@ class PartitionModel {
     TestRow& row = rows_.at(ordinal).row;
     row.set(column, std::move(value));
     record_.encode(row);
-    partition_.prefetch_erase(ordinal);
-    const RowPlace place = partition_.place(ordinal);
-    partition_.prefetch({&place, 1}, {&column, 1});
-    partition_.update(ordinal, column, record_.cell(column), record_.strings_base());
+    partition_->prefetch_erase(ordinal);
+    const RowPlace place = partition_->place(ordinal);
+    partition_->prefetch({&place, 1}, {&column, 1});
+    partition_->update(ordinal, column, record_.cell(column), record_.strings_base());
   }
   void erase(uint32_t ordinal) {
-    partition_.erase(ordinal);
+    partition_->erase(ordinal);
     rows_.erase(ordinal);
   }
 
   // Every row is there with its values, in leaves whose counts (L1) and summaries (L3) are true.
   void expect_agreement() const {
-    ASSERT_EQ(partition_.live_rows(), rows_.size());
+    ASSERT_EQ(partition_->live_rows(), rows_.size());
     auto row = rows_.begin();
     uint32_t next = 0;
-    for (size_t l = 0; l < partition_.leaf_count(); ++l) {
-      const Leaf& leaf = partition_.leaf(l);
+    for (size_t l = 0; l < partition_->leaf_count(); ++l) {
+      const Leaf& leaf = partition_->leaf(l);
       ASSERT_EQ(leaf.first_ordinal(), next);
       ASSERT_EQ(next % 64, 0U);
       next += leaf.row_slots();
@@ -104,9 +114,14 @@ class PartitionModel {
   void expect_column(const Leaf& leaf, base::ColumnId column, Place row, Place end) const {
     const ColumnSummary summary = leaf.summary(column);
     DecodeBuffer buffer;
-    const ColumnView view = leaf.column(column, 0, leaf.row_slots(), &buffer);
+    const PinnedColumn values = value_or_throw(leaf.pin(column));
+    const ColumnView view = values.view(0, leaf.row_slots(), &buffer);
+    DecodeBuffer id_buffer;
+    const PinnedColumn row_ids = value_or_throw(leaf.pin_row_ids());
+    const auto* const ids = row_ids.view(0, leaf.row_slots(), &id_buffer).as<base::RowId>();
     for (; row != end; ++row) {
-      if (agrees(leaf, view, summary, column, *row)) continue;
+      const base::RowId id = ids[row->first - leaf.first_ordinal()];
+      if (id == row->second.row_id && agrees(leaf, view, summary, column, *row)) continue;
       FAIL() << "ordinal " << row->first << " column " << schema_.columns[column.value].name;
     }
   }
@@ -116,10 +131,10 @@ class PartitionModel {
     const uint32_t i = row.first - leaf.first_ordinal();
     const std::byte* const cells = row.second.row.bytes();
     uint32_t position;
-    if (!leaf.lives(i) || leaf.row_id(i) != row.second.row_id) return false;
-    if (&partition_.leaf_of(row.first, &position) != &leaf || position != i) return false;
+    if (!leaf.lives(i)) return false;
+    if (&partition_->leaf_of(row.first, &position) != &leaf || position != i) return false;
     if (row.first % 64 == 0 &&
-        partition_.value(row.first, column) != row.second.row.values()[column.value]) {
+        partition_->value(row.first, column) != row.second.row.values()[column.value]) {
       return false;
     }
     if (view.is_null(i) != base::is_null_cell(layout, cells)) return false;
@@ -151,7 +166,8 @@ class PartitionModel {
   base::RowLayout layout_;
   RandomRows random_;
   RecordRow record_;
-  Partition partition_;
+  std::unique_ptr<Partition> own_;
+  Partition* partition_;
   std::map<uint32_t, Row> rows_;
 };
 

@@ -75,7 +75,7 @@ TEST_P(BlockModel, KeepsRowsAndOrdinalsWhenPagesBecomeBlocks) {
     ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
   }
   EXPECT_GT(written, 0U);
-  EXPECT_EQ(model.partition().leaf(0).row_slots(), kBlockRows);
+  EXPECT_EQ(model.partition().leaf(0).row_slots(), kBlockRowsDefault);
   int looks = 0;
   while (model.partition().compact() != 0 && looks < 100) ++looks;
   ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
@@ -84,15 +84,15 @@ TEST_P(BlockModel, KeepsRowsAndOrdinalsWhenPagesBecomeBlocks) {
 // All rows of some blocks go, and others come: what erases freed is used again.
 TEST_P(BlockModel, UsesTheSlotsOfDeletedRowsAgain) {
   test::PartitionModel model(narrow_schema(), GetParam(), 7);
-  for (uint32_t i = 0; i < 3 * kBlockRows; ++i) model.insert();
+  for (uint32_t i = 0; i < 3 * kBlockRowsDefault; ++i) model.insert();
   model.partition().compact_all();
   const size_t loaded = model.partition().memory_bytes();
   for (int round = 0; round < 2; ++round) {
-    for (uint32_t i = 0; i < kBlockRows; ++i) model.erase(model.any_ordinal());
-    for (uint32_t i = 0; i < kBlockRows; ++i) model.insert();
+    for (uint32_t i = 0; i < kBlockRowsDefault; ++i) model.erase(model.any_ordinal());
+    for (uint32_t i = 0; i < kBlockRowsDefault; ++i) model.insert();
     model.partition().compact_all();
     ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
-    ASSERT_LE(model.rows().rbegin()->first, 4 * kBlockRows);
+    ASSERT_LE(model.rows().rbegin()->first, 4 * kBlockRowsDefault);
     ASSERT_LT(model.partition().memory_bytes(), 2 * loaded);
   }
 }
@@ -104,15 +104,15 @@ TEST(Partition, LeavesABusyRangeInItsPages) {
   const base::TableSchema schema = narrow_schema();
   const base::RowLayout layout(schema);
   RandomRows rows(layout, 3);
-  Partition partition(schema, NumaNode(0));
+  Partition partition(schema);
   RecordRow record(layout);
   record.encode(rows.row());
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     partition.insert(RowId(i), record.row(), record.strings_base());
   }
   const size_t pages = partition.leaf_count();
   for (int call = 0; call < 3; ++call) {
-    for (uint32_t i = 0; i < kBlockRows / 4; ++i) {
+    for (uint32_t i = 0; i < kBlockRowsDefault / 4; ++i) {
       partition.update(i, ColumnId(0), record.cell(ColumnId(0)), record.strings_base());
     }
     EXPECT_EQ(partition.compact(), 0U);
@@ -124,7 +124,7 @@ TEST(Partition, LeavesABusyRangeInItsPages) {
 
 TEST_P(BlockModel, IsBlocksWithoutTheMemoryOfTheirPagesAfterALoad) {
   test::PartitionModel model(narrow_schema(), GetParam(), 5);
-  for (uint32_t i = 0; i < 2 * kBlockRows + 10; ++i) model.insert();
+  for (uint32_t i = 0; i < 2 * kBlockRowsDefault + 10; ++i) model.insert();
   const size_t loaded = model.partition().memory_bytes();
   model.partition().compact_all();
   EXPECT_EQ(model.partition().leaf_count(), 3U);
@@ -132,7 +132,8 @@ TEST_P(BlockModel, IsBlocksWithoutTheMemoryOfTheirPagesAfterALoad) {
   EXPECT_LT(compacted,
             GetParam() == BlockForm::kCompressed ? loaded * 2 / 3 : loaded + loaded / 20);
   model.expect_agreement();
-  for (uint32_t i = 0; i < kBlockRows; ++i) model.insert();  // on pages whose memory was given back
+  for (uint32_t i = 0; i < kBlockRowsDefault; ++i)
+    model.insert();  // on pages whose memory was given back
   model.expect_agreement();
   EXPECT_GT(model.partition().memory_bytes(), compacted + loaded / 3);
 }
@@ -142,7 +143,7 @@ TEST(Partition, KeepsItsMemoryFlatInAConstantSizeRun) {
   const base::TableSchema schema = every_type_schema();
   const base::RowLayout layout(schema);
   RandomRows rows(layout, 4);
-  Partition partition(schema, NumaNode(0));
+  Partition partition(schema);
   RecordRow record(layout);
   std::vector<uint32_t> live;
   const auto insert = [&] {
@@ -171,7 +172,7 @@ TEST(Partition, KeepsItsMemoryFlatInAConstantSizeRun) {
 TEST(Partition, KnowsNothingOfADoubleColumnThatHoldsNan) {
   const base::TableSchema schema = narrow_schema();
   const base::RowLayout layout(schema);
-  Partition partition(schema, NumaNode(0));
+  Partition partition(schema);
   RecordRow record(layout);
   const auto insert = [&](double value) {
     record.encode(TestRow(layout, {int64_t{1}, value, std::monostate()}));

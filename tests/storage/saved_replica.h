@@ -1,13 +1,20 @@
-// A replica with random rows: for the tests of files and manifest.
+// A replica with random rows, and a directory to save it to: for the tests of files and manifest.
 
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <stdlib.h>
+
+#include "storage/block_file.h"
+#include "storage/buffered_chunk.h"
 #include "storage/manifest.h"
+#include "storage/replica_files.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/record_rows.h"
@@ -15,10 +22,20 @@
 
 namespace diptych::storage::test {
 
-// Two tables of every type, with rows that are partly erased again.
+// Two tables of every type, with rows that are partly erased again. Blocks are as small as can be,
+// so that some hundred rows make one.
 class SavedReplica {
  public:
-  explicit SavedReplica(uint32_t partitions) : replica_(partitions, base::NumaNode(0)) {
+  // In a directory that has no block file yet, or, with kOpen, in one that has.
+  enum class File : uint8_t { kCreate, kOpen };
+  SavedReplica(const std::string& directory, uint32_t partitions, File file = File::kCreate,
+               BeforeFileStep before_step = {}, size_t memory_bytes_max = 0)
+      : directory_(directory),
+        replica_(StorageOptions{.partitions = partitions, .block_rows = kBlockRowsMin}) {
+    auto blocks = file == File::kCreate ? BlockFile::create(directory, std::move(before_step))
+                                        : BlockFile::open(directory, std::move(before_step));
+    DIPTYCH_CHECK(blocks.ok(), "the block file can be made or opened");
+    replica_.keep_in(std::move(*blocks), memory_bytes_max);
     for (uint32_t t = 0; t < 2; ++t) {
       schemas_[t] = every_type_schema();
       schemas_[t].id = base::TableId(t);
@@ -40,11 +57,39 @@ class SavedReplica {
         const uint32_t ordinal = partition.insert(row_id, record.row(), record.strings_base());
         if (random.below(4) == 0) partition.erase(ordinal);
       }
+      for (uint32_t p = 0; p < replica_.partition_count(); ++p) {
+        replica_.table(base::TableId(t)).partition(base::PartitionId(p)).compact_all();
+      }
     }
     replica_.set_snapshot(vid);
   }
 
+  // New values for every row.
+  void update_all(uint64_t seed, base::Vid vid) {
+    const base::RowLayout layout(schemas_[0]);
+    RandomRows random(layout, seed);
+    RecordRow record(layout);
+    for (uint32_t t = 0; t < 2; ++t) {
+      for (uint32_t p = 0; p < replica_.partition_count(); ++p) {
+        Partition& partition = replica_.table(base::TableId(t)).partition(base::PartitionId(p));
+        for (const uint32_t ordinal : live_ordinals(partition)) {
+          record.encode(random.row());
+          for (size_t c = 0; c < layout.columns.size(); ++c) {
+            const base::ColumnId column(static_cast<uint16_t>(c));
+            partition.update(ordinal, column, record.cell(column), record.strings_base());
+          }
+        }
+      }
+    }
+    replica_.set_snapshot(vid);
+  }
+
+  base::Result<Manifest> save(const BeforeFileStep& before_step = {}) {
+    return save_replica(directory_, &replica_, ddl_, before_step);
+  }
+
   Replica& replica() { return replica_; }
+  const Replica& replica() const { return replica_; }
   const std::vector<std::string>& ddl() const { return ddl_; }
 
   using Rows = std::map<uint64_t, std::vector<base::Value>>;
@@ -63,11 +108,25 @@ class SavedReplica {
   }
 
  private:
+  static std::vector<uint32_t> live_ordinals(const Partition& partition) {
+    std::vector<uint32_t> ordinals;
+    for (size_t l = 0; l < partition.leaf_count(); ++l) {
+      const Leaf& leaf = partition.leaf(l);
+      for (uint32_t i = 0; i < leaf.row_slots(); ++i) {
+        if (leaf.lives(i)) ordinals.push_back(leaf.first_ordinal() + i);
+      }
+    }
+    return ordinals;
+  }
+
   void add_rows(const Partition& partition, size_t leaf_index, Rows* rows) const {
     const Leaf& leaf = partition.leaf(leaf_index);
+    DecodeBuffer buffer;
+    const PinnedColumn row_ids = value_or_throw(leaf.pin_row_ids());
+    const auto* const ids = row_ids.view(0, leaf.row_slots(), &buffer).as<uint64_t>();
     for (uint32_t i = 0; i < leaf.row_slots(); ++i) {
       if ((leaf.live_bits()[i / 64] >> (i % 64) & 1) == 0) continue;
-      std::vector<base::Value>& values = (*rows)[leaf.row_id(i).value];
+      std::vector<base::Value>& values = (*rows)[ids[i]];
       for (size_t c = 0; c < schemas_[0].columns.size(); ++c) {
         values.push_back(
             partition.value(leaf.first_ordinal() + i, base::ColumnId(static_cast<uint16_t>(c))));
@@ -75,6 +134,7 @@ class SavedReplica {
     }
   }
 
+  std::string directory_;
   std::array<base::TableSchema, 2> schemas_;
   Replica replica_;
   std::vector<std::string> ddl_ = {"CREATE TABLE plain (...)", "CREATE TABLE \"Odd/Name\" (ä)"};

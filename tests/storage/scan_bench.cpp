@@ -8,7 +8,7 @@
 namespace diptych::storage {
 namespace {
 
-constexpr uint32_t kRows = 16 * kBlockRows;
+constexpr uint32_t kRows = 16 * kBlockRowsDefault;
 
 base::TableSchema wide_schema() {
   base::TableSchema schema;
@@ -37,9 +37,10 @@ int64_t sum_column(const Partition& partition, base::ColumnId column) {
   int64_t sum = 0;
   for (size_t l = 0; l < partition.leaf_count(); ++l) {
     const Leaf& leaf = partition.leaf(l);
+    const base::Result<PinnedColumn> pinned = leaf.pin(column);
     for (uint32_t first = 0; first < leaf.row_slots(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, leaf.row_slots() - first);
-      const auto* const values = leaf.column(column, first, count, &buffer).as<int32_t>();
+      const auto* const values = pinned->view(first, count, &buffer).as<int32_t>();
       for (uint32_t i = 0; i < count; ++i) sum += values[i];
     }
   }
@@ -49,10 +50,10 @@ int64_t sum_column(const Partition& partition, base::ColumnId column) {
 void scan(benchmark::State& state, bool compacted) {
   const base::TableSchema schema = wide_schema();
   const base::RowLayout layout(schema);
-  Partition partition(schema, base::NumaNode(0));
+  Partition partition(schema);
   fill(&partition, layout);
   if (compacted) {
-    for (uint32_t i = 0; i <= kRows / kBlockRows; ++i) partition.compact();
+    for (uint32_t i = 0; i <= kRows / kBlockRowsDefault; ++i) partition.compact();
   }
   for (auto _ : state) benchmark::DoNotOptimize(sum_column(partition, base::ColumnId(0)));
   state.SetItemsProcessed(state.iterations() * kRows);
@@ -69,7 +70,7 @@ void BM_ScanBlocks(benchmark::State& state) {
 void BM_CompactOneBlock(benchmark::State& state) {
   const base::TableSchema schema = wide_schema();
   const base::RowLayout layout(schema);
-  Partition partition(schema, base::NumaNode(0));
+  Partition partition(schema);
   fill(&partition, layout);
   partition.compact();  // the inserts made every range busy
   size_t bytes = 0;
@@ -79,7 +80,7 @@ void BM_CompactOneBlock(benchmark::State& state) {
 
 BENCHMARK(BM_ScanHotPages);
 BENCHMARK(BM_ScanBlocks);
-BENCHMARK(BM_CompactOneBlock)->Iterations(kRows / kBlockRows)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CompactOneBlock)->Iterations(kRows / kBlockRowsDefault)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace diptych::storage

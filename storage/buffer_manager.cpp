@@ -1,0 +1,248 @@
+#include "storage/buffer_manager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace diptych::storage {
+namespace {
+
+using encoding::Chunk;
+
+// A larger arena is not registered: that would take all its memory at once, for little.
+constexpr size_t kRegisteredBytesMax = size_t{256} << 20;
+
+// Three quarters of the budget. The rest is for chunks that encode() and thaw() make.
+size_t arena_bytes(const BufferOptions& options) {
+  return options.bytes_max / 4 * 3 / kFilePageBytes * kFilePageBytes;
+}
+
+ReadWay way_to_read(const BufferOptions& options) {
+  return arena_bytes(options) <= kRegisteredBytesMax ? ReadWay::kRegisteredRing : ReadWay::kRing;
+}
+
+}  // namespace
+
+struct BufferManager::ChunkLoad {
+  const BufferedChunk* chunk;
+  ChunkRead read;
+  bool is_awaited = false;  // one thread waits for the disk, the others for it
+};
+
+BufferManager::BufferManager(std::unique_ptr<BlockFile> file, const BufferOptions& options)
+    : options_(options),
+      file_(std::move(file)),
+      arena_(arena_bytes(options), options.node),
+      reader_(file_.get(), &arena_, options.reads_max, way_to_read(options)),
+      bytes_(arena_bytes(options)) {}
+
+BufferManager::~BufferManager() {
+  DIPTYCH_CHECK(resident_.empty(), "chunks go before their manager");
+}
+
+size_t BufferManager::cost(const ChunkMemory& memory) {
+  return memory.in_arena() ? 0 : memory.memory_bytes();
+}
+
+void BufferManager::add_resident(const BufferedChunk* chunk) {
+  chunk->resident_index_ = resident_.size();
+  chunk->in_arena_ = chunk->memory_.in_arena();
+  resident_.push_back(chunk);
+  bytes_ += cost(chunk->memory_);
+}
+
+void BufferManager::remove_resident(const BufferedChunk* chunk, const ChunkMemory& memory) {
+  const size_t index = chunk->resident_index_;
+  resident_[index] = resident_.back();
+  resident_[index]->resident_index_ = index;
+  resident_.pop_back();
+  // The one that took its index is the hand's next.
+  if (index == hand_) hand_ = (index == 0 ? resident_.size() : index) - 1;
+  bytes_ -= cost(memory);
+}
+
+void BufferManager::enter(const BufferedChunk* chunk) {
+  const std::lock_guard lock(mutex_);
+  add_resident(chunk);
+}
+
+void BufferManager::leave(const BufferedChunk* chunk) {
+  Lock lock(mutex_);
+  for (const auto& load : loads_) {
+    if (load->chunk != chunk) continue;
+    static_cast<void>(finish(load.get(), &lock));  // its bytes are not wanted any more
+    break;
+  }
+  if (chunk->in_memory()) remove_resident(chunk, chunk->memory_);
+}
+
+void BufferManager::note_replaced(const BufferedChunk* chunk, size_t before, size_t after) {
+  const std::lock_guard lock(mutex_);
+  chunk->in_arena_ = false;
+  bytes_ += after;
+  bytes_ -= before;
+}
+
+const BufferedChunk* BufferManager::turn_hand() {
+  hand_ = hand_ + 1 < resident_.size() ? hand_ + 1 : 0;
+  const BufferedChunk* const chunk = resident_[hand_];
+  if (chunk->is_cool()) return chunk;
+  chunk->cool();
+  return nullptr;
+}
+
+bool BufferManager::evict(const BufferedChunk* chunk) {
+  ChunkMemory memory;
+  if (!chunk->evict(&memory)) return false;
+  remove_resident(chunk, memory);
+  ++figures_.evictions;
+  return true;
+}
+
+std::optional<ChunkMemory> BufferManager::find_room(uint32_t bytes, Excess excess, Lock* held) {
+  if (!has_budget()) return ChunkMemory::on_heap(bytes);
+  std::optional<ChunkMemory> memory = arena_.take(bytes);
+  // Reads that nobody waited for hold memory, too.
+  if (!memory && settle_finished_loads(held)) memory = arena_.take(bytes);
+  // Once round to cool what is hot, once more to take it.
+  for (size_t steps = 2 * resident_.size(); !memory && steps != 0 && !resident_.empty(); --steps) {
+    const BufferedChunk* const cool = turn_hand();
+    if (cool == nullptr || !cool->in_arena_) continue;
+    if (evict(cool)) memory = arena_.take(bytes);
+  }
+  if (memory) return memory;
+  const bool fits = bytes_ + bytes <= options_.bytes_max;
+  if (fits || excess == Excess::kAllowed) memory = ChunkMemory::on_heap(bytes);
+  return memory;
+}
+
+BufferManager::ChunkLoad* BufferManager::start_load(const BufferedChunk* chunk,
+                                                    ChunkMemory memory) {
+  auto load = std::make_unique<ChunkLoad>();
+  load->chunk = chunk;
+  load->read.address = chunk->address_;
+  load->read.memory = std::move(memory);
+  bytes_ += cost(load->read.memory);
+  if (has_budget() && bytes_ > options_.bytes_max) {
+    figures_.bytes_over_budget = std::max(figures_.bytes_over_budget, bytes_ - options_.bytes_max);
+  }
+  ++figures_.loads;
+  figures_.bytes_read += chunk->address_.bytes;
+  const auto place = reinterpret_cast<uint64_t>(load.get());
+  // relaxed: only who holds the mutex follows it.
+  chunk->swip_.store(place | BufferedChunk::kLoading, std::memory_order_relaxed);
+  loads_.push_back(std::move(load));
+  reader_.start(&loads_.back()->read);
+  return loads_.back().get();
+}
+
+base::Result<void> BufferManager::finish(ChunkLoad* load, Lock* held) {
+  const BufferedChunk* const chunk = load->chunk;
+  if (load->is_awaited) {
+    loaded_.wait(*held, [&] {
+      // relaxed: the mutex orders.
+      const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
+      return (swip & BufferedChunk::kStateMask) != BufferedChunk::kLoading;
+    });
+    return {};
+  }
+  load->is_awaited = true;
+  held->unlock();
+  base::Result<void> done = reader_.wait(&load->read);
+  if (done.ok()) {
+    const auto& memory = std::as_const(load->read.memory);
+    done = check_chunk({chunk->address_, chunk->header_}, memory.bytes(), *file_);
+  }
+  held->lock();
+  bytes_ -= cost(load->read.memory);
+  if (done.ok()) {
+    chunk->set_resident(std::move(load->read.memory), BufferedChunk::kCool);
+    add_resident(chunk);
+  } else {
+    chunk->set_evicted();
+  }
+  std::erase_if(loads_, [&](const auto& other) { return other.get() == load; });
+  loaded_.notify_all();
+  return done;
+}
+
+bool BufferManager::settle_finished_loads(Lock* held) {
+  bool any = false;
+  for (size_t i = 0; i < loads_.size();) {
+    ChunkLoad* const load = loads_[i].get();
+    if (load->is_awaited || !reader_.done(load->read)) {
+      ++i;
+      continue;
+    }
+    static_cast<void>(finish(load, held));  // whoever pins it meets the error again
+    any = true;
+    i = 0;  // the mutex was open meanwhile
+  }
+  return any;
+}
+
+base::Result<Chunk> BufferManager::load_and_pin(const BufferedChunk* chunk) {
+  Lock lock(mutex_);
+  while (!chunk->try_pin()) {
+    // relaxed: it changes under the mutex only, now that the chunk is not in memory.
+    const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
+    const uint64_t state = swip & BufferedChunk::kStateMask;
+    if (state == BufferedChunk::kEvicted) {
+      std::optional<ChunkMemory> memory = find_room(chunk->address_.bytes, Excess::kAllowed, &lock);
+      // The mutex may have been open: another thread may have begun the same.
+      if (chunk->swip_.load(std::memory_order_relaxed) == swip) {  // relaxed: as above
+        start_load(chunk, std::move(*memory));
+      }
+    } else if (state == BufferedChunk::kLoading) {
+      auto* const load = reinterpret_cast<ChunkLoad*>(swip & BufferedChunk::kPlaceMask);
+      const base::Result<void> done = finish(load, &lock);
+      if (!done.ok()) return done.error();
+    }
+  }
+  return Chunk::trusted(chunk->memory_.bytes());
+}
+
+bool BufferManager::read_ahead(const BufferedChunk* chunk) {
+  Lock lock(mutex_);
+  // relaxed: as in load_and_pin.
+  const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
+  if ((swip & BufferedChunk::kStateMask) != BufferedChunk::kEvicted) return true;
+  // Twice what is in flight: who waits for one read leaves the disk the next.
+  if (loads_.size() >= 2 * options_.reads_max) {
+    settle_finished_loads(&lock);
+    if (loads_.size() >= 2 * options_.reads_max) return false;
+  }
+  std::optional<ChunkMemory> memory = find_room(chunk->address_.bytes, Excess::kRefused, &lock);
+  if (!memory) return false;
+  // The mutex may have been open meanwhile. relaxed: as above.
+  if (chunk->swip_.load(std::memory_order_relaxed) == swip) start_load(chunk, std::move(*memory));
+  return true;
+}
+
+base::Result<void> BufferManager::trim() {
+  if (!has_budget()) return {};
+  Lock lock(mutex_);
+  settle_finished_loads(&lock);
+  for (size_t steps = 2 * resident_.size(); bytes_ > options_.bytes_max && steps != 0; --steps) {
+    if (resident_.empty()) break;
+    const BufferedChunk* const cool = turn_hand();
+    if (cool == nullptr || cool->in_arena_) continue;
+    if (cool->is_changed()) {
+      const base::Result<SavedChunk> saved = cool->save();
+      if (!saved.ok()) return saved.error();
+      ++figures_.writes;
+    }
+    evict(cool);
+  }
+  return {};
+}
+
+BufferFigures BufferManager::figures() const {
+  const std::lock_guard lock(mutex_);
+  BufferFigures figures = figures_;
+  figures.memory_bytes = bytes_;
+  return figures;
+}
+
+}  // namespace diptych::storage

@@ -1,0 +1,110 @@
+// BufferManager: keeps the chunks of a replica within a budget of memory.
+//
+//            read_ahead or pin                 a second pin
+//   evicted ──────────────────► loading ─► cool ◄────────────► hot
+//      ▲                                     │     the hand
+//      └────────── the hand, no pins ────────┘
+//
+// A hand goes round the chunks in memory (the clock, which is LeanStore's cooling stage without a
+// queue): a hot one cools, a cool one that nobody has pinned since goes. What a scan loads starts
+// cool, so one large scan does not drive out what others use again.
+//
+// Chunks are read into an arena of huge pages, three quarters of the budget, where room is made
+// before they are read: chunks that nobody changed go, which costs no write. What encode() and
+// thaw() make lies on the heap, and goes between batches, written first where it was changed:
+// trim(). Where all that is left is pinned, a load goes over the budget rather than fail.
+//
+// Threads    pins, loads, read_ahead and figures: any number. trim(): between batches, alone.
+// Memory     the budget counts chunks and the arena of registered buffers; pages that take inserts
+//            and string heaps are not in it.
+//
+// Invariants
+//   M1  resident_ has each managed chunk that is in memory, once, at its resident_index_.
+//   M2  bytes_ is what the chunks of resident_ and the loads take.
+//   M3  loads_ has each chunk whose swip says "loading", once.
+
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "storage/block_file.h"
+#include "storage/buffer_figures.h"
+#include "storage/buffered_chunk.h"
+#include "storage/chunk_memory.h"
+#include "storage/chunk_reader.h"
+
+namespace diptych::storage {
+
+struct BufferOptions {
+  size_t bytes_max = 0;  // the budget; 0: none, chunks stay once they are loaded
+  base::NumaNode node;
+  uint32_t reads_max = 32;  // in flight
+};
+
+class BufferManager {
+ public:
+  BufferManager(std::unique_ptr<BlockFile> file, const BufferOptions& options);
+  ~BufferManager();
+
+  BlockFile& file() const { return *file_; }
+  bool has_budget() const { return options_.bytes_max != 0; }
+
+  // Brings memory within the budget, writing changed chunks to the file where that is needed.
+  // kNoSpace, kIo: as far as it got; nothing is lost.
+  base::Result<void> trim();
+
+  BufferFigures figures() const;
+
+ private:
+  friend class BufferedChunk;
+  struct ChunkLoad;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // Of the budget. What lies in the arena is in it as a whole.
+  static size_t cost(const ChunkMemory& memory);
+
+  // What a BufferedChunk tells: it came into memory, it has other bytes, it is gone.
+  void enter(const BufferedChunk* chunk);
+  void note_replaced(const BufferedChunk* chunk, size_t before, size_t after);
+  void leave(const BufferedChunk* chunk);
+  // Of one that is not in memory: loads it, unless another thread does so already.
+  base::Result<encoding::Chunk> load_and_pin(const BufferedChunk* chunk);
+  bool read_ahead(const BufferedChunk* chunk);
+
+  // All below with the mutex held; those that take a Lock may open it for a while.
+  ChunkLoad* start_load(const BufferedChunk* chunk, ChunkMemory memory);
+  // Until the load is done, with its result, or was done by another thread.
+  base::Result<void> finish(ChunkLoad* load, Lock* held);
+  bool settle_finished_loads(Lock* held);              // true: there were some
+  enum class Excess : uint8_t { kRefused, kAllowed };  // over the budget
+  std::optional<ChunkMemory> find_room(uint32_t bytes, Excess excess, Lock* held);
+  // One step: a chunk that was cool already; else nullptr.
+  const BufferedChunk* turn_hand();
+  bool evict(const BufferedChunk* chunk);
+  void add_resident(const BufferedChunk* chunk);
+  void remove_resident(const BufferedChunk* chunk, const ChunkMemory& memory);
+
+  const BufferOptions options_;
+  const std::unique_ptr<BlockFile> file_;
+  ChunkArena arena_;
+  ChunkReader reader_;
+
+  mutable std::mutex mutex_;        // guards all below
+  std::condition_variable loaded_;  // some load ended
+  std::vector<const BufferedChunk*> resident_;
+  size_t hand_ = 0;  // at an index of resident_
+  std::vector<std::unique_ptr<ChunkLoad>> loads_;
+  BufferFigures figures_;
+  size_t bytes_;
+};
+
+}  // namespace diptych::storage

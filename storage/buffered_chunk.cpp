@@ -1,0 +1,170 @@
+#include "storage/buffered_chunk.h"
+
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "storage/buffer_manager.h"
+
+namespace diptych::storage {
+
+using encoding::Chunk;
+using encoding::ChunkHeader;
+
+base::Result<void> check_chunk(const SavedChunk& saved, std::span<const std::byte> bytes,
+                               const BlockFile& file) {
+  const base::Result<Chunk> opened = Chunk::open(bytes);
+  std::string what;
+  if (!opened.ok()) {
+    what = opened.error().message;
+  } else if (std::memcmp(bytes.data(), &saved.header, sizeof(ChunkHeader)) != 0) {
+    what = "its header is not the one that the directory has";
+  } else {
+    return {};
+  }
+  return base::Error(
+      base::ErrorCode::kCorrupt,
+      fmt::format("{}: the chunk at byte {}: {}", file.path(), saved.address.offset(), what));
+}
+
+BufferedChunk::~BufferedChunk() {
+  if (manager_ == nullptr) return;
+  manager_->leave(this);
+  give_up_place();
+}
+
+void BufferedChunk::fill(BufferManager* manager, ChunkMemory bytes) {
+  DIPTYCH_CHECK(manager_ == nullptr && memory_.bytes().empty(), "a chunk is filled once");
+  manager_ = manager;
+  is_changed_.store(true, std::memory_order_relaxed);  // relaxed: nobody else knows it yet
+  set_resident(std::move(bytes), kHot);
+  if (manager_ != nullptr) manager_->enter(this);
+}
+
+void BufferedChunk::fill(BufferManager* manager, const SavedChunk& saved) {
+  DIPTYCH_CHECK(manager_ == nullptr && memory_.bytes().empty(), "a chunk is filled once");
+  manager_ = manager;
+  address_ = saved.address;
+  header_ = saved.header;
+  set_evicted();
+}
+
+bool BufferedChunk::evictable() const {
+  return manager_ != nullptr && manager_->has_budget();
+}
+
+bool BufferedChunk::in_memory() const {
+  // acquire: pairs with the release in set_resident; who sees the place sees the bytes.
+  return is_resident(swip_.load(std::memory_order_acquire));
+}
+
+bool BufferedChunk::try_pin() const {
+  // relaxed: the exchange that follows orders.
+  uint64_t swip = swip_.load(std::memory_order_relaxed);
+  while (is_resident(swip)) {
+    const uint64_t pinned_and_hot = (swip & ~kStateMask) + kPin;
+    // acquire: pairs with the release in set_resident; who pins sees the bytes.
+    if (swip_.compare_exchange_weak(swip, pinned_and_hot, std::memory_order_acquire,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+base::Result<Chunk> BufferedChunk::pin() const {
+  if (try_pin()) return Chunk::trusted(memory_.bytes());
+  return manager_->load_and_pin(this);
+}
+
+void BufferedChunk::unpin() const {
+  // release: pairs with the acquire in cool_or_evict; reads of the bytes come before they go.
+  [[maybe_unused]] const uint64_t before = swip_.fetch_sub(kPin, std::memory_order_release);
+  DIPTYCH_DCHECK(before >= kPin && is_resident(before), "only a pinned chunk is unpinned");
+}
+
+bool BufferedChunk::read_ahead() const {
+  return in_memory() || manager_->read_ahead(this);
+}
+
+void BufferedChunk::set_resident(ChunkMemory memory, uint64_t state) const {
+  memory_ = std::move(memory);
+  const auto place = reinterpret_cast<uint64_t>(memory_.bytes().data());
+  DIPTYCH_CHECK((place & ~kPlaceMask) == 0, "chunks lie at multiples of 64, below 2^48");
+  // release: pairs with the acquire of who pins.
+  swip_.store(place | state, std::memory_order_release);
+}
+
+void BufferedChunk::set_evicted() const {
+  memory_ = ChunkMemory();
+  // release: pairs with the acquire in in_memory; nobody reads the bytes after that.
+  swip_.store((uint64_t{address_.page} << 2) | kEvicted, std::memory_order_release);
+}
+
+bool BufferedChunk::is_cool() const {
+  // relaxed: a hint; evict() looks again.
+  const uint64_t swip = swip_.load(std::memory_order_relaxed);
+  return swip < kPin && (swip & kStateMask) == kCool;
+}
+
+void BufferedChunk::cool() const {
+  // relaxed: a mark only.
+  uint64_t swip = swip_.load(std::memory_order_relaxed);
+  if (swip >= kPin || (swip & kStateMask) != kHot) return;
+  // relaxed: as above. Where it fails, somebody has pinned the chunk: it is hot.
+  swip_.compare_exchange_strong(swip, swip | kCool, std::memory_order_relaxed);
+}
+
+bool BufferedChunk::evict(ChunkMemory* memory) const {
+  // relaxed: the exchange that follows orders.
+  uint64_t swip = swip_.load(std::memory_order_relaxed);
+  if (swip >= kPin || (swip & kStateMask) != kCool || is_changed()) return false;
+  const uint64_t evicted = (uint64_t{address_.page} << 2) | kEvicted;
+  // acquire: pairs with the release in unpin; those reads come before the bytes go. A chunk that
+  // was pinned since the load above is hot, or has pins.
+  if (!swip_.compare_exchange_strong(swip, evicted, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
+    return false;
+  }
+  *memory = std::move(memory_);
+  return true;
+}
+
+Chunk BufferedChunk::load() const {
+  const Chunk chunk = value_or_throw(pin());
+  unpin();
+  return chunk;
+}
+
+void BufferedChunk::give_up_place() {
+  if (address_.is_set()) manager_->file().release(address_);
+  address_ = ChunkAddress();
+}
+
+void BufferedChunk::begin_change() {
+  static_cast<void>(value_or_throw(pin()));
+  is_changed_.store(true, std::memory_order_relaxed);  // relaxed: see is_changed()
+  unpin();
+  give_up_place();
+}
+
+void BufferedChunk::replace(encoding::ChunkBytes bytes) {
+  begin_change();
+  const size_t before = manager_ == nullptr ? 0 : BufferManager::cost(memory_);
+  set_resident(ChunkMemory(std::move(bytes)), kHot);
+  if (manager_ != nullptr) manager_->note_replaced(this, before, BufferManager::cost(memory_));
+}
+
+base::Result<SavedChunk> BufferedChunk::save() const {
+  if (!is_changed()) return SavedChunk{address_, header_};
+  const base::Result<ChunkAddress> written = manager_->file().write(memory_.bytes());
+  if (!written.ok()) return written.error();
+  header_ = header();
+  address_ = *written;
+  is_changed_.store(false, std::memory_order_relaxed);  // relaxed: no other phase runs
+  return SavedChunk{address_, header_};
+}
+
+}  // namespace diptych::storage

@@ -1,0 +1,132 @@
+#include "storage/replica_files.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "storage/block_file.h"
+#include "storage/buffer_manager.h"
+#include "storage/leaf_directory.h"
+
+namespace diptych::storage {
+namespace {
+
+base::Error corrupt(const std::string& path, const std::string& what) {
+  return {base::ErrorCode::kCorrupt,
+          fmt::format("{}: {}; restore the directory from a backup", path, what)};
+}
+
+// One more than the last one's.
+base::Result<uint64_t> next_generation(const std::string& directory) {
+  const base::Result<Manifest> present = read_manifest(directory);
+  if (present.ok()) return present->generation + 1;
+  if (present.code() == base::ErrorCode::kNotFound) return uint64_t{1};
+  return present.error();
+}
+
+base::Result<ManifestTable> save_table(Table* table, BlockFile* file) {
+  const base::Result<SavedTable> saved = table->save();
+  if (!saved.ok()) return saved.error();
+  const base::Result<ChunkAddress> address = file->write(write_directory(table->schema(), *saved));
+  if (!address.ok()) return address.error();
+  return ManifestTable{table->schema().name, saved->live_rows(), *address};
+}
+
+base::Result<void> load_table(const ManifestTable& entry, const Manifest& manifest, BlockFile* file,
+                              Table* table) {
+  if (const auto adopted = file->adopt(entry.directory); !adopted.ok()) return adopted;
+  const base::Result<ChunkMemory> bytes = file->read(entry.directory);
+  if (!bytes.ok()) return bytes.error();
+  base::Result<SavedTable> saved = read_directory(table->schema(), bytes->bytes());
+  if (!saved.ok()) return saved.error().within(file->path());
+  if (saved->block_rows != manifest.block_rows || saved->partitions.size() != manifest.partitions ||
+      saved->live_rows() != entry.rows) {
+    return corrupt(
+        file->path(),
+        fmt::format("the directory of table \"{}\" is not what the manifest says", entry.name));
+  }
+  for (const SavedPartition& partition : saved->partitions) {
+    for (const SavedLeaf& leaf : partition) {
+      for (const SavedColumn& column : leaf.columns) {
+        if (const auto adopted = file->adopt(column.chunk.address); !adopted.ok()) return adopted;
+      }
+    }
+  }
+  return table->restore(std::move(*saved));
+}
+
+}  // namespace
+
+base::Result<Manifest> save_replica(const std::string& directory, Replica* replica,
+                                    const std::vector<std::string>& ddl,
+                                    const BeforeFileStep& before_step) {
+  DIPTYCH_CHECK(replica->buffers() != nullptr, "a replica in memory has nowhere to be saved");
+  BlockFile& file = replica->buffers()->file();
+  const auto generation = next_generation(directory);
+  if (!generation.ok()) return generation.error();
+  Manifest manifest;
+  manifest.generation = *generation;
+  manifest.vid = replica->snapshot();
+  manifest.partitions = replica->options().partitions;
+  manifest.block_rows = replica->options().block_rows;
+  manifest.ddl = ddl;
+  std::vector<ChunkAddress> directories;
+  const auto write_tables = [&]() -> base::Result<void> {
+    for (uint32_t i = 0; i < replica->table_count(); ++i) {
+      const auto table = save_table(&replica->table(base::TableId(i)), &file);
+      if (!table.ok()) return table.error();
+      manifest.tables.push_back(*table);
+      directories.push_back(table->directory);
+    }
+    return file.sync();
+  };
+  if (const auto written = write_tables(); !written.ok()) {
+    for (const ChunkAddress& address : directories) file.release(address);
+    return written.error();
+  }
+  // From here on the file keeps what the old manifest names and what the new one does, until one
+  // commit succeeds.
+  replica->replace_directories(std::move(directories));
+  file.begin_commit();
+  if (const auto written = write_manifest(directory, manifest, before_step); !written.ok()) {
+    return written.error();
+  }
+  // The state is durable. What fails here is to give space back: it stays in the file, free.
+  static_cast<void>(file.commit());
+  return manifest;
+}
+
+base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
+                                Replica* replica) {
+  DIPTYCH_CHECK(replica->buffers() != nullptr, "there is a block file to read from");
+  DIPTYCH_CHECK(replica->options().partitions == manifest.partitions &&
+                    replica->options().block_rows == manifest.block_rows,
+                "a database keeps what it was created with");
+  const std::string path = directory + "/manifest.json";
+  if (manifest.tables.size() != replica->table_count()) {
+    return corrupt(path, fmt::format("names {} tables, its DDL makes {}", manifest.tables.size(),
+                                     replica->table_count()));
+  }
+  BlockFile& file = replica->buffers()->file();
+  std::vector<ChunkAddress> directories;
+  for (uint32_t i = 0; i < replica->table_count(); ++i) {
+    Table& table = replica->table(base::TableId(i));
+    const ManifestTable& entry = manifest.tables[i];
+    if (entry.name != table.schema().name) {
+      return corrupt(path, fmt::format("table {} is \"{}\", its DDL makes \"{}\"", i, entry.name,
+                                       table.schema().name));
+    }
+    if (const auto loaded = load_table(entry, manifest, &file, &table); !loaded.ok()) {
+      return loaded;
+    }
+    directories.push_back(entry.directory);
+  }
+  replica->replace_directories(std::move(directories));
+  file.begin_commit();
+  static_cast<void>(file.commit());  // as in save_replica
+  replica->set_snapshot(manifest.vid);
+  return {};
+}
+
+}  // namespace diptych::storage

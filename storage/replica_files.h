@@ -1,0 +1,32 @@
+// Saving a replica to its block file and manifest, and reading it back.
+//
+//   save   chunks that changed ─► block file    pages ─► chunks ─► block file
+//          leaf directories    ─► block file    sync ─► manifest: switch ─► old places are free
+//
+// Both replicas of a database are read from it: the other one from this one's rows.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "storage/file_step.h"
+#include "storage/manifest.h"
+#include "storage/table.h"
+
+namespace diptych::storage {
+
+// Saves a replica that has a block file. kNoSpace, kIo, with the path: the previous state stays
+// valid, unless it is the last step, the directory's sync, that failed; it can be tried again.
+base::Result<Manifest> save_replica(const std::string& directory, Replica* replica,
+                                    const std::vector<std::string>& ddl,
+                                    const BeforeFileStep& before_step = {});
+
+// Fills the replica's (empty) tables from the manifest's state. The catalog must have been rebuilt
+// from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read.
+// kCorrupt: names file, offset and what is wrong; the replica must then be discarded.
+base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
+                                Replica* replica);
+
+}  // namespace diptych::storage

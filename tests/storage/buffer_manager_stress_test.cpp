@@ -1,0 +1,130 @@
+// Scans by several threads, of a replica many times larger than its memory, between phases of
+// writing. What is read is what was written, and nothing is evicted under a pin.
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/kept_replica.h"
+#include "tests/storage/record_rows.h"
+#include "tests/storage/temporary_directory.h"
+
+namespace diptych::storage {
+namespace {
+
+using base::ColumnId;
+using test::KeptReplica;
+using test::TemporaryDirectory;
+
+base::TableSchema numbers_schema() {
+  base::TableSchema schema;
+  schema.name = "numbers";
+  for (const char* name : {"a", "b", "c"}) {
+    schema.columns.push_back({name, {base::TypeKind::kBigInt}, base::Nullability::kNotNull});
+  }
+  schema.indexes.push_back(
+      {"numbers_pkey", {}, base::IndexKind::kHash, base::Uniqueness::kUnique, {base::ColumnId(0)}});
+  return schema;
+}
+
+constexpr uint32_t kRows = 48 * kBlockRowsMin;
+constexpr size_t kBudget = 128 << 10;  // of 1.1 MB
+constexpr int kThreads = 4;
+constexpr int kRounds = 6;
+
+// The value of a row's column after a round: of b and c, a function of both.
+int64_t value_of(uint32_t row, uint16_t column, int round) {
+  return column == 0 ? row : int64_t{row} * 7919 % 1'000'003 * (column + round);
+}
+
+class NumbersRecord {
+ public:
+  const std::byte* of(uint32_t row, int round) {
+    for (uint16_t c = 0; c < 3; ++c) {
+      const int64_t value = value_of(row, c, round);
+      std::memcpy(bytes_.data() + layout_.columns[c].offset, &value, sizeof value);
+    }
+    return bytes_.data();
+  }
+  const std::byte* strings_base() const { return bytes_.data(); }
+  const std::byte* cell(uint16_t column) const {
+    return bytes_.data() + layout_.columns[column].offset;
+  }
+
+ private:
+  base::RowLayout layout_{numbers_schema()};
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(layout_.bytes);
+};
+
+// One thread's scan of all leaves, from one of its own on; the rows that are wrong.
+uint64_t wrong_rows(const Partition& partition, size_t first, const std::vector<int>& rounds) {
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < partition.leaf_count(); ++i) {
+    const Leaf& leaf = partition.leaf((first + i) % partition.leaf_count());
+    for (size_t ahead = 1; ahead < 4; ++ahead) {
+      const Leaf& next = partition.leaf((first + i + ahead) % partition.leaf_count());
+      for (uint16_t c = 0; c < 3; ++c) std::ignore = next.read_ahead(ColumnId(c));
+    }
+    for (uint16_t c = 0; c < 3; ++c) {
+      DecodeBuffer buffer;
+      const PinnedColumn column = value_or_throw(leaf.pin(ColumnId(c)));
+      const auto* const values = column.view(0, leaf.row_slots(), &buffer).as<int64_t>();
+      for (uint32_t row = 0; row < leaf.row_slots(); ++row) {
+        const uint32_t ordinal = leaf.first_ordinal() + row;
+        wrong += values[row] != value_of(ordinal, c, rounds[ordinal]) ? 1 : 0;
+      }
+    }
+  }
+  return wrong;
+}
+
+TEST(BufferManagerStress, ScansSeeWhatWasWrittenThoughLittleOfItFitsInMemory) {
+  TemporaryDirectory directory;
+  KeptReplica kept(directory.path(), numbers_schema(), kBudget);
+  Partition& partition = kept.partition();
+  NumbersRecord record;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    ASSERT_EQ(partition.insert(base::RowId(row), record.of(row, 0), record.strings_base()), row);
+  }
+  partition.compact_all();
+  ASSERT_TRUE(kept.buffers().trim().ok());
+  std::vector<int> rounds(kRows, 0);
+  for (int round = 1; round <= kRounds; ++round) {
+    // Between batches: every so many rows, some of which do not fit their chunk's form.
+    for (uint32_t row = static_cast<uint32_t>(round); row < kRows; row += 97) {
+      record.of(row, round);
+      rounds[row] = round;
+      for (uint16_t c = 1; c < 3; ++c) {
+        partition.update(row, ColumnId(c), record.cell(c), record.strings_base());
+      }
+    }
+    for (int i = 0; i < 8; ++i) partition.compact();
+    ASSERT_TRUE(kept.buffers().trim().ok());
+    if (round == kRounds / 2) {
+      ASSERT_TRUE(kept.save().ok());
+    }
+    // A batch.
+    std::atomic<uint64_t> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        // relaxed: read after the join.
+        wrong.fetch_add(wrong_rows(partition, static_cast<size_t>(t) * 11, rounds),
+                        std::memory_order_relaxed);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    // relaxed: the threads were joined.
+    ASSERT_EQ(wrong.load(std::memory_order_relaxed), 0U) << "round " << round;
+  }
+  const BufferFigures figures = kept.buffers().figures();
+  EXPECT_GT(figures.evictions, 1000U);
+  EXPECT_GT(figures.writes, 40U);
+  ASSERT_TRUE(kept.buffers().trim().ok());
+  EXPECT_LE(kept.buffers().figures().memory_bytes, kBudget);
+}
+
+}  // namespace
+}  // namespace diptych::storage

@@ -43,6 +43,10 @@ class CompressedBlock final : public Leaf {
   // From full pages that tile the block's range, in the order of their ordinals. nullptr: C2.
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format,
                                                std::span<const HotPage* const> pages);
+  // From kBlockRows rows, which get the ordinals from first_ordinal on (block_of_rows.cpp).
+  // nullptr: C2.
+  static std::unique_ptr<CompressedBlock> make(const LeafFormat& format, uint32_t first_ordinal,
+                                               std::span<const NewRow> rows);
 
   ColumnView column(base::ColumnId column, uint32_t first, uint32_t count,
                     DecodeBuffer* buffer) const override;
@@ -82,6 +86,7 @@ class CompressedBlock final : public Leaf {
   };
 
   CompressedBlock(const LeafFormat& format, std::span<const HotPage* const> pages);
+  CompressedBlock(const LeafFormat& format, uint32_t first_ordinal);  // of rows that all live
 
   encoding::Chunk chunk(base::ColumnId column) const {
     return encoding::Chunk::trusted(columns_[column.value].chunk);

@@ -18,7 +18,6 @@ constexpr size_t kRoutedRowsMax = storage::kBlockRows + storage::kBlockRows / 4;
 BulkLoad::BulkLoad(storage::Replica* replica, Applier* applier, base::TableId table,
                    ForEach for_each, std::vector<uint32_t> cores)
     : replica_(replica),
-      applier_(applier),
       table_(table),
       for_each_(std::move(for_each)),
       cores_(std::move(cores)),

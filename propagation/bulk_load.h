@@ -79,7 +79,6 @@ class BulkLoad final : public LoadSink {
   void write(Rest rest);
 
   storage::Replica* const replica_;
-  Applier* const applier_;
   const base::TableId table_;
   const ForEach for_each_;
   const std::vector<uint32_t> cores_;

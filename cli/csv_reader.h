@@ -81,6 +81,8 @@ class CsvReader {
   bool at_line_end();
   bool take_line_end();
   After take_bare_field(CsvRecord* record);
+  // Up to a comma, a quote, a line's end or the file's.
+  void take_bare_bytes(CsvRecord* record);
   After take_quoted_field(CsvRecord* record);
   After end_field(CsvRecord* record, Quoting quoting, uint64_t line);
   After fail(CsvRecord* record, uint64_t line, std::string reason);

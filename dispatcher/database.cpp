@@ -301,21 +301,32 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
+  // A row of the load may get the RowID of one whose delete the replica has yet to apply.
+  state_->olap_dispatcher->bring_up_to_date();
+  if (auto usable = state_->check_replica(); !usable) return usable.error();
+  std::optional<propagation::BulkLoad> sink;
+  if (state_->options.export_updates) {
+    sink.emplace(
+        &state_->replica, &state_->applier, table,
+        [&](uint32_t count, const auto& body) { state_->executor.run_parallel(count, body); },
+        state_->placement.olap.cores);
+  }
   LoadReport report;
   state_->clock.batch_begins(base::steady_ns());
-  auto loaded = state_->engine.load(table, [&] {
+  const auto counted = [&] {
     auto batch = next_batch(next);
     if (batch) report.rows += batch->count;
     return batch;
-  });
+  };
+  auto loaded = state_->engine.load(table, counted, sink ? &*sink : nullptr);
   state_->clock.batch_ends(state_->engine.last_vid());
+  if (loaded && sink) sink->finish(*loaded);
+  if (sink && sink->failure()) state_->olap_dispatcher->lose_replica(*sink->failure());
   if (!loaded) return loaded.error();
   report.vid = *loaded;
+  // Of the load, only its VID is in the queue: the replica's freshness.
   state_->olap_dispatcher->bring_up_to_date();
   if (auto usable = state_->check_replica(); !usable) return usable.error();
-  state_->executor.run_parallel(state_->replica.partition_count(), [&](uint32_t partition) {
-    state_->replica.table(table).partition(base::PartitionId(partition)).compact_all();
-  });
   state_->olap_dispatcher->publish_figures(held);
   return report;
 }

@@ -31,6 +31,7 @@
 #include "olap/query.h"
 #include "oltp/engine.h"
 #include "propagation/applier.h"
+#include "propagation/bulk_load.h"
 #include "propagation/export/update_queue.h"
 #include "storage/manifest.h"
 #include "storage/table.h"

@@ -245,6 +245,10 @@ void OlapDispatcher::trim() {
   trim_failed_ = !trimmed;
 }
 
+void OlapDispatcher::lose_replica(const base::Error& error) {
+  replica_failure_ = error.within("updates can no longer be applied to the OLAP replica");
+}
+
 void OlapDispatcher::bring_up_to_date() {
   propagation::CollectedSets collected = clock_->collect(updates_);
   const storage::Replica& replica = *replica_.tables;
@@ -260,8 +264,7 @@ void OlapDispatcher::bring_up_to_date() {
         compact();
       }
     } catch (const storage::ChunkFailure& failure) {
-      replica_failure_ =
-          failure.error().within("updates can no longer be applied to the OLAP replica");
+      lose_replica(failure.error());
     }
     updates_->recycle(std::move(collected.sets));
   }
@@ -273,7 +276,6 @@ void OlapDispatcher::bring_up_to_date() {
     figures_.updates_applied += records;
     figures_.apply_ns.record(end_ns - start_ns);
     figures_.apply_cpu_ns += cpu_ns;
-    figures_.apply_steps = replica_.applier->steps();
   }
   if (records != 0 || table_rows_.size() != replica.table_count()) publish_sizes();
 }
@@ -287,6 +289,7 @@ void OlapDispatcher::publish_sizes() {
   const storage::Replica& replica = *replica_.tables;
   figures_.replica_vid = replica.snapshot();
   figures_.olap_memory_bytes = replica_.applier->memory_bytes();
+  figures_.apply_steps = replica_.applier->steps();
   table_rows_.resize(replica.table_count());
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     const storage::Table& table = replica.table(base::TableId(id));

@@ -36,6 +36,7 @@
 #include "oltp/row_batch.h"
 #include "oltp/run_mark.h"
 #include "propagation/export/export_mode.h"
+#include "propagation/export/load_sink.h"
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
@@ -100,9 +101,10 @@ class Engine {
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
   // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.
-  // Exported like a batch.
+  // `sink` gets the rows, in place of update records; nullptr: no replica does.
   base::Result<base::Vid> load(base::TableId table,
-                               const std::function<base::Result<RowBatch>()>& next);
+                               const std::function<base::Result<RowBatch>()>& next,
+                               propagation::LoadSink* sink);
 
   // For opening a database: puts back a row under its RowID. Afterwards finish_restore sets the
   // VID.

@@ -83,16 +83,18 @@ base::Result<void> Engine::add_index(base::TableId table_id, base::IndexId id) {
 }
 
 base::Result<base::Vid> Engine::load(base::TableId table_id,
-                                     const std::function<base::Result<RowBatch>()>& next) {
+                                     const std::function<base::Result<RowBatch>()>& next,
+                                     propagation::LoadSink* sink) {
   EngineCore& core = state_->core;
   Table& table = core.table(table_id);
   Worker& leader = state_->leader();
   // relaxed: between batches nobody else runs, here and below.
   const base::Vid vid(core.last_vid.load(std::memory_order_relaxed) + 1);
-  std::vector<base::RowId> loaded;
+  propagation::RowIdRuns loaded;
+  std::vector<propagation::LoadedRow> given;
   const auto undo = [&](const base::Error& error) {
-    for (const base::RowId undone : loaded) leader.unload_row(&table, undone);
-    leader.discard_updates(table_id);
+    if (sink != nullptr) sink->discard(loaded);
+    loaded.for_each([&](base::RowId undone) { leader.unload_row(&table, undone); });
     state_->reach_boundary();
     return error;
   };
@@ -100,17 +102,20 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
     const auto batch = next();
     if (!batch) return undo(batch.error());
     if (batch->count == 0) break;
+    given.clear();
     for (size_t i = 0; i < batch->count; ++i) {
       auto row_id = leader.load_row(&table, batch->rows + i * table.layout.bytes, vid);
       if (row_id) {
-        loaded.push_back(*row_id);
+        loaded.append(*row_id);
+        given.push_back({*row_id, table.rows.slot(*row_id).row()});
         continue;
       }
       return undo(row_id.error().within(
           fmt::format("table \"{}\", row {}", table.schema->name, loaded.size() + 1)));
     }
+    if (sink != nullptr) sink->take(given);
   }
-  if (loaded.empty()) return last_vid();
+  if (loaded.size() == 0) return last_vid();
   // release: pairs with the acquire at a transaction's begin (C1).
   core.last_vid.store(vid.value, std::memory_order_release);
   state_->reach_boundary();

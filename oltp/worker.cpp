@@ -173,10 +173,6 @@ void Worker::take_updates(std::vector<propagation::SealedSet>* sets) {
   }
 }
 
-void Worker::discard_updates(base::TableId table) {
-  if (tables_[table.value].updates != nullptr) tables_[table.value].updates->clear();
-}
-
 void Worker::settle_rolled_back() {
   for (const RolledBackRow& row : rolled_back_) {
     row.slot->group(row.undo->group).settle(row.undo);

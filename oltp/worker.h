@@ -77,7 +77,6 @@ class Worker {
   base::Result<base::RowId> load_row(Table* table, const std::byte* row, base::Vid vid);
   base::Result<void> put_row(Table* table, base::RowId row_id, const std::byte* row, base::Vid vid);
   void unload_row(Table* table, base::RowId row_id);
-  void discard_updates(base::TableId table);
 
  private:
   friend class TransactionCore;

@@ -237,9 +237,6 @@ base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, b
     tables_[table->schema->id.value].slots.retire(row_id);
     return put.error();
   }
-  if (core_->options.export_updates) {
-    updates_of(*table).append_insert(vid, row_id, table->layout, row);
-  }
   return row_id;
 }
 

@@ -64,6 +64,11 @@ class Applier {
   // sets afterwards.
   ApplyReport apply(const CollectedSets& collected, const ForEach& for_each);
 
+  // For a bulk load (bulk_load.h), which writes partitions side by side while nobody applies.
+  PartitionApplier& partition(base::TableId table, base::PartitionId partition) {
+    return tables_[table.value].partitions[partition.value];
+  }
+
   // Where the row lives now, if it does. For comparing replicas.
   std::optional<base::Tid> find(base::TableId table, base::RowId row_id) const;
 

@@ -16,6 +16,7 @@ constexpr uint64_t kSampledGroups = 16;  // one of them is timed
 constexpr size_t kCollapsedPerRow = 4;
 constexpr size_t kSeenPlaces = 512;
 constexpr size_t kLineBytes = 64;
+constexpr size_t kLoadedTogether = 1024;
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 
 }  // namespace
@@ -221,6 +222,36 @@ void PartitionApplier::apply(std::span<const UpdateRecord* const> records) {
   }
   index_.trim();
   counts_.apply_ns += base::steady_ns() - begin_ns;
+}
+
+size_t PartitionApplier::load(std::span<const storage::NewRow> rows) {
+  const uint64_t room = partition_->slots_before_block();
+  if (room == 0 && rows.size() == partition_->block_rows()) {
+    if (const std::optional<uint32_t> first = partition_->append_block(rows)) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        index_.insert(rows[i].row_id, *first + static_cast<uint32_t>(i));
+      }
+      return rows.size();
+    }
+  }
+  if (room != 0) rows = rows.first(std::min<uint64_t>(rows.size(), room));
+  std::array<uint32_t, kLoadedTogether> ordinals;
+  for (size_t at = 0; at < rows.size(); at += kLoadedTogether) {
+    const auto some = rows.subspan(at, std::min(kLoadedTogether, rows.size() - at));
+    partition_->insert(some, ordinals.data());
+    for (size_t i = 0; i < some.size(); ++i) index_.insert(some[i].row_id, ordinals[i]);
+  }
+  // So that a load that takes this way leaves no more than a range of pages behind it.
+  if (partition_->slots_before_block() == 0) partition_->compact_all();
+  return rows.size();
+}
+
+void PartitionApplier::unload(const RowIdRuns& loaded) {
+  loaded.for_each([&](base::RowId row_id) {
+    if (const std::optional<uint32_t> ordinal = index_.erase(row_id)) partition_->erase(*ordinal);
+  });
+  index_.trim();
+  partition_->drop_dead_ranges();
 }
 
 size_t PartitionApplier::memory_bytes() const {

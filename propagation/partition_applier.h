@@ -29,6 +29,7 @@
 
 #include "base/ids.h"
 #include "base/row_layout.h"
+#include "propagation/export/row_id_runs.h"
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
 #include "storage/table.h"
@@ -56,6 +57,13 @@ class alignas(64) PartitionApplier {
 
   // The partition's records, in VID order (A1).
   void apply(std::span<const UpdateRecord* const> records);
+
+  // Of a bulk load: takes the first of a block's rows, or of the last ones that there are, and
+  // returns how many. A block's where the partition can take one; else at least one, into pages.
+  size_t load(std::span<const storage::NewRow> rows);
+  // The load is taken back: erases those of its rows that came here, and drops ranges of them
+  // alone.
+  void unload(const RowIdRuns& loaded);
 
   const RowIndex& index() const { return index_; }
   const ApplyCounts& counts() const { return counts_; }  // so far

@@ -58,10 +58,29 @@ std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
         "a block is made from full, adjacent pages");
     block->set_live({page->live_bits(), format.page_rows / 64});
   }
-  for (size_t c = 0; c < chunks.size(); ++c) {
-    block->columns_[c].chunk.fill(buffers, ChunkMemory(std::move(chunks[c])));
-  }
+  block->fill(std::move(chunks), buffers);
   return block;
+}
+
+std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
+                                                       uint32_t first_ordinal,
+                                                       std::span<const NewRow> rows,
+                                                       BufferManager* buffers) {
+  DIPTYCH_CHECK(rows.size() == format.block_rows, "a block's rows come together");
+  DIPTYCH_CHECK(first_ordinal % format.block_rows == 0, "blocks tile the ordinals");
+  std::vector<ChunkBytes> chunks = encode_rows(format, rows, kTextBytesMax);
+  if (chunks.empty()) return nullptr;
+  std::unique_ptr<CompressedBlock> block(
+      new CompressedBlock(format, first_ordinal, format.block_rows));
+  block->set_live(std::vector<uint64_t>(format.block_rows / 64, ~uint64_t{0}));
+  block->fill(std::move(chunks), buffers);
+  return block;
+}
+
+void CompressedBlock::fill(std::vector<ChunkBytes> chunks, BufferManager* buffers) {
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    columns_[c].chunk.fill(buffers, ChunkMemory(std::move(chunks[c])));
+  }
 }
 
 CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,

@@ -49,6 +49,10 @@ class CompressedBlock final : public Leaf {
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format,
                                                std::span<const PlainLeaf* const> pages,
                                                BufferManager* buffers);
+  // From a block's rows, which all live and get the ordinals from first_ordinal on. nullptr: C2.
+  static std::unique_ptr<CompressedBlock> make(const LeafFormat& format, uint32_t first_ordinal,
+                                               std::span<const NewRow> rows,
+                                               BufferManager* buffers);
   // As save() left it; its chunks in the block file, or, with `in_memory`, these.
   CompressedBlock(const LeafFormat& format, const SavedLeaf& saved, BufferManager* buffers);
   CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
@@ -101,6 +105,7 @@ class CompressedBlock final : public Leaf {
   // Columns still empty.
   CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows);
   void set_live(std::span<const uint64_t> words);
+  void fill(std::vector<encoding::ChunkBytes> chunks, BufferManager* buffers);
 
   base::Result<PinnedColumn> pin(size_t column) const;
   bool write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);

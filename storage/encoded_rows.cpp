@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/string_ref.h"
+#include "storage/cell.h"
 #include "storage/encoding/encode.h"
 
 namespace diptych::storage {
@@ -43,6 +44,101 @@ class Gathered {
   uint32_t rows_ = 0;
   std::vector<uint64_t> values_;  // as words: any value type is aligned
   std::vector<uint64_t> nulls_;
+};
+
+constexpr size_t kRowsAhead = 16;
+
+// One column of rows in the format of update records; reused for the next.
+class GatheredCells {
+ public:
+  explicit GatheredCells(std::span<const NewRow> rows)
+      : rows_(rows), values_(rows.size() * sizeof(base::StringRef) / sizeof(uint64_t)) {}
+
+  void row_ids() {
+    for (size_t i = 0; i < rows_.size(); ++i) values_[i] = rows_[i].row_id.value;
+    nullable_ = false;
+  }
+  // False: more than `text_bytes_max` bytes of text.
+  bool gather(const ColumnFormat& column, size_t text_bytes_max) {
+    nullable_ = column.nullable;
+    nulls_.assign(nullable_ ? encoding::bitmap_words(row_count()) : 0, 0);
+    switch (column.kind) {
+      case CellKind::kInt32: numbers<int32_t>(column); return true;
+      case CellKind::kInt64: numbers<int64_t>(column); return true;
+      case CellKind::kDouble: numbers<double>(column); return true;
+      case CellKind::kBoolean: booleans(column); return true;
+      case CellKind::kInlineString:
+      case CellKind::kLongString: break;
+    }
+    return texts(column, text_bytes_max);
+  }
+  encoding::ColumnRun run(encoding::ValueKind kind) const {
+    return {kind, row_count(), values_.data(), nullable_ ? nulls_.data() : nullptr};
+  }
+
+  uint32_t row_count() const { return static_cast<uint32_t>(rows_.size()); }
+
+ private:
+  // Calls take(i, cell) for each row whose cell is not null.
+  template <class Take>
+  void for_each_cell(const ColumnFormat& column, const Take& take) {
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const size_t ahead = std::min(i + kRowsAhead, rows_.size() - 1);
+      __builtin_prefetch(rows_[ahead].row + column.cell_offset);
+      const std::byte* const cell = rows_[i].row + column.cell_offset;
+      if (column.nullable && cell[column.null_in_cell] != std::byte{0}) {
+        nulls_[i / 64] |= uint64_t{1} << (i % 64);
+      } else {
+        take(i, cell);
+      }
+    }
+  }
+  // A null's value is meaningless, but the same in every run.
+  template <class Value>
+  Value* cleared_values() {
+    auto* const values = reinterpret_cast<Value*>(values_.data());
+    if (nullable_) std::fill_n(values, rows_.size(), Value{});
+    return values;
+  }
+  template <class Value>
+  void numbers(const ColumnFormat& column) {
+    auto* const values = cleared_values<Value>();
+    for_each_cell(column, [&](size_t i, const std::byte* cell) { values[i] = load<Value>(cell); });
+  }
+  void booleans(const ColumnFormat& column) {
+    auto* const values = cleared_values<uint8_t>();
+    for_each_cell(column, [&](size_t i, const std::byte* cell) {
+      values[i] = *cell != std::byte{0} ? 1 : 0;
+    });
+  }
+  size_t text_bytes_at_most(const ColumnFormat& column) {
+    if (column.kind == CellKind::kInlineString) return rows_.size() * column.type.length;
+    size_t bytes = 0;
+    for_each_cell(column, [&](size_t i, const std::byte* cell) {
+      bytes += cell_string(column.kind, cell, rows_[i].strings_base).size();
+    });
+    return bytes;
+  }
+  bool texts(const ColumnFormat& column, size_t text_bytes_max) {
+    const size_t bytes = text_bytes_at_most(column);
+    if (bytes > text_bytes_max) return false;
+    if (texts_.size() < bytes) texts_.resize(bytes);
+    char* to = texts_.data();
+    auto* const values = cleared_values<base::StringRef>();
+    for_each_cell(column, [&](size_t i, const std::byte* cell) {
+      const std::string_view text = cell_string(column.kind, cell, rows_[i].strings_base);
+      if (!text.empty()) std::memcpy(to, text.data(), text.size());
+      values[i] = base::StringRef(std::string_view(to, text.size()));
+      to += text.size();
+    });
+    return true;
+  }
+
+  std::span<const NewRow> rows_;
+  std::vector<uint64_t> values_;  // as words: any value type is aligned
+  std::vector<uint64_t> nulls_;
+  std::vector<char> texts_;
+  bool nullable_ = false;
 };
 
 size_t text_bytes(const ColumnRun& run) {
@@ -96,6 +192,19 @@ std::vector<ChunkBytes> encode_rows(const LeafFormat& format,
   Gathered row_ids(rows, sizeof(uint64_t));
   for (const PlainLeaf* leaf : leaves) row_ids.add(*leaf->pin_row_ids(), leaf->row_slots());
   chunks.push_back(encoded(row_ids.run(encoding::ValueKind::kInt64)));
+  return chunks;
+}
+
+std::vector<ChunkBytes> encode_rows(const LeafFormat& format, std::span<const NewRow> rows,
+                                    size_t text_bytes_max) {
+  std::vector<ChunkBytes> chunks;
+  GatheredCells gathered(rows);
+  for (const ColumnFormat& column : format.columns) {
+    if (!gathered.gather(column, text_bytes_max)) return {};
+    chunks.push_back(encoded(gathered.run(encoding::value_kind(column.type))));
+  }
+  gathered.row_ids();
+  chunks.push_back(encoded(gathered.run(encoding::ValueKind::kInt64)));
   return chunks;
 }
 

@@ -1,5 +1,7 @@
-// encode_rows: the rows of adjacent plain leaves as chunks, a column each, RowIDs behind the last.
-// What a compressed block is made of, and what pages are in the block file.
+// encode_rows: rows as chunks, a column each, RowIDs behind the last. What a compressed block is
+// made of, and what pages are in the block file.
+//
+// A column is gathered from all rows into one run and encoded while it lies in the cache.
 
 #pragma once
 
@@ -13,10 +15,14 @@
 
 namespace diptych::storage {
 
-// All leaves but the last are full. Empty where a column has more than `text_bytes_max` of text.
+// Of adjacent leaves; all but the last are full. Empty where a column has more than `text_bytes_max` of text.
 std::vector<encoding::ChunkBytes> encode_rows(const LeafFormat& format,
                                               std::span<const PlainLeaf* const> leaves,
                                               size_t text_bytes_max);
+
+// Of rows in the format of update records, whose texts are copied side by side.
+std::vector<encoding::ChunkBytes> encode_rows(const LeafFormat& format,
+                                              std::span<const NewRow> rows, size_t text_bytes_max);
 
 // Of the column that has most.
 size_t text_bytes(const LeafFormat& format, const PlainLeaf& leaf);

@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -75,6 +76,9 @@ class PartitionStore {
 
   // As Partition's.
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
+  uint64_t slots_before_block() const;
+  std::optional<uint32_t> append_block(std::span<const NewRow> rows);
+  void drop_dead_ranges();
   void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns) const;
   Partition::Places update(std::span<const RowPlace> places, base::ColumnId column,
                            std::span<const std::byte* const> records, size_t cell_offset);

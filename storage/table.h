@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,16 @@ class Partition {
   // In their order; sets the ordinal of each.
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
   uint32_t insert(base::RowId row_id, const std::byte* row, const std::byte* strings_base);
+  // A bulk load's way past the pages. How many rows insert() would put into slots and pages that
+  // are there before it began a new range; where 0, append_block makes a block's rows a compressed
+  // block behind all others, and gives the first one's ordinal. Nothing, where blocks are not
+  // compressed or the rows' texts are too large for one: they are to be inserted.
+  uint32_t block_rows() const;
+  uint64_t slots_before_block() const;
+  std::optional<uint32_t> append_block(std::span<const NewRow> rows);
+  // After a load was taken back: ranges at the end in which no row lives any more are not there any
+  // more, and their ordinals were never given out.
+  void drop_dead_ranges();
   RowPlace place(uint32_t ordinal) const;
   void find(std::span<const uint32_t> ordinals, RowPlace* places) const;
   // Hints that these cells will be written soon.

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "propagation/bulk_load.h"
 #include "propagation/export/update_queue.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/record_rows.h"
@@ -41,16 +42,17 @@ class ReplicaComparisonTest : public ::testing::Test {
       rows_.back().set(base::ColumnId(0), int64_t{id});
     }
     size_t next = 0;
-    auto loaded = engine_->load(kTable, [&]() -> oltp::RowBatch {
+    const auto row_by_row = [&]() -> oltp::RowBatch {
       if (next == rows_.size()) return {};
       return {rows_[next++].bytes(), 1};
-    });
-    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
-    propagation::CollectedSets collected = updates_.collect();
-    applier_.apply(collected, [](uint32_t count, const auto& body) {
+    };
+    const auto one_after_the_other = [](uint32_t count, const auto& body) {
       for (uint32_t i = 0; i < count; ++i) body(i);
-    });
-    updates_.recycle(std::move(collected.sets));
+    };
+    propagation::BulkLoad sink(&replica_, &applier_, kTable, one_after_the_other, {});
+    auto loaded = engine_->load(kTable, row_by_row, &sink);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+    sink.finish(*loaded);
     engine_->for_each_row(kTable,
                           [this](base::RowId id, const std::byte*) { row_ids_.push_back(id); });
     ASSERT_EQ(row_ids_.size(), rows_.size());

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/row_binding.h"
 #include "base/value.h"
 #include "oltp/engine.h"
+#include "tests/oltp/replay.h"
 
 namespace diptych::oltp::test {
 
@@ -93,98 +95,6 @@ inline base::Catalog bank_catalog(const ColumnGroups& parcel_groups = kParcelGro
   EXPECT_TRUE(catalog.add_table(std::move(parcel)));
   return catalog;
 }
-
-using RowText = std::vector<std::string>;
-using TableText = std::map<uint64_t, RowText>;  // by RowID
-
-inline RowText text_of(const base::RowLayout& layout, const std::byte* row) {
-  RowText text;
-  for (const base::ColumnLayout& column : layout.columns) {
-    text.push_back(base::to_string(base::load_value(column, row)));
-  }
-  return text;
-}
-
-// What a replica would hold: the records in VID order, each checked to fit what is there.
-class Replay {
- public:
-  explicit Replay(const base::Catalog* catalog) : tables_(catalog->table_count()) {
-    for (const base::TableSchema& table : catalog->tables()) layouts_.emplace_back(table);
-  }
-
-  void apply(propagation::UpdateQueue* queue) {
-    propagation::CollectedSets collected = queue->collect();
-    std::vector<std::pair<const propagation::UpdateRecord*, uint32_t>> records;
-    for (const propagation::SealedSet& set : collected.sets) {
-      set.updates->for_each([&](const propagation::UpdateRecord& record) {
-        EXPECT_LE(record.vid, collected.snapshot);
-        EXPECT_GT(record.vid, snapshot_);
-        records.emplace_back(&record, set.table.value);
-      });
-    }
-    std::stable_sort(records.begin(), records.end(),
-                     [](const auto& a, const auto& b) { return a.first->vid < b.first->vid; });
-    for (const auto& [record, table] : records) apply_record(*record, table);
-    if (collected.snapshot > snapshot_) snapshot_ = collected.snapshot;
-    queue->recycle(std::move(collected.sets));
-  }
-
-  const TableText& table(uint32_t id) const { return tables_[id]; }
-  base::Vid snapshot() const { return snapshot_; }
-  // Since the last look: "insert", "update name,note", "delete", one a record.
-  std::vector<std::string> take_log() { return std::exchange(log_, {}); }
-
- private:
-  void apply_record(const propagation::UpdateRecord& record, uint32_t table) {
-    using propagation::UpdateType;
-    const base::RowLayout& layout = layouts_[table];
-    TableText& rows = tables_[table];
-    const bool present = rows.contains(record.row_id.value);
-    if (record.type == UpdateType::kInsert) {
-      EXPECT_FALSE(present) << "insert of a row that is there";
-      rows[record.row_id.value] = RowText(layout.columns.size());
-      for (size_t i = 0; i < layout.columns.size(); ++i) {
-        set_cell(record, table, i, record.body() + layout.columns[i].offset);
-      }
-      log_.push_back("insert");
-      return;
-    }
-    EXPECT_TRUE(present) << "change of a row that is not there";
-    if (record.type == UpdateType::kDelete) {
-      rows.erase(record.row_id.value);
-      log_.push_back("delete");
-      return;
-    }
-    EXPECT_EQ(record.type, UpdateType::kUpdate);
-    std::string line = "update";
-    const std::byte* cell = record.cells();
-    for (const base::ColumnId column : record.columns()) {
-      set_cell(record, table, column.value, cell);
-      line += " " + std::to_string(column.value);
-      cell += layout.column(column).bytes;
-    }
-    log_.push_back(line);
-  }
-
-  void set_cell(const propagation::UpdateRecord& record, uint32_t table, size_t column,
-                const std::byte* cell) {
-    const base::RowLayout& layout = layouts_[table];
-    const base::ColumnLayout& cell_layout = layout.columns[column];
-    std::vector<std::byte> row(layout.bytes);
-    std::memcpy(row.data() + cell_layout.offset, cell, cell_layout.bytes);
-    if (!cell_layout.type.is_inline() && !base::is_null_cell(cell_layout, row.data())) {
-      const base::Text text(propagation::long_string(record, cell));
-      std::memcpy(row.data() + cell_layout.offset, &text, sizeof text);
-    }
-    tables_[table][record.row_id.value][column] =
-        base::to_string(base::load_value(cell_layout, row.data()));
-  }
-
-  std::vector<base::RowLayout> layouts_;
-  std::vector<TableText> tables_;
-  base::Vid snapshot_;
-  std::vector<std::string> log_;
-};
 
 class Bank {
  public:

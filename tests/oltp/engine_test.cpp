@@ -92,7 +92,7 @@ std::function<RowBatch()> batches_of(const std::vector<Account>& rows, size_t* a
   };
 }
 
-TEST(EngineLoad, RowsOfOneVidAreExportedWithTheirStrings) {
+TEST(EngineLoad, TheSinkGetsEachRowWithItsStringsAndNoRecordIsExported) {
   Bank bank;
   std::string note(80, 'x');
   std::vector<Account> rows;
@@ -101,11 +101,14 @@ TEST(EngineLoad, RowsOfOneVidAreExportedWithTheirStrings) {
     rows.push_back({i, 7, std::string_view(std::to_string(i)), i, std::string_view(note)});
   }
   size_t at = 0;
-  const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at));
+  LoadIntoReplay sink(&bank.replay, bank.account.table);
+  const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at), &sink);
   ASSERT_TRUE(vid);
   EXPECT_EQ(*vid, base::Vid(1));
-  note.assign(80, 'y');  // the rows were copied
+  EXPECT_EQ(bank.queue.pending_bytes(), 0u);
   bank.replay.apply(&bank.queue);
+  EXPECT_EQ(bank.replay.snapshot(), base::Vid(1));
+  note.assign(80, 'y');  // the rows were copied
   bank.expect_replica_agrees();
   EXPECT_EQ(bank.engine->row_count(bank.account.table), 10u);
   EXPECT_EQ(bank.replay.table(0).begin()->second[4], std::string(80, 'x'));
@@ -116,10 +119,14 @@ TEST(EngineLoad, AnErrorOfTheSourceLeavesNothing) {
   ASSERT_TRUE(bank.put(5, 7, "ann", 1));
   const std::vector<Account> rows = {{1, 7, "a"sv, 1, {}}, {2, 7, "b"sv, 1, {}}};
   bool given = false;
-  const auto vid = bank.engine->load(bank.account.table, [&]() -> Result<RowBatch> {
+  LoadIntoReplay sink(&bank.replay, bank.account.table);
+  const auto next = [&]() -> Result<RowBatch> {
     if (std::exchange(given, true)) return base::Error(ErrorCode::kCancelled, "enough");
     return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
-  });
+  };
+  const auto vid = bank.engine->load(bank.account.table, next, &sink);
+  EXPECT_EQ(sink.taken(), 2u);
+  EXPECT_TRUE(sink.discarded());
   ASSERT_EQ(vid.code(), ErrorCode::kCancelled);
   EXPECT_EQ(vid.error().message, "enough");
   bank.replay.apply(&bank.queue);
@@ -138,8 +145,11 @@ TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {
                                      {4, 7, "ann"sv, 1, {}},
                                      {6, 7, "d"sv, 1, {}}};
   size_t at = 0;
-  const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at));
+  LoadIntoReplay sink(&bank.replay, bank.account.table);
+  const auto vid = bank.engine->load(bank.account.table, batches_of(rows, &at), &sink);
   ASSERT_EQ(vid.code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(sink.discarded());
+  EXPECT_EQ(sink.taken(), 3u);  // the batch that was whole
   EXPECT_NE(vid.error().message.find("row 4"), std::string::npos) << vid.error().message;
   EXPECT_NE(vid.error().message.find("(\"ann\")"), std::string::npos) << vid.error().message;
   bank.replay.apply(&bank.queue);

@@ -58,10 +58,11 @@ class Shop {
                                       std::string_view("second")};
     }
     bool done = false;
-    auto loaded = engine->load(table.table, [&] {
+    const auto next = [&] {
       if (std::exchange(done, true)) return RowBatch();
       return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
-    });
+    };
+    auto loaded = engine->load(table.table, next, nullptr);
     EXPECT_TRUE(loaded);
     drain();
   }

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +66,21 @@ class PartitionModel {
     const uint32_t ordinal = partition_->insert(row_id, record_.row(), record_.strings_base());
     EXPECT_TRUE(rows_.emplace(ordinal, Row{row_id, row}).second) << "ordinal " << ordinal;
     return ordinal;
+  }
+  // A block's rows at once. False: the partition takes no block.
+  bool append_block() {
+    std::vector<TestRow> rows;
+    std::vector<NewRow> given;
+    for (uint32_t i = 0; i < kBlockRowsDefault; ++i) rows.push_back(random_.row());
+    for (const TestRow& row : rows) {
+      given.push_back({base::RowId(random_.random()()), row.bytes(), nullptr});
+    }
+    const std::optional<uint32_t> first = partition_->append_block(given);
+    if (!first) return false;
+    for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
+      rows_.emplace(*first + i, Row{given[i].row_id, std::move(rows[i])});
+    }
+    return true;
   }
   uint32_t any_ordinal() {
     const auto found =

@@ -11,7 +11,7 @@ set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for no
 option(DIPTYCH_TESTS "Build the tests" ON)
 option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
 set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
-set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, of the command line")
+set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
 # (g++ 12 at -O1 takes a std::variant's parts for uninitialised.)
 set(DIPTYCH_TEST_OPTIONS "" CACHE STRING "Compiler options, after all others, of the tests' own sources")
 
@@ -97,13 +97,14 @@ function(diptych_select_tests list)
   set(${list} "${tests}" PARENT_SCOPE)
 endfunction()
 
-# diptych_tests(FOLDER [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
+# diptych_tests(FOLDER [COLD] [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
 # tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test.
 # Tests run for less time than they take to compile: DIPTYCH_TEST_OPTIONS says how much to optimise their own sources,
-# and these are compiled several at a time, which compiles what they include once for all of them.
+# and these are compiled several at a time, which compiles what they include once for all of them. COLD: the tests
+# drive the engine and compute little themselves, so DIPTYCH_COLD_OPTIONS apply too.
 add_custom_target(all_tests)
 function(diptych_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "LINKS")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_bench\\.cpp$|_fuzz\\.cpp$")
   if(DIPTYCH_TESTS_NAMED)
@@ -118,6 +119,9 @@ function(diptych_tests folder)
   target_compile_options(${folder}_tests PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
   target_compile_options(${folder}_tests PRIVATE ${DIPTYCH_TEST_OPTIONS})
+  if(arg_COLD)
+    target_compile_options(${folder}_tests PRIVATE ${DIPTYCH_COLD_OPTIONS})
+  endif()
   target_link_libraries(${folder}_tests PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

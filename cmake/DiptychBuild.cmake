@@ -12,6 +12,8 @@ option(DIPTYCH_TESTS "Build the tests" ON)
 option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
 set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
 set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
+# (g++ 12 at -O1 takes a std::variant's parts for uninitialised.)
+set(DIPTYCH_TEST_OPTIONS "" CACHE STRING "Compiler options, after all others, of the tests' own sources")
 
 find_program(DIPTYCH_CCACHE ccache)
 if(DIPTYCH_CCACHE)
@@ -29,11 +31,12 @@ if(DIPTYCH_SANITIZER)
   target_link_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER})
 endif()
 
-# diptych_library(NAME [LINKS target...]): one static library from every .cpp in the calling folder.
+# diptych_library(NAME [UNITY] [LINKS target...]): one static library from every .cpp in the calling folder. UNITY: several
+# sources at a time, where what they include takes longer than they do themselves.
 # A header with a source of its name is compiled alone by it, as its first include (a rule of
 # tools/check_source.py); the others are by the target all_verify_interface_header_sets.
 function(diptych_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   if(NOT sources)  # headers only, so far
@@ -46,6 +49,11 @@ function(diptych_library name)
     list(REMOVE_ITEM headers ${own_header})
   endforeach()
   add_library(diptych_${name} STATIC ${sources})
+  if(arg_UNITY)
+    set_target_properties(diptych_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_compile_options(diptych_${name} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
+  endif()
   target_sources(diptych_${name} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${headers})
   set_target_properties(diptych_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
@@ -90,9 +98,10 @@ function(diptych_select_tests list)
 endfunction()
 
 # diptych_tests(FOLDER [COLD] [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
-# tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test. COLD: the tests
-# drive the engine and compute little themselves, so DIPTYCH_COLD_OPTIONS apply to their sources.
-# Test sources are compiled several at a time, which compiles what they include once for all of them.
+# tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test.
+# Tests run for less time than they take to compile: DIPTYCH_TEST_OPTIONS says how much to optimise their own sources,
+# and these are compiled several at a time, which compiles what they include once for all of them. COLD: the tests
+# drive the engine and compute little themselves, so DIPTYCH_COLD_OPTIONS apply too.
 add_custom_target(all_tests)
 function(diptych_tests folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "LINKS")
@@ -109,6 +118,7 @@ function(diptych_tests folder)
   set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   target_compile_options(${folder}_tests PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
+  target_compile_options(${folder}_tests PRIVATE ${DIPTYCH_TEST_OPTIONS})
   if(arg_COLD)
     target_compile_options(${folder}_tests PRIVATE ${DIPTYCH_COLD_OPTIONS})
   endif()

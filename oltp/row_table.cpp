@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kExtentBytes = size_t{32} << 20;
 constexpr size_t kSlotsKept = 1024;  // by a worker, of one table
-constexpr uint64_t kDirectoryAtFirst = 64;
+constexpr uint64_t kExtentsAtFirst = 64;
 
 size_t slot_bytes_of(size_t row_bytes) {
   const size_t bytes = base::round_up(sizeof(RowSlot) + row_bytes, size_t{8});
@@ -25,30 +25,11 @@ RowTable::RowTable(size_t row_bytes, uint32_t group_count, base::MemoryPlace pla
       slot_bytes_(slot_bytes_of(front_bytes_ + row_bytes)),
       extent_bits_(static_cast<uint32_t>(std::bit_width(kExtentBytes / slot_bytes_ | 1)) - 1),
       slot_mask_((uint64_t{1} << extent_bits_) - 1),
-      place_(place) {}
-
-bool RowTable::has_extent(uint64_t id) const {
-  const uint64_t extent = id >> extent_bits_;
-  // relaxed: the leader, between batches, or under mutex_.
-  return extent < directory_size_ && directory_.load(std::memory_order_relaxed)[extent].load(
-                                         std::memory_order_relaxed) != nullptr;
-}
+      place_(place),
+      directory_(kExtentsAtFirst) {}
 
 void RowTable::add_extent(uint64_t extent) {
   DIPTYCH_CHECK(extent <= kSlotsMax >> extent_bits_, "a table has fewer than 2^36 rows");
-  if (extent >= directory_size_) {
-    const uint64_t size = std::max({2 * directory_size_, extent + 1, kDirectoryAtFirst});
-    auto directory = std::make_unique<Extent[]>(size);
-    for (uint64_t i = 0; i < directory_size_; ++i) {
-      // relaxed: written only under mutex_, which is held; published by directory_.
-      directory[i].store(directories_.back()[i].load(std::memory_order_relaxed),
-                         std::memory_order_relaxed);
-    }
-    directories_.push_back(std::move(directory));
-    directory_size_ = size;
-    // release: pairs with the acquire in slot().
-    directory_.store(directories_.back().get(), std::memory_order_release);
-  }
   const size_t bytes = slot_bytes_ << extent_bits_;
   // Whole huge pages: the rest of the last one is not used.
   extents_.emplace_back(base::round_up(bytes, base::kHugePageBytes), place_.node);
@@ -56,9 +37,8 @@ void RowTable::add_extent(uint64_t extent) {
   if (extents_.size() > 1 && place_.preparer != nullptr) {
     place_.preparer->prepare({extents_.back().data(), bytes});
   }
-  // release: pairs with the acquire in slot(); the slots are zeroed: dead.
-  directories_.back()[extent].store(extents_.back().data() + front_bytes_,
-                                    std::memory_order_release);
+  // The slots are zeroed: dead.
+  directory_.set(extent, extents_.back().data() + front_bytes_);
 }
 
 RowTable::SlotRange RowTable::take_slots() {

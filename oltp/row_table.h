@@ -1,7 +1,7 @@
 // RowTable: the rows of a table, each in its slot (row_version.h). RowId = slot number.
 //
-// Slots lie in extents of some megabytes, extents under a directory of atomic pointers; a slot
-// never moves. The directory doubles when it is full, and the old one stays for who still reads it.
+// Slots lie in extents of some megabytes, extents under a directory (extent_directory.h); a slot
+// never moves.
 //
 //   RowId   | extent | slot: extent_bits |
 //
@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -29,6 +28,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/page_preparer.h"
+#include "oltp/extent_directory.h"
 #include "oltp/row_version.h"
 
 namespace diptych::oltp {
@@ -41,11 +41,7 @@ class RowTable {
   RowTable(size_t row_bytes, uint32_t group_count, base::MemoryPlace place);
 
   RowSlot& slot(base::RowId row_id) const {
-    // acquire: pairs with the releases in add_extent; the entries and the slots are zeroed.
-    const Extent* const directory = directory_.load(std::memory_order_acquire);
-    // acquire: likewise.
-    std::byte* const extent =
-        directory[row_id.value >> extent_bits_].load(std::memory_order_acquire);
+    std::byte* const extent = directory_.at(row_id.value >> extent_bits_);
     return *reinterpret_cast<RowSlot*>(extent + (row_id.value & slot_mask_) * slot_bytes_);
   }
 
@@ -89,10 +85,7 @@ class RowTable {
   size_t allocated_bytes() const;
 
  private:
-  // Points to group 0 of the first slot, so that slot() is the same with and without
-  // column groups. Writer: under mutex_.
-  using Extent = std::atomic<std::byte*>;
-  bool has_extent(uint64_t id) const;
+  bool has_extent(uint64_t id) const { return directory_.has(id >> extent_bits_); }
   void add_extent(uint64_t extent);  // mutex_ is held
 
   size_t front_bytes_;
@@ -100,14 +93,14 @@ class RowTable {
   uint32_t extent_bits_;
   uint64_t slot_mask_;
   base::MemoryPlace place_;
-  std::atomic<const Extent*> directory_{nullptr};  // writer: under mutex_
+  // Of each extent group 0 of its first slot, so that slot() is the same with and without column
+  // groups. Changed under mutex_.
+  ExtentDirectory<> directory_;
 
   mutable std::mutex mutex_;
   uint64_t slots_end_ = 0;               // guarded by mutex_; the leader reads it at boundaries
-  uint64_t directory_size_ = 0;          // guarded by mutex_
   std::vector<base::Region> extents_;    // guarded by mutex_; owns
   std::vector<base::RowId> free_slots_;  // guarded by mutex_
-  std::vector<std::unique_ptr<Extent[]>> directories_;  // guarded by mutex_; owns
 };
 
 // SlotAllocator: one worker's slots of one table.

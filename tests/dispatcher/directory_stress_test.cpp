@@ -2,7 +2,6 @@
 // ProcedureDirectory, under readers. And with their orders dropped: ThreadSanitizer must find that.
 
 #include <atomic>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +10,7 @@
 
 #include "dispatcher/catalog_history.h"
 #include "dispatcher/procedure_directory.h"
+#include "tests/mutant.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::dispatcher {
@@ -99,23 +99,11 @@ TEST(DirectoryStress, AProcedureBelowTheCountIsFound) {
 
 #ifdef DIPTYCH_TSAN
 TEST(DirectoryStressDeathTest, ThreadSanitizerFindsTheMutantThatPublishesNoCatalog) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(
-      {
-        read_catalogs_while_tables_are_added<diptych::test::RelaxedAtomic>();
-        std::exit(0);
-      },
-      "data race");
+  EXPECT_RACE_FOUND(1, read_catalogs_while_tables_are_added<diptych::test::RelaxedAtomic>());
 }
 
 TEST(DirectoryStressDeathTest, ThreadSanitizerFindsTheMutantThatPublishesNoSignature) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(
-      {
-        look_up_while_procedures_are_added<diptych::test::RelaxedAtomic>();
-        std::exit(0);
-      },
-      "data race");
+  EXPECT_RACE_FOUND(1, look_up_while_procedures_are_added<diptych::test::RelaxedAtomic>());
 }
 #endif
 

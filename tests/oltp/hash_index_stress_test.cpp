@@ -3,8 +3,6 @@
 // mutants of its atomics, each of which one of these must find out.
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -15,15 +13,17 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "oltp/hash_index.h"
 #include "oltp/hash_index_body.h"
+#include "tests/mutant.h"
 #include "tests/oltp/stress_yield.h"
 #include "tests/relaxed_atomic.h"
 
 namespace diptych::oltp {
 namespace {
+
+using diptych::test::fail_if_found;
 
 constexpr uint64_t kHashThreads = 4;
 
@@ -298,26 +298,16 @@ class PlacesLate : public Halting<Value> {
   }
 };
 
-// Ends the process: with 0 if nothing was found.
-void end_hash_mutant(const std::function<std::string(uint64_t seed)>& look) {
-  alarm(60);  // what a mutant has broken may have no end
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const std::string found = look(seed * 1000);
-    if (found.empty()) continue;
-    std::fprintf(stderr, "found: %s\n", found.c_str());
-    std::abort();
-  }
-  std::exit(0);
-}
+constexpr uint64_t kHashTries = 20;
 
 TEST(HashIndexStressDeathTest, TheCheckFindsAnEntryThatIsPlacedBlindly) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(end_hash_mutant(read_what_is_found<PlacesBlindly>), "found: no entry is lost");
+  EXPECT_MUTANT_FOUND(kHashTries, fail_if_found(read_what_is_found<PlacesBlindly>(seed * 1000)),
+                      "found: no entry is lost");
 }
 
 TEST(HashIndexStressDeathTest, TheCheckFindsAnEntryThatIsShownAfterTheSecondLook) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(end_hash_mutant(claim_hash_keys<PlacesLate>), "found: a unique key has one row");
+  EXPECT_MUTANT_FOUND(kHashTries, fail_if_found(claim_hash_keys<PlacesLate>(seed * 1000)),
+                      "found: a unique key has one row");
 }
 
 #ifdef DIPTYCH_TSAN
@@ -329,13 +319,11 @@ using RelaxedChains = std::conditional_t<std::is_pointer_v<Value>,
                                          diptych::test::RelaxedAtomic<Value>, std::atomic<Value>>;
 
 TEST(HashIndexStressDeathTest, ThreadSanitizerFindsTheMutantWhoseEntriesPublishNothing) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(end_hash_mutant(read_what_is_found<RelaxedEntries>), "data race");
+  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<RelaxedEntries>(seed));
 }
 
 TEST(HashIndexStressDeathTest, ThreadSanitizerFindsTheMutantWhoseChainsPublishNothing) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(end_hash_mutant(read_what_is_found<RelaxedChains>), "data race");
+  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<RelaxedChains>(seed));
 }
 #endif
 

@@ -1,7 +1,6 @@
 // CompletionList under threads: nothing is lost, nothing comes twice, no wake is missed.
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -9,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/mutant.h"
 #include "tests/relaxed_atomic.h"
 #include "workloads/drivers/completion_list.h"
 
@@ -84,23 +84,11 @@ using RelaxedCounts = std::conditional_t<std::is_pointer_v<Value>, std::atomic<V
                                          diptych::test::RelaxedAtomic<Value>>;
 
 TEST(CompletionListStressDeathTest, ThreadSanitizerFindsTheMutantThatHandsOnNothing) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(
-      {
-        push_and_take<diptych::test::RelaxedAtomic>();
-        std::exit(0);
-      },
-      "data race");
+  EXPECT_RACE_FOUND(1, push_and_take<diptych::test::RelaxedAtomic>());
 }
 
 TEST(CompletionListStressDeathTest, ThreadSanitizerFindsTheMutantWhoseEndDoesNotWait) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(
-      {
-        end_with_the_last_completion<RelaxedCounts>(100);
-        std::exit(0);
-      },
-      "data race");
+  EXPECT_RACE_FOUND(1, end_with_the_last_completion<RelaxedCounts>(100));
 }
 #endif
 

@@ -15,7 +15,8 @@
 
 namespace diptych::storage {
 
-// Of adjacent leaves; all but the last are full. Empty where a column has more than `text_bytes_max` of text.
+// Of adjacent leaves; all but the last are full. Empty where a column has more than
+// `text_bytes_max` of text.
 std::vector<encoding::ChunkBytes> encode_rows(const LeafFormat& format,
                                               std::span<const PlainLeaf* const> leaves,
                                               size_t text_bytes_max);

@@ -85,7 +85,7 @@ class Workload {
         orderline_(orderline_schema_),
         stock_row_(some_row(stock_)),
         orderline_row_(some_row(orderline_)),
-        replica_(partitions, NumaNode(0)) {
+        replica_({.partitions = partitions}) {
     replica_.add_table(stock_schema_);
     replica_.add_table(orderline_schema_);
     applier_ = std::make_unique<Applier>(&replica_, NumaNode(0));

@@ -7,7 +7,11 @@
 
 #include "propagation/applier.h"
 #include "propagation/export/export_mode.h"
+#include "storage/block_file.h"
+#include "storage/buffer_manager.h"
+#include "storage/replica_files.h"
 #include "tests/storage/every_type_table.h"
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::propagation {
 namespace {
@@ -43,6 +47,10 @@ struct HistoryOptions {
   uint64_t id_step = 1;  // between RowIDs
   size_t slice_records = 2048;
   ExportMode mode = ExportMode::kColumns;
+  // A directory: the replica is in its block file, with blocks as small as can be.
+  std::string path = {};
+  size_t memory_bytes_max = 0;
+  uint64_t rows_compared = 1;  // one of so many
 };
 
 class History {
@@ -51,15 +59,50 @@ class History {
       : options_(options),
         layout_(every_type_schema()),
         rows_(layout_, seed),
-        workers_(options.workers),
-        replica_(storage::StorageOptions{.partitions = options.partitions}) {
+        workers_(options.workers) {
     for (uint32_t t = 0; t < kTables; ++t) {
       schemas_[t] = every_type_schema();
       schemas_[t].id = TableId(t);
-      replica_.add_table(schemas_[t]);
+      schemas_[t].name += std::to_string(t);
     }
-    applier_ = std::make_unique<Applier>(&replica_, NumaNode(0), options.slice_records);
+    if (options.path.empty()) {
+      make_replica({.partitions = options.partitions}, nullptr);
+    } else {
+      make_replica(kept(), std::move(*storage::BlockFile::create(options.path)));
+    }
+    start_applier();
   }
+
+  // Freezes what is quiet, and brings the replica within its memory.
+  void settle() {
+    for (int look = 0; look < 6; ++look) {
+      for (uint32_t t = 0; t < kTables; ++t) {
+        for (uint32_t p = 0; p < replica_->partition_count(); ++p) {
+          replica_->table(TableId(t)).partition(base::PartitionId(p)).compact();
+        }
+      }
+    }
+    ASSERT_TRUE(replica_->buffers()->trim().ok());
+  }
+  void save() {
+    const auto saved = storage::save_replica(options_.path, replica_.get(), {});
+    ASSERT_TRUE(saved.ok()) << saved.error().to_string();
+    ASSERT_EQ(saved->vid, replica_->snapshot());
+  }
+  // As the last save left it, which nothing followed.
+  void reopen() {
+    applier_.reset();
+    replica_.reset();
+    make_replica(kept(), std::move(*storage::BlockFile::open(options_.path)));
+    const auto manifest = storage::read_manifest(options_.path);
+    ASSERT_TRUE(manifest.ok());
+    const auto loaded = storage::load_replica(options_.path, *manifest, replica_.get());
+    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+    ASSERT_EQ(replica_->snapshot(), Vid(vid_));
+    start_applier();
+    for (uint32_t t = 0; t < kTables; ++t) ASSERT_NO_FATAL_FAILURE(compare(TableId(t)));
+  }
+  const storage::Replica& replica() const { return *replica_; }
 
   void run_batch(uint64_t transactions) {
     open_sets();
@@ -84,22 +127,23 @@ class History {
     queue_.recycle(std::move(collected.sets));
     ASSERT_EQ(report.records, records);
     ASSERT_EQ(report.snapshot, Vid(vid_));
-    ASSERT_EQ(replica_.snapshot(), Vid(vid_));
+    ASSERT_EQ(replica_->snapshot(), Vid(vid_));
     for (uint32_t t = 0; t < kTables; ++t) compare(TableId(t));
     for (uint32_t t = 0; t < kTables; ++t) {
-      for (uint32_t p = 0; p < replica_.partition_count(); ++p) {
-        replica_.table(TableId(t)).partition(base::PartitionId(p)).compact();
+      for (uint32_t p = 0; p < replica_->partition_count(); ++p) {
+        replica_->table(TableId(t)).partition(base::PartitionId(p)).compact();
       }
     }
   }
 
   void compare(TableId table) {
     const std::map<uint64_t, TestRow>& model = model_[table.value];
-    ASSERT_EQ(replica_.table(table).live_rows(), model.size());
+    ASSERT_EQ(replica_->table(table).live_rows(), model.size());
     for (const auto& [id, row] : model) {
+      if (rows_.below(options_.rows_compared) != 0) continue;
       const std::optional<base::Tid> tid = applier_->find(table, row_id(id));
       ASSERT_TRUE(tid.has_value()) << "row " << id;
-      const storage::Partition& partition = replica_.table(table).partition(tid->partition);
+      const storage::Partition& partition = replica_->table(table).partition(tid->partition);
       for (size_t c = 0; c < layout_.columns.size(); ++c) {
         ASSERT_EQ(partition.value(tid->ordinal, ColumnId(static_cast<uint16_t>(c))),
                   row.values()[c])
@@ -112,6 +156,19 @@ class History {
   }
 
  private:
+  storage::StorageOptions kept() const {
+    return {.partitions = options_.partitions, .block_rows = storage::kBlockRowsMin};
+  }
+  void make_replica(const storage::StorageOptions& storage,
+                    std::unique_ptr<storage::BlockFile> file) {
+    replica_ = std::make_unique<storage::Replica>(storage);
+    if (file != nullptr) replica_->keep_in(std::move(file), options_.memory_bytes_max);
+    for (const base::TableSchema& schema : schemas_) replica_->add_table(schema);
+  }
+  void start_applier() {
+    applier_ = std::make_unique<Applier>(replica_.get(), NumaNode(0), options_.slice_records);
+  }
+
   RowId row_id(uint64_t id) const { return RowId(id * options_.id_step); }
 
   void open_sets() {
@@ -164,7 +221,7 @@ class History {
   RandomRows rows_;
   uint32_t workers_;
   std::array<base::TableSchema, kTables> schemas_;
-  storage::Replica replica_;
+  std::unique_ptr<storage::Replica> replica_;
   std::unique_ptr<Applier> applier_;
   UpdateQueue queue_;
   uint64_t vid_ = 0;
@@ -233,6 +290,43 @@ TEST(ApplierStress, EqualsTheSerialHistoryWithPartitionsAndTablesSideBySide) {
   const HistoryOptions options{
       .partitions = 4, .workers = 3, .rows_max = 800, .id_step = 97, .slice_records = 60};
   run_history(options, 15, side_by_side);
+}
+
+// All that happens to a replica between two batches of queries, under a budget that it exceeds
+// many times: blocks are made, thawed, frozen, melted and emptied, leave memory, are saved and come
+// back with their TIDs.
+TEST(ApplierModel, EqualsTheSerialHistoryThroughEvictionSavesAndRestarts) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  storage::test::TemporaryDirectory directory;
+  History history(seed, {.partitions = 2,
+                         .workers = 2,
+                         .rows_max = 6000,
+                         .id_step = 61,
+                         .path = directory.path(),
+                         .memory_bytes_max = size_t{48} << 10,
+                         .rows_compared = 5});
+  std::mt19937_64 random(seed);
+  size_t blocks = 0;
+  uint64_t evictions = 0;
+  for (int step = 0; step < 24; ++step) {
+    history.run_batch(step < 4 ? 2500 : random() % 100);
+    ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(one_after_the_other));
+    ASSERT_NO_FATAL_FAILURE(history.settle());
+    evictions = std::max(evictions, history.replica().buffers()->figures().evictions);
+    const storage::Partition& partition =
+        history.replica().table(TableId(0)).partition(base::PartitionId(0));
+    for (size_t l = 0; l < partition.leaf_count(); ++l) {
+      blocks += partition.leaf(l).form() == storage::LeafForm::kCompressed ? 1 : 0;
+    }
+    if (random() % 3 != 0) continue;
+    ASSERT_NO_FATAL_FAILURE(history.save());
+    if (random() % 2 == 0) {
+      ASSERT_NO_FATAL_FAILURE(history.reopen());
+    }
+  }
+  EXPECT_GT(blocks, 20U);
+  EXPECT_GT(evictions, 100U);
 }
 
 TEST(Applier, MovesTheSnapshotWhereThereIsNothingToApply) {

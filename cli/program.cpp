@@ -17,6 +17,7 @@
 #include "cli/call_command.h"
 #include "cli/command.h"
 #include "cli/init_command.h"
+#include "cli/inspect_command.h"
 #include "cli/load_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
@@ -30,6 +31,7 @@ constexpr const char* kFooter =
     "  diptych load shop orders orders.csv\n"
     "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
     "  diptych call shop --procedures shop.so order 17 3\n"
+    "  diptych inspect shop --verify\n"
     "  diptych bench ch --warehouses 10 --transaction-clients 32 --query-clients 8 --seconds 30\n\n"
     "Each subcommand has its own --help. Exit codes: 0 fine; 1 the work failed, or a check found\n"
     "violations or differences; 2 the command line is wrong.\n";
@@ -87,6 +89,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<LoadCommand>(app));
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<CallCommand>(app));
+  commands.push_back(std::make_unique<InspectCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);

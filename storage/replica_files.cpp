@@ -35,10 +35,18 @@ base::Result<ManifestTable> save_table(Table* table, BlockFile* file) {
 
 base::Result<void> load_table(const ManifestTable& entry, const Manifest& manifest, BlockFile* file,
                               Table* table) {
-  if (const auto adopted = file->adopt(entry.directory); !adopted.ok()) return adopted;
+  base::Result<SavedTable> saved = read_table(entry, manifest, table->schema(), file);
+  return saved.ok() ? table->restore(std::move(*saved)) : saved.error();
+}
+
+}  // namespace
+
+base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& manifest,
+                                    const base::TableSchema& schema, BlockFile* file) {
+  if (const auto adopted = file->adopt(entry.directory); !adopted.ok()) return adopted.error();
   const base::Result<ChunkMemory> bytes = file->read(entry.directory);
   if (!bytes.ok()) return bytes.error();
-  base::Result<SavedTable> saved = read_directory(table->schema(), bytes->bytes());
+  base::Result<SavedTable> saved = read_directory(schema, bytes->bytes());
   if (!saved.ok()) return saved.error().within(file->path());
   if (saved->block_rows != manifest.block_rows || saved->partitions.size() != manifest.partitions ||
       saved->live_rows() != entry.rows) {
@@ -49,14 +57,28 @@ base::Result<void> load_table(const ManifestTable& entry, const Manifest& manife
   for (const SavedPartition& partition : saved->partitions) {
     for (const SavedLeaf& leaf : partition) {
       for (const SavedColumn& column : leaf.columns) {
-        if (const auto adopted = file->adopt(column.chunk.address); !adopted.ok()) return adopted;
+        const auto adopted = file->adopt(column.chunk.address);
+        if (!adopted.ok()) return adopted.error();
       }
     }
   }
-  return table->restore(std::move(*saved));
+  return saved;
 }
 
-}  // namespace
+base::Result<void> check_tables(const std::string& directory, const Manifest& manifest,
+                                std::span<const base::TableSchema* const> schemas) {
+  const std::string path = directory + "/manifest.json";
+  if (manifest.tables.size() != schemas.size()) {
+    return corrupt(path, fmt::format("names {} tables, its DDL makes {}", manifest.tables.size(),
+                                     schemas.size()));
+  }
+  for (size_t i = 0; i < schemas.size(); ++i) {
+    if (manifest.tables[i].name == schemas[i]->name) continue;
+    return corrupt(path, fmt::format("table {} is \"{}\", its DDL makes \"{}\"", i,
+                                     manifest.tables[i].name, schemas[i]->name));
+  }
+  return {};
+}
 
 base::Result<Manifest> save_replica(const std::string& directory, Replica* replica,
                                     const std::vector<std::string>& ddl,
@@ -103,23 +125,17 @@ base::Result<void> load_replica(const std::string& directory, const Manifest& ma
   DIPTYCH_CHECK(replica->options().partitions == manifest.partitions &&
                     replica->options().block_rows == manifest.block_rows,
                 "a database keeps what it was created with");
-  const std::string path = directory + "/manifest.json";
-  if (manifest.tables.size() != replica->table_count()) {
-    return corrupt(path, fmt::format("names {} tables, its DDL makes {}", manifest.tables.size(),
-                                     replica->table_count()));
+  std::vector<const base::TableSchema*> schemas;
+  for (uint32_t i = 0; i < replica->table_count(); ++i) {
+    schemas.push_back(&replica->table(base::TableId(i)).schema());
   }
+  if (const auto named = check_tables(directory, manifest, schemas); !named.ok()) return named;
   BlockFile& file = replica->buffers()->file();
   std::vector<ChunkAddress> directories;
   for (uint32_t i = 0; i < replica->table_count(); ++i) {
-    Table& table = replica->table(base::TableId(i));
     const ManifestTable& entry = manifest.tables[i];
-    if (entry.name != table.schema().name) {
-      return corrupt(path, fmt::format("table {} is \"{}\", its DDL makes \"{}\"", i, entry.name,
-                                       table.schema().name));
-    }
-    if (const auto loaded = load_table(entry, manifest, &file, &table); !loaded.ok()) {
-      return loaded;
-    }
+    const auto loaded = load_table(entry, manifest, &file, &replica->table(base::TableId(i)));
+    if (!loaded.ok()) return loaded;
     directories.push_back(entry.directory);
   }
   replica->replace_directories(std::move(directories));

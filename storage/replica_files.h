@@ -7,11 +7,14 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/schema.h"
 #include "storage/file_step.h"
+#include "storage/leaf_directory.h"
 #include "storage/manifest.h"
 #include "storage/table.h"
 
@@ -28,5 +31,14 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
 // kCorrupt: names file, offset and what is wrong; the replica must then be discarded.
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
                                 Replica* replica);
+
+// What load_replica does first, for whoever else reads a directory. kCorrupt: the manifest names
+// other tables than these, which its DDL makes.
+base::Result<void> check_tables(const std::string& directory, const Manifest& manifest,
+                                std::span<const base::TableSchema* const> schemas);
+// Where all chunks of a table lie. They and the leaf directory are adopted (block_file.h); none of
+// them is read. kCorrupt, kIo: names file, place and what is wrong.
+base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& manifest,
+                                    const base::TableSchema& schema, BlockFile* file);
 
 }  // namespace diptych::storage

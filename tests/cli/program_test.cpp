@@ -59,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
     EverySubcommand, Usage,
     testing::Values(std::vector<std::string>{}, std::vector<std::string>{"init"},
                     std::vector<std::string>{"load"}, std::vector<std::string>{"query"},
-                    std::vector<std::string>{"call"}, std::vector<std::string>{"bench"},
-                    std::vector<std::string>{"bench", "tpcc"},
+                    std::vector<std::string>{"call"}, std::vector<std::string>{"inspect"},
+                    std::vector<std::string>{"bench"}, std::vector<std::string>{"bench", "tpcc"},
                     std::vector<std::string>{"bench", "ch"},
                     std::vector<std::string>{"bench", "isolation"}));
 
@@ -90,7 +90,8 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
   } cases[] = {
       {{}, "subcommand"},
       {{"bench"}, "subcommand"},
-      {{"qeury", "db"}, "unknown subcommand \"qeury\"; there are init, load, query, call, bench"},
+      {{"qeury", "db"},
+       "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, bench"},
       {{"bench", "tpcd"},
        "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation"},
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
@@ -111,6 +112,9 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{"call", here, "--procedures", absent, "transfer"}, "there is no file \"" + absent + "\""},
       {{"call", here, "--procedures", DIPTYCH_BANK}, "give the NAME of a procedure, or --list"},
       {{"call", here, "--procedures", DIPTYCH_BANK, "--list", "transfer"}, "or --list"},
+      {{"inspect", absent}, absent},
+      {{"inspect"}, "PATH"},
+      {{"inspect", here, "--json", absent + "/x.json"}, absent},
       {{"bench", "tpcc", "--warehouses", "none"}, "none"},
       {{"bench", "tpcc", "--seconds", "-1"}, "--seconds"},
       {{"bench", "tpcc", "--seconds", "nan"}, "\"nan\" is not a number from 0.001 to 604800"},

@@ -1,0 +1,35 @@
+// inspect_database: what a database at a path consists of, without opening it: no row is restored,
+// and nothing is written. Meanwhile it is locked, as an open one is.
+//
+// Threads    any; one at a time for a directory.
+
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "storage/inspection.h"
+
+namespace diptych::dispatcher {
+
+using storage::ChunkSizes;
+using storage::ChunkTotals;
+using storage::ColumnInspection;
+using storage::DamagedChunk;
+using storage::TableInspection;
+using storage::Temperature;
+using storage::Verify;
+using DatabaseInspection = storage::Inspection;
+
+// kInUse: open elsewhere. kNotFound, kInvalidArgument: no database there. kCorrupt, kIo: manifest,
+// block file or a leaf directory is damaged; damaged chunks are no error, but listed.
+base::Result<DatabaseInspection> inspect_database(const std::string& path, Verify verify,
+                                                  const std::function<void(double done)>& progress);
+
+// Of by_encoding[i] and by_temperature[i]: "packed frame", "cold".
+std::string_view encoding_name_at(size_t index);
+std::string_view temperature_name_at(size_t index);
+
+}  // namespace diptych::dispatcher

@@ -10,6 +10,7 @@ set(DIPTYCH_ARCH x86-64-v3 CACHE STRING "The oldest processor that the binary mu
 set(DIPTYCH_SANITIZER "" CACHE STRING "address,undefined or thread; empty for none")
 option(DIPTYCH_TESTS "Build the tests" ON)
 option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
+option(DIPTYCH_FUZZ "Build the libFuzzer targets (clang): everything is instrumented for them" OFF)
 set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
 set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
 # (g++ 12 at -O1 takes a std::variant's parts for uninitialised.)
@@ -29,6 +30,10 @@ target_compile_options(diptych_settings INTERFACE
 if(DIPTYCH_SANITIZER)
   target_compile_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER} -fno-sanitize-recover=all)
   target_link_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER})
+endif()
+
+if(DIPTYCH_FUZZ)
+  target_compile_options(diptych_settings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # diptych_library(NAME [UNITY] [LINKS target...]): one static library from every .cpp in the calling folder. UNITY: several

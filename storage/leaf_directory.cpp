@@ -121,6 +121,7 @@ base::Result<Header> Reader::read_header() {
   if (!power_of_two || header.block_rows < kBlockRowsMin || header.block_rows > kBlockRowsMax) {
     return corrupt(fmt::format("blocks of {} rows", header.block_rows));
   }
+  if (header.partitions == 0) return corrupt("a table without partitions");
   return header;
 }
 

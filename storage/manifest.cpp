@@ -1,5 +1,6 @@
 #include "storage/manifest.h"
 
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <xxhash.h>
 
 #include "storage/file.h"
+#include "storage/storage_options.h"
 
 namespace diptych::storage {
 namespace {
@@ -107,7 +109,31 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
   return table;
 }
 
-base::Result<Manifest> parse(const std::string& path, const std::string& text) {
+}  // namespace
+
+base::Result<std::string> manifest_to_text(const Manifest& manifest) {
+  json tables = json::array();
+  for (const ManifestTable& table : manifest.tables) {
+    tables.push_back({{"name", table.name},
+                      {"rows", table.rows},
+                      {"page", table.directory.page},
+                      {"bytes", table.directory.bytes},
+                      {"checksum", hex(table.directory.checksum)}});
+  }
+  json contents = {{"format", manifest.format},         {"generation", manifest.generation},
+                   {"vid", manifest.vid.value},         {"partitions", manifest.partitions},
+                   {"block_rows", manifest.block_rows}, {"ddl", manifest.ddl},
+                   {"tables", std::move(tables)}};
+  try {
+    contents["checksum"] = checksum_of(contents);
+    return contents.dump(2) + "\n";
+  } catch (const json::exception& error) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("the DDL cannot be saved as it is not UTF-8: {}", error.what()));
+  }
+}
+
+base::Result<Manifest> manifest_from_text(const std::string& path, const std::string& text) {
   FieldReader fields(path);
   json contents = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (contents.is_discarded() || !contents.is_object()) {
@@ -143,32 +169,13 @@ base::Result<Manifest> parse(const std::string& path, const std::string& text) {
   for (const json& entry : fields.array(contents, "tables")) {
     manifest.tables.push_back(table_of(entry, &fields));
   }
+  if (manifest.partitions == 0) fields.fail("a table has no partitions");
+  if (!std::has_single_bit(manifest.block_rows) || manifest.block_rows < kBlockRowsMin ||
+      manifest.block_rows > kBlockRowsMax) {
+    fields.fail(fmt::format("blocks of {} rows", manifest.block_rows));
+  }
   if (fields.error()) return *fields.error();
   return manifest;
-}
-
-}  // namespace
-
-base::Result<std::string> manifest_to_text(const Manifest& manifest) {
-  json tables = json::array();
-  for (const ManifestTable& table : manifest.tables) {
-    tables.push_back({{"name", table.name},
-                      {"rows", table.rows},
-                      {"page", table.directory.page},
-                      {"bytes", table.directory.bytes},
-                      {"checksum", hex(table.directory.checksum)}});
-  }
-  json contents = {{"format", manifest.format},         {"generation", manifest.generation},
-                   {"vid", manifest.vid.value},         {"partitions", manifest.partitions},
-                   {"block_rows", manifest.block_rows}, {"ddl", manifest.ddl},
-                   {"tables", std::move(tables)}};
-  try {
-    contents["checksum"] = checksum_of(contents);
-    return contents.dump(2) + "\n";
-  } catch (const json::exception& error) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("the DDL cannot be saved as it is not UTF-8: {}", error.what()));
-  }
 }
 
 base::Result<Manifest> read_manifest(const std::string& directory) {
@@ -186,7 +193,7 @@ base::Result<Manifest> read_manifest(const std::string& directory) {
   std::string text(file->size(), '\0');
   const base::Result<void> read = file->read(std::as_writable_bytes(std::span(text)));
   if (!read.ok()) return read.error();
-  return parse(path, text);
+  return manifest_from_text(path, text);
 }
 
 base::Result<void> write_manifest(const std::string& directory, const Manifest& manifest,

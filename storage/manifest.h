@@ -45,6 +45,9 @@ struct Manifest {
 // written by a newer program.
 base::Result<Manifest> read_manifest(const std::string& directory);
 
+// Of the text of manifest.json; `path` is for errors, which are as read_manifest's.
+base::Result<Manifest> manifest_from_text(const std::string& path, const std::string& text);
+
 // Makes it the directory's manifest. kNoSpace, kIo, with the path: the previous one stays, unless
 // the error is of the last step, the directory's sync: then the new one is there, whole.
 // kInvalidArgument: the DDL is not UTF-8.

@@ -38,8 +38,10 @@ const char* nulls_problem(const ChunkHeader& header) {
     return "its null map is missing";
   }
   const uint32_t words = bitmap_words(header.rows);
-  if (!header.holds(header.nulls_offset, words * sizeof(uint64_t)))
+  const uint64_t end = header.bytes - kChunkTailBytes;
+  if (!header.holds_before(end, header.nulls_offset, words * sizeof(uint64_t))) {
     return "its null map ends outside it";
+  }
   const auto* const nulls = header.array<uint64_t>(header.nulls_offset);
   uint32_t count = 0;
   for (uint32_t i = 0; i < words; ++i) count += static_cast<uint32_t>(std::popcount(nulls[i]));

@@ -13,7 +13,8 @@
 // needed; a chunk of nulls alone is kConstant and has none.
 //
 // Invariants (of a chunk that Chunk::open accepted, and of all that encode and patch made)
-//   C1  Every part lies between the header and the tail; what values point at lies in its part.
+//   C1  Every part lies between the header and the tail, and before the null map; what values
+//       point at lies in its part. What a patch writes overlaps no other part.
 //   C2  Bits of the null map behind the last row are 0; null_rows counts those that are set, or is
 //       `rows` in a chunk of nulls alone.
 //   C3  [min, max] covers the keys of all values that are not null; of a text, its first 8 bytes
@@ -77,10 +78,13 @@ struct ChunkHeader {
   Value* array(uint32_t offset) {
     return reinterpret_cast<Value*>(at(offset));
   }
-  // True if `size` bytes at `offset` are a part, aligned and within the chunk (C1).
+  // True if `size` bytes at `offset` are a part, aligned, and end at `end` or before.
+  bool holds_before(uint64_t end, uint32_t offset, uint64_t size) const {
+    return offset % 8 == 0 && offset >= sizeof(ChunkHeader) && offset + size <= end;
+  }
+  // The same of an encoding's part (C1).
   bool holds(uint32_t offset, uint64_t size) const {
-    return offset % 8 == 0 && offset >= sizeof(ChunkHeader) &&
-           offset + size + kChunkTailBytes <= bytes;
+    return holds_before(nulls_offset != 0 ? nulls_offset : bytes - kChunkTailBytes, offset, size);
   }
   bool all_null() const { return null_rows == rows; }
 };

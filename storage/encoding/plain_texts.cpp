@@ -55,9 +55,9 @@ class PlainTexts final : public TextCodec {
     return true;
   }
   const char* problem(const ChunkHeader& chunk) const override {
-    if (!chunk.holds(chunk.table_offset, chunk.rows * sizeof(Slot)) ||
-        !chunk.holds(chunk.text_offset, chunk.entries)) {
-      return "its texts end outside it";
+    if (!chunk.holds(chunk.text_offset, chunk.entries)) return "its texts end outside it";
+    if (!chunk.holds_before(chunk.text_offset, chunk.table_offset, chunk.rows * sizeof(Slot))) {
+      return "its slots end behind its heap's start";
     }
     if (chunk.base < 0 || chunk.base > chunk.entries) return "more of its heap is used than is";
     const Slot* const slots = slots_of(chunk);

@@ -73,17 +73,20 @@ class TextDictionary final : public TextCodec {
 
   const char* problem(const ChunkHeader& chunk) const override {
     if (chunk.entries == 0) return "its dictionary is empty";
-    if (!chunk.holds(chunk.table_offset, uint64_t{chunk.entries} * sizeof(uint32_t))) {
-      return "its dictionary ends outside it";
+    if (!is_code_width(chunk.code_bits, Lanes::k4)) return "its codes have no width";
+    if (!chunk.holds(chunk.codes_offset, code_array_bytes(chunk.rows, chunk.code_bits))) {
+      return "its codes end outside it";
+    }
+    const uint64_t table_bytes = uint64_t{chunk.entries} * sizeof(uint32_t);
+    if (!chunk.holds_before(chunk.codes_offset, chunk.table_offset, table_bytes)) {
+      return "its dictionary ends behind its codes' start";
     }
     const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
     for (uint32_t i = 1; i < chunk.entries; ++i) {
       if (ends[i - 1] > ends[i]) return "a text of its dictionary ends before it starts";
     }
-    if (!chunk.holds(chunk.text_offset, ends[chunk.entries - 1])) return "its texts end outside it";
-    if (!is_code_width(chunk.code_bits, Lanes::k4)) return "its codes have no width";
-    if (!chunk.holds(chunk.codes_offset, code_array_bytes(chunk.rows, chunk.code_bits))) {
-      return "its codes end outside it";
+    if (!chunk.holds_before(chunk.codes_offset, chunk.text_offset, ends[chunk.entries - 1])) {
+      return "its texts end behind its codes' start";
     }
     for (uint32_t i = 1; i < chunk.entries; ++i) {
       if (entry(chunk, i - 1) >= entry(chunk, i)) return "its dictionary is not in order";

@@ -141,5 +141,42 @@ TEST(EncodingDamage, RandomHeadersNeverLeadOutOfTheChunk) {
   EXPECT_GT(opened_chunks, 100U);
 }
 
+// A patch of one part would change the other, and lead reads out of the chunk. Found by chunk_fuzz.
+TEST(EncodingDamage, PartsThatOverlapAreAnError) {
+  uint32_t moved = 0;
+  for (const ChunkBytes& chunk : small_chunks()) {
+    const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk.data());
+    const bool is_dictionary = header.encoding == Encoding::kDictionary;
+    const bool is_plain_text =
+        header.encoding == Encoding::kPlain && header.kind == ValueKind::kText;
+    const auto expect_error = [&](uint32_t ChunkHeader::*offset, uint32_t to) {
+      const Exact damaged(chunk);
+      auto& changed = *reinterpret_cast<ChunkHeader*>(damaged.bytes().data());
+      changed.*offset = to;
+      // Not for the reason that the bits are no null map.
+      if (offset == &ChunkHeader::nulls_offset) {
+        const auto* const words = changed.array<uint64_t>(to);
+        std::copy_n(header.array<uint64_t>(header.nulls_offset), bitmap_words(header.rows),
+                    const_cast<uint64_t*>(words));
+      }
+      EXPECT_FALSE(Chunk::open(damaged.bytes()))
+          << encoding_name(header.encoding) << " " << to << " of " << chunk.size();
+      ++moved;
+    };
+    const uint32_t last_part =
+        std::max({header.codes_offset, header.table_offset, header.text_offset});
+    if (header.nulls_offset > last_part && last_part != 0) {
+      expect_error(&ChunkHeader::nulls_offset, last_part);
+      expect_error(&ChunkHeader::nulls_offset, header.nulls_offset - 8);
+    }
+    if (is_dictionary) {
+      expect_error(&ChunkHeader::codes_offset, header.table_offset);
+      expect_error(&ChunkHeader::table_offset, header.codes_offset);
+    }
+    if (is_plain_text) expect_error(&ChunkHeader::table_offset, header.text_offset);
+  }
+  EXPECT_GT(moved, 20U);
+}
+
 }  // namespace
 }  // namespace diptych::storage::encoding

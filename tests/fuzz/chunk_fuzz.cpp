@@ -1,0 +1,200 @@
+// What Chunk::open accepts is read in every way, patched, thawed and frozen: all ways agree on the
+// values, and nothing leaves the bytes. Input: a chunk. Its checksum is not there to help.
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/check.h"
+#include "storage/encoding/chunk.h"
+#include "storage/encoding/encode.h"
+
+namespace diptych::storage::encoding {
+namespace {
+
+constexpr uint32_t kRunRows = 256;       // of one decode()
+constexpr uint32_t kRowsReadMax = 1536;  // of a chunk with more, its beginning and its end
+
+// Memory that ends where the bytes end.
+class Exact {
+ public:
+  explicit Exact(std::span<const std::byte> bytes)
+      : words_(std::make_unique<uint64_t[]>((bytes.size() + 7) / 8)), size_(bytes.size()) {
+    // At the end of the words, so that a byte behind the last is not of the allocation.
+    if (size_ != 0) std::memcpy(words_.get(), bytes.data(), size_);
+  }
+  std::span<std::byte> bytes() const { return {reinterpret_cast<std::byte*>(words_.get()), size_}; }
+
+ private:
+  std::unique_ptr<uint64_t[]> words_;
+  size_t size_;
+};
+
+// The cell that a run has for its row `i`.
+Cell cell_of(const ColumnRun& run, uint32_t i) {
+  if (run.is_null(i)) return Cell::null();
+  switch (run.kind) {
+    case ValueKind::kInt32: return Cell::number(run.as<int32_t>()[i]);
+    case ValueKind::kInt64: return Cell::number(run.as<int64_t>()[i]);
+    case ValueKind::kDouble: return Cell::of_double(run.as<double>()[i]);
+    case ValueKind::kBoolean: return Cell::number(run.as<uint8_t>()[i]);
+    case ValueKind::kText: break;
+  }
+  return Cell::of_text(run.as<base::StringRef>()[i].view());
+}
+
+// As a column's value has it: a damaged base may make keys that no value of the kind has.
+Cell as_value(Cell cell, ValueKind kind) {
+  if (cell.is_null) return cell;
+  switch (kind) {
+    case ValueKind::kInt32: cell.key = static_cast<int32_t>(cell.key); break;
+    case ValueKind::kDouble: cell.key = double_key(key_double(cell.key)); break;
+    case ValueKind::kBoolean: cell.key &= 1; break;
+    case ValueKind::kInt64:
+    case ValueKind::kText: break;
+  }
+  return cell;
+}
+
+std::vector<uint32_t> rows_to_read(uint32_t rows) {
+  std::vector<uint32_t> read;
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (row < kRowsReadMax / 2 || rows - row <= kRowsReadMax / 2) read.push_back(row);
+  }
+  return read;
+}
+
+void check_decode(const Chunk& chunk, uint32_t first) {
+  const uint32_t count = std::min(kRunRows, chunk.rows() - first);
+  RunBuffer buffer;
+  std::string scratch;
+  const ColumnRun run = chunk.decode(first, count, &buffer);
+  DIPTYCH_CHECK(run.rows == count, "a run has the rows that were asked for");
+  for (uint32_t i = 0; i < count; ++i) {
+    const Cell cell = as_value(chunk.at(first + i, &scratch), chunk.kind());
+    DIPTYCH_CHECK(cell == cell_of(run, i), "decode() and at() read the same");
+  }
+}
+
+void check_reads(const Chunk& chunk) {
+  const std::vector<uint32_t> rows = rows_to_read(chunk.rows());
+  uint32_t next = 0;
+  for (const uint32_t row : rows) {
+    if (row < next) continue;
+    check_decode(chunk, row / 64 * 64);
+    next = row / 64 * 64 + kRunRows;
+  }
+  RunBuffer buffer;
+  std::string scratch;
+  const ColumnRun gathered = chunk.gather(rows, &buffer);
+  for (uint32_t i = 0; i < rows.size(); ++i) {
+    const Cell cell = as_value(chunk.at(rows[i], &scratch), chunk.kind());
+    DIPTYCH_CHECK(cell == cell_of(gathered, i), "gather() and at() read the same");
+  }
+}
+
+void check_selects(const Chunk& chunk) {
+  std::vector<uint64_t> words(bitmap_words(chunk.rows()));
+  std::vector<Predicate> predicates = {Predicate::is_null(), Predicate::is_not_null()};
+  std::string scratch;
+  const Cell some = chunk.rows() == 0 ? Cell::null() : chunk.at(chunk.rows() / 2, &scratch);
+  if (chunk.kind() == ValueKind::kText) {
+    const std::string text(some.text.substr(0, 40));
+    const std::string_view texts[] = {"", text, "abc", "zz"};
+    predicates.push_back(Predicate::compare(Comparison::kEqual, std::string_view(text)));
+    predicates.push_back(Predicate::between(std::string_view("a"), "q"));
+    predicates.push_back(Predicate::in(texts).complement());
+    predicates.push_back(Predicate::prefix(text.substr(0, text.size() / 2)));
+  } else {
+    const int64_t keys[] = {some.key, 0, 7, chunk.min(), chunk.max()};
+    predicates.push_back(Predicate::compare(Comparison::kEqual, some.key));
+    predicates.push_back(Predicate::compare(Comparison::kLess, some.key));
+    predicates.push_back(Predicate::in(keys).complement());
+    predicates.push_back(Predicate::between(some.key / 2, some.key));
+  }
+  const uint32_t behind = chunk.rows() % 64;
+  for (const Predicate& predicate : predicates) {
+    chunk.select(predicate, words.data());
+    DIPTYCH_CHECK(behind == 0 || words.back() >> behind == 0, "no row behind the last passes");
+  }
+}
+
+std::vector<Cell> cells_for(const Chunk& chunk, std::string_view text) {
+  if (chunk.kind() == ValueKind::kText) {
+    return {Cell::null(), Cell::of_text(""), Cell::of_text(text), Cell::of_text("x")};
+  }
+  std::vector<Cell> cells = {Cell::null()};
+  for (const int64_t key : {int64_t{0}, int64_t{1}, chunk.min(), chunk.max(), int64_t{77}}) {
+    cells.push_back(as_value(Cell::number(key), chunk.kind()));
+  }
+  return cells;
+}
+
+// A patch is read again, leaves the rest as it was, and keeps the chunk one that open() accepts.
+void check_patches(std::span<const std::byte> bytes, const Chunk& chunk) {
+  const Exact patched(bytes);
+  std::string text(reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), 30));
+  std::string scratch;
+  for (const Cell& cell : cells_for(chunk, text)) {
+    for (const uint32_t row : {0U, chunk.rows() / 3, chunk.rows() - 1}) {
+      if (Chunk::patch(patched.bytes(), row, cell) == Patch::kNeedsThaw) continue;
+      const auto reopened = Chunk::open(patched.bytes());
+      DIPTYCH_CHECK(reopened.ok(), "a patched chunk is one");
+      DIPTYCH_CHECK(as_value(reopened->at(row, &scratch), chunk.kind()) == cell,
+                    "a patch is what is read from then on");
+    }
+  }
+  const auto reopened = Chunk::open(patched.bytes());
+  DIPTYCH_CHECK(reopened.ok(), "a patched chunk is one");
+  check_reads(*reopened);
+}
+
+void check_thaw_and_freeze(const Chunk& chunk) {
+  constexpr uint32_t kRowsMax = 4096;
+  if (chunk.rows() > kRowsMax) return;
+  std::string scratch;
+  const uint32_t row = chunk.rows() / 2;
+  const Cell cell = chunk.kind() == ValueKind::kText ? Cell::of_text("thawed") : Cell::number(1);
+  const auto thawed = thaw(chunk, row, cell, NullRoom::kMap);
+  if (thawed.ok()) {
+    const auto opened = Chunk::open(*thawed);
+    DIPTYCH_CHECK(opened.ok(), "what thaw() made is a chunk");
+    DIPTYCH_CHECK(opened->at(row, &scratch) == cell, "thaw() writes the cell");
+    check_reads(*opened);
+  }
+  RunBuffer buffer;
+  const auto frozen = encode(chunk.decode(0, chunk.rows(), &buffer));
+  if (!frozen.ok()) return;
+  const auto opened = Chunk::open(*frozen);
+  DIPTYCH_CHECK(opened.ok(), "what encode() made is a chunk");
+  std::string other;
+  for (uint32_t i = 0; i < chunk.rows(); ++i) {
+    DIPTYCH_CHECK(as_value(chunk.at(i, &scratch), chunk.kind()) == opened->at(i, &other),
+                  "a frozen chunk has the same values");
+  }
+}
+
+void check_chunk(std::span<const std::byte> input) {
+  const Exact exact(input);
+  const auto opened = Chunk::open(exact.bytes());
+  if (!opened.ok()) {
+    DIPTYCH_CHECK(opened.code() == base::ErrorCode::kCorrupt, "damage is kCorrupt");
+    DIPTYCH_CHECK(!opened.error().message.empty(), "damage is said in words");
+    return;
+  }
+  check_reads(*opened);
+  check_selects(*opened);
+  if (opened->rows() == 0) return;
+  check_patches(exact.bytes(), *opened);
+  check_thaw_and_freeze(*opened);
+}
+
+}  // namespace
+}  // namespace diptych::storage::encoding
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  diptych::storage::encoding::check_chunk(std::as_bytes(std::span(data, size)));
+  return 0;
+}

@@ -1,0 +1,116 @@
+// Writes what the fuzz targets begin with, made of real bytes: FOLDER/chunk_fuzz/..., and so on.
+//
+// Usage: fuzz_seeds FOLDER
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "storage/block_file.h"
+#include "storage/buffer_manager.h"
+#include "storage/encoding/chunk.h"
+#include "storage/encoding/encode.h"
+#include "storage/replica_files.h"
+#include "tests/storage/encoding_columns.h"
+#include "tests/storage/saved_replica.h"
+
+namespace diptych::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kSeedBytesMax = 4096;
+
+void write_seed(const fs::path& folder, const std::string& name, std::span<const std::byte> bytes) {
+  fs::create_directories(folder);
+  std::ofstream out(folder / name, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  DIPTYCH_CHECK(out.good(), "a seed can be written");
+}
+
+// Every form of every kind, with nulls and without, the first small ones of each.
+void write_chunks(const fs::path& folder) {
+  using encoding::ValueKind;
+  constexpr size_t kOfAForm = 3;
+  for (int kind = 0; kind < encoding::kValueKinds; ++kind) {
+    auto columns = encoding::test::adversarial_columns(static_cast<ValueKind>(kind), 1);
+    for (const encoding::Encoding form : encoding::test::kAllEncodings) {
+      size_t written[2] = {0, 0};
+      for (auto& column : columns) {
+        const auto bytes = encoding::encode(column.column.run(), form);
+        if (!bytes.ok() || bytes->size() > kSeedBytesMax) continue;
+        const bool has_nulls = encoding::Chunk::trusted(*bytes).null_rows() != 0;
+        if (written[has_nulls]++ >= kOfAForm) continue;
+        write_seed(folder,
+                   fmt::format("{}-{}-{}-{}", kind, encoding::encoding_name(form), has_nulls,
+                               written[has_nulls]),
+                   *bytes);
+      }
+    }
+  }
+}
+
+// Thawed chunks have room that frozen ones do not have.
+void write_thawed(const fs::path& folder) {
+  using namespace encoding;
+  for (const ValueKind kind : {ValueKind::kInt32, ValueKind::kInt64, ValueKind::kText}) {
+    encoding::test::TestColumn column(kind);
+    for (int i = 0; i < 100; ++i) {
+      kind == ValueKind::kText ? column.add_text(fmt::format("text {}", i)) : column.add(i % 7);
+    }
+    const auto bytes = encode(column.run());
+    const Cell cell = kind == ValueKind::kText ? Cell::of_text("new") : Cell::number(1000);
+    for (const NullRoom nulls : {NullRoom::kNone, NullRoom::kMap}) {
+      const auto thawed = thaw(Chunk::trusted(*bytes), 5, cell, nulls);
+      DIPTYCH_CHECK(thawed.ok(), "a small chunk is thawed");
+      write_seed(folder,
+                 fmt::format("thawed-{}-{}", static_cast<int>(kind), static_cast<int>(nulls)),
+                 *thawed);
+    }
+  }
+}
+
+// Of saved replicas: of pages alone, and with blocks of two partitions.
+void write_replicas(const fs::path& folder) {
+  for (const auto& [rows, partitions] : {std::pair{0U, 1U}, {40U, 1U}, {3000U, 2U}}) {
+    test::TemporaryDirectory directory;
+    test::SavedReplica replica(directory.path(), partitions);
+    replica.fill(1, rows, base::Vid(rows));
+    const auto manifest = replica.save();
+    DIPTYCH_CHECK(manifest.ok(), "a small replica is saved");
+    const std::string name = fmt::format("{}-rows", rows);
+    const auto text = *manifest_to_text(*manifest);
+    write_seed(folder / "manifest_fuzz", name, std::as_bytes(std::span(text)));
+    // The targets read it as the table of every type: the name is in the fingerprint.
+    base::TableSchema schema = replica.replica().table(base::TableId(0)).schema();
+    const auto bytes = replica.replica().buffers()->file().read(manifest->tables[0].directory);
+    DIPTYCH_CHECK(bytes.ok(), "it is read");
+    const auto saved = read_directory(schema, bytes->bytes());
+    DIPTYCH_CHECK(saved.ok(), "it is a directory");
+    schema.name = test::every_type_schema().name;
+    write_seed(folder / "directory_fuzz", name, write_directory(schema, *saved));
+  }
+}
+
+}  // namespace
+}  // namespace diptych::storage
+
+int main(int argument_count, char** arguments) {
+  if (argument_count != 2) {
+    std::fputs("usage: fuzz_seeds FOLDER\n", stderr);
+    return 2;
+  }
+  const std::filesystem::path folder = arguments[1];
+  diptych::storage::write_chunks(folder / "chunk_fuzz");
+  diptych::storage::write_thawed(folder / "chunk_fuzz");
+  diptych::storage::write_replicas(folder);
+  return 0;
+}

@@ -59,6 +59,7 @@ CallCommand::CallCommand(CLI::App& parent)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(input_file());
   app().add_flag("--list", list_, "List the procedures with their arguments and replies");
+  add_memory_option(app(), &memory_bytes_max_);
   app().add_option("--null", null_, "How NULL is written; default NULL")->option_text("TEXT");
   add_choice<ResultFormat>(
       app(), "--format", "table, csv or json; default table",
@@ -135,8 +136,9 @@ ExitCode CallCommand::run() {
     if (argument.starts_with("--")) return wrong_usage("not expected: " + argument);
   }
   if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
-  const auto database =
-      dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kOpen});
+  const auto database = dispatcher::Database::open({.path = path_,
+                                                    .mode = dispatcher::OpenMode::kOpen,
+                                                    .olap_memory_bytes_max = memory_bytes_max_});
   if (!database) return fail(database.error());
   for (const std::string& library : libraries_) {
     if (const auto loaded = (*database)->load_procedures(library); !loaded) {

@@ -31,6 +31,7 @@ class CallCommand : public Command {
   std::string in_format(const dispatcher::QueryResult& result) const;
 
   std::string path_;
+  size_t memory_bytes_max_ = 0;
   std::vector<std::string> libraries_;
   std::string name_;
   std::string null_ = "NULL";

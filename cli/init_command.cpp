@@ -29,11 +29,16 @@ InitCommand::InitCommand(CLI::App& parent)
       ->required()
       ->check(input_file())
       ->type_name("FILE.sql");
+  app()
+      .add_option("--block-rows", block_rows_,
+                  "Rows of a compressed block, a power of two from 1024 to 262144; default 65536")
+      ->transform(number_between(storage::kBlockRowsMin, storage::kBlockRowsMax))
+      ->option_text("N");
 }
 
 base::Result<size_t> InitCommand::create(const std::string& script) const {
-  auto database =
-      dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kCreate});
+  auto database = dispatcher::Database::open(
+      {.path = path_, .mode = dispatcher::OpenMode::kCreate, .block_rows = block_rows_});
   if (!database) return database.error();
   auto created = (*database)->execute_ddl(script);
   if (!created) created = created.error().within(input_name(schema_path_));

@@ -4,10 +4,12 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
 #include "cli/command.h"
+#include "storage/storage_options.h"
 
 namespace diptych::cli {
 
@@ -21,6 +23,7 @@ class InitCommand : public Command {
 
   std::string path_;
   std::string schema_path_;
+  uint32_t block_rows_ = storage::kBlockRowsDefault;
 };
 
 }  // namespace diptych::cli

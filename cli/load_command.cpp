@@ -46,6 +46,7 @@ LoadCommand::LoadCommand(CLI::App& parent)
       ->check(existing_directory())
       ->type_name("");
   app().add_option("TABLE", table_, "Table to load into")->required()->type_name("");
+  add_memory_option(app(), &memory_bytes_max_);
   app()
       .add_option("FILE.csv", csv_path_, "CSV file with a header line; - is standard input")
       ->required()
@@ -92,8 +93,9 @@ ExitCode LoadCommand::run() {
   const auto begin = std::chrono::steady_clock::now();
   const SignalStop stop;
   ProgressLine progress("opening " + path_);
-  const auto database =
-      dispatcher::Database::open({.path = path_, .mode = dispatcher::OpenMode::kOpen});
+  const auto database = dispatcher::Database::open({.path = path_,
+                                                    .mode = dispatcher::OpenMode::kOpen,
+                                                    .olap_memory_bytes_max = memory_bytes_max_});
   if (!database) return fail(database.error());
   const base::Catalog& catalog = (*database)->catalog();
   const base::TableSchema* schema = catalog.find_table(table_);

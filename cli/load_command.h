@@ -24,6 +24,7 @@ class LoadCommand : public Command {
                 const CsvTable& rows, ProgressLine* progress) const;
 
   std::string path_;
+  size_t memory_bytes_max_ = 0;
   std::string table_;
   std::string csv_path_;
 };

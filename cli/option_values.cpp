@@ -46,4 +46,14 @@ CLI::Validator output_file() {
   return {[](std::string& path) { return check_output_path(path); }, ""};
 }
 
+void add_memory_option(CLI::App& app, size_t* bytes) {
+  constexpr uint64_t kMebibytesMax = uint64_t{1} << 30;
+  app.add_option_function<uint64_t>(
+         "--memory", [bytes](uint64_t mebibytes) { *bytes = mebibytes << 20; },
+         "MiB that columns may take in memory, the rest is read when it is wanted; default no "
+         "limit")
+      ->transform(number_between(uint64_t{1}, kMebibytesMax))
+      ->option_text("MIB");
+}
+
 }  // namespace diptych::cli

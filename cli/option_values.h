@@ -57,4 +57,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::strin
   return app.add_option_function<std::string>(name, choose, what);
 }
 
+// --memory, of commands that open a database: sets `bytes`.
+void add_memory_option(CLI::App& app, size_t* bytes);
+
 }  // namespace diptych::cli

@@ -73,6 +73,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
       ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
+  add_memory_option(app(), &memory_bytes_max_);
 }
 
 QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
@@ -150,6 +151,7 @@ ExitCode QueryCommand::run() {
   std::optional<ProgressLine> progress("opening " + path_);
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
+  options.olap_memory_bytes_max = memory_bytes_max_;
   const auto database = dispatcher::Database::open(options);
   if (!database) return fail(database.error());
   progress->update(fmt::format("running {} statement{}", statements->texts.size(),

@@ -45,6 +45,7 @@ class QueryCommand : public Command {
   std::string file_;
   ResultFormat format_ = ResultFormat::kTable;
   uint32_t threads_ = 0;
+  size_t memory_bytes_max_ = 0;
 };
 
 }  // namespace diptych::cli

@@ -150,6 +150,28 @@ TEST_F(Program, InitSaysWhatItMade) {
   EXPECT_TRUE(fs::is_directory(shop_));
 }
 
+TEST_F(Program, BlocksHaveTheRowsThatTheDatabaseWasMadeWith) {
+  const std::string schema = folder_.file("shop.sql", kSchema);
+  Outcome outcome = run({"init", shop_, "--schema", schema, "--block-rows", "1000"});
+  expect_outcome(outcome, 2);
+  outcome = run({"init", shop_, "--schema", schema, "--block-rows", "5000"});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("block_rows is 5000: give a power of two"));
+  outcome = run({"init", shop_, "--schema", schema, "--block-rows", "1024"});
+  expect_outcome(outcome, 0);
+  std::string csv = "o_id\n";
+  for (int i = 0; i < 20'000; ++i) csv += std::to_string(i) + "\n";
+  outcome = run({"load", shop_, "orders", folder_.file("orders.csv", csv), "--memory", "1"});
+  expect_outcome(outcome, 0);
+  outcome = run({"inspect", shop_});
+  expect_outcome(outcome, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("blocks of 1024 rows"));
+  outcome = run({"query", shop_, "--memory", "1", "--format", "csv", "-c",
+                 "SELECT count(*) AS n, max(o_id) AS m FROM orders"});
+  expect_outcome(outcome, 0);
+  EXPECT_EQ(outcome.out, "n,m\n20000,19999\n");
+}
+
 TEST_F(Program, InitLeavesADatabaseThatIsThereAlone) {
   init();
   expect_outcome(load("orders", "o_id\n1\n"), 0);

@@ -237,6 +237,7 @@ class Database {
   void discard();
 
  private:
+  friend class ScanMeasurement;  // dispatcher/scan_measurement.h
   struct State;
   explicit Database(std::unique_ptr<State> state);
   // kAlreadyExists: the name is taken.

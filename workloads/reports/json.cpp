@@ -7,6 +7,7 @@
 #include "base/value.h"
 #include "workloads/benchmark.h"
 #include "workloads/reports/machine.h"
+#include "workloads/scan.h"
 #include "workloads/tpcc/population.h"
 
 namespace diptych::workloads {
@@ -154,6 +155,27 @@ Json configuration(const PropagationOptions& options) {
           {"constant_size", options.size == SizePolicy::kConstant}};
 }
 
+Json stage(const ColumnScan& scan, const ColumnScan::Stage& of) {
+  return {{"decoded_bytes_per_second", number(of.speed.bytes_per_second)},
+          {"memory_bytes_per_second", number(of.speed.reference)},
+          {"share_of_memory", number(of.speed.share)},
+          {"slowdown", number(scan.slowdown(of))},
+          {"passes", of.speed.passes},
+          {"blocks_by_encoding", of.forms.blocks},
+          {"thawed_blocks", of.forms.thawed}};
+}
+
+Json column(const ColumnScan& scan) {
+  return {{"table", scan.table},
+          {"column", scan.column},
+          {"encoding", scan.form},
+          {"rows", scan.frozen.forms.rows},
+          {"rows_updated", scan.rows_updated},
+          {"frozen", stage(scan, scan.frozen)},
+          {"updated", stage(scan, scan.updated)},
+          {"frozen_again", stage(scan, scan.frozen_again)}};
+}
+
 }  // namespace
 
 std::string to_json(const BenchmarkReport& report) {
@@ -210,6 +232,38 @@ std::string to_json(const PropagationReport& report) {
       {"configuration", configuration(report.options)},
       {"seed", report.options.seed}};
   add_checks_and_origin(report.checks, &out);
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const ScanReport& report) {
+  const Json none(nullptr);
+  const auto& cold = report.cold;
+  const auto* const warm = report.columns.empty() ? nullptr : &report.columns.front().frozen.speed;
+  const double decoded = cold ? cold->decoded : warm != nullptr ? warm->bytes_per_second : 0;
+  Json columns = Json::array();
+  for (const ColumnScan& scan : report.columns) columns.push_back(column(scan));
+  Json out = {{"decoded_bytes_per_second", report.clean() ? number(decoded) : none},
+              {"memory_bytes_per_second", warm != nullptr ? number(warm->reference) : none},
+              {"share_of_memory", warm != nullptr ? number(warm->share) : none},
+              {"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
+              {"raw_read_bytes_per_second", cold ? number(cold->reference) : none},
+              {"share_of_raw_reads", cold ? number(cold->share) : none},
+              {"read_bytes", cold ? Json(cold->bytes) : none},
+              {"raw_read_bytes", cold ? Json(cold->reference_bytes) : none},
+              {"passes", cold ? Json(cold->passes) : none},
+              {"columns", std::move(columns)},
+              {"threads", report.threads},
+              {"load_seconds", report.load_seconds},
+              {"interrupted", report.interrupted},
+              {"configuration",
+               {{"warehouses", report.options.warehouses},
+                {"cold", report.options.cold},
+                {"seconds", report.options.seconds},
+                {"memory_bytes_max", report.options.memory_bytes_max},
+                {"placement", placement(report.options.placement)}}},
+              {"seed", report.options.seed},
+              {"machine", machine()},
+              {"commit", build_commit()}};
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -8,6 +8,7 @@
 
 #include "workloads/benchmark.h"
 #include "workloads/reports/machine.h"
+#include "workloads/scan.h"
 
 namespace diptych::workloads {
 namespace {
@@ -202,6 +203,46 @@ std::string to_table(const PropagationReport& report) {
                        figure(kPercent * table.time, 1), figure(ns, 1));
   }
   check_lines(report.checks, true, &out);
+  return out;
+}
+
+std::string to_table(const ScanReport& report) {
+  constexpr double kGigabyte = 1e9;
+  constexpr double kMegabyte = 1e6;
+  std::string out = fmt::format(
+      "{}, {}, {} a measurement, seed {}, commit {}\n\n",
+      counted(report.options.warehouses, "warehouse"), counted(report.threads, "thread"),
+      fmt::format("{} s", report.options.seconds), report.options.seed, build_commit());
+  if (report.cold) {
+    const auto line = [&](std::string_view what, double value, int digits) {
+      out += fmt::format("  {:<44}{:>10}\n", what, figure(value, digits));
+    };
+    line("Read while scanning all blocks, GB/s", report.cold->bytes_per_second / kGigabyte, 3);
+    line("The same chunks by the reader alone, GB/s", report.cold->reference / kGigabyte, 3);
+    line("Share", report.cold->share, 3);
+    line("Decoded, GB/s", report.cold->decoded / kGigabyte, 3);
+    line("Bytes that a scan read, MB", static_cast<double>(report.cold->bytes) / kMegabyte, 1);
+    line("Bytes that the reader read, MB",
+         static_cast<double>(report.cold->reference_bytes) / kMegabyte, 1);
+    return out;
+  }
+  out += fmt::format("  {:<26}{:<14}{:<15}{:>14}{:>13}{:>8}{:>10}  {}\n", "Column", "loaded as",
+                     "now", "decoded, GB/s", "memory, GB/s", "share", "slowdown", "blocks by form");
+  for (const ColumnScan& scan : report.columns) {
+    const std::pair<std::string_view, const ColumnScan::Stage*> stages[] = {
+        {"frozen", &scan.frozen}, {"updated", &scan.updated}, {"frozen again", &scan.frozen_again}};
+    for (const auto& [name, stage] : stages) {
+      std::string forms;
+      for (const auto& [form, blocks] : stage->forms.blocks) {
+        forms += fmt::format("{}{} {}", forms.empty() ? "" : ", ", form, blocks);
+      }
+      out += fmt::format("  {:<26}{:<14}{:<15}{:>14}{:>13}{:>8}{:>10}  {}\n",
+                         scan.table + "." + scan.column, scan.form, name,
+                         figure(stage->speed.bytes_per_second / kGigabyte, 1),
+                         figure(stage->speed.reference / kGigabyte, 1),
+                         figure(stage->speed.share, 2), figure(scan.slowdown(*stage), 2), forms);
+    }
+  }
   return out;
 }
 

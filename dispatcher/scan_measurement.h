@@ -1,0 +1,74 @@
+// ScanMeasurement: how fast columns of the OLAP replica are read, by the threads and in the way of
+// a query's scan (Leaf::pin, PinnedColumn::view, a vector at a time), with nothing on top of it.
+//
+// Each figure stands beside what the machine gives: before each pass over a column the same
+// threads read a buffer that is larger than the caches, which is timed and leaves nothing of the
+// column in them; each pass over a file is followed by the chunk reader's own, at the same depth.
+// Machines drift, so shares are medians of neighbours.
+//
+// Rows in pages, as the last of each partition are, are in no figure: they have one form only.
+// What update_half() writes, the OLTP replica does not have: the database is to be discarded.
+//
+// Threads    one. Both replicas stand still while it lives.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/database.h"
+
+namespace diptych::dispatcher {
+
+// Bytes per second; medians over `passes`.
+struct ScanSpeed {
+  uint64_t passes = 0;
+  uint64_t bytes = 0;  // of a pass: decoded values, or read from the file
+  double bytes_per_second = 0;
+  uint64_t reference_bytes = 0;  // of a pass
+  double reference = 0;          // of the buffer, or of the chunk reader alone
+  double share = 0;              // of the two in one round
+  double decoded = 0;            // of a scan from the file
+};
+
+// How many blocks keep a column in which form.
+struct ColumnForms {
+  std::map<std::string, uint64_t> blocks;  // by encoding
+  uint64_t thawed = 0;                     // blocks
+  uint64_t rows = 0;
+};
+
+class ScanMeasurement {
+ public:
+  explicit ScanMeasurement(Database* database);
+  ~ScanMeasurement();
+  ScanMeasurement(const ScanMeasurement&) = delete;
+  ScanMeasurement& operator=(const ScanMeasurement&) = delete;
+
+  uint32_t threads() const;
+  ColumnForms forms(base::TableId table, base::ColumnId column) const;
+
+  // Sums an INT or DATE column, again and again for so long. kIo, kCorrupt: of reading it.
+  base::Result<ScanSpeed> sum(base::TableId table, base::ColumnId column, double seconds);
+
+  // Gives every other row a value of the column's from its least to one above its largest, in the
+  // way of the applier; compaction as between batches, until nothing is thawed. Rows written.
+  base::Result<uint64_t> update_half(base::TableId table, base::ColumnId column, uint64_t seed);
+  base::Result<void> freeze(base::TableId table);
+
+  // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. The
+  // database is at a path, saved, and has a limit of memory far below what the tables take.
+  base::Result<ScanSpeed> read_blocks(std::span<const base::TableId> tables, double seconds);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace diptych::dispatcher

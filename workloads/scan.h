@@ -1,0 +1,71 @@
+// run_scan: how fast the columnar replica is scanned, beside what the machine gives in the same
+// run: from memory, before and after updates; or, with `cold`, from the disk.
+//
+// From memory: for each form that a 4-byte column of TPC-C takes, the largest such column is summed
+// frozen, after every other row was given another value, and frozen again. A slowdown is a share of
+// the memory's speed by another, since the machine's speed drifts (scan_measurement.h).
+// From the disk: all columns of all blocks of the largest tables, beside raw reads of their chunks.
+//
+// Threads    as run_benchmark.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/topology.h"
+#include "dispatcher/scan_measurement.h"
+#include "workloads/benchmark.h"
+
+namespace diptych::workloads {
+
+struct ScanOptions {
+  uint32_t warehouses = 1;
+  bool cold = false;
+  double seconds = 1;  // of each measurement, at least
+  // Cold: a new directory, which is kept; empty: one in the working directory, which is removed.
+  std::string path;
+  size_t memory_bytes_max = size_t{64} << 20;  // cold: of the replica's columns
+  base::PlacementOptions placement;
+  uint64_t seed = 42;
+};
+
+struct ColumnScan {
+  std::string table;
+  std::string column;
+  std::string form;  // of most of its blocks, as loaded
+  uint64_t rows_updated = 0;
+  struct Stage {
+    dispatcher::ColumnForms forms;
+    dispatcher::ScanSpeed speed;
+  };
+  Stage frozen;
+  Stage updated;
+  Stage frozen_again;
+
+  double slowdown(const Stage& stage) const { return frozen.speed.share / stage.speed.share; }
+};
+
+struct ScanReport {
+  ScanOptions options;
+  bool interrupted = false;
+  uint32_t threads = 0;
+  double load_seconds = 0;
+  std::vector<ColumnScan> columns;  // from memory; ol_i_id first
+  std::optional<dispatcher::ScanSpeed> cold;
+
+  // Something was measured: cold, more was read than fits into the limit of memory.
+  bool clean() const { return cold ? cold->bytes > options.memory_bytes_max : !columns.empty(); }
+};
+
+// As run_benchmark.
+base::Result<ScanReport> run_scan(const ScanOptions& options, const StopFlag& stop,
+                                  const Progress& progress);
+
+std::string to_json(const ScanReport& report);
+std::string to_table(const ScanReport& report);
+
+}  // namespace diptych::workloads

@@ -18,7 +18,6 @@ namespace diptych::cli {
 
 inline constexpr uint32_t kWarehousesMax = 100'000;
 inline constexpr uint32_t kClientsMax = 100'000;
-inline constexpr uint32_t kThreadsMax = 1024;
 
 // Refuses more than the memory that is available can hold.
 void add_warehouses(CLI::App& app, uint32_t* warehouses);

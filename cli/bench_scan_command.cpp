@@ -11,7 +11,7 @@
 namespace diptych::cli {
 namespace {
 
-constexpr double kSecondsMax = 3600;
+constexpr double kScanSecondsMax = 3600;
 
 constexpr const char* kScanExamples =
     "  diptych bench scan --warehouses 10\n"
@@ -33,7 +33,7 @@ BenchScanCommand::BenchScanCommand(CLI::App& parent)
       ->option_text("PATH");
   app()
       .add_option("--seconds", options_.seconds, "Seconds of each measurement; default 1")
-      ->transform(number_between(0.001, kSecondsMax))
+      ->transform(number_between(0.001, kScanSecondsMax))
       ->option_text("S");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);

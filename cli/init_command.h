@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
-#include "storage/storage_options.h"
+#include "dispatcher/database.h"
 
 namespace diptych::cli {
 

@@ -15,6 +15,8 @@
 
 namespace diptych::cli {
 
+inline constexpr uint32_t kThreadsMax = 1024;  // of a side
+
 // A file to read, or - for standard input.
 CLI::Validator input_file();
 CLI::Validator existing_directory();

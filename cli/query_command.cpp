@@ -17,8 +17,6 @@ using base::Error;
 using base::Result;
 using dispatcher::QueryResult;
 
-constexpr uint32_t kThreadsMax = 1024;
-
 constexpr const char* kQueryExamples =
     "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
     "  diptych query shop -f report.sql --format csv > report.csv\n"

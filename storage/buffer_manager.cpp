@@ -27,6 +27,7 @@ ReadWay way_to_read(const BufferOptions& options) {
 struct BufferManager::ChunkLoad {
   const BufferedChunk* chunk;
   ChunkRead read;
+  uint64_t number;          // of all loads so far
   bool is_awaited = false;  // one thread waits for the disk, the others for it
 };
 
@@ -100,20 +101,26 @@ bool BufferManager::evict(const BufferedChunk* chunk) {
   return true;
 }
 
-std::optional<ChunkMemory> BufferManager::find_room(uint32_t bytes, Excess excess, Lock* held) {
-  if (!has_budget()) return ChunkMemory::on_heap(bytes);
+std::optional<ChunkMemory> BufferManager::evict_for(uint32_t bytes) {
   std::optional<ChunkMemory> memory = arena_.take(bytes);
-  // Reads that nobody waited for hold memory, too.
-  if (!memory && settle_finished_loads(held)) memory = arena_.take(bytes);
   // Once round to cool what is hot, once more to take it.
   for (size_t steps = 2 * resident_.size(); !memory && steps != 0 && !resident_.empty(); --steps) {
     const BufferedChunk* const cool = turn_hand();
     if (cool == nullptr || !cool->in_arena_) continue;
     if (evict(cool)) memory = arena_.take(bytes);
   }
+  return memory;
+}
+
+std::optional<ChunkMemory> BufferManager::find_room(uint32_t bytes, Excess excess, Lock* held) {
+  if (!has_budget()) return ChunkMemory::on_heap(bytes);
+  std::optional<ChunkMemory> memory = evict_for(bytes);
   if (memory) return memory;
   const bool fits = bytes_ + bytes <= options_.bytes_max;
-  if (fits || excess == Excess::kAllowed) memory = ChunkMemory::on_heap(bytes);
+  if (!fits && excess == Excess::kRefused) return std::nullopt;
+  // What was read ahead and not pinned yet goes last.
+  if (settle_finished_loads(Which::kAll, held)) memory = evict_for(bytes);
+  if (!memory) memory = ChunkMemory::on_heap(bytes);
   return memory;
 }
 
@@ -121,6 +128,7 @@ BufferManager::ChunkLoad* BufferManager::start_load(const BufferedChunk* chunk,
                                                     ChunkMemory memory) {
   auto load = std::make_unique<ChunkLoad>();
   load->chunk = chunk;
+  load->number = figures_.loads;
   load->read.address = chunk->address_;
   load->read.memory = std::move(memory);
   bytes_ += cost(load->read.memory);
@@ -167,11 +175,13 @@ base::Result<void> BufferManager::finish(ChunkLoad* load, Lock* held) {
   return done;
 }
 
-bool BufferManager::settle_finished_loads(Lock* held) {
+bool BufferManager::settle_finished_loads(Which which, Lock* held) {
   bool any = false;
   for (size_t i = 0; i < loads_.size();) {
     ChunkLoad* const load = loads_[i].get();
-    if (load->is_awaited || !reader_.done(load->read)) {
+    const bool is_old = figures_.loads - load->number > 4 * uint64_t{options_.reads_max};
+    const bool is_meant = which == Which::kAll || is_old;
+    if (!is_meant || load->is_awaited || !reader_.done(load->read)) {
       ++i;
       continue;
     }
@@ -184,7 +194,8 @@ bool BufferManager::settle_finished_loads(Lock* held) {
 
 base::Result<Chunk> BufferManager::load_and_pin(const BufferedChunk* chunk) {
   Lock lock(mutex_);
-  while (!chunk->try_pin()) {
+  // What was just read stays cool: a scan that is done with it needs it no more.
+  while (!chunk->try_pin(BufferedChunk::Heat::kKeep)) {
     // relaxed: it changes under the mutex only, now that the chunk is not in memory.
     const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
     const uint64_t state = swip & BufferedChunk::kStateMask;
@@ -210,7 +221,7 @@ bool BufferManager::read_ahead(const BufferedChunk* chunk) {
   if ((swip & BufferedChunk::kStateMask) != BufferedChunk::kEvicted) return true;
   // Twice what is in flight: who waits for one read leaves the disk the next.
   if (loads_.size() >= 2 * options_.reads_max) {
-    settle_finished_loads(&lock);
+    settle_finished_loads(Which::kOld, &lock);
     if (loads_.size() >= 2 * options_.reads_max) return false;
   }
   std::optional<ChunkMemory> memory = find_room(chunk->address_.bytes, Excess::kRefused, &lock);
@@ -223,7 +234,7 @@ bool BufferManager::read_ahead(const BufferedChunk* chunk) {
 base::Result<void> BufferManager::trim() {
   if (!has_budget()) return {};
   Lock lock(mutex_);
-  settle_finished_loads(&lock);
+  settle_finished_loads(Which::kAll, &lock);
   for (size_t steps = 2 * resident_.size(); bytes_ > options_.bytes_max && steps != 0; --steps) {
     if (resident_.empty()) break;
     const BufferedChunk* const cool = turn_hand();

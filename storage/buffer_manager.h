@@ -6,8 +6,9 @@
 //      └────────── the hand, no pins ────────┘
 //
 // A hand goes round the chunks in memory (the clock, which is LeanStore's cooling stage without a
-// queue): a hot one cools, a cool one that nobody has pinned since goes. What a scan loads starts
-// cool, so one large scan does not drive out what others use again.
+// queue): a hot one cools, a cool one that nobody has pinned since goes. What a scan loads is cool
+// until it is pinned again, so one large scan does not drive out what others use; what was read
+// ahead for it and not pinned yet goes last.
 //
 // Chunks are read into an arena of huge pages, three quarters of the budget, where room is made
 // before they are read: chunks that nobody changed go, which costs no write. What encode() and
@@ -84,8 +85,11 @@ class BufferManager {
   ChunkLoad* start_load(const BufferedChunk* chunk, ChunkMemory memory);
   // Until the load is done, with its result, or was done by another thread.
   base::Result<void> finish(ChunkLoad* load, Lock* held);
-  bool settle_finished_loads(Lock* held);              // true: there were some
-  enum class Excess : uint8_t { kRefused, kAllowed };  // over the budget
+  // Loads that nobody waited for become chunks in memory, cool. True: there were some.
+  enum class Which : uint8_t { kAll, kOld };  // kOld: whoever asked for them has gone
+  bool settle_finished_loads(Which which, Lock* held);
+  enum class Excess : uint8_t { kRefused, kAllowed };    // over the budget
+  std::optional<ChunkMemory> evict_for(uint32_t bytes);  // in the arena
   std::optional<ChunkMemory> find_room(uint32_t bytes, Excess excess, Lock* held);
   // One step: a chunk that was cool already; else nullptr.
   const BufferedChunk* turn_hand();

@@ -60,13 +60,13 @@ bool BufferedChunk::in_memory() const {
   return is_resident(swip_.load(std::memory_order_acquire));
 }
 
-bool BufferedChunk::try_pin() const {
+bool BufferedChunk::try_pin(Heat heat) const {
   // relaxed: the exchange that follows orders.
   uint64_t swip = swip_.load(std::memory_order_relaxed);
   while (is_resident(swip)) {
-    const uint64_t pinned_and_hot = (swip & ~kStateMask) + kPin;
+    const uint64_t pinned = (heat == Heat::kWarm ? swip & ~kStateMask : swip) + kPin;
     // acquire: pairs with the release in set_resident; who pins sees the bytes.
-    if (swip_.compare_exchange_weak(swip, pinned_and_hot, std::memory_order_acquire,
+    if (swip_.compare_exchange_weak(swip, pinned, std::memory_order_acquire,
                                     std::memory_order_relaxed)) {
       return true;
     }
@@ -75,7 +75,7 @@ bool BufferedChunk::try_pin() const {
 }
 
 base::Result<Chunk> BufferedChunk::pin() const {
-  if (try_pin()) return Chunk::trusted(memory_.bytes());
+  if (try_pin(Heat::kWarm)) return Chunk::trusted(memory_.bytes());
   return manager_->load_and_pin(this);
 }
 

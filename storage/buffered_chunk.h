@@ -127,7 +127,8 @@ class BufferedChunk {
   static constexpr uint64_t kPlaceMask = (kPin - 1) & ~kStateMask;
 
   static bool is_resident(uint64_t swip) { return (swip & kStateMask) < kEvicted; }
-  bool try_pin() const;  // false: it is not in memory
+  enum class Heat : uint8_t { kKeep, kWarm };
+  bool try_pin(Heat heat) const;  // false: it is not in memory
 
   // For the manager, which holds its mutex.
   void set_resident(ChunkMemory memory, uint64_t state) const;

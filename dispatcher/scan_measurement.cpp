@@ -51,8 +51,9 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(base::steady_ns() - start_ns) * kNanosecond;
 }
 
-int64_t sum_words(const int64_t* words, size_t count) {
-  int64_t sum = 0;
+// Modulo 2^64, as all sums of any column: they are there so that every value is looked at.
+uint64_t sum_words(const uint64_t* words, size_t count) {
+  uint64_t sum = 0;
   for (size_t i = 0; i < count; ++i) sum += words[i];
   return sum;
 }
@@ -71,13 +72,14 @@ int64_t sum_values(const int32_t* values, uint32_t count) {
 }
 
 // The sum of a vector, nulls included (they decode to something), or of its texts' lengths.
-int64_t sum_any(const storage::ColumnView& view, storage::encoding::ValueKind kind) {
+uint64_t sum_any(const storage::ColumnView& view, storage::encoding::ValueKind kind) {
   using storage::encoding::ValueKind;
-  int64_t sum = 0;
+  uint64_t sum = 0;
   switch (kind) {
-    case ValueKind::kInt32: return sum_values(view.as<int32_t>(), view.count);
+    case ValueKind::kInt32:
+      return static_cast<uint64_t>(sum_values(view.as<int32_t>(), view.count));
     case ValueKind::kInt64:
-    case ValueKind::kDouble: return sum_words(view.as<int64_t>(), view.count);
+    case ValueKind::kDouble: return sum_words(view.as<uint64_t>(), view.count);
     case ValueKind::kBoolean:
       for (uint32_t i = 0; i < view.count; ++i) sum += view.as<uint8_t>()[i];
       return sum;
@@ -89,11 +91,11 @@ int64_t sum_any(const storage::ColumnView& view, storage::encoding::ValueKind ki
 }
 
 uint64_t decoded_bytes(const storage::ColumnView& view, storage::encoding::ValueKind kind,
-                       int64_t sum) {
+                       uint64_t sum) {
   if (kind != storage::encoding::ValueKind::kText) {
     return view.count * storage::encoding::value_bytes(kind);
   }
-  return view.count * sizeof(uint32_t) + static_cast<uint64_t>(sum);
+  return view.count * sizeof(uint32_t) + sum;
 }
 
 // The first error of several threads.
@@ -175,9 +177,9 @@ struct ScanMeasurement::Parts {
     const uint64_t start = base::steady_ns();
     share_out(kBufferBytes / kBufferPieceBytes, [&](size_t piece) {
       const auto* const words =
-          reinterpret_cast<const int64_t*>(buffer.data() + piece * kBufferPieceBytes);
+          reinterpret_cast<const uint64_t*>(buffer.data() + piece * kBufferPieceBytes);
       // relaxed: a sum that nobody waits for.
-      sums.fetch_add(sum_words(words, kBufferPieceBytes / sizeof(int64_t)),
+      sums.fetch_add(sum_words(words, kBufferPieceBytes / sizeof(uint64_t)),
                      std::memory_order_relaxed);
     });
     return static_cast<double>(kBufferBytes) / seconds_since(start);
@@ -197,7 +199,7 @@ struct ScanMeasurement::Parts {
         const uint32_t count = std::min(kVectorRows, end - first);
         sum += sum_values(pinned->view(first, count, &decoded).as<int32_t>(), count);
       }
-      sums.fetch_add(sum, std::memory_order_relaxed);  // relaxed: as above
+      sums.fetch_add(static_cast<uint64_t>(sum), std::memory_order_relaxed);  // relaxed: as above
     });
     const double seconds = seconds_since(start);
     if (const auto read = failed.result(); !read.ok()) return read.error();
@@ -224,11 +226,11 @@ struct ScanMeasurement::Parts {
       if (!pinned.ok()) return failed.set(pinned.error());
       storage::DecodeBuffer decoded;
       uint64_t bytes = 0;
-      int64_t sum = 0;
+      uint64_t sum = 0;
       const uint32_t rows = all[i].leaf->row_slots();
       for (uint32_t first = 0; first < rows; first += kVectorRows) {
         const auto view = pinned->view(first, std::min(kVectorRows, rows - first), &decoded);
-        const int64_t of_view = sum_any(view, all[i].kind);
+        const uint64_t of_view = sum_any(view, all[i].kind);
         bytes += decoded_bytes(view, all[i].kind, of_view);
         sum += of_view;
       }
@@ -267,7 +269,7 @@ struct ScanMeasurement::Parts {
   Database::State& state;
   const BatchGate::Exclusive held;
   base::Region buffer;
-  std::atomic<int64_t> sums{0};  // writers: all threads; so that nothing is optimised away
+  std::atomic<uint64_t> sums{0};  // writers: all threads; so that nothing is optimised away
 };
 
 ScanMeasurement::ScanMeasurement(Database* database)

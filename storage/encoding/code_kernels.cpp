@@ -38,14 +38,15 @@ void translate(const uint8_t* table, uint32_t /*table_blocks*/, uint8_t* bytes, 
 
 // A group of 8 codes is `bits` bytes. It is unpacked in blocks of 16 bytes, which hold 4 codes of
 // up to 25 bits, or 2 of up to 57: a shuffle brings the bytes of each code into its lane, a shift
-// and a mask cut it out. Lane's blocks in a group start at bytes start[b], with their own shuffle.
+// and a mask cut it out. Lane's blocks in a group start at bytes start[b], with their own shuffle;
+// two of them make a vector of 32 bytes, which every target here has.
 template <class Lane>
 struct GroupPlan {
   static constexpr uint32_t kLanes = 16 / sizeof(Lane);
   static constexpr uint32_t kBlocks = 8 / kLanes;
   uint32_t start[kBlocks];
-  alignas(16) uint8_t shuffle[kBlocks][16];
-  alignas(16) Lane shift[kBlocks][kLanes];
+  alignas(32) uint8_t shuffle[kBlocks][16];
+  alignas(32) Lane shift[kBlocks][kLanes];
 
   explicit GroupPlan(uint32_t bits) {
     for (uint32_t block = 0; block < kBlocks; ++block) {
@@ -62,6 +63,27 @@ struct GroupPlan {
   }
 };
 
+// Blocks b and b + 1 of all whole groups.
+template <class Lane>
+HWY_ATTR void unpack_pairs(const uint8_t* group, uint32_t bits, uint32_t count,
+                           const GroupPlan<Lane>& plan, uint32_t b, Lane base, Lane* out) {
+  const hn::FixedTag<Lane, 2 * GroupPlan<Lane>::kLanes> d;
+  const hn::FixedTag<uint8_t, 32> d8;
+  const hn::FixedTag<uint8_t, 16> d8_block;
+  const auto shuffle = hn::Load(d8, plan.shuffle[b]);
+  const auto shift = hn::Load(d, plan.shift[b]);
+  const auto mask = hn::Set(d, static_cast<Lane>((uint64_t{1} << bits) - 1));
+  const auto add = hn::Set(d, base);
+  const uint8_t* const end = group + size_t{count} / 8 * bits;
+  const uint8_t* low = group + plan.start[b];
+  const size_t high = plan.start[b + 1] - plan.start[b];
+  for (; group != end; group += bits, low += bits, out += 8) {
+    const auto bytes = hn::Combine(d8, hn::LoadU(d8_block, low + high), hn::LoadU(d8_block, low));
+    const auto lanes = hn::BitCast(d, hn::TableLookupBytes(bytes, shuffle));
+    hn::StoreU(hn::Add(hn::And(hn::Shr(lanes, shift), mask), add), d, out);
+  }
+}
+
 template <class Lane>
 HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane base, Lane* out) {
   const GroupPlan<Lane> plan(bits);
@@ -76,13 +98,12 @@ HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane 
     return hn::Add(hn::And(hn::Shr(lanes, hn::Load(d, plan.shift[b])), mask), add);
   };
   const auto* group = reinterpret_cast<const uint8_t*>(from);
-  uint32_t i = 0;
-  for (; i + 8 <= count; i += 8, group += bits) {
-    for (uint32_t b = 0; b < Plan::kBlocks; ++b) {
-      hn::StoreU(block(group, b), d, out + i + b * Plan::kLanes);
-    }
+  for (uint32_t b = 0; b < Plan::kBlocks; b += 2) {
+    unpack_pairs(group, bits, count, plan, b, base, out + b * Plan::kLanes);
   }
+  const uint32_t i = count / 8 * 8;
   if (i == count) return;
+  group += size_t{i} / 8 * bits;
   // Only blocks with a code: others may lie more than 16 bytes behind the last one.
   alignas(16) Lane rest[8];
   for (uint32_t b = 0; b * Plan::kLanes < count - i; ++b) {

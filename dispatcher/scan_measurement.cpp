@@ -157,14 +157,16 @@ struct ScanMeasurement::Parts {
     return all;
   }
 
-  // body(item) once for each of `count` items, in their order, by all threads.
-  void share_out(size_t count, const std::function<void(size_t)>& body) {
+  // body(item, its thread's buffer) once for each of `count` items, in their order, by all threads.
+  using Body = std::function<void(size_t, storage::DecodeBuffer*)>;
+  void share_out(size_t count, const Body& body) {
     std::atomic<size_t> next{0};
     state.executor.run_parallel(state.placement.olap.threads, [&](uint32_t) {
+      storage::DecodeBuffer buffer_of_thread;
       // relaxed: it hands out numbers, nothing is read behind it.
       for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
            i = next.fetch_add(1, std::memory_order_relaxed)) {
-        body(i);
+        body(i, &buffer_of_thread);
       }
     });
   }
@@ -175,7 +177,7 @@ struct ScanMeasurement::Parts {
       std::fill_n(buffer.data(), buffer.size(), std::byte{1});  // or all pages are one of zeroes
     }
     const uint64_t start = base::steady_ns();
-    share_out(kBufferBytes / kBufferPieceBytes, [&](size_t piece) {
+    share_out(kBufferBytes / kBufferPieceBytes, [&](size_t piece, storage::DecodeBuffer*) {
       const auto* const words =
           reinterpret_cast<const uint64_t*>(buffer.data() + piece * kBufferPieceBytes);
       // relaxed: a sum that nobody waits for.
@@ -188,16 +190,15 @@ struct ScanMeasurement::Parts {
   Result<double> read_column(const std::vector<Morsel>& all, base::ColumnId column) {
     FirstError failed;
     const uint64_t start = base::steady_ns();
-    share_out(all.size(), [&](size_t i) {
+    share_out(all.size(), [&](size_t i, storage::DecodeBuffer* decoded) {
       const Morsel& morsel = all[i];
       const auto pinned = morsel.leaf->pin(column);
       if (!pinned.ok()) return failed.set(pinned.error());
-      storage::DecodeBuffer decoded;
       int64_t sum = 0;
       const uint32_t end = morsel.first + morsel.count;
       for (uint32_t first = morsel.first; first < end; first += kVectorRows) {
         const uint32_t count = std::min(kVectorRows, end - first);
-        sum += sum_values(pinned->view(first, count, &decoded).as<int32_t>(), count);
+        sum += sum_values(pinned->view(first, count, decoded).as<int32_t>(), count);
       }
       sums.fetch_add(static_cast<uint64_t>(sum), std::memory_order_relaxed);  // relaxed: as above
     });
@@ -220,16 +221,15 @@ struct ScanMeasurement::Parts {
       const size_t end = std::min(all.size(), at + 1 + kReadDepth);
       while (ahead < end && all[ahead].leaf->read_ahead(all[ahead].column)) ++ahead;
     };
-    share_out(all.size(), [&](size_t i) {
+    share_out(all.size(), [&](size_t i, storage::DecodeBuffer* decoded) {
       reach(i);
       const auto pinned = all[i].leaf->pin(all[i].column);
       if (!pinned.ok()) return failed.set(pinned.error());
-      storage::DecodeBuffer decoded;
       uint64_t bytes = 0;
       uint64_t sum = 0;
       const uint32_t rows = all[i].leaf->row_slots();
       for (uint32_t first = 0; first < rows; first += kVectorRows) {
-        const auto view = pinned->view(first, std::min(kVectorRows, rows - first), &decoded);
+        const auto view = pinned->view(first, std::min(kVectorRows, rows - first), decoded);
         const uint64_t of_view = sum_any(view, all[i].kind);
         bytes += decoded_bytes(view, all[i].kind, of_view);
         sum += of_view;

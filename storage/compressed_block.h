@@ -93,13 +93,14 @@ class CompressedBlock final : public Leaf {
   size_t memory_bytes() const;
 
  private:
-  struct Column {
-    BufferedChunk chunk;
-    uint32_t quiet_looks = 0;
-    uint32_t quiet_looks_needed = kQuietLooks;
+  // What a write of a cell touches comes first, in one cache line.
+  struct alignas(64) Column {
     bool nullable = false;
     bool thawed = false;
     bool written = false;  // since the last look
+    BufferedChunk chunk;
+    uint32_t quiet_looks = 0;
+    uint32_t quiet_looks_needed = kQuietLooks;
   };
 
   // Columns still empty.

@@ -31,6 +31,7 @@ PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptio
       block_form_(options.blocks),
       buffers_(buffers),
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
+      block_shift_(static_cast<uint32_t>(std::countr_zero(format_.block_rows))),
       pages_(format_, options.node) {}
 
 void PartitionStore::append_page() {

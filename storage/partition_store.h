@@ -113,7 +113,7 @@ class PartitionStore {
 
   void append_page();
   void note_writes(uint32_t ordinal, uint32_t count) {
-    Range& range = ranges_[ordinal / format_.block_rows];
+    Range& range = ranges_[ordinal >> block_shift_];
     range.writes += count;
     range.changed = true;
   }
@@ -153,6 +153,7 @@ class PartitionStore {
   BlockForm block_form_;
   BufferManager* buffers_;
   uint32_t page_shift_;
+  uint32_t block_shift_;
   uint32_t next_ordinal_ = 0;
   std::vector<Leaf*> directory_;  // by ordinal >> page_shift_
   std::vector<Range> ranges_;     // by ordinal / block rows

@@ -293,27 +293,46 @@ ColumnForms ScanMeasurement::forms(base::TableId table, base::ColumnId column) c
   return forms;
 }
 
+namespace {
+
+// A scan and what it is measured against, in turns.
+class Rounds {
+ public:
+  void add(double speed, double reference) {
+    speeds_.push_back(speed);
+    references_.push_back(reference);
+    shares_.push_back(speed / reference);
+  }
+  void report(ScanSpeed* speed) {
+    speed->passes = speeds_.size();
+    speed->bytes_per_second = median(std::move(speeds_));
+    speed->reference = median(std::move(references_));
+    speed->share = median(std::move(shares_));
+  }
+
+ private:
+  std::vector<double> speeds_;
+  std::vector<double> references_;
+  std::vector<double> shares_;
+};
+
+}  // namespace
+
 Result<ScanSpeed> ScanMeasurement::sum(base::TableId table, base::ColumnId column, double seconds) {
   const std::vector<Morsel> morsels = parts_->morsels(table);
-  std::vector<double> speeds;
-  std::vector<double> references;
-  std::vector<double> shares;
+  Rounds rounds;
   ScanSpeed speed;
   speed.reference_bytes = kBufferBytes;
   for (const Morsel& morsel : morsels) speed.bytes += morsel.count * sizeof(int32_t);
   parts_->read_buffer();  // the first touch
   const uint64_t start = base::steady_ns();
   do {
-    references.push_back(parts_->read_buffer());
+    const double memory = parts_->read_buffer();
     const auto pass = parts_->read_column(morsels, column);
     if (!pass.ok()) return pass.error();
-    speeds.push_back(static_cast<double>(speed.bytes) / *pass);
-    shares.push_back(speeds.back() / references.back());
+    rounds.add(static_cast<double>(speed.bytes) / *pass, memory);
   } while (seconds_since(start) < seconds);
-  speed.passes = speeds.size();
-  speed.bytes_per_second = median(std::move(speeds));
-  speed.reference = median(std::move(references));
-  speed.share = median(std::move(shares));
+  rounds.report(&speed);
   return speed;
 }
 
@@ -416,9 +435,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
   }
   DIPTYCH_CHECK(columns.size() == chunks.size(), "a column of a block has a chunk");
   const storage::BufferManager& buffers = *parts_->state.replica.buffers();
-  std::vector<double> speeds;
-  std::vector<double> references;
-  std::vector<double> shares;
+  Rounds rounds;
   std::vector<double> decoded;
   ScanSpeed speed;
   const uint64_t start = base::steady_ns();
@@ -429,19 +446,15 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
     const double pass_seconds = seconds_since(pass_start);
     if (!pass.ok()) return pass.error();
     speed.bytes = buffers.figures().bytes_read - read_before;
-    speeds.push_back(static_cast<double>(speed.bytes) / pass_seconds);
+    const double scanned = static_cast<double>(speed.bytes) / pass_seconds;
     decoded.push_back(static_cast<double>(*pass) / pass_seconds);
     const uint64_t raw_start = base::steady_ns();
     const auto raw = parts_->read_raw(chunks);
     if (!raw.ok()) return raw.error();
     speed.reference_bytes = *raw;
-    references.push_back(static_cast<double>(*raw) / seconds_since(raw_start));
-    shares.push_back(speeds.back() / references.back());
+    rounds.add(scanned, static_cast<double>(*raw) / seconds_since(raw_start));
   } while (seconds_since(start) < seconds);
-  speed.passes = speeds.size();
-  speed.bytes_per_second = median(std::move(speeds));
-  speed.reference = median(std::move(references));
-  speed.share = median(std::move(shares));
+  rounds.report(&speed);
   speed.decoded = median(std::move(decoded));
   return speed;
 }

@@ -17,13 +17,6 @@ namespace {
 
 constexpr size_t kCallBytesMax = size_t{1} << 30;  // one read or write moves less than 2 GiB
 
-HashState new_hash() {
-  HashState state(XXH3_createState());
-  DIPTYCH_CHECK(state != nullptr, "a hash state of 600 bytes can be allocated");
-  XXH3_64bits_reset(state.get());
-  return state;
-}
-
 }  // namespace
 
 base::Error system_error(const std::string& action, const std::string& path, int error_number) {
@@ -42,15 +35,12 @@ base::Error system_error(const std::string& action, const std::string& path, int
   return {base::ErrorCode::kIo, fmt::format("cannot {} {}: {}", action, path, reason)};
 }
 
-OutputFile::OutputFile(std::string path, int file)
-    : path_(std::move(path)), file_(file), hash_(new_hash()) {}
+OutputFile::OutputFile(std::string path, int file) : path_(std::move(path)), file_(file) {}
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
-      kept_(std::exchange(other.kept_, true)),
-      bytes_(other.bytes_),
-      hash_(std::move(other.hash_)) {}
+      kept_(std::exchange(other.kept_, true)) {}
 
 OutputFile::~OutputFile() {
   if (file_ >= 0) ::close(file_);
@@ -65,8 +55,6 @@ base::Result<OutputFile> OutputFile::create(const std::string& path) {
 
 base::Result<void> OutputFile::write(std::span<const std::byte> bytes) {
   DIPTYCH_CHECK(file_ >= 0, "a kept file is not written");
-  XXH3_64bits_update(hash_.get(), bytes.data(), bytes.size());
-  bytes_ += bytes.size();
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_, bytes.data(), std::min(bytes.size(), kCallBytesMax));
     if (written < 0) {
@@ -86,19 +74,14 @@ base::Result<void> OutputFile::keep() {
   return {};
 }
 
-uint64_t OutputFile::checksum() const {
-  return XXH3_64bits_digest(hash_.get());
-}
-
 InputFile::InputFile(std::string path, int file, uint64_t size)
-    : path_(std::move(path)), file_(file), size_(size), hash_(new_hash()) {}
+    : path_(std::move(path)), file_(file), size_(size) {}
 
 InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
       size_(other.size_),
-      offset_(other.offset_),
-      hash_(std::move(other.hash_)) {}
+      offset_(other.offset_) {}
 
 InputFile::~InputFile() {
   if (file_ >= 0) ::close(file_);
@@ -134,13 +117,8 @@ base::Result<void> InputFile::read(std::span<std::byte> bytes) {
     }
     bytes = bytes.subspan(static_cast<size_t>(got));
   }
-  XXH3_64bits_update(hash_.get(), all.data(), all.size());
   offset_ += all.size();
   return {};
-}
-
-uint64_t InputFile::checksum() const {
-  return XXH3_64bits_digest(hash_.get());
 }
 
 base::Result<void> sync_directory(const std::string& directory) {

@@ -12,11 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-
-#include <xxhash.h>
 
 #include "base/result.h"
 
@@ -24,11 +21,6 @@ namespace diptych::storage {
 
 // "cannot <action> <path>: <the text of errno>", with a code that fits `error_number`.
 base::Error system_error(const std::string& action, const std::string& path, int error_number);
-
-struct HashStateDeleter {
-  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-};
-using HashState = std::unique_ptr<XXH3_state_t, HashStateDeleter>;
 
 class OutputFile {
  public:
@@ -41,17 +33,12 @@ class OutputFile {
   // Syncs and closes; the file stays.
   base::Result<void> keep();
 
-  uint64_t bytes() const { return bytes_; }
-  uint64_t checksum() const;  // XXH3-64 of all that was written
-
  private:
   OutputFile(std::string path, int file);
 
   std::string path_;
   int file_ = -1;
   bool kept_ = false;
-  uint64_t bytes_ = 0;
-  HashState hash_;
 };
 
 class InputFile {
@@ -63,11 +50,7 @@ class InputFile {
 
   base::Result<void> read(std::span<std::byte> bytes);
 
-  const std::string& path() const { return path_; }
-  uint64_t offset() const { return offset_; }
   uint64_t size() const { return size_; }
-  uint64_t rest() const { return size_ - offset_; }
-  uint64_t checksum() const;  // XXH3-64 of all that was read
 
  private:
   InputFile(std::string path, int file, uint64_t size);
@@ -76,7 +59,6 @@ class InputFile {
   int file_ = -1;
   uint64_t size_ = 0;
   uint64_t offset_ = 0;
-  HashState hash_;
 };
 
 // Makes created, renamed and removed names in a directory durable.

@@ -39,6 +39,8 @@ class StringRef {
     std::memcpy(&pointer, bytes_ + 4, sizeof pointer);
     return pointer;
   }
+  // The first min(size(), 4) bytes, without going to where a long string lies.
+  const char* first_bytes() const { return bytes_; }
   // Valid while this StringRef (when short) or the pointed-at bytes (when long) stay.
   std::string_view view() const { return {data(), size_}; }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "olap/execution/column_range.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
@@ -12,39 +13,6 @@ namespace diptych::olap {
 namespace {
 
 using Kind = ExpressionKind;
-
-// The column that an expression is, but for a cast that keeps values.
-const Expression* column_of(const Expression& expression) {
-  if (expression.kind == Kind::kColumn) return &expression;
-  if (expression.kind == Kind::kCast && expression.type.kind == base::TypeKind::kBigInt &&
-      expression.children[0]->kind == Kind::kColumn &&
-      expression.children[0]->type.kind == base::TypeKind::kInt) {
-    return expression.children[0].get();
-  }
-  return nullptr;
-}
-
-std::optional<int64_t> integer_of(const base::Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
-  if (const auto* date = std::get_if<base::Date>(&value)) return date->days;
-  if (const auto* timestamp = std::get_if<base::Timestamp>(&value)) return timestamp->micros;
-  if (const auto* decimal = std::get_if<base::DecimalValue>(&value)) {
-    if (decimal->units == static_cast<int64_t>(decimal->units)) {
-      return static_cast<int64_t>(decimal->units);
-    }
-  }
-  return std::nullopt;
-}
-
-Kind mirrored(Kind kind) {
-  switch (kind) {
-    case Kind::kLess: return Kind::kGreater;
-    case Kind::kLessEqual: return Kind::kGreaterEqual;
-    case Kind::kGreater: return Kind::kLess;
-    case Kind::kGreaterEqual: return Kind::kLessEqual;
-    default: return kind;
-  }
-}
 
 bool is_summarised(const base::DataType& type) {
   return !type.is_string() && !is_wide(type) && type.kind != base::TypeKind::kBoolean;
@@ -80,35 +48,29 @@ void LeafFilter::add(const Operator& scan, const Expression& predicate) {
 }
 
 void LeafFilter::add_comparison(const Operator& scan, const Expression& predicate) {
-  const Expression* column = column_of(*predicate.children[0]);
-  const Expression* literal = predicate.children[1].get();
-  Kind kind = predicate.kind;
-  if (column == nullptr) {
-    column = column_of(*predicate.children[1]);
-    literal = predicate.children[0].get();
-    kind = mirrored(kind);
-  }
-  if (column == nullptr || literal->kind != Kind::kLiteral || !is_summarised(column->type)) return;
   Range range;
-  range.column = scan.columns[column->column];
-  const bool bounds_below = kind != Kind::kLess && kind != Kind::kLessEqual;
-  const bool bounds_above = kind != Kind::kGreater && kind != Kind::kGreaterEqual;
-  if (column->type.kind == base::TypeKind::kDouble) {
-    const auto* const bound = std::get_if<double>(&literal->literal);
-    // NaN is above every number, and a summary may not show it: only upper bounds can skip.
-    if (bound == nullptr || std::isnan(*bound) || !bounds_above) return;
-    range.is_double = true;
-    range.min_double = -std::numeric_limits<double>::infinity();
-    range.max_double = *bound;
+  if (const std::optional<ColumnRange> exact = column_range(predicate)) {
+    range.column = scan.columns[exact->column->column];
+    range.min = exact->min;
+    range.max = exact->max;
     ranges_.push_back(range);
     return;
   }
-  const std::optional<int64_t> bound = integer_of(literal->literal);
-  if (!bound.has_value()) return;
-  if (bounds_below) range.min = *bound;
-  if (bounds_above) range.max = *bound;
-  if (kind == Kind::kGreater && *bound != INT64_MAX) range.min = *bound + 1;
-  if (kind == Kind::kLess && *bound != INT64_MIN) range.max = *bound - 1;
+  // Doubles. NaN is above every number, and a summary may not show it: only upper bounds can skip.
+  const bool is_column_first = column_of(*predicate.children[0]) != nullptr;
+  const Expression* const column = column_of(*predicate.children[is_column_first ? 0 : 1]);
+  const Expression& literal = *predicate.children[is_column_first ? 1 : 0];
+  const bool bounds_above =
+      predicate.kind == Kind::kEqual ||
+      (is_column_first ? predicate.kind == Kind::kLess || predicate.kind == Kind::kLessEqual
+                       : predicate.kind == Kind::kGreater || predicate.kind == Kind::kGreaterEqual);
+  if (column == nullptr || column->type.kind != base::TypeKind::kDouble || !bounds_above) return;
+  const auto* const bound = std::get_if<double>(&literal.literal);
+  if (literal.kind != Kind::kLiteral || bound == nullptr || std::isnan(*bound)) return;
+  range.column = scan.columns[column->column];
+  range.is_double = true;
+  range.min_double = -std::numeric_limits<double>::infinity();
+  range.max_double = *bound;
   ranges_.push_back(range);
 }
 

@@ -25,7 +25,8 @@ std::vector<std::unique_ptr<Part>> made_parts(std::vector<std::unique_ptr<Part>>
 
 }  // namespace
 
-QueryResult PlanRunner::run(const Plan& plan) {
+QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
+  given_ = given;
   const Operator& root = *plan.root;
   if (plan.column_names.size() > root.output.size()) {
     fail_query(base::ErrorCode::kUnsupported, "a plan has more names than columns");
@@ -53,6 +54,12 @@ QueryResult PlanRunner::run(const Plan& plan) {
 }
 
 void PlanRunner::run(const Operator& op, const StageFactory& sink) {
+  if (given_ != nullptr && given_->op == &op) {
+    run_pipeline(context_, 1, kOneWorker, [&](uint32_t worker) {
+      return std::make_unique<GivenRowSource>(*given_, sink(worker));
+    });
+    return;
+  }
   switch (op.kind) {
     case OperatorKind::kScan: run_scan(op, sink); return;
     case OperatorKind::kHashJoin: run_join(op, sink); return;

@@ -26,7 +26,8 @@ class PlanRunner {
  public:
   explicit PlanRunner(const RunContext& context) : context_(context) {}
 
-  QueryResult run(const Plan& plan);
+  // `given`: the row of one of the plan's operators, which is then not run; nullptr: all are.
+  QueryResult run(const Plan& plan, const GivenRow* given = nullptr);
 
  private:
   void run(const Operator& op, const StageFactory& sink);
@@ -37,6 +38,7 @@ class PlanRunner {
 
   const RunContext& context_;
   std::unique_ptr<NeededColumns> needed_;  // of the plan being run
+  const GivenRow* given_ = nullptr;        // likewise
 };
 
 }  // namespace diptych::olap

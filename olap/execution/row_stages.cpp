@@ -58,6 +58,28 @@ bool ValuesSource::run(uint64_t) {
   return next_->push(batch);
 }
 
+bool GivenRowSource::run(uint64_t) {
+  DIPTYCH_CHECK(row_.cells.size() == row_.op->output.size(), "a given row has all columns");
+  Selection one;
+  select_all(1, &one);
+  Batch batch;
+  std::vector<VectorBuffer> buffers;
+  for (const base::DataType& type : row_.op->output) buffers.emplace_back(physical_type(type));
+  for (size_t c = 0; c < buffers.size(); ++c) {
+    const GivenRow::Cell& cell = row_.cells[c];
+    if (buffers[c].type() == PhysicalType::kInt64) {
+      *buffers[c].values<int64_t>() = static_cast<int64_t>(cell.value);
+    } else {
+      DIPTYCH_CHECK(buffers[c].type() == PhysicalType::kInt128, "counts and sums");
+      *buffers[c].values<int128_t>() = cell.value;
+    }
+    if (cell.is_null) set_bit(buffers[c].nulls(), 0);
+    batch.columns.push_back(buffers[c].view_with_nulls());
+  }
+  batch.selection = &one;
+  return next_->push(batch);
+}
+
 namespace {
 
 base::Value cell(const base::DataType& type, const Vector& vector, uint32_t slot) {

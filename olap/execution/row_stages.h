@@ -82,6 +82,26 @@ class ValuesSource : public MorselSource {
   StagePtr next_;
 };
 
+// The one row of an aggregate that was computed elsewhere (star_batch.h).
+struct GivenRow {
+  struct Cell {
+    bool is_null = false;
+    int128_t value = 0;
+  };
+  const Operator* op = nullptr;
+  std::vector<Cell> cells;  // by output column: BIGINT, or a decimal of over 18 digits
+};
+
+class GivenRowSource : public MorselSource {
+ public:
+  GivenRowSource(const GivenRow& row, StagePtr next) : row_(row), next_(std::move(next)) {}
+  bool run(uint64_t morsel) override;
+
+ private:
+  const GivenRow& row_;
+  StagePtr next_;
+};
+
 using ResultRows = std::vector<std::vector<base::Value>>;
 
 // What one worker has of the result.

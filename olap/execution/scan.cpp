@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "olap/execution/leaf_filter.h"
-#include "olap/execution/query_failure.h"
 #include "olap/execution/read_ahead.h"
 
 namespace diptych::olap {
@@ -27,22 +25,16 @@ std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table&
 
 ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
                        const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next)
-    : scan_(scan),
-      needed_(needed),
+    : needed_(needed),
       morsels_(morsels),
       ahead_(ahead),
       next_(std::move(next)),
-      predicates_(scan.predicates) {
+      predicates_(scan.predicates),
+      columns_(scan.columns, scan.output) {
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }
-  buffers_.resize(scan.columns.size());
-  pinned_.resize(scan.columns.size());
-  loaded_.resize(scan.columns.size());
-  for (const base::DataType& type : scan.output) {
-    batch_.columns.emplace_back().type = physical_type(type);
-  }
-  batch_.selection = &selection_;
+  columns_.batch().selection = &selection_;
 }
 
 bool ScanSource::run(uint64_t morsel) {
@@ -53,53 +45,23 @@ bool ScanSource::run(uint64_t morsel) {
   for (uint32_t first = range.first; wants_more && first < end; first += kVectorRows) {
     wants_more = run_vector(*range.leaf, first, std::min(kVectorRows, end - first));
   }
-  for (auto& column : pinned_) column.reset();
+  columns_.unpin();
   return wants_more;
 }
 
-const storage::PinnedColumn& ScanSource::pinned(uint32_t column, const storage::Leaf& leaf) {
-  if (!pinned_[column]) {
-    base::Result<storage::PinnedColumn> pinned = leaf.pin(scan_.columns[column]);
-    if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
-    pinned_[column].emplace(std::move(*pinned));
-  }
-  return *pinned_[column];
-}
-
 bool ScanSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count) {
-  DIPTYCH_DCHECK(first % 64 == 0, "a vector starts at a word of the live bits");
-  if (leaf.live_rows() == leaf.row_slots()) {
-    select_all(count, &selection_);
-  } else {
-    select_bits(leaf.live_bits() + first / 64, count, &selection_);
-  }
-  std::fill(loaded_.begin(), loaded_.end(), false);
+  columns_.start(leaf, first, count);
+  select_live(leaf, first, count, &selection_);
   for (size_t i = 0; i < predicates_.size() && selection_.count != 0; ++i) {
-    for (const uint32_t column : predicate_columns_[i]) load(column, leaf, first, count);
-    predicates_.narrow(i, batch_, &selection_);
+    for (const uint32_t column : predicate_columns_[i]) columns_.load(column);
+    predicates_.narrow(i, columns_.batch(), &selection_);
   }
   if (selection_.count == 0) return true;
   ahead_->note_output();
-  for (uint32_t column = 0; column < scan_.columns.size(); ++column) {
-    if (needed_[column]) load(column, leaf, first, count);
+  for (uint32_t column = 0; column < columns_.count(); ++column) {
+    if (needed_[column]) columns_.load(column);
   }
-  return next_->push(batch_);
-}
-
-void ScanSource::load(uint32_t column, const storage::Leaf& leaf, uint32_t first, uint32_t count) {
-  if (loaded_[column]) return;
-  loaded_[column] = true;
-  storage::DecodeBuffer& buffer = buffers_[column];
-  const storage::PinnedColumn& source = pinned(column, leaf);
-  const storage::ColumnView view = source.view(first, count, &buffer);
-  DIPTYCH_DCHECK(view.count >= count, "a leaf gives the values that were asked for");
-  Vector& vector = batch_.columns[column];
-  vector.type = physical_type(scan_.output[column]);
-  vector.values = view.values;
-  vector.nulls = view.nulls;
-  const bool decoded = !buffer.values.empty() && view.values == buffer.values.data();
-  const bool stays = !decoded && source.stays();
-  vector.string_life = stays ? StringLife::kQuery : StringLife::kBatch;
+  return next_->push(columns_.batch());
 }
 
 }  // namespace diptych::olap

@@ -3,8 +3,7 @@
 // A morsel is up to kMorselRows rows of one leaf. Leaves whose summaries exclude every row give no
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left, and a column is loaded when the first predicate needs it, or, once all have run and left a
-// row, for the output: late materialisation. A column is pinned in memory from its first use in a
-// morsel to the morsel's end.
+// row, for the output: late materialisation (leaf_columns.h).
 //
 // Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
 
@@ -12,10 +11,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "olap/execution/expression.h"
+#include "olap/execution/leaf_columns.h"
 #include "olap/execution/pipeline.h"
 
 namespace diptych::olap {
@@ -44,20 +43,14 @@ class ScanSource : public MorselSource {
 
  private:
   bool run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
-  void load(uint32_t column, const storage::Leaf& leaf, uint32_t first, uint32_t count);
-  const storage::PinnedColumn& pinned(uint32_t column, const storage::Leaf& leaf);
 
-  const Operator& scan_;
   const std::vector<bool>& needed_;
   const std::vector<ScanMorsel>& morsels_;
   ReadAhead* const ahead_;
   StagePtr next_;
   Predicates predicates_;
-  std::vector<std::vector<uint32_t>> predicate_columns_;      // by predicate
-  std::vector<storage::DecodeBuffer> buffers_;                // by output column
-  std::vector<std::optional<storage::PinnedColumn>> pinned_;  // by output column, for this morsel
-  std::vector<bool> loaded_;                                  // by output column, for this vector
-  Batch batch_;
+  std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
+  LeafColumns columns_;
   Selection selection_;
 };
 

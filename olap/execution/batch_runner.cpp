@@ -1,0 +1,147 @@
+#include "olap/execution/batch_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <new>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "olap/execution/plan_runner.h"
+#include "olap/execution/query_failure.h"
+#include "olap/execution/star_batch.h"
+
+namespace diptych::olap {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A pass carries so many queries at most: what a row's sets of queries take stays in the caches.
+constexpr size_t kStarQueriesMax = 1024;
+
+uint64_t ns_since(Clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+// EXPLAIN's answer: the plan as text, a row a line.
+QueryResult explanation_of(const Plan& plan) {
+  QueryResult result;
+  result.columns.push_back({"QUERY PLAN", {base::TypeKind::kVarchar}});
+  for (const std::string& line : plan.explanation) result.rows.push_back({line});
+  return result;
+}
+
+// The query's edge: what it throws becomes its own result, so a query fails alone.
+template <class Run>
+base::Result<QueryResult> guarded(Run&& run) {
+  try {
+    return run();
+  } catch (const QueryFailure& failure) {
+    return failure.error();
+  } catch (const std::bad_alloc&) {
+    return base::Error(base::ErrorCode::kOutOfMemory,
+                       "the query needs more memory than the system has left");
+  } catch (const std::exception& unforeseen) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("the query failed unexpectedly: {}", unforeseen.what()));
+  }
+}
+
+}  // namespace
+
+BatchRunner::BatchRunner(std::span<const Plan* const> plans, const storage::Replica& replica,
+                         ExecutionArena* arena, const StopFlag& stop,
+                         size_t query_memory_bytes_max)
+    : plans_(plans),
+      replica_(replica),
+      arena_(arena),
+      stop_(stop),
+      query_memory_bytes_max_(query_memory_bytes_max),
+      results_(plans.size()) {}
+
+std::vector<base::Result<QueryResult>> BatchRunner::run() {
+  share_texts();
+  if (jobs_.size() > 1) run_stars();
+  for (Job& job : jobs_) {
+    if (job.done) continue;
+    const Plan& plan = *plans_[job.plan];
+    finish(&job, guarded([&] {
+             const auto start = Clock::now();
+             if (!plan.explanation.empty()) return explanation_of(plan);
+             MemoryBudget memory(query_memory_bytes_max_);
+             const RunContext context{&replica_, arena_, &stop_, &memory};
+             QueryResult result = PlanRunner(context).run(plan);
+             result.execute_ns = ns_since(start);
+             return result;
+           }));
+  }
+  std::vector<base::Result<QueryResult>> results;
+  results.reserve(results_.size());
+  for (auto& result : results_) results.push_back(std::move(*result));
+  return results;
+}
+
+void BatchRunner::share_texts() {
+  std::map<std::string_view, size_t> jobs;  // by text; plans without one stay apart
+  for (size_t i = 0; i < plans_.size(); ++i) {
+    const std::string_view text = plans_[i]->sql;
+    if (!text.empty()) {
+      const auto [place, is_new] = jobs.try_emplace(text, jobs_.size());
+      if (!is_new) {
+        jobs_[place->second].same.push_back(i);
+        continue;
+      }
+    }
+    jobs_.push_back({i, {}, std::nullopt});
+  }
+}
+
+void BatchRunner::finish(Job* job, base::Result<QueryResult> result) {
+  job->done = true;
+  for (const size_t i : job->same) results_[i].emplace(result);
+  results_[job->plan].emplace(std::move(result));
+}
+
+void BatchRunner::run_stars() {
+  std::map<uint32_t, std::vector<Job*>> by_root;
+  for (Job& job : jobs_) {
+    const Plan& plan = *plans_[job.plan];
+    if (plan.explanation.empty()) job.star = star_query(plan, replica_);
+    if (job.star.has_value()) by_root[job.star->root.table.value].push_back(&job);
+  }
+  for (const auto& [table, jobs] : by_root) {
+    const std::span<Job* const> all(jobs);
+    for (size_t first = 0; first < jobs.size(); first += kStarQueriesMax) {
+      run_star_batch(all.subspan(first, std::min(kStarQueriesMax, jobs.size() - first)));
+    }
+  }
+}
+
+void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
+  if (jobs.size() < 2) return;
+  const auto start = Clock::now();
+  MemoryBudget memory(query_memory_bytes_max_);
+  const RunContext context{&replica_, arena_, &stop_, &memory};
+  std::vector<const StarQuery*> queries;
+  for (const Job* job : jobs) queries.push_back(&*job->star);
+  StarBatch batch(context, std::move(queries));
+  try {
+    if (!batch.run()) return;
+  } catch (const std::exception&) {
+    return;  // whoever's fault it is, the others are answered
+  }
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    finish(jobs[i], guarded([&] {
+             const GivenRow row = batch.result(i);
+             QueryResult result = PlanRunner(context).run(*plans_[jobs[i]->plan], &row);
+             result.execute_ns = ns_since(start);
+             return result;
+           }));
+  }
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,48 @@
+// DenseKeys: numbers the values of an integer key, of one column or several, without a table.
+//
+// With bounds [min_i, max_i] of each column, key (k_0, k_1, ...) has the number
+// sum((k_i - min_i) * stride_i), where a column's stride is the product of the ranges after it. So
+// a lookup is arithmetic over whole vectors, and what belongs to a key is found in an array.
+//
+// Threads    immutable once built.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "olap/execution/vector.h"
+
+namespace diptych::olap {
+
+class DenseKeys {
+ public:
+  struct Bounds {
+    int64_t min = 0;
+    int64_t max = -1;  // below min: the column has no value, and there are no keys
+  };
+
+  // Nothing where there would be more than size_max numbers (at most 2^31).
+  static std::optional<DenseKeys> make(std::span<const Bounds> bounds, uint64_t size_max);
+
+  uint32_t size() const { return size_; }
+
+  // numbers[slot] for every slot of [0, slots), whatever is selected: the number of its key, or
+  // size() where a column is null or out of bounds. The vectors are INT, DATE (kInt32) or kInt64.
+  // Benchmark: BM_DenseKeys.
+  void number(std::span<const Vector> keys, uint32_t slots, uint32_t* numbers) const;
+
+ private:
+  struct Column {
+    int64_t min;
+    uint64_t range;  // values
+    uint32_t stride;
+  };
+
+  std::vector<Column> columns_;
+  uint32_t size_ = 0;
+};
+
+}  // namespace diptych::olap

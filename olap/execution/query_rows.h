@@ -1,0 +1,87 @@
+// QueryRows: for each row of a vector, the queries of a batch that still want it.
+//
+// Query q is bit q % 64 of word q / 64. Words are apart: word(w)[slot] has 64 queries' bits of a
+// row, so that a predicate or a join narrows all rows for 64 queries in one loop.
+//
+// Threads    one worker.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "olap/execution/vector.h"
+
+namespace diptych::olap {
+
+// A set of queries: words of bits, of a length that its owner knows.
+using QuerySet = std::vector<uint64_t>;
+
+class QueryRows {
+ public:
+  explicit QueryRows(size_t words) : words_(words), bits_(words * kVectorRows) {}
+
+  size_t words() const { return words_; }
+  uint64_t* word(size_t w) { return bits_.data() + w * kVectorRows; }
+  const uint64_t* word(size_t w) const { return bits_.data() + w * kVectorRows; }
+
+  // The queries for the selected rows, and none for the others.
+  void reset(const uint64_t* queries, const Selection& live) {
+    for (size_t w = 0; w < words_; ++w) {
+      uint64_t* const bits = word(w);
+      if (live.all()) {
+        std::fill_n(bits, live.slots, queries[w]);
+      } else {
+        for (uint32_t i = 0; i < live.slots; ++i) {
+          bits[i] = bit_at(live.bits, i) ? queries[w] : 0;
+        }
+      }
+    }
+  }
+
+  // Every row keeps only the queries in `mask`.
+  void keep(const uint64_t* mask, uint32_t slots) {
+    for (size_t w = 0; w < words_; ++w) {
+      if (mask[w] == ~uint64_t{0}) continue;
+      uint64_t* const bits = word(w);
+      for (uint32_t i = 0; i < slots; ++i) bits[i] &= mask[w];
+    }
+  }
+
+  // Row i keeps the queries in masks[classes[i]], which has words() words.
+  void keep_by_class(const uint64_t* masks, const uint16_t* classes, uint32_t slots) {
+    for (size_t w = 0; w < words_; ++w) {
+      uint64_t* const bits = word(w);
+      for (uint32_t i = 0; i < slots; ++i) bits[i] &= masks[classes[i] * words_ + w];
+    }
+  }
+
+  // Rows without a true bit lose the queries of the set.
+  void drop_where_false(const uint64_t* is_true, const uint64_t* queries, uint32_t slots) {
+    for (size_t w = 0; w < words_; ++w) {
+      if (queries[w] == 0) continue;
+      const uint64_t others = ~queries[w];
+      uint64_t* const bits = word(w);
+      for (uint32_t i = 0; i < slots; ++i) {
+        bits[i] &= others | (uint64_t{0} - ((is_true[i / 64] >> (i % 64)) & 1));
+      }
+    }
+  }
+
+  // Selects the rows that some query wants.
+  void select_wanted(uint32_t slots, Selection* selection) const {
+    uint64_t wanted[kVectorWords] = {};
+    for (size_t w = 0; w < words_; ++w) {
+      const uint64_t* const bits = word(w);
+      for (uint32_t i = 0; i < slots; ++i) wanted[i / 64] |= uint64_t{bits[i] != 0} << (i % 64);
+    }
+    select_bits(wanted, slots, selection);
+  }
+
+ private:
+  size_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+}  // namespace diptych::olap

@@ -1,0 +1,124 @@
+// StarNode of a batch: one table on one way from the root, for all queries whose joins go that way.
+//
+// Its pass over the table finds for every row the queries that want it (query_rows.h): those that
+// have the node, whose predicates hold, and for which each child has a wanted row under the key
+// that the row refers to. Of a child, these sets lie in an array by dense key (dense_keys.h), so a
+// join is one load a row and word, for all queries: CJoin's filters (Candea, Polyzotis and Viglas,
+// VLDB'09) without hash tables.
+//
+//   columns --value classes, predicates--> QueryRows --children's sets by key--> QueryRows
+//      root: into the sums (star_sums.h)       others: into found(), by this node's key
+//
+// A node has only the words of the batch's query sets in which it has queries; in the sets of a
+// child, queries that do not have it are always there.
+//
+// Threads    built by one (add, finish); then every worker has a StarSource of its own. Two
+//            workers write different rows of found(): the key is unique.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "olap/execution/column_store.h"
+#include "olap/execution/dense_keys.h"
+#include "olap/execution/expression.h"
+#include "olap/execution/scan.h"
+#include "olap/execution/star_query.h"
+#include "olap/execution/value_classes.h"
+
+namespace diptych::olap {
+
+class SharedNode {
+ public:
+  struct Edge {
+    std::vector<ExpressionPtr> outer;  // over this node's batch columns
+    std::vector<base::ColumnId> inner;
+    std::unique_ptr<SharedNode> child;
+  };
+  struct Ranges {
+    uint32_t column;  // of the batch
+    RangeClasses classes;
+  };
+  struct Prefixes {
+    uint32_t column;
+    PrefixClasses classes;
+  };
+  // What no class serves: each different predicate is evaluated once.
+  struct General {
+    ExpressionPtr predicate;
+    QuerySet queries;
+  };
+
+  SharedNode(const storage::Replica& replica, base::TableId table, size_t batch_words);
+
+  // Adds the query's predicates and joins, and its way on.
+  void add(uint32_t query, const StarNode& node);
+  // A copy over the batch's columns, which get those that it needs.
+  ExpressionPtr bound(const Expression& over_table);
+  // Once every query was added. False: a child's keys are not dense. `inner`: this node's own key,
+  // none at the root.
+  bool finish(const std::vector<base::ColumnId>& inner);
+
+  const storage::Table& table() const { return table_; }
+  // Scans of it read these columns; what a scan is to read ahead.
+  const Operator& scan() const { return scan_; }
+  const std::vector<bool>& needed() const { return needed_; }
+  size_t first_word() const { return first_word_; }
+  size_t words() const { return words_; }
+  const uint64_t* queries() const { return queries_.data() + first_word_; }
+  const std::vector<Ranges>& ranges() const { return ranges_; }
+  const std::vector<Prefixes>& prefixes() const { return prefixes_; }
+  const std::vector<General>& general() const { return general_; }
+  std::vector<Edge>& edges() { return edges_; }
+  const std::vector<Edge>& edges() const { return edges_; }
+  // The leaves in which some query may want a row, by morsel, with these queries.
+  struct Morsels {
+    std::vector<ScanMorsel> morsels;
+    std::vector<uint64_t> queries;  // words() a morsel
+  };
+  Morsels morsels() const;
+
+  // Of a node with a parent: its own key, and the sets by the key's number, words() each; one more
+  // for keys that no row has.
+  const std::vector<uint32_t>& key_columns() const { return key_columns_; }
+  const DenseKeys& keys() const { return *keys_; }
+  uint64_t* found() { return found_.data(); }
+  const uint64_t* found() const { return found_.data(); }
+  size_t found_bytes() const { return found_.bytes(); }
+  // Every key as one that no row has. Called once, before the pass.
+  void clear_found();
+  void drop_found() { found_ = {}; }
+
+ private:
+  uint32_t batch_column(base::ColumnId column);
+  Ranges& ranges_of(uint32_t column);
+  Prefixes& prefixes_of(uint32_t column);
+  void add_predicate(uint32_t query, const Expression& predicate);
+  bool make_keys(const std::vector<base::ColumnId>& inner);
+
+  // Key numbers a row, at most, and a range that is always small enough.
+  static constexpr uint64_t kDenseFactor = 4;
+  static constexpr uint64_t kDenseKeysMin = 4096;
+
+  const storage::Replica& replica_;
+  const storage::Table& table_;
+  QuerySet queries_;  // of the whole batch
+  size_t first_word_ = 0;
+  size_t words_ = 0;
+  Operator scan_;
+  std::vector<bool> needed_;
+  std::vector<Ranges> ranges_;
+  std::vector<Prefixes> prefixes_;
+  std::vector<General> general_;
+  std::map<std::string, size_t> general_by_text_;
+  std::vector<Edge> edges_;
+  std::map<std::string, size_t> edges_by_text_;
+  std::vector<uint32_t> key_columns_;
+  std::optional<DenseKeys> keys_;
+  GrowingArray<uint64_t> found_;
+};
+
+}  // namespace diptych::olap

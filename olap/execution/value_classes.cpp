@@ -1,0 +1,205 @@
+#include "olap/execution/value_classes.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace diptych::olap {
+
+namespace {
+
+constexpr size_t kDirectValuesMax = 4096;
+
+// Masks in which every query is, class by class.
+std::vector<uint64_t> full_masks(size_t classes, size_t words) {
+  return std::vector<uint64_t>(classes * words, ~uint64_t{0});
+}
+
+void take_query_out(uint64_t* mask, uint32_t query, size_t first_word) {
+  mask[query / 64 - first_word] &= ~(uint64_t{1} << (query % 64));
+}
+
+}  // namespace
+
+void RangeClasses::add(uint32_t query, int64_t min, int64_t max) {
+  Interval& interval = intervals_[query];
+  interval.min = std::max(interval.min, min);
+  interval.max = std::min(interval.max, max);
+}
+
+void RangeClasses::finish(size_t first_word, size_t words) {
+  words_ = words;
+  for (const auto& [query, interval] : intervals_) {
+    if (interval.min > interval.max) continue;
+    if (interval.min != INT64_MIN) bounds_.push_back(interval.min);
+    if (interval.max != INT64_MAX) bounds_.push_back(interval.max + 1);
+  }
+  std::sort(bounds_.begin(), bounds_.end());
+  bounds_.erase(std::unique(bounds_.begin(), bounds_.end()), bounds_.end());
+  DIPTYCH_CHECK(bounds_.size() < UINT16_MAX, "a batch has fewer queries than classes have numbers");
+  masks_ = full_masks(bounds_.size() + 2, words);
+  for (const auto& [query, interval] : intervals_) {
+    for (size_t k = 0; k <= bounds_.size(); ++k) {
+      const int64_t first = k == 0 ? INT64_MIN : bounds_[k - 1];
+      const int64_t last = k == bounds_.size() ? INT64_MAX : bounds_[k] - 1;
+      if (interval.min <= first && last <= interval.max) continue;
+      take_query_out(masks_.data() + k * words, query, first_word);
+    }
+    take_query_out(masks_.data() + null_class() * words, query, first_word);
+  }
+  if (bounds_.empty()) return;
+  const uint64_t span =
+      static_cast<uint64_t>(bounds_.back()) - static_cast<uint64_t>(bounds_.front());
+  if (span >= kDirectValuesMax) return;
+  direct_min_ = bounds_.front();
+  for (uint64_t i = 0; i <= span; ++i) {
+    const int64_t value = direct_min_ + static_cast<int64_t>(i);
+    const auto above = std::upper_bound(bounds_.begin(), bounds_.end(), value);
+    direct_.push_back(static_cast<uint16_t>(above - bounds_.begin()));
+  }
+}
+
+uint16_t RangeClasses::class_of(int64_t value) const {
+  if (!direct_.empty()) {
+    if (value < direct_min_) return 0;
+    const uint64_t index = static_cast<uint64_t>(value) - static_cast<uint64_t>(direct_min_);
+    return direct_[std::min<uint64_t>(index, direct_.size() - 1)];
+  }
+  // A search whose steps do not depend on what is found: the number of bounds that are <= value.
+  size_t low = 0;
+  for (size_t left = bounds_.size(); left != 0;) {
+    const size_t half = (left + 1) / 2;
+    low += bounds_[low + half - 1] <= value ? half : 0;
+    left -= half;
+  }
+  return static_cast<uint16_t>(low);
+}
+
+void RangeClasses::keep_leaf(const storage::ColumnSummary& summary, uint64_t* queries) const {
+  if (!summary.known) return;
+  std::vector<uint64_t> any(words_, 0);
+  const auto join = [&](size_t of_class) {
+    for (size_t w = 0; w < words_; ++w) any[w] |= mask(of_class)[w];
+  };
+  if (summary.min <= summary.max) {
+    const uint16_t last = class_of(summary.max);
+    for (uint16_t k = class_of(summary.min); k <= last; ++k) join(k);
+  }
+  if (summary.has_null) join(null_class());
+  for (size_t w = 0; w < words_; ++w) queries[w] &= any[w];
+}
+
+template <class T>
+void RangeClasses::apply_to(const T* values, const Vector& vector, const Selection& live,
+                            QueryRows* rows) const {
+  // Rows of one vector are mostly of one class: times and keys come in order.
+  T min = values[live.row(0)];
+  T max = min;
+  if (live.all()) {
+    for (uint32_t i = 0; i < live.slots; ++i) {
+      min = std::min(min, values[i]);
+      max = std::max(max, values[i]);
+    }
+  } else {
+    for_selected(live, [&](uint32_t i) {
+      min = std::min(min, values[i]);
+      max = std::max(max, values[i]);
+    });
+  }
+  const uint16_t lowest = class_of(min);
+  if (lowest == class_of(max) && vector.nulls == nullptr) {
+    rows->keep(mask(lowest), live.slots);
+    return;
+  }
+  uint16_t classes[kVectorRows] = {};
+  for_selected(live, [&](uint32_t i) { classes[i] = class_of(values[i]); });
+  if (vector.nulls != nullptr) {
+    for_selected(live, [&](uint32_t i) {
+      if (vector.is_null(i)) classes[i] = static_cast<uint16_t>(null_class());
+    });
+  }
+  rows->keep_by_class(masks_.data(), classes, live.slots);
+}
+
+void RangeClasses::apply(const Vector& values, const Selection& live, QueryRows* rows) const {
+  if (live.count == 0) return;
+  if (values.type == PhysicalType::kInt32) {
+    apply_to(values.as<int32_t>(), values, live, rows);
+  } else {
+    DIPTYCH_CHECK(values.type == PhysicalType::kInt64, "ranges are of integers");
+    apply_to(values.as<int64_t>(), values, live, rows);
+  }
+}
+
+std::optional<PrefixClasses::Prefix> PrefixClasses::prefix_of(const Expression& predicate) {
+  const Expression* like = &predicate;
+  const bool negated = like->kind == ExpressionKind::kNot;
+  if (negated) like = like->children[0].get();
+  if (like->kind != ExpressionKind::kLike || like->children[0]->kind != ExpressionKind::kColumn ||
+      like->children[1]->kind != ExpressionKind::kLiteral) {
+    return std::nullopt;
+  }
+  const auto* const pattern = std::get_if<std::string>(&like->children[1]->literal);
+  if (pattern == nullptr || pattern->size() < 2 || pattern->size() > kPrefixBytesMax + 1 ||
+      pattern->find_first_of("%_\\") != pattern->size() - 1 || pattern->back() != '%') {
+    return std::nullopt;
+  }
+  return Prefix{like->children[0]->column, pattern->substr(0, pattern->size() - 1), negated};
+}
+
+void PrefixClasses::add(uint32_t query, const Prefix& prefix) {
+  wishes_.push_back({query, prefix});
+}
+
+void PrefixClasses::finish(size_t first_word, size_t words) {
+  for (const Wish& wish : wishes_) {
+    auto& classes = lengths_[wish.prefix.bytes.size() - 1].classes;
+    classes.try_emplace(wish.prefix.bytes, static_cast<uint16_t>(classes.size() + 1));
+  }
+  for (size_t l = 0; l < kPrefixBytesMax; ++l) {
+    Length& length = lengths_[l];
+    if (length.classes.empty()) continue;
+    length.masks = full_masks(length.classes.size() + 2, words);
+    length.by_bytes.assign(size_t{1} << (8 * (l + 1)), 0);
+    for (const auto& [bytes, number] : length.classes) {
+      size_t index = 0;
+      for (const char byte : bytes) index = index << 8 | static_cast<uint8_t>(byte);
+      length.by_bytes[index] = number;
+    }
+  }
+  for (const Wish& wish : wishes_) {
+    Length& length = lengths_[wish.prefix.bytes.size() - 1];
+    const uint16_t own = length.classes.at(wish.prefix.bytes);
+    const size_t nulls = length.classes.size() + 1;
+    for (size_t k = 0; k <= nulls; ++k) {
+      if (k == nulls || (k == own) == wish.prefix.negated) {
+        take_query_out(length.masks.data() + k * words, wish.query, first_word);
+      }
+    }
+  }
+}
+
+void PrefixClasses::apply(const Vector& texts, const Selection& live, QueryRows* rows) const {
+  const auto* const values = texts.as<base::StringRef>();
+  uint16_t classes[kVectorRows] = {};
+  for (size_t l = 0; l < kPrefixBytesMax; ++l) {
+    const Length& length = lengths_[l];
+    if (length.classes.empty()) continue;
+    const auto nulls = static_cast<uint16_t>(length.classes.size() + 1);
+    for_selected(live, [&](uint32_t i) {
+      if (texts.is_null(i)) {
+        classes[i] = nulls;
+        return;
+      }
+      const auto* const bytes = reinterpret_cast<const uint8_t*>(values[i].first_bytes());
+      if (values[i].size() <= l) {
+        classes[i] = 0;
+      } else {
+        classes[i] = length.by_bytes[l == 0 ? bytes[0] : size_t{bytes[0]} << 8 | bytes[1]];
+      }
+    });
+    rows->keep_by_class(length.masks.data(), classes, live.slots);
+  }
+}
+
+}  // namespace diptych::olap

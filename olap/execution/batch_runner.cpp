@@ -54,8 +54,7 @@ base::Result<QueryResult> guarded(Run&& run) {
 }  // namespace
 
 BatchRunner::BatchRunner(std::span<const Plan* const> plans, const storage::Replica& replica,
-                         ExecutionArena* arena, const StopFlag& stop,
-                         size_t query_memory_bytes_max)
+                         ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max)
     : plans_(plans),
       replica_(replica),
       arena_(arena),
@@ -70,14 +69,14 @@ std::vector<base::Result<QueryResult>> BatchRunner::run() {
     if (job.done) continue;
     const Plan& plan = *plans_[job.plan];
     finish(&job, guarded([&] {
-             const auto start = Clock::now();
-             if (!plan.explanation.empty()) return explanation_of(plan);
-             MemoryBudget memory(query_memory_bytes_max_);
-             const RunContext context{&replica_, arena_, &stop_, &memory};
-             QueryResult result = PlanRunner(context).run(plan);
-             result.execute_ns = ns_since(start);
-             return result;
-           }));
+      const auto start = Clock::now();
+      if (!plan.explanation.empty()) return explanation_of(plan);
+      MemoryBudget memory(query_memory_bytes_max_);
+      const RunContext context{&replica_, arena_, &stop_, &memory};
+      QueryResult result = PlanRunner(context).run(plan);
+      result.execute_ns = ns_since(start);
+      return result;
+    }));
   }
   std::vector<base::Result<QueryResult>> results;
   results.reserve(results_.size());

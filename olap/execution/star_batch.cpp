@@ -116,8 +116,7 @@ void StarBatch::run_node(SharedNode* node) {
   node->clear_found();
   charge_.set(charge_.bytes() + node->found_bytes());
   const SharedNode::Morsels morsels = node->morsels();
-  ReadAhead ahead(node->scan(), node->needed(), morsels.morsels,
-                  context_.replica->leaves_memory());
+  ReadAhead ahead(node->scan(), node->needed(), morsels.morsels, context_.replica->leaves_memory());
   run_pipeline(context_, morsels.morsels.size(), context_.arena->threads(), [&](uint32_t) {
     return std::make_unique<StarSource>(*node, morsels, &ahead, node->found());
   });

@@ -51,9 +51,9 @@ class StarBatch {
   std::vector<uint32_t> numbers_;  // of queries_: bits in the batch's sets
   size_t words_ = 0;
   std::unique_ptr<SharedNode> root_;
-  std::vector<ExpressionPtr> arguments_;             // of all queries, over the root's columns
+  std::vector<ExpressionPtr> arguments_;              // of all queries, over the root's columns
   std::map<std::string, uint32_t> argument_numbers_;  // by text
-  Arguments wanted_arguments_;                       // by word
+  Arguments wanted_arguments_;                        // by word
   std::unique_ptr<StarSums> sums_;
   MemoryCharge charge_;
 };

@@ -4,9 +4,8 @@
 
 namespace diptych::olap {
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
-                       ReadAhead* ahead, StarSums* sums,
-                       const std::vector<ExpressionPtr>& arguments, uint64_t* found)
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
+                       StarSums* sums, const std::vector<ExpressionPtr>& arguments, uint64_t* found)
     : node_(node),
       morsels_(morsels),
       ahead_(ahead),
@@ -32,13 +31,12 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
   }
 }
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
-                       ReadAhead* ahead, uint64_t* found)
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
+                       uint64_t* found)
     : StarSource(node, morsels, ahead, nullptr, {}, found) {}
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
-                       ReadAhead* ahead, StarSums* sums,
-                       const std::vector<ExpressionPtr>& arguments)
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
+                       StarSums* sums, const std::vector<ExpressionPtr>& arguments)
     : StarSource(node, morsels, ahead, sums, arguments, nullptr) {}
 
 bool StarSource::run(uint64_t morsel) {

@@ -36,7 +36,7 @@ class RangeClasses {
 
   // The queries that may want a row of a leaf: one of its classes, or a null, has their bit.
   void keep_leaf(const storage::ColumnSummary& summary, uint64_t* queries) const;
-  // Of INT, DATE (kInt32) or kInt64 values. Benchmark: BM_RangeClasses.
+  // Of INT, DATE (kInt32) or kInt64 values.
   void apply(const Vector& values, const Selection& live, QueryRows* rows) const;
 
  private:
@@ -54,7 +54,7 @@ class RangeClasses {
 
   std::map<uint32_t, Interval> intervals_;  // by query
   size_t words_ = 0;
-  std::vector<int64_t> bounds_;  // ascending; class k has values of [bounds_[k - 1], bounds_[k])
+  std::vector<int64_t> bounds_;   // ascending; class k has values of [bounds_[k - 1], bounds_[k])
   std::vector<uint16_t> direct_;  // class by value - direct_min_, where the bounds are near
   int64_t direct_min_ = 0;
   std::vector<uint64_t> masks_;  // by class, then that of nulls

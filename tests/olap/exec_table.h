@@ -51,12 +51,18 @@ class TestReplica {
  public:
   explicit TestReplica(uint32_t partitions = 3) : replica_({.partitions = partitions}) {}
 
-  base::TableId add_table(std::vector<DataType> types) {
+  // `unique`: the columns of a unique key; none where empty.
+  base::TableId add_table(std::vector<DataType> types, const std::vector<uint16_t>& unique = {}) {
     base::TableSchema& schema = schemas_.emplace_back();
     schema.name = "t" + std::to_string(schemas_.size());
     schema.id = base::TableId(static_cast<uint32_t>(schemas_.size() - 1));
     for (size_t i = 0; i < types.size(); ++i) {
       schema.columns.push_back({"c" + std::to_string(i), types[i], base::Nullability::kNullable});
+    }
+    if (!unique.empty()) {
+      base::IndexSchema& index = schema.indexes.emplace_back();
+      index.uniqueness = base::Uniqueness::kUnique;
+      for (const uint16_t column : unique) index.columns.emplace_back(column);
     }
     replica_.add_table(schema);
     return schema.id;

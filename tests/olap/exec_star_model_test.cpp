@@ -1,0 +1,402 @@
+// Star queries: random ones over a random fact table and its dimensions, a whole batch at once
+// against the naive reference one by one; and the parts that a pass is made of, against loops.
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "olap/execution/dense_keys.h"
+#include "olap/execution/like_pattern.h"
+#include "olap/execution/star_query.h"
+#include "olap/execution/value_classes.h"
+#include "tests/olap/exec_naive.h"
+
+namespace diptych::olap::test {
+namespace {
+
+// fact:   0 key of `place` (INT), 1 and 2 key of `order` (INT, BIGINT), 3 date, 4 amount, 5 text
+// order:  0 and 1 key, 2 key of `place`, 3 text
+// place:  0 key, 1 number, 2 text
+const std::vector<DataType> kFactTypes = {kIntType,  kIntType,           kBigIntType,
+                                          kDateType, decimal_type(9, 2), kTextType};
+const std::vector<DataType> kOrderTypes = {kIntType, kBigIntType, kIntType, kTextType};
+const std::vector<DataType> kPlaceTypes = {kIntType, kBigIntType, kTextType};
+
+class StarModel : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  StarModel() : random_(GetParam()) {
+    place_ = add_table(kPlaceTypes, {0});
+    order_ = add_table(kOrderTypes, {0, 1});
+    fact_ = add_table(kFactTypes, {});
+    const auto places = static_cast<int64_t>(1 + below(60));
+    const auto orders = static_cast<int64_t>(1 + below(40));
+    for (int64_t i = 0; i < places; ++i) insert(place_, {number(i - 5), small(), word()});
+    for (int64_t i = 0; i < orders; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        insert(order_, {number(i), number(j + 7), number(within(places) - 5), word()});
+      }
+    }
+    for (uint64_t i = below(2500); i != 0; --i) {
+      insert(fact_, {maybe(number(within(places) - 5)), number(within(orders)),
+                     maybe(number(within(4) + 6)), maybe(base::Date{int(i / 400)}),
+                     maybe(decimal(static_cast<int64_t>(below(100000)) - 500, 2)), word()});
+    }
+  }
+
+  uint64_t below(uint64_t bound) { return random_() % bound; }
+  // Of [0, bound), and now and then beyond: a key that finds nothing.
+  int64_t within(int64_t bound) { return static_cast<int64_t>(random_() % (bound + 1)); }
+  Value maybe(Value value) { return below(9) == 0 ? kNull : value; }
+  Value small() { return maybe(number(static_cast<int64_t>(below(12)))); }
+  Value word() {
+    static constexpr const char* kWords[] = {"", "a", "ab", "abc", "b", "ba", "long enough a text",
+                                             "a long one that is apart"};
+    return maybe(text(kWords[below(8)]));
+  }
+
+  base::TableId add_table(const std::vector<DataType>& types, std::vector<uint16_t> unique) {
+    tables_.emplace_back();
+    return replica_.add_table(types, unique);
+  }
+  void insert(base::TableId table, const Row& row) {
+    replica_.insert(table, row);
+    if (below(7) == 0) {
+      replica_.erase(replica_.inserted() - 1);
+    } else {
+      tables_[table.value].push_back(row);
+    }
+  }
+
+  ExpressionPtr text_predicate(uint32_t c) {
+    static constexpr const char* kPatterns[] = {"a%", "b%", "ab%", "lo%", "%a", "a", "abc%", "%"};
+    ExpressionPtr like = make(ExpressionKind::kLike, kBooleanType, column(c, kTextType),
+                              literal(kTextType, text(kPatterns[below(8)])));
+    if (below(3) == 0) return make(ExpressionKind::kNot, kBooleanType, std::move(like));
+    return like;
+  }
+  ExpressionPtr comparison(uint32_t c, DataType type, Value value) {
+    static constexpr ExpressionKind kKinds[] = {
+        ExpressionKind::kEqual,   ExpressionKind::kLess,         ExpressionKind::kLessEqual,
+        ExpressionKind::kGreater, ExpressionKind::kGreaterEqual, ExpressionKind::kNotEqual};
+    ExpressionPtr l = column(c, type);
+    ExpressionPtr r = literal(type, std::move(value));
+    if (below(2) == 0) std::swap(l, r);
+    return make(kKinds[below(6)], kBooleanType, std::move(l), std::move(r));
+  }
+
+  OperatorPtr place_scan() {
+    OperatorPtr op = scan(place_, kPlaceTypes);
+    for (uint64_t i = below(3); i != 0; --i) {
+      op->predicates.push_back(below(2) == 0 ? text_predicate(2)
+                                             : comparison(1, kBigIntType,
+                                                          number(static_cast<int64_t>(below(12)))));
+    }
+    return op;
+  }
+  OperatorPtr order_scan() {
+    OperatorPtr op = scan(order_, kOrderTypes);
+    if (below(2) == 0) op->predicates.push_back(text_predicate(3));
+    if (below(3) == 0) {
+      op->predicates.push_back(comparison(0, kIntType, number(static_cast<int64_t>(below(40)))));
+    }
+    return op;
+  }
+  OperatorPtr fact_scan() {
+    OperatorPtr op = scan(fact_, kFactTypes);
+    for (uint64_t i = below(3); i != 0; --i) {
+      switch (below(3)) {
+        case 0: op->predicates.push_back(text_predicate(5)); break;
+        case 1:
+          op->predicates.push_back(comparison(3, kDateType, base::Date{int(below(16))}));
+          break;
+        default:
+          op->predicates.push_back(comparison(
+              4, kFactTypes[4], decimal(static_cast<int64_t>(below(100000)) - 500, 2)));
+      }
+    }
+    return op;
+  }
+
+  // Fact columns first where the fact is the probe side, else behind the other's.
+  OperatorPtr either_way(OperatorPtr fact, OperatorPtr other,
+                         const std::vector<std::pair<uint32_t, uint32_t>>& keys,
+                         uint32_t* fact_begin) {
+    if (below(2) == 0) return join(JoinKind::kInner, std::move(fact), std::move(other), keys);
+    std::vector<std::pair<uint32_t, uint32_t>> mirrored;
+    for (const auto& [f, o] : keys) mirrored.emplace_back(o, f);
+    *fact_begin += static_cast<uint32_t>(other->output.size());
+    return join(JoinKind::kInner, std::move(other), std::move(fact), std::move(mirrored));
+  }
+
+  Plan random_star() {
+    OperatorPtr op = fact_scan();
+    uint32_t fact = 0;  // where the fact's columns begin in the output
+    if (below(2) == 0) op = either_way(std::move(op), place_scan(), {{fact, 0}}, &fact);
+    if (below(2) == 0) {
+      OperatorPtr orders = order_scan();
+      uint32_t order = 0;
+      if (below(2) == 0) {
+        orders = either_way(std::move(orders), place_scan(), {{2, 0}}, &order);
+      }
+      op = either_way(std::move(op), std::move(orders), {{fact + 1, order}, {fact + 2, order + 1}},
+                      &fact);
+    }
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    if (below(2) == 0) {
+      aggregates.push_back(aggregate_of(AggregateKind::kCount, column(fact + 3, kDateType)));
+    }
+    if (below(2) == 0) {
+      aggregates.push_back(aggregate_of(AggregateKind::kSum, column(fact + 4, kFactTypes[4])));
+    }
+    if (below(2) == 0) {
+      ExpressionPtr doubled = make(ExpressionKind::kAdd, kBigIntType,
+                                   column(fact + 2, kBigIntType), column(fact + 2, kBigIntType));
+      aggregates.push_back(aggregate_of(AggregateKind::kSum, std::move(doubled)));
+    }
+    return plan_of(aggregate(std::move(op), {}, std::move(aggregates)));
+  }
+
+  std::mt19937_64 random_;
+  TestReplica replica_;
+  NaiveTables tables_;
+  base::TableId place_, order_, fact_;
+};
+
+TEST_P(StarModel, ABatchAnswersAsItsQueriesDo) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  std::vector<Plan> plans;
+  for (uint64_t i = 2 + below(100); i != 0; --i) plans.push_back(random_star());
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) {
+    ASSERT_TRUE(star_query(plan, replica_.replica()).has_value());
+    batch.push_back(&plan);
+  }
+  for (const uint32_t threads : {1, 3}) {
+    Executor executor(placement(threads));
+    const StopFlag stop{false};
+    const auto results = executor.run_batch(batch, replica_.replica(), stop);
+    for (size_t i = 0; i < plans.size(); ++i) {
+      ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
+      ASSERT_EQ(lines(results[i]->rows), lines(naive_execute(*plans[i].root, tables_)))
+          << "query " << i << ", " << threads << " threads";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, StarModel, ::testing::Range(uint64_t{1}, uint64_t{13}));
+
+using StarQueryOf = StarModel;
+
+TEST_P(StarQueryOf, NoOtherPlans) {
+  const auto sum = [] {
+    std::vector<Aggregate> sums;
+    sums.push_back(aggregate_of(AggregateKind::kSum, column(4, kFactTypes[4])));
+    return sums;
+  };
+  // A join along columns that are no key of the other table multiplies rows.
+  OperatorPtr joined = join(JoinKind::kInner, scan(fact_, kFactTypes), scan(order_, kOrderTypes),
+                            {{1, 0}});
+  EXPECT_FALSE(
+      star_query(plan_of(aggregate(std::move(joined), {}, sum())), replica_.replica()).has_value());
+  // An outer join keeps rows that find nothing.
+  joined = join(JoinKind::kLeft, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}});
+  EXPECT_FALSE(
+      star_query(plan_of(aggregate(std::move(joined), {}, sum())), replica_.replica()).has_value());
+  // Groups, and arguments of another table.
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(0, kIntType));
+  EXPECT_FALSE(star_query(plan_of(aggregate(scan(fact_, kFactTypes), std::move(keys), sum())),
+                          replica_.replica())
+                   .has_value());
+  joined = join(JoinKind::kInner, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}});
+  std::vector<Aggregate> of_place;
+  of_place.push_back(aggregate_of(AggregateKind::kSum, column(7, kBigIntType)));
+  EXPECT_FALSE(
+      star_query(plan_of(aggregate(std::move(joined), {}, std::move(of_place))), replica_.replica())
+          .has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(OneSeed, StarQueryOf, ::testing::Values(uint64_t{1}));
+
+TEST(StarBatchFailure, OfOneQueryIsItsOwn) {
+  TestReplica replica;
+  const base::TableId table = replica.add_table({kBigIntType, kBigIntType});
+  for (int64_t i = 0; i < 100; ++i) replica.insert(table, {number(i), number(i % 3)});
+  const auto plan_with = [&](ExpressionPtr predicate) {
+    OperatorPtr op = scan(table, {kBigIntType, kBigIntType});
+    op->predicates.push_back(std::move(predicate));
+    std::vector<Aggregate> count;
+    count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    return plan_of(aggregate(std::move(op), {}, std::move(count)));
+  };
+  const Plan good = plan_with(make(ExpressionKind::kLess, kBooleanType, column(0, kBigIntType),
+                                   literal(kBigIntType, number(10))));
+  const Plan bad = plan_with(make(
+      ExpressionKind::kEqual, kBooleanType,
+      make(ExpressionKind::kModulo, kBigIntType, column(0, kBigIntType), column(1, kBigIntType)),
+      literal(kBigIntType, number(0))));
+  Executor executor(placement(1));
+  const StopFlag stop{false};
+  const Plan* const batch[] = {&good, &bad, &good};
+  const auto results = executor.run_batch(batch, replica.replica(), stop);
+  ASSERT_TRUE(results[0].ok());
+  EXPECT_EQ(results[0]->rows[0][0], number(10));
+  ASSERT_FALSE(results[1].ok());
+  EXPECT_EQ(results[1].error().message, "division by zero");
+  ASSERT_TRUE(results[2].ok());
+}
+
+TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 200; ++round) {
+    const int64_t min0 = static_cast<int64_t>(random() % 100) - 50;
+    const int64_t min1 = round % 3 == 0 ? INT32_MIN - int64_t{3} : static_cast<int64_t>(round);
+    const int64_t range0 = 1 + static_cast<int64_t>(random() % 9);
+    const int64_t range1 = 1 + static_cast<int64_t>(random() % 9);
+    const DenseKeys::Bounds bounds[] = {{min0, min0 + range0 - 1}, {min1, min1 + range1 - 1}};
+    EXPECT_FALSE(DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1 - 1)).has_value());
+    const auto keys = DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1));
+    ASSERT_TRUE(keys.has_value());
+    VectorBuffer first(PhysicalType::kInt64);
+    VectorBuffer second(PhysicalType::kInt32);
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      first.values<int64_t>()[i] = min0 - 2 + static_cast<int64_t>(random() % 14);
+      second.values<int32_t>()[i] = static_cast<int32_t>(
+          std::max<int64_t>(INT32_MIN, min1 - 2 + static_cast<int64_t>(random() % 14)));
+      if (random() % 10 == 0) set_bit(first.nulls(), i);
+    }
+    const Vector vectors[] = {first.view_with_nulls(), second.view()};
+    std::vector<uint32_t> numbers(kVectorRows);
+    keys->number(vectors, kVectorRows, numbers.data());
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      const int64_t a = first.values<int64_t>()[i] - min0;
+      const int64_t b = int64_t{second.values<int32_t>()[i]} - min1;
+      const bool inside = !vectors[0].is_null(i) && a >= 0 && a < range0 && b >= 0 && b < range1;
+      ASSERT_EQ(numbers[i], inside ? a * range1 + b : range0 * range1);
+    }
+  }
+}
+
+TEST(DenseKeysModel, BoundsOfAnyWidthAreRefusedOrNumbered) {
+  const DenseKeys::Bounds all[] = {{INT64_MIN, INT64_MAX}};
+  EXPECT_FALSE(DenseKeys::make(all, uint64_t{1} << 31).has_value());
+  const DenseKeys::Bounds none[] = {{INT64_MAX, INT64_MIN}};
+  ASSERT_TRUE(DenseKeys::make(none, 10).has_value());
+  EXPECT_EQ(DenseKeys::make(none, 10)->size(), 0U);
+}
+
+// The queries of each row, by the definition.
+template <class Wants>
+void expect_queries(const QueryRows& rows, uint32_t slots, uint32_t queries, Wants&& wants) {
+  for (uint32_t i = 0; i < slots; ++i) {
+    for (uint32_t q = 0; q < queries; ++q) {
+      ASSERT_EQ((rows.word(q / 64)[i] >> (q % 64)) & 1, wants(i, q) ? 1U : 0U)
+          << "row " << i << ", query " << q;
+    }
+  }
+}
+
+TEST(RangeClassesModel, KeepEachQuerysInterval) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 60; ++round) {
+    constexpr uint32_t kQueries = 100;
+    const int64_t spread = round % 2 == 0 ? 30 : int64_t{1} << 40;  // by value, and searched
+    const auto draw = [&] { return static_cast<int64_t>(random() % 60) * (spread / 30); };
+    RangeClasses classes;
+    std::vector<std::pair<int64_t, int64_t>> wanted(kQueries);
+    std::vector<bool> has_wish(kQueries);
+    for (uint32_t q = 0; q < kQueries; q += 1 + q % 3) {
+      const int64_t min = random() % 3 == 0 ? INT64_MIN : draw();
+      const int64_t max = random() % 3 == 0 ? INT64_MAX : draw();
+      classes.add(q, min, max);
+      wanted[q] = {min, max};
+      has_wish[q] = true;
+    }
+    classes.finish(0, 2);
+    VectorBuffer values(PhysicalType::kInt64);
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      values.values<int64_t>()[i] = draw() + static_cast<int64_t>(random() % 3) - 1;
+      if (round % 4 == 1 && random() % 8 == 0) set_bit(values.nulls(), i);
+    }
+    Selection live;
+    select_all(kVectorRows, &live);
+    QueryRows rows(2);
+    const uint64_t all[] = {~uint64_t{0}, ~uint64_t{0}};
+    rows.reset(all, live);
+    const Vector vector = values.view_with_nulls();
+    classes.apply(vector, live, &rows);
+    expect_queries(rows, kVectorRows, kQueries, [&](uint32_t i, uint32_t q) {
+      if (!has_wish[q]) return true;
+      const int64_t value = values.values<int64_t>()[i];
+      return !vector.is_null(i) && wanted[q].first <= value && value <= wanted[q].second;
+    });
+  }
+}
+
+TEST(RangeClassesModel, KeepTheQueriesThatALeafMaySatisfy) {
+  RangeClasses classes;
+  classes.add(0, 10, 20);
+  classes.add(1, 30, INT64_MAX);
+  classes.finish(0, 1);
+  const auto kept = [&](int64_t min, int64_t max, bool has_null) {
+    uint64_t queries = 7;  // query 2 has no predicate
+    storage::ColumnSummary summary;
+    summary.known = true;
+    summary.min = min;
+    summary.max = max;
+    summary.has_null = has_null;
+    classes.keep_leaf(summary, &queries);
+    return queries;
+  };
+  EXPECT_EQ(kept(0, 9, true), 4U);
+  EXPECT_EQ(kept(0, 10, false), 5U);
+  EXPECT_EQ(kept(21, 29, false), 4U);
+  EXPECT_EQ(kept(20, 30, false), 7U);
+  EXPECT_EQ(kept(31, 99, true), 6U);
+  EXPECT_EQ(kept(1, 0, true), 4U);  // nulls only
+}
+
+TEST(PrefixClassesModel, KeepWhatLikeMatches) {
+  std::mt19937_64 random(5);
+  const std::string patterns[] = {"a%", "b%", "ab%", "zz%", "ba%", "z%"};
+  const char* const texts[] = {"", "a", "b", "ab", "abc", "ba and a long text beside it", "zz", "zy"};
+  PrefixClasses classes;
+  std::vector<std::pair<LikePattern, bool>> wanted;
+  for (uint32_t q = 0; q < 12; ++q) {
+    ExpressionPtr like = make(ExpressionKind::kLike, kBooleanType, column(0, kTextType),
+                              literal(kTextType, text(patterns[q % 6])));
+    if (q >= 6) like = make(ExpressionKind::kNot, kBooleanType, std::move(like));
+    const auto prefix = PrefixClasses::prefix_of(*like);
+    ASSERT_TRUE(prefix.has_value());
+    classes.add(q, *prefix);
+    wanted.emplace_back(*LikePattern::compile(patterns[q % 6]), q >= 6);
+  }
+  classes.finish(0, 1);
+  VectorBuffer values(PhysicalType::kString);
+  std::vector<const char*> chosen;
+  for (uint32_t i = 0; i < kVectorRows; ++i) {
+    chosen.push_back(texts[random() % 8]);
+    values.values<base::StringRef>()[i] = base::StringRef(chosen.back());
+    if (random() % 8 == 0) set_bit(values.nulls(), i);
+  }
+  Selection live;
+  select_all(kVectorRows, &live);
+  QueryRows rows(1);
+  const uint64_t all = ~uint64_t{0};
+  rows.reset(&all, live);
+  const Vector vector = values.view_with_nulls();
+  classes.apply(vector, live, &rows);
+  expect_queries(rows, kVectorRows, 12, [&](uint32_t i, uint32_t q) {
+    return !vector.is_null(i) && wanted[q].first.matches(chosen[i]) != wanted[q].second;
+  });
+  for (const char* const other : {"%", "abc%", "a_%", "a\\%", "ab", "%a"}) {
+    EXPECT_FALSE(PrefixClasses::prefix_of(*make(ExpressionKind::kLike, kBooleanType,
+                                                column(0, kTextType),
+                                                literal(kTextType, text(other))))
+                     .has_value());
+  }
+}
+
+}  // namespace
+}  // namespace diptych::olap::test

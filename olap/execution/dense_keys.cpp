@@ -12,13 +12,13 @@ namespace {
 // Adds one column's part to the numbers, and marks the slots whose value is out of bounds.
 // `Offset` is as wide as the values: four bytes wide, twice as many go into a register.
 template <class Value, class Offset>
-void add_column(const Value* values, Offset min, Offset last, uint32_t stride, uint32_t slots,
-                uint32_t* numbers, uint32_t* outside) {
-  for (uint32_t i = 0; i < slots; ++i) {
+void add_column(const Value* values, Offset min, Offset last, uint32_t stride,
+                const Selection& rows, uint32_t* numbers, uint32_t* outside) {
+  for_slots(rows, [&](uint32_t i) {
     const Offset offset = static_cast<Offset>(values[i]) - min;
     outside[i] |= offset > last ? UINT32_MAX : 0;
     numbers[i] += static_cast<uint32_t>(offset) * stride;
-  }
+  });
 }
 
 }  // namespace
@@ -42,37 +42,36 @@ std::optional<DenseKeys> DenseKeys::make(std::span<const Bounds> bounds, uint64_
   return keys;
 }
 
-void DenseKeys::number(std::span<const Vector> keys, uint32_t slots, uint32_t* numbers) const {
+void DenseKeys::number(std::span<const Vector> keys, const Selection& rows,
+                       uint32_t* numbers) const {
   DIPTYCH_CHECK(keys.size() == columns_.size(), "a key has the columns that it was made of");
-  if (size_ == 0) {
-    std::fill_n(numbers, slots, 0);
-    return;
-  }
+  std::fill_n(numbers, rows.slots, 0);
+  if (size_ == 0) return;
   uint32_t outside[kVectorRows];
-  std::fill_n(numbers, slots, 0);
-  std::fill_n(outside, slots, 0);
+  std::fill_n(outside, rows.slots, 0);
   for (size_t c = 0; c < keys.size(); ++c) {
     const Column& column = columns_[c];
     const uint64_t last = column.range - 1;
     if (keys[c].type == PhysicalType::kInt32) {
+      const auto* const values = keys[c].as<int32_t>();
       const bool fits = column.min >= std::numeric_limits<int32_t>::min() &&
                         column.min + static_cast<int64_t>(last) <= INT32_MAX;
       if (fits) {
-        add_column(keys[c].as<int32_t>(), static_cast<uint32_t>(column.min),
-                   static_cast<uint32_t>(last), column.stride, slots, numbers, outside);
+        add_column(values, static_cast<uint32_t>(column.min), static_cast<uint32_t>(last),
+                   column.stride, rows, numbers, outside);
       } else {
-        add_column(keys[c].as<int32_t>(), static_cast<uint64_t>(column.min), last, column.stride,
-                   slots, numbers, outside);
+        add_column(values, static_cast<uint64_t>(column.min), last, column.stride, rows, numbers,
+                   outside);
       }
     } else {
       DIPTYCH_CHECK(keys[c].type == PhysicalType::kInt64, "a dense key's columns are integers");
       add_column(keys[c].as<int64_t>(), static_cast<uint64_t>(column.min), last, column.stride,
-                 slots, numbers, outside);
+                 rows, numbers, outside);
     }
     if (keys[c].nulls == nullptr) continue;
-    for (uint32_t i = 0; i < slots; ++i) outside[i] |= keys[c].is_null(i) ? UINT32_MAX : 0;
+    for_slots(rows, [&](uint32_t i) { outside[i] |= keys[c].is_null(i) ? UINT32_MAX : 0; });
   }
-  for (uint32_t i = 0; i < slots; ++i) numbers[i] = outside[i] != 0 ? size_ : numbers[i];
+  for_slots(rows, [&](uint32_t i) { numbers[i] = outside[i] != 0 ? size_ : numbers[i]; });
 }
 
 }  // namespace diptych::olap

@@ -29,10 +29,9 @@ class DenseKeys {
 
   uint32_t size() const { return size_; }
 
-  // numbers[slot] for every slot of [0, slots), whatever is selected: the number of its key, or
-  // size() where a column is null or out of bounds. The vectors are INT, DATE (kInt32) or kInt64.
-  // Benchmark: BM_DenseKeys.
-  void number(std::span<const Vector> keys, uint32_t slots, uint32_t* numbers) const;
+  // numbers[slot] for at least the selected slots: the number of its key, or size() where a column
+  // is null or out of bounds. The vectors are kInt32 or kInt64. Benchmark: BM_DenseKeys.
+  void number(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
 
  private:
   struct Column {

@@ -34,9 +34,13 @@ void ProbeStage::find_matches(const Batch& batch) {
   for (const NodePtr& key : keys_) {
     key_vectors_.push_back(key->evaluate(batch, *batch.selection));
   }
+  if (table_.is_direct()) {
+    with_key_ = *batch.selection;
+    table_.find(key_vectors_, with_key_, numbers_.data());
+    return;
+  }
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
-  table_.packer().pack(key_vectors_, with_key_, packed_.data(),
-                       table_.is_direct() ? nullptr : hashes_.data());
+  table_.packer().pack(key_vectors_, with_key_, packed_.data(), hashes_.data());
   table_.find(packed_.data(), hashes_.data(), with_key_.count, numbers_.data());
 }
 

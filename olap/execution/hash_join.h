@@ -3,7 +3,8 @@
 //
 // Build      every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable
 //            puts the parts together and builds the key table, in one thread.
-//            Dense integer keys (most of CH's) index an array; others are hashed.
+//            Dense integer keys, of several columns too (all of CH's), index an array
+//            (dense_keys.h); others are hashed.
 // Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
 //            match (a unique build side), the result is the probe's batch with a narrower selection
 //            and the build columns gathered into its slots: no probe column is copied. Where it has
@@ -20,9 +21,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "olap/execution/column_store.h"
+#include "olap/execution/dense_keys.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/key_table.h"
@@ -61,21 +65,28 @@ class JoinTable {
   const ColumnStore& rows() const { return *rows_; }
   // True where no two build rows have one key; then a key's number is its row.
   bool unique() const { return row_starts_.size() == 0; }
-  // True where keys index an array, so that no hash is needed.
-  bool is_direct() const { return direct_.size() != 0; }
-  // numbers[k] = the number of key k, or KeyTable::kNoKey. `hashes` is ignored where is_direct().
+  // True where keys index an array, so that they are neither packed nor hashed.
+  bool is_direct() const { return dense_.has_value(); }
+  // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
-  void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const;
+  void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
+  // The same of packed keys, which have no nulls. Where not is_direct().
+  void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const {
+    table_.find(keys, hashes, count, numbers);
+  }
   // The rows of key `number` are build_row(i) for i in [row_begin(number), row_begin(number + 1)).
   uint32_t row_begin(uint32_t number) const { return unique() ? number : row_starts_[number]; }
   uint32_t build_row(uint32_t index) const { return unique() ? index : rows_by_key_[index]; }
 
  private:
   size_t memory_bytes() const;
-  // Numbers the parts' keys in numbers, by build row: through an array where they are dense (one
-  // word, a range of at most kDirectFactor values a row), else through the key table.
+  // Numbers the parts' keys in numbers, by build row: through an array where they are dense
+  // (integers, at most kDirectFactor possible keys a row), else through the key table.
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                        GrowingArray<uint32_t>* numbers);
+  // f(the key columns of some rows of a part, these rows as a selection).
+  template <class F>
+  void for_key_vectors(const BuildPart& part, F&& f) const;
   void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
                       GrowingArray<uint32_t>* numbers);
   void chain(const GrowingArray<uint32_t>& numbers);
@@ -86,10 +97,11 @@ class JoinTable {
   static constexpr uint64_t kDirectValuesMin = 4096;  // a range that is always small enough
 
   bool has_keys_;
+  std::vector<PhysicalType> key_types_;
   KeyPacker packer_;
   KeyTable table_;
-  GrowingArray<uint32_t> direct_;  // key number by key - direct_min_; kNoKey where none
-  uint64_t direct_min_ = 0;
+  std::optional<DenseKeys> dense_;
+  GrowingArray<uint32_t> direct_;  // key number by dense number; kNoKey where none, and at the end
   uint32_t key_count_ = 0;
   std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;

@@ -41,7 +41,8 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
 
 JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
     : has_keys_(!join.build_keys.empty()),
-      packer_(key_types(join), NullKeys::kNever),
+      key_types_(key_types(join)),
+      packer_(key_types_, NullKeys::kNever),
       table_(packer_),
       charge_(memory) {}
 
@@ -79,27 +80,65 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
   charge_.set(memory_bytes());
 }
 
+template <class F>
+void JoinTable::for_key_vectors(const BuildPart& part, F&& f) const {
+  std::vector<VectorBuffer> buffers;
+  for (const PhysicalType type : key_types_) buffers.emplace_back(type);
+  std::vector<Vector> vectors(key_types_.size());
+  Selection rows;
+  const uint64_t count = part.hashes.size();
+  for (uint64_t first = 0; first < count; first += kVectorRows) {
+    const auto some = static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, count - first));
+    for (size_t c = 0; c < vectors.size(); ++c) {
+      vectors[c] = packer_.unpack(c, part.keys.data(), first, some, &buffers[c]);
+    }
+    select_all(some, &rows);
+    f(vectors, rows);
+  }
+}
+
+namespace {
+
+void widen(const Vector& values, const Selection& rows, DenseKeys::Bounds* bounds) {
+  const auto take = [&](const auto* numbers) {
+    for (uint32_t i = 0; i < rows.slots; ++i) {
+      bounds->min = std::min<int64_t>(bounds->min, numbers[i]);
+      bounds->max = std::max<int64_t>(bounds->max, numbers[i]);
+    }
+  };
+  values.type == PhysicalType::kInt32 ? take(values.as<int32_t>()) : take(values.as<int64_t>());
+}
+
+}  // namespace
+
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                 GrowingArray<uint32_t>* numbers) {
-  if (packer_.words() != 1 || numbers->size() == 0) return false;
-  uint64_t min = UINT64_MAX;
-  uint64_t max = 0;
+  const bool integers =
+      std::all_of(key_types_.begin(), key_types_.end(), [](PhysicalType type) {
+        return type == PhysicalType::kInt32 || type == PhysicalType::kInt64;
+      });
+  if (!integers || numbers->size() == 0) return false;
+  std::vector<DenseKeys::Bounds> bounds(key_types_.size(), {INT64_MAX, INT64_MIN});
   for (const auto& part : parts) {
-    for (size_t i = 0; i < part->keys.size(); ++i) {
-      min = std::min(min, part->keys[i]);
-      max = std::max(max, part->keys[i]);
-    }
+    for_key_vectors(*part, [&](const std::vector<Vector>& keys, const Selection& rows) {
+      for (size_t c = 0; c < keys.size(); ++c) widen(keys[c], rows, &bounds[c]);
+    });
   }
-  if (max - min >= std::max(kDirectValuesMin, numbers->size() * kDirectFactor)) return false;
-  direct_min_ = min;
-  direct_.resize(max - min + 1, KeyTable::kNoKey);
+  const uint64_t keys_max = std::max(kDirectValuesMin, numbers->size() * kDirectFactor);
+  dense_ = DenseKeys::make(bounds, std::min(keys_max, uint64_t{1} << 31));
+  if (!dense_.has_value()) return false;
+  direct_.resize(dense_->size() + size_t{1}, KeyTable::kNoKey);
   size_t row = 0;
+  uint32_t places[kVectorRows];
   for (const auto& part : parts) {
-    for (size_t i = 0; i < part->keys.size(); ++i) {
-      uint32_t& number = direct_[part->keys[i] - min];
-      if (number == KeyTable::kNoKey) number = key_count_++;
-      (*numbers)[row++] = number;
-    }
+    for_key_vectors(*part, [&](const std::vector<Vector>& keys, const Selection& rows) {
+      dense_->number(keys, rows, places);
+      for (uint32_t i = 0; i < rows.slots; ++i) {
+        uint32_t& number = direct_[places[i]];
+        if (number == KeyTable::kNoKey) number = key_count_++;
+        (*numbers)[row++] = number;
+      }
+    });
   }
   DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
   return true;
@@ -123,20 +162,12 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
   key_count_ = table_.size();
 }
 
-void JoinTable::find(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+void JoinTable::find(std::span<const Vector> keys, const Selection& rows,
                      uint32_t* numbers) const {
-  if (!is_direct()) {
-    table_.find(keys, hashes, count, numbers);
-    return;
-  }
+  uint32_t places[kVectorRows];
+  dense_->number(keys, rows, places);
   const uint32_t* const direct = direct_.data();
-  const uint64_t min = direct_min_;
-  const uint64_t last = direct_.size() - 1;
-  for (uint32_t k = 0; k < count; ++k) {
-    const uint64_t index = keys[k] - min;
-    const uint32_t number = direct[std::min(index, last)];  // always a load, never a jump
-    numbers[k] = index <= last ? number : KeyTable::kNoKey;
-  }
+  for_numbered(rows, [&](uint32_t k, uint32_t slot) { numbers[k] = direct[places[slot]]; });
 }
 
 // A counting sort of the rows by key number.

@@ -105,7 +105,7 @@ void StarSource::join(const SharedNode::Edge& edge, const std::vector<NodePtr>& 
   keys_.clear();
   for (const NodePtr& key : outer) keys_.push_back(key->evaluate(columns_.batch(), wanted_));
   const SharedNode& child = *edge.child;
-  child.keys().number(keys_, wanted_.slots, numbers_.data());
+  child.keys().number(keys_, wanted_, numbers_.data());
   const size_t words = child.words();
   for (size_t w = 0; w < words; ++w) {
     uint64_t* const bits = rows_.word(child.first_word() - node_.first_word() + w);
@@ -121,7 +121,7 @@ void StarSource::store() {
     columns_.load(column);
     keys_.push_back(columns_.batch().columns[column]);
   }
-  node_.keys().number(keys_, wanted_.slots, numbers_.data());
+  node_.keys().number(keys_, wanted_, numbers_.data());
   const size_t words = node_.words();
   const uint32_t no_key = node_.keys().size();
   for_selected(wanted_, [&](uint32_t i) {

@@ -268,13 +268,19 @@ TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
     }
     const Vector vectors[] = {first.view_with_nulls(), second.view()};
     std::vector<uint32_t> numbers(kVectorRows);
-    keys->number(vectors, kVectorRows, numbers.data());
-    for (uint32_t i = 0; i < kVectorRows; ++i) {
+    Selection rows;
+    select_all(kVectorRows, &rows);
+    if (round % 2 == 0) {
+      uint64_t bits[kVectorWords] = {random(), random() & random() & random() & random()};
+      select_bits(bits, kVectorRows, &rows);
+    }
+    keys->number(vectors, rows, numbers.data());
+    for_selected(rows, [&](uint32_t i) {
       const int64_t a = first.values<int64_t>()[i] - min0;
       const int64_t b = int64_t{second.values<int32_t>()[i]} - min1;
       const bool inside = !vectors[0].is_null(i) && a >= 0 && a < range0 && b >= 0 && b < range1;
       ASSERT_EQ(numbers[i], inside ? a * range1 + b : range0 * range1);
-    }
+    });
   }
 }
 

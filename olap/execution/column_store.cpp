@@ -3,21 +3,9 @@
 #include <cstring>
 #include <utility>
 
-#include <sys/mman.h>
-
 #include "base/check.h"
 
 namespace diptych::olap {
-
-void advise_huge_pages(void* memory, size_t bytes) {
-  constexpr size_t kBytesMin = size_t{4} << 20;
-  constexpr uintptr_t kPageBytes = 4096;
-  if (bytes < kBytesMin) return;
-  const auto first = (reinterpret_cast<uintptr_t>(memory) + kPageBytes - 1) & ~(kPageBytes - 1);
-  const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes) & ~(kPageBytes - 1);
-  // Only advice: without huge pages everything works, slower.
-  static_cast<void>(madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE));
-}
 
 ColumnStore::ColumnStore(std::span<const base::DataType> types, const std::vector<bool>& needed)
     : ColumnStore(types) {

@@ -18,16 +18,13 @@
 #include <vector>
 
 #include "olap/execution/query_heap.h"
+#include "olap/execution/query_memory.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
 
-// Asks for huge pages where the memory is large enough to have some: random access into a table of
-// 64 MB is twice as fast, and its first touch much cheaper.
-void advise_huge_pages(void* memory, size_t bytes);
-
 // GrowingArray: an array of trivially copyable values that grows by doubling and leaves new values
-// uninitialised.
+// uninitialised. Large ones live in blocks that outlast the query (query_memory.h).
 template <class T>
 class GrowingArray {
  public:
@@ -52,13 +49,12 @@ class GrowingArray {
 
   void reserve(size_t capacity) {
     if (capacity <= capacity_) return;
-    capacity = capacity < capacity_ * 2 ? capacity_ * 2 : capacity;
-    void* const memory = std::realloc(static_cast<void*>(memory_.get()), capacity * sizeof(T));
-    if (memory == nullptr) throw std::bad_alloc();
-    static_cast<void>(memory_.release());
-    memory_.reset(static_cast<T*>(memory));
-    capacity_ = capacity;
-    advise_huge_pages(memory, capacity * sizeof(T));
+    if (capacity > SIZE_MAX / 4 / sizeof(T)) throw std::bad_alloc();
+    size_t bytes = std::max(capacity, capacity_ * 2) * sizeof(T);
+    T* const memory = allocate(&bytes);
+    if (size_ != 0) std::memcpy(static_cast<void*>(memory), memory_.get(), size_ * sizeof(T));
+    memory_ = {memory, Release{bytes}};
+    capacity_ = bytes / sizeof(T);
   }
   void resize(size_t size) {
     reserve(size);
@@ -76,8 +72,24 @@ class GrowingArray {
 
  private:
   struct Release {
-    void operator()(T* memory) const { std::free(static_cast<void*>(memory)); }
+    size_t bytes = 0;
+    void operator()(T* memory) const {
+      if (bytes < kQueryBlockBytesMin) {
+        std::free(static_cast<void*>(memory));
+      } else {
+        return_query_block(memory, bytes);
+      }
+    }
   };
+
+  // Of *bytes, which becomes what there is.
+  static T* allocate(size_t* bytes) {
+    if (*bytes >= kQueryBlockBytesMin) return static_cast<T*>(take_query_block(bytes));
+    void* const memory = std::malloc(*bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+
   std::unique_ptr<T[], Release> memory_;
   size_t size_ = 0;
   size_t capacity_ = 0;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/string_ref.h"
+#include "olap/execution/query_memory.h"
 
 namespace diptych::olap {
 
@@ -56,15 +57,28 @@ class QueryHeap {
   }
 
  private:
+  struct Release {
+    size_t bytes = 0;
+    void operator()(char* memory) const {
+      if (bytes < kQueryBlockBytesMin) {
+        delete[] memory;
+      } else {
+        return_query_block(memory, bytes);
+      }
+    }
+  };
   struct Chunk {
-    std::unique_ptr<char[]> memory;
+    std::unique_ptr<char[], Release> memory;
     size_t bytes = 0;
   };
 
   void grow(size_t bytes) {
     const size_t doubled = chunks_.empty() ? 4096 : chunks_.back().bytes * 2;
-    const size_t size = std::max(bytes, std::min(doubled, size_t{1} << 20));
-    chunks_.push_back({std::make_unique_for_overwrite<char[]>(size), size});
+    size_t size = std::max(bytes, std::min(doubled, size_t{1} << 20));
+    const bool is_large = size >= kQueryBlockBytesMin;
+    char* const memory = is_large ? static_cast<char*>(take_query_block(&size)) : new char[size];
+    std::unique_ptr<char[], Release> owned(memory, Release{size});
+    chunks_.push_back({std::move(owned), size});
     bytes_ += size;
     used_ = 0;
   }

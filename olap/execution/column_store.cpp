@@ -151,14 +151,18 @@ Vector ColumnStore::gather(size_t c, const uint32_t* rows, const Selection& sele
       }
     });
   });
-  if (!outer && !column.has_nulls) return results->view();
+  Vector gathered = results->view();
+  // Copied texts go with this store, which may go before the query does.
+  if (heap_.memory_bytes() != 0) gathered.string_life = StringLife::kBatch;
+  if (!outer && !column.has_nulls) return gathered;
   results->clear_nulls();
   for_numbered(selection, [&](uint32_t k, uint32_t slot) {
     if (rows[k] == kNoRow || (column.has_nulls && column.nulls[rows[k]] != 0)) {
       set_bit(results->nulls(), slot);
     }
   });
-  return results->view_with_nulls();
+  gathered.nulls = results->nulls();
+  return gathered;
 }
 
 }  // namespace diptych::olap

@@ -113,10 +113,9 @@ void widen(const Vector& values, const Selection& rows, DenseKeys::Bounds* bound
 
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                 GrowingArray<uint32_t>* numbers) {
-  const bool integers =
-      std::all_of(key_types_.begin(), key_types_.end(), [](PhysicalType type) {
-        return type == PhysicalType::kInt32 || type == PhysicalType::kInt64;
-      });
+  const bool integers = std::all_of(key_types_.begin(), key_types_.end(), [](PhysicalType type) {
+    return type == PhysicalType::kInt32 || type == PhysicalType::kInt64;
+  });
   if (!integers || numbers->size() == 0) return false;
   std::vector<DenseKeys::Bounds> bounds(key_types_.size(), {INT64_MAX, INT64_MIN});
   for (const auto& part : parts) {
@@ -162,8 +161,7 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
   key_count_ = table_.size();
 }
 
-void JoinTable::find(std::span<const Vector> keys, const Selection& rows,
-                     uint32_t* numbers) const {
+void JoinTable::find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const {
   uint32_t places[kVectorRows];
   dense_->number(keys, rows, places);
   const uint32_t* const direct = direct_.data();

@@ -59,7 +59,8 @@ decltype(auto) with_physical_type(PhysicalType type, F&& f) {
   return f(base::StringRef{});
 }
 
-// The bytes of long strings in a vector stay for the whole query, or for V2's time only.
+// The bytes of long strings in a vector stay for the whole query (they are the replica's or the
+// plan's), or for V2's time only.
 enum class StringLife : uint8_t { kQuery, kBatch };
 
 struct Vector {

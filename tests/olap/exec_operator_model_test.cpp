@@ -162,6 +162,31 @@ TEST_P(OperatorModel, SortsAgree) {
   }
 }
 
+// Operators that have gone by the time that their rows are read: groups below a sort, a join's build
+// side below groups below a sort.
+TEST_P(OperatorModel, TextsOutliveTheOperatorsThatKeptThem) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  const auto longer = [](uint32_t c) {
+    return make(ExpressionKind::kConcat, kTextType, column(c, kTextType),
+                literal(kTextType, text("-suffix of a key")));
+  };
+  std::vector<ExpressionPtr> built;
+  for (uint32_t c = 0; c < kColumns; ++c) built.push_back(column(c, kOperatorTypes[c]));
+  built.push_back(longer(3));
+  OperatorPtr joined =
+      join(JoinKind::kInner, scan_of(0), project(scan_of(1), std::move(built)), {{1, 1}});
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(2 * kColumns, kTextType));
+  keys.push_back(longer(3));
+  std::vector<Aggregate> aggregates;
+  aggregates.push_back(aggregate_of(AggregateKind::kMax, longer(3)));
+  OperatorPtr groups = aggregate(std::move(joined), std::move(keys), std::move(aggregates));
+  const std::vector<DataType> output = groups->output;
+  OperatorPtr sorted = over(OperatorKind::kSort, std::move(groups), output);
+  sorted->sort_keys = {{0, false, false}, {1, true, false}};
+  expect_same(plan_of(std::move(sorted)), true);
+}
+
 TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
   const uint64_t limit = below(1200);
   const uint64_t offset = below(300);

@@ -49,8 +49,8 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
   Value maybe(Value value) { return below(9) == 0 ? kNull : value; }
   Value small() { return maybe(number(static_cast<int64_t>(below(12)))); }
   Value word() {
-    static constexpr const char* kWords[] = {"", "a", "ab", "abc", "b", "ba", "long enough a text",
-                                             "a long one that is apart"};
+    static constexpr const char* kWords[] = {
+        "", "a", "ab", "abc", "b", "ba", "long enough a text", "a long one that is apart"};
     return maybe(text(kWords[below(8)]));
   }
 
@@ -87,9 +87,9 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
   OperatorPtr place_scan() {
     OperatorPtr op = scan(place_, kPlaceTypes);
     for (uint64_t i = below(3); i != 0; --i) {
-      op->predicates.push_back(below(2) == 0 ? text_predicate(2)
-                                             : comparison(1, kBigIntType,
-                                                          number(static_cast<int64_t>(below(12)))));
+      op->predicates.push_back(
+          below(2) == 0 ? text_predicate(2)
+                        : comparison(1, kBigIntType, number(static_cast<int64_t>(below(12)))));
     }
     return op;
   }
@@ -110,8 +110,8 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
           op->predicates.push_back(comparison(3, kDateType, base::Date{int(below(16))}));
           break;
         default:
-          op->predicates.push_back(comparison(
-              4, kFactTypes[4], decimal(static_cast<int64_t>(below(100000)) - 500, 2)));
+          op->predicates.push_back(
+              comparison(4, kFactTypes[4], decimal(static_cast<int64_t>(below(100000)) - 500, 2)));
       }
     }
     return op;
@@ -150,8 +150,8 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
       aggregates.push_back(aggregate_of(AggregateKind::kSum, column(fact + 4, kFactTypes[4])));
     }
     if (below(2) == 0) {
-      ExpressionPtr doubled = make(ExpressionKind::kAdd, kBigIntType,
-                                   column(fact + 2, kBigIntType), column(fact + 2, kBigIntType));
+      ExpressionPtr doubled = make(ExpressionKind::kAdd, kBigIntType, column(fact + 2, kBigIntType),
+                                   column(fact + 2, kBigIntType));
       aggregates.push_back(aggregate_of(AggregateKind::kSum, std::move(doubled)));
     }
     return plan_of(aggregate(std::move(op), {}, std::move(aggregates)));
@@ -195,8 +195,8 @@ TEST_P(StarQueryOf, NoOtherPlans) {
     return sums;
   };
   // A join along columns that are no key of the other table multiplies rows.
-  OperatorPtr joined = join(JoinKind::kInner, scan(fact_, kFactTypes), scan(order_, kOrderTypes),
-                            {{1, 0}});
+  OperatorPtr joined =
+      join(JoinKind::kInner, scan(fact_, kFactTypes), scan(order_, kOrderTypes), {{1, 0}});
   EXPECT_FALSE(
       star_query(plan_of(aggregate(std::move(joined), {}, sum())), replica_.replica()).has_value());
   // An outer join keeps rows that find nothing.
@@ -366,7 +366,8 @@ TEST(RangeClassesModel, KeepTheQueriesThatALeafMaySatisfy) {
 TEST(PrefixClassesModel, KeepWhatLikeMatches) {
   std::mt19937_64 random(5);
   const std::string patterns[] = {"a%", "b%", "ab%", "zz%", "ba%", "z%"};
-  const char* const texts[] = {"", "a", "b", "ab", "abc", "ba and a long text beside it", "zz", "zy"};
+  const char* const texts[] = {"",   "a", "b", "ab", "abc", "ba and a long text beside it",
+                               "zz", "zy"};
   PrefixClasses classes;
   std::vector<std::pair<LikePattern, bool>> wanted;
   for (uint32_t q = 0; q < 12; ++q) {
@@ -397,10 +398,10 @@ TEST(PrefixClassesModel, KeepWhatLikeMatches) {
     return !vector.is_null(i) && wanted[q].first.matches(chosen[i]) != wanted[q].second;
   });
   for (const char* const other : {"%", "abc%", "a_%", "a\\%", "ab", "%a"}) {
-    EXPECT_FALSE(PrefixClasses::prefix_of(*make(ExpressionKind::kLike, kBooleanType,
-                                                column(0, kTextType),
-                                                literal(kTextType, text(other))))
-                     .has_value());
+    EXPECT_FALSE(
+        PrefixClasses::prefix_of(*make(ExpressionKind::kLike, kBooleanType, column(0, kTextType),
+                                       literal(kTextType, text(other))))
+            .has_value());
   }
 }
 

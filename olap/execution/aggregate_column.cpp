@@ -141,9 +141,7 @@ class SumColumn : public AggregateColumn {
     int64_t count = 0;
   };
 
-  [[noreturn]] static void fail() {
-    fail_query(base::ErrorCode::kInvalidArgument, kDecimalOutOfRange);
-  }
+  [[noreturn]] static void fail() { fail_value(kDecimalOutOfRange); }
 
   static void add(Sum* sum, Sum value) {
     if constexpr (std::is_same_v<T, int128_t>) {

@@ -31,6 +31,15 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
     case OperatorKind::kScan:
     case OperatorKind::kValues: break;
     case OperatorKind::kHashJoin: visit_join(op, needed); break;
+    case OperatorKind::kAppend:
+      for (const OperatorPtr& child : op.children) visit(*child, needed);
+      break;
+    case OperatorKind::kRepeat: {
+      std::vector<bool> input = needed;
+      input.push_back(true);  // the count
+      visit(*op.children[0], std::move(input));
+      break;
+    }
     case OperatorKind::kFilter:
     case OperatorKind::kLimit:
     case OperatorKind::kSort: {

@@ -6,6 +6,7 @@
 #include "olap/execution/query_failure.h"
 #include "olap/execution/read_ahead.h"
 #include "olap/execution/scan.h"
+#include "olap/execution/set_operation.h"
 #include "olap/execution/sort.h"
 
 namespace diptych::olap {
@@ -73,9 +74,18 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
       return;
     }
     case OperatorKind::kValues:
-      run_pipeline(context_, 1, kOneWorker, [&](uint32_t worker) {
+      run_pipeline(context_, ValuesSource::rows(op), kOneWorker, [&](uint32_t worker) {
         return std::make_unique<ValuesSource>(op, sink(worker));
       });
+      return;
+    case OperatorKind::kAppend: {
+      SharedChains chains(context_.arena->threads(), sink);
+      for (const OperatorPtr& child : op.children) run(*child, chains.factory());
+      return;
+    }
+    case OperatorKind::kRepeat:
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<RepeatStage>(context_, sink(worker)); });
       return;
   }
   fail_query(base::ErrorCode::kUnsupported, "an operator of unknown kind");

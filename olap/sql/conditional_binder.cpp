@@ -220,22 +220,23 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
 
 BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std::string_view name) {
   const int64_t offset = call.location;
-  if (in_aggregate_) return source_.wrong(offset, "an aggregate within an aggregate");
+  if (in_aggregate_) return source_.wrong(offset, "an aggregate within an aggregate", "42803");
   if (!clause_.aggregates) {
     const std::string_view hint = clause_.name == "WHERE" ? "; HAVING takes them" : "";
-    return source_.wrong(offset,
-                         fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint));
+    return source_.wrong(
+        offset, fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint), "42803");
   }
   AggregateKind kind = *aggregate_kind(name);
   Bound argument;
   if (call.agg_star != 0) {
     if (kind != AggregateKind::kCount) {
-      return source_.wrong(offset, fmt::format("{}(*): only count takes *", name));
+      return source_.wrong(offset, fmt::format("{}(*): only count takes *", name), "42809");
     }
     kind = AggregateKind::kCountAll;
   } else {
     if (call.n_args != 1) {
-      return source_.wrong(offset, fmt::format("{}() takes 1 argument, not {}", name, call.n_args));
+      return source_.wrong(offset, fmt::format("{}() takes 1 argument, not {}", name, call.n_args),
+                           "42883");
     }
     in_aggregate_ = true;
     auto bound = dispatch(*call.args[0]);
@@ -261,7 +262,8 @@ base::Result<uint32_t> ExpressionBinder::add_aggregate(AggregateKind kind, Bound
   const bool sums = kind == AggregateKind::kSum || kind == AggregateKind::kAvg;
   if (sums && !is_numeric(argument.expression->type)) {
     return source_.wrong(
-        offset, fmt::format("{}() does not take {}", name, argument.expression->type.to_string()));
+        offset, fmt::format("{}() does not take {}", name, argument.expression->type.to_string()),
+        "42883");
   }
   // count(x) of what is never null counts the rows.
   if (kind == AggregateKind::kCount && !argument.expression->nullable) {

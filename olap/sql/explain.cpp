@@ -134,6 +134,7 @@ class Printer {
   std::string scan_line(const Operator& op, Names* output) const;
   static std::string join_line(const Operator& op, const Names& probe, const Names& build,
                                Names* output);
+  static std::string values_line(const Operator& op, Names* output);
   static std::string unary_line(const Operator& op, const Names& input, Names* output);
 
   const base::Catalog& catalog_;
@@ -164,16 +165,33 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
   return line;
 }
 
+// One row as it is, of several how many there are.
+std::string Printer::values_line(const Operator& op, Names* output) {
+  output->clear();
+  const size_t columns = op.output.size();
+  if (op.expressions.size() == columns) {
+    for (const ExpressionPtr& e : op.expressions) output->push_back(text_of(*e, {}));
+    return fmt::format("values [{}]", fmt::join(*output, ", "));
+  }
+  for (size_t i = 0; i < columns; ++i) output->push_back(fmt::format("column{}", i + 1));
+  return fmt::format("values [{}] of {} rows", fmt::join(*output, ", "),
+                     op.expressions.size() / columns);
+}
+
 std::string Printer::unary_line(const Operator& op, const Names& input, Names* output) {
   *output = input;
   switch (op.kind) {
     case OperatorKind::kFilter: return "filter " + conjuncts(op.predicates, input);
-    case OperatorKind::kProject:
-    case OperatorKind::kValues: {
+    case OperatorKind::kProject: {
       output->clear();
       for (const ExpressionPtr& e : op.expressions) output->push_back(text_of(*e, input));
-      return fmt::format("{} [{}]", op.kind == OperatorKind::kValues ? "values" : "project",
-                         fmt::join(*output, ", "));
+      return fmt::format("project [{}]", fmt::join(*output, ", "));
+    }
+    case OperatorKind::kValues: return values_line(op, output);
+    case OperatorKind::kRepeat: {
+      const std::string times = input.back();
+      output->pop_back();
+      return fmt::format("repeat {} times", times);
     }
     case OperatorKind::kAggregate: {
       output->clear();
@@ -208,6 +226,10 @@ Names Printer::print(const Operator& op, size_t depth, std::string* text) const 
     const Names probe = print(*op.children[0], depth + 1, &below);
     const Names build = print(*op.children[1], depth + 1, &below);
     line = join_line(op, probe, build, &output);
+  } else if (op.kind == OperatorKind::kAppend) {
+    output = print(*op.children[0], depth + 1, &below);
+    for (size_t i = 1; i < op.children.size(); ++i) print(*op.children[i], depth + 1, &below);
+    line = "append";
   } else {
     const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, &below);
     line = unary_line(op, input, &output);

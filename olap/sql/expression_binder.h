@@ -47,6 +47,9 @@ class ExpressionBinder {
 
   BoundResult bind(const Node* node, const Clause& clause);
 
+  // As bind; an INTERVAL is refused.
+  BoundResult bind_operand(const Node* node, const Clause& clause);
+
   // As bind; what is still untyped becomes TEXT, and an INTERVAL is refused.
   base::Result<ExpressionPtr> bind_value(const Node* node, const Clause& clause);
 

@@ -47,7 +47,8 @@ base::Result<ExpressionPtr> SelectBinder::bind_group_item(const Node& item, Node
     if (position < 1 || position > static_cast<int64_t>(targets.size())) {
       return source_.wrong(item.a_const->location,
                            fmt::format("GROUP BY position {} is not one of the {} columns",
-                                       position, targets.size()));
+                                       position, targets.size()),
+                           "42P10");
     }
     node = targets[static_cast<size_t>(position - 1)]->res_target->val;
   } else if (item.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && item.column_ref->n_fields == 1) {
@@ -90,7 +91,8 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression,
     const auto offset = offsets_.find(&e);
     return source_.wrong(offset == offsets_.end() ? -1 : offset->second,
                          fmt::format("column \"{}\" in {} must be in GROUP BY or in an aggregate",
-                                     slots_[e.column].name, clause));
+                                     slots_[e.column].name, clause),
+                         "42803");
   }
   for (ExpressionPtr& child : e.children) {
     if (auto done = replace_grouped(&child, clause); !done) return done;

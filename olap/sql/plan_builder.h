@@ -39,6 +39,12 @@ class PlanBuilder {
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
+
+  // set_planner.cpp: set operations and VALUES.
+  Planned plan_set_operation(JoinMember& member, const SlotSet& needed);
+  Planned plan_set_input(JoinMember& member, size_t input, const std::vector<size_t>& columns);
+  Planned count_sides(JoinMember& member);
+  Planned plan_values(JoinMember& member, const SlotSet& needed);
   void plan_subqueries(JoinGroup& group, GroupState& state);
   Planned apply_subquery(JoinKind kind, Planned outer, Planned inner, Expressions conditions);
   double semi_selectivity(const Planned& inner, const Expressions& conditions);

@@ -118,10 +118,45 @@ Planned make_values(Expressions expressions, std::vector<uint32_t> layout) {
   values.root = std::make_unique<Operator>();
   values.root->kind = OperatorKind::kValues;
   set_output(values.root.get(), expressions);
+  values.root->output.resize(layout.size());
+  std::vector<bool> nullable(layout.size(), false);
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    if (expressions[i]->nullable) nullable[i % layout.size()] = true;
+  }
+  values.root->output_nullable = std::move(nullable);
+  values.root->estimated_rows = static_cast<double>(expressions.size() / layout.size());
+  values.unfiltered = values.rows();
   values.root->expressions = std::move(expressions);
-  values.root->estimated_rows = 1;
   values.layout = std::move(layout);
   return values;
+}
+
+Planned make_append(std::vector<Planned> inputs) {
+  auto append = std::make_unique<Operator>();
+  append->kind = OperatorKind::kAppend;
+  append->output = inputs[0].root->output;
+  append->output_nullable = inputs[0].root->output_nullable;
+  Planned appended;
+  appended.layout = inputs[0].layout;
+  for (Planned& input : inputs) {
+    DIPTYCH_CHECK(input.layout == appended.layout, "what is appended has the same columns");
+    for (size_t i = 0; i < append->output.size(); ++i) {
+      if (input.root->output_nullable[i]) append->output_nullable[i] = true;
+    }
+    append->estimated_rows += input.rows();
+    append->children.push_back(std::move(input.root));
+  }
+  appended.root = std::move(append);
+  appended.unfiltered = appended.rows();
+  return appended;
+}
+
+Planned make_repeat(Planned input) {
+  Planned repeated = on_top(OperatorKind::kRepeat, std::move(input));
+  repeated.root->output.pop_back();
+  repeated.root->output_nullable.pop_back();
+  repeated.layout.pop_back();
+  return repeated;
 }
 
 Planned make_filter(Planned input, Expressions predicates) {
@@ -175,7 +210,9 @@ Planned make_project(Planned input, Expressions expressions, std::vector<uint32_
     input.layout = std::move(layout);
     return input;
   }
-  if (input.root->kind == OperatorKind::kValues && !has_columns(expressions)) {
+  const bool one_row = input.root->kind == OperatorKind::kValues &&
+                       input.root->expressions.size() == input.root->output.size();
+  if (one_row && !has_columns(expressions)) {
     return make_values(std::move(expressions), std::move(layout));
   }
   place(&expressions, input.layout);

@@ -44,7 +44,14 @@ class SlotSet {
 
 Planned make_scan(const base::TableSchema& table, const std::vector<base::ColumnId>& columns,
                   std::vector<uint32_t> layout, Expressions predicates);
+// Row by row; the rows' types are the first one's.
 Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
+
+// Rows of all inputs, whose columns have the same types and slots.
+Planned make_append(std::vector<Planned> inputs);
+
+// The last column says how often a row comes, and goes.
+Planned make_repeat(Planned input);
 
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);

@@ -44,13 +44,17 @@ class SlotTable {
 
 struct QueryBlock;
 struct LeftJoin;
+struct SetOperation;
 
-// What is joined: a table, a block (derived table), or a LEFT JOIN as a whole. Exactly one is set.
+// What is joined: a table, a block (derived table), a LEFT JOIN as a whole, a set operation, or the
+// rows of VALUES. Exactly one is set.
 struct JoinMember {
   const base::TableSchema* table = nullptr;
   std::unique_ptr<QueryBlock> block;
   std::unique_ptr<LeftJoin> left_join;
-  std::vector<uint32_t> slots;  // offered: by column of the table, or by output of the block
+  std::unique_ptr<SetOperation> set_operation;
+  std::vector<Expressions> rows;  // of VALUES; name no slots
+  std::vector<uint32_t> slots;    // offered: by column of the table, or by output of the block
 
   JoinMember();
   JoinMember(JoinMember&&) noexcept;
@@ -90,6 +94,7 @@ struct OutputColumn {
   std::string name;
   ExpressionPtr expression;
   uint32_t slot = 0;
+  bool untyped = false;  // a literal whose type a set operation may still decide
 };
 
 struct SortItem {
@@ -113,6 +118,19 @@ struct QueryBlock {
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
+};
+
+enum class SetOperator : uint8_t { kUnion, kIntersect, kExcept };
+
+struct SetOperation {
+  SetOperator kind = SetOperator::kUnion;
+  bool all = false;
+  std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
+  std::vector<Expressions> columns;                 // by input: its outputs as the result's types
+  // INTERSECT and EXCEPT, and what they count by distinct row: rows of the left and the right side.
+  std::vector<uint32_t> marks;
+  std::vector<uint32_t> counts;
+  uint32_t repeat = 0;  // how often the row comes, of ALL
 };
 
 inline JoinMember::JoinMember() = default;

@@ -14,15 +14,6 @@ constexpr Clause kHaving{"HAVING", true, false};
 constexpr Clause kOrderBy{"ORDER BY", true, false};
 constexpr Clause kLimitClause{"LIMIT", false, false};
 
-std::string_view set_operation_name(PgQuery__SetOperation operation) {
-  switch (operation) {
-    case PG_QUERY__SET_OPERATION__SETOP_UNION: return "UNION";
-    case PG_QUERY__SET_OPERATION__SETOP_INTERSECT: return "INTERSECT";
-    case PG_QUERY__SET_OPERATION__SETOP_EXCEPT: return "EXCEPT";
-    default: return "this set operation";
-  }
-}
-
 // A LEFT JOIN may turn into an inner one, whose members then join those around it.
 size_t width_of(const JoinGroup& group) {
   size_t width = 0;
@@ -49,6 +40,14 @@ std::optional<int64_t> position_of(const Node& node) {
 }
 
 }  // namespace
+
+int64_t place_of(const PgQuery__SelectStmt& select) {
+  const PgQuery__SelectStmt* first = &select;
+  while (first->larg != nullptr) first = first->larg;
+  if (first->n_target_list != 0) return start_of(first->target_list[0]);
+  if (first->n_values_lists == 0) return 0;
+  return start_of(first->values_lists[0]->list->items[0]);
+}
 
 std::string output_name(const Node& node) {
   switch (node.node_case) {
@@ -110,29 +109,22 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (select.with_clause != nullptr) {
     if (auto bound = bind_with(*select.with_clause); !bound) return bound.error();
   }
-  scalar_group_ = &block_->from;
-  for (const Node* node : NodeList(select.from_clause, select.n_from_clause)) {
-    if (auto bound = bind_from_item(*node, block_->from); !bound) return bound.error();
+  base::Result<void> bound;
+  if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
+    bound = bind_set_operation(select);
+  } else if (select.n_values_lists != 0) {
+    bound = bind_values(select);
+  } else {
+    bound = bind_clauses(select);
   }
-  if (select.where_clause != nullptr) {
-    if (auto bound = bind_where(*select.where_clause); !bound) return bound.error();
-  }
-  const NodeList targets(select.target_list, select.n_target_list);
-  const NodeList groups(select.group_clause, select.n_group_clause);
-  if (auto bound = bind_group_by(groups, targets); !bound) return bound.error();
-  scalar_group_ = nullptr;
-  if (auto bound = bind_targets(targets); !bound) return bound.error();
-  if (auto bound = bind_having(select.having_clause); !bound) return bound.error();
-  if (auto bound = bind_distinct(NodeList(select.distinct_clause, select.n_distinct_clause));
-      !bound) {
-    return bound.error();
-  }
+  if (!bound) return bound.error();
   const NodeList sort(select.sort_clause, select.n_sort_clause);
-  if (auto bound = bind_order_by(sort); !bound) return bound.error();
+  if (auto sorted = bind_order_by(sort); !sorted) return sorted.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
   if (width_of(block_->from) > kJoinMembersMax) {
-    const int64_t place = start_of(select.n_from_clause != 0 ? select.from_clause[0] : targets[0]);
-    return source_.unsupported(place, fmt::format("a join of over {} tables", kJoinMembersMax));
+    const bool named = select.n_from_clause != 0;
+    return source_.unsupported(named ? start_of(select.from_clause[0]) : place_of(select),
+                               fmt::format("a join of over {} tables", kJoinMembersMax));
   }
   const auto limit = bind_limit(select.limit_count, "LIMIT", kNoLimit);
   if (!limit) return limit.error();
@@ -144,18 +136,30 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   return std::move(block_);
 }
 
-base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
-  // VALUES, locks and alike have no location of their own; the nearest one helps.
-  int64_t place = 0;
-  if (select.n_target_list != 0) place = start_of(select.target_list[0]);
-  if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
-    if (select.rarg != nullptr && select.rarg->n_target_list != 0) {
-      place = start_of(select.rarg->target_list[0]);
-    }
-    return source_.unsupported(set_operation_before(source_, place), set_operation_name(select.op));
+// FROM to DISTINCT, for a SELECT that is neither a set operation nor VALUES.
+base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select) {
+  scalar_group_ = &block_->from;
+  for (const Node* node : NodeList(select.from_clause, select.n_from_clause)) {
+    if (auto bound = bind_from_item(*node, block_->from); !bound) return bound;
   }
-  if (select.n_values_lists != 0) return source_.unsupported(place, "VALUES");
-  if (select.n_target_list == 0) return source_.unsupported(place, "SELECT without columns");
+  if (select.where_clause != nullptr) {
+    if (auto bound = bind_where(*select.where_clause); !bound) return bound;
+  }
+  const NodeList targets(select.target_list, select.n_target_list);
+  const NodeList groups(select.group_clause, select.n_group_clause);
+  if (auto bound = bind_group_by(groups, targets); !bound) return bound;
+  scalar_group_ = nullptr;
+  if (auto bound = bind_targets(targets); !bound) return bound;
+  if (auto bound = bind_having(select.having_clause); !bound) return bound;
+  return bind_distinct(NodeList(select.distinct_clause, select.n_distinct_clause));
+}
+
+base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
+  const int64_t place = place_of(select);
+  const bool plain = select.op == PG_QUERY__SET_OPERATION__SETOP_NONE;
+  if (plain && select.n_values_lists == 0 && select.n_target_list == 0) {
+    return source_.unsupported(place, "SELECT without columns");
+  }
   if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
   if (select.n_locking_clause != 0) return source_.unsupported(place, "FOR UPDATE or FOR SHARE");
   if (select.n_window_clause != 0) return source_.unsupported(place, "WINDOW");
@@ -175,7 +179,8 @@ base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
     }
     for (const CteScope::Entry& other : ctes_.entries) {
       if (other.name == cte.ctename) {
-        return source_.wrong(cte.location, fmt::format("WITH names \"{}\" twice", cte.ctename));
+        return source_.wrong(cte.location, fmt::format("WITH names \"{}\" twice", cte.ctename),
+                             "42712");
       }
     }
     ctes_.entries.push_back({cte.ctename, &cte});
@@ -219,10 +224,10 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
       if (auto bound = bind_star(*target.val->column_ref); !bound) return bound;
       continue;
     }
-    auto expression = expressions_.bind_value(target.val, kSelect);
-    if (!expression) return expression.error();
+    auto value = expressions_.bind_operand(target.val, kSelect);
+    if (!value) return value.error();
     std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
-    block_->outputs.push_back({std::move(name), *std::move(expression), 0});
+    block_->outputs.push_back({std::move(name), std::move(value->expression), 0, value->untyped});
     output_offsets_.push_back(start_of(target.val));
   }
   block_->visible_outputs = block_->outputs.size();
@@ -233,8 +238,10 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
   const std::string_view wanted =
       star.n_fields > 1 ? string_of(star.fields[0]) : std::string_view();
   if (!wanted.empty() && scope_.find_table(wanted) == nullptr) {
-    return source_.wrong(star.location, fmt::format("no table \"{}\" in FROM{}", wanted,
-                                                    suggestion(wanted, scope_.aliases())));
+    return source_.wrong(
+        star.location,
+        fmt::format("no table \"{}\" in FROM{}", wanted, suggestion(wanted, scope_.aliases())),
+        "42P01");
   }
   if (scope_.tables().empty()) return source_.wrong(star.location, "* needs a FROM");
   for (const ScopeTable& table : scope_.tables()) {
@@ -299,7 +306,8 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key) {
     }
     return source_.wrong(start_of(&key),
                          fmt::format("ORDER BY position {} is not one of the {} columns", *position,
-                                     block_->visible_outputs));
+                                     block_->visible_outputs),
+                         "42P10");
   }
   if (key.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && key.column_ref->n_fields == 1) {
     const std::string_view name = string_of(key.column_ref->fields[0]);
@@ -310,7 +318,8 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key) {
         return source_.wrong(key.column_ref->location,
                              fmt::format("ORDER BY \"{}\" is ambiguous: several columns have the "
                                          "name",
-                                         name));
+                                         name),
+                             "42702");
       }
       if (!found) found = i;
     }
@@ -322,7 +331,8 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key) {
     if (equal(*outputs[i].expression, **expression)) return i;
   }
   if (block_->distinct) {
-    return source_.wrong(start_of(&key), "ORDER BY of SELECT DISTINCT takes only its columns");
+    return source_.wrong(start_of(&key), "ORDER BY of SELECT DISTINCT takes only its columns",
+                         "42P10");
   }
   outputs.push_back({"", *std::move(expression), 0});
   output_offsets_.push_back(start_of(&key));
@@ -340,7 +350,7 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
     return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
   }
   if (*number < 0) {
-    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name));
+    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name), "2201W");
   }
   return static_cast<uint64_t>(*number);
 }

@@ -55,6 +55,7 @@ class SelectBinder : private SubqueryBinder {
 
   // select_binder.cpp
   Status check_supported(const PgQuery__SelectStmt& select) const;
+  Status bind_clauses(const PgQuery__SelectStmt& select);
   Status bind_with(const PgQuery__WithClause& with);
   Status bind_where(const Node& node);
   Status bind_targets(NodeList targets);
@@ -65,6 +66,13 @@ class SelectBinder : private SubqueryBinder {
   Status bind_distinct(NodeList clause);
   base::Result<uint64_t> bind_limit(const Node* node, std::string_view name, uint64_t absent);
   void finish();
+
+  // set_binder.cpp
+  Status bind_set_operation(const PgQuery__SelectStmt& select);
+  Status bind_set_columns(const PgQuery__SelectStmt& select, SetOperation* operation,
+                          const std::vector<int64_t>& places);
+  Status bind_values(const PgQuery__SelectStmt& select);
+  void offer_outputs(JoinMember member, std::vector<std::string> names);
 
   // from_binder.cpp
   Status bind_from_item(const Node& node, JoinGroup& group);
@@ -112,6 +120,9 @@ class SelectBinder : private SubqueryBinder {
   JoinGroup* scalar_group_ = nullptr;    // where a scalar subquery goes now; null: scalars_
   bool scalars_refused_ = false;         // in the ON of an outer join
 };
+
+// Where the first column of a SELECT, of the first one of a set operation, or of VALUES stands.
+int64_t place_of(const PgQuery__SelectStmt& select);
 
 // The name that PostgreSQL gives an output column without an alias.
 std::string output_name(const Node& node);

@@ -376,7 +376,24 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
   switch (op.kind) {
     case OperatorKind::kHashJoin: return naive_join(op, tables);
     case OperatorKind::kAggregate: return naive_aggregate(op, tables);
-    case OperatorKind::kValues: result.emplace_back(); break;
+    case OperatorKind::kValues:
+      for (size_t i = 0; i < op.expressions.size(); ++i) {
+        if (i % op.output.size() == 0) result.emplace_back();
+        result.back().push_back(naive_evaluate(*op.expressions[i], {}));
+      }
+      return result;
+    case OperatorKind::kAppend:
+      for (const OperatorPtr& child : op.children) {
+        for (Row& row : naive_execute(*child, tables)) result.push_back(std::move(row));
+      }
+      return result;
+    case OperatorKind::kRepeat:
+      for (Row& row : naive_execute(*op.children[0], tables)) {
+        const int64_t times = std::get<int64_t>(row.back());
+        row.pop_back();
+        for (int64_t i = 0; i < times; ++i) result.push_back(row);
+      }
+      return result;
     case OperatorKind::kScan:
       for (const Row& row : tables[op.table.value]) {
         Row& picked = result.emplace_back();
@@ -386,7 +403,7 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
     default: result = naive_execute(*op.children[0], tables); break;
   }
   std::erase_if(result, [&](const Row& row) { return !satisfies(op.predicates, row); });
-  if (op.kind == OperatorKind::kProject || op.kind == OperatorKind::kValues) {
+  if (op.kind == OperatorKind::kProject) {
     for (Row& row : result) {
       Row out;
       for (const ExpressionPtr& e : op.expressions) out.push_back(naive_evaluate(*e, row));

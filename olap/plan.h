@@ -99,15 +99,41 @@ struct Expression {
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-enum class AggregateKind : uint8_t { kCountAll, kCount, kCountDistinct, kSum, kAvg, kMin, kMax };
+enum class AggregateKind : uint8_t {
+  kCountAll,
+  kCount,
+  kCountDistinct,
+  kSum,
+  kAvg,
+  kMin,
+  kMax,
+  kVarSamp,
+  kVarPop,
+  kStddevSamp,
+  kStddevPop,
+  kStringAgg,
+};
 
-// Result types: counts BIGINT; sum of INT, BIGINT and DECIMAL(p,s) is DECIMAL(38,s) (s = 0 for
-// integers), of DOUBLE is DOUBLE; avg is DOUBLE; min and max keep their type. All but the counts
-// are NULL over no (non-null) values.
+struct SortKey {
+  uint32_t column = 0;  // of children[0]'s output
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+// Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
+// DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
+// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; variances
+// and deviations are DOUBLE of DOUBLE; min and max keep their type. All but the counts are NULL over
+// no (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll
   base::DataType type;
+  bool distinct = false;  // each value of the argument once (kSum, kAvg, variances, kStringAgg)
+  // kStringAgg: the delimiter in front of each text but the first, then what the texts are ordered
+  // by; the columns of `order` count the argument as 0.
+  std::vector<ExpressionPtr> further;
+  std::vector<SortKey> order;
 };
 
 enum class OperatorKind : uint8_t {
@@ -122,6 +148,8 @@ enum class OperatorKind : uint8_t {
   kAppend,     // the rows of all children, whose output types are this one's (UNION ALL)
   kRepeat,     // each row of children[0] as often as its last column says (BIGINT, at least 0);
                // output: the other columns
+  kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL for the first
+               // columns that the set does not have; output: its columns, the set's number (BIGINT)
 };
 
 enum class JoinKind : uint8_t {
@@ -129,12 +157,6 @@ enum class JoinKind : uint8_t {
   kLeft,   // every probe row; build columns NULL where nothing matches
   kSemi,   // probe rows with a match; output: probe columns
   kAnti,   // probe rows without a match; output: probe columns
-};
-
-struct SortKey {
-  uint32_t column = 0;  // of children[0]'s output
-  bool descending = false;
-  bool nulls_first = false;
 };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
@@ -154,6 +176,9 @@ struct Operator {
   std::vector<ExpressionPtr> probe_keys;  // kHashJoin; none: every pair (cross join)
   std::vector<ExpressionPtr> build_keys;  // same types as probe_keys
   std::vector<Aggregate> aggregates;
+  // kAggregate: keys (literals) of groups that are there even if no row is in them.
+  std::vector<std::vector<ExpressionPtr>> standing_groups;
+  std::vector<std::vector<bool>> grouping_sets;  // kExpand: by set, which of the first columns
   std::vector<SortKey> sort_keys;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;

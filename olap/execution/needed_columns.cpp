@@ -34,6 +34,7 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
     case OperatorKind::kAppend:
       for (const OperatorPtr& child : op.children) visit(*child, needed);
       break;
+    case OperatorKind::kExpand: visit(*op.children[0], {needed.begin(), needed.end() - 1}); break;
     case OperatorKind::kRepeat: {
       std::vector<bool> input = needed;
       input.push_back(true);  // the count
@@ -57,6 +58,7 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
       for (const Aggregate& one : op.aggregates) {
         if (one.argument == nullptr) continue;
         for (const uint32_t column : columns_read(*one.argument)) input[column] = true;
+        mark(one.further, &input);
       }
       visit(*op.children[0], std::move(input));
       break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "olap/execution/expand.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/read_ahead.h"
 #include "olap/execution/scan.h"
@@ -83,6 +84,10 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
       for (const OperatorPtr& child : op.children) run(*child, chains.factory());
       return;
     }
+    case OperatorKind::kExpand:
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<ExpandStage>(op, sink(worker)); });
+      return;
     case OperatorKind::kRepeat:
       run(*op.children[0],
           [&](uint32_t worker) { return std::make_unique<RepeatStage>(context_, sink(worker)); });
@@ -127,6 +132,7 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
     fail_if_stopped(context_);
     groups.merge(*parts[i]);
   }
+  for (const std::vector<ExpressionPtr>& keys : op.standing_groups) groups.add_group(keys);
   groups.finish();
   const uint64_t morsels = (uint64_t{groups.groups()} + kVectorRows - 1) / kVectorRows;
   run_pipeline(context_, morsels, context_.arena->threads(), [&](uint32_t worker) {

@@ -100,11 +100,27 @@ std::string text_of(const Expression& e, const Names& names) {
 }
 
 std::string aggregate_text(const Aggregate& aggregate, const Names& names) {
-  static constexpr std::array<std::string_view, 7> kNames = {
-      "count(*)", "count", "count distinct", "sum", "avg", "min", "max"};
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "count(*)", "count",    "count distinct", "sum",         "avg",        "min",
+      "max",      "var_samp", "var_pop",        "stddev_samp", "stddev_pop", "string_agg"};
+  static_assert(kNames.size() == static_cast<size_t>(AggregateKind::kStringAgg) + 1);
   const std::string_view name = kNames[static_cast<size_t>(aggregate.kind)];
   if (aggregate.argument == nullptr) return std::string(name);
-  return fmt::format("{}({})", name, text_of(*aggregate.argument, names));
+  std::string text = text_of(*aggregate.argument, names);
+  if (!aggregate.further.empty()) text += ", " + list_of(aggregate.further, names);
+  return fmt::format("{}({}{})", name, aggregate.distinct ? "distinct " : "", text);
+}
+
+std::string set_text(const Operator& op, const Names& names) {
+  Names sets;
+  for (const std::vector<bool>& set : op.grouping_sets) {
+    Names keys;
+    for (size_t i = 0; i < set.size(); ++i) {
+      if (set[i]) keys.push_back(names[i]);
+    }
+    sets.push_back(fmt::format("({})", fmt::join(keys, ", ")));
+  }
+  return fmt::format("{}", fmt::join(sets, ", "));
 }
 
 std::string conjuncts(const std::vector<ExpressionPtr>& predicates, const Names& names) {
@@ -188,6 +204,7 @@ std::string Printer::unary_line(const Operator& op, const Names& input, Names* o
       return fmt::format("project [{}]", fmt::join(*output, ", "));
     }
     case OperatorKind::kValues: return values_line(op, output);
+    case OperatorKind::kExpand: output->push_back("set"); return "expand to " + set_text(op, input);
     case OperatorKind::kRepeat: {
       const std::string times = input.back();
       output->pop_back();

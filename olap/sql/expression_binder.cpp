@@ -70,6 +70,7 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
     case PG_QUERY__NODE__NODE_TYPE_CAST: return bind_type_cast(*node.type_cast);
     case PG_QUERY__NODE__NODE_FUNC_CALL: return bind_call(*node.func_call);
     case PG_QUERY__NODE__NODE_SUB_LINK: return sublink(*node.sub_link);
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping(*node.grouping_func);
     default: return source_.unsupported(start_of(&node), construct_name(node));
   }
 }

@@ -32,6 +32,8 @@ struct Clause {
   bool correlation = false;  // may it name columns of the outer query
 };
 
+bool is_aggregate(std::string_view function);
+
 class ExpressionBinder {
  public:
   // Made before the block's FROM adds its slots: what has a slot by then is the outer query's.
@@ -55,6 +57,9 @@ class ExpressionBinder {
 
   base::Result<ExpressionPtr> bind_predicate(const Node* node, const Clause& clause);
 
+  // The slot of the block's aggregate, new or old.
+  uint32_t add_aggregate(Aggregate aggregate, std::string_view name);
+
  private:
   BoundResult dispatch(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
@@ -72,11 +77,15 @@ class ExpressionBinder {
   BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
   BoundResult bind_interval(const PgQuery__TypeCast& cast);
   BoundResult bind_call(const PgQuery__FuncCall& call);
+  // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
+  base::Result<void> bind_aggregate_argument(const PgQuery__FuncCall& call, std::string_view name,
+                                             Aggregate* aggregate);
+  base::Result<void> bind_string_agg(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  base::Result<void> bind_aggregate_order(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  BoundResult bind_grouping(const PgQuery__GroupingFunc& call);
   BoundResult sublink(const PgQuery__SubLink& subquery);
   base::Result<std::vector<Bound>> bind_all(NodeList nodes);
-  base::Result<uint32_t> add_aggregate(AggregateKind kind, Bound argument, int64_t offset,
-                                       std::string_view name);
 
   const SourceText& source_;
   SlotTable& slots_;

@@ -30,6 +30,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   above.add(block.group_keys);
   for (const Aggregate& aggregate : block.aggregates) {
     if (aggregate.argument != nullptr) above.add(*aggregate.argument);
+    above.add(aggregate.further);
   }
   above.add(block.having);
   for (const OutputColumn& output : block.outputs) above.add(*output.expression);
@@ -97,8 +98,41 @@ Planned PlanBuilder::plan_input(QueryBlock& block, const SlotSet& needed) {
   return make_filter(std::move(row), std::move(block.from.predicates));
 }
 
+// Below a GROUP BY with several sets: every row once for each of them, with keys that are columns.
+Planned PlanBuilder::expand(QueryBlock& block, Planned input) {
+  Expressions columns = std::move(block.group_keys);
+  std::vector<uint32_t> layout = block.expanded_slots;
+  block.group_keys.clear();
+  for (size_t i = 0; i < layout.size(); ++i) {
+    estimator_.set_distinct(layout[i], estimator_.distinct(*columns[i]));
+    block.group_keys.push_back(make_column(layout[i], columns[i]->type, true));
+  }
+  for (size_t i = 0; i < input.layout.size(); ++i) {
+    columns.push_back(
+        make_column(input.layout[i], input.root->output[i], input.root->output_nullable[i]));
+    layout.push_back(input.layout[i]);
+  }
+  const double rows = input.rows();
+  input = make_project(std::move(input), std::move(columns), std::move(layout));
+  input.root->estimated_rows = rows;
+  const auto sets = static_cast<double>(block.grouping_sets.size());
+  block.group_keys.push_back(make_column(block.set_slot, kBigIntType, false));
+  block.group_slots.push_back(block.set_slot);
+  estimator_.set_distinct(block.set_slot, sets);
+  return make_expand(std::move(input), block.grouping_sets, block.set_slot);
+}
+
 Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   double groups = 1;
+  std::vector<Expressions> standing;
+  for (size_t i = 0; i < block.grouping_sets.size(); ++i) {
+    const std::vector<bool>& set = block.grouping_sets[i];
+    if (std::find(set.begin(), set.end(), true) != set.end()) continue;
+    Expressions& keys = standing.emplace_back();
+    for (const ExpressionPtr& key : block.group_keys) keys.push_back(make_null(key->type));
+    keys.push_back(make_literal(kBigIntType, base::Value(static_cast<int64_t>(i))));
+  }
+  if (!block.grouping_sets.empty()) input = expand(block, std::move(input));
   for (size_t i = 0; i < block.group_keys.size(); ++i) {
     const double values = std::min(input.rows(), estimator_.distinct(*block.group_keys[i]));
     estimator_.set_distinct(block.group_slots[i], values);
@@ -118,6 +152,7 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   Planned grouped = make_aggregate(std::move(input), std::move(block.group_keys),
                                    std::move(block.aggregates), std::move(layout));
   grouped.root->estimated_rows = std::max(1.0, rows);
+  grouped.root->standing_groups = std::move(standing);
   grouped.unique_keys = {block.group_slots};
   return grouped;
 }

@@ -23,6 +23,7 @@ class PlanBuilder {
   enum class Order : uint8_t { kKept, kFree };
   Planned plan_block(QueryBlock& block, const SlotSet& needed, Order order);
   Planned plan_input(QueryBlock& block, const SlotSet& needed);
+  Planned expand(QueryBlock& block, Planned input);
   Planned aggregate(QueryBlock& block, Planned input);
   Planned add_scalars(QueryBlock& block, Planned input);
   Planned project(QueryBlock& block, Planned input);

@@ -151,6 +151,19 @@ Planned make_append(std::vector<Planned> inputs) {
   return appended;
 }
 
+Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot) {
+  Planned expanded = on_top(OperatorKind::kExpand, std::move(input));
+  Operator& root = *expanded.root;
+  for (size_t i = 0; i < sets[0].size(); ++i) root.output_nullable[i] = true;
+  root.output.push_back({base::TypeKind::kBigInt});
+  root.output_nullable.push_back(false);
+  root.estimated_rows *= static_cast<double>(sets.size());
+  root.grouping_sets = std::move(sets);
+  expanded.layout.push_back(number_slot);
+  expanded.unique_keys.clear();
+  return expanded;
+}
+
 Planned make_repeat(Planned input) {
   Planned repeated = on_top(OperatorKind::kRepeat, std::move(input));
   repeated.root->output.pop_back();
@@ -228,6 +241,7 @@ Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> a
   DIPTYCH_CHECK(layout.size() == keys.size() + aggregates.size(), "keys, then aggregates");
   place(&keys, input.layout);
   for (Aggregate& aggregate : aggregates) {
+    place(&aggregate.further, input.layout);
     if (aggregate.argument == nullptr) continue;
     for_each_column(*aggregate.argument, [&](Expression& column) {
       column.column = position_of(input.layout, column.column);

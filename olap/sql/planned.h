@@ -50,6 +50,9 @@ Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
 // Rows of all inputs, whose columns have the same types and slots.
 Planned make_append(std::vector<Planned> inputs);
 
+// Every row for each set, whose keys are the first columns; the set's number comes last.
+Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot);
+
 // The last column says how often a row comes, and goes.
 Planned make_repeat(Planned input);
 

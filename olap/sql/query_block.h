@@ -108,6 +108,10 @@ struct QueryBlock {
   bool aggregated = false;
   Expressions group_keys;
   std::vector<uint32_t> group_slots;
+  // Of GROUPING SETS, ROLLUP and CUBE, by set: which keys it has. Empty: one set of all keys.
+  std::vector<std::vector<bool>> grouping_sets;
+  std::vector<uint32_t> expanded_slots;  // the keys as the sets have them
+  uint32_t set_slot = 0;                 // the set's number, before and after the grouping
   std::vector<Aggregate> aggregates;
   std::vector<uint32_t> aggregate_slots;
   std::vector<JoinMember> scalars;  // one-row blocks whose values having and outputs use

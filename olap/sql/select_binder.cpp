@@ -284,14 +284,8 @@ base::Result<void> SelectBinder::bind_order_by(NodeList items) {
     }
     const auto output = sort_output(*item.node);
     if (!output) return output.error();
-    SortItem sort;
-    sort.output = *output;
-    sort.descending = item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
-    sort.nulls_first = sort.descending;
-    if (item.sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_DEFAULT) {
-      sort.nulls_first = item.sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
-    }
-    block_->sort.push_back(sort);
+    const SortKey key = sort_key_of(item);
+    block_->sort.push_back({*output, key.descending, key.nulls_first});
   }
   return {};
 }

@@ -41,6 +41,9 @@ struct CteScope {
   const CteScope* outer = nullptr;
 };
 
+// The group keys of one grouping set, by their number in the block.
+using GroupingKeys = std::vector<size_t>;
+
 enum class Correlation : uint8_t { kRefused, kInWhere };
 
 class SelectBinder : private SubqueryBinder {
@@ -101,7 +104,12 @@ class SelectBinder : private SubqueryBinder {
 
   // grouping.cpp
   Status bind_group_by(NodeList items, NodeList targets);
+  base::Result<std::vector<size_t>> bind_group_items(NodeList items, NodeList targets);
   base::Result<ExpressionPtr> bind_group_item(const Node& item, NodeList targets);
+  size_t add_group_key(ExpressionPtr key);
+  base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);
+  Status bind_grouping_sets(NodeList items, NodeList targets);
+  std::optional<uint32_t> dependent_aggregate(const Expression& column);
   Status check_grouping();
   Status replace_grouped(ExpressionPtr* expression, std::string_view clause);
 

@@ -136,6 +136,51 @@ struct Aggregate {
   std::vector<SortKey> order;
 };
 
+enum class WindowKind : uint8_t {
+  kRowNumber,  // ranks and numbers: BIGINT
+  kRank,       // kPercentRank, kCumeDist: DOUBLE
+  kDenseRank,
+  kPercentRank,
+  kCumeDist,
+  kNtile,  // (BIGINT)
+  kLag,    // (value, BIGINT offset, default): the value that many rows before, or the default
+  kLead,
+  kFirstValue,  // (value): of the frame
+  kLastValue,
+  kNthValue,   // (value, BIGINT)
+  kAggregate,  // kCountAll, kCount, kSum, kAvg, kMin, kMax and variances, over the frame
+};
+
+enum class FrameMode : uint8_t { kRows, kRange, kGroups };
+enum class FrameBound : uint8_t {
+  kUnboundedPreceding,
+  kPreceding,
+  kCurrentRow,
+  kFollowing,
+  kUnboundedFollowing,
+};
+enum class FrameExclusion : uint8_t { kNone, kCurrentRow, kGroup, kTies };
+
+struct Frame {
+  FrameMode mode = FrameMode::kRange;
+  FrameBound start = FrameBound::kUnboundedPreceding;
+  FrameBound end = FrameBound::kCurrentRow;
+  // Of kPreceding and kFollowing: rows or groups; for kRange, the column of children[0] with the
+  // last key that belongs to the frame, of the one sort key's type.
+  uint64_t start_offset = 0;
+  uint64_t end_offset = 0;
+  FrameExclusion exclusion = FrameExclusion::kNone;
+};
+
+struct WindowFunction {
+  WindowKind kind = WindowKind::kRowNumber;
+  AggregateKind aggregate = AggregateKind::kCountAll;  // kAggregate
+  std::vector<uint32_t> arguments;                     // columns of children[0]
+  uint8_t argument_scale = 0;                          // of kAvg's argument, where it is a DECIMAL
+  Frame frame;
+  base::DataType type;
+};
+
 enum class OperatorKind : uint8_t {
   kScan,       // table: `columns` of it that satisfy every one of `predicates`
   kFilter,     // rows of children[0] that satisfy every one of `predicates`
@@ -148,8 +193,10 @@ enum class OperatorKind : uint8_t {
   kAppend,     // the rows of all children, whose output types are this one's (UNION ALL)
   kRepeat,     // each row of children[0] as often as its last column says (BIGINT, at least 0);
                // output: the other columns
-  kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL for the first
-               // columns that the set does not have; output: its columns, the set's number (BIGINT)
+  kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL in those first
+               // columns that the set lacks; output: its columns, the set's number (BIGINT)
+  kWindow,  // `window_functions` over the rows that agree in `window_partition` (columns), in the
+            // order of sort_keys; output: children[0]'s columns, then one a function
 };
 
 enum class JoinKind : uint8_t {
@@ -180,6 +227,8 @@ struct Operator {
   std::vector<std::vector<ExpressionPtr>> standing_groups;
   std::vector<std::vector<bool>> grouping_sets;  // kExpand: by set, which of the first columns
   std::vector<SortKey> sort_keys;
+  std::vector<uint32_t> window_partition;
+  std::vector<WindowFunction> window_functions;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
   double estimated_rows = 0;

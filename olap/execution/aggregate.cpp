@@ -130,6 +130,8 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
   for (size_t c = 0; c < aggregates_.size(); ++c) {
     (*columns)[key_count + c] = aggregates_[c]->result(first, count, &(*buffers)[key_count + c]);
   }
+  // Texts lie in this table, which may go before what keeps them.
+  for (Vector& column : *columns) column.string_life = StringLife::kBatch;
 }
 
 GroupSource::GroupSource(const Operator& aggregate, const GroupTable& groups, StagePtr next)

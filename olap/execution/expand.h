@@ -1,8 +1,8 @@
 // Expand: every row once for each grouping set, for GROUPING SETS, ROLLUP and CUBE.
 //
-// A copy for a set has NULL in the key columns that the set leaves out, and the set's number in one
-// more column, so that one GROUP BY over the keys and the number makes the groups of all sets in one
-// pass over the input.
+// A copy for a set has NULL in the key columns that the set leaves out, and the set's number in
+// one more column, so that one GROUP BY over the keys and the number makes the groups of all sets
+// in one pass over the input.
 //
 // Threads    one worker.
 

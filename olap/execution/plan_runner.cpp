@@ -9,6 +9,7 @@
 #include "olap/execution/scan.h"
 #include "olap/execution/set_operation.h"
 #include "olap/execution/sort.h"
+#include "olap/execution/window.h"
 
 namespace diptych::olap {
 
@@ -60,6 +61,7 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
     case OperatorKind::kHashJoin: run_join(op, sink); return;
     case OperatorKind::kAggregate: run_aggregate(op, sink); return;
     case OperatorKind::kSort: run_sort(op, sink); return;
+    case OperatorKind::kWindow: run_window(op, sink); return;
     case OperatorKind::kFilter:
       run(*op.children[0],
           [&](uint32_t worker) { return std::make_unique<FilterStage>(op, sink(worker)); });
@@ -157,6 +159,21 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   const uint64_t morsels = (order.size() - op.offset + kVectorRows - 1) / kVectorRows;
   run_pipeline(context_, morsels, kOneWorker, [&](uint32_t worker) {
     return std::make_unique<StoredSource>(rows, order, op.offset, sink(worker));
+  });
+}
+
+void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
+  std::vector<std::unique_ptr<WindowPart>> parts(context_.arena->threads());
+  run(*op.children[0], [&](uint32_t worker) {
+    parts[worker] = std::make_unique<WindowPart>(op, *needed_, context_.memory);
+    return std::make_unique<WindowStage>(parts[worker].get());
+  });
+  parts = made_parts(std::move(parts), op, *needed_, context_.memory);
+  ColumnStore& rows = parts[0]->rows();
+  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  const WindowTable table(context_, op, rows);
+  run_pipeline(context_, table.morsels(), kOneWorker, [&](uint32_t worker) {
+    return std::make_unique<WindowSource>(table, sink(worker));
   });
 }
 

@@ -34,6 +34,7 @@ class PlanRunner {
   void run_join(const Operator& op, const StageFactory& sink);
   void run_aggregate(const Operator& op, const StageFactory& sink);
   void run_sort(const Operator& op, const StageFactory& sink);
+  void run_window(const Operator& op, const StageFactory& sink);
 
   const RunContext& context_;
   std::unique_ptr<NeededColumns> needed_;  // of the plan being run

@@ -112,29 +112,34 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
   }
   if (call.agg_within_group != 0) return source_.unsupported(offset, "WITHIN GROUP");
   Aggregate aggregate;
-  aggregate.kind = *aggregate_kind(name);
   in_aggregate_ = true;
-  auto bound = bind_aggregate_argument(call, name, &aggregate);
-  if (bound && call.agg_filter != nullptr) {
-    auto filter = dispatch(*call.agg_filter);
-    auto condition = filter ? as_predicate(source_, "FILTER", *std::move(filter))
-                            : base::Result<ExpressionPtr>(filter.error());
-    if (condition && aggregate.argument == nullptr) {
-      aggregate.kind = AggregateKind::kCount;
-      aggregate.argument = make_literal(kBigIntType, base::Value(int64_t{1}));
-    }
-    if (condition) {
-      aggregate.argument = only_where(**condition, std::move(aggregate.argument));
-    } else {
-      bound = condition.error();
-    }
-  }
+  auto bound = bind_aggregate_call(call, name, &aggregate);
   in_aggregate_ = false;
   if (!bound) return bound.error();
-  aggregate.type = aggregate_type(
-      aggregate.kind, aggregate.argument == nullptr ? kBigIntType : aggregate.argument->type);
   const uint32_t slot = add_aggregate(std::move(aggregate), name);
   return Bound{slots_.column(slot), std::nullopt, false, offset};
+}
+
+// All but the place in the block: the argument with its FILTER, and the type.
+base::Result<void> ExpressionBinder::bind_aggregate_call(const PgQuery__FuncCall& call,
+                                                         std::string_view name,
+                                                         Aggregate* aggregate) {
+  aggregate->kind = *aggregate_kind(name);
+  if (auto bound = bind_aggregate_argument(call, name, aggregate); !bound) return bound;
+  if (call.agg_filter != nullptr) {
+    auto filter = dispatch(*call.agg_filter);
+    if (!filter) return filter.error();
+    auto condition = as_predicate(source_, "FILTER", *std::move(filter));
+    if (!condition) return condition.error();
+    if (aggregate->argument == nullptr) {
+      aggregate->kind = AggregateKind::kCount;
+      aggregate->argument = make_literal(kBigIntType, base::Value(int64_t{1}));
+    }
+    aggregate->argument = only_where(**condition, std::move(aggregate->argument));
+  }
+  aggregate->type = aggregate_type(
+      aggregate->kind, aggregate->argument == nullptr ? kBigIntType : aggregate->argument->type);
+  return {};
 }
 
 // The argument, DISTINCT and ORDER BY.

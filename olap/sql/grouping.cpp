@@ -170,6 +170,11 @@ base::Result<void> SelectBinder::check_grouping() {
     const std::string_view clause = i < block_->visible_outputs ? "SELECT" : "ORDER BY";
     if (auto done = replace_grouped(&block_->outputs[i].expression, clause); !done) return done;
   }
+  for (Window& window : block_->windows) {
+    for (WindowColumn& column : window.columns) {
+      if (auto done = replace_grouped(&column.expression, "OVER"); !done) return done;
+    }
+  }
   for (ExpressionPtr& predicate : block_->having) {
     if (auto done = replace_grouped(&predicate, "HAVING"); !done) return done;
   }
@@ -191,6 +196,11 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression,
       if (slot == e.column) return {};
     }
     if (!block_->grouping_sets.empty() && e.column == block_->set_slot) return {};
+    for (const Window& window : block_->windows) {
+      for (const WindowCall& call : window.calls) {
+        if (call.slot == e.column) return {};
+      }
+    }
     if (const auto dependent = dependent_aggregate(e)) {
       *expression = slots_.column(*dependent);
       return {};

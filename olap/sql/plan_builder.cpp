@@ -25,6 +25,7 @@ Planned PlanBuilder::plan_statement(QueryBlock& block) {
 
 Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order order) {
   prune_outputs(block, needed, order);
+  prune_windows(block);
   prune_aggregates(block);
   SlotSet above;  // what the stages after FROM and WHERE read
   above.add(block.group_keys);
@@ -33,6 +34,9 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
     above.add(aggregate.further);
   }
   above.add(block.having);
+  for (const Window& window : block.windows) {
+    for (const WindowColumn& column : window.columns) above.add(*column.expression);
+  }
   for (const OutputColumn& output : block.outputs) above.add(*output.expression);
   Planned plan = plan_input(block, above);
   if (block.aggregated) plan = aggregate(block, std::move(plan));
@@ -41,7 +45,9 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   for (const ExpressionPtr& predicate : block.having) share *= estimator_.selectivity(*predicate);
   plan = make_filter(std::move(plan), std::move(block.having));
   plan.root->estimated_rows = std::max(1.0, plan.rows() * share);
+  for (Window& window : block.windows) plan = add_window(window, std::move(plan));
   plan = project(block, std::move(plan));
+  if (!block.distinct_on.empty()) plan = first_of_each(block, std::move(plan));
   if (block.distinct) plan = distinct(std::move(plan));
   plan = sort_and_limit(block, std::move(plan), order);
   plan.unfiltered = plan.rows();
@@ -52,8 +58,9 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
 // Outputs of an inner block that nobody reads go, and so do sort keys that decide nothing.
 void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const {
   if (order == Order::kKept) return;
-  if (block.limit == kNoLimit && block.offset == 0) block.sort.clear();
-  if (block.distinct) return;
+  const bool decides = block.limit != kNoLimit || block.offset != 0 || !block.distinct_on.empty();
+  if (!decides) block.sort.clear();
+  if (block.distinct || !block.distinct_on.empty()) return;
   std::vector<OutputColumn> kept;
   std::vector<size_t> moved(block.outputs.size());
   size_t visible = 0;
@@ -75,6 +82,9 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
 void PlanBuilder::prune_aggregates(QueryBlock& block) {
   SlotSet used;
   used.add(block.having);
+  for (const Window& window : block.windows) {
+    for (const WindowColumn& column : window.columns) used.add(*column.expression);
+  }
   for (const OutputColumn& output : block.outputs) used.add(*output.expression);
   size_t kept = 0;
   for (size_t i = 0; i < block.aggregates.size(); ++i) {
@@ -216,6 +226,7 @@ Planned PlanBuilder::distinct(Planned input) {
 
 Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order order) {
   const double before = input.rows();
+  if (block.with_ties && block.limit != kNoLimit) input = limit_with_ties(block, std::move(input));
   if (!block.sort.empty()) {
     std::vector<SortKey> keys;
     for (const SortItem& item : block.sort) {
@@ -227,7 +238,7 @@ Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order orde
   }
   const double left = std::max(0.0, before - static_cast<double>(block.offset));
   input.root->estimated_rows = std::min(left, static_cast<double>(block.limit));
-  const bool hidden = block.outputs.size() > block.visible_outputs;
+  const bool hidden = input.layout.size() > block.visible_outputs;
   if (!hidden || order == Order::kFree) return input;
   Expressions visible;
   for (size_t i = 0; i < block.visible_outputs; ++i) {

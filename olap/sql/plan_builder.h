@@ -32,6 +32,12 @@ class PlanBuilder {
   void prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const;
   static void prune_aggregates(QueryBlock& block);
 
+  // window_planner.cpp
+  static void prune_windows(QueryBlock& block);
+  Planned add_window(Window& window, Planned input);
+  static Planned first_of_each(QueryBlock& block, Planned input);
+  static Planned limit_with_ties(QueryBlock& block, Planned input);
+
   // group_planner.cpp: FROM and WHERE.
   struct GroupState;
   Planned plan_group(JoinGroup& group, const SlotSet& needed);

@@ -262,6 +262,24 @@ Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> a
   return grouped;
 }
 
+Planned make_window(Planned input, std::vector<uint32_t> partition, std::vector<SortKey> keys,
+                    std::vector<WindowFunction> functions, const std::vector<uint32_t>& slots) {
+  DIPTYCH_CHECK(functions.size() == slots.size(), "every function has its slot");
+  auto unique_keys = input.unique_keys;
+  Planned windowed = on_top(OperatorKind::kWindow, std::move(input));
+  for (const WindowFunction& function : functions) {
+    windowed.root->output.push_back(function.type);
+    const bool number = function.kind <= WindowKind::kCumeDist;
+    windowed.root->output_nullable.push_back(!number);
+  }
+  windowed.root->window_partition = std::move(partition);
+  windowed.root->sort_keys = std::move(keys);
+  windowed.root->window_functions = std::move(functions);
+  windowed.layout.insert(windowed.layout.end(), slots.begin(), slots.end());
+  windowed.unique_keys = std::move(unique_keys);
+  return windowed;
+}
+
 Planned make_sort(Planned input, std::vector<SortKey> keys, uint64_t limit, uint64_t offset) {
   Planned sorted = on_top(OperatorKind::kSort, std::move(input));
   sorted.root->sort_keys = std::move(keys);

@@ -68,6 +68,10 @@ Planned make_project(Planned input, Expressions expressions, std::vector<uint32_
 Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> aggregates,
                        std::vector<uint32_t> layout);
 
+// Functions over columns of the input, whose results get the slots.
+Planned make_window(Planned input, std::vector<uint32_t> partition, std::vector<SortKey> keys,
+                    std::vector<WindowFunction> functions, const std::vector<uint32_t>& slots);
+
 Planned make_sort(Planned input, std::vector<SortKey> keys, uint64_t limit, uint64_t offset);
 Planned make_limit(Planned input, uint64_t limit, uint64_t offset);
 

@@ -4,7 +4,8 @@
 //            group key or an aggregate. Unique over the statement; slots of an inner block are
 //            numbered after those that its outer block's FROM offers it.
 // Order of evaluation in a block
-//   from -> group_keys and aggregates -> scalars -> having -> outputs -> distinct -> sort -> limit
+//   from -> group_keys and aggregates -> scalars -> having -> windows -> outputs -> distinct -> sort
+//   -> limit
 
 #pragma once
 
@@ -97,6 +98,27 @@ struct OutputColumn {
   bool untyped = false;  // a literal whose type a set operation may still decide
 };
 
+// An expression that is a column of its own for a window: partitions, order, arguments, bounds.
+struct WindowColumn {
+  ExpressionPtr expression;
+  uint32_t slot = 0;
+};
+
+struct WindowCall {
+  WindowFunction function;       // its columns are those of the window, by number
+  bool start_is_column = false;  // the frame's offsets are such columns, too
+  bool end_is_column = false;
+  uint32_t slot = 0;
+};
+
+// Functions that share their partitions and order.
+struct Window {
+  std::vector<WindowColumn> columns;
+  std::vector<size_t> partition;  // numbers of columns
+  std::vector<SortKey> order;     // the same
+  std::vector<WindowCall> calls;
+};
+
 struct SortItem {
   size_t output = 0;  // index into outputs
   bool descending = false;
@@ -116,9 +138,14 @@ struct QueryBlock {
   std::vector<uint32_t> aggregate_slots;
   std::vector<JoinMember> scalars;  // one-row blocks whose values having and outputs use
   Expressions having;
+  std::vector<Window> windows;        // evaluated after having
   std::vector<OutputColumn> outputs;  // the visible ones, then those only sorted by
   size_t visible_outputs = 0;
   bool distinct = false;
+  std::vector<size_t> distinct_on;  // outputs; the first row in the order of sort stays
+  bool with_ties = false;           // rows that sort like the last one within `limit` stay, too
+  uint32_t number_slot = 0;         // for these two: a row's number, and its rank
+  uint32_t rank_slot = 0;
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;

@@ -9,9 +9,9 @@
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kSelect{"SELECT", true, false};
+constexpr Clause kSelect{"SELECT", true, false, true};
 constexpr Clause kHaving{"HAVING", true, false};
-constexpr Clause kOrderBy{"ORDER BY", true, false};
+constexpr Clause kOrderBy{"ORDER BY", true, false, true};
 constexpr Clause kLimitClause{"LIMIT", false, false};
 
 // A LEFT JOIN may turn into an inner one, whose members then join those around it.
@@ -119,7 +119,10 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   }
   if (!bound) return bound.error();
   const NodeList sort(select.sort_clause, select.n_sort_clause);
+  const NodeList distinct(select.distinct_clause, select.n_distinct_clause);
+  if (auto done = bind_distinct(distinct); !done) return done.error();
   if (auto sorted = bind_order_by(sort); !sorted) return sorted.error();
+  if (auto checked = check_distinct_on(distinct); !checked) return checked.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
   if (width_of(block_->from) > kJoinMembersMax) {
     const bool named = select.n_from_clause != 0;
@@ -132,6 +135,14 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (!offset) return offset.error();
   block_->limit = *limit;
   block_->offset = *offset;
+  block_->with_ties = select.limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES;
+  if (block_->with_ties && block_->sort.empty()) {
+    return source_.wrong(start_of(select.limit_count), "WITH TIES needs an ORDER BY", "42601");
+  }
+  if (block_->with_ties || !block_->distinct_on.empty()) {
+    block_->number_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+    block_->rank_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+  }
   finish();
   return std::move(block_);
 }
@@ -149,9 +160,15 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
   const NodeList groups(select.group_clause, select.n_group_clause);
   if (auto bound = bind_group_by(groups, targets); !bound) return bound;
   scalar_group_ = nullptr;
+  for (const Node* node : NodeList(select.window_clause, select.n_window_clause)) {
+    const PgQuery__WindowDef& window = *node->window_def;
+    if (!expressions_.named_windows().emplace(window.name, &window).second) {
+      return source_.wrong(window.location,
+                           fmt::format("window \"{}\" is defined twice", window.name), "42P20");
+    }
+  }
   if (auto bound = bind_targets(targets); !bound) return bound;
-  if (auto bound = bind_having(select.having_clause); !bound) return bound;
-  return bind_distinct(NodeList(select.distinct_clause, select.n_distinct_clause));
+  return bind_having(select.having_clause);
 }
 
 base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
@@ -162,11 +179,7 @@ base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& sele
   }
   if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
   if (select.n_locking_clause != 0) return source_.unsupported(place, "FOR UPDATE or FOR SHARE");
-  if (select.n_window_clause != 0) return source_.unsupported(place, "WINDOW");
   if (select.group_distinct != 0) return source_.unsupported(place, "GROUP BY DISTINCT");
-  if (select.limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
-    return source_.unsupported(start_of(select.limit_count), "FETCH FIRST WITH TIES");
-  }
   return {};
 }
 
@@ -269,11 +282,37 @@ base::Result<void> SelectBinder::bind_having(const Node* having) {
 base::Result<void> SelectBinder::bind_distinct(NodeList clause) {
   if (clause.empty()) return {};
   // Plain DISTINCT is a list of one empty node.
-  if (clause.front()->node_case != PG_QUERY__NODE__NODE__NOT_SET) {
-    return source_.unsupported(start_of(clause.front()), "DISTINCT ON");
+  if (clause.front()->node_case == PG_QUERY__NODE__NODE__NOT_SET) {
+    block_->distinct = true;
+    return {};
   }
-  block_->distinct = true;
+  for (const Node* node : clause) {
+    const auto output = sort_output(*node, "DISTINCT ON");
+    if (!output) return output.error();
+    block_->distinct_on.push_back(*output);
+  }
   return {};
+}
+
+// The rows of one value are together only if ORDER BY begins with what DISTINCT ON has.
+base::Result<void> SelectBinder::check_distinct_on(NodeList clause) {
+  const std::vector<size_t>& on = block_->distinct_on;
+  const auto has = [&](size_t output) {
+    return std::find(on.begin(), on.end(), output) != on.end();
+  };
+  std::vector<size_t> matched;
+  for (const SortItem& item : block_->sort) {
+    if (on.empty() || !has(item.output)) break;
+    if (std::find(matched.begin(), matched.end(), item.output) == matched.end()) {
+      matched.push_back(item.output);
+    }
+  }
+  const bool all = std::all_of(on.begin(), on.end(), [&](size_t output) {
+    return std::find(matched.begin(), matched.end(), output) != matched.end();
+  });
+  if (all || block_->sort.empty()) return {};
+  return source_.wrong(start_of(clause.front()),
+                       "ORDER BY must begin with the expressions of DISTINCT ON", "42P10");
 }
 
 base::Result<void> SelectBinder::bind_order_by(NodeList items) {
@@ -282,7 +321,7 @@ base::Result<void> SelectBinder::bind_order_by(NodeList items) {
     if (item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
       return source_.unsupported(start_of(item.node), "ORDER BY ... USING");
     }
-    const auto output = sort_output(*item.node);
+    const auto output = sort_output(*item.node, "ORDER BY");
     if (!output) return output.error();
     const SortKey key = sort_key_of(item);
     block_->sort.push_back({*output, key.descending, key.nulls_first});
@@ -292,15 +331,15 @@ base::Result<void> SelectBinder::bind_order_by(NodeList items) {
 
 // The output that a sort key names: by position, by output name, or by an expression of the input,
 // which becomes a hidden output where SELECT does not have it.
-base::Result<size_t> SelectBinder::sort_output(const Node& key) {
+base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view clause) {
   std::vector<OutputColumn>& outputs = block_->outputs;
   if (const auto position = position_of(key)) {
     if (*position >= 1 && *position <= static_cast<int64_t>(block_->visible_outputs)) {
       return static_cast<size_t>(*position - 1);
     }
     return source_.wrong(start_of(&key),
-                         fmt::format("ORDER BY position {} is not one of the {} columns", *position,
-                                     block_->visible_outputs),
+                         fmt::format("{} position {} is not one of the {} columns", clause,
+                                     *position, block_->visible_outputs),
                          "42P10");
   }
   if (key.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && key.column_ref->n_fields == 1) {
@@ -310,9 +349,9 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key) {
       if (outputs[i].name != name) continue;
       if (found && !equal(*outputs[*found].expression, *outputs[i].expression)) {
         return source_.wrong(key.column_ref->location,
-                             fmt::format("ORDER BY \"{}\" is ambiguous: several columns have the "
+                             fmt::format("{} \"{}\" is ambiguous: several columns have the "
                                          "name",
-                                         name),
+                                         clause, name),
                              "42702");
       }
       if (!found) found = i;

@@ -65,8 +65,9 @@ class SelectBinder : private SubqueryBinder {
   Status bind_star(const PgQuery__ColumnRef& star);
   Status bind_having(const Node* having);
   Status bind_order_by(NodeList items);
-  base::Result<size_t> sort_output(const Node& key);
+  base::Result<size_t> sort_output(const Node& key, std::string_view clause);
   Status bind_distinct(NodeList clause);
+  Status check_distinct_on(NodeList clause);
   base::Result<uint64_t> bind_limit(const Node* node, std::string_view name, uint64_t absent);
   void finish();
 

@@ -427,11 +427,16 @@ void cut(const Operator& op, std::vector<Row>* rows) {
 
 }  // namespace
 
+Value naive_aggregate_of(const Aggregate& aggregate, const std::vector<Row>& rows) {
+  return naive_fold(aggregate, rows);
+}
+
 std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
   std::vector<Row> result;
   switch (op.kind) {
     case OperatorKind::kHashJoin: return naive_join(op, tables);
     case OperatorKind::kAggregate: return naive_aggregate(op, tables);
+    case OperatorKind::kWindow: return naive_window(op, naive_execute(*op.children[0], tables));
     case OperatorKind::kValues:
       for (size_t i = 0; i < op.expressions.size(); ++i) {
         if (i % op.output.size() == 0) result.emplace_back();

@@ -123,8 +123,8 @@ struct SortKey {
 // Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
 // DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
 // wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; variances
-// and deviations are DOUBLE of DOUBLE; min and max keep their type. All but the counts are NULL over
-// no (non-null) values.
+// and deviations are DOUBLE of DOUBLE; min and max keep their type. All but the counts are NULL
+// over no (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll

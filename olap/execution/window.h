@@ -1,20 +1,20 @@
 // Window functions: the rows of each partition in order, and for each row a value of the rows
 // around it.
 //
-// Workers collect the rows; they are put together and sorted once, by partition and order; then each
-// function fills an array of results by position in that order, partition by partition. The
+// Workers collect the rows; they are put together and sorted once, by partition and order; then
+// each function fills an array of results by position in that order, partition by partition. The
 // partitions are shared out to the workers in runs of about equal rows.
 //
-// Frames     two positions a row. ROWS and GROUPS count; RANGE with an offset looks for the key that
-//            the front end has computed as its bound, by binary search. EXCLUDE leaves up to three
-//            runs of positions.
+// Frames     two positions a row. ROWS and GROUPS count; RANGE with an offset looks for the key
+//            that the front end has computed as its bound, by binary search. EXCLUDE leaves up to
+//            three runs of positions.
 // Aggregates over a frame that only grows (from the partition's start) are running states; over any
 //            other, a segment tree of states by partition: O(log n) a row, exact for numbers, and
 //            without subtracting doubles.
 //
 // Threads    a WindowPart has one worker; a WindowTable is immutable once made.
-// Memory     rows, their order (sort.h), the numbers of peers, results and one segment tree a worker
-//            are counted in the query's budget.
+// Memory     rows, their order (sort.h), the numbers of peers, results and one segment tree a
+//            worker are counted in the query's budget.
 
 #pragma once
 
@@ -138,7 +138,8 @@ class WindowSource : public MorselSource {
   Selection selection_;
 };
 
-// Fills the results of one function for one partition (window_functions.cpp, window_aggregates.cpp).
+// Fills the results of one function for one partition (window_functions.cpp,
+// window_aggregates.cpp).
 void compute_window(const WindowOrder& order, const Operator& window,
                     const WindowFunction& function, PositionRange partition,
                     WindowResults* results);

@@ -4,8 +4,8 @@
 //            group key or an aggregate. Unique over the statement; slots of an inner block are
 //            numbered after those that its outer block's FROM offers it.
 // Order of evaluation in a block
-//   from -> group_keys and aggregates -> scalars -> having -> windows -> outputs -> distinct -> sort
-//   -> limit
+//   from -> group_keys and aggregates -> scalars -> having -> windows -> outputs -> distinct ->
+//   sort -> limit
 
 #pragma once
 

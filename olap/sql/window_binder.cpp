@@ -1,9 +1,9 @@
 // Window functions of ExpressionBinder.
 //
 // A call becomes a column, as an aggregate does: its window, which it shares with all calls of the
-// same partitions and order, is put into the block. RANGE frames with an offset are made of columns:
-// the last key that belongs to the frame is `key - offset` or `key + offset`, an expression as any
-// other, so that numbers, dates and intervals need no rules of their own here.
+// same partitions and order, is put into the block. RANGE frames with an offset are made of
+// columns: the last key that belongs to the frame is `key - offset` or `key + offset`, an
+// expression as any other, so that numbers, dates and intervals need no rules of their own here.
 
 #include <algorithm>
 

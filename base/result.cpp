@@ -24,13 +24,38 @@ std::string_view error_code_name(ErrorCode code) noexcept {
   return "unknown error";
 }
 
+std::string_view Error::sqlstate() const noexcept {
+  if (!state.view().empty()) return state.view();
+  switch (code) {
+    case ErrorCode::kConflict: return "40001";
+    case ErrorCode::kNotFound: return "P0002";
+    case ErrorCode::kAlreadyExists: return "23505";
+    case ErrorCode::kAborted: return "P0001";
+    case ErrorCode::kOverloaded: return "53000";
+    case ErrorCode::kInvalidArgument: return "22023";
+    case ErrorCode::kSyntaxError: return "42601";
+    case ErrorCode::kUnsupported: return "0A000";
+    case ErrorCode::kNotNull: return "23502";
+    case ErrorCode::kIo: return "58030";
+    case ErrorCode::kNoSpace: return "53100";
+    case ErrorCode::kCorrupt: return "XX001";
+    case ErrorCode::kOutOfMemory: return "53200";
+    case ErrorCode::kInUse: return "55006";
+    case ErrorCode::kClosed: return "57P01";
+    case ErrorCode::kCancelled: return "57014";
+  }
+  return "XX000";
+}
+
 std::string Error::to_string() const {
   std::string text(error_code_name(code));
   return message.empty() ? text : text + ": " + message;
 }
 
 Error Error::within(std::string_view context) const {
-  return {code, message.empty() ? std::string(context) : std::string(context) + ": " + message};
+  Error error = *this;
+  error.message = message.empty() ? std::string(context) : std::string(context) + ": " + message;
+  return error;
 }
 
 }  // namespace diptych::base

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,12 +39,35 @@ enum class ErrorCode : uint8_t {
 // The code as lower-case words, e.g. "not found".
 std::string_view error_code_name(ErrorCode code) noexcept;
 
+// SQLSTATE: the five characters by which programs tell the errors of SQL apart, as PostgreSQL
+// assigns them: "42703" is an unknown column. An empty one stands for its error code's general one.
+class SqlState {
+ public:
+  constexpr SqlState() = default;
+  consteval SqlState(const char (&text)[6]) {  // NOLINT: by design
+    for (size_t i = 0; i < sizeof text_; ++i) text_[i] = text[i];
+  }
+  constexpr std::string_view view() const {
+    return text_[0] == 0 ? std::string_view() : std::string_view(text_, sizeof text_);
+  }
+
+ private:
+  char text_[5] = {};
+};
+
 struct [[nodiscard]] Error {
   ErrorCode code;
+  SqlState state;         // empty: see sqlstate()
+  uint32_t position = 0;  // in the SQL text: the character, from 1; 0 where there is no one place
   std::string message;
 
   Error(ErrorCode error_code) : code(error_code) {}  // NOLINT: an expected outcome, without text
   Error(ErrorCode error_code, std::string text) : code(error_code), message(std::move(text)) {}
+  Error(ErrorCode error_code, SqlState sql_state, std::string text)
+      : code(error_code), state(sql_state), message(std::move(text)) {}
+
+  // The error's own SQLSTATE, or the one that stands for its code.
+  std::string_view sqlstate() const noexcept;
 
   // "code name: message", or the name alone where there is no message.
   std::string to_string() const;

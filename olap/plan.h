@@ -99,14 +99,85 @@ struct Expression {
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-enum class AggregateKind : uint8_t { kCountAll, kCount, kCountDistinct, kSum, kAvg, kMin, kMax };
+enum class AggregateKind : uint8_t {
+  kCountAll,
+  kCount,
+  kCountDistinct,
+  kSum,
+  kAvg,
+  kMin,
+  kMax,
+  kVarSamp,
+  kVarPop,
+  kStddevSamp,
+  kStddevPop,
+  kStringAgg,
+};
 
-// Result types: counts BIGINT; sum of INT, BIGINT and DECIMAL(p,s) is DECIMAL(38,s) (s = 0 for
-// integers), of DOUBLE is DOUBLE; avg is DOUBLE; min and max keep their type. All but the counts
-// are NULL over no (non-null) values.
+struct SortKey {
+  uint32_t column = 0;  // of children[0]'s output
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+// Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
+// DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
+// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; variances
+// and deviations are DOUBLE of DOUBLE; min and max keep their type. All but the counts are NULL
+// over no (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll
+  base::DataType type;
+  bool distinct = false;  // each value of the argument once (kSum, kAvg, variances, kStringAgg)
+  // kStringAgg: the delimiter in front of each text but the first, then what the texts are ordered
+  // by; the columns of `order` count the argument as 0.
+  std::vector<ExpressionPtr> further;
+  std::vector<SortKey> order;
+};
+
+enum class WindowKind : uint8_t {
+  kRowNumber,  // ranks and numbers: BIGINT
+  kRank,       // kPercentRank, kCumeDist: DOUBLE
+  kDenseRank,
+  kPercentRank,
+  kCumeDist,
+  kNtile,  // (BIGINT)
+  kLag,    // (value, BIGINT offset, default): the value that many rows before, or the default
+  kLead,
+  kFirstValue,  // (value): of the frame
+  kLastValue,
+  kNthValue,   // (value, BIGINT)
+  kAggregate,  // kCountAll, kCount, kSum, kAvg, kMin, kMax and variances, over the frame
+};
+
+enum class FrameMode : uint8_t { kRows, kRange, kGroups };
+enum class FrameBound : uint8_t {
+  kUnboundedPreceding,
+  kPreceding,
+  kCurrentRow,
+  kFollowing,
+  kUnboundedFollowing,
+};
+enum class FrameExclusion : uint8_t { kNone, kCurrentRow, kGroup, kTies };
+
+struct Frame {
+  FrameMode mode = FrameMode::kRange;
+  FrameBound start = FrameBound::kUnboundedPreceding;
+  FrameBound end = FrameBound::kCurrentRow;
+  // Of kPreceding and kFollowing: rows or groups; for kRange, the column of children[0] with the
+  // last key that belongs to the frame, of the one sort key's type.
+  uint64_t start_offset = 0;
+  uint64_t end_offset = 0;
+  FrameExclusion exclusion = FrameExclusion::kNone;
+};
+
+struct WindowFunction {
+  WindowKind kind = WindowKind::kRowNumber;
+  AggregateKind aggregate = AggregateKind::kCountAll;  // kAggregate
+  std::vector<uint32_t> arguments;                     // columns of children[0]
+  uint8_t argument_scale = 0;                          // of kAvg's argument, where it is a DECIMAL
+  Frame frame;
   base::DataType type;
 };
 
@@ -118,7 +189,14 @@ enum class OperatorKind : uint8_t {
   kAggregate,  // `expressions` are the group keys (none: one row); output: keys, then aggregates
   kSort,       // by sort_keys, then at most `limit` rows from `offset`
   kLimit,      // at most `limit` rows of children[0] from `offset`
-  kValues,     // one row of `expressions` (a SELECT without FROM)
+  kValues,     // rows of `expressions`, as many a row as output columns (VALUES, or no FROM)
+  kAppend,     // the rows of all children, whose output types are this one's (UNION ALL)
+  kRepeat,     // each row of children[0] as often as its last column says (BIGINT, at least 0);
+               // output: the other columns
+  kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL in those first
+               // columns that the set lacks; output: its columns, the set's number (BIGINT)
+  kWindow,  // `window_functions` over the rows that agree in `window_partition` (columns), in the
+            // order of sort_keys; output: children[0]'s columns, then one a function
 };
 
 enum class JoinKind : uint8_t {
@@ -126,12 +204,6 @@ enum class JoinKind : uint8_t {
   kLeft,   // every probe row; build columns NULL where nothing matches
   kSemi,   // probe rows with a match; output: probe columns
   kAnti,   // probe rows without a match; output: probe columns
-};
-
-struct SortKey {
-  uint32_t column = 0;  // of children[0]'s output
-  bool descending = false;
-  bool nulls_first = false;
 };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
@@ -151,7 +223,12 @@ struct Operator {
   std::vector<ExpressionPtr> probe_keys;  // kHashJoin; none: every pair (cross join)
   std::vector<ExpressionPtr> build_keys;  // same types as probe_keys
   std::vector<Aggregate> aggregates;
+  // kAggregate: keys (literals) of groups that are there even if no row is in them.
+  std::vector<std::vector<ExpressionPtr>> standing_groups;
+  std::vector<std::vector<bool>> grouping_sets;  // kExpand: by set, which of the first columns
   std::vector<SortKey> sort_keys;
+  std::vector<uint32_t> window_partition;
+  std::vector<WindowFunction> window_functions;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
   double estimated_rows = 0;

@@ -44,7 +44,11 @@ GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
       numbers_(kVectorRows),
       charge_(memory) {
   for (const Aggregate& one : aggregate.aggregates) {
-    arguments_.push_back(one.argument == nullptr ? nullptr : compile_expression(*one.argument));
+    std::vector<NodePtr> arguments = compile_expressions(one.further);
+    if (one.argument != nullptr) {
+      arguments.insert(arguments.begin(), compile_expression(*one.argument));
+    }
+    arguments_.push_back(std::move(arguments));
     aggregates_.push_back(make_aggregate_column(one));
     if (!has_keys_) aggregates_.back()->resize(1);
   }
@@ -74,9 +78,12 @@ void GroupTable::update(const Batch& batch) {
     }
   }
   for (size_t i = 0; i < aggregates_.size(); ++i) {
-    const Vector argument =
-        arguments_[i] == nullptr ? Vector() : arguments_[i]->evaluate(batch, rows);
-    aggregates_[i]->update(argument, rows, has_keys_ ? numbers_.data() : nullptr);
+    argument_vectors_.clear();
+    for (const NodePtr& argument : arguments_[i]) {
+      argument_vectors_.push_back(argument->evaluate(batch, rows));
+    }
+    if (argument_vectors_.empty()) argument_vectors_.emplace_back();
+    aggregates_[i]->update_all(argument_vectors_, rows, has_keys_ ? numbers_.data() : nullptr);
   }
   charge();
 }
@@ -99,6 +106,17 @@ void GroupTable::merge(const GroupTable& other) {
   charge();
 }
 
+void GroupTable::add_group(const std::vector<ExpressionPtr>& keys) {
+  const std::vector<NodePtr> nodes = compile_expressions(keys);
+  Selection one;
+  select_all(1, &one);
+  key_vectors_.clear();
+  for (const NodePtr& node : nodes) key_vectors_.push_back(node->evaluate(Batch{}, one));
+  packer_.pack(key_vectors_, one, packed_.data(), hashes_.data());
+  table_.find_or_insert(packed_.data(), hashes_.data(), 1, StringLife::kBatch, numbers_.data());
+  for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+}
+
 void GroupTable::finish() {
   for (const auto& aggregate : aggregates_) aggregate->finish();
 }
@@ -112,7 +130,7 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
   for (size_t c = 0; c < aggregates_.size(); ++c) {
     (*columns)[key_count + c] = aggregates_[c]->result(first, count, &(*buffers)[key_count + c]);
   }
-  // Texts may lie in this table, which goes before the query does.
+  // Texts lie in this table, which may go before what keeps them.
   for (Vector& column : *columns) column.string_life = StringLife::kBatch;
 }
 

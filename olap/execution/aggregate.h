@@ -28,6 +28,8 @@ class GroupTable {
   void update(const Batch& batch);
   // Adds the other table's groups; it must stay until this one is done with (its texts are shared).
   void merge(const GroupTable& other);
+  // Makes the group with these keys (literals), if it is not there.
+  void add_group(const std::vector<ExpressionPtr>& keys);
   // Called once after the last merge.
   void finish();
 
@@ -42,11 +44,12 @@ class GroupTable {
   bool has_keys_;
   bool nullable_keys_;
   std::vector<NodePtr> keys_;
-  std::vector<NodePtr> arguments_;  // nullptr for count(*)
+  std::vector<std::vector<NodePtr>> arguments_;  // by aggregate; none for count(*)
   KeyPacker packer_;
   KeyTable table_;
   std::vector<std::unique_ptr<AggregateColumn>> aggregates_;
   std::vector<Vector> key_vectors_;
+  std::vector<Vector> argument_vectors_;
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;

@@ -85,8 +85,14 @@ class SumColumn : public AggregateColumn {
  public:
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
 
-  SumColumn(bool average, uint8_t scale)
-      : average_(average), divisor_(static_cast<double>(power_of_ten(scale))) {}
+  SumColumn(const Aggregate& aggregate, uint8_t scale)
+      : average_(aggregate.kind == AggregateKind::kAvg),
+        type_(aggregate.type),
+        divisor_(static_cast<double>(power_of_ten(scale))) {
+    if (average_ && type_.kind == base::TypeKind::kDecimal) {
+      factor_ = power_of_ten(static_cast<uint8_t>(type_.scale - scale));
+    }
+  }
 
   void resize(uint32_t groups) override { states_.resize(groups, State{}); }
   size_t memory_bytes() const override { return states_.bytes(); }
@@ -122,14 +128,11 @@ class SumColumn : public AggregateColumn {
       if (state.count == 0) {
         has_nulls = true;
         set_bit(results->nulls(), i);
-      } else if (average_) {
+      } else if (average_ && type_.kind == base::TypeKind::kDouble) {
         results->values<double>()[i] =
             static_cast<double>(state.sum) / static_cast<double>(state.count) / divisor_;
       } else {
-        if constexpr (!std::is_same_v<T, double>) {
-          if (wide_fault(false, state.sum) != 0) fail();
-        }
-        results->values<Sum>()[i] = state.sum;
+        write(state, i, results);
       }
     }
     return has_nulls ? results->view_with_nulls() : results->view();
@@ -141,8 +144,24 @@ class SumColumn : public AggregateColumn {
     int64_t count = 0;
   };
 
-  [[noreturn]] static void fail() {
-    fail_query(base::ErrorCode::kInvalidArgument, kDecimalOutOfRange);
+  [[noreturn]] static void fail() { fail_value(kDecimalOutOfRange); }
+
+  // A sum, or the average as decimal.
+  void write(const State& state, uint32_t i, VectorBuffer* results) const {
+    if constexpr (std::is_same_v<T, double>) {
+      results->values<double>()[i] = state.sum;
+    } else if (type_.kind == base::TypeKind::kBigInt) {
+      if (state.sum != static_cast<int64_t>(state.sum)) fail_value(kIntegerOutOfRange);
+      results->values<int64_t>()[i] = static_cast<int64_t>(state.sum);
+    } else {
+      Sum value = state.sum;
+      if (average_) {
+        if (__builtin_mul_overflow(value, factor_, &value)) fail();
+        value = divide_rounded(value, state.count);
+      }
+      if (wide_fault(false, value) != 0) fail();
+      results->values<Sum>()[i] = value;
+    }
   }
 
   static void add(Sum* sum, Sum value) {
@@ -167,7 +186,9 @@ class SumColumn : public AggregateColumn {
   }
 
   bool average_;
+  base::DataType type_;
   double divisor_;
+  int128_t factor_ = 1;
   GrowingArray<State> states_;
 };
 
@@ -234,31 +255,39 @@ class ExtremeColumn : public AggregateColumn {
 
 template <class T>
 std::unique_ptr<AggregateColumn> make_sum(const Aggregate& aggregate) {
-  const bool average = aggregate.kind == AggregateKind::kAvg;
   const base::DataType& type = aggregate.argument->type;
   const uint8_t scale = type.kind == base::TypeKind::kDecimal ? type.scale : uint8_t{0};
-  const PhysicalType wanted =
-      average || std::is_same_v<T, double> ? PhysicalType::kDouble : PhysicalType::kInt128;
-  if (physical_type(aggregate.type) != wanted) {
+  const PhysicalType result = physical_type(aggregate.type);
+  const bool average = aggregate.kind == AggregateKind::kAvg;
+  const bool narrow = sizeof(T) == 4 && !average && result == PhysicalType::kInt64;
+  const bool decimal = !std::is_same_v<T, double> && result == PhysicalType::kInt128 &&
+                       (!average || aggregate.type.scale >= scale);
+  const bool floating = (average || std::is_same_v<T, double>)&&result == PhysicalType::kDouble;
+  if (!narrow && !decimal && !floating) {
     fail_query(base::ErrorCode::kUnsupported, "a sum or average has not the type of plan.h");
   }
-  return std::make_unique<SumColumn<T>>(average, scale);
+  return std::make_unique<SumColumn<T>>(aggregate, scale);
 }
 
-}  // namespace
-
-std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate) {
+std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
   if (aggregate.kind == AggregateKind::kCountAll) return std::make_unique<CountColumn>(true);
   const PhysicalType argument = physical_type(aggregate.argument->type);
   switch (aggregate.kind) {
-    case AggregateKind::kCount: return std::make_unique<CountColumn>(false);
-    case AggregateKind::kCountDistinct: return make_distinct_count(argument);
+    case AggregateKind::kCount:
+    case AggregateKind::kCountDistinct: return std::make_unique<CountColumn>(false);
     case AggregateKind::kMin:
     case AggregateKind::kMax:
       return with_physical_type(argument, [&](auto value) -> std::unique_ptr<AggregateColumn> {
         return std::make_unique<ExtremeColumn<decltype(value)>>(aggregate.kind ==
                                                                 AggregateKind::kMax);
       });
+    case AggregateKind::kVarSamp:
+    case AggregateKind::kVarPop:
+    case AggregateKind::kStddevSamp:
+    case AggregateKind::kStddevPop:
+      if (argument == PhysicalType::kDouble) return make_moments(aggregate.kind);
+      fail_query(base::ErrorCode::kUnsupported, "variances are of doubles");
+    case AggregateKind::kStringAgg: return make_string_agg(aggregate);
     default: break;
   }
   switch (argument) {
@@ -269,6 +298,15 @@ std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregat
     default: break;
   }
   fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers");
+}
+
+}  // namespace
+
+std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate) {
+  const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||
+                        (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
+  if (!distinct) return make_plain(aggregate);
+  return make_distinct(physical_type(aggregate.argument->type), make_plain(aggregate));
 }
 
 }  // namespace diptych::olap

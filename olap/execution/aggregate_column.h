@@ -2,7 +2,7 @@
 //
 // Sums of integers and decimals are exact (128 bits), so results do not depend on the order or the
 // number of threads; sums of doubles are added in any order. avg is the exact sum, divided as
-// double.
+// double or as decimal, by its type.
 //
 // Threads    one worker; merged by one.
 
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "olap/execution/key_packer.h"
 #include "olap/execution/vector.h"
@@ -32,6 +33,11 @@ class AggregateColumn {
   // Adds the k-th selected row's argument to group groups[k]; groups == nullptr: all to group 0.
   // Benchmark: BM_GroupByInt, BM_ScanSum.
   virtual void update(const Vector& argument, const Selection& rows, const uint32_t* groups) = 0;
+  // The same with all arguments of the aggregate, of which most have one.
+  virtual void update_all(std::span<const Vector> arguments, const Selection& rows,
+                          const uint32_t* groups) {
+    update(arguments[0], rows, groups);
+  }
   // Adds group g of the other column, of the same class, to group groups[g].
   virtual void merge(const AggregateColumn& other, const uint32_t* groups) = 0;
   // Called once after the last merge.
@@ -42,7 +48,12 @@ class AggregateColumn {
 
 // The input of kCountAll is ignored: any Vector.
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate);
-// count(distinct ...), in distinct_count.cpp.
-std::unique_ptr<AggregateColumn> make_distinct_count(PhysicalType argument);
+// Gives the inner one each value of a group once, when all are in (distinct_column.cpp).
+std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
+                                               std::unique_ptr<AggregateColumn> inner);
+// Variances and standard deviations of DOUBLE (moments.cpp).
+std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind);
+// string_agg (string_agg.cpp).
+std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate);
 
 }  // namespace diptych::olap

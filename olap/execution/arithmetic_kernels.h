@@ -19,6 +19,17 @@ namespace diptych::olap {
 using base::power_of_ten;
 inline constexpr int128_t kWideDecimalEnd = power_of_ten(kWideDecimalDigitsMax);
 
+// Half away from zero, as PostgreSQL rounds numerics; the divisor is not 0.
+inline int128_t divide_rounded(int128_t value, int128_t divisor) {
+  const int128_t whole = value / divisor;
+  int128_t rest = value % divisor;
+  if (rest == 0) return whole;
+  if (rest < 0) rest = -rest;
+  const int128_t size = divisor < 0 ? -divisor : divisor;
+  if (rest < size - rest) return whole;
+  return (value < 0) == (divisor < 0) ? whole + 1 : whole - 1;
+}
+
 inline constexpr uint64_t kFault = uint64_t{1} << 63;
 
 inline uint64_t fault_if(bool condition) {

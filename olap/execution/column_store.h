@@ -123,7 +123,8 @@ class ColumnStore {
   }
 
   // results[slot] = value of row rows[k], where slot is the k-th selected one; kNoRow gives a null.
-  // Returns the view. Benchmark: BM_GatherInt64.
+  // Returns the view; texts that were copied count as the batch's, since the store may go before
+  // the query ends. Benchmark: BM_GatherInt64.
   static constexpr uint32_t kNoRow = UINT32_MAX;
   Vector gather(size_t column, const uint32_t* rows, const Selection& selection,
                 VectorBuffer* results) const;
@@ -133,6 +134,7 @@ class ColumnStore {
     PhysicalType type;
     size_t width;
     bool needed = true;
+    bool copied = false;  // long texts lie in heap_, and go with the store
     GrowingArray<std::byte> bytes;
     bool has_nulls = false;
     GrowingArray<uint8_t> nulls;  // a byte a row, once has_nulls

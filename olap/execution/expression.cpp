@@ -78,7 +78,10 @@ class LiteralNode : public ExpressionNode {
     std::fill_n(buffer_.values<T>(), kVectorRows, value);
     vector_.nulls = nullptr;
   }
-  void set_text(std::string_view text) { set(heap_.keep(base::StringRef(text))); }
+  void set_text(std::string_view text) {
+    set(heap_.keep(base::StringRef(text)));
+    vector_.string_life = StringLife::kBatch;  // the node does not outlive its pipeline
+  }
 
   Vector evaluate(const Batch&, const Selection&) override { return vector_; }
 

@@ -43,8 +43,7 @@ class ArithmeticNode : public ExpressionNode {
       if (right[i] == Operand{} && Operation::apply(left[i], right[i], &ignored) != 0) zero = true;
     });
     const bool divides = Operation::message(type()) == kDivisionByZero;
-    fail_query(base::ErrorCode::kInvalidArgument,
-               divides && !zero ? kIntegerOutOfRange : Operation::message(type()));
+    fail_value(divides && !zero ? kIntegerOutOfRange : Operation::message(type()));
   }
 
   NodePtr left_;
@@ -210,7 +209,7 @@ T round_units(T value, T unit, Function function) {
   T result;
   const bool overflow = value < 0 ? __builtin_sub_overflow(whole, unit, &result)
                                   : __builtin_add_overflow(whole, unit, &result);
-  if (overflow) fail_query(base::ErrorCode::kInvalidArgument, kDecimalOutOfRange);
+  if (overflow) fail_value(kDecimalOutOfRange);
   return result;
 }
 
@@ -259,7 +258,7 @@ NodePtr make_absolute(NodePtr child) {
     if constexpr (std::is_same_v<T, double>) {
       negated = -x;
     } else if (__builtin_sub_overflow(T{0}, x, &negated)) {
-      fail_query(base::ErrorCode::kInvalidArgument, kIntegerOutOfRange);
+      fail_value(kIntegerOutOfRange);
     }
     return x < 0 ? negated : x;
   });

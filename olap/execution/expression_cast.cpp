@@ -43,7 +43,7 @@ class CastNode : public ExpressionNode {
     for_selected(rows, [&](uint32_t i) {
       To ignored{};
       if (!vector.is_null(i) && (convert_(vector.as<From>()[i], &ignored) & kFault) != 0) {
-        fail_query(base::ErrorCode::kInvalidArgument, message_);
+        fail_value(message_);
       }
     });
   }

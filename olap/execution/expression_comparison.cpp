@@ -129,7 +129,7 @@ class LikeNode : public TruthNode {
     const auto* const texts = vector.as<base::StringRef>();
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
     for_selected(rows, [&](uint32_t i) {
-      if (!vector.is_null(i) && pattern_.matches(texts[i].view())) set_bit(truth->is_true, i);
+      if (!vector.is_null(i) && pattern_.matches(texts[i])) set_bit(truth->is_true, i);
     });
     truth->apply_nulls(vector.nulls, rows.slots);
   }

@@ -25,7 +25,7 @@ Moment moment_of(int64_t micros) {
 }
 
 [[noreturn]] void fail_range() {
-  fail_query(base::ErrorCode::kInvalidArgument, "date or timestamp out of range");
+  fail_value("date or timestamp out of range", "22008");
 }
 
 int32_t checked_days(int64_t days) {

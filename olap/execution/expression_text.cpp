@@ -92,7 +92,7 @@ class SubstringNode : public ExpressionNode {
   // Positions [start, start + length) of positions 1..size.
   static StringRef cut(const StringRef& text, int64_t start, int64_t length) {
     if (length < 0) {
-      fail_query(base::ErrorCode::kInvalidArgument, "negative substring length not allowed");
+      fail_value("negative substring length not allowed", "22011");
     }
     int64_t end;
     if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
@@ -135,7 +135,7 @@ class ConcatNode : public ExpressionNode {
  private:
   StringRef join(const StringRef& a, const StringRef& b) {
     const size_t size = size_t{a.size()} + b.size();
-    if (size > UINT32_MAX) fail_query(base::ErrorCode::kInvalidArgument, "text too long");
+    if (size > UINT32_MAX) fail_value("text too long", "54000");
     char inlined[StringRef::kInlineBytes];
     char* const bytes = size <= sizeof inlined ? inlined : heap_.allocate(size);
     std::memcpy(bytes, a.data(), a.size());

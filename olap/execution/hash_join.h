@@ -38,17 +38,18 @@ namespace diptych::olap {
 
 // What one worker collected.
 struct BuildPart {
-  BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory)
-      : rows(join.children[1]->output, needed.kept_by(join)), charge(memory) {}
+  BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory);
 
   size_t memory_bytes() const {
-    return rows.memory_bytes() + keys.bytes() + hashes.bytes() + heap.memory_bytes();
+    return rows.memory_bytes() + integer_keys.memory_bytes() + keys.bytes() + hashes.bytes() +
+           heap.memory_bytes();
   }
 
   ColumnStore rows;
-  GrowingArray<uint64_t> keys;
-  GrowingArray<uint64_t> hashes;
-  QueryHeap heap;  // long texts of keys
+  ColumnStore integer_keys;  // the keys, where all columns are integers; they may prove to be dense
+  GrowingArray<uint64_t> keys;    // else: packed
+  GrowingArray<uint64_t> hashes;  // and hashed
+  QueryHeap heap;                 // long texts of packed keys
   MemoryCharge charge;
 };
 
@@ -58,6 +59,8 @@ class JoinTable {
 
   const KeyPacker& packer() const { return packer_; }
   bool has_keys() const { return has_keys_; }
+  // Whether build parts keep keys as integers.
+  bool has_integer_keys() const { return has_integer_keys_; }
 
   // Takes over the parts; called once.
   void build(std::vector<std::unique_ptr<BuildPart>> parts);
@@ -81,23 +84,26 @@ class JoinTable {
  private:
   size_t memory_bytes() const;
   // Numbers the parts' keys in numbers, by build row: through an array where they are dense
-  // (integers, at most kDirectFactor possible keys a row), else through the key table.
+  // integers, else through the key table.
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                        GrowingArray<uint32_t>* numbers);
-  // f(the key columns of some rows of a part, these rows as a selection).
-  template <class F>
-  void for_key_vectors(const BuildPart& part, F&& f) const;
   void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
                       GrowingArray<uint32_t>* numbers);
   void chain(const GrowingArray<uint32_t>& numbers);
 
   // A row's number, its place in a chain, and the slots that its key may take, at most.
   static constexpr size_t kIndexBytesARow = 56;
+  // An array of key numbers pays where it has not many more than the build side has rows, or stays
+  // in the caches near the core, or is small beside the probe side.
   static constexpr uint64_t kDirectFactor = 4;
-  static constexpr uint64_t kDirectValuesMin = 4096;  // a range that is always small enough
+  static constexpr uint64_t kDirectNear = uint64_t{1} << 17;
+  static constexpr uint64_t kDirectProbeShare = 4;
+  static constexpr uint64_t kDirectFarMax = uint64_t{1} << 19;
 
   bool has_keys_;
+  double probe_rows_;  // estimated
   std::vector<PhysicalType> key_types_;
+  bool has_integer_keys_;
   KeyPacker packer_;
   KeyTable table_;
   std::optional<DenseKeys> dense_;

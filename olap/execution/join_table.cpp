@@ -21,7 +21,60 @@ std::vector<PhysicalType> key_types(const Operator& join) {
   return types;
 }
 
+bool are_integers(const std::vector<PhysicalType>& types) {
+  return !types.empty() && std::all_of(types.begin(), types.end(), [](PhysicalType type) {
+    return type == PhysicalType::kInt32 || type == PhysicalType::kInt64;
+  });
+}
+
+// Types for a store of the build keys; none where they are not integers.
+std::vector<base::DataType> integer_key_types(const Operator& join) {
+  std::vector<base::DataType> types;
+  if (!are_integers(key_types(join))) return types;
+  for (const ExpressionPtr& key : join.build_keys) types.push_back(key->type);
+  return types;
+}
+
+void widen(const ColumnStore& keys, size_t column, DenseKeys::Bounds* bounds) {
+  const auto take = [&](const auto* values) {
+    for (uint64_t i = 0; i < keys.row_count(); ++i) {
+      bounds->min = std::min<int64_t>(bounds->min, values[i]);
+      bounds->max = std::max<int64_t>(bounds->max, values[i]);
+    }
+  };
+  if (keys.type(column) == PhysicalType::kInt32) {
+    take(keys.values<int32_t>(column));
+  } else {
+    take(keys.values<int64_t>(column));
+  }
+}
+
+// f(vectors of the key columns, their rows) for all rows of a part, a vector's worth at a time.
+template <class F>
+void for_key_vectors(const ColumnStore& keys, F&& f) {
+  std::vector<Vector> vectors(keys.column_count());
+  Selection rows;
+  for (uint64_t first = 0; first < keys.row_count(); first += kVectorRows) {
+    const uint64_t left = keys.row_count() - first;
+    select_all(static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, left)), &rows);
+    for (size_t c = 0; c < vectors.size(); ++c) {
+      vectors[c].type = keys.type(c);
+      if (keys.type(c) == PhysicalType::kInt32) {
+        vectors[c].values = keys.values<int32_t>(c) + first;
+      } else {
+        vectors[c].values = keys.values<int64_t>(c) + first;
+      }
+    }
+    f(vectors, rows);
+  }
+}
+
 }  // namespace
+
+BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory)
+    : rows(join.children[1]->output, needed.kept_by(join)),
+      integer_keys(integer_key_types(join)),
+      charge(memory) {}
 
 void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result) {
   bool any = false;
@@ -41,7 +94,9 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
 
 JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
     : has_keys_(!join.build_keys.empty()),
+      probe_rows_(join.children[0]->estimated_rows),
       key_types_(key_types(join)),
+      has_integer_keys_(are_integers(key_types_)),
       packer_(key_types_, NullKeys::kNever),
       table_(packer_),
       charge_(memory) {}
@@ -80,64 +135,31 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
   charge_.set(memory_bytes());
 }
 
-template <class F>
-void JoinTable::for_key_vectors(const BuildPart& part, F&& f) const {
-  std::vector<VectorBuffer> buffers;
-  for (const PhysicalType type : key_types_) buffers.emplace_back(type);
-  std::vector<Vector> vectors(key_types_.size());
-  Selection rows;
-  const uint64_t count = part.hashes.size();
-  for (uint64_t first = 0; first < count; first += kVectorRows) {
-    const auto some = static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, count - first));
-    for (size_t c = 0; c < vectors.size(); ++c) {
-      vectors[c] = packer_.unpack(c, part.keys.data(), first, some, &buffers[c]);
-    }
-    select_all(some, &rows);
-    f(vectors, rows);
-  }
-}
-
-namespace {
-
-void widen(const Vector& values, const Selection& rows, DenseKeys::Bounds* bounds) {
-  const auto take = [&](const auto* numbers) {
-    for (uint32_t i = 0; i < rows.slots; ++i) {
-      bounds->min = std::min<int64_t>(bounds->min, numbers[i]);
-      bounds->max = std::max<int64_t>(bounds->max, numbers[i]);
-    }
-  };
-  values.type == PhysicalType::kInt32 ? take(values.as<int32_t>()) : take(values.as<int64_t>());
-}
-
-}  // namespace
-
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                 GrowingArray<uint32_t>* numbers) {
-  const bool integers = std::all_of(key_types_.begin(), key_types_.end(), [](PhysicalType type) {
-    return type == PhysicalType::kInt32 || type == PhysicalType::kInt64;
-  });
-  if (!integers || numbers->size() == 0) return false;
+  if (!has_integer_keys_ || numbers->size() == 0) return false;
   std::vector<DenseKeys::Bounds> bounds(key_types_.size(), {INT64_MAX, INT64_MIN});
   for (const auto& part : parts) {
-    for_key_vectors(*part, [&](const std::vector<Vector>& keys, const Selection& rows) {
-      for (size_t c = 0; c < keys.size(); ++c) widen(keys[c], rows, &bounds[c]);
-    });
+    for (size_t c = 0; c < bounds.size(); ++c) widen(part->integer_keys, c, &bounds[c]);
   }
-  const uint64_t keys_max = std::max(kDirectValuesMin, numbers->size() * kDirectFactor);
+  const auto near = static_cast<uint64_t>(std::clamp<double>(
+      probe_rows_ / kDirectProbeShare, kDirectNear, static_cast<double>(kDirectFarMax)));
+  const uint64_t keys_max = std::max(near, numbers->size() * kDirectFactor);
   dense_ = DenseKeys::make(bounds, std::min(keys_max, uint64_t{1} << 31));
   if (!dense_.has_value()) return false;
   direct_.resize(dense_->size() + size_t{1}, KeyTable::kNoKey);
   size_t row = 0;
   uint32_t places[kVectorRows];
   for (const auto& part : parts) {
-    for_key_vectors(*part, [&](const std::vector<Vector>& keys, const Selection& rows) {
-      dense_->number(keys, rows, places);
-      for (uint32_t i = 0; i < rows.slots; ++i) {
-        uint32_t& number = direct_[places[i]];
-        if (number == KeyTable::kNoKey) number = key_count_++;
-        (*numbers)[row++] = number;
-      }
-    });
+    for_key_vectors(part->integer_keys,
+                    [&](const std::vector<Vector>& keys, const Selection& some) {
+                      dense_->number(keys, some, places);
+                      for (uint32_t i = 0; i < some.slots; ++i) {
+                        uint32_t& number = direct_[places[i]];
+                        if (number == KeyTable::kNoKey) number = key_count_++;
+                        (*numbers)[row++] = number;
+                      }
+                    });
   }
   DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
   return true;
@@ -147,15 +169,27 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
                                GrowingArray<uint32_t>* numbers) {
   table_.reserve(numbers->size());
   uint64_t row = 0;
+  const auto insert = [&](const uint64_t* keys, const uint64_t* hashes, uint32_t count) {
+    table_.find_or_insert(keys, hashes, count, StringLife::kQuery, numbers->data() + row);
+    row += count;
+  };
   const uint32_t words = packer_.words();
+  std::vector<uint64_t> packed(size_t{kVectorRows} * words);
+  std::vector<uint64_t> hashes(kVectorRows);
   for (const auto& part : parts) {
+    if (has_integer_keys_) {
+      for_key_vectors(part->integer_keys,
+                      [&](const std::vector<Vector>& keys, const Selection& some) {
+                        packer_.pack(keys, some, packed.data(), hashes.data());
+                        insert(packed.data(), hashes.data(), some.slots);
+                      });
+      continue;
+    }
     const uint64_t count = part->hashes.size();
     for (uint64_t first = 0; first < count; first += kVectorRows) {
-      const auto some = static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, count - first));
-      table_.find_or_insert(part->keys.data() + first * words, part->hashes.data() + first, some,
-                            StringLife::kQuery, numbers->data() + row + first);
+      insert(part->keys.data() + first * words, part->hashes.data() + first,
+             static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, count - first)));
     }
-    row += count;
   }
   DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
   key_count_ = table_.size();
@@ -203,6 +237,11 @@ void BuildStage::keep(const Batch& batch) {
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
   if (with_key_.count == 0) return;
   part_->rows.append(batch.columns, with_key_);
+  if (table_.has_integer_keys()) {
+    for (Vector& key : key_vectors_) key.nulls = nullptr;  // none that is selected
+    part_->integer_keys.append(key_vectors_, with_key_);
+    return;
+  }
   const uint32_t words = table_.packer().words();
   const size_t old = part_->hashes.size();
   part_->hashes.resize(old + with_key_.count);

@@ -35,7 +35,22 @@ base::Result<LikePattern> LikePattern::compile(std::string_view pattern) {
   result.anchored_end_ = !after_percent;
   if (!segment.bytes.empty()) result.segments_.push_back(std::move(segment));
   result.classify();
+  result.take_first_bytes();
   return result;
+}
+
+void LikePattern::take_first_bytes() {
+  if (!anchored_start_ || segments_.empty()) return;
+  const Segment& first = segments_[0];
+  uint8_t bytes[sizeof first_bytes_] = {};
+  uint8_t mask[sizeof first_mask_] = {};
+  while (first_byte_count_ < sizeof bytes && first_byte_count_ < first.bytes.size() &&
+         !first.any[first_byte_count_]) {
+    bytes[first_byte_count_] = static_cast<uint8_t>(first.bytes[first_byte_count_]);
+    mask[first_byte_count_++] = 0xff;
+  }
+  std::memcpy(&first_bytes_, bytes, sizeof first_bytes_);
+  std::memcpy(&first_mask_, mask, sizeof first_mask_);
 }
 
 void LikePattern::classify() {

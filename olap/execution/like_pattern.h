@@ -10,11 +10,14 @@
 
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/string_ref.h"
 
 namespace diptych::olap {
 
@@ -25,6 +28,16 @@ class LikePattern {
 
   // Benchmark: BM_Like.
   bool matches(std::string_view text) const;
+  // The same; a long text whose first bytes already differ from a prefix is not gone to.
+  bool matches(const base::StringRef& text) const {
+    if (first_byte_count_ != 0) {
+      if (text.size() < first_byte_count_) return false;
+      uint32_t first = 0;
+      std::memcpy(&first, text.first_bytes(), sizeof first);
+      if ((first & first_mask_) != first_bytes_) return false;
+    }
+    return matches(text.view());
+  }
 
  private:
   enum class Kind : uint8_t { kExact, kPrefix, kSuffix, kContains, kGeneral };
@@ -38,10 +51,15 @@ class LikePattern {
   static size_t find(const Segment& segment, std::string_view text, size_t from);
   bool matches_general(std::string_view text) const;
   void classify();
+  void take_first_bytes();
 
   Kind kind_ = Kind::kExact;
   bool anchored_start_ = true;
   bool anchored_end_ = true;
+  // Of exact and prefix patterns, up to four bytes with which every match begins.
+  uint32_t first_byte_count_ = 0;
+  uint32_t first_bytes_ = 0;
+  uint32_t first_mask_ = 0;
   std::vector<Segment> segments_;  // none is empty, but the only one of pattern ''
 };
 

@@ -14,6 +14,17 @@ void mark(const std::vector<ExpressionPtr>& expressions, std::vector<bool>* need
   }
 }
 
+void mark(const WindowFunction& function, std::vector<bool>* needed) {
+  for (const uint32_t column : function.arguments) (*needed)[column] = true;
+  const Frame& frame = function.frame;
+  if (frame.mode != FrameMode::kRange) return;
+  const auto has_column = [](FrameBound bound) {
+    return bound == FrameBound::kPreceding || bound == FrameBound::kFollowing;
+  };
+  if (has_column(frame.start)) (*needed)[frame.start_offset] = true;
+  if (has_column(frame.end)) (*needed)[frame.end_offset] = true;
+}
+
 std::vector<bool> none_of(const Operator& op) {
   return std::vector<bool>(op.output.size(), false);
 }
@@ -31,6 +42,24 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
     case OperatorKind::kScan:
     case OperatorKind::kValues: break;
     case OperatorKind::kHashJoin: visit_join(op, needed); break;
+    case OperatorKind::kAppend:
+      for (const OperatorPtr& child : op.children) visit(*child, needed);
+      break;
+    case OperatorKind::kWindow: {
+      needed.resize(op.children[0]->output.size());
+      for (const uint32_t column : op.window_partition) needed[column] = true;
+      for (const SortKey& key : op.sort_keys) needed[key.column] = true;
+      for (const WindowFunction& function : op.window_functions) mark(function, &needed);
+      visit(*op.children[0], needed);
+      break;  // its store has the input's columns that it needs
+    }
+    case OperatorKind::kExpand: visit(*op.children[0], {needed.begin(), needed.end() - 1}); break;
+    case OperatorKind::kRepeat: {
+      std::vector<bool> input = needed;
+      input.push_back(true);  // the count
+      visit(*op.children[0], std::move(input));
+      break;
+    }
     case OperatorKind::kFilter:
     case OperatorKind::kLimit:
     case OperatorKind::kSort: {
@@ -48,6 +77,7 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
       for (const Aggregate& one : op.aggregates) {
         if (one.argument == nullptr) continue;
         for (const uint32_t column : columns_read(*one.argument)) input[column] = true;
+        mark(one.further, &input);
       }
       visit(*op.children[0], std::move(input));
       break;

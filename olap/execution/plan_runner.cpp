@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "olap/execution/expand.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/read_ahead.h"
 #include "olap/execution/scan.h"
+#include "olap/execution/set_operation.h"
 #include "olap/execution/sort.h"
+#include "olap/execution/window.h"
 
 namespace diptych::olap {
 
@@ -35,6 +38,8 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
   const std::vector<base::DataType> types(
       root.output.begin(), root.output.begin() + static_cast<int64_t>(plan.column_names.size()));
   needed_ = std::make_unique<NeededColumns>(root, types.size());
+  repeated_ = std::make_unique<RepeatedGroups>(root);
+  repeated_groups_.resize(repeated_->count());
   std::vector<std::unique_ptr<ResultPart>> parts(context_.arena->threads());
   run(root, [&](uint32_t worker) {
     parts[worker] = std::make_unique<ResultPart>(context_.memory);
@@ -65,6 +70,7 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
     case OperatorKind::kHashJoin: run_join(op, sink); return;
     case OperatorKind::kAggregate: run_aggregate(op, sink); return;
     case OperatorKind::kSort: run_sort(op, sink); return;
+    case OperatorKind::kWindow: run_window(op, sink); return;
     case OperatorKind::kFilter:
       run(*op.children[0],
           [&](uint32_t worker) { return std::make_unique<FilterStage>(op, sink(worker)); });
@@ -80,9 +86,22 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
       return;
     }
     case OperatorKind::kValues:
-      run_pipeline(context_, 1, kOneWorker, [&](uint32_t worker) {
+      run_pipeline(context_, ValuesSource::rows(op), kOneWorker, [&](uint32_t worker) {
         return std::make_unique<ValuesSource>(op, sink(worker));
       });
+      return;
+    case OperatorKind::kAppend: {
+      SharedChains chains(context_.arena->threads(), sink);
+      for (const OperatorPtr& child : op.children) run(*child, chains.factory());
+      return;
+    }
+    case OperatorKind::kExpand:
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<ExpandStage>(op, sink(worker)); });
+      return;
+    case OperatorKind::kRepeat:
+      run(*op.children[0],
+          [&](uint32_t worker) { return std::make_unique<RepeatStage>(context_, sink(worker)); });
       return;
   }
   fail_query(base::ErrorCode::kUnsupported, "an operator of unknown kind");
@@ -113,7 +132,19 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
 }
 
 void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
-  std::vector<std::unique_ptr<GroupTable>> parts(context_.arena->threads());
+  const std::optional<size_t> repeated = repeated_->number_of(op);
+  Groups computed;
+  Groups& groups = repeated.has_value() ? repeated_groups_[*repeated] : computed;
+  if (groups.empty()) groups = compute_groups(op);
+  const GroupTable& table = *groups[0];
+  const uint64_t morsels = (uint64_t{table.groups()} + kVectorRows - 1) / kVectorRows;
+  run_pipeline(context_, morsels, context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<GroupSource>(op, table, sink(worker));
+  });
+}
+
+PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
+  Groups parts(context_.arena->threads());
   run(*op.children[0], [&](uint32_t worker) {
     parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
     return std::make_unique<AggregateStage>(parts[worker].get());
@@ -124,11 +155,9 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
     fail_if_stopped(context_);
     groups.merge(*parts[i]);
   }
+  for (const std::vector<ExpressionPtr>& keys : op.standing_groups) groups.add_group(keys);
   groups.finish();
-  const uint64_t morsels = (uint64_t{groups.groups()} + kVectorRows - 1) / kVectorRows;
-  run_pipeline(context_, morsels, context_.arena->threads(), [&](uint32_t worker) {
-    return std::make_unique<GroupSource>(op, groups, sink(worker));
-  });
+  return parts;
 }
 
 void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
@@ -148,6 +177,21 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   const uint64_t morsels = (order.size() - op.offset + kVectorRows - 1) / kVectorRows;
   run_pipeline(context_, morsels, kOneWorker, [&](uint32_t worker) {
     return std::make_unique<StoredSource>(rows, order, op.offset, sink(worker));
+  });
+}
+
+void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
+  std::vector<std::unique_ptr<WindowPart>> parts(context_.arena->threads());
+  run(*op.children[0], [&](uint32_t worker) {
+    parts[worker] = std::make_unique<WindowPart>(op, *needed_, context_.memory);
+    return std::make_unique<WindowStage>(parts[worker].get());
+  });
+  parts = made_parts(std::move(parts), op, *needed_, context_.memory);
+  ColumnStore& rows = parts[0]->rows();
+  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  const WindowTable table(context_, op, rows);
+  run_pipeline(context_, table.morsels(), kOneWorker, [&](uint32_t worker) {
+    return std::make_unique<WindowSource>(table, sink(worker));
   });
 }
 

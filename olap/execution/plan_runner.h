@@ -17,6 +17,7 @@
 #include "olap/execution/hash_join.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/repeated_groups.h"
 #include "olap/execution/row_stages.h"
 #include "olap/plan.h"
 
@@ -34,11 +35,17 @@ class PlanRunner {
   void run_scan(const Operator& op, const StageFactory& sink);
   void run_join(const Operator& op, const StageFactory& sink);
   void run_aggregate(const Operator& op, const StageFactory& sink);
+  // The first has all groups; the others, whose texts it shares, have to stay.
+  using Groups = std::vector<std::unique_ptr<GroupTable>>;
+  Groups compute_groups(const Operator& op);
   void run_sort(const Operator& op, const StageFactory& sink);
+  void run_window(const Operator& op, const StageFactory& sink);
 
   const RunContext& context_;
-  std::unique_ptr<NeededColumns> needed_;  // of the plan being run
-  const GivenRow* given_ = nullptr;        // likewise
+  std::unique_ptr<NeededColumns> needed_;     // of the plan being run
+  std::unique_ptr<RepeatedGroups> repeated_;  // likewise
+  std::vector<Groups> repeated_groups_;       // by number; empty until they are computed
+  const GivenRow* given_ = nullptr;
 };
 
 }  // namespace diptych::olap

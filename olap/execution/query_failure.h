@@ -22,13 +22,21 @@ class QueryFailure : public std::exception {
   base::Error error_;
 };
 
-[[noreturn]] inline void fail_query(base::ErrorCode code, std::string message) {
-  throw QueryFailure(base::Error(code, std::move(message)));
-}
-
 // The messages of evaluation errors.
 inline constexpr const char* kIntegerOutOfRange = "integer out of range";
 inline constexpr const char* kDecimalOutOfRange = "decimal out of range: more than 38 digits";
 inline constexpr const char* kDivisionByZero = "division by zero";
+
+[[noreturn]] inline void fail_query(base::ErrorCode code, std::string message,
+                                    base::SqlState state = {}) {
+  throw QueryFailure(base::Error(code, state, std::move(message)));
+}
+
+// A value that an expression cannot compute: out of its type's range, unless `state` says else.
+[[noreturn]] inline void fail_value(std::string message, base::SqlState state = "22003") {
+  const bool division = message == kDivisionByZero;
+  fail_query(base::ErrorCode::kInvalidArgument, std::move(message),
+             division ? base::SqlState("22012") : state);
+}
 
 }  // namespace diptych::olap

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "olap/execution/query_failure.h"
 
 namespace diptych::olap {
 
@@ -46,15 +47,17 @@ bool LimitStage::push(Batch& batch) {
   return more && keep_end == rows;
 }
 
-ValuesSource::ValuesSource(const Operator& values, StagePtr next)
-    : nodes_(compile_expressions(values.expressions)), next_(std::move(next)) {}
-
-bool ValuesSource::run(uint64_t) {
+bool ValuesSource::run(uint64_t morsel) {
   Selection one;
   select_all(1, &one);
   Batch batch;
-  for (const NodePtr& node : nodes_) batch.columns.push_back(node->evaluate(Batch{}, one));
   batch.selection = &one;
+  std::vector<NodePtr> nodes;
+  const size_t columns = values_.output.size();
+  for (size_t c = 0; c < columns; ++c) {
+    nodes.push_back(compile_expression(*values_.expressions[morsel * columns + c]));
+    batch.columns.push_back(nodes.back()->evaluate(Batch{}, one));
+  }
   return next_->push(batch);
 }
 
@@ -69,6 +72,7 @@ bool GivenRowSource::run(uint64_t) {
     const GivenRow::Cell& cell = row_.cells[c];
     if (buffers[c].type() == PhysicalType::kInt64) {
       *buffers[c].values<int64_t>() = static_cast<int64_t>(cell.value);
+      if (cell.value != static_cast<int64_t>(cell.value)) fail_value(kIntegerOutOfRange);
     } else {
       DIPTYCH_CHECK(buffers[c].type() == PhysicalType::kInt128, "counts and sums");
       *buffers[c].values<int128_t>() = cell.value;

@@ -71,14 +71,18 @@ class LimitStage : public Stage {
   Selection selection_;
 };
 
-// One row of expressions without input.
+// Rows of expressions without input; a morsel is one row.
 class ValuesSource : public MorselSource {
  public:
-  ValuesSource(const Operator& values, StagePtr next);
+  ValuesSource(const Operator& values, StagePtr next) : values_(values), next_(std::move(next)) {}
   bool run(uint64_t morsel) override;
 
+  static uint64_t rows(const Operator& values) {
+    return values.expressions.size() / values.output.size();
+  }
+
  private:
-  std::vector<NodePtr> nodes_;
+  const Operator& values_;
   StagePtr next_;
 };
 

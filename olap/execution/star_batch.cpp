@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "olap/execution/expression_key.h"
 #include "olap/execution/star_source.h"
 
 namespace diptych::olap {
@@ -17,7 +18,7 @@ namespace {
 std::string shape_text(const StarNode& node) {
   std::string text = fmt::format("{}[", node.table.value);
   for (const StarEdge& edge : node.edges) {
-    for (const ExpressionPtr& outer : edge.outer) text += expression_text(*outer);
+    for (const ExpressionPtr& outer : edge.outer) text += expression_key(*outer);
     text += shape_text(*edge.child);
   }
   return text + "]";
@@ -25,10 +26,10 @@ std::string shape_text(const StarNode& node) {
 
 std::string whole_text(const StarNode& node) {
   std::string text = fmt::format("{}[", node.table.value);
-  for (const ExpressionPtr& predicate : node.predicates) text += expression_text(*predicate);
+  for (const ExpressionPtr& predicate : node.predicates) text += expression_key(*predicate);
   for (const StarEdge& edge : node.edges) {
     for (size_t i = 0; i < edge.outer.size(); ++i) {
-      text += fmt::format("{}={}", expression_text(*edge.outer[i]), edge.inner[i].value);
+      text += fmt::format("{}={}", expression_key(*edge.outer[i]), edge.inner[i].value);
     }
     text += whole_text(*edge.child);
   }
@@ -40,7 +41,7 @@ std::string aggregates_text(const StarQuery& query) {
   for (const Aggregate& aggregate : query.aggregates) {
     text += fmt::format(
         "{}{};", static_cast<int>(aggregate.kind),
-        aggregate.argument == nullptr ? std::string() : expression_text(*aggregate.argument));
+        aggregate.argument == nullptr ? std::string() : expression_key(*aggregate.argument));
   }
   return text;
 }
@@ -96,7 +97,7 @@ void StarBatch::add_arguments() {
     for (const Aggregate& aggregate : queries_[i]->aggregates) {
       if (aggregate.argument == nullptr) continue;
       const auto [place, is_new] = argument_numbers_.try_emplace(
-          expression_text(*aggregate.argument), static_cast<uint32_t>(arguments_.size()));
+          expression_key(*aggregate.argument), static_cast<uint32_t>(arguments_.size()));
       if (is_new) arguments_.push_back(root_->bound(*aggregate.argument));
       if (std::find(wanted.begin(), wanted.end(), place->second) == wanted.end()) {
         wanted.push_back(place->second);
@@ -152,7 +153,7 @@ GivenRow StarBatch::result(size_t index) const {
       row.cells.push_back({false, sums_->rows(numbers_[index])});
       continue;
     }
-    const uint32_t argument = argument_numbers_.at(expression_text(*aggregate.argument));
+    const uint32_t argument = argument_numbers_.at(expression_key(*aggregate.argument));
     const StarSums::Sum& sum = sums_->of(numbers_[index], argument);
     if (aggregate.kind == AggregateKind::kCount) {
       row.cells.push_back({false, sum.count});

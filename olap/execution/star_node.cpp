@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "olap/execution/column_range.h"
+#include "olap/execution/expression_key.h"
 
 namespace diptych::olap {
 
@@ -18,7 +19,7 @@ void add_to_set(QuerySet* set, uint32_t query) {
 std::string edge_text(const StarEdge& edge) {
   std::string text = fmt::format("{}", edge.child->table.value);
   for (size_t i = 0; i < edge.outer.size(); ++i) {
-    text += fmt::format(" {}={}", edge.inner[i].value, expression_text(*edge.outer[i]));
+    text += fmt::format(" {}={}", edge.inner[i].value, expression_key(*edge.outer[i]));
   }
   return text;
 }
@@ -80,7 +81,7 @@ void SharedNode::add_predicate(uint32_t query, const Expression& predicate) {
     return;
   }
   const auto [place, is_new] =
-      general_by_text_.try_emplace(expression_text(predicate), general_.size());
+      general_by_text_.try_emplace(expression_key(predicate), general_.size());
   if (is_new) general_.push_back({bound(predicate), QuerySet(queries_.size())});
   add_to_set(&general_[place->second].queries, query);
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
-
 #include "olap/execution/column_range.h"
 #include "olap/execution/vector.h"
 
@@ -229,7 +227,9 @@ std::optional<std::vector<Aggregate>> aggregates_over(const Operator& op, const 
     if (aggregate.kind != AggregateKind::kCountAll) {
       const bool known =
           aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kSum;
-      if (!known || !is_integer(aggregate.argument->type)) return std::nullopt;
+      if (!known || aggregate.distinct || !is_integer(aggregate.argument->type)) {
+        return std::nullopt;
+      }
       uint32_t of = relation;
       copy.argument = rebound(*aggregate.argument, layout, &of);
       if (copy.argument == nullptr) return std::nullopt;
@@ -239,34 +239,7 @@ std::optional<std::vector<Aggregate>> aggregates_over(const Operator& op, const 
   return result;
 }
 
-void append_text(const Expression& expression, std::string* text) {
-  const base::DataType& type = expression.type;
-  fmt::format_to(std::back_inserter(*text), "({}:{}.{}.{}", static_cast<int>(expression.kind),
-                 static_cast<int>(type.kind), type.precision, type.scale);
-  switch (expression.kind) {
-    case Kind::kColumn: fmt::format_to(std::back_inserter(*text), " {}", expression.column); break;
-    case Kind::kLiteral: {
-      const std::string value = base::to_string(expression.literal);
-      fmt::format_to(std::back_inserter(*text), " {}.{}:{}", expression.literal.index(),
-                     value.size(), value);
-      break;
-    }
-    case Kind::kFunction:
-      fmt::format_to(std::back_inserter(*text), " {}", static_cast<int>(expression.function));
-      break;
-    default: break;
-  }
-  for (const ExpressionPtr& child : expression.children) append_text(*child, text);
-  text->push_back(')');
-}
-
 }  // namespace
-
-std::string expression_text(const Expression& expression) {
-  std::string text;
-  append_text(expression, &text);
-  return text;
-}
 
 std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& replica) {
   const Operator* op = plan.root.get();
@@ -275,7 +248,10 @@ std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& re
          op->kind == OperatorKind::kSort || op->kind == OperatorKind::kLimit) {
     op = op->children[0].get();
   }
-  if (op->kind != OperatorKind::kAggregate || !op->expressions.empty()) return std::nullopt;
+  if (op->kind != OperatorKind::kAggregate || !op->expressions.empty() ||
+      !op->standing_groups.empty()) {
+    return std::nullopt;
+  }
   JoinGraph graph(replica);
   Layout layout;
   if (!graph.add(*op->children[0], &layout)) return std::nullopt;

@@ -15,7 +15,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "olap/plan.h"
@@ -48,8 +47,5 @@ struct StarQuery {
 
 // Nothing where the plan is no such query. The tables' schemas say which keys are unique.
 std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& replica);
-
-// Equal for equal expressions and no others.
-std::string expression_text(const Expression& expression);
 
 }  // namespace diptych::olap

@@ -1,4 +1,4 @@
-// CASE, COALESCE, tests, casts, calls and aggregates of ExpressionBinder.
+// CASE, COALESCE, tests, casts and calls of ExpressionBinder.
 
 #include <fmt/format.h>
 
@@ -12,37 +12,6 @@ namespace {
 
 using base::DataType;
 using base::TypeKind;
-
-std::optional<AggregateKind> aggregate_kind(std::string_view name) {
-  if (name == "count") return AggregateKind::kCount;
-  if (name == "sum") return AggregateKind::kSum;
-  if (name == "avg") return AggregateKind::kAvg;
-  if (name == "min") return AggregateKind::kMin;
-  if (name == "max") return AggregateKind::kMax;
-  return std::nullopt;
-}
-
-DataType aggregate_type(AggregateKind kind, const DataType& argument) {
-  switch (kind) {
-    case AggregateKind::kCountAll:
-    case AggregateKind::kCount:
-    case AggregateKind::kCountDistinct: return kBigIntType;
-    case AggregateKind::kSum:
-      if (argument.kind == TypeKind::kDouble) return kDoubleType;
-      return decimal_type(kWideDecimalDigitsMax, argument.scale);
-    case AggregateKind::kAvg: return kDoubleType;
-    case AggregateKind::kMin:
-    case AggregateKind::kMax: return argument;
-  }
-  return argument;
-}
-
-bool same_argument(const Aggregate& aggregate, const Expression* argument) {
-  if (argument == nullptr || aggregate.argument == nullptr) {
-    return argument == nullptr && aggregate.argument == nullptr;
-  }
-  return equal(*aggregate.argument, *argument);
-}
 
 std::string_view subquery_name(const PgQuery__SubLink& subquery) {
   switch (subquery.sub_link_type) {
@@ -204,92 +173,15 @@ BoundResult ExpressionBinder::bind_interval(const PgQuery__TypeCast& cast) {
 BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
   const int64_t offset = call.location;
-  if (call.over != nullptr) return source_.unsupported(offset, "a window function");
-  if (call.agg_filter != nullptr) return source_.unsupported(offset, "FILTER of an aggregate");
-  if (call.n_agg_order != 0 || call.agg_within_group != 0) {
-    return source_.unsupported(offset, "ORDER BY within an aggregate");
-  }
-  if (aggregate_kind(name)) return bind_aggregate(call, name);
-  if (call.agg_star != 0 || call.agg_distinct != 0) {
+  if (call.over != nullptr) return bind_window(call, name);
+  if (is_aggregate(name)) return bind_aggregate(call, name);
+  if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
+      call.n_agg_order != 0 || call.agg_within_group != 0) {
     return source_.unsupported(offset, fmt::format("aggregate {}()", name));
   }
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();
   return bind_function(source_, name, offset, *std::move(arguments));
-}
-
-BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std::string_view name) {
-  const int64_t offset = call.location;
-  if (in_aggregate_) return source_.wrong(offset, "an aggregate within an aggregate");
-  if (!clause_.aggregates) {
-    const std::string_view hint = clause_.name == "WHERE" ? "; HAVING takes them" : "";
-    return source_.wrong(offset,
-                         fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint));
-  }
-  AggregateKind kind = *aggregate_kind(name);
-  Bound argument;
-  if (call.agg_star != 0) {
-    if (kind != AggregateKind::kCount) {
-      return source_.wrong(offset, fmt::format("{}(*): only count takes *", name));
-    }
-    kind = AggregateKind::kCountAll;
-  } else {
-    if (call.n_args != 1) {
-      return source_.wrong(offset, fmt::format("{}() takes 1 argument, not {}", name, call.n_args));
-    }
-    in_aggregate_ = true;
-    auto bound = dispatch(*call.args[0]);
-    in_aggregate_ = false;
-    if (!bound) return bound;
-    argument = *std::move(bound);
-    if (argument.interval) return source_.unsupported(argument.offset, "an INTERVAL as a value");
-  }
-  const bool order = kind == AggregateKind::kMin || kind == AggregateKind::kMax;
-  if (call.agg_distinct != 0 && !order) {
-    if (kind != AggregateKind::kCount) {
-      return source_.unsupported(offset, fmt::format("{}(DISTINCT ...)", name));
-    }
-    kind = AggregateKind::kCountDistinct;
-  }
-  const auto slot = add_aggregate(kind, std::move(argument), offset, name);
-  if (!slot) return slot.error();
-  return Bound{slots_.column(*slot), std::nullopt, false, offset};
-}
-
-base::Result<uint32_t> ExpressionBinder::add_aggregate(AggregateKind kind, Bound argument,
-                                                       int64_t offset, std::string_view name) {
-  const bool sums = kind == AggregateKind::kSum || kind == AggregateKind::kAvg;
-  if (sums && !is_numeric(argument.expression->type)) {
-    return source_.wrong(
-        offset, fmt::format("{}() does not take {}", name, argument.expression->type.to_string()));
-  }
-  // count(x) of what is never null counts the rows.
-  if (kind == AggregateKind::kCount && !argument.expression->nullable) {
-    kind = AggregateKind::kCountAll;
-    argument.expression = nullptr;
-  }
-  block_.aggregated = true;
-  for (size_t i = 0; i < block_.aggregates.size(); ++i) {
-    const Aggregate& known = block_.aggregates[i];
-    if (known.kind == kind && same_argument(known, argument.expression.get())) {
-      return block_.aggregate_slots[i];
-    }
-  }
-  Aggregate aggregate;
-  aggregate.kind = kind;
-  aggregate.argument = std::move(argument.expression);
-  aggregate.type =
-      aggregate_type(kind, aggregate.argument == nullptr ? kBigIntType : aggregate.argument->type);
-  const bool counts = kind == AggregateKind::kCountAll || kind == AggregateKind::kCount ||
-                      kind == AggregateKind::kCountDistinct;
-  Slot result;
-  result.name = name;
-  result.type = aggregate.type;
-  result.nullable = !counts;
-  const uint32_t slot = slots_.add(std::move(result));
-  block_.aggregates.push_back(std::move(aggregate));
-  block_.aggregate_slots.push_back(slot);
-  return slot;
 }
 
 BoundResult ExpressionBinder::sublink(const PgQuery__SubLink& subquery) {

@@ -32,8 +32,10 @@ base::Result<ColumnId> find_column(const SourceText& source, const TableSchema& 
                                    std::string_view name, int64_t offset) {
   const auto column = schema.find_column(name);
   if (column) return *column;
-  return source.wrong(offset, fmt::format("table \"{}\" has no column \"{}\"{}", schema.name, name,
-                                          suggestion(name, column_names(schema))));
+  return source.wrong(offset,
+                      fmt::format("table \"{}\" has no column \"{}\"{}", schema.name, name,
+                                  suggestion(name, column_names(schema))),
+                      "42703");
 }
 
 // A clause that the grammar takes and that we would have to ignore.
@@ -187,7 +189,7 @@ base::Result<void> TableBuilder::check_statement(const PgQuery__CreateStmt& stat
 base::Result<void> TableBuilder::add_column(const PgQuery__ColumnDef& column) {
   if (schema_.find_column(column.colname)) {
     return source_.wrong(column.location,
-                         fmt::format("column \"{}\" is declared twice", column.colname));
+                         fmt::format("column \"{}\" is declared twice", column.colname), "42712");
   }
   const auto type = bind_type(source_, *column.type_name);
   if (!type) return type.error();
@@ -243,7 +245,7 @@ base::Result<std::vector<ColumnId>> TableBuilder::resolve(
     if (!column) return column.error();
     if (std::find(columns.begin(), columns.end(), *column) != columns.end()) {
       return source_.wrong(constraint.location,
-                           fmt::format("column \"{}\" is named twice in the key", name));
+                           fmt::format("column \"{}\" is named twice in the key", name), "42712");
     }
     columns.push_back(*column);
   }
@@ -302,8 +304,10 @@ base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& cons
   if (parent == nullptr) {
     std::vector<std::string> tables;
     for (const TableSchema& table : catalog_.tables()) tables.push_back(table.name);
-    return source_.wrong(place, fmt::format("no such table \"{}\"{}", key.parent_table,
-                                            suggestion(key.parent_table, tables)));
+    return source_.wrong(place,
+                         fmt::format("no such table \"{}\"{}", key.parent_table,
+                                     suggestion(key.parent_table, tables)),
+                         "42P01");
   }
   if (key.parent_columns.empty()) {  // REFERENCES p: its primary key
     for (const ColumnId column : parent->primary_key().columns) {
@@ -352,7 +356,8 @@ base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
   return source_.wrong(
       option.location,
       fmt::format("no such table option \"{}\"{}", name,
-                  suggestion(name, {"primary_index", "analytics", "column_groups"})));
+                  suggestion(name, {"primary_index", "analytics", "column_groups"})),
+      "42P01");
 }
 
 // '(a, b) (c)': each list is a group.
@@ -360,7 +365,7 @@ base::Result<void> TableBuilder::add_column_groups(const PgQuery__DefElem& optio
                                                    std::string_view text) {
   const int64_t place = option.location;
   if (!schema_.column_groups.empty()) {
-    return source_.wrong(place, "column_groups is given twice");
+    return source_.wrong(place, "column_groups is given twice", "42712");
   }
   const auto groups = split_groups(text);
   if (!groups) {
@@ -400,8 +405,10 @@ base::Result<CreateIndex> build_index(const SourceText& source, const base::Cata
   if (table == nullptr) {
     std::vector<std::string> tables;
     for (const TableSchema& candidate : catalog.tables()) tables.push_back(candidate.name);
-    return source.wrong(place, fmt::format("no such table \"{}\"{}", change.table,
-                                           suggestion(change.table, tables)));
+    return source.wrong(
+        place,
+        fmt::format("no such table \"{}\"{}", change.table, suggestion(change.table, tables)),
+        "42P01");
   }
   const std::string_view method = statement.access_method;
   if (method != "btree" && method != "hash") {

@@ -99,12 +99,32 @@ std::string text_of(const Expression& e, const Names& names) {
   return text + ")";
 }
 
+std::string_view aggregate_name(AggregateKind kind) {
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "count(*)", "count",    "count distinct", "sum",         "avg",        "min",
+      "max",      "var_samp", "var_pop",        "stddev_samp", "stddev_pop", "string_agg"};
+  static_assert(kNames.size() == static_cast<size_t>(AggregateKind::kStringAgg) + 1);
+  return kNames[static_cast<size_t>(kind)];
+}
+
 std::string aggregate_text(const Aggregate& aggregate, const Names& names) {
-  static constexpr std::array<std::string_view, 7> kNames = {
-      "count(*)", "count", "count distinct", "sum", "avg", "min", "max"};
-  const std::string_view name = kNames[static_cast<size_t>(aggregate.kind)];
+  const std::string_view name = aggregate_name(aggregate.kind);
   if (aggregate.argument == nullptr) return std::string(name);
-  return fmt::format("{}({})", name, text_of(*aggregate.argument, names));
+  std::string text = text_of(*aggregate.argument, names);
+  if (!aggregate.further.empty()) text += ", " + list_of(aggregate.further, names);
+  return fmt::format("{}({}{})", name, aggregate.distinct ? "distinct " : "", text);
+}
+
+std::string set_text(const Operator& op, const Names& names) {
+  Names sets;
+  for (const std::vector<bool>& set : op.grouping_sets) {
+    Names keys;
+    for (size_t i = 0; i < set.size(); ++i) {
+      if (set[i]) keys.push_back(names[i]);
+    }
+    sets.push_back(fmt::format("({})", fmt::join(keys, ", ")));
+  }
+  return fmt::format("{}", fmt::join(sets, ", "));
 }
 
 std::string conjuncts(const std::vector<ExpressionPtr>& predicates, const Names& names) {
@@ -123,6 +143,66 @@ std::string limit_text(const Operator& op) {
   return text;
 }
 
+std::string sort_text(const Operator& op, const Names& input) {
+  Names keys;
+  for (const SortKey& key : op.sort_keys) {
+    keys.push_back(fmt::format("{}{}{}", input[key.column], key.descending ? " desc" : "",
+                               key.nulls_first == key.descending
+                                   ? ""
+                                   : (key.nulls_first ? " nulls first" : " nulls last")));
+  }
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+std::string frame_text(const Frame& frame, const Names& names) {
+  static constexpr std::array<std::string_view, 3> kModes = {"rows", "range", "groups"};
+  static constexpr std::array<std::string_view, 4> kExclusions = {
+      "", " exclude current row", " exclude group", " exclude ties"};
+  const auto bound = [&](FrameBound kind, uint64_t offset) -> std::string {
+    const bool key = frame.mode == FrameMode::kRange;
+    const std::string amount =
+        key && offset < names.size() ? names[offset] : fmt::to_string(offset);
+    switch (kind) {
+      case FrameBound::kUnboundedPreceding: return "unbounded preceding";
+      case FrameBound::kPreceding: return amount + (key ? "" : " preceding");
+      case FrameBound::kCurrentRow: return "current row";
+      case FrameBound::kFollowing: return amount + (key ? "" : " following");
+      case FrameBound::kUnboundedFollowing: break;
+    }
+    return "unbounded following";
+  };
+  return fmt::format(" {} {} to {}{}", kModes[static_cast<size_t>(frame.mode)],
+                     bound(frame.start, frame.start_offset), bound(frame.end, frame.end_offset),
+                     kExclusions[static_cast<size_t>(frame.exclusion)]);
+}
+
+// Appends the functions' names to the input's, and describes the operator.
+std::string window_line(const Operator& op, Names* names) {
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "row_number", "rank", "dense_rank",  "percent_rank", "cume_dist", "ntile",
+      "lag",        "lead", "first_value", "last_value",   "nth_value", ""};
+  Names functions;
+  for (const WindowFunction& function : op.window_functions) {
+    const bool aggregate = function.kind == WindowKind::kAggregate;
+    Names arguments;
+    for (const uint32_t column : function.arguments) arguments.push_back((*names)[column]);
+    std::string text(aggregate ? aggregate_name(function.aggregate)
+                               : kNames[static_cast<size_t>(function.kind)]);
+    if (!text.ends_with(")")) text += fmt::format("({})", fmt::join(arguments, ", "));
+    if (aggregate || function.kind >= WindowKind::kFirstValue) {
+      text += frame_text(function.frame, *names);
+    }
+    functions.push_back(std::move(text));
+  }
+  Names partition;
+  for (const uint32_t column : op.window_partition) partition.push_back((*names)[column]);
+  std::string line = fmt::format("window [{}]", fmt::join(functions, ", "));
+  if (!partition.empty()) line += fmt::format(" partition by [{}]", fmt::join(partition, ", "));
+  if (!op.sort_keys.empty()) line += fmt::format(" order by [{}]", sort_text(op, *names));
+  names->insert(names->end(), functions.begin(), functions.end());
+  return line;
+}
+
 class Printer {
  public:
   explicit Printer(const base::Catalog& catalog) : catalog_(catalog) {}
@@ -134,6 +214,7 @@ class Printer {
   std::string scan_line(const Operator& op, Names* output) const;
   static std::string join_line(const Operator& op, const Names& probe, const Names& build,
                                Names* output);
+  static std::string values_line(const Operator& op, Names* output);
   static std::string unary_line(const Operator& op, const Names& input, Names* output);
 
   const base::Catalog& catalog_;
@@ -164,16 +245,35 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
   return line;
 }
 
+// One row as it is, of several how many there are.
+std::string Printer::values_line(const Operator& op, Names* output) {
+  output->clear();
+  const size_t columns = op.output.size();
+  if (op.expressions.size() == columns) {
+    for (const ExpressionPtr& e : op.expressions) output->push_back(text_of(*e, {}));
+    return fmt::format("values [{}]", fmt::join(*output, ", "));
+  }
+  for (size_t i = 0; i < columns; ++i) output->push_back(fmt::format("column{}", i + 1));
+  return fmt::format("values [{}] of {} rows", fmt::join(*output, ", "),
+                     op.expressions.size() / columns);
+}
+
 std::string Printer::unary_line(const Operator& op, const Names& input, Names* output) {
   *output = input;
   switch (op.kind) {
     case OperatorKind::kFilter: return "filter " + conjuncts(op.predicates, input);
-    case OperatorKind::kProject:
-    case OperatorKind::kValues: {
+    case OperatorKind::kProject: {
       output->clear();
       for (const ExpressionPtr& e : op.expressions) output->push_back(text_of(*e, input));
-      return fmt::format("{} [{}]", op.kind == OperatorKind::kValues ? "values" : "project",
-                         fmt::join(*output, ", "));
+      return fmt::format("project [{}]", fmt::join(*output, ", "));
+    }
+    case OperatorKind::kValues: return values_line(op, output);
+    case OperatorKind::kWindow: return window_line(op, output);
+    case OperatorKind::kExpand: output->push_back("set"); return "expand to " + set_text(op, input);
+    case OperatorKind::kRepeat: {
+      const std::string times = input.back();
+      output->pop_back();
+      return fmt::format("repeat {} times", times);
     }
     case OperatorKind::kAggregate: {
       output->clear();
@@ -184,16 +284,8 @@ std::string Printer::unary_line(const Operator& op, const Names& input, Names* o
       output->insert(output->end(), aggregates.begin(), aggregates.end());
       return fmt::format("aggregate [{}] by [{}]", fmt::join(aggregates, ", "), keys);
     }
-    case OperatorKind::kSort: {
-      Names keys;
-      for (const SortKey& key : op.sort_keys) {
-        keys.push_back(fmt::format("{}{}{}", input[key.column], key.descending ? " desc" : "",
-                                   key.nulls_first == key.descending
-                                       ? ""
-                                       : (key.nulls_first ? " nulls first" : " nulls last")));
-      }
-      return fmt::format("sort by [{}]{}", fmt::join(keys, ", "), limit_text(op));
-    }
+    case OperatorKind::kSort:
+      return fmt::format("sort by [{}]{}", sort_text(op, input), limit_text(op));
     default: return op.limit == kNoLimit ? "skip" + limit_text(op) : limit_text(op).substr(1);
   }
 }
@@ -208,6 +300,10 @@ Names Printer::print(const Operator& op, size_t depth, std::string* text) const 
     const Names probe = print(*op.children[0], depth + 1, &below);
     const Names build = print(*op.children[1], depth + 1, &below);
     line = join_line(op, probe, build, &output);
+  } else if (op.kind == OperatorKind::kAppend) {
+    output = print(*op.children[0], depth + 1, &below);
+    for (size_t i = 1; i < op.children.size(); ++i) print(*op.children[i], depth + 1, &below);
+    line = "append";
   } else {
     const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, &below);
     line = unary_line(op, input, &output);

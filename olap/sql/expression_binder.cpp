@@ -28,10 +28,15 @@ BoundResult ExpressionBinder::bind(const Node* node, const Clause& clause) {
   return dispatch(*node);
 }
 
-base::Result<ExpressionPtr> ExpressionBinder::bind_value(const Node* node, const Clause& clause) {
+BoundResult ExpressionBinder::bind_operand(const Node* node, const Clause& clause) {
   auto bound = bind(node, clause);
+  if (bound && bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
+  return bound;
+}
+
+base::Result<ExpressionPtr> ExpressionBinder::bind_value(const Node* node, const Clause& clause) {
+  auto bound = bind_operand(node, clause);
   if (!bound) return bound.error();
-  if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
   return std::move(bound->expression);
 }
 
@@ -65,6 +70,7 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
     case PG_QUERY__NODE__NODE_TYPE_CAST: return bind_type_cast(*node.type_cast);
     case PG_QUERY__NODE__NODE_FUNC_CALL: return bind_call(*node.func_call);
     case PG_QUERY__NODE__NODE_SUB_LINK: return sublink(*node.sub_link);
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping(*node.grouping_func);
     default: return source_.unsupported(start_of(&node), construct_name(node));
   }
 }
@@ -121,7 +127,7 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
     }
   }
   auto value = base::parse_value(kDoubleType, digits);
-  if (!value) return source_.wrong(offset, value.error().message);
+  if (!value) return source_.wrong(offset, value.error().message, "22P02");
   return typed(make_literal(kDoubleType, *std::move(value)), offset);
 }
 
@@ -230,7 +236,7 @@ BoundResult ExpressionBinder::bind_like(const PgQuery__AExpr& operation) {
   for (const Bound* side : {&*operand, &*pattern}) {
     if (side->interval || !side->expression->type.is_string()) {
       return source_.wrong(operation.location,
-                           fmt::format("LIKE does not take {}", type_name_of(*side)));
+                           fmt::format("LIKE does not take {}", type_name_of(*side)), "42883");
     }
   }
   if (!is_literal(*pattern->expression)) {
@@ -240,7 +246,8 @@ BoundResult ExpressionBinder::bind_like(const PgQuery__AExpr& operation) {
     const size_t kept = text->find_last_not_of('\\') + 1;  // 0 where all are backslashes
     if ((text->size() - kept) % 2 != 0) {
       return source_.wrong(pattern->offset,
-                           "a LIKE pattern cannot end with a backslash that escapes nothing");
+                           "a LIKE pattern cannot end with a backslash that escapes nothing",
+                           "22025");
     }
   }
   const int64_t offset = operand->offset;

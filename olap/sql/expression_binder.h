@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -30,7 +31,13 @@ struct Clause {
   std::string_view name;     // "WHERE"
   bool aggregates = false;   // may it have aggregates
   bool correlation = false;  // may it name columns of the outer query
+  bool windows = false;      // may it have window functions
 };
+
+// The windows of a WINDOW clause, by name.
+using NamedWindows = std::unordered_map<std::string, const PgQuery__WindowDef*>;
+
+bool is_aggregate(std::string_view function);
 
 class ExpressionBinder {
  public:
@@ -47,10 +54,18 @@ class ExpressionBinder {
 
   BoundResult bind(const Node* node, const Clause& clause);
 
+  // As bind; an INTERVAL is refused.
+  BoundResult bind_operand(const Node* node, const Clause& clause);
+
   // As bind; what is still untyped becomes TEXT, and an INTERVAL is refused.
   base::Result<ExpressionPtr> bind_value(const Node* node, const Clause& clause);
 
   base::Result<ExpressionPtr> bind_predicate(const Node* node, const Clause& clause);
+
+  NamedWindows& named_windows() { return named_windows_; }
+
+  // The slot of the block's aggregate, new or old.
+  uint32_t add_aggregate(Aggregate aggregate, std::string_view name);
 
  private:
   BoundResult dispatch(const Node& node);
@@ -69,11 +84,35 @@ class ExpressionBinder {
   BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
   BoundResult bind_interval(const PgQuery__TypeCast& cast);
   BoundResult bind_call(const PgQuery__FuncCall& call);
+  // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
+  base::Result<void> bind_aggregate_call(const PgQuery__FuncCall& call, std::string_view name,
+                                         Aggregate* aggregate);
+  base::Result<void> bind_aggregate_argument(const PgQuery__FuncCall& call, std::string_view name,
+                                             Aggregate* aggregate);
+  base::Result<void> bind_string_agg(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  base::Result<void> bind_aggregate_order(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  BoundResult bind_grouping(const PgQuery__GroupingFunc& call);
+
+  // window_binder.cpp
+  struct WindowDefinition;
+  BoundResult bind_window(const PgQuery__FuncCall& call, std::string_view name);
+  base::Result<void> define_window(const PgQuery__WindowDef& over, WindowDefinition* definition);
+  base::Result<void> bind_window_columns(const WindowDefinition& definition, Window* window);
+  base::Result<void> bind_window_call(const PgQuery__FuncCall& call, std::string_view name,
+                                      Window* window, WindowCall* result);
+  base::Result<void> bind_window_arguments(const PgQuery__FuncCall& call, std::string_view name,
+                                           Window* window, WindowCall* result);
+  base::Result<void> bind_window_aggregate(const PgQuery__FuncCall& call, std::string_view name,
+                                           Window* window, WindowCall* result);
+  base::Result<void> bind_frame(const WindowDefinition& definition, Window* window,
+                                WindowCall* call);
+  base::Result<uint64_t> bind_row_offset(const Node& node, std::string_view what);
+  base::Result<void> bind_range_offsets(const WindowDefinition& definition, Window* window,
+                                        WindowCall* call);
+  size_t add_window_column(Window* window, ExpressionPtr expression);
   BoundResult sublink(const PgQuery__SubLink& subquery);
   base::Result<std::vector<Bound>> bind_all(NodeList nodes);
-  base::Result<uint32_t> add_aggregate(AggregateKind kind, Bound argument, int64_t offset,
-                                       std::string_view name);
 
   const SourceText& source_;
   SlotTable& slots_;
@@ -83,7 +122,9 @@ class ExpressionBinder {
   ColumnOffsets& offsets_;
   const uint32_t first_own_slot_;  // slots below belong to the outer queries
   Clause clause_;
+  NamedWindows named_windows_;
   bool in_aggregate_ = false;
+  bool in_window_ = false;
   unsigned depth_ = 0;
 };
 

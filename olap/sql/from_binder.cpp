@@ -84,13 +84,15 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     std::vector<std::string> names;
     for (const base::TableSchema& other : statement_.catalog.tables()) names.push_back(other.name);
     return source_.wrong(table.location,
-                         fmt::format("no such table \"{}\"{}", name, suggestion(name, names)));
+                         fmt::format("no such table \"{}\"{}", name, suggestion(name, names)),
+                         "42P01");
   }
   if (schema->analytics == base::Analytics::kStoredOnly) {
     return source_.wrong(table.location,
                          fmt::format("table \"{}\" was created with analytics = off: it cannot be "
                                      "queried",
-                                     name));
+                                     name),
+                         "42P01");
   }
   JoinMember member;
   member.table = schema;
@@ -139,8 +141,10 @@ base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, Nod
   const NodeList own = alias == nullptr ? NodeList() : NodeList(alias->colnames, alias->n_colnames);
   for (const NodeList names : {cte_columns, own}) {
     if (names.size() > table->columns.size()) {
-      return source_.wrong(offset, fmt::format("\"{}\" has {} columns, but {} names are given",
-                                               table->alias, table->columns.size(), names.size()));
+      return source_.wrong(offset,
+                           fmt::format("\"{}\" has {} columns, but {} names are given",
+                                       table->alias, table->columns.size(), names.size()),
+                           "42P10");
     }
     for (size_t i = 0; i < names.size(); ++i) table->columns[i].name = string_of(names[i]);
   }
@@ -231,9 +235,11 @@ base::Result<Expressions> SelectBinder::bind_using(NodeList names, size_t first_
     ScopeColumn* left = find_column(tables, first_table, first_right_table, name);
     ScopeColumn* right = find_column(tables, first_right_table, tables.size(), name);
     if (left == nullptr || right == nullptr) {
-      return source_.wrong(place, fmt::format("USING ({}): exactly one table on each side must "
-                                              "have the column",
-                                              name));
+      return source_.wrong(place,
+                           fmt::format("USING ({}): exactly one table on each side must "
+                                       "have the column",
+                                       name),
+                           "42703");
     }
     auto equality = bind_operator(source_, "=", place,
                                   Bound{slots_.column(left->slot), std::nullopt, false, place},

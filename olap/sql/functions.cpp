@@ -24,12 +24,14 @@ struct Call {
   std::vector<Bound> arguments;
 
   base::Error wrong_type(const Bound& argument) const {
-    return source.wrong(
-        offset, fmt::format("function {}() does not take {}", name, type_name_of(argument)));
+    return source.wrong(offset,
+                        fmt::format("function {}() does not take {}", name, type_name_of(argument)),
+                        "42883");
   }
   base::Error wrong_count(std::string_view expected) const {
     return source.wrong(
-        offset, fmt::format("function {}() takes {}, not {}", name, expected, arguments.size()));
+        offset, fmt::format("function {}() takes {}, not {}", name, expected, arguments.size()),
+        "42883");
   }
 };
 
@@ -77,7 +79,7 @@ BoundResult bind_substring(Call call) {
     if (!number) return number.error();
     const auto* length = is_literal(**number) ? std::get_if<int64_t>(&(*number)->literal) : nullptr;
     if (i == 2 && length != nullptr && *length < 0) {
-      return call.source.wrong(call.offset, "a substring's length is not negative");
+      return call.source.wrong(call.offset, "a substring's length is not negative", "22011");
     }
     arguments.push_back(*std::move(number));
   }
@@ -324,11 +326,11 @@ BoundResult bind_cast(const SourceText& source, const DataType& type, int64_t of
     if (auto value = base::convert_value(type, e->literal); value && !type.is_string()) {
       return Bound{make_literal(type, *std::move(value)), std::nullopt, false, operand.offset};
     } else if (!value && operand.untyped) {
-      return source.wrong(operand.offset, value.error().message);
+      return source.wrong(operand.offset, value.error().message, "22P02");
     }
     if (e->type.is_string() && type.is_string()) {
       auto text = base::convert_value(type, e->literal);
-      if (!text) return source.wrong(operand.offset, text.error().message);
+      if (!text) return source.wrong(operand.offset, text.error().message, "22001");
       return Bound{make_literal(type, *std::move(text)), std::nullopt, false, operand.offset};
     }
   }
@@ -358,9 +360,11 @@ base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,
     });
     const Interval* unit = find_unit(lower);
     if (!number || unit == nullptr || amount > kAmountMax || amount < -kAmountMax) {
-      return source.wrong(offset, fmt::format("\"{}\" is no INTERVAL: numbers with units are, as "
-                                              "in '3 months' or '1 year 10 days'",
-                                              text));
+      return source.wrong(offset,
+                          fmt::format("\"{}\" is no INTERVAL: numbers with units are, as "
+                                      "in '3 months' or '1 year 10 days'",
+                                      text),
+                          "22007");
     }
     interval.months += amount * unit->months;
     interval.days += amount * unit->days;

@@ -145,7 +145,9 @@ Planned PlanBuilder::plan_member(JoinMember& member, Expressions predicates,
                                  const SlotSet& needed) {
   if (member.table != nullptr) return plan_table(member, std::move(predicates), needed);
   if (member.left_join != nullptr) return plan_left_join(member, std::move(predicates), needed);
-  Planned derived = plan_block(*member.block, needed, Order::kFree);
+  Planned derived = member.set_operation != nullptr ? plan_set_operation(member, needed)
+                    : member.block == nullptr       ? plan_values(member, needed)
+                                              : plan_block(*member.block, needed, Order::kFree);
   const double rows = derived.rows() * selectivity(predicates);
   derived = make_filter(std::move(derived), std::move(predicates));
   derived.root->estimated_rows = rows;

@@ -1,13 +1,17 @@
 // GROUP BY of SelectBinder, and the rule that everything else is grouped or aggregated.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "olap/sql/select_binder.h"
+#include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
 namespace {
 
 constexpr Clause kGroupBy{"GROUP BY", false, false};
+constexpr size_t kGroupingSetsMax = 256;
 
 // The SELECT item with this alias, or nullptr.
 const Node* find_alias(NodeList targets, std::string_view name) {
@@ -21,21 +25,122 @@ const Node* find_alias(NodeList targets, std::string_view name) {
 }  // namespace
 
 base::Result<void> SelectBinder::bind_group_by(NodeList items, NodeList targets) {
+  if (items.empty()) return {};
+  block_->aggregated = true;
+  const bool sets = std::any_of(items.begin(), items.end(), [](const Node* item) {
+    return item->node_case == PG_QUERY__NODE__NODE_GROUPING_SET;
+  });
+  if (sets) return bind_grouping_sets(items, targets);
+  auto keys = bind_group_items(items, targets);
+  if (!keys) return keys.error();
+  return {};
+}
+
+// Expressions, or rows of them, as group keys; gives their numbers.
+base::Result<GroupingKeys> SelectBinder::bind_group_items(NodeList items, NodeList targets) {
+  GroupingKeys numbers;
   for (const Node* item : items) {
+    if (item->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+      const PgQuery__RowExpr& row = *item->row_expr;
+      auto inner = bind_group_items(NodeList(row.args, row.n_args), targets);
+      if (!inner) return inner.error();
+      numbers.insert(numbers.end(), inner->begin(), inner->end());
+      continue;
+    }
     auto key = bind_group_item(*item, targets);
     if (!key) return key.error();
-    bool known = false;
-    for (const ExpressionPtr& other : block_->group_keys) known = known || equal(*other, **key);
-    if (known) continue;
-    Slot slot;
-    if ((*key)->kind == ExpressionKind::kColumn) slot = slots_[(*key)->column];
-    slot.type = (*key)->type;
-    slot.nullable = (*key)->nullable;
-    block_->group_slots.push_back(slots_.add(std::move(slot)));
-    block_->group_keys.push_back(*std::move(key));
+    numbers.push_back(add_group_key(*std::move(key)));
   }
-  if (!items.empty()) block_->aggregated = true;
+  return numbers;
+}
+
+size_t SelectBinder::add_group_key(ExpressionPtr key) {
+  for (size_t i = 0; i < block_->group_keys.size(); ++i) {
+    if (equal(*block_->group_keys[i], *key)) return i;
+  }
+  Slot slot;
+  if (key->kind == ExpressionKind::kColumn) slot = slots_[key->column];
+  slot.type = key->type;
+  slot.nullable = key->nullable;
+  block_->group_slots.push_back(slots_.add(std::move(slot)));
+  block_->group_keys.push_back(std::move(key));
+  return block_->group_keys.size() - 1;
+}
+
+// The sets of GROUP BY a, ROLLUP (b, c) are those of each item, combined.
+base::Result<void> SelectBinder::bind_grouping_sets(NodeList items, NodeList targets) {
+  std::vector<GroupingKeys> sets = {{}};
+  for (Node* const& item : items) {
+    auto item_sets = grouping_sets_of(NodeList(&item, 1), targets);
+    if (!item_sets) return item_sets.error();
+    std::vector<GroupingKeys> combined;
+    for (const GroupingKeys& left : sets) {
+      for (const GroupingKeys& right : *item_sets) {
+        combined.push_back(left);
+        combined.back().insert(combined.back().end(), right.begin(), right.end());
+      }
+    }
+    sets = std::move(combined);
+    if (sets.size() > kGroupingSetsMax) {
+      return source_.unsupported(start_of(item),
+                                 fmt::format("over {} grouping sets", kGroupingSetsMax));
+    }
+  }
+  for (const GroupingKeys& set : sets) {
+    std::vector<bool>& has = block_->grouping_sets.emplace_back(block_->group_keys.size());
+    for (const size_t key : set) has[key] = true;
+  }
+  for (const uint32_t slot : block_->group_slots) {
+    slots_[slot].nullable = true;
+    block_->expanded_slots.push_back(slots_.add(Slot(slots_[slot])));
+  }
+  block_->set_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
   return {};
+}
+
+base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList one,
+                                                                       NodeList targets) {
+  const Node& item = *one.front();
+  std::vector<GroupingKeys> sets;
+  if (item.node_case != PG_QUERY__NODE__NODE_GROUPING_SET) {
+    auto keys = bind_group_items(one, targets);
+    if (!keys) return keys.error();
+    sets.push_back(*std::move(keys));
+    return sets;
+  }
+  const PgQuery__GroupingSet& set = *item.grouping_set;
+  if (set.kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_EMPTY) {
+    sets.emplace_back();
+    return sets;
+  }
+  if (set.kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_SETS) {
+    for (Node* const& inner : NodeList(set.content, set.n_content)) {
+      auto inner_sets = grouping_sets_of(NodeList(&inner, 1), targets);
+      if (!inner_sets) return inner_sets.error();
+      sets.insert(sets.end(), inner_sets->begin(), inner_sets->end());
+    }
+    return sets;
+  }
+  std::vector<GroupingKeys> parts;  // of ROLLUP and CUBE; (a, b) is one
+  for (Node* const& part : NodeList(set.content, set.n_content)) {
+    auto keys = bind_group_items(NodeList(&part, 1), targets);
+    if (!keys) return keys.error();
+    parts.push_back(*std::move(keys));
+  }
+  const bool cube = set.kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_CUBE;
+  if (cube && (size_t{1} << std::min<size_t>(parts.size(), 20)) > kGroupingSetsMax) {
+    return source_.unsupported(set.location,
+                               fmt::format("over {} grouping sets", kGroupingSetsMax));
+  }
+  const size_t count = cube ? size_t{1} << parts.size() : parts.size() + 1;
+  for (size_t i = 0; i < count; ++i) {
+    GroupingKeys& keys = sets.emplace_back();
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const bool has = cube ? ((i >> p) & 1) == 0 : p < parts.size() - i;
+      if (has) keys.insert(keys.end(), parts[p].begin(), parts[p].end());
+    }
+  }
+  return sets;
 }
 
 // As PostgreSQL reads it: a number is a position; a name is a column of FROM before it is an alias.
@@ -47,7 +152,8 @@ base::Result<ExpressionPtr> SelectBinder::bind_group_item(const Node& item, Node
     if (position < 1 || position > static_cast<int64_t>(targets.size())) {
       return source_.wrong(item.a_const->location,
                            fmt::format("GROUP BY position {} is not one of the {} columns",
-                                       position, targets.size()));
+                                       position, targets.size()),
+                           "42P10");
     }
     node = targets[static_cast<size_t>(position - 1)]->res_target->val;
   } else if (item.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && item.column_ref->n_fields == 1) {
@@ -63,6 +169,11 @@ base::Result<void> SelectBinder::check_grouping() {
   for (size_t i = 0; i < block_->outputs.size(); ++i) {
     const std::string_view clause = i < block_->visible_outputs ? "SELECT" : "ORDER BY";
     if (auto done = replace_grouped(&block_->outputs[i].expression, clause); !done) return done;
+  }
+  for (Window& window : block_->windows) {
+    for (WindowColumn& column : window.columns) {
+      if (auto done = replace_grouped(&column.expression, "OVER"); !done) return done;
+    }
   }
   for (ExpressionPtr& predicate : block_->having) {
     if (auto done = replace_grouped(&predicate, "HAVING"); !done) return done;
@@ -84,18 +195,55 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression,
     for (const uint32_t slot : block_->aggregate_slots) {
       if (slot == e.column) return {};
     }
+    if (!block_->grouping_sets.empty() && e.column == block_->set_slot) return {};
+    for (const Window& window : block_->windows) {
+      for (const WindowCall& call : window.calls) {
+        if (call.slot == e.column) return {};
+      }
+    }
+    if (const auto dependent = dependent_aggregate(e)) {
+      *expression = slots_.column(*dependent);
+      return {};
+    }
     for (const JoinMember& scalar : scalars_) {
       if (scalar.slots.front() == e.column) return {};
     }
     const auto offset = offsets_.find(&e);
     return source_.wrong(offset == offsets_.end() ? -1 : offset->second,
                          fmt::format("column \"{}\" in {} must be in GROUP BY or in an aggregate",
-                                     slots_[e.column].name, clause));
+                                     slots_[e.column].name, clause),
+                         "42803");
   }
   for (ExpressionPtr& child : e.children) {
     if (auto done = replace_grouped(&child, clause); !done) return done;
   }
   return {};
+}
+
+// A column of a table whose whole primary key is grouped has one value in each group: its least.
+std::optional<uint32_t> SelectBinder::dependent_aggregate(const Expression& column) {
+  const base::TableSchema* schema = slots_[column.column].table;
+  if (schema == nullptr || !block_->grouping_sets.empty()) return std::nullopt;
+  const auto has_column = [&](const ScopeTable& table) {
+    return std::any_of(table.columns.begin(), table.columns.end(),
+                       [&](const ScopeColumn& c) { return c.slot == column.column; });
+  };
+  const auto& tables = scope_.tables();
+  const auto table = std::find_if(tables.begin(), tables.end(), has_column);
+  if (table == tables.end() || table->columns.size() != schema->columns.size()) return std::nullopt;
+  for (const base::ColumnId part : schema->primary_key().columns) {
+    const uint32_t slot = table->columns[part.value].slot;
+    const bool grouped = std::any_of(
+        block_->group_keys.begin(), block_->group_keys.end(), [&](const ExpressionPtr& key) {
+          return key->kind == ExpressionKind::kColumn && key->column == slot;
+        });
+    if (!grouped) return std::nullopt;
+  }
+  Aggregate least;
+  least.kind = AggregateKind::kMin;
+  least.argument = clone(column);
+  least.type = column.type;
+  return expressions_.add_aggregate(std::move(least), slots_[column.column].name);
 }
 
 }  // namespace diptych::olap

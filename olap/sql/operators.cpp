@@ -25,8 +25,10 @@ std::optional<ExpressionKind> comparison_kind(std::string_view name) {
 
 base::Error no_operator(const SourceText& source, std::string_view name, int64_t offset,
                         const Bound& left, const Bound& right) {
-  return source.wrong(offset, fmt::format("operator \"{}\" does not take {} and {}", name,
-                                          type_name_of(left), type_name_of(right)));
+  return source.wrong(offset,
+                      fmt::format("operator \"{}\" does not take {} and {}", name,
+                                  type_name_of(left), type_name_of(right)),
+                      "42883");
 }
 
 // The type of + and - over two exact numbers, at least one of them a decimal.
@@ -47,7 +49,8 @@ BoundResult bind_decimal_product(const SourceText& source, int64_t offset, Bound
     return source.wrong(offset,
                         fmt::format("{} * {} needs {} digits after the point; at most {} "
                                     "are possible: cast one side to DOUBLE PRECISION",
-                                    a.to_string(), b.to_string(), scale, kWideDecimalDigitsMax));
+                                    a.to_string(), b.to_string(), scale, kWideDecimalDigitsMax),
+                        "22003");
   }
   const DataType type = decimal_type(static_cast<unsigned>(a.precision) + b.precision, scale);
   if (is_wide(a) != is_wide(b)) {
@@ -181,7 +184,7 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
     target = kBigIntType;  // unify() narrows it where it fits
   }
   auto value = base::convert_value(target, operand->expression->literal);
-  if (!value) return source.wrong(operand->offset, value.error().message);
+  if (!value) return source.wrong(operand->offset, value.error().message, "22P02");
   operand->expression = make_literal(target, *std::move(value));
   return {};
 }
@@ -212,8 +215,10 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
                                type.kind == TypeKind::kDecimal;
     const auto common = common_type(type, exact_literal ? as_decimal(e) : e.type);
     if (!common) {
-      return source.wrong(offset, fmt::format("{} cannot mix {} and {}", what, type.to_string(),
-                                              e.type.to_string()));
+      return source.wrong(
+          offset,
+          fmt::format("{} cannot mix {} and {}", what, type.to_string(), e.type.to_string()),
+          "42804");
     }
     type = *common;
   }
@@ -232,7 +237,8 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
   }
   if (operand.interval || operand.expression->type.kind != TypeKind::kBoolean) {
     return source.wrong(operand.offset,
-                        fmt::format("{} needs a BOOLEAN, not {}", what, type_name_of(operand)));
+                        fmt::format("{} needs a BOOLEAN, not {}", what, type_name_of(operand)),
+                        "42804");
   }
   return std::move(operand.expression);
 }
@@ -273,7 +279,7 @@ BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operan
   if (auto adopted = adopt_type(source, kBigIntType, &operand); !adopted) return adopted.error();
   DataType type = operand.expression->type;
   if (!is_numeric(type)) {
-    return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()));
+    return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()), "42883");
   }
   if (is_integer(type)) type = kBigIntType;
   return typed(

@@ -192,6 +192,16 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, "."));
 }
 
+SortKey sort_key_of(const PgQuery__SortBy& item) {
+  SortKey key;
+  key.descending = item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+  key.nulls_first = key.descending;
+  if (item.sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_DEFAULT) {
+    key.nulls_first = item.sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
+  }
+  return key;
+}
+
 int64_t start_of(const Node* node) {
   if (node == nullptr) return -1;
   switch (node->node_case) {

@@ -19,6 +19,7 @@
 #include <pg_query/pg_query.pb-c.h>
 
 #include "base/result.h"
+#include "olap/plan.h"
 #include "olap/sql/source_text.h"
 
 namespace diptych::olap {
@@ -55,6 +56,9 @@ std::vector<std::string> strings_of(NodeList nodes);
 
 // "a.b" for the error messages.
 std::string joined(const std::vector<std::string>& names);
+
+// Direction and place of NULLs of an ORDER BY item; its column is the caller's.
+SortKey sort_key_of(const PgQuery__SortBy& item);
 
 // Where the text of an expression or FROM item starts; -1 where the parser kept no place.
 int64_t start_of(const Node* node);

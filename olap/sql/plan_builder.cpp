@@ -25,13 +25,18 @@ Planned PlanBuilder::plan_statement(QueryBlock& block) {
 
 Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order order) {
   prune_outputs(block, needed, order);
+  prune_windows(block);
   prune_aggregates(block);
   SlotSet above;  // what the stages after FROM and WHERE read
   above.add(block.group_keys);
   for (const Aggregate& aggregate : block.aggregates) {
     if (aggregate.argument != nullptr) above.add(*aggregate.argument);
+    above.add(aggregate.further);
   }
   above.add(block.having);
+  for (const Window& window : block.windows) {
+    for (const WindowColumn& column : window.columns) above.add(*column.expression);
+  }
   for (const OutputColumn& output : block.outputs) above.add(*output.expression);
   Planned plan = plan_input(block, above);
   if (block.aggregated) plan = aggregate(block, std::move(plan));
@@ -40,7 +45,9 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   for (const ExpressionPtr& predicate : block.having) share *= estimator_.selectivity(*predicate);
   plan = make_filter(std::move(plan), std::move(block.having));
   plan.root->estimated_rows = std::max(1.0, plan.rows() * share);
+  for (Window& window : block.windows) plan = add_window(window, std::move(plan));
   plan = project(block, std::move(plan));
+  if (!block.distinct_on.empty()) plan = first_of_each(block, std::move(plan));
   if (block.distinct) plan = distinct(std::move(plan));
   plan = sort_and_limit(block, std::move(plan), order);
   plan.unfiltered = plan.rows();
@@ -51,8 +58,9 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
 // Outputs of an inner block that nobody reads go, and so do sort keys that decide nothing.
 void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const {
   if (order == Order::kKept) return;
-  if (block.limit == kNoLimit && block.offset == 0) block.sort.clear();
-  if (block.distinct) return;
+  const bool decides = block.limit != kNoLimit || block.offset != 0 || !block.distinct_on.empty();
+  if (!decides) block.sort.clear();
+  if (block.distinct || !block.distinct_on.empty()) return;
   std::vector<OutputColumn> kept;
   std::vector<size_t> moved(block.outputs.size());
   size_t visible = 0;
@@ -74,6 +82,9 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
 void PlanBuilder::prune_aggregates(QueryBlock& block) {
   SlotSet used;
   used.add(block.having);
+  for (const Window& window : block.windows) {
+    for (const WindowColumn& column : window.columns) used.add(*column.expression);
+  }
   for (const OutputColumn& output : block.outputs) used.add(*output.expression);
   size_t kept = 0;
   for (size_t i = 0; i < block.aggregates.size(); ++i) {
@@ -97,8 +108,41 @@ Planned PlanBuilder::plan_input(QueryBlock& block, const SlotSet& needed) {
   return make_filter(std::move(row), std::move(block.from.predicates));
 }
 
+// Below a GROUP BY with several sets: every row once for each of them, with keys that are columns.
+Planned PlanBuilder::expand(QueryBlock& block, Planned input) {
+  Expressions columns = std::move(block.group_keys);
+  std::vector<uint32_t> layout = block.expanded_slots;
+  block.group_keys.clear();
+  for (size_t i = 0; i < layout.size(); ++i) {
+    estimator_.set_distinct(layout[i], estimator_.distinct(*columns[i]));
+    block.group_keys.push_back(make_column(layout[i], columns[i]->type, true));
+  }
+  for (size_t i = 0; i < input.layout.size(); ++i) {
+    columns.push_back(
+        make_column(input.layout[i], input.root->output[i], input.root->output_nullable[i]));
+    layout.push_back(input.layout[i]);
+  }
+  const double rows = input.rows();
+  input = make_project(std::move(input), std::move(columns), std::move(layout));
+  input.root->estimated_rows = rows;
+  const auto sets = static_cast<double>(block.grouping_sets.size());
+  block.group_keys.push_back(make_column(block.set_slot, kBigIntType, false));
+  block.group_slots.push_back(block.set_slot);
+  estimator_.set_distinct(block.set_slot, sets);
+  return make_expand(std::move(input), block.grouping_sets, block.set_slot);
+}
+
 Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   double groups = 1;
+  std::vector<Expressions> standing;
+  for (size_t i = 0; i < block.grouping_sets.size(); ++i) {
+    const std::vector<bool>& set = block.grouping_sets[i];
+    if (std::find(set.begin(), set.end(), true) != set.end()) continue;
+    Expressions& keys = standing.emplace_back();
+    for (const ExpressionPtr& key : block.group_keys) keys.push_back(make_null(key->type));
+    keys.push_back(make_literal(kBigIntType, base::Value(static_cast<int64_t>(i))));
+  }
+  if (!block.grouping_sets.empty()) input = expand(block, std::move(input));
   for (size_t i = 0; i < block.group_keys.size(); ++i) {
     const double values = std::min(input.rows(), estimator_.distinct(*block.group_keys[i]));
     estimator_.set_distinct(block.group_slots[i], values);
@@ -118,6 +162,7 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   Planned grouped = make_aggregate(std::move(input), std::move(block.group_keys),
                                    std::move(block.aggregates), std::move(layout));
   grouped.root->estimated_rows = std::max(1.0, rows);
+  grouped.root->standing_groups = std::move(standing);
   grouped.unique_keys = {block.group_slots};
   return grouped;
 }
@@ -181,6 +226,7 @@ Planned PlanBuilder::distinct(Planned input) {
 
 Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order order) {
   const double before = input.rows();
+  if (block.with_ties && block.limit != kNoLimit) input = limit_with_ties(block, std::move(input));
   if (!block.sort.empty()) {
     std::vector<SortKey> keys;
     for (const SortItem& item : block.sort) {
@@ -192,7 +238,7 @@ Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order orde
   }
   const double left = std::max(0.0, before - static_cast<double>(block.offset));
   input.root->estimated_rows = std::min(left, static_cast<double>(block.limit));
-  const bool hidden = block.outputs.size() > block.visible_outputs;
+  const bool hidden = input.layout.size() > block.visible_outputs;
   if (!hidden || order == Order::kFree) return input;
   Expressions visible;
   for (size_t i = 0; i < block.visible_outputs; ++i) {

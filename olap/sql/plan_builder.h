@@ -23,6 +23,7 @@ class PlanBuilder {
   enum class Order : uint8_t { kKept, kFree };
   Planned plan_block(QueryBlock& block, const SlotSet& needed, Order order);
   Planned plan_input(QueryBlock& block, const SlotSet& needed);
+  Planned expand(QueryBlock& block, Planned input);
   Planned aggregate(QueryBlock& block, Planned input);
   Planned add_scalars(QueryBlock& block, Planned input);
   Planned project(QueryBlock& block, Planned input);
@@ -30,6 +31,12 @@ class PlanBuilder {
   Planned sort_and_limit(QueryBlock& block, Planned input, Order order);
   void prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const;
   static void prune_aggregates(QueryBlock& block);
+
+  // window_planner.cpp
+  static void prune_windows(QueryBlock& block);
+  Planned add_window(Window& window, Planned input);
+  static Planned first_of_each(QueryBlock& block, Planned input);
+  static Planned limit_with_ties(QueryBlock& block, Planned input);
 
   // group_planner.cpp: FROM and WHERE.
   struct GroupState;
@@ -39,6 +46,12 @@ class PlanBuilder {
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
+
+  // set_planner.cpp: set operations and VALUES.
+  Planned plan_set_operation(JoinMember& member, const SlotSet& needed);
+  Planned plan_set_input(JoinMember& member, size_t input, const std::vector<size_t>& columns);
+  Planned count_sides(JoinMember& member);
+  Planned plan_values(JoinMember& member, const SlotSet& needed);
   void plan_subqueries(JoinGroup& group, GroupState& state);
   Planned apply_subquery(JoinKind kind, Planned outer, Planned inner, Expressions conditions);
   double semi_selectivity(const Planned& inner, const Expressions& conditions);

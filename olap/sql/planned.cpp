@@ -118,10 +118,58 @@ Planned make_values(Expressions expressions, std::vector<uint32_t> layout) {
   values.root = std::make_unique<Operator>();
   values.root->kind = OperatorKind::kValues;
   set_output(values.root.get(), expressions);
+  values.root->output.resize(layout.size());
+  std::vector<bool> nullable(layout.size(), false);
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    if (expressions[i]->nullable) nullable[i % layout.size()] = true;
+  }
+  values.root->output_nullable = std::move(nullable);
+  values.root->estimated_rows = static_cast<double>(expressions.size() / layout.size());
+  values.unfiltered = values.rows();
   values.root->expressions = std::move(expressions);
-  values.root->estimated_rows = 1;
   values.layout = std::move(layout);
   return values;
+}
+
+Planned make_append(std::vector<Planned> inputs) {
+  auto append = std::make_unique<Operator>();
+  append->kind = OperatorKind::kAppend;
+  append->output = inputs[0].root->output;
+  append->output_nullable = inputs[0].root->output_nullable;
+  Planned appended;
+  appended.layout = inputs[0].layout;
+  for (Planned& input : inputs) {
+    DIPTYCH_CHECK(input.layout == appended.layout, "what is appended has the same columns");
+    for (size_t i = 0; i < append->output.size(); ++i) {
+      if (input.root->output_nullable[i]) append->output_nullable[i] = true;
+    }
+    append->estimated_rows += input.rows();
+    append->children.push_back(std::move(input.root));
+  }
+  appended.root = std::move(append);
+  appended.unfiltered = appended.rows();
+  return appended;
+}
+
+Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot) {
+  Planned expanded = on_top(OperatorKind::kExpand, std::move(input));
+  Operator& root = *expanded.root;
+  for (size_t i = 0; i < sets[0].size(); ++i) root.output_nullable[i] = true;
+  root.output.push_back({base::TypeKind::kBigInt});
+  root.output_nullable.push_back(false);
+  root.estimated_rows *= static_cast<double>(sets.size());
+  root.grouping_sets = std::move(sets);
+  expanded.layout.push_back(number_slot);
+  expanded.unique_keys.clear();
+  return expanded;
+}
+
+Planned make_repeat(Planned input) {
+  Planned repeated = on_top(OperatorKind::kRepeat, std::move(input));
+  repeated.root->output.pop_back();
+  repeated.root->output_nullable.pop_back();
+  repeated.layout.pop_back();
+  return repeated;
 }
 
 Planned make_filter(Planned input, Expressions predicates) {
@@ -175,7 +223,9 @@ Planned make_project(Planned input, Expressions expressions, std::vector<uint32_
     input.layout = std::move(layout);
     return input;
   }
-  if (input.root->kind == OperatorKind::kValues && !has_columns(expressions)) {
+  const bool one_row = input.root->kind == OperatorKind::kValues &&
+                       input.root->expressions.size() == input.root->output.size();
+  if (one_row && !has_columns(expressions)) {
     return make_values(std::move(expressions), std::move(layout));
   }
   place(&expressions, input.layout);
@@ -191,6 +241,7 @@ Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> a
   DIPTYCH_CHECK(layout.size() == keys.size() + aggregates.size(), "keys, then aggregates");
   place(&keys, input.layout);
   for (Aggregate& aggregate : aggregates) {
+    place(&aggregate.further, input.layout);
     if (aggregate.argument == nullptr) continue;
     for_each_column(*aggregate.argument, [&](Expression& column) {
       column.column = position_of(input.layout, column.column);
@@ -209,6 +260,24 @@ Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> a
   grouped.root->aggregates = std::move(aggregates);
   grouped.layout = std::move(layout);
   return grouped;
+}
+
+Planned make_window(Planned input, std::vector<uint32_t> partition, std::vector<SortKey> keys,
+                    std::vector<WindowFunction> functions, const std::vector<uint32_t>& slots) {
+  DIPTYCH_CHECK(functions.size() == slots.size(), "every function has its slot");
+  auto unique_keys = input.unique_keys;
+  Planned windowed = on_top(OperatorKind::kWindow, std::move(input));
+  for (const WindowFunction& function : functions) {
+    windowed.root->output.push_back(function.type);
+    const bool number = function.kind <= WindowKind::kCumeDist;
+    windowed.root->output_nullable.push_back(!number);
+  }
+  windowed.root->window_partition = std::move(partition);
+  windowed.root->sort_keys = std::move(keys);
+  windowed.root->window_functions = std::move(functions);
+  windowed.layout.insert(windowed.layout.end(), slots.begin(), slots.end());
+  windowed.unique_keys = std::move(unique_keys);
+  return windowed;
 }
 
 Planned make_sort(Planned input, std::vector<SortKey> keys, uint64_t limit, uint64_t offset) {

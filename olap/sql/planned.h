@@ -44,7 +44,17 @@ class SlotSet {
 
 Planned make_scan(const base::TableSchema& table, const std::vector<base::ColumnId>& columns,
                   std::vector<uint32_t> layout, Expressions predicates);
+// Row by row; the rows' types are the first one's.
 Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
+
+// Rows of all inputs, whose columns have the same types and slots.
+Planned make_append(std::vector<Planned> inputs);
+
+// Every row for each set, whose keys are the first columns; the set's number comes last.
+Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot);
+
+// The last column says how often a row comes, and goes.
+Planned make_repeat(Planned input);
 
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);
@@ -57,6 +67,10 @@ Planned make_project(Planned input, Expressions expressions, std::vector<uint32_
 
 Planned make_aggregate(Planned input, Expressions keys, std::vector<Aggregate> aggregates,
                        std::vector<uint32_t> layout);
+
+// Functions over columns of the input, whose results get the slots.
+Planned make_window(Planned input, std::vector<uint32_t> partition, std::vector<SortKey> keys,
+                    std::vector<WindowFunction> functions, const std::vector<uint32_t>& slots);
 
 Planned make_sort(Planned input, std::vector<SortKey> keys, uint64_t limit, uint64_t offset);
 Planned make_limit(Planned input, uint64_t limit, uint64_t offset);

@@ -4,7 +4,8 @@
 //            group key or an aggregate. Unique over the statement; slots of an inner block are
 //            numbered after those that its outer block's FROM offers it.
 // Order of evaluation in a block
-//   from -> group_keys and aggregates -> scalars -> having -> outputs -> distinct -> sort -> limit
+//   from -> group_keys and aggregates -> scalars -> having -> windows -> outputs -> distinct ->
+//   sort -> limit
 
 #pragma once
 
@@ -44,13 +45,17 @@ class SlotTable {
 
 struct QueryBlock;
 struct LeftJoin;
+struct SetOperation;
 
-// What is joined: a table, a block (derived table), or a LEFT JOIN as a whole. Exactly one is set.
+// What is joined: a table, a block (derived table), a LEFT JOIN as a whole, a set operation, or the
+// rows of VALUES. Exactly one is set.
 struct JoinMember {
   const base::TableSchema* table = nullptr;
   std::unique_ptr<QueryBlock> block;
   std::unique_ptr<LeftJoin> left_join;
-  std::vector<uint32_t> slots;  // offered: by column of the table, or by output of the block
+  std::unique_ptr<SetOperation> set_operation;
+  std::vector<Expressions> rows;  // of VALUES; name no slots
+  std::vector<uint32_t> slots;    // offered: by column of the table, or by output of the block
 
   JoinMember();
   JoinMember(JoinMember&&) noexcept;
@@ -90,6 +95,28 @@ struct OutputColumn {
   std::string name;
   ExpressionPtr expression;
   uint32_t slot = 0;
+  bool untyped = false;  // a literal whose type a set operation may still decide
+};
+
+// An expression that is a column of its own for a window: partitions, order, arguments, bounds.
+struct WindowColumn {
+  ExpressionPtr expression;
+  uint32_t slot = 0;
+};
+
+struct WindowCall {
+  WindowFunction function;       // its columns are those of the window, by number
+  bool start_is_column = false;  // the frame's offsets are such columns, too
+  bool end_is_column = false;
+  uint32_t slot = 0;
+};
+
+// Functions that share their partitions and order.
+struct Window {
+  std::vector<WindowColumn> columns;
+  std::vector<size_t> partition;  // numbers of columns
+  std::vector<SortKey> order;     // the same
+  std::vector<WindowCall> calls;
 };
 
 struct SortItem {
@@ -103,16 +130,38 @@ struct QueryBlock {
   bool aggregated = false;
   Expressions group_keys;
   std::vector<uint32_t> group_slots;
+  // Of GROUPING SETS, ROLLUP and CUBE, by set: which keys it has. Empty: one set of all keys.
+  std::vector<std::vector<bool>> grouping_sets;
+  std::vector<uint32_t> expanded_slots;  // the keys as the sets have them
+  uint32_t set_slot = 0;                 // the set's number, before and after the grouping
   std::vector<Aggregate> aggregates;
   std::vector<uint32_t> aggregate_slots;
   std::vector<JoinMember> scalars;  // one-row blocks whose values having and outputs use
   Expressions having;
+  std::vector<Window> windows;        // evaluated after having
   std::vector<OutputColumn> outputs;  // the visible ones, then those only sorted by
   size_t visible_outputs = 0;
   bool distinct = false;
+  std::vector<size_t> distinct_on;  // outputs; the first row in the order of sort stays
+  bool with_ties = false;           // rows that sort like the last one within `limit` stay, too
+  uint32_t number_slot = 0;         // for these two: a row's number, and its rank
+  uint32_t rank_slot = 0;
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
+};
+
+enum class SetOperator : uint8_t { kUnion, kIntersect, kExcept };
+
+struct SetOperation {
+  SetOperator kind = SetOperator::kUnion;
+  bool all = false;
+  std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
+  std::vector<Expressions> columns;                 // by input: its outputs as the result's types
+  // INTERSECT and EXCEPT, and what they count by distinct row: rows of the left and the right side.
+  std::vector<uint32_t> marks;
+  std::vector<uint32_t> counts;
+  uint32_t repeat = 0;  // how often the row comes, of ALL
 };
 
 inline JoinMember::JoinMember() = default;

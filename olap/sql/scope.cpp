@@ -7,7 +7,8 @@ namespace diptych::olap {
 base::Result<void> Scope::add(const SourceText& source, int64_t offset, ScopeTable table) {
   if (find_table(table.alias) != nullptr) {
     return source.wrong(
-        offset, fmt::format("table name \"{}\" is used twice; give one an alias", table.alias));
+        offset, fmt::format("table name \"{}\" is used twice; give one an alias", table.alias),
+        "42712");
   }
   tables_.push_back(std::move(table));
   return {};
@@ -58,25 +59,30 @@ base::Result<uint32_t> Scope::resolve(const SourceText& source, int64_t offset,
     const auto found = scope->matches(table, column);
     if (found.size() == 1) return found.front()->slot;
     if (found.size() > 1) {
-      return source.wrong(offset, fmt::format("column \"{}\" is ambiguous: several tables have it; "
-                                              "write table.{}",
-                                              column, column));
+      return source.wrong(offset,
+                          fmt::format("column \"{}\" is ambiguous: several tables have it; "
+                                      "write table.{}",
+                                      column, column),
+                          "42702");
     }
     if (!table.empty() && scope->find_table(table) != nullptr) {
-      return source.wrong(offset, fmt::format("table \"{}\" has no column \"{}\"{}", table, column,
-                                              suggestion(column, scope->column_names(table))));
+      return source.wrong(offset,
+                          fmt::format("table \"{}\" has no column \"{}\"{}", table, column,
+                                      suggestion(column, scope->column_names(table))),
+                          "42703");
     }
   }
   if (!table.empty()) {
     return source.wrong(
-        offset, fmt::format("no table \"{}\" in FROM{}", table, suggestion(table, aliases())));
+        offset, fmt::format("no table \"{}\" in FROM{}", table, suggestion(table, aliases())),
+        "42P01");
   }
   std::vector<std::string> names;
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
     for (std::string& name : scope->column_names({})) names.push_back(std::move(name));
   }
-  return source.wrong(offset,
-                      fmt::format("no such column \"{}\"{}", column, suggestion(column, names)));
+  return source.wrong(
+      offset, fmt::format("no such column \"{}\"{}", column, suggestion(column, names)), "42703");
 }
 
 }  // namespace diptych::olap

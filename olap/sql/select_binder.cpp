@@ -9,19 +9,10 @@
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kSelect{"SELECT", true, false};
+constexpr Clause kSelect{"SELECT", true, false, true};
 constexpr Clause kHaving{"HAVING", true, false};
-constexpr Clause kOrderBy{"ORDER BY", true, false};
+constexpr Clause kOrderBy{"ORDER BY", true, false, true};
 constexpr Clause kLimitClause{"LIMIT", false, false};
-
-std::string_view set_operation_name(PgQuery__SetOperation operation) {
-  switch (operation) {
-    case PG_QUERY__SET_OPERATION__SETOP_UNION: return "UNION";
-    case PG_QUERY__SET_OPERATION__SETOP_INTERSECT: return "INTERSECT";
-    case PG_QUERY__SET_OPERATION__SETOP_EXCEPT: return "EXCEPT";
-    default: return "this set operation";
-  }
-}
 
 // A LEFT JOIN may turn into an inner one, whose members then join those around it.
 size_t width_of(const JoinGroup& group) {
@@ -49,6 +40,14 @@ std::optional<int64_t> position_of(const Node& node) {
 }
 
 }  // namespace
+
+int64_t place_of(const PgQuery__SelectStmt& select) {
+  const PgQuery__SelectStmt* first = &select;
+  while (first->larg != nullptr) first = first->larg;
+  if (first->n_target_list != 0) return start_of(first->target_list[0]);
+  if (first->n_values_lists == 0) return 0;
+  return start_of(first->values_lists[0]->list->items[0]);
+}
 
 std::string output_name(const Node& node) {
   switch (node.node_case) {
@@ -110,29 +109,25 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (select.with_clause != nullptr) {
     if (auto bound = bind_with(*select.with_clause); !bound) return bound.error();
   }
-  scalar_group_ = &block_->from;
-  for (const Node* node : NodeList(select.from_clause, select.n_from_clause)) {
-    if (auto bound = bind_from_item(*node, block_->from); !bound) return bound.error();
+  base::Result<void> bound;
+  if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
+    bound = bind_set_operation(select);
+  } else if (select.n_values_lists != 0) {
+    bound = bind_values(select);
+  } else {
+    bound = bind_clauses(select);
   }
-  if (select.where_clause != nullptr) {
-    if (auto bound = bind_where(*select.where_clause); !bound) return bound.error();
-  }
-  const NodeList targets(select.target_list, select.n_target_list);
-  const NodeList groups(select.group_clause, select.n_group_clause);
-  if (auto bound = bind_group_by(groups, targets); !bound) return bound.error();
-  scalar_group_ = nullptr;
-  if (auto bound = bind_targets(targets); !bound) return bound.error();
-  if (auto bound = bind_having(select.having_clause); !bound) return bound.error();
-  if (auto bound = bind_distinct(NodeList(select.distinct_clause, select.n_distinct_clause));
-      !bound) {
-    return bound.error();
-  }
+  if (!bound) return bound.error();
   const NodeList sort(select.sort_clause, select.n_sort_clause);
-  if (auto bound = bind_order_by(sort); !bound) return bound.error();
+  const NodeList distinct(select.distinct_clause, select.n_distinct_clause);
+  if (auto done = bind_distinct(distinct); !done) return done.error();
+  if (auto sorted = bind_order_by(sort); !sorted) return sorted.error();
+  if (auto checked = check_distinct_on(distinct); !checked) return checked.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
   if (width_of(block_->from) > kJoinMembersMax) {
-    const int64_t place = start_of(select.n_from_clause != 0 ? select.from_clause[0] : targets[0]);
-    return source_.unsupported(place, fmt::format("a join of over {} tables", kJoinMembersMax));
+    const bool named = select.n_from_clause != 0;
+    return source_.unsupported(named ? start_of(select.from_clause[0]) : place_of(select),
+                               fmt::format("a join of over {} tables", kJoinMembersMax));
   }
   const auto limit = bind_limit(select.limit_count, "LIMIT", kNoLimit);
   if (!limit) return limit.error();
@@ -140,29 +135,51 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (!offset) return offset.error();
   block_->limit = *limit;
   block_->offset = *offset;
+  block_->with_ties = select.limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES;
+  if (block_->with_ties && block_->sort.empty()) {
+    return source_.wrong(start_of(select.limit_count), "WITH TIES needs an ORDER BY", "42601");
+  }
+  if (block_->with_ties || !block_->distinct_on.empty()) {
+    block_->number_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+    block_->rank_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+  }
   finish();
   return std::move(block_);
 }
 
-base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
-  // VALUES, locks and alike have no location of their own; the nearest one helps.
-  int64_t place = 0;
-  if (select.n_target_list != 0) place = start_of(select.target_list[0]);
-  if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
-    if (select.rarg != nullptr && select.rarg->n_target_list != 0) {
-      place = start_of(select.rarg->target_list[0]);
-    }
-    return source_.unsupported(set_operation_before(source_, place), set_operation_name(select.op));
+// FROM to DISTINCT, for a SELECT that is neither a set operation nor VALUES.
+base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select) {
+  scalar_group_ = &block_->from;
+  for (const Node* node : NodeList(select.from_clause, select.n_from_clause)) {
+    if (auto bound = bind_from_item(*node, block_->from); !bound) return bound;
   }
-  if (select.n_values_lists != 0) return source_.unsupported(place, "VALUES");
-  if (select.n_target_list == 0) return source_.unsupported(place, "SELECT without columns");
+  if (select.where_clause != nullptr) {
+    if (auto bound = bind_where(*select.where_clause); !bound) return bound;
+  }
+  const NodeList targets(select.target_list, select.n_target_list);
+  const NodeList groups(select.group_clause, select.n_group_clause);
+  if (auto bound = bind_group_by(groups, targets); !bound) return bound;
+  scalar_group_ = nullptr;
+  for (const Node* node : NodeList(select.window_clause, select.n_window_clause)) {
+    const PgQuery__WindowDef& window = *node->window_def;
+    if (!expressions_.named_windows().emplace(window.name, &window).second) {
+      return source_.wrong(window.location,
+                           fmt::format("window \"{}\" is defined twice", window.name), "42P20");
+    }
+  }
+  if (auto bound = bind_targets(targets); !bound) return bound;
+  return bind_having(select.having_clause);
+}
+
+base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
+  const int64_t place = place_of(select);
+  const bool plain = select.op == PG_QUERY__SET_OPERATION__SETOP_NONE;
+  if (plain && select.n_values_lists == 0 && select.n_target_list == 0) {
+    return source_.unsupported(place, "SELECT without columns");
+  }
   if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
   if (select.n_locking_clause != 0) return source_.unsupported(place, "FOR UPDATE or FOR SHARE");
-  if (select.n_window_clause != 0) return source_.unsupported(place, "WINDOW");
   if (select.group_distinct != 0) return source_.unsupported(place, "GROUP BY DISTINCT");
-  if (select.limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
-    return source_.unsupported(start_of(select.limit_count), "FETCH FIRST WITH TIES");
-  }
   return {};
 }
 
@@ -175,7 +192,8 @@ base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
     }
     for (const CteScope::Entry& other : ctes_.entries) {
       if (other.name == cte.ctename) {
-        return source_.wrong(cte.location, fmt::format("WITH names \"{}\" twice", cte.ctename));
+        return source_.wrong(cte.location, fmt::format("WITH names \"{}\" twice", cte.ctename),
+                             "42712");
       }
     }
     ctes_.entries.push_back({cte.ctename, &cte});
@@ -219,10 +237,10 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
       if (auto bound = bind_star(*target.val->column_ref); !bound) return bound;
       continue;
     }
-    auto expression = expressions_.bind_value(target.val, kSelect);
-    if (!expression) return expression.error();
+    auto value = expressions_.bind_operand(target.val, kSelect);
+    if (!value) return value.error();
     std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
-    block_->outputs.push_back({std::move(name), *std::move(expression), 0});
+    block_->outputs.push_back({std::move(name), std::move(value->expression), 0, value->untyped});
     output_offsets_.push_back(start_of(target.val));
   }
   block_->visible_outputs = block_->outputs.size();
@@ -233,8 +251,10 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
   const std::string_view wanted =
       star.n_fields > 1 ? string_of(star.fields[0]) : std::string_view();
   if (!wanted.empty() && scope_.find_table(wanted) == nullptr) {
-    return source_.wrong(star.location, fmt::format("no table \"{}\" in FROM{}", wanted,
-                                                    suggestion(wanted, scope_.aliases())));
+    return source_.wrong(
+        star.location,
+        fmt::format("no table \"{}\" in FROM{}", wanted, suggestion(wanted, scope_.aliases())),
+        "42P01");
   }
   if (scope_.tables().empty()) return source_.wrong(star.location, "* needs a FROM");
   for (const ScopeTable& table : scope_.tables()) {
@@ -262,11 +282,37 @@ base::Result<void> SelectBinder::bind_having(const Node* having) {
 base::Result<void> SelectBinder::bind_distinct(NodeList clause) {
   if (clause.empty()) return {};
   // Plain DISTINCT is a list of one empty node.
-  if (clause.front()->node_case != PG_QUERY__NODE__NODE__NOT_SET) {
-    return source_.unsupported(start_of(clause.front()), "DISTINCT ON");
+  if (clause.front()->node_case == PG_QUERY__NODE__NODE__NOT_SET) {
+    block_->distinct = true;
+    return {};
   }
-  block_->distinct = true;
+  for (const Node* node : clause) {
+    const auto output = sort_output(*node, "DISTINCT ON");
+    if (!output) return output.error();
+    block_->distinct_on.push_back(*output);
+  }
   return {};
+}
+
+// The rows of one value are together only if ORDER BY begins with what DISTINCT ON has.
+base::Result<void> SelectBinder::check_distinct_on(NodeList clause) {
+  const std::vector<size_t>& on = block_->distinct_on;
+  const auto has = [&](size_t output) {
+    return std::find(on.begin(), on.end(), output) != on.end();
+  };
+  std::vector<size_t> matched;
+  for (const SortItem& item : block_->sort) {
+    if (on.empty() || !has(item.output)) break;
+    if (std::find(matched.begin(), matched.end(), item.output) == matched.end()) {
+      matched.push_back(item.output);
+    }
+  }
+  const bool all = std::all_of(on.begin(), on.end(), [&](size_t output) {
+    return std::find(matched.begin(), matched.end(), output) != matched.end();
+  });
+  if (all || block_->sort.empty()) return {};
+  return source_.wrong(start_of(clause.front()),
+                       "ORDER BY must begin with the expressions of DISTINCT ON", "42P10");
 }
 
 base::Result<void> SelectBinder::bind_order_by(NodeList items) {
@@ -275,31 +321,26 @@ base::Result<void> SelectBinder::bind_order_by(NodeList items) {
     if (item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
       return source_.unsupported(start_of(item.node), "ORDER BY ... USING");
     }
-    const auto output = sort_output(*item.node);
+    const auto output = sort_output(*item.node, "ORDER BY");
     if (!output) return output.error();
-    SortItem sort;
-    sort.output = *output;
-    sort.descending = item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
-    sort.nulls_first = sort.descending;
-    if (item.sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_DEFAULT) {
-      sort.nulls_first = item.sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;
-    }
-    block_->sort.push_back(sort);
+    const SortKey key = sort_key_of(item);
+    block_->sort.push_back({*output, key.descending, key.nulls_first});
   }
   return {};
 }
 
 // The output that a sort key names: by position, by output name, or by an expression of the input,
 // which becomes a hidden output where SELECT does not have it.
-base::Result<size_t> SelectBinder::sort_output(const Node& key) {
+base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view clause) {
   std::vector<OutputColumn>& outputs = block_->outputs;
   if (const auto position = position_of(key)) {
     if (*position >= 1 && *position <= static_cast<int64_t>(block_->visible_outputs)) {
       return static_cast<size_t>(*position - 1);
     }
     return source_.wrong(start_of(&key),
-                         fmt::format("ORDER BY position {} is not one of the {} columns", *position,
-                                     block_->visible_outputs));
+                         fmt::format("{} position {} is not one of the {} columns", clause,
+                                     *position, block_->visible_outputs),
+                         "42P10");
   }
   if (key.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && key.column_ref->n_fields == 1) {
     const std::string_view name = string_of(key.column_ref->fields[0]);
@@ -308,9 +349,10 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key) {
       if (outputs[i].name != name) continue;
       if (found && !equal(*outputs[*found].expression, *outputs[i].expression)) {
         return source_.wrong(key.column_ref->location,
-                             fmt::format("ORDER BY \"{}\" is ambiguous: several columns have the "
+                             fmt::format("{} \"{}\" is ambiguous: several columns have the "
                                          "name",
-                                         name));
+                                         clause, name),
+                             "42702");
       }
       if (!found) found = i;
     }
@@ -322,7 +364,8 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key) {
     if (equal(*outputs[i].expression, **expression)) return i;
   }
   if (block_->distinct) {
-    return source_.wrong(start_of(&key), "ORDER BY of SELECT DISTINCT takes only its columns");
+    return source_.wrong(start_of(&key), "ORDER BY of SELECT DISTINCT takes only its columns",
+                         "42P10");
   }
   outputs.push_back({"", *std::move(expression), 0});
   output_offsets_.push_back(start_of(&key));
@@ -340,7 +383,7 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
     return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
   }
   if (*number < 0) {
-    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name));
+    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name), "2201W");
   }
   return static_cast<uint64_t>(*number);
 }

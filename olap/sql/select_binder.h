@@ -41,6 +41,9 @@ struct CteScope {
   const CteScope* outer = nullptr;
 };
 
+// The group keys of one grouping set, by their number in the block.
+using GroupingKeys = std::vector<size_t>;
+
 enum class Correlation : uint8_t { kRefused, kInWhere };
 
 class SelectBinder : private SubqueryBinder {
@@ -55,16 +58,25 @@ class SelectBinder : private SubqueryBinder {
 
   // select_binder.cpp
   Status check_supported(const PgQuery__SelectStmt& select) const;
+  Status bind_clauses(const PgQuery__SelectStmt& select);
   Status bind_with(const PgQuery__WithClause& with);
   Status bind_where(const Node& node);
   Status bind_targets(NodeList targets);
   Status bind_star(const PgQuery__ColumnRef& star);
   Status bind_having(const Node* having);
   Status bind_order_by(NodeList items);
-  base::Result<size_t> sort_output(const Node& key);
+  base::Result<size_t> sort_output(const Node& key, std::string_view clause);
   Status bind_distinct(NodeList clause);
+  Status check_distinct_on(NodeList clause);
   base::Result<uint64_t> bind_limit(const Node* node, std::string_view name, uint64_t absent);
   void finish();
+
+  // set_binder.cpp
+  Status bind_set_operation(const PgQuery__SelectStmt& select);
+  Status bind_set_columns(const PgQuery__SelectStmt& select, SetOperation* operation,
+                          const std::vector<int64_t>& places);
+  Status bind_values(const PgQuery__SelectStmt& select);
+  void offer_outputs(JoinMember member, std::vector<std::string> names);
 
   // from_binder.cpp
   Status bind_from_item(const Node& node, JoinGroup& group);
@@ -93,7 +105,12 @@ class SelectBinder : private SubqueryBinder {
 
   // grouping.cpp
   Status bind_group_by(NodeList items, NodeList targets);
+  base::Result<std::vector<size_t>> bind_group_items(NodeList items, NodeList targets);
   base::Result<ExpressionPtr> bind_group_item(const Node& item, NodeList targets);
+  size_t add_group_key(ExpressionPtr key);
+  base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);
+  Status bind_grouping_sets(NodeList items, NodeList targets);
+  std::optional<uint32_t> dependent_aggregate(const Expression& column);
   Status check_grouping();
   Status replace_grouped(ExpressionPtr* expression, std::string_view clause);
 
@@ -112,6 +129,9 @@ class SelectBinder : private SubqueryBinder {
   JoinGroup* scalar_group_ = nullptr;    // where a scalar subquery goes now; null: scalars_
   bool scalars_refused_ = false;         // in the ON of an outer join
 };
+
+// Where the first column of a SELECT, of the first one of a set operation, or of VALUES stands.
+int64_t place_of(const PgQuery__SelectStmt& select);
 
 // The name that PostgreSQL gives an output column without an alias.
 std::string output_name(const Node& node);

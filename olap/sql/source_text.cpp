@@ -50,19 +50,32 @@ base::Error SourceText::error(base::ErrorCode code, int64_t offset,
                               std::string_view message) const {
   if (offset < 0) return {code, std::string(message)};
   const auto at = std::min(static_cast<size_t>(offset), sql_.size());
-  return {code, fmt::format("{} ({})", message, place(offset, token_at(at)))};
+  base::Error error(code, fmt::format("{} ({})", message, place(offset, token_at(at))));
+  error.position = character_at(at);
+  return error;
 }
 
-base::Error SourceText::wrong(int64_t offset, std::string_view message) const {
-  return error(base::ErrorCode::kInvalidArgument, offset, message);
+base::Error SourceText::wrong(int64_t offset, std::string_view message,
+                              base::SqlState state) const {
+  base::Error wrong = error(base::ErrorCode::kInvalidArgument, offset, message);
+  wrong.state = state;
+  return wrong;
 }
 
 base::Error SourceText::unsupported(int64_t offset, std::string_view construct) const {
   const std::string message = fmt::format("{} is not supported yet", construct);
   if (offset < 0) return {base::ErrorCode::kUnsupported, message};
   const auto at = std::min(static_cast<size_t>(offset), sql_.size());
-  return {base::ErrorCode::kUnsupported,
-          fmt::format("{} ({})", message, place(offset, clause_at(at)))};
+  base::Error error(base::ErrorCode::kUnsupported,
+                    fmt::format("{} ({})", message, place(offset, clause_at(at))));
+  error.position = character_at(at);
+  return error;
+}
+
+uint32_t SourceText::character_at(size_t offset) const {
+  const auto before = std::string_view(sql_).substr(0, offset);
+  return 1 + static_cast<uint32_t>(std::count_if(before.begin(), before.end(),
+                                                 [](char c) { return !is_continuation(c); }));
 }
 
 int64_t SourceText::offset_of_character(int64_t n) const {

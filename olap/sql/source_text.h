@@ -26,8 +26,9 @@ class SourceText {
   // The message with the position and the token there.
   base::Error error(base::ErrorCode code, int64_t offset, std::string_view message) const;
 
-  // kInvalidArgument at the offset.
-  base::Error wrong(int64_t offset, std::string_view message) const;
+  // kInvalidArgument at the offset. The SQLSTATE by default: 42601, a statement that PostgreSQL
+  // would call a syntax error too.
+  base::Error wrong(int64_t offset, std::string_view message, base::SqlState state = "42601") const;
 
   // "<construct> is not supported yet", with the text from the offset on, cut after a few words.
   base::Error unsupported(int64_t offset, std::string_view construct) const;
@@ -36,6 +37,7 @@ class SourceText {
   int64_t offset_of_character(int64_t n) const;
 
  private:
+  uint32_t character_at(size_t offset) const;  // from 1
   std::string place(int64_t offset, std::string_view excerpt) const;
   std::string_view token_at(size_t offset) const;
   std::string clause_at(size_t offset) const;

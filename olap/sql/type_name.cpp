@@ -34,7 +34,8 @@ base::Result<DataType> declared_decimal(const SourceText& source, const PgQuery_
     return source.wrong(name.location,
                         fmt::format("DECIMAL({},{}) is out of range: 1 to {} digits, of which the "
                                     "second number are after the point",
-                                    precision, scale, base::kDecimalDigitsMax));
+                                    precision, scale, base::kDecimalDigitsMax),
+                        "22023");
   }
   return DataType{TypeKind::kDecimal, static_cast<uint8_t>(precision), static_cast<uint8_t>(scale),
                   0};
@@ -44,8 +45,9 @@ base::Result<DataType> string_type(const SourceText& source, const PgQuery__Type
                                    TypeKind kind, const std::vector<int64_t>& numbers) {
   if (numbers.empty()) return DataType{kind, 0, 0, kind == TypeKind::kChar ? 1U : 0U};
   if (numbers[0] < 1 || numbers[0] > kStringBytesMax) {
-    return source.wrong(name.location, fmt::format("a string's length is 1 to {}, not {}",
-                                                   kStringBytesMax, numbers[0]));
+    return source.wrong(
+        name.location,
+        fmt::format("a string's length is 1 to {}, not {}", kStringBytesMax, numbers[0]), "22023");
   }
   return DataType{kind, 0, 0, static_cast<uint32_t>(numbers[0])};
 }

@@ -25,6 +25,10 @@ inline constexpr base::DataType kTextType{base::TypeKind::kVarchar};
 inline constexpr base::DataType kDateType{base::TypeKind::kDate};
 inline constexpr base::DataType kTimestampType{base::TypeKind::kTimestamp};
 
+// Digits after the point of an average and of a quotient of exact numbers, if the operands have no
+// more: PostgreSQL gives 16 or more significant ones.
+inline constexpr unsigned kQuotientScale = 16;
+
 base::DataType decimal_type(unsigned precision, unsigned scale);  // precision capped at 38
 
 bool is_integer(const base::DataType& type);

@@ -297,6 +297,55 @@ std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
   return result;
 }
 
+bool sorts_before(const std::vector<SortKey>& keys, const Row& a, const Row& b) {
+  for (const SortKey& key : keys) {
+    const Value& x = a[key.column];
+    const Value& y = b[key.column];
+    if (is_null(x) || is_null(y)) {
+      if (is_null(x) != is_null(y)) return is_null(x) == key.nulls_first;
+      continue;
+    }
+    const int order = naive_compare(x, y);
+    if (order != 0) return key.descending ? order > 0 : order < 0;
+  }
+  return false;
+}
+
+Value naive_string_agg(const Aggregate& one, const std::vector<Row>& rows) {
+  std::vector<Row> texts;
+  for (const Row& row : rows) {
+    Row text = {naive_evaluate(*one.argument, row)};
+    for (const ExpressionPtr& e : one.further) text.push_back(naive_evaluate(*e, row));
+    if (!is_null(text[0])) texts.push_back(std::move(text));
+  }
+  std::vector<SortKey> order = one.order;
+  if (one.distinct && order.empty()) order.push_back(SortKey{});
+  std::stable_sort(texts.begin(), texts.end(),
+                   [&](const Row& a, const Row& b) { return sorts_before(order, a, b); });
+  Value result;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (one.distinct && i != 0 && texts[i][0] == texts[i - 1][0]) continue;
+    const bool plain = is_null(result) || is_null(texts[i][1]);
+    std::string text = is_null(result) ? "" : std::get<std::string>(result);
+    if (!plain) text += std::get<std::string>(texts[i][1]);
+    result = text + std::get<std::string>(texts[i][0]);
+  }
+  return result;
+}
+
+Value naive_moment(AggregateKind kind, const std::vector<Value>& values) {
+  const auto count = static_cast<double>(values.size());
+  double mean = 0;
+  for (const Value& value : values) mean += std::get<double>(value) / count;
+  double squares = 0;
+  for (const Value& value : values) squares += std::pow(std::get<double>(value) - mean, 2);
+  const bool sample = kind == AggregateKind::kVarSamp || kind == AggregateKind::kStddevSamp;
+  if (sample && values.size() < 2) return kNull;
+  const double variance = squares / (sample ? count - 1 : count);
+  const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
+  return root ? std::sqrt(variance) : variance;
+}
+
 Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (one.kind == AggregateKind::kCountAll) return static_cast<int64_t>(rows.size());
   std::vector<Value> values;
@@ -305,6 +354,12 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
     if (!is_null(value)) values.push_back(std::move(value));
   }
   const auto less = [](const Value& a, const Value& b) { return naive_compare(a, b) < 0; };
+  if (one.distinct) {
+    std::sort(values.begin(), values.end(), less);
+    const auto same = [](const Value& a, const Value& b) { return naive_compare(a, b) == 0; };
+    values.erase(std::unique(values.begin(), values.end(), same), values.end());
+  }
+  if (one.kind == AggregateKind::kStringAgg) return naive_string_agg(one, rows);
   if (one.kind == AggregateKind::kCount) return static_cast<int64_t>(values.size());
   if (one.kind == AggregateKind::kCountDistinct) {
     return static_cast<int64_t>(
@@ -313,6 +368,7 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (values.empty()) return kNull;
   if (one.kind == AggregateKind::kMin) return *std::min_element(values.begin(), values.end(), less);
   if (one.kind == AggregateKind::kMax) return *std::max_element(values.begin(), values.end(), less);
+  if (one.kind >= AggregateKind::kVarSamp) return naive_moment(one.kind, values);
   if (one.argument->type.kind == TypeKind::kDouble) {
     double sum = 0;
     for (const Value& value : values) sum += std::get<double>(value);
@@ -321,6 +377,11 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   int128_t sum = 0;
   for (const Value& value : values) sum += units_of(value);
   if (one.kind == AggregateKind::kSum) return number_of(one.type, sum);
+  if (one.type.kind == TypeKind::kDecimal) {
+    return number_of(one.type,
+                     divide_rounded(sum * power(one.type.scale - one.argument->type.scale),
+                                    static_cast<int128_t>(values.size())));
+  }
   return static_cast<double>(sum) / static_cast<double>(values.size()) /
          static_cast<double>(power(one.argument->type.scale));
 }
@@ -340,6 +401,15 @@ std::vector<Row> naive_aggregate(const Operator& op, const NaiveTables& tables) 
     group.first = key;
     group.second.push_back(std::move(row));
   }
+  for (const std::vector<ExpressionPtr>& keys : op.standing_groups) {
+    Row key;
+    std::vector<std::string> name;
+    for (const ExpressionPtr& e : keys) {
+      key.push_back(naive_evaluate(*e, {}));
+      name.push_back(is_null(key.back()) ? "" : "=" + base::to_string(key.back()));
+    }
+    groups[name].first = key;
+  }
   std::vector<Row> result;
   for (const auto& [name, group] : groups) {
     Row row = group.first;
@@ -347,20 +417,6 @@ std::vector<Row> naive_aggregate(const Operator& op, const NaiveTables& tables) 
     result.push_back(std::move(row));
   }
   return result;
-}
-
-bool sorts_before(const std::vector<SortKey>& keys, const Row& a, const Row& b) {
-  for (const SortKey& key : keys) {
-    const Value& x = a[key.column];
-    const Value& y = b[key.column];
-    if (is_null(x) || is_null(y)) {
-      if (is_null(x) != is_null(y)) return is_null(x) == key.nulls_first;
-      continue;
-    }
-    const int order = naive_compare(x, y);
-    if (order != 0) return key.descending ? order > 0 : order < 0;
-  }
-  return false;
 }
 
 void cut(const Operator& op, std::vector<Row>* rows) {
@@ -371,12 +427,45 @@ void cut(const Operator& op, std::vector<Row>* rows) {
 
 }  // namespace
 
+Value naive_aggregate_of(const Aggregate& aggregate, const std::vector<Row>& rows) {
+  return naive_fold(aggregate, rows);
+}
+
 std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
   std::vector<Row> result;
   switch (op.kind) {
     case OperatorKind::kHashJoin: return naive_join(op, tables);
     case OperatorKind::kAggregate: return naive_aggregate(op, tables);
-    case OperatorKind::kValues: result.emplace_back(); break;
+    case OperatorKind::kWindow: return naive_window(op, naive_execute(*op.children[0], tables));
+    case OperatorKind::kValues:
+      for (size_t i = 0; i < op.expressions.size(); ++i) {
+        if (i % op.output.size() == 0) result.emplace_back();
+        result.back().push_back(naive_evaluate(*op.expressions[i], {}));
+      }
+      return result;
+    case OperatorKind::kAppend:
+      for (const OperatorPtr& child : op.children) {
+        for (Row& row : naive_execute(*child, tables)) result.push_back(std::move(row));
+      }
+      return result;
+    case OperatorKind::kExpand:
+      for (const Row& row : naive_execute(*op.children[0], tables)) {
+        for (size_t set = 0; set < op.grouping_sets.size(); ++set) {
+          Row& copy = result.emplace_back(row);
+          for (size_t c = 0; c < op.grouping_sets[set].size(); ++c) {
+            if (!op.grouping_sets[set][c]) copy[c] = kNull;
+          }
+          copy.push_back(static_cast<int64_t>(set));
+        }
+      }
+      return result;
+    case OperatorKind::kRepeat:
+      for (Row& row : naive_execute(*op.children[0], tables)) {
+        const int64_t times = std::get<int64_t>(row.back());
+        row.pop_back();
+        for (int64_t i = 0; i < times; ++i) result.push_back(row);
+      }
+      return result;
     case OperatorKind::kScan:
       for (const Row& row : tables[op.table.value]) {
         Row& picked = result.emplace_back();
@@ -386,7 +475,7 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
     default: result = naive_execute(*op.children[0], tables); break;
   }
   std::erase_if(result, [&](const Row& row) { return !satisfies(op.predicates, row); });
-  if (op.kind == OperatorKind::kProject || op.kind == OperatorKind::kValues) {
+  if (op.kind == OperatorKind::kProject) {
     for (Row& row : result) {
       Row out;
       for (const ExpressionPtr& e : op.expressions) out.push_back(naive_evaluate(*e, row));

@@ -22,6 +22,12 @@ using NaiveTables = std::vector<std::vector<Row>>;  // by TableId
 Value naive_evaluate(const Expression& expression, const Row& row);
 std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables);
 
+// The aggregate over all of the rows.
+Value naive_aggregate_of(const Aggregate& aggregate, const std::vector<Row>& rows);
+
+// The rows with the window's values behind them (exec_naive_window.cpp).
+std::vector<Row> naive_window(const Operator& op, std::vector<Row> rows);
+
 // Recursive, straight from the definition.
 bool naive_like(std::string_view text, std::string_view pattern);
 

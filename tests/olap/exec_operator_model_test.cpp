@@ -187,6 +187,25 @@ TEST_P(OperatorModel, TextsOutliveTheOperatorsThatKeptThem) {
   expect_same(plan_of(std::move(sorted)), true);
 }
 
+// As where a CTE is used twice: the second reads what the first computed.
+TEST_P(OperatorModel, EqualGroupsOfAPlanAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  const auto bound = number(static_cast<int64_t>(below(20)));
+  const auto groups = [&](const Value& limit) {
+    OperatorPtr rows = scan(base::TableId(0), kOperatorTypes);
+    rows->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(2, kBigIntType),
+                                    literal(kBigIntType, limit)));
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(column(1, kIntType));
+    keys.push_back(column(3, kTextType));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    return aggregate(std::move(rows), std::move(keys), std::move(aggregates));
+  };
+  expect_same(plan_of(join(JoinKind::kLeft, groups(bound), groups(bound), {{0, 0}})));
+  expect_same(plan_of(join(JoinKind::kLeft, groups(bound), groups(number(21)), {{0, 0}})));
+}
+
 TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
   const uint64_t limit = below(1200);
   const uint64_t offset = below(300);

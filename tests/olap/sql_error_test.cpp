@@ -100,9 +100,6 @@ constexpr Refused kRefused[] = {
     {"select c_id from child limit c_id",
      "unsupported: LIMIT of anything but a number is not supported yet (line 1, "
      "column 30: \"c_id\")"},
-    {"select c_id from child union select p_id from parent",
-     "unsupported: UNION is not supported yet (line 1, column 24: \"union select p_id from "
-     "parent\")"},
     {"select p_id from only parent",
      "unsupported: ONLY is not supported yet (line 1, column 23: \"parent\")"},
     {"select p_id from parent tablesample system (10)",
@@ -113,12 +110,6 @@ constexpr Refused kRefused[] = {
     {"select p_id from parent where p_name like 'a\\'",
      "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "
      "column 43: \"'a\\'\")"},
-    {"select row_number() over (order by c_id) from child",
-     "unsupported: a window function is not supported yet (line 1, column 8: "
-     "\"row_number() over (order ...\")"},
-    {"select count(*) filter (where c_flag) from child",
-     "unsupported: FILTER of an aggregate is not supported yet (line 1, column 8: "
-     "\"count(*) filter (where c_flag ...\")"},
     {"select c_id from child where c_id = any (select p_id from parent)",
      "unsupported: ANY or ALL (subquery) is not supported yet (line 1, column 35: "
      "\"= any (select p_id from parent ...\")"},
@@ -147,7 +138,6 @@ constexpr Refused kRefused[] = {
     {"with recursive r as (select 1) select * from r",
      "unsupported: WITH RECURSIVE is not supported yet (line 1, column 1: \"with "
      "recursive r as (select ...\")"},
-    {"values (1)", "unsupported: VALUES is not supported yet (line 1, column 1: \"values (1)\")"},
     {"insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"insert into "
      "parent values ...\")"},
@@ -175,21 +165,12 @@ constexpr Refused kRefused[] = {
     {"select c_text ilike 'a' from child",
      "unsupported: ILIKE is not supported yet (line 1, column 15: \"ilike 'a' "
      "from child\")"},
-    {"select distinct on (c_id) c_id from child",
-     "unsupported: DISTINCT ON is not supported yet (line 1, column 21: \"c_id) "
-     "c_id from child\")"},
-    {"select c_id from child group by rollup (c_id)",
-     "unsupported: GROUPING SETS, ROLLUP or CUBE is not supported yet (line 1, "
-     "column 33: \"rollup (c_id)\")"},
     {"select interval '1 day'",
      "unsupported: an INTERVAL as a value is not supported yet (line 1, column 8: "
      "\"interval '1 day'\")"},
     {"select c_day + interval '1 fortnight' from child",
      "invalid argument: \"1 fortnight\" is no INTERVAL: numbers with units are, "
      "as in '3 months' or '1 year 10 days' (line 1, column 25: \"'1 fortnight'\")"},
-    {"select sum(distinct c_id) from child",
-     "unsupported: sum(DISTINCT ...) is not supported yet (line 1, column 8: "
-     "\"sum(distinct c_id) from child\")"},
     {"select c_id from child for update",
      "unsupported: FOR UPDATE or FOR SHARE is not supported yet (line 1, column "
      "8: \"c_id from child for update\")"},
@@ -238,9 +219,6 @@ constexpr Refused kRefused[] = {
     {"select d.c_id from (select c_p_id from child) d",
      "invalid argument: table \"d\" has no column \"c_id\" (line 1, column 8: "
      "\"d.c_id\")"},
-    {"select max(c_id) over () from child",
-     "unsupported: a window function is not supported yet (line 1, column 8: "
-     "\"max(c_id) over () from child\")"},
     {"select \"C_ID\" from child",
      "invalid argument: no such column \"C_ID\" (line 1, column 8: \"\"C_ID\"\")"},
     {"select c_id,\n"

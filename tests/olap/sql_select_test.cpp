@@ -156,7 +156,7 @@ constexpr Planned kPlanned[] = {
      "  scan child [c_id]\n"},
     {"select p_name from parent where p_id > (select avg(c_id) from child)",
      "project [p_name]\n"
-     "  inner join of every pair where (p_id::DOUBLE > avg(c_id))\n"
+     "  inner join of every pair where (p_id::DECIMAL(38,16) > avg(c_id))\n"
      "    scan parent [p_id, p_name]\n"
      "    aggregate [avg(c_id)] by []\n"
      "      scan child [c_id]\n"},
@@ -220,7 +220,7 @@ constexpr Planned kPlanned[] = {
     {"select sum(c_amount) from child, (select avg(c_amount) a from child) t "
      "where c_amount > a",
      "aggregate [sum(c_amount)] by []\n"
-     "  inner join of every pair where (c_amount::DOUBLE > avg(c_amount))\n"
+     "  inner join of every pair where (c_amount::DECIMAL(38,16) > avg(c_amount))\n"
      "    scan child [c_amount]\n"
      "    aggregate [avg(c_amount)] by []\n"
      "      scan child [c_amount]\n"},

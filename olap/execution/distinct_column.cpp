@@ -1,4 +1,5 @@
-// count(distinct x): a set of (group, value) pairs, packed as keys of two columns.
+// Aggregates of distinct values: a set of (group, value) pairs, packed as keys of two columns; when
+// all rows are in, the aggregate itself sees each pair once.
 
 #include <algorithm>
 #include <vector>
@@ -10,10 +11,11 @@ namespace diptych::olap {
 
 namespace {
 
-class DistinctCountColumn : public AggregateColumn {
+class DistinctColumn : public AggregateColumn {
  public:
-  explicit DistinctCountColumn(PhysicalType argument)
-      : types_{argument, PhysicalType::kInt32},
+  DistinctColumn(PhysicalType argument, std::unique_ptr<AggregateColumn> inner)
+      : inner_(std::move(inner)),
+        types_{argument, PhysicalType::kInt32},
         packer_(types_, NullKeys::kNever),
         pairs_(packer_),
         values_(argument),
@@ -22,8 +24,8 @@ class DistinctCountColumn : public AggregateColumn {
         hashes_(kVectorRows),
         numbers_(kVectorRows) {}
 
-  void resize(uint32_t groups) override { counts_.resize(groups, 0); }
-  size_t memory_bytes() const override { return counts_.bytes() + pairs_.memory_bytes(); }
+  void resize(uint32_t groups) override { inner_->resize(groups); }
+  size_t memory_bytes() const override { return inner_->memory_bytes() + pairs_.memory_bytes(); }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     auto* const by_slot = groups_.values<int32_t>();
@@ -39,7 +41,7 @@ class DistinctCountColumn : public AggregateColumn {
   }
 
   void merge(const AggregateColumn& other, const uint32_t* groups) override {
-    const auto& column = static_cast<const DistinctCountColumn&>(other);
+    const auto& column = static_cast<const DistinctColumn&>(other);
     VectorBuffer old_groups(PhysicalType::kInt32);
     for (uint32_t first = 0; first < column.pairs_.size(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, column.pairs_.size() - first);
@@ -57,16 +59,17 @@ class DistinctCountColumn : public AggregateColumn {
   void finish() override {
     for (uint32_t first = 0; first < pairs_.size(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, pairs_.size() - first);
+      const Vector value = packer_.unpack(0, pairs_.keys(), first, count, &values_);
       const Vector group = packer_.unpack(1, pairs_.keys(), first, count, &groups_);
-      for (uint32_t i = 0; i < count; ++i) {
-        ++counts_[static_cast<uint32_t>(group.as<int32_t>()[i])];
-      }
+      std::copy_n(group.as<int32_t>(), count, numbers_.begin());
+      select_all(count, &present_);
+      inner_->update(value, present_, numbers_.data());
     }
+    inner_->finish();
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
-    std::copy_n(counts_.data() + first, count, results->values<int64_t>());
-    return results->view();
+    return inner_->result(first, count, results);
   }
 
  private:
@@ -77,6 +80,7 @@ class DistinctCountColumn : public AggregateColumn {
     pairs_.find_or_insert(keys_.data(), hashes_.data(), present_.count, life, numbers_.data());
   }
 
+  std::unique_ptr<AggregateColumn> inner_;
   PhysicalType types_[2];
   KeyPacker packer_;
   KeyTable pairs_;
@@ -86,13 +90,13 @@ class DistinctCountColumn : public AggregateColumn {
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
-  GrowingArray<int64_t> counts_;
 };
 
 }  // namespace
 
-std::unique_ptr<AggregateColumn> make_distinct_count(PhysicalType argument) {
-  return std::make_unique<DistinctCountColumn>(argument);
+std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
+                                               std::unique_ptr<AggregateColumn> inner) {
+  return std::make_unique<DistinctColumn>(argument, std::move(inner));
 }
 
 }  // namespace diptych::olap

@@ -1,0 +1,31 @@
+// Expand: every row once for each grouping set, for GROUPING SETS, ROLLUP and CUBE.
+//
+// A copy for a set has NULL in the key columns that the set leaves out, and the set's number in
+// one more column, so that one GROUP BY over the keys and the number makes the groups of all sets
+// in one pass over the input.
+//
+// Threads    one worker.
+
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+class ExpandStage : public Stage {
+ public:
+  ExpandStage(const Operator& expand, StagePtr next);
+  bool push(Batch& batch) override;
+
+ private:
+  const Operator& expand_;
+  StagePtr next_;
+  VectorBuffer numbers_;
+  uint64_t all_null_[kVectorWords];
+  Batch output_;
+};
+
+}  // namespace diptych::olap

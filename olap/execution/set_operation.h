@@ -1,0 +1,46 @@
+// What UNION, INTERSECT and EXCEPT need beyond aggregation: rows of several inputs into one chain,
+// and rows that come several times.
+//
+// UNION ALL is kAppend. The others count, by distinct row, how often each side has it (an
+// aggregate over the appended sides), and repeat the row as often as the operation says (kRepeat).
+//
+// Threads    SharedChains: chains by worker; its pipelines run one after the other, so that a chain
+//            has one user at a time. A RepeatStage has one worker.
+// Stopping   RepeatStage looks at the stop flag once a round: it may multiply rows.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+// The sink's chains, made once per worker and fed by several pipelines in turn.
+class SharedChains {
+ public:
+  SharedChains(uint32_t workers, const StageFactory& sink) : sink_(sink), chains_(workers) {}
+
+  // Makes stages that pass batches on to the worker's chain. Must not outlive this.
+  StageFactory factory();
+
+ private:
+  const StageFactory& sink_;
+  std::vector<StagePtr> chains_;  // by worker; made when first used
+};
+
+// Passes on the k-th repetitions of all rows of a batch as its k-th round.
+class RepeatStage : public Stage {
+ public:
+  RepeatStage(const RunContext& context, StagePtr next)
+      : context_(context), next_(std::move(next)) {}
+  bool push(Batch& batch) override;
+
+ private:
+  const RunContext& context_;
+  StagePtr next_;
+  Selection selection_;
+};
+
+}  // namespace diptych::olap

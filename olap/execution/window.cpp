@@ -1,0 +1,150 @@
+#include "olap/execution/window.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/query_failure.h"
+#include "olap/execution/sort.h"
+
+namespace diptych::olap {
+
+namespace {
+
+// Sets differs[i] where the column's value at position i is another one than at i - 1. Nulls are
+// equal to each other.
+void mark_differences(const WindowOrder& order, uint32_t column, std::vector<uint8_t>* differs) {
+  const ColumnStore& rows = *order.rows;
+  with_physical_type(rows.type(column), [&](auto type) {
+    const auto* const values = rows.values<decltype(type)>(column);
+    for (size_t i = 1; i < order.row_at.size(); ++i) {
+      const uint32_t row = order.row_at[i];
+      const uint32_t previous = order.row_at[i - 1];
+      const bool null = rows.is_null(column, row);
+      const bool previous_null = rows.is_null(column, previous);
+      const bool differ = null || previous_null ? null != previous_null
+                                                : value_less(values[row], values[previous]) ||
+                                                      value_less(values[previous], values[row]);
+      (*differs)[i] |= static_cast<uint8_t>(differ);
+    }
+  });
+}
+
+}  // namespace
+
+WindowPart::WindowPart(const Operator& window, const NeededColumns& needed, MemoryBudget* memory)
+    : rows_(window.children[0]->output, needed.of(window)), charge_(memory) {}
+
+WindowResults::WindowResults(PhysicalType physical, size_t rows) : type(physical), nulls(rows, 0) {
+  bytes.resize(rows * physical_bytes(physical), std::byte{0});
+}
+
+WindowTable::WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows)
+    : charge_(context.memory) {
+  order_.rows = &rows;
+  const size_t count = rows.row_count();
+  size_t bytes = count * (kSortBytesARow + 3 * sizeof(uint32_t) + 2);
+  for (const WindowFunction& function : window.window_functions) {
+    bytes += count * (physical_bytes(physical_type(function.type)) + 1);
+    // A segment tree has two states a row, of at most 32 bytes.
+    if (function.kind == WindowKind::kAggregate) bytes += count * 64;
+  }
+  charge_.set(bytes);
+  fail_if_stopped(context);
+  sort(window);
+  find_groups(window);
+  for (size_t i = 0; i < window.window_functions.size(); ++i) {
+    fail_if_stopped(context);
+    results_.emplace_back(physical_type(window.window_functions[i].type), count);
+    compute(context, window, i);
+  }
+}
+
+void WindowTable::sort(const Operator& window) {
+  std::vector<SortKey> keys;
+  for (const uint32_t column : window.window_partition) keys.push_back({column, false, false});
+  keys.insert(keys.end(), window.sort_keys.begin(), window.sort_keys.end());
+  order_.row_at = sorted_rows(*order_.rows, keys, kNoLimit);
+}
+
+void WindowTable::find_groups(const Operator& window) {
+  const auto count = static_cast<uint32_t>(order_.row_at.size());
+  std::vector<uint8_t> differs(count, 0);
+  for (const uint32_t column : window.window_partition) mark_differences(order_, column, &differs);
+  for (uint32_t begin = 0; begin < count;) {
+    uint32_t end = begin + 1;
+    while (end < count && differs[end] == 0) ++end;
+    order_.partitions.push_back({begin, end});
+    begin = end;
+  }
+  for (const SortKey& key : window.sort_keys) mark_differences(order_, key.column, &differs);
+  order_.group_of.resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i == 0 || differs[i] != 0) order_.group_starts.push_back(i);
+    order_.group_of[i] = static_cast<uint32_t>(order_.group_starts.size() - 1);
+  }
+  order_.group_starts.push_back(count);
+}
+
+// One function over all partitions, in runs of partitions with about as many rows each.
+void WindowTable::compute(const RunContext& context, const Operator& window, size_t function) {
+  constexpr uint32_t kRunRowsMin = 4 * kVectorRows;
+  const auto rows = static_cast<uint32_t>(order_.row_at.size());
+  const uint32_t run_rows = std::max(kRunRowsMin, rows / (4 * context.arena->threads()) + 1);
+  std::vector<size_t> starts;  // of runs: numbers of partitions
+  for (size_t p = 0; p < order_.partitions.size(); ++p) {
+    const bool first = starts.empty() || order_.partitions[p].begin >=
+                                             order_.partitions[starts.back()].begin + run_rows;
+    if (first) starts.push_back(p);
+  }
+  starts.push_back(order_.partitions.size());
+  const auto runs = static_cast<uint32_t>(starts.size() - 1);
+  context.arena->run(runs, [&](uint32_t run) {
+    for (size_t p = starts[run]; p < starts[run + 1]; ++p) {
+      fail_if_stopped(context);
+      compute_window(order_, window, window.window_functions[function], order_.partitions[p],
+                     &results_[function]);
+    }
+  });
+}
+
+std::vector<VectorBuffer> WindowTable::make_buffers() const {
+  std::vector<VectorBuffer> buffers;
+  for (size_t c = 0; c < order_.rows->column_count(); ++c) {
+    buffers.emplace_back(order_.rows->type(c));
+  }
+  for (const WindowResults& results : results_) buffers.emplace_back(results.type);
+  return buffers;
+}
+
+void WindowTable::read(uint64_t first, const Selection& selection,
+                       std::vector<VectorBuffer>* buffers, std::vector<Vector>* columns) const {
+  const size_t inputs = order_.rows->column_count();
+  for (size_t c = 0; c < inputs; ++c) {
+    (*columns)[c] = order_.rows->gather(c, order_.row_at.data() + first, selection, &(*buffers)[c]);
+  }
+  for (size_t f = 0; f < results_.size(); ++f) {
+    const WindowResults& results = results_[f];
+    VectorBuffer& buffer = (*buffers)[inputs + f];
+    const size_t width = physical_bytes(results.type);
+    std::memcpy(buffer.values<std::byte>(), results.bytes.data() + first * width,
+                selection.count * width);
+    buffer.clear_nulls();
+    for (uint32_t i = 0; i < selection.count; ++i) {
+      if (results.nulls[first + i] != 0) set_bit(buffer.nulls(), i);
+    }
+    (*columns)[inputs + f] = buffer.view_with_nulls();
+  }
+  // Texts lie in this table, which may go before what keeps them.
+  for (Vector& column : *columns) column.string_life = StringLife::kBatch;
+}
+
+bool WindowSource::run(uint64_t morsel) {
+  const uint64_t first = morsel * kVectorRows;
+  const uint64_t count = std::min<uint64_t>(kVectorRows, table_.rows() - first);
+  select_all(static_cast<uint32_t>(count), &selection_);
+  table_.read(first, selection_, &buffers_, &batch_.columns);
+  return next_->push(batch_);
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,150 @@
+// Window functions: the rows of each partition in order, and for each row a value of the rows
+// around it.
+//
+// Workers collect the rows; they are put together and sorted once, by partition and order; then
+// each function fills an array of results by position in that order, partition by partition. The
+// partitions are shared out to the workers in runs of about equal rows.
+//
+// Frames     two positions a row. ROWS and GROUPS count; RANGE with an offset looks for the key
+//            that the front end has computed as its bound, by binary search. EXCLUDE leaves up to
+//            three runs of positions.
+// Aggregates over a frame that only grows (from the partition's start) are running states; over any
+//            other, a segment tree of states by partition: O(log n) a row, exact for numbers, and
+//            without subtracting doubles.
+//
+// Threads    a WindowPart has one worker; a WindowTable is immutable once made.
+// Memory     rows, their order (sort.h), the numbers of peers, results and one segment tree a
+//            worker are counted in the query's budget.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "olap/execution/column_store.h"
+#include "olap/execution/memory_budget.h"
+#include "olap/execution/needed_columns.h"
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+class WindowPart {
+ public:
+  WindowPart(const Operator& window, const NeededColumns& needed, MemoryBudget* memory);
+
+  void append(const Batch& batch) {
+    rows_.append(batch.columns, *batch.selection);
+    charge_.set(rows_.memory_bytes());
+  }
+  ColumnStore& rows() { return rows_; }
+
+ private:
+  ColumnStore rows_;
+  MemoryCharge charge_;
+};
+
+class WindowStage : public Stage {
+ public:
+  explicit WindowStage(WindowPart* part) : part_(part) {}
+  bool push(Batch& batch) override {
+    part_->append(batch);
+    return true;
+  }
+
+ private:
+  WindowPart* part_;
+};
+
+// Positions [begin, end) of the order.
+struct PositionRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  bool empty() const { return begin >= end; }
+  uint32_t size() const { return empty() ? 0 : end - begin; }
+};
+
+// The sorted rows: which positions are one partition, and which are peers of each other.
+struct WindowOrder {
+  const ColumnStore* rows = nullptr;
+  std::vector<uint32_t> row_at;           // by position
+  std::vector<PositionRange> partitions;  // in order
+  std::vector<uint32_t> group_of;         // by position: the number of its group of peers
+  std::vector<uint32_t> group_starts;     // by group, and one more
+
+  PositionRange peers(uint32_t position) const {
+    const uint32_t group = group_of[position];
+    return {group_starts[group], group_starts[group + 1]};
+  }
+  bool is_null(uint32_t column, uint32_t position) const {
+    return rows->is_null(column, row_at[position]);
+  }
+  template <class T>
+  const T& value(uint32_t column, uint32_t position) const {
+    return rows->values<T>(column)[row_at[position]];
+  }
+};
+
+// One function's values, by position.
+struct WindowResults {
+  explicit WindowResults(PhysicalType physical, size_t rows);
+
+  template <class T>
+  T* values() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+
+  PhysicalType type;
+  GrowingArray<std::byte> bytes;
+  std::vector<uint8_t> nulls;
+};
+
+class WindowTable {
+ public:
+  WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows);
+
+  uint64_t rows() const { return order_.row_at.size(); }
+  uint64_t morsels() const { return (rows() + kVectorRows - 1) / kVectorRows; }
+  // Rows of positions [first, first + selection.count): the input's columns, then the results.
+  void read(uint64_t first, const Selection& selection, std::vector<VectorBuffer>* buffers,
+            std::vector<Vector>* columns) const;
+  std::vector<VectorBuffer> make_buffers() const;
+
+ private:
+  void sort(const Operator& window);
+  void find_groups(const Operator& window);
+  void compute(const RunContext& context, const Operator& window, size_t function);
+
+  WindowOrder order_;
+  std::vector<WindowResults> results_;
+  MemoryCharge charge_;
+};
+
+class WindowSource : public MorselSource {
+ public:
+  WindowSource(const WindowTable& table, StagePtr next)
+      : table_(table), next_(std::move(next)), buffers_(table.make_buffers()) {
+    batch_.columns.resize(buffers_.size());
+    batch_.selection = &selection_;
+  }
+  bool run(uint64_t morsel) override;
+
+ private:
+  const WindowTable& table_;
+  StagePtr next_;
+  std::vector<VectorBuffer> buffers_;
+  Batch batch_;
+  Selection selection_;
+};
+
+// Fills the results of one function for one partition (window_functions.cpp,
+// window_aggregates.cpp).
+void compute_window(const WindowOrder& order, const Operator& window,
+                    const WindowFunction& function, PositionRange partition,
+                    WindowResults* results);
+void compute_window_aggregate(const WindowOrder& order, const Operator& window,
+                              const WindowFunction& function, PositionRange partition,
+                              WindowResults* results);
+
+}  // namespace diptych::olap

@@ -1,0 +1,258 @@
+// Aggregates over frames: compute_window_aggregate of window.h.
+//
+// An aggregate is a state with an identity, a merge that keeps the order of rows, and a value at
+// the end. A frame that only grows runs one state along; any other asks a segment tree.
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/query_failure.h"
+#include "olap/execution/window_frame.h"
+
+namespace diptych::olap {
+
+namespace {
+
+struct FrameCall {
+  const WindowOrder& order;
+  const WindowFunction& function;
+  WindowResults* results;
+
+  bool is_null(uint32_t position) const { return order.is_null(function.arguments[0], position); }
+  template <class T>
+  const T& value(uint32_t position) const {
+    return order.value<T>(function.arguments[0], position);
+  }
+};
+
+class CountState {
+ public:
+  static CountState of(const FrameCall& call, uint32_t position) {
+    CountState state;
+    const bool all = call.function.aggregate == AggregateKind::kCountAll;
+    state.count_ = all || !call.is_null(position) ? 1 : 0;
+    return state;
+  }
+  void merge(const CountState& other) { count_ += other.count_; }
+  void write(const FrameCall& call, uint32_t position) const {
+    call.results->values<int64_t>()[position] = count_;
+  }
+
+ private:
+  int64_t count_ = 0;
+};
+
+template <class T>
+class SumState {
+ public:
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
+
+  static SumState of(const FrameCall& call, uint32_t position) {
+    SumState state;
+    if (call.is_null(position)) return state;
+    state.sum_ = static_cast<Sum>(call.value<T>(position));
+    state.count_ = 1;
+    return state;
+  }
+  void merge(const SumState& other) {
+    count_ += other.count_;
+    if constexpr (std::is_same_v<T, double>) {
+      sum_ += other.sum_;
+    } else if (__builtin_add_overflow(sum_, other.sum_, &sum_)) {
+      fail_value(kDecimalOutOfRange);
+    }
+  }
+  void write(const FrameCall& call, uint32_t position) const {
+    if (count_ == 0) {
+      call.results->nulls[position] = 1;
+      return;
+    }
+    const bool average = call.function.aggregate == AggregateKind::kAvg;
+    if constexpr (std::is_same_v<T, double>) {
+      const double value = average ? sum_ / static_cast<double>(count_) : sum_;
+      call.results->values<double>()[position] = value;
+    } else {
+      write_exact(call, position, average);
+    }
+  }
+
+ private:
+  void write_exact(const FrameCall& call, uint32_t position, bool average) const {
+    int128_t value = static_cast<int128_t>(sum_);
+    const base::DataType& type = call.function.type;
+    if (type.kind == base::TypeKind::kBigInt) {
+      if (value != static_cast<int64_t>(value)) fail_value(kIntegerOutOfRange);
+      call.results->values<int64_t>()[position] = static_cast<int64_t>(value);
+      return;
+    }
+    if (average) {
+      const auto digits = static_cast<unsigned>(type.scale - call.function.argument_scale);
+      if (__builtin_mul_overflow(value, power_of_ten(digits), &value)) {
+        fail_value(kDecimalOutOfRange);
+      }
+      value = divide_rounded(value, count_);
+    }
+    if (wide_fault(false, value) != 0) fail_value(kDecimalOutOfRange);
+    call.results->values<int128_t>()[position] = value;
+  }
+
+  Sum sum_ = 0;
+  int64_t count_ = 0;
+};
+
+template <class T>
+class ExtremeState {
+ public:
+  static ExtremeState of(const FrameCall& call, uint32_t position) {
+    ExtremeState state;
+    if (call.is_null(position)) return state;
+    state.best_ = &call.value<T>(position);
+    state.is_max_ = call.function.aggregate == AggregateKind::kMax;
+    return state;
+  }
+  void merge(const ExtremeState& other) {
+    if (other.best_ == nullptr) return;
+    const bool better = best_ == nullptr || (other.is_max_ ? value_less(*best_, *other.best_)
+                                                           : value_less(*other.best_, *best_));
+    if (better) *this = other;
+  }
+  void write(const FrameCall& call, uint32_t position) const {
+    if (best_ == nullptr) {
+      call.results->nulls[position] = 1;
+    } else {
+      call.results->values<T>()[position] = *best_;
+    }
+  }
+
+ private:
+  const T* best_ = nullptr;
+  bool is_max_ = false;
+};
+
+class MomentsState {
+ public:
+  static MomentsState of(const FrameCall& call, uint32_t position) {
+    MomentsState state;
+    if (call.is_null(position)) return state;
+    state.count_ = 1;
+    state.mean_ = call.value<double>(position);
+    return state;
+  }
+  void merge(const MomentsState& other) {
+    if (other.count_ == 0) return;
+    const double total = count_ + other.count_;
+    const double difference = other.mean_ - mean_;
+    squares_ += other.squares_ + difference * difference * count_ * other.count_ / total;
+    mean_ += difference * other.count_ / total;
+    count_ = total;
+  }
+  void write(const FrameCall& call, uint32_t position) const {
+    const AggregateKind kind = call.function.aggregate;
+    const bool sample = kind == AggregateKind::kVarSamp || kind == AggregateKind::kStddevSamp;
+    const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
+    const double divisor = sample ? count_ - 1 : count_;
+    if (divisor <= 0) {
+      call.results->nulls[position] = 1;
+      return;
+    }
+    const double variance = squares_ / divisor;
+    call.results->values<double>()[position] = root ? std::sqrt(variance) : variance;
+  }
+
+ private:
+  double count_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;
+};
+
+// States of runs of positions of one partition: node i has those of 2i and 2i + 1.
+template <class State>
+class SegmentTree {
+ public:
+  SegmentTree(const FrameCall& call, PositionRange partition)
+      : first_(partition.begin), size_(partition.size()), nodes_(2 * size_t{size_}) {
+    for (uint32_t i = 0; i < size_; ++i) nodes_[size_ + i] = State::of(call, first_ + i);
+    for (uint32_t i = size_ - 1; i > 0; --i) {
+      nodes_[i] = nodes_[2 * size_t{i}];
+      nodes_[i].merge(nodes_[2 * size_t{i} + 1]);
+    }
+  }
+
+  void merge_into(PositionRange run, State* state) const {
+    if (run.empty()) return;
+    size_t left = size_t{size_} + run.begin - first_;
+    size_t right = size_t{size_} + run.end - first_;
+    State behind{};
+    for (; left < right; left /= 2, right /= 2) {
+      if (left % 2 == 1) state->merge(nodes_[left++]);
+      if (right % 2 == 1) {
+        State nearer = nodes_[--right];
+        nearer.merge(behind);
+        behind = nearer;
+      }
+    }
+    state->merge(behind);
+  }
+
+ private:
+  uint32_t first_;
+  uint32_t size_;
+  std::vector<State> nodes_;
+};
+
+template <class State>
+void compute(const FrameCall& call, const FrameFinder& frames, PositionRange partition) {
+  if (frames.only_grows()) {
+    State state{};
+    uint32_t reached = partition.begin;
+    for (uint32_t i = partition.begin; i < partition.end; ++i) {
+      const uint32_t end = frames.whole(i).end;
+      for (; reached < end; ++reached) state.merge(State::of(call, reached));
+      state.write(call, i);
+    }
+    return;
+  }
+  const SegmentTree<State> tree(call, partition);
+  for (uint32_t i = partition.begin; i < partition.end; ++i) {
+    State state{};
+    for (const PositionRange& run : frames.runs(i)) tree.merge_into(run, &state);
+    state.write(call, i);
+  }
+}
+
+}  // namespace
+
+void compute_window_aggregate(const WindowOrder& order, const Operator& window,
+                              const WindowFunction& function, PositionRange partition,
+                              WindowResults* results) {
+  const FrameCall call{order, function, results};
+  const FrameFinder frames(order, window, function.frame, partition);
+  switch (function.aggregate) {
+    case AggregateKind::kCountAll:
+    case AggregateKind::kCount: return compute<CountState>(call, frames, partition);
+    case AggregateKind::kVarSamp:
+    case AggregateKind::kVarPop:
+    case AggregateKind::kStddevSamp:
+    case AggregateKind::kStddevPop: return compute<MomentsState>(call, frames, partition);
+    case AggregateKind::kMin:
+    case AggregateKind::kMax:
+      return with_physical_type(results->type, [&](auto type) {
+        compute<ExtremeState<decltype(type)>>(call, frames, partition);
+      });
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg: break;
+    default: fail_query(base::ErrorCode::kUnsupported, "this aggregate has no window form");
+  }
+  switch (order.rows->type(function.arguments[0])) {
+    case PhysicalType::kInt32: return compute<SumState<int32_t>>(call, frames, partition);
+    case PhysicalType::kInt64: return compute<SumState<int64_t>>(call, frames, partition);
+    case PhysicalType::kInt128: return compute<SumState<int128_t>>(call, frames, partition);
+    case PhysicalType::kDouble: return compute<SumState<double>>(call, frames, partition);
+    default: fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers");
+  }
+}
+
+}  // namespace diptych::olap

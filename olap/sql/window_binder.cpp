@@ -1,0 +1,413 @@
+// Window functions of ExpressionBinder.
+//
+// A call becomes a column, as an aggregate does: its window, which it shares with all calls of the
+// same partitions and order, is put into the block. RANGE frames with an offset are made of
+// columns: the last key that belongs to the frame is `key - offset` or `key + offset`, an
+// expression as any other, so that numbers, dates and intervals need no rules of their own here.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/expression_binder.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+using base::TypeKind;
+
+// PostgreSQL's bits of WindowDef::frame_options.
+enum FrameOption : uint32_t {
+  kNonDefault = 0x1,
+  kRangeOption = 0x2,
+  kRowsOption = 0x4,
+  kGroupsOption = 0x8,
+  kStartUnboundedPreceding = 0x20,
+  kEndUnboundedPreceding = 0x40,
+  kStartUnboundedFollowing = 0x80,
+  kEndUnboundedFollowing = 0x100,
+  kStartCurrentRow = 0x200,
+  kEndCurrentRow = 0x400,
+  kStartPreceding = 0x800,
+  kEndPreceding = 0x1000,
+  kStartFollowing = 0x2000,
+  kEndFollowing = 0x4000,
+  kExcludeCurrentRow = 0x8000,
+  kExcludeGroup = 0x10000,
+  kExcludeTies = 0x20000,
+};
+
+struct NamedFunction {
+  std::string_view name;
+  WindowKind kind;
+  size_t arguments_min;
+  size_t arguments_max;
+};
+
+constexpr NamedFunction kFunctions[] = {
+    {"row_number", WindowKind::kRowNumber, 0, 0},
+    {"rank", WindowKind::kRank, 0, 0},
+    {"dense_rank", WindowKind::kDenseRank, 0, 0},
+    {"percent_rank", WindowKind::kPercentRank, 0, 0},
+    {"cume_dist", WindowKind::kCumeDist, 0, 0},
+    {"ntile", WindowKind::kNtile, 1, 1},
+    {"lag", WindowKind::kLag, 1, 3},
+    {"lead", WindowKind::kLead, 1, 3},
+    {"first_value", WindowKind::kFirstValue, 1, 1},
+    {"last_value", WindowKind::kLastValue, 1, 1},
+    {"nth_value", WindowKind::kNthValue, 2, 2},
+};
+
+const NamedFunction* find_function(std::string_view name) {
+  for (const NamedFunction& function : kFunctions) {
+    if (function.name == name) return &function;
+  }
+  return nullptr;
+}
+
+FrameBound bound_of(uint32_t options, bool start) {
+  const auto has = [&](FrameOption first, FrameOption last) {
+    return (options & static_cast<uint32_t>(start ? first : last)) != 0;
+  };
+  if (has(kStartUnboundedPreceding, kEndUnboundedPreceding)) return FrameBound::kUnboundedPreceding;
+  if (has(kStartUnboundedFollowing, kEndUnboundedFollowing)) return FrameBound::kUnboundedFollowing;
+  if (has(kStartPreceding, kEndPreceding)) return FrameBound::kPreceding;
+  if (has(kStartFollowing, kEndFollowing)) return FrameBound::kFollowing;
+  return FrameBound::kCurrentRow;
+}
+
+bool has_offset(FrameBound bound) {
+  return bound == FrameBound::kPreceding || bound == FrameBound::kFollowing;
+}
+
+bool same_window(const Window& a, const Window& b) {
+  const auto same_columns = [&](size_t x, size_t y) {
+    return equal(*a.columns[x].expression, *b.columns[y].expression);
+  };
+  const auto same_keys = [&](const SortKey& x, const SortKey& y) {
+    return x.descending == y.descending && x.nulls_first == y.nulls_first &&
+           same_columns(x.column, y.column);
+  };
+  return std::equal(a.partition.begin(), a.partition.end(), b.partition.begin(), b.partition.end(),
+                    same_columns) &&
+         std::equal(a.order.begin(), a.order.end(), b.order.begin(), b.order.end(), same_keys);
+}
+
+}  // namespace
+
+// OVER's own clauses, and those of the window that it names.
+struct ExpressionBinder::WindowDefinition {
+  NodeList partition;
+  NodeList order;
+  const PgQuery__WindowDef* frame = nullptr;
+  int64_t offset = -1;
+};
+
+BoundResult ExpressionBinder::bind_window(const PgQuery__FuncCall& call, std::string_view name) {
+  const int64_t offset = call.location;
+  if (in_aggregate_) {
+    return source_.wrong(offset, "a window function within an aggregate", "42803");
+  }
+  if (in_window_) {
+    return source_.wrong(offset, "a window function within a window function", "42P20");
+  }
+  if (!clause_.windows) {
+    return source_.wrong(offset, fmt::format("a window function cannot stand in {}", clause_.name),
+                         "42P20");
+  }
+  WindowDefinition definition;
+  if (auto defined = define_window(*call.over, &definition); !defined) return defined.error();
+  Window window;
+  WindowCall result;
+  in_window_ = true;
+  auto bound = bind_window_columns(definition, &window);
+  if (bound) bound = bind_frame(definition, &window, &result);
+  if (bound) bound = bind_window_call(call, name, &window, &result);
+  in_window_ = false;
+  if (!bound) return bound.error();
+  Slot slot;
+  slot.name = name;
+  slot.type = result.function.type;
+  const bool number = result.function.kind <= WindowKind::kCumeDist;
+  const bool counts = result.function.kind == WindowKind::kAggregate &&
+                      (result.function.aggregate == AggregateKind::kCount ||
+                       result.function.aggregate == AggregateKind::kCountAll);
+  slot.nullable = !number && !counts;
+  result.slot = slots_.add(std::move(slot));
+  ExpressionPtr value = slots_.column(result.slot);
+  auto& windows = block_.windows;
+  const auto known = std::find_if(windows.begin(), windows.end(),
+                                  [&](const Window& other) { return same_window(other, window); });
+  if (known == windows.end()) {
+    window.calls.push_back(std::move(result));
+    windows.push_back(std::move(window));
+  } else {
+    // Its columns move to the window that exists.
+    std::vector<uint32_t> moved;
+    for (WindowColumn& column : window.columns) {
+      moved.push_back(
+          static_cast<uint32_t>(add_window_column(&*known, std::move(column.expression))));
+    }
+    for (uint32_t& argument : result.function.arguments) argument = moved[argument];
+    Frame& frame = result.function.frame;
+    if (result.start_is_column) frame.start_offset = moved[frame.start_offset];
+    if (result.end_is_column) frame.end_offset = moved[frame.end_offset];
+    known->calls.push_back(std::move(result));
+  }
+  return Bound{std::move(value), std::nullopt, false, offset};
+}
+
+base::Result<void> ExpressionBinder::define_window(const PgQuery__WindowDef& over,
+                                                   WindowDefinition* definition) {
+  const PgQuery__WindowDef* own = &over;
+  definition->offset = over.location;
+  const auto find = [&](const char* name) -> const PgQuery__WindowDef* {
+    const auto found = named_windows_.find(name);
+    return found == named_windows_.end() ? nullptr : found->second;
+  };
+  const auto unknown = [&](const char* name) {
+    return source_.wrong(over.location, fmt::format("no window \"{}\" in WINDOW", name), "42704");
+  };
+  if (over.name[0] != '\0') {
+    own = find(over.name);
+    if (own == nullptr) return unknown(over.name);
+  }
+  definition->partition = NodeList(own->partition_clause, own->n_partition_clause);
+  definition->order = NodeList(own->order_clause, own->n_order_clause);
+  definition->frame = own;
+  if (own->refname[0] == '\0') return {};
+  WindowDefinition base;
+  const PgQuery__WindowDef* named = find(own->refname);
+  if (named == nullptr || named == own) return unknown(own->refname);
+  if (auto defined = define_window(*named, &base); !defined) return defined;
+  if (!definition->partition.empty() || (!definition->order.empty() && !base.order.empty())) {
+    return source_.wrong(
+        over.location, fmt::format("window \"{}\" has this clause already", own->refname), "42P20");
+  }
+  definition->partition = base.partition;
+  if (definition->order.empty()) definition->order = base.order;
+  return {};
+}
+
+size_t ExpressionBinder::add_window_column(Window* window, ExpressionPtr expression) {
+  for (size_t i = 0; i < window->columns.size(); ++i) {
+    if (equal(*window->columns[i].expression, *expression)) return i;
+  }
+  const uint32_t slot = slots_.add({"", expression->type, expression->nullable, nullptr, {}});
+  window->columns.push_back({std::move(expression), slot});
+  return window->columns.size() - 1;
+}
+
+base::Result<void> ExpressionBinder::bind_window_columns(const WindowDefinition& definition,
+                                                         Window* window) {
+  for (const Node* node : definition.partition) {
+    auto bound = dispatch(*node);
+    if (!bound) return bound.error();
+    if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
+    window->partition.push_back(add_window_column(window, std::move(bound->expression)));
+  }
+  for (const Node* node : definition.order) {
+    const PgQuery__SortBy& item = *node->sort_by;
+    auto bound = dispatch(*item.node);
+    if (!bound) return bound.error();
+    if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
+    SortKey key = sort_key_of(item);
+    key.column = static_cast<uint32_t>(add_window_column(window, std::move(bound->expression)));
+    window->order.push_back(key);
+  }
+  return {};
+}
+
+base::Result<void> ExpressionBinder::bind_frame(const WindowDefinition& definition, Window* window,
+                                                WindowCall* call) {
+  const auto options = static_cast<uint32_t>(definition.frame->frame_options);
+  Frame& frame = call->function.frame;
+  if ((options & kNonDefault) == 0) return {};
+  if ((options & kRowsOption) != 0) frame.mode = FrameMode::kRows;
+  if ((options & kGroupsOption) != 0) frame.mode = FrameMode::kGroups;
+  frame.start = bound_of(options, true);
+  frame.end = bound_of(options, false);
+  if ((options & kExcludeCurrentRow) != 0) frame.exclusion = FrameExclusion::kCurrentRow;
+  if ((options & kExcludeGroup) != 0) frame.exclusion = FrameExclusion::kGroup;
+  if ((options & kExcludeTies) != 0) frame.exclusion = FrameExclusion::kTies;
+  if (frame.mode == FrameMode::kGroups && window->order.empty()) {
+    return source_.wrong(definition.offset, "GROUPS needs an ORDER BY", "42P20");
+  }
+  if (frame.mode == FrameMode::kRange) return bind_range_offsets(definition, window, call);
+  if (has_offset(frame.start)) {
+    auto offset = bind_row_offset(*definition.frame->start_offset, "starting");
+    if (!offset) return offset.error();
+    frame.start_offset = *offset;
+  }
+  if (has_offset(frame.end)) {
+    auto offset = bind_row_offset(*definition.frame->end_offset, "ending");
+    if (!offset) return offset.error();
+    frame.end_offset = *offset;
+  }
+  return {};
+}
+
+base::Result<uint64_t> ExpressionBinder::bind_row_offset(const Node& node, std::string_view what) {
+  auto bound = dispatch(node);
+  if (!bound) return bound.error();
+  if (auto adopted = adopt_type(source_, kBigIntType, &*bound); !adopted) return adopted.error();
+  const bool literal = !bound->interval && is_literal(*bound->expression);
+  if (literal && is_null_literal(*bound->expression)) {
+    return source_.wrong(bound->offset, fmt::format("frame {} offset must not be null", what),
+                         "22004");
+  }
+  const auto* number = literal ? std::get_if<int64_t>(&bound->expression->literal) : nullptr;
+  if (number == nullptr) {
+    return source_.unsupported(bound->offset, "a frame's offset that is no constant number");
+  }
+  if (*number < 0) {
+    return source_.wrong(bound->offset, fmt::format("frame {} offset must not be negative", what),
+                         "22013");
+  }
+  return static_cast<uint64_t>(*number);
+}
+
+// The keys at the frame's ends as columns of one type with the sort key.
+base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& definition,
+                                                        Window* window, WindowCall* call) {
+  Frame& frame = call->function.frame;
+  if (!has_offset(frame.start) && !has_offset(frame.end)) return {};
+  if (window->order.size() != 1) {
+    return source_.wrong(definition.offset, "RANGE with an offset needs one ORDER BY expression",
+                         "42P20");
+  }
+  SortKey& key = window->order[0];
+  const Expression& written = *window->columns[key.column].expression;
+  Expressions bounds;
+  for (const bool start : {true, false}) {
+    const FrameBound bound = start ? frame.start : frame.end;
+    if (!has_offset(bound)) continue;
+    auto offset = dispatch(start ? *definition.frame->start_offset : *definition.frame->end_offset);
+    if (!offset) return offset.error();
+    const auto* number = !offset->interval && is_literal(*offset->expression)
+                             ? std::get_if<int64_t>(&offset->expression->literal)
+                             : nullptr;
+    if (number != nullptr && *number < 0) {
+      return source_.wrong(offset->offset, "a frame's offset must not be negative", "22013");
+    }
+    const bool minus = (bound == FrameBound::kPreceding) != key.descending;
+    const int64_t place = offset->offset;
+    auto end = bind_operator(source_, minus ? "-" : "+", place,
+                             Bound{clone(written), std::nullopt, false, place}, *std::move(offset));
+    if (!end) return end.error();
+    bounds.push_back(std::move(end->expression));
+  }
+  std::optional<base::DataType> type = written.type;
+  for (const ExpressionPtr& bound : bounds) {
+    type = type ? common_type(*type, bound->type) : std::nullopt;
+  }
+  if (!type) {
+    return source_.wrong(definition.offset, "RANGE's offset does not fit its ORDER BY", "0A000");
+  }
+  key.column = static_cast<uint32_t>(add_window_column(window, cast_to(clone(written), *type)));
+  size_t next = 0;
+  if (has_offset(frame.start)) {
+    frame.start_offset = add_window_column(window, cast_to(std::move(bounds[next++]), *type));
+    call->start_is_column = true;
+  }
+  if (has_offset(frame.end)) {
+    frame.end_offset = add_window_column(window, cast_to(std::move(bounds[next]), *type));
+    call->end_is_column = true;
+  }
+  return {};
+}
+
+base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& call,
+                                                      std::string_view name, Window* window,
+                                                      WindowCall* result) {
+  if (is_aggregate(name)) return bind_window_aggregate(call, name, window, result);
+  const NamedFunction* function = find_function(name);
+  if (function == nullptr) {
+    return source_.wrong(call.location, fmt::format("{}() is no window function", name), "42809");
+  }
+  if (call.agg_filter != nullptr || call.agg_distinct != 0 || call.n_agg_order != 0) {
+    return source_.wrong(
+        call.location,
+        fmt::format("FILTER, DISTINCT and ORDER BY are for aggregates, not for {}()", name),
+        "0A000");
+  }
+  if (call.n_args < function->arguments_min || call.n_args > function->arguments_max) {
+    return source_.wrong(
+        call.location, fmt::format("{}() does not take {} arguments", name, call.n_args), "42883");
+  }
+  result->function.kind = function->kind;
+  return bind_window_arguments(call, name, window, result);
+}
+
+base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCall& call,
+                                                           std::string_view name, Window* window,
+                                                           WindowCall* result) {
+  const WindowKind kind = result->function.kind;
+  const bool shift = kind == WindowKind::kLag || kind == WindowKind::kLead;
+  auto arguments = bind_all(NodeList(call.args, call.n_args));
+  if (!arguments) return arguments.error();
+  for (const Bound& argument : *arguments) {
+    if (argument.interval) return source_.unsupported(argument.offset, "an INTERVAL as a value");
+  }
+  const auto as_number = [&](Bound* argument) -> base::Result<void> {
+    if (auto done = adopt_type(source_, kBigIntType, argument); !done) return done;
+    if (!is_integer(argument->expression->type)) {
+      return source_.wrong(
+          call.location,
+          fmt::format("{}() does not take {}", name, argument->expression->type.to_string()),
+          "42883");
+    }
+    argument->expression = cast_to(std::move(argument->expression), kBigIntType);
+    return {};
+  };
+  if (shift) {
+    const int64_t place = call.location;
+    if (arguments->size() < 2) {
+      arguments->push_back(typed(make_literal(kBigIntType, base::Value(int64_t{1})), place));
+    }
+    if (arguments->size() < 3) {
+      arguments->push_back({make_null(kTextType), std::nullopt, true, place});
+    }
+    Bound* values[] = {&(*arguments)[0], &(*arguments)[2]};
+    if (auto unified = unify(source_, name, place, values); !unified) return unified.error();
+  }
+  const size_t number = kind == WindowKind::kNtile ? 0 : 1;
+  if (number < arguments->size()) {
+    if (auto done = as_number(&(*arguments)[number]); !done) return done;
+  }
+  const bool ratio = kind == WindowKind::kPercentRank || kind == WindowKind::kCumeDist;
+  result->function.type = ratio ? kDoubleType : kBigIntType;
+  if (kind > WindowKind::kNtile) result->function.type = (*arguments)[0].expression->type;
+  for (Bound& argument : *arguments) {
+    result->function.arguments.push_back(
+        static_cast<uint32_t>(add_window_column(window, std::move(argument.expression))));
+  }
+  return {};
+}
+
+base::Result<void> ExpressionBinder::bind_window_aggregate(const PgQuery__FuncCall& call,
+                                                           std::string_view name, Window* window,
+                                                           WindowCall* result) {
+  if (call.agg_distinct != 0 || call.n_agg_order != 0) {
+    return source_.unsupported(call.location, "DISTINCT or ORDER BY in a window's aggregate");
+  }
+  Aggregate aggregate;
+  if (auto bound = bind_aggregate_call(call, name, &aggregate); !bound) return bound;
+  if (aggregate.kind == AggregateKind::kStringAgg) {
+    return source_.unsupported(call.location, "string_agg() over a window");
+  }
+  WindowFunction& function = result->function;
+  function.kind = WindowKind::kAggregate;
+  function.aggregate = aggregate.kind;
+  function.type = aggregate.type;
+  if (aggregate.argument != nullptr) {
+    function.argument_scale = aggregate.argument->type.scale;
+    function.arguments.push_back(
+        static_cast<uint32_t>(add_window_column(window, std::move(aggregate.argument))));
+  }
+  return {};
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,5 @@
+CREATE TABLE part (p_id INT PRIMARY KEY, kind TEXT, size INT, weight DOUBLE PRECISION);
+CREATE TABLE sale (s_id INT PRIMARY KEY, p_id INT, region VARCHAR(10), amount DECIMAL(10,2),
+                   quantity BIGINT, day DATE, at TIMESTAMP, paid BOOLEAN);
+CREATE TABLE empty (e_id INT PRIMARY KEY, x INT, note TEXT);
+CREATE TABLE num (n INT PRIMARY KEY, x INT, y INT);

@@ -50,6 +50,7 @@ class Session {
   const tpcc::Procedures& procedures() const { return procedures_; }
   const std::vector<NamedQuery>& queries() const { return queries_; }
   const std::map<std::string, std::string>& unsupported() const { return unsupported_; }
+  double load_seconds() const { return load_seconds_; }
 
  private:
   Session() = default;

@@ -14,7 +14,7 @@
 namespace diptych::cli {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using testing::HasSubstr;
 
 class Inspect : public testing::Test {
@@ -30,12 +30,12 @@ class Inspect : public testing::Test {
         folder_.file("item.csv", "i_id,i_name,i_price\n1,one,10\n2,,20\n3,threes,30\n");
     ASSERT_EQ(run({"load", shop_, "item", csv}).code, 0);
   }
-  json inspected() {
+  Json inspected() {
     const std::string path = folder_.path("report.json");
     const Outcome outcome = run({"inspect", shop_, "--json", path});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     std::ifstream in(path);
-    return json::parse(in, nullptr, false);
+    return Json::parse(in, nullptr, false);
   }
   void flip(const std::string& file, std::streamoff at) const {
     std::fstream stream(shop_ + "/" + file, std::ios::in | std::ios::out | std::ios::binary);
@@ -50,12 +50,12 @@ class Inspect : public testing::Test {
 };
 
 TEST_F(Inspect, JsonHasBytesPerTableColumnAndEncoding) {
-  const json report = inspected();
-  const json& item = report.at("tables").at("item");
+  const Json report = inspected();
+  const Json& item = report.at("tables").at("item");
   EXPECT_EQ(item.at("rows"), 3);
   EXPECT_EQ(item.at("live_rows"), 3);
   EXPECT_EQ(item.at("leaves"), 1);
-  const json& columns = item.at("columns");
+  const Json& columns = item.at("columns");
   EXPECT_EQ(columns.at("i_id").at("uncompressed_bytes"), 3 * 4);
   // The lengths, "one" and "threes", and a word of null bits.
   EXPECT_EQ(columns.at("i_name").at("uncompressed_bytes"), 3 * 4 + 9 + 8);
@@ -71,7 +71,7 @@ TEST_F(Inspect, JsonHasBytesPerTableColumnAndEncoding) {
   EXPECT_EQ(item.at("temperatures").at("hot").at("chunks"), 4);
   EXPECT_EQ(report.at("tables").at("nothing").at("chunks"), 0);
   EXPECT_TRUE(report.at("tables").at("nothing").at("ratio").is_null());
-  const json& file = report.at("block_file");
+  const Json& file = report.at("block_file");
   EXPECT_EQ(file.at("bytes"),
             file.at("used_bytes").get<uint64_t>() + file.at("free_bytes").get<uint64_t>());
 }
@@ -104,7 +104,7 @@ TEST_F(Inspect, VerifyNamesADamagedChunkAndExitsWithOne) {
   EXPECT_THAT(outcome.err, HasSubstr("blocks.dtb byte " + std::to_string(offset) + ": "));
   EXPECT_THAT(outcome.out, HasSubstr("; 1 damaged\n"));
   std::ifstream in(report);
-  const json found = json::parse(in, nullptr, false);
+  const Json found = Json::parse(in, nullptr, false);
   ASSERT_EQ(found.at("damaged").size(), 1U);
   EXPECT_EQ(found.at("damaged")[0].at("byte"), offset);
 }

@@ -6,6 +6,7 @@
 
 #include "base/value.h"
 #include "workloads/benchmark.h"
+#include "workloads/query_benchmark.h"
 #include "workloads/reports/machine.h"
 #include "workloads/scan.h"
 #include "workloads/tpcc/population.h"
@@ -176,6 +177,32 @@ Json column(const ColumnScan& scan) {
           {"frozen_again", stage(scan, scan.frozen_again)}};
 }
 
+// The medians, and what they make.
+Json medians(const QueryCell& cell) {
+  Json query_ms = Json::object();
+  for (const auto& [name, found] : cell.queries) query_ms[name] = number(found.p50);
+  Json errors = Json::object();
+  for (const auto& [name, error] : cell.errors) errors[name] = error;
+  return {{"query_ms", std::move(query_ms)},
+          {"geometric_mean_ms", number(cell.geometric_mean_ms())},
+          {"geometric_mean_without_q05_ms", number(cell.geometric_mean_ms("Q05"))},
+          {"queries_per_second", number(cell.queries_per_second)},
+          {"clients", cell.clients},
+          {"latency_ms", latency(cell.latency_ms)},
+          {"measured_seconds", cell.measured_seconds},
+          {"calls_failed", cell.failed},
+          {"errors", std::move(errors)}};
+}
+
+Json aging(const AgingReport& report) {
+  return {{"seconds", report.seconds},
+          {"transactions", report.transactions},
+          {"order_lines_loaded", report.order_lines_loaded},
+          {"order_lines", report.order_lines},
+          {"stock_changed", report.stock_changed},
+          {"customers_changed", report.customers_changed}};
+}
+
 }  // namespace
 
 std::string to_json(const BenchmarkReport& report) {
@@ -231,6 +258,31 @@ std::string to_json(const PropagationReport& report) {
       {"interrupted", report.interrupted},
       {"configuration", configuration(report.options)},
       {"seed", report.options.seed}};
+  add_checks_and_origin(report.checks, &out);
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const QueryBenchmarkReport& report) {
+  Json cells = Json::array();
+  for (const QueryCell& cell : report.cells) cells.push_back(medians(cell));
+  const QueryBenchmarkOptions& options = report.options;
+  Json out = medians(report.cells.empty() ? QueryCell() : report.cells.back());
+  out["cells"] = std::move(cells);
+  out["unsupported_queries"] = report.unsupported_queries;
+  out["aging"] = report.aging ? aging(*report.aging) : Json(nullptr);
+  out["load_seconds"] = report.load_seconds;
+  out["threads"] = report.threads;
+  out["placement"] = report.placement;
+  out["interrupted"] = report.interrupted;
+  out["configuration"] = {{"warehouses", options.warehouses},
+                          {"queries", query_set_name(options.queries)},
+                          {"clients", options.clients},
+                          {"alone", options.alone()},
+                          {"warmup_seconds", options.warmup_seconds},
+                          {"seconds", options.seconds},
+                          {"aged", options.aged},
+                          {"placement", placement(options.placement)}};
+  out["seed"] = options.seed;
   add_checks_and_origin(report.checks, &out);
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "workloads/benchmark.h"
+#include "workloads/query_benchmark.h"
 #include "workloads/reports/machine.h"
 #include "workloads/scan.h"
 
@@ -74,6 +75,27 @@ void unsupported_lines(const std::map<std::string, std::string>& unsupported, st
   if (unsupported.empty()) return;
   *out += "\n  Queries that are not supported yet and did not run:\n";
   for (const auto& [name, why] : unsupported) *out += fmt::format("    {}  {}\n", name, why);
+}
+
+void cell_lines(const QueryCell& cell, std::string* out) {
+  *out += fmt::format("\n  {:<14}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "Query", "completed", "p50 ms",
+                      "p90 ms", "p99 ms", "max ms");
+  const auto line = [&](const std::string& name, const Latency& latency) {
+    *out += fmt::format("  {:<14}{:>10}{:>10}{:>10}{:>10}{:>10}\n", name, latency.count,
+                        figure(latency.p50, 3), figure(latency.p90, 3), figure(latency.p99, 3),
+                        figure(latency.max, 3));
+  };
+  for (const auto& [name, latency] : cell.queries) line(name, latency);
+  line("all", cell.latency_ms);
+  for (const auto& [name, error] : cell.errors) {
+    *out += fmt::format("  {} FAILED: {}\n", name, error);
+  }
+  *out +=
+      fmt::format("  Geometric mean of the medians {} ms, without Q05 {} ms\n",
+                  figure(cell.geometric_mean_ms(), 3), figure(cell.geometric_mean_ms("Q05"), 3));
+  *out += fmt::format("  {}: {} queries per second, {:.1f} s measured\n",
+                      counted(cell.clients, "client"), figure(cell.queries_per_second, 2),
+                      cell.measured_seconds);
 }
 
 }  // namespace
@@ -203,6 +225,30 @@ std::string to_table(const PropagationReport& report) {
                        figure(kPercent * table.time, 1), figure(ns, 1));
   }
   check_lines(report.checks, true, &out);
+  return out;
+}
+
+std::string to_table(const QueryBenchmarkReport& report) {
+  std::string out = fmt::format(
+      "{}, {}, {}, loaded in {:.1f} s, seed {}, commit {}{}\n",
+      counted(report.options.warehouses, "warehouse"), counted(report.threads, "query thread"),
+      report.options.alone() ? "queries alone" : "closed loop", report.load_seconds,
+      report.options.seed, build_commit(), report.interrupted ? " (interrupted)" : "");
+  out += report.placement;
+  if (!out.ends_with('\n')) out += '\n';
+  if (report.aging) {
+    constexpr double kPercent = 100;
+    const AgingReport& aging = *report.aging;
+    out += fmt::format(
+        "Aged by {} transactions in {:.1f} s: order lines {} -> {}, changed {:.0f} % of stock and "
+        "{:.0f} % of customers\n",
+        aging.transactions, aging.seconds, aging.order_lines_loaded, aging.order_lines,
+        kPercent * aging.stock_changed, kPercent * aging.customers_changed);
+  }
+  if (report.cells.empty()) out += "\n  Nothing was measured yet\n";
+  for (const QueryCell& cell : report.cells) cell_lines(cell, &out);
+  unsupported_lines(report.unsupported_queries, &out);
+  if (report.aging) check_lines(report.checks, true, &out);
   return out;
 }
 

@@ -1,0 +1,62 @@
+#include "cli/bench_queries_command.h"
+
+#include <optional>
+
+#include "cli/bench_options.h"
+#include "cli/option_values.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr const char* kQueriesExamples =
+    "  diptych bench queries --warehouses 10 --threads 2\n"
+    "  diptych bench queries --warehouses 10 --threads 2 --queries templates --clients 1,16,256\n"
+    "  diptych bench queries --warehouses 10 --aged --json aged.json\n\n"
+    "Without --clients, each CH query runs alone, one after the other, several rounds. With it, "
+    "so\n"
+    "many clients ask at once, each its next query when the last one is answered.\n"
+    "--aged runs TPC-C before, until half as many order lines as were loaded have been added.\n";
+
+}  // namespace
+
+BenchQueriesCommand::BenchQueriesCommand(CLI::App& parent)
+    : Command(parent, "queries", "How fast queries are answered, alone and by the hundred",
+              kQueriesExamples) {
+  add_warehouses(app(), &options_.warehouses);
+  add_queries(app(), &options_.queries);
+  app()
+      .add_option("--clients", options_.clients,
+                  "Closed-loop clients; several numbers are measured one after the other; default: "
+                  "CH queries alone, templates with 1")
+      ->delimiter(',')
+      ->transform(number_between(uint32_t{1}, kClientsMax))
+      ->option_text("LIST");
+  add_seconds(app(), &options_.seconds, "Seconds measured, for each number of clients; default 5",
+              &options_.warmup_seconds,
+              "Seconds before each measurement with clients; default 0.5");
+  app().add_flag("--aged", options_.aged, "After an hour's worth of transactions");
+  add_placement(app(), &options_.placement);
+  add_seed(app(), &options_.seed);
+  add_keep(app(), &options_.keep_path);
+  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+}
+
+ExitCode BenchQueriesCommand::run() {
+  const SignalStop stop;
+  std::optional<ProgressLine> progress("starting");
+  const auto report = workloads::run_queries(
+      options_, stop.flag(),
+      [&](const std::string& what, double done) { progress->update(what, done); });
+  progress.reset();
+  if (!report) return fail(report.error());
+  auto written = write_report(json_path_, workloads::to_json(*report) + "\n");
+  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
+  if (report->interrupted) say("interrupted: the figures are of the time so far\n");
+  if (!written) return fail(written.error());
+  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,226 @@
+#include "workloads/query_benchmark.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/clock.h"
+#include "workloads/session.h"
+
+namespace diptych::workloads {
+namespace {
+
+using base::Result;
+
+constexpr double kMilliseconds = 1e-6;  // in a nanosecond
+
+// Of values in ascending order: the one that the share q of them does not exceed; of two in the
+// middle, the mean.
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<size_t>(at);
+  const size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+Latency exact_latency(std::vector<double> values) {
+  Latency out;
+  out.count = values.size();
+  if (values.empty()) return out;
+  std::sort(values.begin(), values.end());
+  out.mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  out.p50 = quantile(values, 0.5);
+  out.p90 = quantile(values, 0.9);
+  out.p99 = quantile(values, 0.99);
+  out.p999 = quantile(values, 0.999);
+  out.max = values.back();
+  return out;
+}
+
+class QueriesAlone {
+ public:
+  QueriesAlone(Session* session, const QueryBenchmarkOptions& options)
+      : session_(*session), options_(options) {}
+
+  // Sets `interrupted` if it was stopped; a round that was begun is then not counted for the
+  // queries that it did not reach.
+  QueryCell run(const StopFlag& stop, const Progress& progress, bool* interrupted) {
+    run_round(nullptr, stop);
+    std::map<std::string, std::vector<double>> times;
+    const uint64_t begin = base::steady_ns();
+    double seconds = 0;
+    for (uint32_t round = 0; round < kQueryRoundsMin || seconds < options_.seconds; ++round) {
+      progress("measuring each query alone", std::min(1.0, seconds / options_.seconds));
+      run_round(&times, stop);
+      seconds = static_cast<double>(base::steady_ns() - begin) * 1e-9;
+      *interrupted = stopped(stop);
+      if (*interrupted) break;
+    }
+    cell_.measured_seconds = seconds;
+    std::vector<double> all;
+    for (auto& [name, values] : times) {
+      all.insert(all.end(), values.begin(), values.end());
+      cell_.queries[name] = exact_latency(std::move(values));
+    }
+    cell_.queries_per_second = static_cast<double>(all.size()) / seconds;
+    cell_.latency_ms = exact_latency(std::move(all));
+    return std::move(cell_);
+  }
+
+ private:
+  void run_round(std::map<std::string, std::vector<double>>* times, const StopFlag& stop) {
+    for (const NamedQuery& query : session_.queries()) {
+      if (stopped(stop)) return;
+      const uint64_t begin = base::steady_ns();
+      const auto result = session_.database()->query(query.text);
+      const uint64_t spent = base::steady_ns() - begin;
+      if (!result) {
+        ++cell_.failed;
+        cell_.errors.try_emplace(query.name, result.error().to_string());
+      } else if (times != nullptr) {
+        (*times)[query.name].push_back(static_cast<double>(spent) * kMilliseconds);
+      }
+    }
+  }
+
+  Session& session_;
+  const QueryBenchmarkOptions& options_;
+  QueryCell cell_;
+};
+
+QueryCell cell_of(const BenchmarkReport& report) {
+  QueryCell cell;
+  cell.clients = report.options.query_clients;
+  cell.measured_seconds = report.measured_seconds;
+  cell.queries_per_second = report.queries_per_second;
+  cell.latency_ms = report.query_latency_ms;
+  cell.failed = report.calls_failed;
+  for (const auto& [name, type] : report.queries) {
+    if (type.completed > 0) cell.queries[name] = type.latency_ms;
+    if (!type.error.empty()) cell.errors[name] = type.error;
+  }
+  return cell;
+}
+
+// The last cores of the machine, as many as there are threads: where the engine puts the query
+// side anyway, so that one thread is where it would be beside transactions.
+void give_cores(base::PlacementOptions* placement) {
+  if (!placement->olap_cores.empty() || placement->olap_threads == 0) return;
+  std::vector<uint32_t> cores;
+  for (const base::Topology::Node& node : base::Topology::detect().nodes) {
+    cores.insert(cores.end(), node.cores.begin(), node.cores.end());
+  }
+  const size_t wanted = std::min<size_t>(placement->olap_threads, cores.size());
+  placement->olap_cores.assign(cores.end() - static_cast<std::ptrdiff_t>(wanted), cores.end());
+}
+
+BenchmarkOptions session_options(const QueryBenchmarkOptions& options) {
+  BenchmarkOptions out;
+  out.warehouses = options.warehouses;
+  out.transaction_clients = 0;
+  for (const uint32_t clients : options.clients) {
+    out.query_clients = std::max(out.query_clients, clients);
+  }
+  out.query_clients = std::max(out.query_clients, 1U);
+  out.warmup_seconds = options.warmup_seconds;
+  out.seconds = options.seconds;
+  out.cooldown_seconds = 0;
+  out.queries = options.queries;
+  out.placement = options.placement;
+  give_cores(&out.placement);
+  out.seed = options.seed;
+  out.keep_path = options.keep_path;
+  return out;
+}
+
+Result<void> measure_cells(Session* session, const BenchmarkOptions& base_options,
+                           const StopFlag& stop, const Progress& progress,
+                           QueryBenchmarkReport* report) {
+  if (report->options.alone()) {
+    report->cells.push_back(
+        QueriesAlone(session, report->options).run(stop, progress, &report->interrupted));
+    return {};
+  }
+  std::vector<uint32_t> clients = report->options.clients;
+  if (clients.empty()) clients.push_back(1);
+  BenchmarkOptions cell = base_options;
+  for (const uint32_t count : clients) {
+    cell.query_clients = count;
+    ++cell.seed;
+    auto measured = session->measure(cell, stop, progress);
+    if (!measured) return measured.error();
+    report->interrupted = measured->interrupted;
+    if (measured->measured_seconds > 0) report->cells.push_back(cell_of(*measured));
+    if (stopped(stop)) return {};
+  }
+  return {};
+}
+
+Result<void> age_and_measure(Session* session, const BenchmarkOptions& base_options,
+                             const StopFlag& stop, const Progress& progress,
+                             QueryBenchmarkReport* report) {
+  if (report->options.aged) {
+    auto aged = age(session, report->options.warehouses, report->options.seed, stop, progress);
+    if (!aged) return aged.error();
+    report->aging = *aged;
+  }
+  return measure_cells(session, base_options, stop, progress, report);
+}
+
+Result<void> check_options(const QueryBenchmarkOptions& options) {
+  const bool none =
+      std::find(options.clients.begin(), options.clients.end(), 0U) != options.clients.end();
+  if (!none) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument, "clients: at least 1");
+}
+
+}  // namespace
+
+double QueryCell::geometric_mean_ms(const std::string& without) const {
+  double logarithms = 0;
+  double count = 0;
+  for (const auto& [name, latency] : queries) {
+    if (name == without) continue;
+    logarithms += std::log(latency.p50);
+    ++count;
+  }
+  return count > 0 && errors.empty() ? std::exp(logarithms / count) : kNotMeasured;
+}
+
+bool QueryBenchmarkReport::clean() const {
+  const size_t queries = catalog(options.queries).size();
+  const bool measured = std::all_of(cells.begin(), cells.end(), [&](const QueryCell& cell) {
+    return cell.failed == 0 && cell.measured_seconds > 0 &&
+           (interrupted || !options.alone() || cell.queries.size() == queries);
+  });
+  return !cells.empty() && measured && unsupported_queries.empty() && checks.close_error.empty() &&
+         (!aging || checks.found_nothing(true));
+}
+
+Result<QueryBenchmarkReport> run_queries(const QueryBenchmarkOptions& options, const StopFlag& stop,
+                                         const Progress& progress) {
+  if (auto checked = check_options(options); !checked) return checked.error();
+  const BenchmarkOptions base_options = session_options(options);
+  auto session = Session::open(base_options, stop, progress);
+  if (!session) return session.error();
+  QueryBenchmarkReport report;
+  report.options = options;
+  report.load_seconds = (*session)->load_seconds();
+  report.threads = (*session)->database()->placement().olap.threads;
+  report.placement = (*session)->database()->placement().to_string();
+  report.unsupported_queries = (*session)->unsupported();
+  auto measured = age_and_measure(session->get(), base_options, stop, progress, &report);
+  if (!measured) {
+    (*session)->database()->discard();
+    return measured.error();
+  }
+  if (report.aging) {
+    report.checks = (*session)->finish(stop, progress);
+  } else if (auto closed = (*session)->database()->close(); !closed) {
+    report.checks.close_error = closed.error().to_string();
+  }
+  return report;
+}
+
+}  // namespace diptych::workloads

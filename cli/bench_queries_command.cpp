@@ -35,8 +35,7 @@ BenchQueriesCommand::BenchQueriesCommand(CLI::App& parent)
       ->transform(number_between(uint32_t{1}, kClientsMax))
       ->option_text("LIST");
   add_seconds(app(), &options_.seconds, "Seconds measured, for each number of clients; default 5",
-              &options_.warmup_seconds,
-              "Seconds before each measurement with clients; default 0.5");
+              &options_.warmup_seconds, "Closed loop: seconds with one client before; default 0.5");
   app().add_flag("--aged", options_.aged, "After an hour's worth of transactions");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);

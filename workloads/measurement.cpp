@@ -1,4 +1,4 @@
-// Session::measure: one run of both drivers against a loaded database.
+#include "workloads/measurement.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,16 +10,10 @@
 #include "workloads/session.h"
 
 namespace diptych::workloads {
-namespace {
 
-using dispatcher::Histogram;
-using dispatcher::Metrics;
-
-constexpr double kTickSeconds = 0.1;
-
-// Sleeps for the time, or until stop is set; tells how far it is.
 void wait_seconds(double seconds, const char* what, const StopFlag& stop,
                   const Progress& progress) {
+  constexpr double kTickSeconds = 0.1;
   const uint64_t begin = base::steady_ns();
   while (!stopped(stop)) {
     const double passed = static_cast<double>(base::steady_ns() - begin) * 1e-9;
@@ -30,7 +24,7 @@ void wait_seconds(double seconds, const char* what, const StopFlag& stop,
   }
 }
 
-Latency milliseconds(const Histogram& nanoseconds) {
+Latency milliseconds(const dispatcher::Histogram& nanoseconds) {
   const auto quantile = [&](double q) {
     return static_cast<double>(nanoseconds.quantile(q)) * 1e-6;
   };
@@ -46,6 +40,11 @@ Latency milliseconds(const Histogram& nanoseconds) {
   latency.max = quantile(1.0);
   return latency;
 }
+
+namespace {
+
+using dispatcher::Histogram;
+using dispatcher::Metrics;
 
 TypeReport type_report(const CallStatistics& statistics) {
   return {statistics.completed, statistics.aborted, statistics.failed,

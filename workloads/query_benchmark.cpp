@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "workloads/drivers/query_driver.h"
+#include "workloads/measurement.h"
 #include "workloads/session.h"
 
 namespace diptych::workloads {
@@ -89,19 +91,48 @@ class QueriesAlone {
   QueryCell cell_;
 };
 
-QueryCell cell_of(const BenchmarkReport& report) {
-  QueryCell cell;
-  cell.clients = report.options.query_clients;
-  cell.measured_seconds = report.measured_seconds;
-  cell.queries_per_second = report.queries_per_second;
-  cell.latency_ms = report.query_latency_ms;
-  cell.failed = report.calls_failed;
-  for (const auto& [name, type] : report.queries) {
-    if (type.completed > 0) cell.queries[name] = type.latency_ms;
-    if (!type.error.empty()) cell.errors[name] = type.error;
+class QueryLoop {
+ public:
+  QueryLoop(Session* session, uint32_t clients, uint64_t seed)
+      : driver_(session->database(), session->queries(), clients, seed, &phase_),
+        clients_(clients) {}
+
+  // From the first call until the last one has been answered, so that all that was counted was done
+  // in this time, however long an answer takes. A stop ends it with the calls in flight.
+  QueryCell run(double seconds, const StopFlag& stop, const Progress& progress) {
+    const uint64_t begin = base::steady_ns();
+    phase_.set(Phase::kMeasure);
+    driver_.start();
+    wait_seconds(seconds, "measuring", stop, progress);
+    phase_.set(Phase::kLastCalls);
+    progress("waiting for the last calls", -1);
+    driver_.join();
+    return cell(static_cast<double>(base::steady_ns() - begin) * 1e-9);
   }
-  return cell;
-}
+
+ private:
+  QueryCell cell(double seconds) const {
+    QueryCell out;
+    out.clients = clients_;
+    out.measured_seconds = seconds;
+    dispatcher::Histogram all;
+    for (size_t i = 0; i < driver_.queries().size(); ++i) {
+      const CallStatistics& statistics = driver_.statistics()[i];
+      const std::string& name = driver_.queries()[i].name;
+      if (statistics.completed > 0) out.queries[name] = milliseconds(statistics.latency_ns);
+      if (!statistics.error.empty()) out.errors[name] = statistics.error;
+      out.failed += statistics.failed;
+      all.merge(statistics.latency_ns);
+    }
+    out.latency_ms = milliseconds(all);
+    out.queries_per_second = static_cast<double>(all.count()) / seconds;
+    return out;
+  }
+
+  PhaseSwitch phase_;
+  QueryDriver driver_;
+  uint32_t clients_;
+};
 
 // The last cores of the machine, as many as there are threads: where the engine puts the query
 // side anyway, so that one thread is where it would be beside transactions.
@@ -123,9 +154,6 @@ BenchmarkOptions session_options(const QueryBenchmarkOptions& options) {
     out.query_clients = std::max(out.query_clients, clients);
   }
   out.query_clients = std::max(out.query_clients, 1U);
-  out.warmup_seconds = options.warmup_seconds;
-  out.seconds = options.seconds;
-  out.cooldown_seconds = 0;
   out.queries = options.queries;
   out.placement = options.placement;
   give_cores(&out.placement);
@@ -134,38 +162,36 @@ BenchmarkOptions session_options(const QueryBenchmarkOptions& options) {
   return out;
 }
 
-Result<void> measure_cells(Session* session, const BenchmarkOptions& base_options,
-                           const StopFlag& stop, const Progress& progress,
-                           QueryBenchmarkReport* report) {
-  if (report->options.alone()) {
+void measure_cells(Session* session, const StopFlag& stop, const Progress& progress,
+                   QueryBenchmarkReport* report) {
+  const QueryBenchmarkOptions& options = report->options;
+  if (options.alone()) {
     report->cells.push_back(
-        QueriesAlone(session, report->options).run(stop, progress, &report->interrupted));
-    return {};
+        QueriesAlone(session, options).run(stop, progress, &report->interrupted));
+    return;
   }
-  std::vector<uint32_t> clients = report->options.clients;
+  std::vector<uint32_t> clients = options.clients;
   if (clients.empty()) clients.push_back(1);
-  BenchmarkOptions cell = base_options;
-  for (const uint32_t count : clients) {
-    cell.query_clients = count;
-    ++cell.seed;
-    auto measured = session->measure(cell, stop, progress);
-    if (!measured) return measured.error();
-    report->interrupted = measured->interrupted;
-    if (measured->measured_seconds > 0) report->cells.push_back(cell_of(*measured));
-    if (stopped(stop)) return {};
+  uint64_t seed = options.seed;
+  if (options.warmup_seconds > 0) {
+    QueryLoop(session, 1, seed).run(options.warmup_seconds, stop, progress);
   }
-  return {};
+  for (const uint32_t count : clients) {
+    if (stopped(stop)) break;
+    report->cells.push_back(QueryLoop(session, count, ++seed).run(options.seconds, stop, progress));
+  }
+  report->interrupted = stopped(stop);
 }
 
-Result<void> age_and_measure(Session* session, const BenchmarkOptions& base_options,
-                             const StopFlag& stop, const Progress& progress,
+Result<void> age_and_measure(Session* session, const StopFlag& stop, const Progress& progress,
                              QueryBenchmarkReport* report) {
   if (report->options.aged) {
     auto aged = age(session, report->options.warehouses, report->options.seed, stop, progress);
     if (!aged) return aged.error();
     report->aging = *aged;
   }
-  return measure_cells(session, base_options, stop, progress, report);
+  measure_cells(session, stop, progress, report);
+  return {};
 }
 
 Result<void> check_options(const QueryBenchmarkOptions& options) {
@@ -201,8 +227,7 @@ bool QueryBenchmarkReport::clean() const {
 Result<QueryBenchmarkReport> run_queries(const QueryBenchmarkOptions& options, const StopFlag& stop,
                                          const Progress& progress) {
   if (auto checked = check_options(options); !checked) return checked.error();
-  const BenchmarkOptions base_options = session_options(options);
-  auto session = Session::open(base_options, stop, progress);
+  auto session = Session::open(session_options(options), stop, progress);
   if (!session) return session.error();
   QueryBenchmarkReport report;
   report.options = options;
@@ -210,7 +235,7 @@ Result<QueryBenchmarkReport> run_queries(const QueryBenchmarkOptions& options, c
   report.threads = (*session)->database()->placement().olap.threads;
   report.placement = (*session)->database()->placement().to_string();
   report.unsupported_queries = (*session)->unsupported();
-  auto measured = age_and_measure(session->get(), base_options, stop, progress, &report);
+  auto measured = age_and_measure(session->get(), stop, progress, &report);
   if (!measured) {
     (*session)->database()->discard();
     return measured.error();

@@ -4,7 +4,9 @@
 //                 warms up; what counts is the median of a query, from its text to its rows.
 //   closed loop   so many clients, each of which asks the next query when its last one is answered,
 //                 in turn, each from another one on; templates with new random parameters each
-//                 time. One cell for each number of clients.
+//                 time. One cell for each number of clients, measured from its first call until
+//                 the last one is answered: a batch of a thousand queries may take longer than
+//                 the time that is asked for, and is never cut in two.
 //
 // The CH queries run alone where no number of clients is given. The query side gets as many cores
 // as it has threads, where cores are not given: nothing else needs them.
@@ -32,9 +34,9 @@ struct QueryBenchmarkOptions {
   uint32_t warehouses = 1;
   QuerySet queries = QuerySet::kCh;
   std::vector<uint32_t> clients;  // empty: the CH queries alone, templates with one client
-  double warmup_seconds = 0.5;    // of each cell
-  double seconds = 5;             // of each cell; alone: at least, and kQueryRoundsMin rounds
-  bool aged = false;              // an hour's worth of transactions before (workloads/aging.h)
+  double warmup_seconds = 0.5;    // with one client, before the first cell
+  double seconds = 5;  // in which each cell makes calls; alone: and kQueryRoundsMin rounds
+  bool aged = false;   // an hour's worth of transactions before (workloads/aging.h)
   base::PlacementOptions placement;
   uint64_t seed = 42;
   std::string keep_path;  // as BenchmarkOptions

@@ -1,8 +1,10 @@
 // Phase: where a run stands. The conductor moves it on, the drivers follow.
 //
 //   kWarmup -> kMeasure -> kCooldown -> kStop; stopped in its warm-up, a run does not measure.
-//   A call is counted when it is handed back during kMeasure, one that failed whenever it is.
-//   At kStop no call is made any more.
+//   kMeasure -> kLastCalls            of a run whose every call counts: it ends with the last one.
+//
+//   A call is counted when it is handed back during kMeasure or kLastCalls, one that failed
+//   whenever it is. At kLastCalls and kStop no call is made any more.
 
 #pragma once
 
@@ -11,13 +13,18 @@
 
 namespace diptych::workloads {
 
-enum class Phase : uint8_t { kWarmup, kMeasure, kCooldown, kStop };
+enum class Phase : uint8_t { kWarmup, kMeasure, kCooldown, kLastCalls, kStop };
 
 class PhaseSwitch {
  public:
   Phase now() const {
     // relaxed: a flag on its own, nothing is read behind it.
     return phase_.load(std::memory_order_relaxed);
+  }
+  bool calls_go_on() const { return now() < Phase::kLastCalls; }
+  bool calls_count() const {
+    const Phase phase = now();
+    return phase == Phase::kMeasure || phase == Phase::kLastCalls;
   }
   void set(Phase phase) {
     // relaxed: as above.

@@ -46,7 +46,7 @@ void QueryDriver::join() {
 
 void QueryDriver::run() {
   for (const auto& client : clients_) submit(client.get());
-  while (in_flight_ > 0 || (!pausing_.empty() && phase_->now() != Phase::kStop)) {
+  while (in_flight_ > 0 || (!pausing_.empty() && phase_->calls_go_on())) {
     completions_.wait(1, pausing_.empty() ? 0 : kPauseNs);
     const std::vector<Client*> again = std::exchange(pausing_, {});
     Completion* next = completions_.take_all();
@@ -56,7 +56,7 @@ void QueryDriver::run() {
       --in_flight_;
       record(*client);
       client->query = (client->query + 1) % queries_.size();
-      if (phase_->now() == Phase::kStop) continue;
+      if (!phase_->calls_go_on()) continue;
       if (client->error.empty()) {
         submit(client);
       } else {
@@ -64,7 +64,7 @@ void QueryDriver::run() {
       }
     }
     for (Client* client : again) {
-      if (phase_->now() != Phase::kStop) submit(client);
+      if (phase_->calls_go_on()) submit(client);
     }
   }
 }
@@ -92,7 +92,7 @@ void QueryDriver::record(const Client& client) {
   if (!client.error.empty()) {
     ++statistics.failed;
     if (statistics.error.empty()) statistics.error = client.error;
-  } else if (phase_->now() == Phase::kMeasure) {
+  } else if (phase_->calls_count()) {
     ++statistics.completed;
     statistics.latency_ns.record(client.completed_ns - client.submitted_ns);
   }

@@ -54,7 +54,7 @@ void TransactionDriver::run() {
       next = next->next;
       --in_flight_;
       record(*client);
-      if (phase_->now() != Phase::kStop) submit(client);
+      if (phase_->calls_go_on()) submit(client);
     }
   }
 }
@@ -109,7 +109,7 @@ void TransactionDriver::record(const Client& client) {
     if (statistics.error.empty()) statistics.error = outcome.error().to_string();
     return;
   }
-  if (phase_->now() != Phase::kMeasure) return;
+  if (!phase_->calls_count()) return;
   ++(outcome ? statistics.completed : statistics.aborted);
   statistics.conflicts += client.request.conflicts;
   statistics.latency_ns.record(client.completed_ns - client.submitted_ns);

@@ -9,131 +9,30 @@ Environment: DIPTYCH_PROGRAM, the binary; DIPTYCH_VENV_PYTHON, a Python with duc
 makes one): this script runs itself with it.
 """
 
-import datetime
-import decimal
-import json
-import math
 import os
 import pathlib
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-WORKLOADS = ROOT / "workloads"
+sys.path.insert(0, str(ROOT / "tools"))
+
+from duckdb_peer import (TABLES, WORKLOADS, Program, ch_queries, copy_csv, difference,  # noqa: E402
+                         duckdb_schema, equal, plain, template_text, templates)
+
 SEED = 31  # a population in which Q08 and Q20, which hang on a few items and suppliers, find rows
-TABLES = ("region nation supplier item warehouse district stock customer history orders neworder"
-          " orderline").split()
 
 # One or more per construct of the SQL that the engine supports.
 FURTHER_QUERIES = pathlib.Path(__file__).with_name("duckdb_differential_queries.sql")
 
 
-class Program:
-    """The `diptych` binary on one database."""
-
-    def __init__(self, binary, path):
-        self.binary = binary
-        self.path = path
-
-    def run(self, *arguments):
-        done = subprocess.run([self.binary, *map(str, arguments)], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(map(str, done.args))}: exit {done.returncode}\n"
-                               f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-        return done.stdout
-
-    def query(self, statements):
-        """One object per statement: columns and rows, or an error."""
-        with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
-            script.write(";\n".join(statements))
-            script.flush()
-            done = subprocess.run(
-                [self.binary, "query", self.path, "-f", script.name, "--format", "json"],
-                capture_output=True, text=True)
-        if not done.stdout.startswith("["):
-            raise RuntimeError(f"no JSON: {done.stdout[:500]} {done.stderr[-2000:]}")
-        return json.loads(done.stdout, parse_float=decimal.Decimal)
-
-
 def further_statements():
     text = re.sub(r"--[^\n]*", "", FURTHER_QUERIES.read_text())
     return [statement.strip() for statement in text.split(";") if statement.strip()]
-
-
-def duckdb_schema():
-    """schema.sql without what DuckDB cannot use: indexes, storage options, foreign keys."""
-    text = re.sub(r"--[^\n]*", "", (WORKLOADS / "tpcc/schema.sql").read_text())
-    statements = []
-    for statement in text.split(";"):
-        if not statement.strip().startswith("CREATE TABLE"):
-            continue
-        statement = re.sub(r"\)\s*WITH \(.*\)\s*$", ")", statement.strip(), flags=re.DOTALL)
-        statement = re.sub(r",\s*FOREIGN KEY \([^)]*\) REFERENCES \w+ \([^)]*\)", "", statement)
-        statements.append(re.sub(r",\s*PRIMARY KEY \([^)]*\)", "", statement))
-    return statements
-
-
-def template_text(text, draw):
-    """A template with parameters in the paper's ranges."""
-    values = {}
-
-    def value(match):
-        name = match.group(1)
-        if name not in values:
-            kind = re.match("[A-Z]+", name).group(0)
-            values[name] = {
-                "NNAME": lambda: draw.choice(["Germany", "Japan", "Zimbabwe", "Algeria"]),
-                "RNAME": lambda: draw.choice(["Africa", "America", "Asia", "Europe"]),
-                "CHAR": lambda: draw.choice("abcdefghijklmnopqrstuvwxyz"),
-                "DATE": lambda: f"{draw.randint(1993, 1997)}-{draw.randint(1, 12):02}-01",
-                "PRICE": lambda: str(draw.randint(0, 100)),
-                "QUANTITY": lambda: str(draw.randint(0, 10)),
-            }[kind]()
-        return values[name]
-
-    return re.sub(r"\[([A-Z_0-9]+)\]", value, text)
-
-
-def plain(value):
-    """A value of either engine in one form."""
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(" ")
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return decimal.Decimal(value)
-    return value
-
-
-def equal(ours, theirs, inexact):
-    if ours is None or theirs is None:
-        return ours is None and theirs is None
-    numbers = (int, float, decimal.Decimal)
-    if isinstance(ours, numbers) and isinstance(theirs, numbers):
-        if inexact or isinstance(theirs, float):
-            return math.isclose(float(ours), float(theirs), rel_tol=1e-9, abs_tol=1e-9)
-        return decimal.Decimal(ours) == decimal.Decimal(theirs)
-    return ours == theirs
-
-
-def sort_key(row):
-    """Numbers are rounded, so that two doubles that are equal enough sort alike."""
-    key = []
-    for value in row:
-        if value is None:
-            key.append((2, ""))
-        elif isinstance(value, str):
-            key.append((1, value))
-        else:
-            key.append((0, f"{float(value):+030.6f}"))
-    return key
 
 
 def tells_something(rows):
@@ -176,8 +75,7 @@ class DuckdbDifferentialTest(unittest.TestCase):
         for table, text in zip(TABLES, cls.export_tables(), strict=True):
             csv = pathlib.Path(cls.folder.name) / f"{table}.csv"
             csv.write_text(text)
-            cls.duckdb.execute(f"copy {table} from '{csv}' (format csv, header true, nullstr '', "
-                               "allow_quoted_nulls false)")
+            copy_csv(cls.duckdb, table, csv)
             csv.unlink()
 
     @classmethod
@@ -215,11 +113,8 @@ class DuckdbDifferentialTest(unittest.TestCase):
             for row, (a, b) in enumerate(zip(ours, theirs)):
                 self.assertTrue(equal(a[position], b[position], inexact[position]),
                                 f"order of row {row}: {a} against {b} in {sql}")
-        pairs = zip(sorted(ours, key=sort_key), sorted(theirs, key=sort_key))
-        for row, (a, b) in enumerate(pairs):
-            for column, (x, y) in enumerate(zip(a, b)):
-                self.assertTrue(equal(x, y, inexact[column]),
-                                f"row {row}, column {names[column]}: {x} against {y} in {sql}")
+        differs = difference(result, theirs)
+        self.assertIsNone(differs, f"{differs} in {sql}")
 
     def test_data_is_that_of_a_database_that_transactions_ran_on(self):
         count = lambda sql: self.duckdb.execute(sql).fetchone()[0]
@@ -231,8 +126,7 @@ class DuckdbDifferentialTest(unittest.TestCase):
         self.assertEqual(count("select count(*) from item"), 100_000)
 
     def test_ch_queries(self):
-        named = [(file.stem, file.read_text().strip())
-                 for file in sorted((WORKLOADS / "queries/ch").glob("*.sql"))]
+        named = ch_queries()
         self.assertEqual(len(named), 22)
         # Q22 asks for customers without an order, of whom a database that grows has none.
         self.assertEqual(self.compare(named), ["Q22"])
@@ -257,10 +151,9 @@ class DuckdbDifferentialTest(unittest.TestCase):
     def test_templates(self):
         draw = random.Random(SEED)
         named = []
-        for file in sorted((WORKLOADS / "queries/templates").glob("*.sql")):
+        for name, text in templates():
             for run in range(3):
-                text = template_text(file.read_text().strip(), draw)
-                named.append((f"{file.stem} run {run}", text))
+                named.append((f"{name} run {run}", template_text(text, draw)))
         self.assertEqual(len(named), 3 * 14)
         self.compare(named)
 

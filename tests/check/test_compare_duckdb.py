@@ -1,0 +1,82 @@
+"""How tools/compare-duckdb makes its tables of the times, and how answers are compared."""
+
+import decimal
+import pathlib
+import random
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+import compare_duckdb  # noqa: E402
+import duckdb_peer  # noqa: E402
+
+
+def state(ours, theirs):
+    """22 queries of so many milliseconds each, and one number of clients."""
+    queries = {name: {"ours_ms": ours, "duckdb_ms": theirs, "ratio": theirs / ours}
+               for name, _ in duckdb_peer.ch_queries()}
+    sides = {"ours": [{"queries_per_second": 40.0, "p50_ms": 1.0, "p99_ms": 2.0}],
+             "duckdb": [{"queries_per_second": 2.0, "p50_ms": 3.0, "p99_ms": 4.0, "cut_off": 1}]}
+    figures = {"queries": queries, "clients": {16: compare_duckdb.loop_figures(sides)}}
+    figures.update(compare_duckdb.means(queries))
+    return {"aging": None, "answers_that_differ": {}, "problems": [], "threads": {2: figures}}
+
+
+class CompareDuckdbTest(unittest.TestCase):
+    def test_the_medians_of_both_sides_make_the_ratio(self):
+        names = [name for name, _ in duckdb_peer.ch_queries()]
+        figures = compare_duckdb.query_figures(
+            {"ours": {name: [1.0, 9.0, 2.0] for name in names}, "duckdb": {"Q01": [6.0]}})
+        self.assertEqual(figures["Q01"], {"ours_ms": 2.0, "duckdb_ms": 6.0, "ratio": 3.0})
+        self.assertIsNone(figures["Q02"]["ratio"])
+
+    def test_means_with_and_without_q05(self):
+        queries = state(2.0, 4.0)["threads"][2]["queries"]
+        queries["Q05"] = {"ours_ms": 2.0, "duckdb_ms": 4.0 * 2 ** 22, "ratio": None}
+        means = compare_duckdb.means(queries)
+        self.assertAlmostEqual(means["geometric_mean_without_q05"]["ratio"], 2.0)
+        self.assertAlmostEqual(means["geometric_mean"]["ratio"], 4.0)
+
+    def test_a_query_without_a_time_leaves_no_mean(self):
+        queries = state(2.0, 4.0)["threads"][2]["queries"]
+        queries["Q09"] = {"ours_ms": None, "duckdb_ms": 4.0, "ratio": None}
+        self.assertIsNone(compare_duckdb.means(queries)["geometric_mean"]["ours_ms"])
+        self.assertEqual(compare_duckdb.figure(None), "-")
+
+    def test_the_tables_hold_every_query_and_client_and_what_aging_costs(self):
+        report = {"warehouses": 1, "rounds": 1, "duckdb_version": "0",
+                  "states": {"fresh": state(2.0, 4.0), "aged": state(3.0, 4.0)}}
+        text = compare_duckdb.tables(report)
+        self.assertIn("| Q22 | 2.0 | 4.0 | 2.00 |", text)
+        self.assertIn("| without Q05 | 2.0 | 4.0 | 2.00 |", text)
+        self.assertIn("| 16 | 40.0 | 2.0 (1 cut off) | 20.0 | 1.0, 2.0 | 3.0, 4.0 |", text)
+        self.assertIn("| geometric mean | 2 | 1.50 | 1.00 |", text)
+
+    def test_a_problem_and_a_wrong_answer_are_told(self):
+        wrong = state(2.0, 4.0)
+        wrong["answers_that_differ"] = {"Q03": "7 rows against 8"}
+        wrong["problems"] = ["Q04: out of memory"]
+        report = {"warehouses": 1, "rounds": 1, "duckdb_version": "0", "states": {"fresh": wrong}}
+        text = compare_duckdb.tables(report)
+        self.assertIn("ANSWER THAT DIFFERS: Q03: 7 rows against 8", text)
+        self.assertIn("PROBLEM: Q04: out of memory", text)
+
+    def test_answers_differ_by_rows_and_values_and_not_by_order(self):
+        result = {"columns": [{"name": "a", "type": "INT"}, {"name": "b", "type": "DOUBLE"}],
+                  "rows": [[1, decimal.Decimal("0.5")], [None, decimal.Decimal("1.5")]]}
+        self.assertIsNone(duckdb_peer.difference(result, [(None, 1.5), (1, 0.5000000000001)]))
+        self.assertIn("rows against", duckdb_peer.difference(result, [(1, 0.5)]))
+        self.assertIn("column b", duckdb_peer.difference(result, [(None, 1.5), (1, 0.6)]))
+        self.assertIn("column a", duckdb_peer.difference(result, [(0, 1.5), (1, 0.5)]))
+        self.assertEqual(duckdb_peer.difference({"error": "no"}, []), "no")
+
+    def test_a_template_gets_one_value_for_one_name(self):
+        text = duckdb_peer.template_text("[PRICE] and [PRICE] + 10, [CHAR1]", random.Random(1))
+        low, high = text.split(",")[0].split(" and ")
+        self.assertEqual(high, f"{low} + 10")
+        self.assertNotIn("[", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,150 @@
+"""DuckDB beside the program: the same data in both, and their answers in one form.
+
+Used by tools/compare-duckdb and by the differential tests.
+"""
+
+import datetime
+import decimal
+import json
+import math
+import pathlib
+import re
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WORKLOADS = ROOT / "workloads"
+TABLES = ("region nation supplier item warehouse district stock customer history orders neworder"
+          " orderline").split()
+REGIONS = ("Africa", "America", "Asia", "Europe")
+NATIONS = ("Germany", "Japan", "Zimbabwe", "Algeria")
+
+
+class Program:
+    """The `diptych` binary on one database."""
+
+    def __init__(self, binary, path):
+        self.binary = binary
+        self.path = path
+
+    def run(self, *arguments):
+        done = subprocess.run([self.binary, *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, done.args))}: exit {done.returncode}\n"
+                               f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        return done.stdout
+
+    def query(self, statements):
+        """One object per statement: columns and rows, or an error."""
+        with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+            script.write(";\n".join(statements))
+            script.flush()
+            done = subprocess.run(
+                [self.binary, "query", self.path, "-f", script.name, "--format", "json"],
+                capture_output=True, text=True)
+        if not done.stdout.startswith("["):
+            raise RuntimeError(f"no JSON: {done.stdout[:500]} {done.stderr[-2000:]}")
+        return json.loads(done.stdout, parse_float=decimal.Decimal)
+
+
+def ch_queries():
+    """(name, text) of the 22, in their order."""
+    return [(file.stem, file.read_text().strip())
+            for file in sorted((WORKLOADS / "queries/ch").glob("*.sql"))]
+
+
+def templates():
+    return [(file.stem, file.read_text().strip())
+            for file in sorted((WORKLOADS / "queries/templates").glob("*.sql"))]
+
+
+def duckdb_schema():
+    """schema.sql without what DuckDB cannot use: indexes, storage options, foreign keys."""
+    text = re.sub(r"--[^\n]*", "", (WORKLOADS / "tpcc/schema.sql").read_text())
+    statements = []
+    for statement in text.split(";"):
+        if not statement.strip().startswith("CREATE TABLE"):
+            continue
+        statement = re.sub(r"\)\s*WITH \(.*\)\s*$", ")", statement.strip(), flags=re.DOTALL)
+        statement = re.sub(r",\s*FOREIGN KEY \([^)]*\) REFERENCES \w+ \([^)]*\)", "", statement)
+        statements.append(re.sub(r",\s*PRIMARY KEY \([^)]*\)", "", statement))
+    return statements
+
+
+def copy_csv(connection, table, csv):
+    """A CSV file of ours into a table of DuckDB's: bare empty fields are NULL."""
+    connection.execute(f"copy {table} from '{csv}' (format csv, header true, nullstr '', "
+                       "allow_quoted_nulls false)")
+
+
+def template_text(text, draw, nations=NATIONS, regions=REGIONS):
+    """A template with parameters in the paper's ranges."""
+    values = {}
+
+    def value(match):
+        name = match.group(1)
+        if name not in values:
+            kind = re.match("[A-Z]+", name).group(0)
+            values[name] = {
+                "NNAME": lambda: draw.choice(nations),
+                "RNAME": lambda: draw.choice(regions),
+                "CHAR": lambda: draw.choice("abcdefghijklmnopqrstuvwxyz"),
+                "DATE": lambda: f"{draw.randint(1993, 1997)}-{draw.randint(1, 12):02}-01",
+                "PRICE": lambda: str(draw.randint(0, 100)),
+                "QUANTITY": lambda: str(draw.randint(0, 10)),
+            }[kind]()
+        return values[name]
+
+    return re.sub(r"\[([A-Z_0-9]+)\]", value, text)
+
+
+def plain(value):
+    """A value of either engine in one form."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return decimal.Decimal(value)
+    return value
+
+
+def equal(ours, theirs, inexact):
+    if ours is None or theirs is None:
+        return ours is None and theirs is None
+    numbers = (int, float, decimal.Decimal)
+    if isinstance(ours, numbers) and isinstance(theirs, numbers):
+        if inexact or isinstance(theirs, float):
+            return math.isclose(float(ours), float(theirs), rel_tol=1e-9, abs_tol=1e-9)
+        return decimal.Decimal(ours) == decimal.Decimal(theirs)
+    return ours == theirs
+
+
+def sort_key(row):
+    """Numbers are rounded, so that two doubles that are equal enough sort alike."""
+    key = []
+    for value in row:
+        if value is None:
+            key.append((2, ""))
+        elif isinstance(value, str):
+            key.append((1, value))
+        else:
+            key.append((0, f"{float(value):+030.6f}"))
+    return key
+
+
+def difference(result, rows):
+    """What differs between one of our results and DuckDB's rows, in any order; None if nothing."""
+    if "error" in result:
+        return result["error"]
+    ours = sorted(([plain(value) for value in row] for row in result["rows"]), key=sort_key)
+    theirs = sorted(([plain(value) for value in row] for row in rows), key=sort_key)
+    if len(ours) != len(theirs):
+        return f"{len(ours)} rows against {len(theirs)}"
+    for row, (a, b) in enumerate(zip(ours, theirs)):
+        for column, x, y in zip(result["columns"], a, b):
+            if not equal(x, y, column["type"] == "DOUBLE"):
+                return f"row {row}, column {column['name']}: {x} against {y}"
+    return None

@@ -23,6 +23,7 @@
 #include "cli/load_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
+#include "cli/test_command.h"
 
 namespace diptych::cli {
 namespace {
@@ -95,6 +96,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<CallCommand>(app));
   commands.push_back(std::make_unique<InspectCommand>(app));
+  commands.push_back(std::make_unique<TestCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);

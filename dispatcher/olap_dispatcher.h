@@ -63,7 +63,8 @@ struct OlapReplica {
 
 class OlapDispatcher {
  public:
-  // Compiles the job's statements against the catalog of the moment.
+  // Compiles the job's statements against the catalog of the moment. Called by several threads at
+  // once, each with a job of its own.
   using Prepare = std::function<void(QueryJob*)>;
 
   OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
@@ -112,6 +113,7 @@ class OlapDispatcher {
   bool apply_is_due(uint64_t now_ns);
   void sleep(uint32_t arrival_ticket, uint32_t update_ticket);
   void run_one_batch(Jobs* jobs);
+  void compile(const Jobs& jobs);
   std::vector<base::Result<olap::QueryResult>> run(const std::vector<const olap::Plan*>& plans);
   void execute(Jobs* jobs);
   void wake();

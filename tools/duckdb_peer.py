@@ -43,7 +43,8 @@ class Program:
                 [self.binary, "query", self.path, "-f", script.name, "--format", "json"],
                 capture_output=True, text=True)
         if not done.stdout.startswith("["):
-            raise RuntimeError(f"no JSON: {done.stdout[:500]} {done.stderr[-2000:]}")
+            raise RuntimeError(f"no JSON, exit {done.returncode}: {done.stdout[:500]} "
+                               f"{done.stderr[-2000:]}")
         return json.loads(done.stdout, parse_float=decimal.Decimal)
 
 
@@ -123,7 +124,7 @@ def equal(ours, theirs, inexact):
 
 
 def sort_key(row):
-    """Numbers are rounded, so that two doubles that are equal enough sort alike."""
+    """Numbers are rounded, so that two doubles that are equal enough sort alike; -0 is 0."""
     key = []
     for value in row:
         if value is None:
@@ -131,7 +132,7 @@ def sort_key(row):
         elif isinstance(value, str):
             key.append((1, value))
         else:
-            key.append((0, f"{float(value):+030.6f}"))
+            key.append((0, f"{round(float(value), 6) + 0.0:+030.6f}"))
     return key
 
 

@@ -91,7 +91,7 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{}, "subcommand"},
       {{"bench"}, "subcommand"},
       {{"qeury", "db"},
-       "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, bench"},
+       "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, test, bench"},
       {{"bench", "tpcd"},
        "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan"},
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},

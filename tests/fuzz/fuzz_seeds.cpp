@@ -2,17 +2,21 @@
 //
 // Usage: fuzz_seeds FOLDER
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "olap/query.h"
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
 #include "storage/encoding/chunk.h"
@@ -100,6 +104,37 @@ void write_replicas(const fs::path& folder) {
   }
 }
 
+// The statements of the benchmarks' queries, of the differential tests and of the test scripts.
+void write_sql(const fs::path& folder) {
+  const fs::path source = DIPTYCH_SOURCE_DIR;
+  size_t count = 0;
+  for (const char* const from : {"workloads", "tests/sql", "tests/workloads"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(source / from)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".sql" && extension != ".slt") continue;
+      std::ifstream in(entry.path());
+      std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+      // A script of tests holds statements between empty lines; the rest is refused, and that too
+      // is something to begin with.
+      for (size_t at = 0; extension == ".slt" && (at = text.find("\n\n", at)) < text.size();) {
+        text.replace(at, 2, ";\n");
+      }
+      const auto bytes = std::as_bytes(std::span(text).first(std::min(text.size(), kSeedBytesMax)));
+      write_seed(folder / "sql_split_fuzz", fmt::format("{}", count), bytes);
+      const auto statements = olap::split_statements(text);
+      if (!statements.ok()) continue;
+      for (std::string_view statement : *statements) {
+        const size_t sql = std::min(statement.find("\nSELECT"), statement.find("\nCREATE"));
+        if (extension == ".slt" && sql < statement.size()) statement.remove_prefix(sql + 1);
+        const bool ddl = statement.starts_with("CREATE");
+        write_seed(folder / (ddl ? "sql_ddl_fuzz" : "sql_prepare_fuzz"), fmt::format("{}", count++),
+                   std::as_bytes(std::span(statement)));
+      }
+    }
+  }
+  DIPTYCH_CHECK(count > 0, "the sources are there");
+}
+
 }  // namespace
 }  // namespace diptych::storage
 
@@ -112,5 +147,6 @@ int main(int argument_count, char** arguments) {
   diptych::storage::write_chunks(folder / "chunk_fuzz");
   diptych::storage::write_thawed(folder / "chunk_fuzz");
   diptych::storage::write_replicas(folder);
+  diptych::storage::write_sql(folder);
   return 0;
 }

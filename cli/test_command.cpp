@@ -1,0 +1,74 @@
+#include "cli/test_command.h"
+
+#include <fmt/format.h>
+
+#include "cli/file.h"
+#include "cli/option_values.h"
+#include "cli/output.h"
+#include "cli/test_runner.h"
+#include "cli/test_script.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr const char* kTestExamples =
+    "  diptych test tests/sql/*.slt\n\n"
+    "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE "
+    "INDEX\n"
+    "and INSERT ... VALUES of constants fill the database; every other statement is a query.\n";
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+base::Result<TestOutcome> run_script(const std::string& path, uint32_t threads) {
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  const auto records = parse_test_script(*text);
+  if (!records) return records.error().within(path);
+  auto runner = TestRunner::open(threads, folder_of(path));
+  if (!runner) return runner.error();
+  return runner->run(*records);
+}
+
+}  // namespace
+
+TestCommand::TestCommand(CLI::App& parent)
+    : Command(parent, "test", "Run SQL test scripts (sqllogictest)", kTestExamples) {
+  app()
+      .add_option("FILE", files_, "Scripts; - is standard input")
+      ->required()
+      ->check(input_file())
+      ->type_name("");
+  app()
+      .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
+      ->transform(number_between(uint32_t{1}, kThreadsMax))
+      ->option_text("N");
+}
+
+ExitCode TestCommand::run() {
+  size_t records = 0;
+  size_t failed = 0;
+  size_t broken = 0;
+  std::string text;
+  for (const std::string& path : files_) {
+    const auto outcome = run_script(path, threads_);
+    if (!outcome) {
+      ++broken;
+      fail(outcome.error());
+      continue;
+    }
+    records += outcome->records;
+    failed += outcome->failures.size();
+    for (const TestFailure& failure : outcome->failures) {
+      text += fmt::format("{}:{}:\n{}\n", input_name(path), failure.line, failure.what);
+    }
+  }
+  text += fmt::format("{} files, {} records, {} failed", files_.size(), records, failed);
+  if (broken > 0) text += fmt::format(", {} files could not be run", broken);
+  const ExitCode printed = print_result(text + "\n");
+  return failed == 0 && broken == 0 ? printed : ExitCode::kFailed;
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,105 @@
+// diptych test from outside: what passes, what fails and how it is told.
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class TestRuns : public testing::Test {
+ protected:
+  // The outcome of a script whose table t has the rows (1, 10.50, 'x') and (2, NULL, NULL).
+  Outcome run_script(const std::string& records) {
+    const std::string path = folder_.path("script.slt");
+    std::ofstream(path) << "statement ok\nCREATE TABLE t (a INT NOT NULL PRIMARY KEY, "
+                           "b DECIMAL(6,2), c VARCHAR(5))\n\nstatement ok\n"
+                           "INSERT INTO t VALUES (1, 10.5, 'x'), (2, NULL, NULL)\n\n"
+                        << records;
+    return run({"test", path, "--threads", "1"});
+  }
+
+  const ScratchFolder folder_;
+};
+
+TEST_F(TestRuns, PassingRecordsAreCounted) {
+  const Outcome outcome = run_script(
+      "query ITT\nSELECT * FROM t ORDER BY a\n----\n1\t10.50\tx\n2\tNULL\tNULL\n\n"
+      "query I\nSELECT a FROM t ORDER BY a\n----\n"
+      "2 values hashing to 6ddb4095eb719e2a9f0a3f95677d24e0\n\n"
+      "statement error column.*zz\nSELECT zz FROM t\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(outcome.out, "1 files, 5 records, 0 failed\n");
+}
+
+TEST_F(TestRuns, AFailureIsToldWithItsPlaceAndBothResults) {
+  const Outcome outcome = run_script("query I\nSELECT a FROM t ORDER BY a DESC\n----\n1\n2\n");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("script.slt:7:\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("expected:\n    1\n    2\n  actual:\n    2\n    1\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 files, 3 records, 1 failed"));
+}
+
+TEST_F(TestRuns, EachKindOfFailureIsOne) {
+  const std::pair<const char*, const char*> failing[] = {
+      {"query I\nSELECT a FROM t\n----\n1 values hashing to 0\n", "expected 1 values hashing to 0"},
+      {"query II\nSELECT a FROM t\n----\n1\n2\n", "expected 2 columns (II)"},
+      {"query I\nSELECT zz FROM t\n----\n", "error: "},
+      {"statement ok\nSELECT zz FROM t\n", "error: "},
+      {"statement error\nSELECT a FROM t\n", "expected an error, and there was none"},
+      {"statement error other\nSELECT zz FROM t\n", "expected an error with: other"},
+      {"statement error [\nSELECT zz FROM t\n", "the regular expression is wrong"},
+      {"statement ok\nINSERT INTO t VALUES (1, 2, 'x')\n", "error: already exists"},
+      {"statement ok\nINSERT INTO t (a, zz) VALUES (1, 2)\n", "has no column \"zz\""},
+      {"statement ok\nINSERT INTO t (a) VALUES (3, 2)\n", "row 1: 2 values for 1 columns"},
+      {"load t nowhere.csv\n", "nowhere.csv"},
+      {"query I nosort one\nSELECT 1 FROM t WHERE a = 1\n\n"
+       "query I nosort one\nSELECT 2 FROM t WHERE a = 1\n",
+       "with the label one"},
+  };
+  for (const auto& [record, why] : failing) {
+    const Outcome outcome = run_script(record);
+    EXPECT_EQ(outcome.code, 1) << record;
+    EXPECT_THAT(outcome.out, HasSubstr(" 1 failed")) << record;
+    EXPECT_THAT(outcome.out, HasSubstr(why)) << record;
+  }
+}
+
+TEST_F(TestRuns, ATableWithoutAKeyGetsOneThatIsNotSeen) {
+  const Outcome outcome = run_script(
+      "statement ok\nCREATE TABLE u (a INT, b VARCHAR(3))\n\n"
+      "statement ok\nINSERT INTO u VALUES (1, 'x'), (1, 'x')\n\n"
+      "statement ok\nINSERT INTO u (b) VALUES (NULL)\n\n"
+      "query IT rowsort\nSELECT * FROM u\n----\n1\tx\n1\tx\nNULL\tNULL\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
+}
+
+TEST_F(TestRuns, RowsComeFromCsvFilesBesideTheScript) {
+  std::ofstream(folder_.path("rows.csv")) << "a,c\n5,five\n6,\n";
+  const Outcome outcome = run_script(
+      "load t rows.csv\n\nquery IT\nSELECT a, c FROM t WHERE a > 2 ORDER BY a\n----\n"
+      "5\tfive\n6\tNULL\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
+}
+
+TEST_F(TestRuns, EachFileHasADatabaseOfItsOwnAndABrokenOneStopsNoOther) {
+  const std::string fine = folder_.path("fine.slt");
+  std::ofstream(fine) << "statement ok\nCREATE TABLE t (a INT NOT NULL PRIMARY KEY)\n";
+  const std::string broken = folder_.path("broken.slt");
+  std::ofstream(broken) << "\nnonsense\n";
+  EXPECT_EQ(run({"test", fine, fine}).out, "2 files, 2 records, 0 failed\n");
+  const Outcome outcome = run({"test", broken, fine});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("broken.slt: line 2: unknown record"));
+  EXPECT_EQ(outcome.out, "2 files, 1 records, 0 failed, 1 files could not be run\n");
+  EXPECT_EQ(run({"test"}).code, 2);
+  EXPECT_EQ(run({"test", folder_.path("absent.slt")}).code, 2);
+}
+
+}  // namespace
+}  // namespace diptych::cli

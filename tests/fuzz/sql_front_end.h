@@ -1,0 +1,51 @@
+// The schemas that the SQL fuzz targets know, and what any answer of the front end must be.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "olap/query.h"
+
+namespace diptych::olap::fuzz {
+
+// CH-benCHmark's tables, a table of every type and one that is not replicated, of a script.
+inline base::Catalog catalog_of(std::string_view script) {
+  base::Catalog catalog;
+  const auto statements = split_statements(script);
+  DIPTYCH_CHECK(statements.ok(), "the script is good");
+  for (const std::string_view statement : *statements) {
+    auto change = parse_ddl(statement, catalog);
+    DIPTYCH_CHECK(change.ok(), "each statement is good");
+    if (auto* const table = std::get_if<CreateTable>(&*change)) {
+      DIPTYCH_CHECK(catalog.add_table(std::move(table->schema)).ok(), "its name is new");
+    } else {
+      const auto& index = std::get<CreateIndex>(*change);
+      const base::TableId id = catalog.find_table(index.table)->id;
+      DIPTYCH_CHECK(catalog.add_index(id, index.index).ok(), "its name is new");
+    }
+  }
+  return catalog;
+}
+
+inline constexpr std::string_view kFuzzTables =
+    "create table p (id int primary key, name varchar(20) not null, kind char(4));"
+    "create table c (id int not null, p_id int, amount decimal(12,2) not null, moment timestamp,"
+    "  day date, big bigint, ratio double precision, flag boolean, note text,"
+    "  primary key (id), foreign key (p_id) references p);"
+    "create table hidden (x int primary key) with (analytics = off);";
+
+inline void check_refusal(const base::Error& error) {
+  using base::ErrorCode;
+  DIPTYCH_CHECK(
+      error.code == ErrorCode::kSyntaxError || error.code == ErrorCode::kInvalidArgument ||
+          error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kNotFound ||
+          error.code == ErrorCode::kAlreadyExists || error.code == ErrorCode::kOutOfMemory,
+      "a text that is refused is the text's fault");
+  DIPTYCH_CHECK(!error.message.empty(), "and words say why");
+}
+
+}  // namespace diptych::olap::fuzz

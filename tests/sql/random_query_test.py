@@ -1,0 +1,244 @@
+"""Random queries on random data: the program's answers against DuckDB's, alone and in batches.
+
+A schema with data (tests/sql/random_sql.py) goes into a new database and into DuckDB; its queries
+run in batches of random size, each of which is one `diptych query -f`, and some of them again
+alone. A query is wrong if its rows differ from DuckDB's, or alone from those in its batch; it is
+then made smaller as long as it stays wrong, and told with its seed. What the program calls
+unsupported, and what DuckDB refuses, is counted as skipped.
+
+Usage: random_query_test.py [--seed N] [--seconds S | --schemas N] [--queries N]
+
+Environment: DIPTYCH_PROGRAM, the binary; DIPTYCH_VENV_PYTHON, a Python with duckdb (tools/test
+makes one): this script runs itself with it.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/sql")]
+
+from duckdb_peer import Program, copy_csv, difference, equal, plain, sort_key  # noqa: E402
+from random_sql import Generator, random_schema  # noqa: E402
+
+SHRINK_SECONDS = 20.0
+WRONG_MAX = 10  # told; then the run ends
+
+
+class Pair:
+    """One schema with its data in both engines."""
+
+    def __init__(self, binary, seed, folder):
+        import duckdb
+
+        self.duckdb_error = duckdb.Error
+        self.seed = seed
+        draw = random.Random(seed)
+        self.tables = random_schema(draw)
+        self.program = Program(binary, folder / "database")
+        self.connection = duckdb.connect(config={"threads": 1})
+        script = folder / "schema.sql"
+        script.write_text(";\n".join(table.ddl(foreign_keys=True) for table in self.tables))
+        self.program.run("init", self.program.path, "--schema", script, "--block-rows",
+                         draw.choice([1024, 65536]))
+        for table in self.tables:
+            self.connection.execute(table.ddl(foreign_keys=False))
+            path = folder / f"{table.name}.csv"
+            self.write_csv(path, table)
+            if table.rows:
+                self.program.run("load", self.program.path, table.name, path)
+                copy_csv(self.connection, table.name, path)
+
+    @staticmethod
+    def write_csv(path, table):
+        with path.open("w", newline="") as out:
+            out.write(",".join(column.name for column in table.columns) + "\n")
+            for row in table.rows:
+                out.write(",".join("" if value is None else '"' + value.replace('"', '""') + '"'
+                                   for value in row) + "\n")
+
+    def duckdb_rows(self, sql):
+        """None where DuckDB refuses."""
+        try:
+            return self.connection.execute(sql).fetchall()
+        except self.duckdb_error:
+            return None
+
+    def batch(self, statements):
+        """Our results; one that ends the program is an error of them all."""
+        try:
+            return self.program.query(statements)
+        except RuntimeError as error:
+            return [{"error": f"the program ended: {error}"}] * len(statements)
+
+
+def is_skipped(result):
+    return "unsupported" in result.get("error", "")
+
+
+def rows_in_order(result, rows):
+    """What differs in the order of rows that are ordered by all of their columns."""
+    ours = [[plain(value) for value in row] for row in result["rows"]]
+    theirs = [[plain(value) for value in row] for row in rows]
+    for number, (a, b) in enumerate(zip(ours, theirs)):
+        for column, x, y in zip(result["columns"], a, b):
+            if not equal(x, y, column["type"] == "DOUBLE"):
+                return f"order of row {number}, column {column['name']}: {x} against {y}"
+    return None
+
+
+def fault_of(query, result, rows):
+    """What is wrong with our result; None: nothing."""
+    fault = difference(result, rows)
+    if fault is None and query.order:
+        fault = rows_in_order(result, rows)
+    return fault
+
+
+def kind_of(fault):
+    """So that shrinking does not wander off to another fault: an error stays that error."""
+    if "against" in fault:
+        return "difference"
+    return re.sub(r"[^a-z ]+.*", "", fault)[:40]
+
+
+def same_rows(one, other):
+    if "error" in one or "error" in other:
+        return one.get("error") == other.get("error")
+    sides = [sorted(([plain(v) for v in row] for row in side["rows"]), key=sort_key)
+             for side in (one, other)]
+    return len(sides[0]) == len(sides[1]) and all(
+        equal(x, y, column["type"] == "DOUBLE")
+        for a, b in zip(*sides) for column, x, y in zip(one["columns"], a, b))
+
+
+def shrink(pair, query, fault):
+    """The smallest query found on which ours alone still has a fault of this kind."""
+    end = time.monotonic() + SHRINK_SECONDS
+    wanted = kind_of(fault)
+
+    def still(smaller):
+        rows = pair.duckdb_rows(str(smaller))
+        if rows is None:
+            return None
+        result, = pair.batch([str(smaller)])
+        found = None if is_skipped(result) else fault_of(smaller, result, rows)
+        return found if found and kind_of(found) == wanted else None
+
+    found = still(query)
+    if not found:
+        return query, fault + " (in its batch, not alone)"
+    again = True
+    while again and time.monotonic() < end:
+        again = False
+        for smaller in query.smaller():
+            if time.monotonic() > end or len(str(smaller)) >= len(str(query)):
+                continue
+            less = still(smaller)
+            if less:
+                query, found, again = smaller, less, True
+                break
+    return query, found
+
+
+class Run:
+    def __init__(self, binary):
+        self.binary = binary
+        self.counts = collections.Counter()
+        self.unsupported = collections.Counter()
+        self.wrong = []
+
+    def schema(self, seed, queries):
+        with tempfile.TemporaryDirectory(prefix="diptych-random-") as folder:
+            pair = Pair(self.binary, seed, pathlib.Path(folder))
+            generator = Generator(seed, pair.tables)
+            asked = [generator.query() for _ in range(queries)]
+            draw = random.Random(seed)
+            at = 0
+            while at < len(asked):
+                size = draw.choice([1, 2, 5, 20, 60])
+                self.check(pair, asked[at:at + size], draw)
+                at += size
+            pair.connection.close()
+
+    def check(self, pair, batch, draw):
+        results = pair.batch([str(query) for query in batch])
+        if len(results) != len(batch):
+            self.tell(pair, "", f"{len(results)} results of {len(batch)} statements", "")
+            return
+        for query, result in zip(batch, results):
+            if is_skipped(result):
+                self.counts["unsupported by ours"] += 1
+                what = re.sub(r"^.*?unsupported: | (is|are) not supported.*", "", result["error"])
+                self.unsupported[what[:60]] += 1
+                continue
+            rows = pair.duckdb_rows(str(query))
+            if rows is None:
+                self.counts["refused by DuckDB"] += 1
+                continue
+            self.counts["compared"] += 1
+            self.counts["with rows"] += bool(rows)
+            fault = fault_of(query, result, rows)
+            if fault:
+                small, found = shrink(pair, query, fault)
+                self.tell(pair, str(small), found, str(query))
+            elif draw.random() < 0.15:
+                self.counts["also alone"] += 1
+                alone, = pair.batch([str(query)])
+                if not same_rows(result, alone):
+                    self.tell(pair, str(query), "its rows alone differ from those in its batch", "")
+
+    def tell(self, pair, small, fault, query):
+        self.wrong.append((pair.seed, small))
+        print(f"\nWRONG, seed {pair.seed}: {fault}\n  {small}\n  found as: {query}")
+        for table in pair.tables:
+            print(f"  {table.ddl(foreign_keys=True)}; -- {len(table.rows)} rows")
+        sys.stdout.flush()
+
+
+def main():
+    python = os.environ.get("DIPTYCH_VENV_PYTHON")
+    if not python:
+        print("SKIPPED: DIPTYCH_VENV_PYTHON is not set (tools/test makes a virtual environment "
+              "with duckdb and sets it)")
+        return 0
+    if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
+        os.execv(python, [python, *sys.argv])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, help="of the first schema; default: from the clock")
+    parser.add_argument("--seconds", type=float, default=4.0, help="schemas are begun for so long")
+    parser.add_argument("--schemas", type=int, help="so many, however long they take")
+    parser.add_argument("--queries", type=int, default=60, help="of each schema")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else int(time.time())
+    print(f"random queries, seed {seed}: --seed {seed} makes them again", flush=True)
+    run = Run(os.environ["DIPTYCH_PROGRAM"])
+    end = time.monotonic() + options.seconds
+    while True:
+        run.schema(seed, options.queries)
+        run.counts["schemas"] += 1
+        seed += 1
+        if options.schemas is None:
+            ended = time.monotonic() > end
+        else:
+            ended = run.counts["schemas"] >= options.schemas
+        if ended or len(run.wrong) >= WRONG_MAX:
+            break
+    print(", ".join(f"{count} {what}" for what, count in sorted(run.counts.items())))
+    for what, count in run.unsupported.most_common(12):
+        print(f"  unsupported: {count} x {what}")
+    if run.counts["compared"] == 0:
+        print("nothing was compared", file=sys.stderr)
+        return 1
+    return 1 if run.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,518 @@
+"""Random schemas, data and queries: what random_query_test.py asks both engines.
+
+A query is a tree of parts that can be taken away, so that one on which the engines differ can be
+made small. What may stand where is a table, PRODUCTIONS: for each type, how an expression of that
+type can be made, with a weight; a new function is one more line. What an engine does not support
+yet may stand there too: such a query counts as skipped, and is compared from the day that it runs.
+
+Left out, since engines differ on purpose: division of whole numbers, texts outside ASCII in
+functions, sums that hang on the order of doubles (all doubles are multiples of 1/4), LIMIT without
+a total order.
+"""
+
+import random
+
+KINDS = ("int", "bigint", "decimal", "double", "bool", "date", "timestamp", "text")
+SQL_TYPES = {
+    "int": ["INT"], "bigint": ["BIGINT"], "decimal": ["DECIMAL(9,2)", "DECIMAL(18,4)"],
+    "double": ["DOUBLE PRECISION"], "bool": ["BOOLEAN"], "date": ["DATE"],
+    "timestamp": ["TIMESTAMP"], "text": ["VARCHAR(12)", "CHAR(4)", "TEXT"]}
+NUMBERS = ("int", "bigint", "decimal", "double")
+WORDS = ["", "a", "b", "ab", "abc", "ba", "B", "Ab", "zz", "x y", "it's", "100%", "a_b"]
+LONG = "a text that is longer than a cell of a row, number "
+
+
+class Column:
+    def __init__(self, name, kind, sql_type, nullable):
+        self.name, self.kind, self.sql_type, self.nullable = name, kind, sql_type, nullable
+
+
+class Table:
+    """Column 0 is the key; `parent` is the table that column 1 refers to, or None."""
+
+    def __init__(self, name, columns, parent):
+        self.name, self.columns, self.parent = name, columns, parent
+        self.rows = []
+
+    def ddl(self, foreign_keys):
+        parts = [f"{c.name} {c.sql_type}{'' if c.nullable else ' NOT NULL'}" for c in self.columns]
+        parts.append(f"PRIMARY KEY ({self.columns[0].name})")
+        if foreign_keys and self.parent:
+            parts.append(f"FOREIGN KEY ({self.columns[1].name}) REFERENCES {self.parent.name}"
+                         f" ({self.parent.columns[0].name})")
+        return f"CREATE TABLE {self.name} ({', '.join(parts)})"
+
+
+def random_value(draw, column):
+    """As CSV writes it; None for NULL. Few different ones, so that they meet."""
+    if column.nullable and draw.random() < 0.15:
+        return None
+    kind = column.kind
+    if kind == "int":
+        return str(draw.randint(-5, 20))
+    if kind == "bigint":
+        return str(draw.choice([draw.randint(-3, 9), draw.randint(-10**6, 10**6)]))
+    if kind == "decimal":
+        return f"{draw.choice([draw.randint(-300, 300), draw.randint(-10**6, 10**6)]) / 100:.2f}"
+    if kind == "double":
+        return str(draw.randint(-40, 40) / 4)
+    if kind == "bool":
+        return draw.choice(["true", "false"])
+    if kind == "date":
+        return f"20{draw.randint(10, 13)}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}"
+    if kind == "timestamp":
+        return (f"2011-{draw.randint(1, 3):02}-{draw.randint(1, 28):02} "
+                f"{draw.randint(0, 23):02}:{draw.choice([0, 30]):02}:{draw.randint(0, 59):02}")
+    word = draw.choice(WORDS)
+    if column.sql_type == "CHAR(4)":
+        return word[:4].strip() or "c"
+    if column.sql_type == "TEXT" and draw.random() < 0.2:
+        return LONG + str(draw.randint(1, 3))
+    return word
+
+
+def random_schema(draw):
+    """Two to four tables; a child's column 1 names a parent's row, no row, or NULL."""
+    tables = []
+    for number in range(draw.randint(2, 4)):
+        name = f"t{number}"
+        parent = draw.choice(tables) if tables and draw.random() < 0.8 else None
+        columns = [Column(f"{name}_id", "int", "INT", False)]
+        if parent:
+            columns.append(Column(f"{name}_ref", "int", "INT", draw.random() < 0.5))
+        kinds = draw.sample(KINDS, draw.randint(2, 5)) + draw.choices(KINDS, k=draw.randint(0, 3))
+        for at, kind in enumerate(kinds):
+            columns.append(Column(f"{name}_{kind[0]}{at}", kind, draw.choice(SQL_TYPES[kind]),
+                                  draw.random() < 0.6))
+        tables.append(Table(name, columns, parent))
+    for table in tables:
+        fill(draw, table)
+    return tables
+
+
+def fill(draw, table):
+    count = draw.choice([0, 1, 7, 40, 40, 200, 200, 3000])
+    keys = draw.sample(range(2 * count + 5), count)
+    if draw.random() < 0.5:
+        keys.sort()
+    for key in keys:
+        row = [str(key)]
+        for column in table.columns[1:]:
+            if table.parent and column is table.columns[1]:
+                row.append(random_reference(draw, table.parent, column))
+            else:
+                row.append(random_value(draw, column))
+        table.rows.append(row)
+
+
+def random_reference(draw, parent, column):
+    if column.nullable and draw.random() < 0.1:
+        return None
+    if parent.rows and draw.random() < 0.85:
+        return draw.choice(parent.rows)[0]
+    return str(draw.randint(-3, 50))
+
+
+class Expression:
+    """A template with {} for each child; its type; what it may be replaced with is its children."""
+
+    def __init__(self, kind, template, *children, aggregate=False):
+        self.kind, self.template, self.children = kind, template, list(children)
+        self.aggregate = aggregate
+
+    def __str__(self):
+        parts = iter(self.children)
+        out = []
+        pieces = self.template.split("{}")
+        for number, piece in enumerate(pieces):
+            out.append(piece)
+            if number + 1 < len(pieces):
+                out.append(str(next(parts)))
+        return "".join(out)
+
+    def has_aggregate(self):
+        return self.aggregate or any(child.has_aggregate() for child in self.children
+                                     if isinstance(child, Expression))
+
+    def smaller(self):
+        """Expressions with one part less."""
+        for child in self.children:
+            if isinstance(child, Expression) and child.kind == self.kind:
+                yield child
+        if self.kind == "bool" and self.template not in ("1 = 1",):
+            yield Expression("bool", "1 = 1")
+        for number, child in enumerate(self.children):
+            for less in child.smaller():
+                if isinstance(child, Expression) and less.kind != child.kind:
+                    continue
+                copy = Expression(self.kind, self.template, *self.children,
+                                  aggregate=self.aggregate)
+                copy.children[number] = less
+                yield copy
+
+
+class Query:
+    """SELECT; every part is a list, from which shrinking takes one at a time."""
+
+    def __init__(self):
+        self.distinct = False
+        self.items = []      # (Expression, name)
+        self.tables = []     # [(how, text or Query, alias, condition or None)]
+        self.where = []
+        self.groups = []
+        self.having = []
+        self.order = []      # (position or name, suffix)
+        self.limit = ""
+        self.prefix = ""     # WITH
+        self.union = None    # (word, Query)
+
+    def copy(self):
+        other = Query()
+        other.__dict__.update({key: list(value) if isinstance(value, list) else value
+                               for key, value in self.__dict__.items()})
+        return other
+
+    def __str__(self):
+        sources = []
+        for how, source, alias, condition in self.tables:
+            text = f"({source})" if isinstance(source, Query) else source
+            text += f" {alias}" if alias else ""
+            if not sources:
+                sources.append(text)
+            elif how == ",":
+                sources.append(f", {text}")
+            else:
+                sources.append(f" {how} {text}" + (f" ON {condition}" if condition else ""))
+        text = self.prefix + "SELECT " + ("DISTINCT " if self.distinct else "")
+        text += ", ".join(f"{item} AS {name}" if name else str(item) for item, name in self.items)
+        text += " FROM " + "".join(sources)
+        if self.where:
+            text += " WHERE " + " AND ".join(f"({part})" for part in self.where)
+        if self.groups:
+            text += " GROUP BY " + ", ".join(map(str, self.groups))
+        if self.having:
+            text += " HAVING " + " AND ".join(f"({part})" for part in self.having)
+        if self.union:
+            text += f" {self.union[0]} {self.union[1]}"
+        if self.order:
+            text += " ORDER BY " + ", ".join(f"{what}{suffix}" for what, suffix in self.order)
+        return text + self.limit
+
+    def smaller(self):
+        for field in ("union", "limit", "distinct", "prefix"):
+            if getattr(self, field):
+                less = self.copy()
+                setattr(less, field, type(getattr(self, field))() if field != "union" else None)
+                yield less
+        for field in ("having", "where", "order", "groups", "items", "tables"):
+            parts = getattr(self, field)
+            if len(parts) <= (1 if field in ("items", "tables") else 0):
+                continue
+            for number in range(len(parts) - 1, -1, -1):
+                less = self.copy()
+                del getattr(less, field)[number]
+                # What orders by position or counts on every column is not this query any more.
+                if field == "items" and less.order:
+                    less.order, less.limit = [], ""
+                if field == "order":
+                    less.order, less.limit = [], ""
+                yield less
+        for field in ("where", "having", "groups"):
+            for number, part in enumerate(getattr(self, field)):
+                for smaller in part.smaller():
+                    less = self.copy()
+                    getattr(less, field)[number] = smaller
+                    yield less
+        for number, (item, name) in enumerate(self.items):
+            for smaller in item.smaller():
+                less = self.copy()
+                less.items[number] = (smaller, name)
+                yield less
+        for number, (how, source, alias, condition) in enumerate(self.tables):
+            for smaller in ([] if not isinstance(source, Query) else source.smaller()):
+                less = self.copy()
+                less.tables[number] = (how, smaller, alias, condition)
+                yield less
+            for smaller in ([] if condition is None else condition.smaller()):
+                less = self.copy()
+                less.tables[number] = (how, source, alias, smaller)
+                yield less
+
+
+def literal(draw, kind):
+    value = random_value(draw, Column("", kind, SQL_TYPES[kind][0], False))
+    if kind == "text":
+        value = value.replace("'", "''")
+        return Expression(kind, "'{}'".replace("{}", value.replace("{", "").replace("}", "")))
+    if kind in ("date", "timestamp"):
+        return Expression(kind, f"{kind.upper()} '{value}'")
+    if kind == "double":
+        return Expression(kind, f"CAST({value} AS DOUBLE PRECISION)")
+    return Expression(kind, f"({value})" if value.startswith("-") else value)
+
+
+# kind: (weight, template, kinds of the children). N stands for any one kind of number, A for any
+# one kind, the same in the whole production. `bigint` is what whole numbers become.
+PRODUCTIONS = {
+    "bool": [
+        (6, "{} = {}", "AA"), (3, "{} <> {}", "AA"), (4, "{} < {}", "AA"), (3, "{} >= {}", "AA"),
+        (3, "{} AND {}", ["bool", "bool"]), (4, "({} OR {})", ["bool", "bool"]),
+        (2, "NOT ({})", ["bool"]), (3, "{} IS NULL", "A"), (2, "{} IS NOT NULL", "A"),
+        (2, "{} BETWEEN {} AND {}", "AAA"), (2, "{} NOT BETWEEN {} AND {}", "AAA"),
+        (1, "{} > {}", ["int", "decimal"]), (1, "{} <= {}", ["bigint", "double"]),
+        (1, "{} IS DISTINCT FROM {}", "AA"), (1, "{} = {}", ["date", "timestamp"]),
+    ],
+    "int": [(1, "abs({})", ["int"]), (1, "-({})", ["int"])],
+    "bigint": [
+        (4, "({} + {})", ["int", "int"]), (3, "({} - {})", ["bigint", "int"]),
+        (3, "({} * {})", ["int", "int"]), (2, "({} % 7)", ["bigint"]), (2, "mod({}, 3)", ["int"]),
+        (2, "length({})", ["text"]), (1, "ascii({})", ["text"]),
+        (2, "extract(year FROM {})", ["date"]), (1, "extract(month FROM {})", ["timestamp"]),
+        (1, "extract(day FROM {})", ["date"]), (1, "extract(hour FROM {})", ["timestamp"]),
+        (1, "CAST({} AS BIGINT)", ["int"]),
+    ],
+    "decimal": [
+        (3, "({} + {})", ["decimal", "decimal"]), (3, "({} - {})", ["decimal", "int"]),
+        (2, "({} * {})", ["decimal", "int"]), (1, "-({})", ["decimal"]),
+        (1, "abs({})", ["decimal"]),
+        (1, "CAST({} AS DECIMAL(12,2))", ["int"]),
+    ],
+    "double": [
+        (3, "({} + {})", ["double", "double"]), (2, "({} * {})", ["double", "double"]),
+        (2, "({} / CAST(4 AS DOUBLE PRECISION))", ["double"]), (1, "floor({})", ["double"]),
+        (1, "ceil({})", ["double"]), (1, "CAST({} AS DOUBLE PRECISION)", ["int"]),
+        (1, "abs({})", ["double"]),
+    ],
+    "text": [
+        (2, "upper({})", ["text"]), (2, "lower({})", ["text"]), (3, "({} || {})", ["text", "text"]),
+        (2, "substring({} FROM 2 FOR 3)", ["text"]), (1, "substr({}, 1, 1)", ["text"]),
+        (1, "trim({})", ["text"]), (1, "CAST({} AS VARCHAR)", ["int"]),
+        (1, "replace({}, 'a', 'q')", ["text"]),
+    ],
+    "date": [(1, "CAST({} AS DATE)", ["timestamp"])],
+    "timestamp": [(1, "CAST({} AS TIMESTAMP)", ["date"]),
+                  (1, "({} + INTERVAL '1' DAY)", ["timestamp"])],
+}
+FOR_ANY = [  # of the type asked for
+    (2, "CASE WHEN {} THEN {} ELSE {} END", ["bool", "=", "="]), (1, "CASE WHEN {} THEN {} END",
+                                                                  ["bool", "="]),
+    (2, "coalesce({}, {})", ["=", "="]), (1, "nullif({}, {})", ["=", "="]),
+]
+AGGREGATES = {
+    "bigint": [(4, "count(*)", []), (3, "count({})", "A"), (2, "count(DISTINCT {})", "A"),
+               (3, "sum({})", ["int"]), (1, "sum({})", ["bigint"]),
+               (1, "sum(DISTINCT {})", ["int"]),
+               (1, "count(*) FILTER (WHERE {})", ["bool"])],
+    "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"])],
+    "decimal": [(3, "sum({})", ["decimal"])],
+}
+SAME_KIND_AGGREGATES = [(1, "min({})", ["="]), (1, "max({})", ["="])]
+
+
+class Generator:
+    def __init__(self, seed, tables):
+        self.draw = random.Random(seed)
+        self.tables = tables
+        self.aliases = 0
+
+    def chosen(self, productions):
+        weights = [weight for weight, *_ in productions]
+        return self.draw.choices(productions, weights)[0][1:]
+
+    def kinds_of(self, kinds, kind):
+        if isinstance(kinds, str):
+            one = self.draw.choice([k for k in KINDS if k != "bool"])
+            return [one] * len(kinds)
+        return [kind if part == "=" else part for part in kinds]
+
+    def leaf(self, scope, kind):
+        columns = [name for name, of in scope if of == kind]
+        if columns and self.draw.random() < 0.8:
+            return Expression(kind, self.draw.choice(columns))
+        return literal(self.draw, kind)
+
+    def expression(self, scope, kind, depth):
+        """`scope`: the columns that can be named, as (text, kind)."""
+        if depth <= 0 or self.draw.random() < 0.3:
+            return self.leaf(scope, kind)
+        if kind == "bool" and self.draw.random() < 0.25:
+            return self.special_predicate(scope, depth)
+        productions = PRODUCTIONS[kind] + FOR_ANY
+        template, kinds = self.chosen(productions)
+        return Expression(kind, template, *[self.expression(scope, part, depth - 1)
+                                            for part in self.kinds_of(kinds, kind)])
+
+    def special_predicate(self, scope, depth):
+        """Lists, patterns and subqueries."""
+        which = self.draw.choice(["in", "like", "exists", "in query", "scalar"])
+        word = self.draw.choice(["", "NOT "])
+        if which == "like":
+            pattern = self.draw.choice(["%a%", "a%", "%b", "_b%", "%", "", "100%", "a_b", "%x y%"])
+            return Expression("bool", "{} " + word + f"LIKE '{pattern}'",
+                              self.expression(scope, "text", depth - 1))
+        kind = self.draw.choice(["int", "int", "text", "date", "decimal", "bigint"])
+        if which == "in":
+            listed = ", ".join(str(literal(self.draw, kind))
+                               for _ in range(self.draw.randint(1, 4)))
+            return Expression("bool", "{} " + word + f"IN ({listed})",
+                              self.expression(scope, kind, depth - 1))
+        return self.subquery_predicate(scope, which, word, depth)
+
+    def subquery_predicate(self, scope, which, word, depth):
+        query, inner = self.one_table()
+        if self.draw.random() < 0.7:  # correlated
+            kind = self.draw.choice(["int", "int", "text", "date"])
+            outer = [name for name, of in scope if of == kind]
+            own = [name for name, of in inner if of == kind]
+            if outer and own:
+                query.where.append(Expression(
+                    "bool", f"{self.draw.choice(own)} = {self.draw.choice(outer)}"))
+        if self.draw.random() < 0.5:
+            query.where.append(self.expression(inner, "bool", depth - 1))
+        if which == "exists":
+            query.items = [(Expression("int", "1"), "")]
+            return Expression("bool", word + "EXISTS ({})", query)
+        kind = self.draw.choice(["int", "int", "text"])
+        if which == "in query":
+            query.items = [(self.expression(inner, kind, 1), "")]
+            return Expression("bool", "{} " + word + "IN ({})",
+                              self.expression(scope, kind, depth - 1), query)
+        query.items = [(Expression("int", "max({})", self.expression(inner, "int", 1),
+                                   aggregate=True), "")]
+        return Expression("bool", "{} < ({})", self.expression(scope, "int", depth - 1), query)
+
+    def alias(self):
+        self.aliases += 1
+        return f"x{self.aliases}"
+
+    def one_table(self):
+        query = Query()
+        table = self.draw.choice(self.tables)
+        alias = self.alias()
+        query.tables = [("", table.name, alias, None)]
+        return query, self.scope_of(table, alias)
+
+    @staticmethod
+    def scope_of(table, alias):
+        return [(f"{alias}.{column.name}", column.kind) for column in table.columns]
+
+    def sources(self, query, depth):
+        """FROM: tables, joined along their foreign keys or any columns; derived tables."""
+        query.tables, scope, joined = [], [], []
+        for number in range(self.draw.choices([1, 2, 3, 4], [4, 4, 2, 1])[0]):
+            alias = self.alias()
+            if depth > 0 and self.draw.random() < 0.12:
+                derived, own = self.derived()
+                table = None
+            else:
+                table = self.draw.choice(self.tables)
+                derived, own = table.name, self.scope_of(table, alias)
+            own = [(f"{alias}.{name.split('.')[-1]}", kind) for name, kind in own]
+            if number == 0:
+                query.tables.append(("", derived, alias, None))
+            else:
+                condition = self.join_condition(scope, own, joined, table, alias)
+                # A comma binds less than JOIN: an ON after one does not see what stands before.
+                how = "," if query.tables[-1][0] == "," else self.draw.choices(
+                    ["JOIN", "LEFT JOIN", ",", "RIGHT JOIN", "FULL JOIN"], [8, 5, 3, 1, 1])[0]
+                if how == ",":
+                    query.where.append(condition)
+                    condition = None
+                query.tables.append((how, derived, alias, condition))
+            scope = scope + own
+            joined.append((table, alias))
+        return scope
+
+    def join_condition(self, scope, own, joined, table, alias):
+        pairs = []
+        for other, name in joined:
+            if table is not None and table.parent is other and other is not None:
+                pairs.append(f"{alias}.{table.columns[1].name} = {name}.{other.columns[0].name}")
+            if other is not None and other.parent is table and table is not None:
+                pairs.append(f"{name}.{other.columns[1].name} = {alias}.{table.columns[0].name}")
+        if pairs and self.draw.random() < 0.7:
+            condition = Expression("bool", self.draw.choice(pairs))
+        else:
+            kind = self.draw.choice(["int", "int", "text", "date", "bigint"])
+            left = [name for name, of in scope if of == kind]
+            right = [name for name, of in own if of == kind]
+            if not left or not right:  # every table has a key
+                kind = "int"
+                left = [name for name, of in scope if of == kind] or ["1"]
+                right = [name for name, of in own if of == kind] or ["1"]
+            condition = Expression("bool", f"{self.draw.choice(left)} = {self.draw.choice(right)}")
+        if self.draw.random() < 0.2:
+            more = self.expression(scope + own, "bool", 1)
+            if "SELECT" not in str(more):
+                condition = Expression("bool", "{} AND {}", condition, more)
+        return condition
+
+    def derived(self):
+        query = self.query(0, named=True)
+        query.order, query.limit = [], ""
+        return query, [(name, item.kind) for item, name in query.items]
+
+    def aggregate(self, scope):
+        kind = self.draw.choice(["bigint", "bigint", "double", "decimal", "any"])
+        if kind == "any":
+            kind = self.draw.choice([k for k in KINDS if k != "bool"])
+            template, kinds = self.chosen(SAME_KIND_AGGREGATES)
+        else:
+            template, kinds = self.chosen(AGGREGATES[kind])
+        children = [self.expression(scope, part, 1) for part in self.kinds_of(kinds, kind)]
+        return Expression(kind, template, *children, aggregate=True)
+
+    def query(self, depth=2, named=False):
+        query = Query()
+        scope = self.sources(query, depth)
+        for _ in range(self.draw.choices([0, 1, 2], [4, 4, 2])[0]):
+            query.where.append(self.expression(scope, "bool", 2))
+        if self.draw.random() < 0.5:
+            self.grouped(query, scope)
+        else:
+            for _ in range(self.draw.randint(1, 4)):
+                query.items.append((self.expression(scope, self.draw.choice(KINDS), 2), ""))
+            query.distinct = self.draw.random() < 0.15
+        query.items = [(item, f"c{number}") for number, (item, _) in enumerate(query.items)]
+        if depth > 0:
+            self.finish(query, depth)
+        return query
+
+    def grouped(self, query, scope):
+        for _ in range(self.draw.choices([0, 1, 2], [3, 5, 2])[0]):
+            group = self.expression(scope, self.draw.choice(KINDS), 1)
+            if "SELECT" in str(group) or not any(name in str(group) for name, _ in scope):
+                continue
+            query.groups.append(group)
+            query.items.append((group, ""))
+        for _ in range(self.draw.randint(1, 3)):
+            query.items.append((self.aggregate(scope), ""))
+        if self.draw.random() < 0.2:
+            query.having.append(Expression("bool", "{} > 1", Expression("bigint", "count(*)",
+                                                                        aggregate=True)))
+
+    def finish(self, query, depth):
+        """ORDER BY all columns, so that the order is total, and LIMIT; UNION; WITH."""
+        if self.draw.random() < 0.08:
+            word = self.draw.choice(["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+            other, inner = self.one_table()
+            other.items = [(self.expression(inner, item.kind, 1), "") for item, _ in query.items]
+            query.union = (word, other)
+        if self.draw.random() < 0.5:
+            positions = list(range(1, len(query.items) + 1))
+            self.draw.shuffle(positions)
+            query.order = [(number, self.draw.choice(["", " DESC"]) + " NULLS "
+                            + self.draw.choice(["FIRST", "LAST"])) for number in positions]
+            if self.draw.random() < 0.5:
+                query.limit = f" LIMIT {self.draw.choice([0, 1, 5, 50])}"
+                query.limit += self.draw.choice(["", f" OFFSET {self.draw.choice([1, 10])}"])
+        if depth > 1 and self.draw.random() < 0.08:
+            table = self.draw.choice(self.tables)
+            alias = self.alias()
+            query.prefix = (f"WITH {alias} AS (SELECT {table.columns[0].name} AS k FROM "
+                            f"{table.name}) ")
+            query.tables.append((",", alias, "", None))
+            first = next((f"{name}.{table_of.columns[0].name}" for table_of, name in
+                          [(t, a) for t in self.tables for _, s, a, _ in query.tables
+                           if s == t.name]), None)
+            query.where.append(Expression("bool", f"{alias}.k = {first or alias + '.k'}"))

@@ -43,6 +43,7 @@ class StarSums {
     std::vector<int64_t> values;  // 0 where null
     std::vector<uint8_t> is_value;
     bool has_nulls = false;
+    bool adds_in_64_bits = false;  // kBlockRows values do, whichever
   };
   // Rows in succession with the same queries.
   struct Run {
@@ -51,7 +52,12 @@ class StarSums {
     std::vector<Sum> sums;  // by place in the word's wanted arguments
   };
 
+  static constexpr uint32_t kBlockRows = 64;
+
   void add_word(size_t word, const uint64_t* bits, uint32_t slots);
+  // Rows [first, end), of which every one is wanted by the queries of the run.
+  void add_block(size_t word, uint32_t first, uint32_t end);
+  void add_row(size_t word, uint32_t row);
   void flush(size_t word);
 
   const std::vector<std::vector<uint32_t>> wanted_;

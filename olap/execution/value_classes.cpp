@@ -89,34 +89,35 @@ void RangeClasses::keep_leaf(const storage::ColumnSummary& summary, uint64_t* qu
   for (size_t w = 0; w < words_; ++w) queries[w] &= any[w];
 }
 
+// Rows of one vector are mostly of one class: times and keys come in order. So the least and the
+// greatest value are looked at first, and what is null by words.
 template <class T>
 void RangeClasses::apply_to(const T* values, const Vector& vector, const Selection& live,
                             QueryRows* rows) const {
-  // Rows of one vector are mostly of one class: times and keys come in order.
-  T min = values[live.row(0)];
-  T max = min;
-  if (live.all()) {
-    for (uint32_t i = 0; i < live.slots; ++i) {
-      min = std::min(min, values[i]);
-      max = std::max(max, values[i]);
-    }
-  } else {
-    for_selected(live, [&](uint32_t i) {
-      min = std::min(min, values[i]);
-      max = std::max(max, values[i]);
-    });
-  }
-  const uint16_t lowest = class_of(min);
-  if (lowest == class_of(max) && vector.nulls == nullptr) {
-    rows->keep(mask(lowest), live.slots);
-    return;
-  }
-  uint16_t classes[kVectorRows] = {};
-  for_selected(live, [&](uint32_t i) { classes[i] = class_of(values[i]); });
+  Selection valued;
+  const Selection* with_value = &live;
   if (vector.nulls != nullptr) {
-    for_selected(live, [&](uint32_t i) {
-      if (vector.is_null(i)) classes[i] = static_cast<uint16_t>(null_class());
-    });
+    uint64_t bits[kVectorWords];
+    for (uint32_t w = 0; w < words_of(live.slots); ++w) bits[w] = live.bits[w] & ~vector.nulls[w];
+    select_bits(bits, live.slots, &valued);
+    with_value = &valued;
+    if (valued.count == 0) return rows->keep(mask(null_class()), live.slots);
+  }
+  T min = values[with_value->row(0)];
+  T max = min;
+  for_selected(*with_value, [&](uint32_t i) {
+    min = std::min(min, values[i]);
+    max = std::max(max, values[i]);
+  });
+  const uint16_t lowest = class_of(min);
+  const bool is_one = lowest == class_of(max);
+  if (is_one && with_value->count == live.count) return rows->keep(mask(lowest), live.slots);
+  uint16_t classes[kVectorRows];
+  std::fill_n(classes, live.slots, static_cast<uint16_t>(null_class()));
+  if (is_one) {
+    for_selected(*with_value, [&](uint32_t i) { classes[i] = lowest; });
+  } else {
+    for_selected(*with_value, [&](uint32_t i) { classes[i] = class_of(values[i]); });
   }
   rows->keep_by_class(masks_.data(), classes, live.slots);
 }

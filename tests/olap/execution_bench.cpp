@@ -9,6 +9,7 @@
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/column_store.h"
 #include "olap/execution/comparison_kernels.h"
+#include "olap/execution/dense_keys.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
@@ -121,6 +122,23 @@ void BM_PackKeys(benchmark::State& state) {
 }
 BENCHMARK(BM_PackKeys)->DenseRange(1, 3);
 
+void BM_DenseKeys(benchmark::State& state) {
+  const auto columns = static_cast<size_t>(state.range(0));
+  const std::vector<DenseKeys::Bounds> bounds(columns, {0, 99});
+  const DenseKeys keys = *DenseKeys::make(bounds, 1'000'000);
+  VectorBuffer values(PhysicalType::kInt32);
+  const std::vector<Vector> vectors(columns, values.view());
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  std::vector<uint32_t> numbers(kVectorRows);
+  for (auto _ : state) {
+    keys.number(vectors, selection, numbers.data());
+    benchmark::DoNotOptimize(numbers.data());
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_DenseKeys)->DenseRange(1, 3);
+
 void BM_GatherInt64(benchmark::State& state) {
   const DataType types[] = {kBigIntType};
   ColumnStore store(types);
@@ -149,7 +167,7 @@ constexpr uint64_t kItemsLarge = 1'000'000;
 struct Lines {
   TestReplica replica{2};
   base::TableId lines = replica.add_table(kLineTypes);
-  base::TableId items = replica.add_table({kIntType, kBigIntType});
+  base::TableId items = replica.add_table({kIntType, kBigIntType}, {0});
   base::TableId items_large = replica.add_table({kIntType, kBigIntType});
   base::TableId numbers = replica.add_table({kIntType, kBigIntType});
 
@@ -227,6 +245,37 @@ void BM_GroupByInt(benchmark::State& state) {
   run_plan(state, plan_of(aggregate(std::move(groups), {}, std::move(count))), kLines);
 }
 BENCHMARK(BM_GroupByInt)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+// select sum(amount) from lines, items where item = i and date >= ? and number of the item < ?: so
+// many of them at once.
+void BM_StarBatch(benchmark::State& state) {
+  const Lines& lines = lines_table();
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    OperatorPtr fact = scan(lines.lines, kLineTypes);
+    fact->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
+                                    column(2, kTimestampType),
+                                    literal(kTimestampType, base::Timestamp{i * 100 % 1'000'000})));
+    OperatorPtr items = scan(lines.items, {kIntType, kBigIntType});
+    items->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(0, kIntType),
+                                     literal(kIntType, number(1000 + i))));
+    std::vector<Aggregate> sums;
+    sums.push_back(aggregate_of(AggregateKind::kSum, column(3, kLineTypes[3])));
+    plans.push_back(plan_of(aggregate(
+        join(JoinKind::kInner, std::move(fact), std::move(items), {{1, 0}}), {}, std::move(sums))));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  Executor executor(placement(1));
+  const StopFlag stop{false};
+  for (auto _ : state) {
+    const auto results = executor.run_batch(batch, lines.replica.replica(), stop);
+    DIPTYCH_CHECK(results[0].ok(), "the benchmark's plans run");
+    benchmark::DoNotOptimize(results);
+  }
+  set_rate(state, kLines);
+}
+BENCHMARK(BM_StarBatch)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
 
 void probe(benchmark::State& state, base::TableId build, uint32_t key) {
   OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),

@@ -86,6 +86,7 @@ enum class Function : uint8_t {
   kTruncateYear,  // date_trunc; TIMESTAMP
   kTruncateMonth,
   kTruncateDay,
+  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
 };
 
 struct Expression {
@@ -204,6 +205,7 @@ enum class JoinKind : uint8_t {
   kLeft,   // every probe row; build columns NULL where nothing matches
   kSemi,   // probe rows with a match; output: probe columns
   kAnti,   // probe rows without a match; output: probe columns
+  kMark,   // every probe row; output: probe columns, then whether there is a match (BOOLEAN)
 };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;

@@ -149,6 +149,7 @@ NodePtr make_function(const Expression& expression, std::vector<NodePtr> childre
     case Function::kRound:
     case Function::kFloor:
     case Function::kCeil: return make_number_function(expression, std::move(children));
+    case Function::kSingleRow: return make_single_row(std::move(children));
     default: return make_date_function(expression, std::move(children));
   }
 }

@@ -13,19 +13,6 @@ namespace {
 using base::DataType;
 using base::TypeKind;
 
-std::string_view subquery_name(const PgQuery__SubLink& subquery) {
-  switch (subquery.sub_link_type) {
-    case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
-      return "EXISTS anywhere but in WHERE, alone or under AND";
-    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
-      return subquery.n_oper_name == 0 ? "IN (subquery) anywhere but in WHERE, alone or under AND"
-                                       : "ANY (subquery)";
-    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return "ALL (subquery)";
-    case PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK: return "ARRAY (subquery)";
-    default: return "this subquery";
-  }
-}
-
 // The unit of INTERVAL '3' MONTH, from the grammar's bit mask; empty for a plain INTERVAL.
 std::string_view interval_unit(const PgQuery__TypeName& name) {
   if (name.n_typmods == 0 || name.typmods[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
@@ -185,13 +172,13 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
 }
 
 BoundResult ExpressionBinder::sublink(const PgQuery__SubLink& subquery) {
-  if (subquery.sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
-    return source_.unsupported(subquery.location, subquery_name(subquery));
+  std::vector<Bound> tested;
+  if (subquery.testexpr != nullptr) {
+    auto bound = bind_row(*subquery.testexpr);
+    if (!bound) return bound.error();
+    tested = *std::move(bound);
   }
-  if (in_aggregate_) {
-    return source_.unsupported(subquery.location, "a scalar subquery within an aggregate");
-  }
-  return subqueries_.bind_scalar_subquery(subquery);
+  return subqueries_.bind_subquery(subquery, std::move(tested), in_aggregate_);
 }
 
 }  // namespace diptych::olap

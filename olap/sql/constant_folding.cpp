@@ -248,7 +248,9 @@ ExpressionPtr fold(ExpressionPtr expression) {
     return fold_connective(std::move(expression));
   }
   const Expressions& children = expression->children;
-  const bool null = is_strict(expression->kind) &&
+  const bool checks =
+      expression->kind == ExpressionKind::kFunction && expression->function == Function::kSingleRow;
+  const bool null = is_strict(expression->kind) && !checks &&
                     std::any_of(children.begin(), children.end(),
                                 [](const ExpressionPtr& c) { return is_null_literal(*c); });
   if (null) return make_null(expression->type);

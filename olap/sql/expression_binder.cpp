@@ -86,11 +86,7 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   const std::string_view table = fields.size() == 2 ? string_of(fields[0]) : std::string_view();
   const auto slot = scope_.resolve(source_, column.location, table, string_of(fields.back()));
   if (!slot) return slot.error();
-  if (*slot < first_own_slot_ && !clause_.correlation) {
-    return source_.unsupported(column.location,
-                               "a column of the outer query anywhere but in the WHERE of an EXISTS "
-                               "or IN subquery");
-  }
+  DIPTYCH_CHECK(*slot >= first_own_slot_ || correlated_, "a scope has outer columns only then");
   ExpressionPtr expression = slots_.column(*slot);
   offsets_[expression.get()] = column.location;
   return Bound{std::move(expression), std::nullopt, false, column.location};
@@ -162,6 +158,15 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     if (name == "+") return operand;
     return source_.unsupported(operation.location, fmt::format("operator \"{}\"", name));
   }
+  const bool row = operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
+  if (row || operation.rexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    auto left = bind_row(*operation.lexpr);
+    if (!left) return left.error();
+    auto right = bind_row(*operation.rexpr);
+    if (!right) return right.error();
+    return bind_row_operator(source_, name, operation.location, *std::move(left),
+                             *std::move(right));
+  }
   auto left = dispatch(*operation.lexpr);
   if (!left) return left;
   auto right = dispatch(*operation.rexpr);
@@ -190,7 +195,28 @@ BoundResult ExpressionBinder::bind_between(const PgQuery__AExpr& operation) {
   return typed(std::move(both), offset);
 }
 
+// (a, b) IN ((1, 2), (3, 4)): an OR of equalities.
+BoundResult ExpressionBinder::bind_row_in_list(const PgQuery__AExpr& operation) {
+  Expressions branches;
+  for (const Node* item : NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items)) {
+    auto left = bind_row(*operation.lexpr);
+    if (!left) return left.error();
+    auto right = bind_row(*item);
+    if (!right) return right.error();
+    auto equality =
+        bind_row_operator(source_, "=", operation.location, *std::move(left), *std::move(right));
+    if (!equality) return equality;
+    branches.push_back(std::move(equality->expression));
+  }
+  ExpressionPtr result = disjunction(std::move(branches));
+  if (operator_name(operation) == "<>") result = negated(std::move(result));
+  return typed(std::move(result), operation.location);
+}
+
 BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation) {
+  if (operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    return bind_row_in_list(operation);
+  }
   auto operand = dispatch(*operation.lexpr);
   if (!operand) return operand;
   auto items = bind_all(NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items));
@@ -298,6 +324,30 @@ base::Result<std::vector<Bound>> ExpressionBinder::bind_all(NodeList nodes) {
     bound.push_back(*std::move(one));
   }
   return bound;
+}
+
+base::Result<std::vector<Bound>> ExpressionBinder::bind_tested(const Node* node,
+                                                               const Clause& clause) {
+  clause_ = clause;
+  return bind_row(*node);
+}
+
+// The values of a row, or the one value of anything else.
+base::Result<std::vector<Bound>> ExpressionBinder::bind_row(const Node& node) {
+  std::vector<Bound> values;
+  if (node.node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    auto bound = bind_all(NodeList(node.row_expr->args, node.row_expr->n_args));
+    if (!bound) return bound;
+    values = *std::move(bound);
+  } else {
+    auto value = dispatch(node);
+    if (!value) return value.error();
+    values.push_back(*std::move(value));
+  }
+  for (const Bound& value : values) {
+    if (value.interval) return source_.unsupported(value.offset, "an INTERVAL as a value");
+  }
+  return values;
 }
 
 }  // namespace diptych::olap

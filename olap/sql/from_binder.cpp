@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "olap/sql/decorrelation.h"
 #include "olap/sql/select_binder.h"
 
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kOn{"JOIN ... ON", false, false};
+constexpr Clause kOn{"JOIN ... ON", false};
 
 const CteScope::Entry* find_cte(const CteScope& scope, std::string_view name, size_t* index,
                                 const CteScope** owner) {
@@ -41,6 +42,17 @@ ScopeColumn* find_column(std::vector<ScopeTable>& tables, size_t first, size_t l
   return found;
 }
 
+// A derived table's columns. The slots are the block around it's from here on: an outer join may
+// make them nullable.
+ScopeTable offered_by(const QueryBlock& block, std::string_view alias) {
+  ScopeTable table;
+  table.alias = alias;
+  for (size_t i = 0; i < block.visible_outputs; ++i) {
+    table.columns.push_back({block.outputs[i].name, block.outputs[i].slot, false});
+  }
+  return table;
+}
+
 }  // namespace
 
 base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& group) {
@@ -50,10 +62,10 @@ base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& gro
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT: {
       const PgQuery__RangeSubselect& derived = *node.range_subselect;
       const PgQuery__SelectStmt& select = *derived.subquery->select_stmt;
-      const int64_t offset = select.n_target_list == 0 ? -1 : start_of(select.target_list[0]);
-      if (derived.lateral != 0) return source_.unsupported(offset, "LATERAL");
+      const int64_t offset = place_of(select);
       const std::string_view name =
           derived.alias == nullptr ? std::string_view() : derived.alias->aliasname;
+      if (derived.lateral != 0) return bind_lateral(select, derived.alias, name, offset, group);
       return bind_derived(select, derived.alias, {}, name, offset, &ctes_, group);
     }
     default: return source_.unsupported(start_of(&node), construct_name(node));
@@ -118,21 +130,35 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
                                               const PgQuery__Alias* alias, NodeList cte_columns,
                                               std::string_view name, int64_t offset,
                                               const CteScope* ctes, JoinGroup& group) {
-  SelectBinder binder(statement_, nullptr, ctes, Correlation::kRefused);
+  SelectBinder binder(statement_, outer_, ctes, correlation_);
   auto block = binder.bind(select);
   if (!block) return block.error();
-  JoinMember member;
-  ScopeTable entry;
-  entry.alias = name;
-  for (size_t i = 0; i < (*block)->visible_outputs; ++i) {
-    const OutputColumn& output = (*block)->outputs[i];
-    // The slot is this block's from here on: a LEFT JOIN may make it nullable.
-    member.slots.push_back(output.slot);
-    entry.columns.push_back({output.name, output.slot, false});
-  }
-  member.block = *std::move(block);
+  ScopeTable entry = offered_by(**block, name);
   if (auto done = rename_columns(alias, cte_columns, offset, &entry); !done) return done;
-  group.members.push_back(std::move(member));
+  group.members.push_back(derived_member(*std::move(block)));
+  return scope_.add(source_, offset, std::move(entry));
+}
+
+// LATERAL: a derived table that names columns of what stands before it in FROM, decorrelated.
+base::Result<void> SelectBinder::bind_lateral(const PgQuery__SelectStmt& select,
+                                              const PgQuery__Alias* alias, std::string_view name,
+                                              int64_t offset, JoinGroup& group) {
+  const uint32_t first_slot = slots_.size();
+  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
+  auto bound = binder.bind(select);
+  if (!bound) return bound.error();
+  QueryBlock& block = **bound;
+  ScopeTable entry = offered_by(block, name);
+  if (auto done = rename_columns(alias, {}, offset, &entry); !done) return done;
+  const bool one_group = block.aggregated && block.group_keys.empty();
+  auto conditions = decorrelate(source_, offset, slots_, block, first_slot);
+  if (!conditions) return conditions.error();
+  if (one_group && !conditions->empty()) {
+    return source_.unsupported(offset, "an aggregate over all rows in LATERAL");
+  }
+  group.members.push_back(derived_member(*std::move(bound)));
+  Expressions& place = lateral_conditions_ != nullptr ? *lateral_conditions_ : group.predicates;
+  for (ExpressionPtr& condition : *conditions) place.push_back(std::move(condition));
   return scope_.add(source_, offset, std::move(entry));
 }
 
@@ -185,14 +211,17 @@ base::Result<void> SelectBinder::bind_outer_join(const PgQuery__JoinExpr& join, 
   if (auto bound = bind_from_item(*join.larg, left_side); !bound) return bound;
   const size_t first_right = scope_.tables().size();
   scalar_group_ = &right_side;
+  Expressions* const lateral_around = lateral_conditions_;
+  lateral_conditions_ = &left_join->on;
   if (auto bound = bind_from_item(*join.rarg, right_side); !bound) return bound;
+  lateral_conditions_ = lateral_around;
   scalar_group_ = around;
-  const bool refused_around = scalars_refused_;
-  scalars_refused_ = true;
+  const bool refused_around = subqueries_refused_;
+  subqueries_refused_ = true;
   auto conditions = bind_join_condition(join, first, first_right);
-  scalars_refused_ = refused_around;
+  subqueries_refused_ = refused_around;
   if (!conditions) return conditions.error();
-  left_join->on = *std::move(conditions);
+  for (ExpressionPtr& condition : *conditions) left_join->on.push_back(std::move(condition));
   JoinMember member;
   append_slots(left_join->preserved, &member.slots);
   std::vector<uint32_t> optional;

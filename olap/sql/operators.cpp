@@ -218,7 +218,7 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
       return source.wrong(
           offset,
           fmt::format("{} cannot mix {} and {}", what, type.to_string(), e.type.to_string()),
-          "42804");
+          what.starts_with("operator") ? base::SqlState("42883") : base::SqlState("42804"));
     }
     type = *common;
   }
@@ -269,6 +269,45 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
     return adopted.error();
   }
   return bind_arithmetic(source, name, offset, std::move(left), std::move(right));
+}
+
+BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
+                              std::vector<Bound> left, std::vector<Bound> right) {
+  if (left.size() != right.size()) {
+    return source.wrong(offset, "the rows on both sides have not as many columns");
+  }
+  if (left.size() == 1) {
+    return bind_operator(source, name, offset, std::move(left[0]), std::move(right[0]));
+  }
+  if (!comparison_kind(name)) {
+    return source.wrong(offset, fmt::format("operator \"{}\" does not take rows", name), "42883");
+  }
+  const auto copy = [](const Bound& b) {
+    return Bound{clone(*b.expression), std::nullopt, b.untyped, b.offset};
+  };
+  const bool each = name == "=" || name == "<>";
+  const std::string_view strict = name.substr(0, 1);  // < of <=
+  ExpressionPtr result;
+  for (size_t i = left.size(); i-- > 0;) {
+    auto own = bind_operator(source, each || result == nullptr ? name : strict, offset,
+                             copy(left[i]), copy(right[i]));
+    if (!own) return own;
+    if (result == nullptr) {
+      result = std::move(own->expression);
+    } else if (each) {
+      const auto kind = name == "=" ? ExpressionKind::kAnd : ExpressionKind::kOr;
+      result =
+          fold(make_expression(kind, kBooleanType, std::move(own->expression), std::move(result)));
+    } else {  // a < c OR (a = c AND the rest)
+      auto same = bind_operator(source, "=", offset, std::move(left[i]), std::move(right[i]));
+      if (!same) return same;
+      result = fold(
+          make_expression(ExpressionKind::kOr, kBooleanType, std::move(own->expression),
+                          fold(make_expression(ExpressionKind::kAnd, kBooleanType,
+                                               std::move(same->expression), std::move(result)))));
+    }
+  }
+  return typed(std::move(result), offset);
 }
 
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {

@@ -55,6 +55,9 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
 // left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ||.
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right);
+// The same of rows: = and <> column by column, <, <=, > and >= from the left.
+BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
+                              std::vector<Bound> left, std::vector<Bound> right);
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand);
 
 // name(arguments) for everything but aggregates.

@@ -211,6 +211,10 @@ Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions condi
       join->output_nullable.push_back(nullable || kind == JoinKind::kLeft);
     }
   }
+  if (kind == JoinKind::kMark) {
+    join->output.push_back({base::TypeKind::kBoolean});
+    join->output_nullable.push_back(false);
+  }
   join->children.push_back(std::move(probe.root));
   join->children.push_back(std::move(build.root));
   joined.root = std::move(join);

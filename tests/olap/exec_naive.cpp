@@ -108,6 +108,10 @@ Value compare(Kind kind, const Value& a, const Value& b) {
 }
 
 Value function_of(const Expression& e, const std::vector<Value>& values) {
+  if (e.function == Function::kSingleRow) {
+    if (!is_null(values[1]) && std::get<int64_t>(values[1]) > 1) throw NaiveError("single row");
+    return values[0];
+  }
   for (const Value& value : values) {
     if (is_null(value)) return kNull;
   }
@@ -289,6 +293,10 @@ std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
       Row row = p;
       row.resize(op.output.size());
       result.push_back(row);
+    }
+    if (op.join == JoinKind::kMark) {
+      result.push_back(p);
+      result.back().push_back(matched);
     }
     if ((op.join == JoinKind::kSemi && matched) || (op.join == JoinKind::kAnti && !matched)) {
       result.push_back(p);

@@ -84,10 +84,11 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     return source_.unsupported(column.location, "a schema in front of a table name");
   }
   const std::string_view table = fields.size() == 2 ? string_of(fields[0]) : std::string_view();
-  const auto slot = scope_.resolve(source_, column.location, table, string_of(fields.back()));
-  if (!slot) return slot.error();
-  DIPTYCH_CHECK(*slot >= first_own_slot_ || correlated_, "a scope has outer columns only then");
-  ExpressionPtr expression = slots_.column(*slot);
+  const auto found = scope_.resolve(source_, column.location, table, string_of(fields.back()));
+  if (!found) return found.error();
+  DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
+                "a scope has outer columns only then");
+  ExpressionPtr expression = column_of(**found, slots_);
   offsets_[expression.get()] = column.location;
   return Bound{std::move(expression), std::nullopt, false, column.location};
 }

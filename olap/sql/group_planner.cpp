@@ -125,7 +125,7 @@ Planned PlanBuilder::finish_group(JoinGroup& group, Planned input, const SlotSet
 void PlanBuilder::simplify(JoinGroup& group) {
   group.predicates = factor_common(std::move(group.predicates));
   for (size_t i = 0; i < group.members.size(); ++i) {
-    if (group.members[i].left_join == nullptr) continue;
+    if (group.members[i].left_join == nullptr || group.members[i].left_join->full) continue;
     std::vector<uint32_t> optional;
     for (const JoinMember& member : group.members[i].left_join->optional.members) {
       optional.insert(optional.end(), member.slots.begin(), member.slots.end());
@@ -215,6 +215,7 @@ Planned PlanBuilder::plan_table(JoinMember& member, Expressions predicates, cons
 
 Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed) {
   LeftJoin& join = *member.left_join;
+  if (join.full) return plan_full_join(member, std::move(predicates), std::move(needed));
   std::vector<uint32_t> preserved_slots;
   for (const JoinMember& m : join.preserved.members) {
     preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
@@ -270,6 +271,38 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   const double share = selectivity(above);
   joined.root->estimated_rows = rows;
   joined = make_filter(std::move(joined), std::move(above));
+  joined.root->estimated_rows = std::max(1.0, rows * share);
+  return joined;
+}
+
+// A left join, and behind it the rows of the right side without a match. Each side runs twice.
+Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed) {
+  LeftJoin& join = *member.left_join;
+  needed.add(predicates);
+  needed.add(join.on);
+  Planned left = plan_group(join.preserved, needed);
+  Planned right = plan_group(join.optional, needed);
+  const double rows = left.rows() + right.rows();
+  Planned unmatched = make_join(JoinKind::kAnti, copy_of(right), copy_of(left), clone(join.on));
+  Expressions columns;
+  std::vector<uint32_t> layout = left.layout;
+  for (const base::DataType& type : left.root->output) columns.push_back(make_null(type));
+  for (size_t i = 0; i < right.layout.size(); ++i) {
+    columns.push_back(
+        make_column(right.layout[i], right.root->output[i], right.root->output_nullable[i]));
+    layout.push_back(right.layout[i]);
+  }
+  unmatched.root->estimated_rows = std::max(1.0, right.rows() / 2);
+  unmatched = make_project(std::move(unmatched), std::move(columns), std::move(layout));
+  Planned matched =
+      make_join(JoinKind::kLeft, std::move(left), std::move(right), std::move(join.on));
+  matched.root->estimated_rows = rows;
+  std::vector<Planned> both;
+  both.push_back(std::move(matched));
+  both.push_back(std::move(unmatched));
+  Planned joined = make_append(std::move(both));
+  const double share = selectivity(predicates);
+  joined = make_filter(std::move(joined), std::move(predicates));
   joined.root->estimated_rows = std::max(1.0, rows * share);
   return joined;
 }

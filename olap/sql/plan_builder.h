@@ -47,6 +47,7 @@ class PlanBuilder {
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
+  Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
 
   // set_planner.cpp: set operations and VALUES.
   Planned plan_set_operation(JoinMember& member, const SlotSet& needed);

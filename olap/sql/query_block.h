@@ -78,6 +78,7 @@ struct JoinGroup {
 };
 
 struct LeftJoin {
+  bool full = false;  // rows of the optional side without a match stay, too
   JoinGroup preserved;
   JoinGroup optional;
   Expressions on;  // over both sides

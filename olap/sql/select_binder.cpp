@@ -265,7 +265,7 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
     if (!wanted.empty() && table.alias != wanted) continue;
     for (const ScopeColumn& column : table.columns) {
       if (column.merged && wanted.empty()) continue;
-      ExpressionPtr expression = slots_.column(column.slot);
+      ExpressionPtr expression = column_of(column, slots_);
       offsets_[expression.get()] = star.location;
       block_->outputs.push_back({column.name, std::move(expression), 0});
       output_offsets_.push_back(star.location);

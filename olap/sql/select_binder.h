@@ -92,9 +92,8 @@ class SelectBinder : private SubqueryBinder {
   Status bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group);
   base::Result<Expressions> bind_join_condition(const PgQuery__JoinExpr& join, size_t first_table,
                                                 size_t first_right_table);
-  // `place` is the right side's: the grammar keeps no location of a USING name.
-  base::Result<Expressions> bind_using(NodeList names, size_t first_table, size_t first_right_table,
-                                       bool keep_right, int64_t place);
+  base::Result<Expressions> bind_using(const std::vector<std::string>& names, size_t first_table,
+                                       size_t first_right_table, const PgQuery__JoinExpr& join);
   Status rename_columns(const PgQuery__Alias* alias, NodeList cte_columns, int64_t offset,
                         ScopeTable* table) const;
 

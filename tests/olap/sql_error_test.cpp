@@ -110,12 +110,6 @@ constexpr Refused kRefused[] = {
     {"select p_id from parent where p_name like 'a\\'",
      "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "
      "column 43: \"'a\\'\")"},
-    {"select c_id from child full join parent on true",
-     "unsupported: FULL JOIN is not supported yet (line 1, column 34: \"parent on "
-     "true\")"},
-    {"select c_id from child natural join parent",
-     "unsupported: NATURAL JOIN is not supported yet (line 1, column 37: "
-     "\"parent\")"},
     {"with recursive r as (select 1) select * from r",
      "unsupported: WITH RECURSIVE is not supported yet (line 1, column 1: \"with "
      "recursive r as (select ...\")"},

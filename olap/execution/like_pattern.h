@@ -1,5 +1,5 @@
-// LikePattern: a compiled LIKE pattern. `%` matches any bytes, `_` one byte (texts are measured in
-// bytes throughout), a backslash takes the next byte literally.
+// LikePattern: a compiled LIKE pattern. `%` matches any text, `_` one character, a backslash
+// takes the next character literally.
 //
 // The pattern is cut at its `%` into segments. The first is anchored at the text's start unless a
 // `%` precedes it, the last at its end; those between are found leftmost, one after the other,
@@ -37,11 +37,14 @@ class LikePattern {
   static bool matches_at(const Segment& segment, std::string_view text, size_t at);
   static size_t find(const Segment& segment, std::string_view text, size_t from);
   bool matches_general(std::string_view text) const;
+  bool matches_characters(std::string_view text) const;
   void classify();
 
   Kind kind_ = Kind::kExact;
   bool anchored_start_ = true;
   bool anchored_end_ = true;
+  bool has_any_ = false;
+  std::string pattern_;
   std::vector<Segment> segments_;  // none is empty, but the only one of pattern ''
 };
 

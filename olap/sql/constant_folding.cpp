@@ -32,13 +32,15 @@ std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
       if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
       return result;
     case ExpressionKind::kModulo:
+    case ExpressionKind::kDivide:
       if (b == 0 || b == -1) return std::nullopt;
-      return a % b;
+      return kind == ExpressionKind::kModulo ? a % b : a / b;
     default: return std::nullopt;
   }
 }
 
 Folded fold_decimals(const Expression& e, const DecimalValue& a, const DecimalValue& b) {
+  if (e.kind == ExpressionKind::kDivide) return std::nullopt;  // its scales differ
   const auto units = checked(e.kind, a.units, b.units);
   if (!units) return std::nullopt;
   const int128_t limit = power_of_ten(e.type.precision);
@@ -261,6 +263,10 @@ ExpressionPtr fold(ExpressionPtr expression) {
   Folded value = fold_value(*expression);
   if (!value) return expression;
   return make_literal(expression->type, *std::move(value));
+}
+
+ExpressionPtr negated(ExpressionPtr predicate) {
+  return fold(make_expression(ExpressionKind::kNot, kBooleanType, std::move(predicate)));
 }
 
 }  // namespace diptych::olap

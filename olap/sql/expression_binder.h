@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,10 +43,15 @@ bool is_aggregate(std::string_view function);
 
 class ExpressionBinder {
  public:
+  // The values of $1, $2 and so on.
+  using Parameters = std::span<const base::Value>;
+
   // Made before the block's FROM adds its slots: what has a slot by then is the outer query's.
   ExpressionBinder(const SourceText& source, SlotTable& slots, const Scope& scope,
-                   QueryBlock& block, SubqueryBinder& subqueries, ColumnOffsets& offsets)
+                   QueryBlock& block, SubqueryBinder& subqueries, ColumnOffsets& offsets,
+                   Parameters parameters)
       : source_(source),
+        parameters_(parameters),
         slots_(slots),
         scope_(scope),
         block_(block),
@@ -83,7 +89,15 @@ class ExpressionBinder {
   BoundResult bind_between(const PgQuery__AExpr& operation);
   BoundResult bind_in_list(const PgQuery__AExpr& operation);
   BoundResult bind_row_in_list(const PgQuery__AExpr& operation);
+  BoundResult bind_distinct(const PgQuery__AExpr& operation);
+
+  // pattern_binder.cpp
   BoundResult bind_like(const PgQuery__AExpr& operation);
+  BoundResult bind_similar(const PgQuery__AExpr& operation);
+  BoundResult bind_regex(const PgQuery__AExpr& operation);
+  base::Result<ExpressionPtr> bind_text_operand(const Node& node, const PgQuery__AExpr& operation,
+                                                std::string_view name);
+
   BoundResult bind_nullif(const PgQuery__AExpr& operation);
   BoundResult bind_connective(const PgQuery__BoolExpr& connective);
   BoundResult bind_case(const PgQuery__CaseExpr& expression);
@@ -92,6 +106,9 @@ class ExpressionBinder {
   BoundResult bind_boolean_test(const PgQuery__BooleanTest& test);
   BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
   BoundResult bind_interval(const PgQuery__TypeCast& cast);
+  BoundResult bind_extreme(const PgQuery__MinMaxExpr& expression);
+  BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
+  BoundResult bind_parameter(const PgQuery__ParamRef& parameter);
   BoundResult bind_call(const PgQuery__FuncCall& call);
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
@@ -125,6 +142,7 @@ class ExpressionBinder {
   base::Result<std::vector<Bound>> bind_row(const Node& node);
 
   const SourceText& source_;
+  const Parameters parameters_;
   SlotTable& slots_;
   const Scope& scope_;
   QueryBlock& block_;

@@ -89,7 +89,7 @@ SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, cons
       correlation_(correlation),
       scope_(outer),
       block_(std::make_unique<QueryBlock>()),
-      expressions_(source_, slots_, scope_, *block_, *this, offsets_) {
+      expressions_(source_, slots_, scope_, *block_, *this, offsets_, statement.parameters) {
   ctes_.outer = ctes;
   if (correlation == Correlation::kAllowed) expressions_.allow_correlation();
 }

@@ -28,6 +28,7 @@ struct StatementBinding {
   const SourceText& source;
   const base::Catalog& catalog;
   SlotTable slots;
+  std::span<const base::Value> parameters;
   unsigned blocks = 0;
   unsigned depth = 0;
 };

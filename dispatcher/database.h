@@ -200,7 +200,8 @@ class Database {
   // ended. Fails, without a completion, with kOverloaded (kRefuse), kClosed, kInvalidArgument.
   base::Result<void> submit(Request* request, Admission admission);
 
-  base::Result<QueryResult> query(std::string_view sql);
+  // `parameters` stand for $1, $2 and so on (olap/query.h).
+  base::Result<QueryResult> query(std::string_view sql, std::vector<base::Value> parameters = {});
   // All on one snapshot; results in the order of the statements.
   std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements);
   // Calls done(result) on a dispatcher thread. kOverloaded, kClosed; errors in the SQL text are the

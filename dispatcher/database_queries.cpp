@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<QueryJob> make_job(std::span<const std::string> statements) {
   auto job = std::make_unique<QueryJob>();
   for (const std::string& sql : statements) {
-    job->statements.push_back({.sql = sql, .plan = {}, .prepared = false});
+    job->statements.push_back({.sql = sql, .parameters = {}, .plan = {}, .prepared = false});
   }
   return job;
 }
@@ -31,7 +31,7 @@ void Database::State::prepare(QueryJob* job) const {
   olap::TableRows rows = olap_dispatcher->table_rows();
   rows.resize(known.table_count());  // a table that was created since has no rows to speak of
   for (QueryJob::Statement& statement : job->statements) {
-    auto plan = olap::prepare(statement.sql, known, rows);
+    auto plan = olap::prepare(statement.sql, known, rows, statement.parameters);
     if (plan) {
       statement.plan = std::move(*plan);
       statement.prepared = true;
@@ -46,15 +46,20 @@ void Database::State::prepare(QueryJob* job) const {
 std::vector<base::Result<QueryResult>> Database::query_batch(
     std::span<const std::string> statements) {
   if (statements.empty()) return {};
-  if (auto allowed = state_->check_may_wait("query"); !allowed) {
-    return all_failed(statements.size(), allowed.error());
+  return state_->run_and_wait(make_job(statements));
+}
+
+// Runs the job with others of a batch, and waits for its results.
+QueryResults Database::State::run_and_wait(std::unique_ptr<QueryJob> job) {
+  const size_t statements = job->statements.size();
+  if (auto allowed = check_may_wait("query"); !allowed) {
+    return all_failed(statements, allowed.error());
   }
-  auto job = make_job(statements);
-  state_->prepare(job.get());
+  prepare(job.get());
   const bool any = std::any_of(job->statements.begin(), job->statements.end(),
                                [](const QueryJob::Statement& s) { return s.prepared; });
   if (!any) {
-    state_->olap_dispatcher->count_failed(statements.size());
+    olap_dispatcher->count_failed(statements);
     return std::move(job->results);
   }
   auto promise = std::make_unique<std::promise<QueryResults>>();
@@ -64,16 +69,19 @@ std::vector<base::Result<QueryResult>> Database::query_batch(
     const std::unique_ptr<std::promise<QueryResults>> owned(raw);
     owned->set_value(std::move(results));
   };
-  if (auto submitted = state_->olap_dispatcher->submit(job, true); !submitted) {
-    return all_failed(statements.size(), submitted.error());
+  if (auto submitted = olap_dispatcher->submit(job, true); !submitted) {
+    return all_failed(statements, submitted.error());
   }
   static_cast<void>(promise.release());  // done() takes it back
   return future.get();
 }
 
-base::Result<QueryResult> Database::query(std::string_view sql) {
+base::Result<QueryResult> Database::query(std::string_view sql,
+                                          std::vector<base::Value> parameters) {
   const std::string statement(sql);
-  return std::move(query_batch(std::span(&statement, 1)).front());
+  auto job = make_job(std::span(&statement, 1));
+  job->statements.front().parameters = std::move(parameters);
+  return std::move(state_->run_and_wait(std::move(job)).front());
 }
 
 base::Result<void> Database::submit_query(std::string sql,

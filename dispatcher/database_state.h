@@ -65,6 +65,7 @@ struct Database::State {
 
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job) const;
+  QueryResults run_and_wait(std::unique_ptr<QueryJob> job);
 
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;

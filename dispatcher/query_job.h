@@ -23,6 +23,7 @@ using QueryResults = std::vector<base::Result<olap::QueryResult>>;
 struct QueryJob {
   struct Statement {
     std::string sql;
+    std::vector<base::Value> parameters;  // of $1, $2 and so on
     olap::Plan plan;
     bool prepared = false;  // false, after prepare: its result is the error
   };

@@ -6,7 +6,9 @@
 // Types      base::DataType, with a decimal's precision up to 38 in expressions: values of up to 18
 //            digits are int64_t units, wider ones int128 units (is_wide).
 // Operands   of a comparison and of +, -: equal types (the binder casts, rescales decimals).
-//            Of *: decimals of any scales; the result's scale is their sum. Of /: both DOUBLE.
+//            Of *: decimals of any scales; the result's scale is their sum. Of /: both DOUBLE, both
+//            BIGINT (truncates), or decimals of any scales of which the result's, a wide one, is
+//            at least the dividend's (rounds half away from zero). Of %: BIGINT, wide decimals.
 //            INT operands of arithmetic are cast to BIGINT. DATE and TIMESTAMP compare as integers.
 // Nulls      three-valued logic throughout; a filter keeps rows whose predicate is true.
 // Threads    a Plan is immutable once built; any number of threads execute it at once.
@@ -35,13 +37,13 @@ enum class ExpressionKind : uint8_t {
   kColumn,   // `column` of the input row
   kLiteral,  // `literal`, of `type` (already converted), or NULL
   kCast,     // children[0] to `type`: int->bigint->decimal->double, decimal rescale, date->
-             // timestamp, anything->text; text->other only from literals, done by the binder
+             // timestamp and back, BOOLEAN to and from integers, anything->text, text->anything
   kNegate,   // -children[0]
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
-  kModulo,  // BIGINT, sign of the dividend
+  kModulo,  // sign of the dividend
   kEqual,
   kNotEqual,
   kLess,
@@ -63,8 +65,8 @@ enum class ExpressionKind : uint8_t {
 };
 
 enum class Function : uint8_t {
-  kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in bytes
-  kAscii,      // BIGINT code of the first byte, 0 for an empty text
+  kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in characters of UTF-8
+  kAscii,      // BIGINT code of the first character, 0 for an empty text
   kLength,     // bytes
   kUpper,
   kLower,
@@ -86,6 +88,46 @@ enum class Function : uint8_t {
   kTruncateYear,  // date_trunc; TIMESTAMP
   kTruncateMonth,
   kTruncateDay,
+  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
+  // Of texts; positions and lengths are BIGINT, in characters (row_functions_text.cpp).
+  kCharLength,
+  kPosition,  // text, part: where the part begins, from 1; 0 where it does not
+  kReplace,   // text, from, to
+  kLeftPad,   // text, length, fill
+  kRightPad,
+  kLeft,  // text, length; all but that many from the other end where it is negative
+  kRight,
+  kReverse,
+  kRepeat,     // text, times
+  kSplitPart,  // text, delimiter, number of the part (from the end where it is negative)
+  kTrimBoth,   // text, characters
+  kTrimLeft,
+  kTrimRight,
+  kStartsWith,  // BOOLEAN
+  kChr,         // BIGINT code: text
+  kTranslate,   // text, from, to: character by character
+  kInitcap,
+  kConcatWs,     // delimiter, texts...: NULLs among the texts are left out
+  kLikePattern,  // text, pattern that is no literal: BOOLEAN
+  kRegexMatch,   // text, regular expression: BOOLEAN
+  kRegexMatchAnyCase,
+  // Of DOUBLEs (row_functions_number.cpp).
+  kPower,
+  kSqrt,
+  kExp,
+  kLn,
+  kLog10,
+  kSign,
+  kTruncate,  // DOUBLE or DECIMAL, digits (literal)
+  kGreatest,  // of values of one type, NULLs left out
+  kLeast,
+  // Of DATE or TIMESTAMP (row_functions_date.cpp).
+  kDaysBetween,    // DATE, DATE: the first minus the second; INT
+  kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
+  kExtractField,   // TIMESTAMP, field name (literal): DECIMAL(24,6)
+  kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
+  kMakeDate,       // BIGINT year, month, day
+  kToChar,         // TIMESTAMP, pattern
 };
 
 struct Expression {
@@ -204,6 +246,7 @@ enum class JoinKind : uint8_t {
   kLeft,   // every probe row; build columns NULL where nothing matches
   kSemi,   // probe rows with a match; output: probe columns
   kAnti,   // probe rows without a match; output: probe columns
+  kMark,   // every probe row; output: probe columns, then whether there is a match (BOOLEAN)
 };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;

@@ -45,8 +45,13 @@ using TableRows = std::vector<uint64_t>;
 // One SELECT statement, or EXPLAIN and one. Errors: kSyntaxError, kInvalidArgument (no such table
 // or column, types that do not fit) and kUnsupported (named construct), each with "line L, column
 // C" and the text there.
+//
+// $1, $2 and so on stand for `parameters`, as literals would: the plan is made for their values. A
+// text takes the type that its place asks for, a whole number is INT where it fits; NULL is any
+// type's.
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
-                           const TableRows& table_rows);
+                           const TableRows& table_rows,
+                           std::span<const base::Value> parameters = {});
 
 // The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped. They
 // are views of the script, so that a caller knows where each one stands.

@@ -126,6 +126,11 @@ struct ModuloOperation {
     }
     return 0;
   }
+  static uint64_t apply(int128_t a, int128_t b, int128_t* result) {
+    if (b == 0) return kFault;
+    *result = b == -1 ? 0 : a % b;
+    return 0;
+  }
 };
 
 // results[i] = a[i] op b[i] for at least the selected slots (a cheap operation) or exactly those.

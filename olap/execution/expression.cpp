@@ -7,6 +7,7 @@
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/query_heap.h"
+#include "olap/execution/row_functions.h"
 
 namespace diptych::olap {
 
@@ -138,6 +139,9 @@ std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expre
 namespace {
 
 NodePtr make_function(const Expression& expression, std::vector<NodePtr> children) {
+  const bool by_row =
+      expression.function > Function::kSingleRow && expression.function != Function::kTruncate;
+  if (by_row) return make_row_function(expression, std::move(children));
   switch (expression.function) {
     case Function::kSubstring:
     case Function::kAscii:
@@ -149,6 +153,8 @@ NodePtr make_function(const Expression& expression, std::vector<NodePtr> childre
     case Function::kRound:
     case Function::kFloor:
     case Function::kCeil: return make_number_function(expression, std::move(children));
+    case Function::kTruncate: return make_number_function(expression, std::move(children));
+    case Function::kSingleRow: return make_single_row(std::move(children));
     default: return make_date_function(expression, std::move(children));
   }
 }

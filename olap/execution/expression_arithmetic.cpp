@@ -106,6 +106,77 @@ NodePtr make_negation(PhysicalType type, std::vector<NodePtr> children) {
   return make_sum_like<SubtractOperation>(type, std::move(children));
 }
 
+// value * 10^digits / divisor, rounded half away from zero; the product may need 256 bits, so that
+// the digits come out a few at a time. A fault where the quotient does not fit.
+uint64_t divide_scaled(int128_t value, uint32_t digits, int128_t divisor, int128_t* result) {
+  __extension__ using Unsigned = unsigned __int128;
+  if (divisor == 0) return kFault;
+  const bool negative = (value < 0) != (divisor < 0);
+  const auto size = [](int128_t x) { return x < 0 ? -static_cast<Unsigned>(x) : Unsigned(x); };
+  const Unsigned by = size(divisor);
+  Unsigned quotient = size(value) / by;
+  Unsigned rest = size(value) % by;
+  const Unsigned room = ~Unsigned{0} / by;  // rest < by: rest * 10^n fits while 10^n is within
+  uint32_t step = 0;
+  while (step < 18 && static_cast<Unsigned>(power_of_ten(step + 1)) <= room) ++step;
+  if (step == 0) return kFault;
+  bool overflow = false;
+  for (uint32_t left = digits; left != 0;) {
+    const uint32_t now = std::min(left, step);
+    const auto factor = static_cast<Unsigned>(power_of_ten(now));
+    rest *= factor;
+    overflow |= __builtin_mul_overflow(quotient, factor, &quotient);
+    overflow |= __builtin_add_overflow(quotient, rest / by, &quotient);
+    rest %= by;
+    left -= now;
+  }
+  if (rest >= by - rest && rest != 0) overflow |= __builtin_add_overflow(quotient, 1, &quotient);
+  overflow |= quotient >= static_cast<Unsigned>(kWideDecimalEnd);
+  *result = negative ? -static_cast<int128_t>(quotient) : static_cast<int128_t>(quotient);
+  return fault_if(overflow);
+}
+
+class DecimalDivisionNode : public ExpressionNode {
+ public:
+  DecimalDivisionNode(uint32_t digits, std::vector<NodePtr> children)
+      : ExpressionNode(PhysicalType::kInt128),
+        digits_(digits),
+        children_(std::move(children)),
+        results_(PhysicalType::kInt128) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector a = children_[0]->evaluate(input, rows);
+    const Vector b = children_[1]->evaluate(input, rows);
+    Vector result = results_.view();
+    result.nulls = merge_nulls(a, b, rows.slots, results_.nulls());
+    for_selected(rows, [&](uint32_t i) {
+      if (result.is_null(i)) return;
+      const int128_t divisor = b.as<int128_t>()[i];
+      const uint64_t fault =
+          divide_scaled(a.as<int128_t>()[i], digits_, divisor, &results_.values<int128_t>()[i]);
+      if (fault != 0) fail_value(divisor == 0 ? kDivisionByZero : kDecimalOutOfRange);
+    });
+    return result;
+  }
+
+ private:
+  uint32_t digits_;
+  std::vector<NodePtr> children_;
+  VectorBuffer results_;
+};
+
+// By the remainder of wide decimals of one scale, and by quotients of any scales.
+NodePtr make_decimal_division(const Expression& expression, std::vector<NodePtr> children) {
+  for (NodePtr& child : children) child = make_widening(std::move(child), PhysicalType::kInt128);
+  if (expression.kind == ExpressionKind::kModulo) {
+    return make_node<ModuloOperation, int128_t>(PhysicalType::kInt128, std::move(children));
+  }
+  const int digits = expression.type.scale + expression.children[1]->type.scale -
+                     expression.children[0]->type.scale;
+  require_plan(digits >= 0, "a quotient's scale is at least its dividend's");
+  return std::make_unique<DecimalDivisionNode>(static_cast<uint32_t>(digits), std::move(children));
+}
+
 }  // namespace
 
 NodePtr make_widening(NodePtr child, PhysicalType type) {
@@ -146,7 +217,10 @@ NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> child
       if (divide && type == PhysicalType::kDouble) {
         return make_node<DivideOperation, double>(type, std::move(children));
       }
-      require_plan(type == PhysicalType::kInt64, "division is of DOUBLE or BIGINT");
+      if (type == PhysicalType::kInt128) {
+        return make_decimal_division(expression, std::move(children));
+      }
+      require_plan(type == PhysicalType::kInt64, "division is of DOUBLE, BIGINT or wide DECIMAL");
       for (NodePtr& child : children) child = make_widening(std::move(child), type);
       node = divide ? make_node<DivideOperation, int64_t>(type, std::move(children))
                     : make_node<ModuloOperation, int64_t>(type, std::move(children));
@@ -203,6 +277,7 @@ T round_units(T value, T unit, Function function) {
   switch (function) {
     case Function::kFloor: away = value < 0; break;
     case Function::kCeil: away = value > 0; break;
+    case Function::kTruncate: break;
     default: away = (value < 0 ? -rest : rest) >= unit - unit / 2; break;
   }
   if (!away) return whole;
@@ -214,7 +289,9 @@ T round_units(T value, T unit, Function function) {
 }
 
 int64_t round_digits(const Expression& expression) {
-  if (expression.function != Function::kRound || expression.children.size() < 2) return 0;
+  const bool has_digits =
+      expression.function == Function::kRound || expression.function == Function::kTruncate;
+  if (!has_digits || expression.children.size() < 2) return 0;
   const Expression& digits = *expression.children[1];
   const auto* const literal = std::get_if<int64_t>(&digits.literal);
   require_plan(digits.kind == ExpressionKind::kLiteral && literal != nullptr,
@@ -229,13 +306,15 @@ NodePtr make_double_rounding(Function function, int64_t digits, NodePtr child) {
   if (function == Function::kCeil) {
     return make_number<double>(std::move(child), [](double x) { return std::ceil(x); });
   }
-  if (digits == 0) {
+  if (digits == 0 && function == Function::kRound) {
     return make_number<double>(std::move(child), [](double x) { return std::nearbyint(x); });
   }
   const double power = std::pow(10.0, static_cast<double>(digits));
-  return make_number<double>(std::move(child), [power](double x) {
+  const bool truncates = function == Function::kTruncate;
+  return make_number<double>(std::move(child), [power, truncates](double x) {
     const double scaled = x * power;
-    return std::isfinite(scaled) ? std::round(scaled) / power : x;
+    if (!std::isfinite(scaled)) return x;
+    return (truncates ? std::trunc(scaled) : std::round(scaled)) / power;
   });
 }
 

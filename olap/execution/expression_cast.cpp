@@ -217,7 +217,7 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
       const auto* const from = vector.as<base::StringRef>();
       auto* const to_texts = results_.values<base::StringRef>();
       for_selected(rows, [&](uint32_t i) {
-        if (!vector.is_null(i)) to_texts[i] = base::StringRef(from[i].view().substr(0, length_));
+        if (!vector.is_null(i)) to_texts[i] = base::StringRef(cut(from[i].view()));
       });
       Vector result = results_.view();
       result.nulls = vector.nulls;
@@ -226,6 +226,16 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
     }
 
    private:
+    // To as many bytes, but for a character that would be cut.
+    std::string_view cut(std::string_view text) const {
+      size_t bytes = std::min<size_t>(length_, text.size());
+      while (bytes < text.size() && bytes > 0 &&
+             (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) {
+        --bytes;
+      }
+      return text.substr(0, bytes);
+    }
+
     uint32_t length_;
     NodePtr child_;
     VectorBuffer results_;
@@ -258,6 +268,76 @@ NodePtr make_number_cast(const base::DataType& from, const base::DataType& to, N
       }
       return make_integer_cast<From>(from, to, std::move(child));
     }
+  });
+}
+
+// A text as any other type, row by row.
+class ParseNode : public ExpressionNode {
+ public:
+  ParseNode(const base::DataType& to, NodePtr child)
+      : ExpressionNode(physical_type(to)),
+        to_(to),
+        child_(std::move(child)),
+        results_(physical_type(to)) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = child_->evaluate(input, rows);
+    for_selected(rows, [&](uint32_t i) {
+      if (vector.is_null(i)) return;
+      const auto value = base::parse_value(to_, vector.as<base::StringRef>()[i].view());
+      const bool moment = to_.kind == TypeKind::kDate || to_.kind == TypeKind::kTimestamp;
+      if (!value.ok()) {
+        fail_value(value.error().message,
+                   moment ? base::SqlState("22007") : base::SqlState("22P02"));
+      }
+      write(*value, i);
+    });
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    return result;
+  }
+
+ private:
+  void write(const base::Value& value, uint32_t i) {
+    switch (to_.kind) {
+      case TypeKind::kInt:
+        results_.values<int32_t>()[i] = static_cast<int32_t>(std::get<int64_t>(value));
+        break;
+      case TypeKind::kBigInt: results_.values<int64_t>()[i] = std::get<int64_t>(value); break;
+      case TypeKind::kDecimal: {
+        const int128_t units = std::get<base::DecimalValue>(value).units;
+        if (is_wide(to_)) {
+          results_.values<int128_t>()[i] = units;
+        } else {
+          results_.values<int64_t>()[i] = static_cast<int64_t>(units);
+        }
+        break;
+      }
+      case TypeKind::kDouble: results_.values<double>()[i] = std::get<double>(value); break;
+      case TypeKind::kBoolean:
+        results_.values<uint8_t>()[i] = static_cast<uint8_t>(std::get<bool>(value));
+        break;
+      case TypeKind::kDate: results_.values<int32_t>()[i] = std::get<base::Date>(value).days; break;
+      default: results_.values<int64_t>()[i] = std::get<base::Timestamp>(value).micros; break;
+    }
+  }
+
+  base::DataType to_;
+  NodePtr child_;
+  VectorBuffer results_;
+};
+
+NodePtr make_boolean_cast(const base::DataType& from, const base::DataType& to, NodePtr child) {
+  if (to.kind == TypeKind::kInt) {
+    return make_node<uint8_t, int32_t>(to, std::move(child), [](uint8_t value, int32_t* result) {
+      *result = value != 0 ? 1 : 0;
+      return uint64_t{0};
+    });
+  }
+  require_plan(from.kind == TypeKind::kInt && to.kind == TypeKind::kBoolean, "no such cast");
+  return make_node<int32_t, uint8_t>(to, std::move(child), [](int32_t value, uint8_t* result) {
+    *result = value != 0 ? 1 : 0;
+    return uint64_t{0};
   });
 }
 
@@ -295,6 +375,10 @@ NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr 
   }
   if (from.kind == TypeKind::kTimestamp && to.kind == TypeKind::kDate) {
     return make_timestamp_to_date(to, std::move(child));
+  }
+  if (from.is_string()) return std::make_unique<ParseNode>(to, std::move(child));
+  if (from.kind == TypeKind::kBoolean || to.kind == TypeKind::kBoolean) {
+    return make_boolean_cast(from, to, std::move(child));
   }
   const bool from_number =
       from.kind != TypeKind::kDate && from.kind != TypeKind::kTimestamp && !from.is_string();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "olap/execution/expression_nodes.h"
+#include "olap/execution/query_failure.h"
 
 namespace diptych::olap {
 
@@ -231,6 +232,35 @@ NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children) 
     }
     default: fail_plan("an expression of unknown kind");
   }
+}
+
+namespace {
+
+class SingleRowNode : public ExpressionNode {
+ public:
+  explicit SingleRowNode(std::vector<NodePtr> children)
+      : ExpressionNode(children[0]->type()), children_(std::move(children)) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector counts = children_[1]->evaluate(input, rows);
+    for_selected(rows, [&](uint32_t i) {
+      if (!counts.is_null(i) && counts.as<int64_t>()[i] > 1) {
+        fail_value("more than one row returned by a subquery used as an expression", "21000");
+      }
+    });
+    return children_[0]->evaluate(input, rows);
+  }
+
+ private:
+  std::vector<NodePtr> children_;
+};
+
+}  // namespace
+
+NodePtr make_single_row(std::vector<NodePtr> children) {
+  require_plan(children.size() == 2 && children[1]->type() == PhysicalType::kInt64,
+               "a single row is a value and how many rows there are");
+  return std::make_unique<SingleRowNode>(std::move(children));
 }
 
 }  // namespace diptych::olap

@@ -27,6 +27,9 @@ NodePtr make_like(const Expression& expression, NodePtr child);
 // expression_logic.cpp: kAnd, kOr, kNot, kCase, kCoalesce, kNullIf
 NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children);
 
+// expression_logic.cpp: kSingleRow
+NodePtr make_single_row(std::vector<NodePtr> children);
+
 // expression_cast.cpp: kCast
 NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child);
 

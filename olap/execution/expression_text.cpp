@@ -1,4 +1,4 @@
-// Concatenation and the functions of texts. Positions and lengths are bytes.
+// Concatenation and the older functions of texts. Positions are characters, kLength is bytes.
 
 #include <algorithm>
 #include <cstring>
@@ -6,6 +6,7 @@
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/query_heap.h"
+#include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
 
@@ -89,11 +90,12 @@ class SubstringNode : public ExpressionNode {
   }
 
  private:
-  // Positions [start, start + length) of positions 1..size.
+  // Positions [start, start + length) of positions 1..size, by characters.
   static StringRef cut(const StringRef& text, int64_t start, int64_t length) {
     if (length < 0) {
       fail_value("negative substring length not allowed", "22011");
     }
+    if (!is_ascii(text.view())) return StringRef(substring_characters(text.view(), start, length));
     int64_t end;
     if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
     const int64_t first = std::max<int64_t>(start, 1);
@@ -189,7 +191,7 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
     case Function::kAscii:
       return make_text<int64_t>(
           PhysicalType::kInt64, std::move(children[0]), [](const StringRef& text, QueryHeap*) {
-            return text.size() == 0 ? int64_t{0} : int64_t{static_cast<uint8_t>(text.data()[0])};
+            return int64_t{text.size() == 0 ? 0 : first_code_point(text.view())};
           });
     case Function::kLength:
       return make_text<int64_t>(

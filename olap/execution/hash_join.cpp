@@ -9,6 +9,15 @@
 
 namespace diptych::olap {
 
+namespace {
+
+// True where a probe row's matches only count as some or none.
+bool asks_existence(JoinKind kind) {
+  return kind == JoinKind::kSemi || kind == JoinKind::kAnti || kind == JoinKind::kMark;
+}
+
+}  // namespace
+
 ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const JoinTable& table,
                        StagePtr next)
     : context_(context),
@@ -52,7 +61,7 @@ bool ProbeStage::push(Batch& batch) {
   } else {
     with_key_ = *batch.selection;
   }
-  const bool existence = join_.join == JoinKind::kSemi || join_.join == JoinKind::kAnti;
+  const bool existence = asks_existence(join_.join);
   if (existence && residual_.size() == 0) {
     const bool all_match = !table_.has_keys() && table_.rows().row_count() != 0;
     for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
@@ -72,9 +81,17 @@ bool ProbeStage::push(Batch& batch) {
   return join_.join != JoinKind::kLeft || push_unmatched(*batch.selection);
 }
 
-// Semi and anti join: the probe rows that were matched, or were not.
+// Semi and anti join: the probe rows that were matched, or were not. Mark join: all of them.
 bool ProbeStage::push_existence(Batch& batch) {
   const Selection& probe = *batch.selection;
+  if (join_.join == JoinKind::kMark) {
+    auto* const marks = marks_.values<uint8_t>();
+    for_slots(probe, [&](uint32_t i) { marks[i] = static_cast<uint8_t>(bit_at(matched_, i)); });
+    batch.columns.push_back(marks_.view());
+    const bool more = next_->push(batch);
+    batch.columns.pop_back();
+    return more;
+  }
   for (uint32_t w = 0; w < words_of(probe.slots); ++w) {
     matched_[w] = probe.bits[w] & (join_.join == JoinKind::kSemi ? matched_[w] : ~matched_[w]);
   }
@@ -141,7 +158,7 @@ uint32_t ProbeStage::collect_matches() {
 // anti joins only collect matched_, and drop a row once it has a match.
 bool ProbeStage::push_rounds(Batch& batch) {
   static_assert(KeyTable::kNoKey == ColumnStore::kNoRow);
-  const bool existence = join_.join == JoinKind::kSemi || join_.join == JoinKind::kAnti;
+  const bool existence = asks_existence(join_.join);
   const auto build_rows = static_cast<uint32_t>(table_.rows().row_count());
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {

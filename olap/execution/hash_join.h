@@ -170,6 +170,7 @@ class ProbeStage : public Stage {
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots
   std::vector<VectorBuffer> build_buffers_;
+  VectorBuffer marks_{PhysicalType::kBool};
   Batch output_;
   Selection output_selection_;
 };

@@ -3,11 +3,13 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
 
 base::Result<LikePattern> LikePattern::compile(std::string_view pattern) {
   LikePattern result;
+  result.pattern_ = pattern;
   Segment segment;
   bool after_percent = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -31,6 +33,7 @@ base::Result<LikePattern> LikePattern::compile(std::string_view pattern) {
     segment.bytes.push_back(byte);
     segment.any.push_back(any);
     segment.has_any |= any;
+    result.has_any_ |= any;
   }
   result.anchored_end_ = !after_percent;
   if (!segment.bytes.empty()) result.segments_.push_back(std::move(segment));
@@ -72,6 +75,7 @@ bool LikePattern::matches(std::string_view text) const {
     case Kind::kContains: return find(segments_[0], text, 0) != std::string_view::npos;
     case Kind::kGeneral: break;
   }
+  if (has_any_ && !is_ascii(text)) return matches_characters(text);
   return matches_general(text);
 }
 
@@ -121,6 +125,39 @@ bool LikePattern::matches_general(std::string_view text) const {
   const Segment& tail = segments_.back();
   return text.size() - at >= tail.bytes.size() &&
          matches_at(tail, text, text.size() - tail.bytes.size());
+}
+
+// The pattern's last `%` is tried again, a character further, whenever what follows it fails.
+bool LikePattern::matches_characters(std::string_view text) const {
+  const std::string_view pattern = pattern_;
+  size_t p = 0;
+  size_t t = 0;
+  size_t retry_p = std::string_view::npos;
+  size_t retry_t = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '%') {
+      retry_p = ++p;
+      retry_t = t;
+      continue;
+    }
+    const bool any = p < pattern.size() && pattern[p] == '_';
+    const size_t literal = p < pattern.size() && pattern[p] == '\\' ? p + 1 : p;
+    if (any) {
+      t += character_bytes(text, t);
+      ++p;
+    } else if (literal < pattern.size() && pattern[literal] == text[t]) {
+      ++t;
+      p = literal + 1;
+    } else if (retry_p != std::string_view::npos) {
+      retry_t += character_bytes(text, retry_t);
+      t = retry_t;
+      p = retry_p;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '%') ++p;
+  return p == pattern.size();
 }
 
 }  // namespace diptych::olap

@@ -1,5 +1,5 @@
-// LikePattern: a compiled LIKE pattern. `%` matches any bytes, `_` one byte (texts are measured in
-// bytes throughout), a backslash takes the next byte literally.
+// LikePattern: a compiled LIKE pattern. `%` matches any text, `_` one character, a backslash
+// takes the next character literally.
 //
 // The pattern is cut at its `%` into segments. The first is anchored at the text's start unless a
 // `%` precedes it, the last at its end; those between are found leftmost, one after the other,
@@ -50,6 +50,7 @@ class LikePattern {
   static bool matches_at(const Segment& segment, std::string_view text, size_t at);
   static size_t find(const Segment& segment, std::string_view text, size_t from);
   bool matches_general(std::string_view text) const;
+  bool matches_characters(std::string_view text) const;
   void classify();
   void take_first_bytes();
 
@@ -60,6 +61,8 @@ class LikePattern {
   uint32_t first_byte_count_ = 0;
   uint32_t first_bytes_ = 0;
   uint32_t first_mask_ = 0;
+  bool has_any_ = false;
+  std::string pattern_;
   std::vector<Segment> segments_;  // none is empty, but the only one of pattern ''
 };
 

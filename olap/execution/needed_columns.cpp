@@ -89,7 +89,8 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
 void NeededColumns::visit_join(const Operator& op, const std::vector<bool>& needed) {
   const size_t probe_columns = op.children[0]->output.size();
   std::vector<bool> both(probe_columns + op.children[1]->output.size(), false);
-  for (size_t c = 0; c < needed.size(); ++c) both[c] = needed[c];
+  const size_t marks = op.join == JoinKind::kMark ? 1 : 0;
+  for (size_t c = 0; c + marks < needed.size(); ++c) both[c] = needed[c];
   mark(op.predicates, &both);
   const auto split = both.begin() + static_cast<int64_t>(probe_columns);
   std::vector<bool> probe(both.begin(), split);

@@ -1,5 +1,7 @@
 // CASE, COALESCE, tests, casts and calls of ExpressionBinder.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "olap/sql/constant_folding.h"
@@ -12,19 +14,6 @@ namespace {
 
 using base::DataType;
 using base::TypeKind;
-
-std::string_view subquery_name(const PgQuery__SubLink& subquery) {
-  switch (subquery.sub_link_type) {
-    case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
-      return "EXISTS anywhere but in WHERE, alone or under AND";
-    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
-      return subquery.n_oper_name == 0 ? "IN (subquery) anywhere but in WHERE, alone or under AND"
-                                       : "ANY (subquery)";
-    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return "ALL (subquery)";
-    case PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK: return "ARRAY (subquery)";
-    default: return "this subquery";
-  }
-}
 
 // The unit of INTERVAL '3' MONTH, from the grammar's bit mask; empty for a plain INTERVAL.
 std::string_view interval_unit(const PgQuery__TypeName& name) {
@@ -41,6 +30,26 @@ std::string_view interval_unit(const PgQuery__TypeName& name) {
     case 1 << 12: return "second";
     default: return {};
   }
+}
+
+DataType type_of_value(const base::Value& value) {
+  if (std::holds_alternative<bool>(value)) return kBooleanType;
+  if (const auto* number = std::get_if<int64_t>(&value)) {
+    const bool fits = *number == static_cast<int32_t>(*number);
+    return fits ? DataType{TypeKind::kInt} : kBigIntType;
+  }
+  if (std::holds_alternative<double>(value)) return kDoubleType;
+  if (const auto* decimal = std::get_if<base::DecimalValue>(&value)) {
+    unsigned digits = 1;
+    while (digits < kWideDecimalDigitsMax && (decimal->units >= base::power_of_ten(digits) ||
+                                              -decimal->units >= base::power_of_ten(digits))) {
+      ++digits;
+    }
+    return decimal_type(std::max<unsigned>(digits, decimal->scale), decimal->scale);
+  }
+  if (std::holds_alternative<base::Date>(value)) return kDateType;
+  if (std::holds_alternative<base::Timestamp>(value)) return kTimestampType;
+  return kTextType;
 }
 
 }  // namespace
@@ -105,6 +114,57 @@ BoundResult ExpressionBinder::bind_coalesce(const PgQuery__CoalesceExpr& express
                expression.location);
 }
 
+BoundResult ExpressionBinder::bind_extreme(const PgQuery__MinMaxExpr& expression) {
+  const bool greatest = expression.op == PG_QUERY__MIN_MAX_OP__IS_GREATEST;
+  auto values = bind_all(NodeList(expression.args, expression.n_args));
+  if (!values) return values.error();
+  std::vector<Bound*> operands;
+  for (Bound& value : *values) operands.push_back(&value);
+  const auto type = unify(source_, greatest ? "GREATEST" : "LEAST", expression.location, operands);
+  if (!type) return type.error();
+  Expressions children;
+  bool nullable = true;
+  for (Bound& value : *values) {
+    nullable = nullable && value.expression->nullable;
+    children.push_back(std::move(value.expression));
+  }
+  ExpressionPtr result =
+      make_function(greatest ? Function::kGreatest : Function::kLeast, *type, std::move(children));
+  result->nullable = nullable;
+  return Bound{std::move(result), std::nullopt, false, expression.location};
+}
+
+// CURRENT_DATE and alike: the time at which the statement is bound.
+BoundResult ExpressionBinder::bind_moment(const PgQuery__SQLValueFunction& function) {
+  const int64_t offset = function.location;
+  switch (function.op) {
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: {
+      const auto now = std::get<base::Timestamp>(current_timestamp()->literal);
+      const auto days = static_cast<int32_t>(now.micros / base::kMicrosPerDay);
+      return typed(make_literal(kDateType, base::Value(base::Date{days})), offset);
+    }
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+      return typed(current_timestamp(), offset);
+    default: return source_.unsupported(offset, "the current time of day, or the current user");
+  }
+}
+
+BoundResult ExpressionBinder::bind_parameter(const PgQuery__ParamRef& parameter) {
+  const int64_t offset = parameter.location;
+  const auto number = static_cast<size_t>(std::max(parameter.number, 0));
+  if (number == 0 || number > parameters_.size()) {
+    return source_.wrong(offset,
+                         fmt::format("there is no parameter ${}: {} {} given", parameter.number,
+                                     parameters_.size(), parameters_.size() == 1 ? "is" : "are"),
+                         "42P02");
+  }
+  const base::Value& value = parameters_[number - 1];
+  if (base::is_null(value)) return Bound{make_null(kTextType), std::nullopt, true, offset};
+  const bool text = std::holds_alternative<std::string>(value);
+  return Bound{make_literal(type_of_value(value), value), std::nullopt, text, offset};
+}
+
 BoundResult ExpressionBinder::bind_null_test(const PgQuery__NullTest& test) {
   auto operand = dispatch(*test.arg);
   if (!operand) return operand;
@@ -146,7 +206,7 @@ BoundResult ExpressionBinder::bind_boolean_test(const PgQuery__BooleanTest& test
 
 BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
   if (is_interval(*cast.type_name)) return bind_interval(cast);
-  const auto type = bind_type(source_, *cast.type_name);
+  const auto type = bind_cast_type(source_, *cast.type_name);
   if (!type) return type.error();
   auto operand = dispatch(*cast.arg);
   if (!operand) return operand;
@@ -185,13 +245,13 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
 }
 
 BoundResult ExpressionBinder::sublink(const PgQuery__SubLink& subquery) {
-  if (subquery.sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
-    return source_.unsupported(subquery.location, subquery_name(subquery));
+  std::vector<Bound> tested;
+  if (subquery.testexpr != nullptr) {
+    auto bound = bind_row(*subquery.testexpr);
+    if (!bound) return bound.error();
+    tested = *std::move(bound);
   }
-  if (in_aggregate_) {
-    return source_.unsupported(subquery.location, "a scalar subquery within an aggregate");
-  }
-  return subqueries_.bind_scalar_subquery(subquery);
+  return subqueries_.bind_subquery(subquery, std::move(tested), in_aggregate_);
 }
 
 }  // namespace diptych::olap

@@ -32,13 +32,15 @@ std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
       if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
       return result;
     case ExpressionKind::kModulo:
+    case ExpressionKind::kDivide:
       if (b == 0 || b == -1) return std::nullopt;
-      return a % b;
+      return kind == ExpressionKind::kModulo ? a % b : a / b;
     default: return std::nullopt;
   }
 }
 
 Folded fold_decimals(const Expression& e, const DecimalValue& a, const DecimalValue& b) {
+  if (e.kind == ExpressionKind::kDivide) return std::nullopt;  // its scales differ
   const auto units = checked(e.kind, a.units, b.units);
   if (!units) return std::nullopt;
   const int128_t limit = power_of_ten(e.type.precision);
@@ -248,7 +250,9 @@ ExpressionPtr fold(ExpressionPtr expression) {
     return fold_connective(std::move(expression));
   }
   const Expressions& children = expression->children;
-  const bool null = is_strict(expression->kind) &&
+  const bool checks =
+      expression->kind == ExpressionKind::kFunction && expression->function == Function::kSingleRow;
+  const bool null = is_strict(expression->kind) && !checks &&
                     std::any_of(children.begin(), children.end(),
                                 [](const ExpressionPtr& c) { return is_null_literal(*c); });
   if (null) return make_null(expression->type);
@@ -259,6 +263,10 @@ ExpressionPtr fold(ExpressionPtr expression) {
   Folded value = fold_value(*expression);
   if (!value) return expression;
   return make_literal(expression->type, *std::move(value));
+}
+
+ExpressionPtr negated(ExpressionPtr predicate) {
+  return fold(make_expression(ExpressionKind::kNot, kBooleanType, std::move(predicate)));
 }
 
 }  // namespace diptych::olap

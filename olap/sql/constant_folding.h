@@ -14,4 +14,7 @@ namespace diptych::olap {
 // Folds the root of the tree: its children are taken as folded already.
 ExpressionPtr fold(ExpressionPtr expression);
 
+// NOT predicate.
+ExpressionPtr negated(ExpressionPtr predicate);
+
 }  // namespace diptych::olap

@@ -34,14 +34,67 @@ std::string_view infix(ExpressionKind kind) {
 }
 
 std::string_view function_name(Function function) {
-  static constexpr std::array<std::string_view, 23> kNames = {
-      "substring",      "ascii",          "length",       "upper",
-      "lower",          "trim",           "abs",          "round",
-      "floor",          "ceil",           "extract_year", "extract_quarter",
-      "extract_month",  "extract_day",    "extract_hour", "extract_minute",
-      "extract_second", "add_months",     "add_days",     "add_micros",
-      "truncate_year",  "truncate_month", "truncate_day"};
-  static_assert(kNames.size() == static_cast<size_t>(Function::kTruncateDay) + 1);
+  static constexpr std::array<std::string_view, 60> kNames = {"substring",
+                                                              "ascii",
+                                                              "length",
+                                                              "upper",
+                                                              "lower",
+                                                              "trim",
+                                                              "abs",
+                                                              "round",
+                                                              "floor",
+                                                              "ceil",
+                                                              "extract_year",
+                                                              "extract_quarter",
+                                                              "extract_month",
+                                                              "extract_day",
+                                                              "extract_hour",
+                                                              "extract_minute",
+                                                              "extract_second",
+                                                              "add_months",
+                                                              "add_days",
+                                                              "add_micros",
+                                                              "truncate_year",
+                                                              "truncate_month",
+                                                              "truncate_day",
+                                                              "single_row",
+                                                              "char_length",
+                                                              "position",
+                                                              "replace",
+                                                              "lpad",
+                                                              "rpad",
+                                                              "left",
+                                                              "right",
+                                                              "reverse",
+                                                              "repeat",
+                                                              "split_part",
+                                                              "btrim",
+                                                              "ltrim",
+                                                              "rtrim",
+                                                              "starts_with",
+                                                              "chr",
+                                                              "translate",
+                                                              "initcap",
+                                                              "concat_ws",
+                                                              "like",
+                                                              "regex_match",
+                                                              "regex_match_any_case",
+                                                              "power",
+                                                              "sqrt",
+                                                              "exp",
+                                                              "ln",
+                                                              "log",
+                                                              "sign",
+                                                              "trunc",
+                                                              "greatest",
+                                                              "least",
+                                                              "days_between",
+                                                              "micros_between",
+                                                              "extract",
+                                                              "date_trunc",
+                                                              "make_date",
+                                                              "to_char"};
+  static_assert(kNames.size() == static_cast<size_t>(Function::kToChar) + 1);
   return kNames[static_cast<size_t>(function)];
 }
 
@@ -230,7 +283,8 @@ std::string Printer::scan_line(const Operator& op, Names* output) const {
 
 std::string Printer::join_line(const Operator& op, const Names& probe, const Names& build,
                                Names* output) {
-  static constexpr std::array<std::string_view, 4> kNames = {"inner", "left", "semi", "anti"};
+  static constexpr std::array<std::string_view, 5> kNames = {"inner", "left", "semi", "anti",
+                                                             "mark"};
   std::string line = fmt::format("{} join", kNames[static_cast<size_t>(op.join)]);
   for (size_t i = 0; i < op.probe_keys.size(); ++i) {
     line += fmt::format("{} {} = {}", i == 0 ? " on" : " and", text_of(*op.probe_keys[i], probe),
@@ -242,6 +296,7 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
   if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, both);
   const bool both_sides = op.join == JoinKind::kInner || op.join == JoinKind::kLeft;
   *output = both_sides ? std::move(both) : probe;
+  if (op.join == JoinKind::kMark) output->push_back("mark");
   return line;
 }
 

@@ -12,10 +12,6 @@ using base::DataType;
 
 constexpr unsigned kNestingMax = 300;  // keeps the recursion within any thread's stack
 
-ExpressionPtr negated(ExpressionPtr predicate) {
-  return fold(make_expression(ExpressionKind::kNot, kBooleanType, std::move(predicate)));
-}
-
 std::string operator_name(const PgQuery__AExpr& operation) {
   return joined(strings_of(NodeList(operation.name, operation.n_name)));
 }
@@ -70,6 +66,9 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
     case PG_QUERY__NODE__NODE_TYPE_CAST: return bind_type_cast(*node.type_cast);
     case PG_QUERY__NODE__NODE_FUNC_CALL: return bind_call(*node.func_call);
     case PG_QUERY__NODE__NODE_SUB_LINK: return sublink(*node.sub_link);
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: return bind_extreme(*node.min_max_expr);
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return bind_moment(*node.sqlvalue_function);
+    case PG_QUERY__NODE__NODE_PARAM_REF: return bind_parameter(*node.param_ref);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping(*node.grouping_func);
     default: return source_.unsupported(start_of(&node), construct_name(node));
   }
@@ -84,14 +83,11 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     return source_.unsupported(column.location, "a schema in front of a table name");
   }
   const std::string_view table = fields.size() == 2 ? string_of(fields[0]) : std::string_view();
-  const auto slot = scope_.resolve(source_, column.location, table, string_of(fields.back()));
-  if (!slot) return slot.error();
-  if (*slot < first_own_slot_ && !clause_.correlation) {
-    return source_.unsupported(column.location,
-                               "a column of the outer query anywhere but in the WHERE of an EXISTS "
-                               "or IN subquery");
-  }
-  ExpressionPtr expression = slots_.column(*slot);
+  const auto found = scope_.resolve(source_, column.location, table, string_of(fields.back()));
+  if (!found) return found.error();
+  DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
+                "a scope has outer columns only then");
+  ExpressionPtr expression = column_of(**found, slots_);
   offsets_[expression.get()] = column.location;
   return Bound{std::move(expression), std::nullopt, false, column.location};
 }
@@ -139,16 +135,12 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: return bind_like(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN: return bind_between(operation);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
-      return source_.unsupported(operation.location, "ILIKE");
-    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
-      return source_.unsupported(operation.location, "SIMILAR TO");
+    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE: return bind_like(operation);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: return bind_similar(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
-    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT:
-      return source_.unsupported(operation.location, "IS [NOT] DISTINCT FROM");
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return bind_distinct(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM:
-    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM:
-      return source_.unsupported(operation.location, "BETWEEN SYMMETRIC");
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM: return bind_between(operation);
     default: return source_.unsupported(operation.location, "ANY or ALL over an array");
   }
   const std::string name = operator_name(operation);
@@ -161,6 +153,16 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     if (name == "-") return bind_negation(source_, operation.location, *std::move(operand));
     if (name == "+") return operand;
     return source_.unsupported(operation.location, fmt::format("operator \"{}\"", name));
+  }
+  if (name == "~" || name == "!~" || name == "~*" || name == "!~*") return bind_regex(operation);
+  const bool row = operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
+  if (row || operation.rexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    auto left = bind_row(*operation.lexpr);
+    if (!left) return left.error();
+    auto right = bind_row(*operation.rexpr);
+    if (!right) return right.error();
+    return bind_row_operator(source_, name, operation.location, *std::move(left),
+                             *std::move(right));
   }
   auto left = dispatch(*operation.lexpr);
   if (!left) return left;
@@ -175,22 +177,89 @@ BoundResult ExpressionBinder::bind_between(const PgQuery__AExpr& operation) {
   auto bounds = bind_all(NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items));
   if (!bounds) return bounds.error();
   if (operand->interval) return source_.unsupported(operand->offset, "an INTERVAL as a value");
-  Bound low{clone(*operand->expression), std::nullopt, operand->untyped, operand->offset};
+  const bool symmetric = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM ||
+                         operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
+  const bool negative = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN ||
+                        operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
   const int64_t offset = operand->offset;
-  auto above = bind_operator(source_, ">=", operation.location, *std::move(operand),
-                             std::move((*bounds)[0]));
-  if (!above) return above;
-  auto below =
-      bind_operator(source_, "<=", operation.location, std::move(low), std::move((*bounds)[1]));
-  if (!below) return below;
-  ExpressionPtr both =
-      fold(make_expression(ExpressionKind::kAnd, kBooleanType, std::move(above->expression),
-                           std::move(below->expression)));
-  if (operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN) both = negated(std::move(both));
-  return typed(std::move(both), offset);
+  const auto copy = [](const Bound& b) {
+    return Bound{clone(*b.expression), std::nullopt, b.untyped, b.offset};
+  };
+  Expressions ways;  // between the first and the second bound, or the other way round
+  for (size_t way = 0; way < (symmetric ? 2 : 1); ++way) {
+    if ((*bounds)[0].interval || (*bounds)[1].interval) {
+      return source_.unsupported(operation.location, "an INTERVAL as a value");
+    }
+    auto above =
+        bind_operator(source_, ">=", operation.location, copy(*operand), copy((*bounds)[way]));
+    if (!above) return above;
+    auto below =
+        bind_operator(source_, "<=", operation.location, copy(*operand), copy((*bounds)[1 - way]));
+    if (!below) return below;
+    ways.push_back(
+        fold(make_expression(ExpressionKind::kAnd, kBooleanType, std::move(above->expression),
+                             std::move(below->expression))));
+  }
+  ExpressionPtr result = disjunction(std::move(ways));
+  if (symmetric) result = fold(std::move(result));
+  if (negative) result = negated(std::move(result));
+  return typed(std::move(result), offset);
+}
+
+// a IS [NOT] DISTINCT FROM b: never NULL; two NULLs are not distinct.
+BoundResult ExpressionBinder::bind_distinct(const PgQuery__AExpr& operation) {
+  auto left = dispatch(*operation.lexpr);
+  if (!left) return left;
+  auto right = dispatch(*operation.rexpr);
+  if (!right) return right;
+  if (left->interval || right->interval) {
+    return source_.unsupported(operation.location, "an INTERVAL as a value");
+  }
+  Bound* operands[] = {&*left, &*right};
+  auto type = unify(source_, "operator \"=\"", operation.location, operands);
+  if (!type) return type.error();
+  ExpressionPtr both_null = fold(make_expression(
+      ExpressionKind::kAnd, kBooleanType,
+      fold(make_expression(ExpressionKind::kIsNull, kBooleanType, clone(*left->expression))),
+      fold(make_expression(ExpressionKind::kIsNull, kBooleanType, clone(*right->expression)))));
+  ExpressionPtr same =
+      fold(make_expression(ExpressionKind::kEqual, kBooleanType, std::move(left->expression),
+                           std::move(right->expression)));
+  if (same->nullable) {
+    same = is_null_literal(*same)
+               ? make_literal(kBooleanType, base::Value(false))
+               : make_expression(ExpressionKind::kCoalesce, kBooleanType, std::move(same),
+                                 make_literal(kBooleanType, base::Value(false)));
+  }
+  ExpressionPtr result = fold(
+      make_expression(ExpressionKind::kOr, kBooleanType, std::move(same), std::move(both_null)));
+  if (operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT)
+    result = negated(std::move(result));
+  return typed(std::move(result), operation.location);
+}
+
+// (a, b) IN ((1, 2), (3, 4)): an OR of equalities.
+BoundResult ExpressionBinder::bind_row_in_list(const PgQuery__AExpr& operation) {
+  Expressions branches;
+  for (const Node* item : NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items)) {
+    auto left = bind_row(*operation.lexpr);
+    if (!left) return left.error();
+    auto right = bind_row(*item);
+    if (!right) return right.error();
+    auto equality =
+        bind_row_operator(source_, "=", operation.location, *std::move(left), *std::move(right));
+    if (!equality) return equality;
+    branches.push_back(std::move(equality->expression));
+  }
+  ExpressionPtr result = disjunction(std::move(branches));
+  if (operator_name(operation) == "<>") result = negated(std::move(result));
+  return typed(std::move(result), operation.location);
 }
 
 BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation) {
+  if (operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    return bind_row_in_list(operation);
+  }
   auto operand = dispatch(*operation.lexpr);
   if (!operand) return operand;
   auto items = bind_all(NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items));
@@ -223,40 +292,6 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation) {
   ExpressionPtr result = disjunction(std::move(branches));
   if (operator_name(operation) == "<>") result = negated(std::move(result));
   return typed(std::move(result), offset);
-}
-
-BoundResult ExpressionBinder::bind_like(const PgQuery__AExpr& operation) {
-  auto operand = dispatch(*operation.lexpr);
-  if (!operand) return operand;
-  if (operation.rexpr->node_case == PG_QUERY__NODE__NODE_FUNC_CALL) {
-    return source_.unsupported(operation.location, "LIKE with ESCAPE, or of a computed pattern");
-  }
-  auto pattern = dispatch(*operation.rexpr);
-  if (!pattern) return pattern;
-  for (const Bound* side : {&*operand, &*pattern}) {
-    if (side->interval || !side->expression->type.is_string()) {
-      return source_.wrong(operation.location,
-                           fmt::format("LIKE does not take {}", type_name_of(*side)), "42883");
-    }
-  }
-  if (!is_literal(*pattern->expression)) {
-    return source_.unsupported(operation.location, "LIKE of a pattern that is no literal");
-  }
-  if (const auto* text = std::get_if<std::string>(&pattern->expression->literal)) {
-    const size_t kept = text->find_last_not_of('\\') + 1;  // 0 where all are backslashes
-    if ((text->size() - kept) % 2 != 0) {
-      return source_.wrong(pattern->offset,
-                           "a LIKE pattern cannot end with a backslash that escapes nothing",
-                           "22025");
-    }
-  }
-  const int64_t offset = operand->offset;
-  ExpressionPtr like =
-      make_expression(ExpressionKind::kLike, kBooleanType, std::move(operand->expression),
-                      std::move(pattern->expression));
-  like = fold(std::move(like));
-  if (operator_name(operation) == "!~~") like = negated(std::move(like));
-  return typed(std::move(like), offset);
 }
 
 BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
@@ -298,6 +333,30 @@ base::Result<std::vector<Bound>> ExpressionBinder::bind_all(NodeList nodes) {
     bound.push_back(*std::move(one));
   }
   return bound;
+}
+
+base::Result<std::vector<Bound>> ExpressionBinder::bind_tested(const Node* node,
+                                                               const Clause& clause) {
+  clause_ = clause;
+  return bind_row(*node);
+}
+
+// The values of a row, or the one value of anything else.
+base::Result<std::vector<Bound>> ExpressionBinder::bind_row(const Node& node) {
+  std::vector<Bound> values;
+  if (node.node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    auto bound = bind_all(NodeList(node.row_expr->args, node.row_expr->n_args));
+    if (!bound) return bound;
+    values = *std::move(bound);
+  } else {
+    auto value = dispatch(node);
+    if (!value) return value.error();
+    values.push_back(*std::move(value));
+  }
+  for (const Bound& value : values) {
+    if (value.interval) return source_.unsupported(value.offset, "an INTERVAL as a value");
+  }
+  return values;
 }
 
 }  // namespace diptych::olap

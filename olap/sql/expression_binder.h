@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,11 +16,13 @@
 
 namespace diptych::olap {
 
-// Binds a subquery that stands for a value, and gives the column that holds it.
+// Binds a subquery in an expression, and gives the expression that holds its value.
 class SubqueryBinder {
  public:
   virtual ~SubqueryBinder() = default;
-  virtual BoundResult bind_scalar_subquery(const PgQuery__SubLink& subquery) = 0;
+  // `tested`: the values before IN, ANY or ALL.
+  virtual BoundResult bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
+                                    bool in_aggregate) = 0;
 };
 
 // Where each column was written: for errors that are found after binding, such as a column that is
@@ -28,10 +31,9 @@ using ColumnOffsets = std::unordered_map<const Expression*, int64_t>;
 
 // The clause that an expression stands in, as errors name it.
 struct Clause {
-  std::string_view name;     // "WHERE"
-  bool aggregates = false;   // may it have aggregates
-  bool correlation = false;  // may it name columns of the outer query
-  bool windows = false;      // may it have window functions
+  std::string_view name;    // "WHERE"
+  bool aggregates = false;  // may it have aggregates
+  bool windows = false;     // may it have window functions
 };
 
 // The windows of a WINDOW clause, by name.
@@ -41,10 +43,15 @@ bool is_aggregate(std::string_view function);
 
 class ExpressionBinder {
  public:
+  // The values of $1, $2 and so on.
+  using Parameters = std::span<const base::Value>;
+
   // Made before the block's FROM adds its slots: what has a slot by then is the outer query's.
   ExpressionBinder(const SourceText& source, SlotTable& slots, const Scope& scope,
-                   QueryBlock& block, SubqueryBinder& subqueries, ColumnOffsets& offsets)
+                   QueryBlock& block, SubqueryBinder& subqueries, ColumnOffsets& offsets,
+                   Parameters parameters)
       : source_(source),
+        parameters_(parameters),
         slots_(slots),
         scope_(scope),
         block_(block),
@@ -62,6 +69,13 @@ class ExpressionBinder {
 
   base::Result<ExpressionPtr> bind_predicate(const Node* node, const Clause& clause);
 
+  // The value before IN (subquery), or the values of the row there.
+  base::Result<std::vector<Bound>> bind_tested(const Node* node, const Clause& clause);
+
+  // Expressions may name columns of the query around this one.
+  void allow_correlation() { correlated_ = true; }
+  uint32_t first_own_slot() const { return first_own_slot_; }
+
   NamedWindows& named_windows() { return named_windows_; }
 
   // The slot of the block's aggregate, new or old.
@@ -74,7 +88,16 @@ class ExpressionBinder {
   BoundResult bind_operation(const PgQuery__AExpr& operation);
   BoundResult bind_between(const PgQuery__AExpr& operation);
   BoundResult bind_in_list(const PgQuery__AExpr& operation);
+  BoundResult bind_row_in_list(const PgQuery__AExpr& operation);
+  BoundResult bind_distinct(const PgQuery__AExpr& operation);
+
+  // pattern_binder.cpp
   BoundResult bind_like(const PgQuery__AExpr& operation);
+  BoundResult bind_similar(const PgQuery__AExpr& operation);
+  BoundResult bind_regex(const PgQuery__AExpr& operation);
+  base::Result<ExpressionPtr> bind_text_operand(const Node& node, const PgQuery__AExpr& operation,
+                                                std::string_view name);
+
   BoundResult bind_nullif(const PgQuery__AExpr& operation);
   BoundResult bind_connective(const PgQuery__BoolExpr& connective);
   BoundResult bind_case(const PgQuery__CaseExpr& expression);
@@ -83,6 +106,9 @@ class ExpressionBinder {
   BoundResult bind_boolean_test(const PgQuery__BooleanTest& test);
   BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
   BoundResult bind_interval(const PgQuery__TypeCast& cast);
+  BoundResult bind_extreme(const PgQuery__MinMaxExpr& expression);
+  BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
+  BoundResult bind_parameter(const PgQuery__ParamRef& parameter);
   BoundResult bind_call(const PgQuery__FuncCall& call);
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
@@ -113,8 +139,10 @@ class ExpressionBinder {
   size_t add_window_column(Window* window, ExpressionPtr expression);
   BoundResult sublink(const PgQuery__SubLink& subquery);
   base::Result<std::vector<Bound>> bind_all(NodeList nodes);
+  base::Result<std::vector<Bound>> bind_row(const Node& node);
 
   const SourceText& source_;
+  const Parameters parameters_;
   SlotTable& slots_;
   const Scope& scope_;
   QueryBlock& block_;
@@ -123,6 +151,7 @@ class ExpressionBinder {
   const uint32_t first_own_slot_;  // slots below belong to the outer queries
   Clause clause_;
   NamedWindows named_windows_;
+  bool correlated_ = false;
   bool in_aggregate_ = false;
   bool in_window_ = false;
   unsigned depth_ = 0;

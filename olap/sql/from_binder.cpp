@@ -1,13 +1,16 @@
 // FROM of SelectBinder: tables, derived tables, CTEs and joins.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "olap/sql/decorrelation.h"
 #include "olap/sql/select_binder.h"
 
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kOn{"JOIN ... ON", false, false};
+constexpr Clause kOn{"JOIN ... ON", false};
 
 const CteScope::Entry* find_cte(const CteScope& scope, std::string_view name, size_t* index,
                                 const CteScope** owner) {
@@ -41,6 +44,38 @@ ScopeColumn* find_column(std::vector<ScopeTable>& tables, size_t first, size_t l
   return found;
 }
 
+// The names of columns that both sides of a NATURAL JOIN have.
+std::vector<std::string> shared_columns(const std::vector<ScopeTable>& tables, size_t first,
+                                        size_t first_right) {
+  std::vector<std::string> names;
+  for (size_t i = first; i < first_right; ++i) {
+    for (const ScopeColumn& column : tables[i].columns) {
+      if (column.merged) continue;
+      const bool shared =
+          std::any_of(tables.begin() + static_cast<std::ptrdiff_t>(first_right), tables.end(),
+                      [&](const ScopeTable& table) {
+                        return std::any_of(table.columns.begin(), table.columns.end(),
+                                           [&](const ScopeColumn& other) {
+                                             return other.name == column.name && !other.merged;
+                                           });
+                      });
+      if (shared) names.push_back(column.name);
+    }
+  }
+  return names;
+}
+
+// A derived table's columns. The slots are the block around it's from here on: an outer join may
+// make them nullable.
+ScopeTable offered_by(const QueryBlock& block, std::string_view alias) {
+  ScopeTable table;
+  table.alias = alias;
+  for (size_t i = 0; i < block.visible_outputs; ++i) {
+    table.columns.push_back({block.outputs[i].name, block.outputs[i].slot, false});
+  }
+  return table;
+}
+
 }  // namespace
 
 base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& group) {
@@ -50,10 +85,10 @@ base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& gro
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT: {
       const PgQuery__RangeSubselect& derived = *node.range_subselect;
       const PgQuery__SelectStmt& select = *derived.subquery->select_stmt;
-      const int64_t offset = select.n_target_list == 0 ? -1 : start_of(select.target_list[0]);
-      if (derived.lateral != 0) return source_.unsupported(offset, "LATERAL");
+      const int64_t offset = place_of(select);
       const std::string_view name =
           derived.alias == nullptr ? std::string_view() : derived.alias->aliasname;
+      if (derived.lateral != 0) return bind_lateral(select, derived.alias, name, offset, group);
       return bind_derived(select, derived.alias, {}, name, offset, &ctes_, group);
     }
     default: return source_.unsupported(start_of(&node), construct_name(node));
@@ -118,21 +153,35 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
                                               const PgQuery__Alias* alias, NodeList cte_columns,
                                               std::string_view name, int64_t offset,
                                               const CteScope* ctes, JoinGroup& group) {
-  SelectBinder binder(statement_, nullptr, ctes, Correlation::kRefused);
+  SelectBinder binder(statement_, outer_, ctes, correlation_);
   auto block = binder.bind(select);
   if (!block) return block.error();
-  JoinMember member;
-  ScopeTable entry;
-  entry.alias = name;
-  for (size_t i = 0; i < (*block)->visible_outputs; ++i) {
-    const OutputColumn& output = (*block)->outputs[i];
-    // The slot is this block's from here on: a LEFT JOIN may make it nullable.
-    member.slots.push_back(output.slot);
-    entry.columns.push_back({output.name, output.slot, false});
-  }
-  member.block = *std::move(block);
+  ScopeTable entry = offered_by(**block, name);
   if (auto done = rename_columns(alias, cte_columns, offset, &entry); !done) return done;
-  group.members.push_back(std::move(member));
+  group.members.push_back(derived_member(*std::move(block)));
+  return scope_.add(source_, offset, std::move(entry));
+}
+
+// LATERAL: a derived table that names columns of what stands before it in FROM, decorrelated.
+base::Result<void> SelectBinder::bind_lateral(const PgQuery__SelectStmt& select,
+                                              const PgQuery__Alias* alias, std::string_view name,
+                                              int64_t offset, JoinGroup& group) {
+  const uint32_t first_slot = slots_.size();
+  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
+  auto bound = binder.bind(select);
+  if (!bound) return bound.error();
+  QueryBlock& block = **bound;
+  ScopeTable entry = offered_by(block, name);
+  if (auto done = rename_columns(alias, {}, offset, &entry); !done) return done;
+  const bool one_group = block.aggregated && block.group_keys.empty();
+  auto conditions = decorrelate(source_, offset, slots_, block, first_slot);
+  if (!conditions) return conditions.error();
+  if (one_group && !conditions->empty()) {
+    return source_.unsupported(offset, "an aggregate over all rows in LATERAL");
+  }
+  group.members.push_back(derived_member(*std::move(bound)));
+  Expressions& place = lateral_conditions_ != nullptr ? *lateral_conditions_ : group.predicates;
+  for (ExpressionPtr& condition : *conditions) place.push_back(std::move(condition));
   return scope_.add(source_, offset, std::move(entry));
 }
 
@@ -153,15 +202,14 @@ base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, Nod
 
 base::Result<void> SelectBinder::bind_join(const PgQuery__JoinExpr& join, JoinGroup& group) {
   const int64_t place = start_of(join.rarg);
-  if (join.is_natural != 0) return source_.unsupported(place, "NATURAL JOIN");
   if (join.alias != nullptr || join.join_using_alias != nullptr) {
     return source_.unsupported(place, "an alias of a join");
   }
   switch (join.jointype) {
     case PG_QUERY__JOIN_TYPE__JOIN_INNER: break;
     case PG_QUERY__JOIN_TYPE__JOIN_LEFT:
-    case PG_QUERY__JOIN_TYPE__JOIN_RIGHT: return bind_outer_join(join, group);
-    case PG_QUERY__JOIN_TYPE__JOIN_FULL: return source_.unsupported(place, "FULL JOIN");
+    case PG_QUERY__JOIN_TYPE__JOIN_RIGHT:
+    case PG_QUERY__JOIN_TYPE__JOIN_FULL: return bind_outer_join(join, group);
     default: return source_.unsupported(place, "this kind of join");
   }
   const size_t first = scope_.tables().size();
@@ -177,6 +225,7 @@ base::Result<void> SelectBinder::bind_join(const PgQuery__JoinExpr& join, JoinGr
 base::Result<void> SelectBinder::bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group) {
   const bool right = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT;
   auto left_join = std::make_unique<LeftJoin>();
+  left_join->full = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_FULL;
   JoinGroup& left_side = right ? left_join->optional : left_join->preserved;
   JoinGroup& right_side = right ? left_join->preserved : left_join->optional;
   JoinGroup* const around = scalar_group_;
@@ -185,19 +234,25 @@ base::Result<void> SelectBinder::bind_outer_join(const PgQuery__JoinExpr& join, 
   if (auto bound = bind_from_item(*join.larg, left_side); !bound) return bound;
   const size_t first_right = scope_.tables().size();
   scalar_group_ = &right_side;
+  Expressions* const lateral_around = lateral_conditions_;
+  lateral_conditions_ = &left_join->on;
   if (auto bound = bind_from_item(*join.rarg, right_side); !bound) return bound;
+  lateral_conditions_ = lateral_around;
   scalar_group_ = around;
-  const bool refused_around = scalars_refused_;
-  scalars_refused_ = true;
+  const bool refused_around = subqueries_refused_;
+  subqueries_refused_ = true;
   auto conditions = bind_join_condition(join, first, first_right);
-  scalars_refused_ = refused_around;
+  subqueries_refused_ = refused_around;
   if (!conditions) return conditions.error();
-  left_join->on = *std::move(conditions);
+  for (ExpressionPtr& condition : *conditions) left_join->on.push_back(std::move(condition));
   JoinMember member;
   append_slots(left_join->preserved, &member.slots);
   std::vector<uint32_t> optional;
   append_slots(left_join->optional, &optional);
   for (const uint32_t slot : optional) slots_[slot].nullable = true;
+  if (left_join->full) {
+    for (const uint32_t slot : member.slots) slots_[slot].nullable = true;
+  }
   member.slots.insert(member.slots.end(), optional.begin(), optional.end());
   member.left_join = std::move(left_join);
   group.members.push_back(std::move(member));
@@ -207,10 +262,11 @@ base::Result<void> SelectBinder::bind_outer_join(const PgQuery__JoinExpr& join, 
 base::Result<Expressions> SelectBinder::bind_join_condition(const PgQuery__JoinExpr& join,
                                                             size_t first_table,
                                                             size_t first_right_table) {
-  if (join.n_using_clause != 0) {
-    return bind_using(NodeList(join.using_clause, join.n_using_clause), first_table,
-                      first_right_table, join.jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT,
-                      start_of(join.rarg));
+  if (join.n_using_clause != 0 || join.is_natural != 0) {
+    std::vector<std::string> names = strings_of(NodeList(join.using_clause, join.n_using_clause));
+    if (join.is_natural != 0)
+      names = shared_columns(scope_.tables(), first_table, first_right_table);
+    return bind_using(names, first_table, first_right_table, join);
   }
   if (join.quals == nullptr) return Expressions();  // CROSS JOIN
   // ON sees only the tables of its own join: the others leave the scope meanwhile.
@@ -225,13 +281,18 @@ base::Result<Expressions> SelectBinder::bind_join_condition(const PgQuery__JoinE
   return split_conjuncts(*std::move(predicate));
 }
 
-base::Result<Expressions> SelectBinder::bind_using(NodeList names, size_t first_table,
-                                                   size_t first_right_table, bool keep_right,
-                                                   int64_t place) {
+// The columns of USING come first, once: the left side's or, of a right join, the right side's; of
+// a full join, whichever is there.
+base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string>& names,
+                                                   size_t first_table, size_t first_right_table,
+                                                   const PgQuery__JoinExpr& join) {
+  const int64_t place = start_of(join.rarg);
+  const bool keep_right = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT;
+  const bool full = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_FULL;
   Expressions conditions;
   std::vector<ScopeTable>& tables = scope_.tables();
-  for (const Node* node : names) {
-    const std::string_view name = string_of(node);
+  ScopeTable shared;
+  for (const std::string& name : names) {
     ScopeColumn* left = find_column(tables, first_table, first_right_table, name);
     ScopeColumn* right = find_column(tables, first_right_table, tables.size(), name);
     if (left == nullptr || right == nullptr) {
@@ -242,11 +303,22 @@ base::Result<Expressions> SelectBinder::bind_using(NodeList names, size_t first_
                            "42703");
     }
     auto equality = bind_operator(source_, "=", place,
-                                  Bound{slots_.column(left->slot), std::nullopt, false, place},
-                                  Bound{slots_.column(right->slot), std::nullopt, false, place});
+                                  Bound{column_of(*left, slots_), std::nullopt, false, place},
+                                  Bound{column_of(*right, slots_), std::nullopt, false, place});
     if (!equality) return equality.error();
     conditions.push_back(std::move(equality->expression));
-    (keep_right ? left : right)->merged = true;
+    ScopeColumn merged = keep_right ? *right : *left;
+    if (full) merged.otherwise.push_back(right->slot);
+    if (full) {
+      merged.otherwise.insert(merged.otherwise.end(), right->otherwise.begin(),
+                              right->otherwise.end());
+    }
+    shared.columns.push_back(std::move(merged));
+    left->merged = true;
+    right->merged = true;
+  }
+  if (!shared.columns.empty()) {
+    tables.insert(tables.begin() + static_cast<std::ptrdiff_t>(first_table), std::move(shared));
   }
   return conditions;
 }

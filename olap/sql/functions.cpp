@@ -1,8 +1,9 @@
-// bind_function, bind_cast and parse_interval of operators.h.
+// bind_function of operators.h.
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -127,7 +128,7 @@ BoundResult bind_floor_or_ceil(Call call, Function function) {
   return done(make_function(function, type, std::move(arguments)), call.offset);
 }
 
-BoundResult bind_round(Call call) {
+BoundResult bind_round(Call call, Function function) {
   if (call.arguments.empty() || call.arguments.size() > 2) {
     return call.wrong_count("1 or 2 arguments");
   }
@@ -139,7 +140,7 @@ BoundResult bind_round(Call call) {
                               : nullptr;
     if (literal == nullptr || *literal < 0 || *literal > kWideDecimalDigitsMax) {
       return call.source.unsupported(argument.offset,
-                                     "round() to anything but a literal number of digits");
+                                     "rounding to anything but a literal number of digits");
     }
     digits = *literal;
   }
@@ -156,7 +157,7 @@ BoundResult bind_round(Call call) {
   Expressions arguments;
   arguments.push_back(*std::move(number));
   arguments.push_back(make_literal(kBigIntType, base::Value(digits)));
-  return done(make_function(Function::kRound, type, std::move(arguments)), call.offset);
+  return done(make_function(function, type, std::move(arguments)), call.offset);
 }
 
 // The field name of extract() and date_trunc(), lower case; empty where it is no text literal.
@@ -183,24 +184,77 @@ base::Result<ExpressionPtr> moment_argument(const Call& call, Bound* argument) {
   return std::move(argument->expression);
 }
 
+// Fields whose value may have a fraction: DECIMAL(24,6).
+bool is_fractional(std::string_view field) {
+  return field == "second" || field == "epoch" || field == "milliseconds";
+}
+
+// Plural and short names are the same fields.
+std::string canonical_field(std::string field) {
+  static const std::unordered_map<std::string_view, std::string_view> kNames = {
+      {"seconds", "second"},
+      {"sec", "second"},
+      {"minutes", "minute"},
+      {"min", "minute"},
+      {"hours", "hour"},
+      {"days", "day"},
+      {"weeks", "week"},
+      {"months", "month"},
+      {"mon", "month"},
+      {"years", "year"},
+      {"decades", "decade"},
+      {"centuries", "century"},
+      {"microsecond", "microseconds"},
+      {"millisecond", "milliseconds"}};
+  const auto found = kNames.find(field);
+  return found == kNames.end() ? field : std::string(found->second);
+}
+
+BoundResult bind_extract_of_interval(const Call& call, const std::string& field, Bound interval) {
+  if (field != "epoch" || interval.interval->months != 0) {
+    return call.source.unsupported(call.offset, "a field of an INTERVAL other than epoch");
+  }
+  ExpressionPtr micros = micros_of(std::move(interval));
+  ExpressionPtr units = cast_to(std::move(micros), decimal_type(19, 0));
+  ExpressionPtr second =
+      make_literal(decimal_type(7, 0), base::Value(base::DecimalValue{1'000'000, 0}));
+  return done(make_expression(ExpressionKind::kDivide, decimal_type(kWideDecimalDigitsMax, 6),
+                              cast_to(std::move(units), decimal_type(kWideDecimalDigitsMax, 0)),
+                              cast_to(std::move(second), decimal_type(kWideDecimalDigitsMax, 0))),
+              call.offset);
+}
+
 BoundResult bind_extract(Call call) {
   static const std::unordered_map<std::string_view, Function> kFields = {
-      {"year", Function::kExtractYear},     {"quarter", Function::kExtractQuarter},
-      {"month", Function::kExtractMonth},   {"day", Function::kExtractDay},
-      {"hour", Function::kExtractHour},     {"minute", Function::kExtractMinute},
-      {"second", Function::kExtractSecond},
+      {"year", Function::kExtractYear},   {"quarter", Function::kExtractQuarter},
+      {"month", Function::kExtractMonth}, {"day", Function::kExtractDay},
+      {"hour", Function::kExtractHour},   {"minute", Function::kExtractMinute},
   };
+  static const std::unordered_set<std::string_view> kOthers = {
+      "second", "epoch",   "milliseconds", "microseconds", "dow",     "isodow",
+      "doy",    "isoyear", "week",         "decade",       "century", "millennium"};
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  const std::string field = field_name(call.arguments[0]);
-  const auto found = kFields.find(field);
-  if (found == kFields.end()) {
-    return call.source.unsupported(call.offset, fmt::format("extracting \"{}\"", field));
+  const std::string field = canonical_field(field_name(call.arguments[0]));
+  if (call.arguments[1].interval) {
+    return bind_extract_of_interval(call, field, std::move(call.arguments[1]));
   }
   auto moment = moment_argument(call, &call.arguments[1]);
   if (!moment) return moment.error();
   Expressions arguments;
-  arguments.push_back(*std::move(moment));
-  return done(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);
+  if (const auto found = kFields.find(field); found != kFields.end()) {
+    arguments.push_back(*std::move(moment));
+    return done(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);
+  }
+  if (!kOthers.contains(field)) {
+    return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
+                             "22023");
+  }
+  arguments.push_back(cast_to(*std::move(moment), kTimestampType));
+  arguments.push_back(make_literal(kTextType, base::Value(field)));
+  ExpressionPtr value =
+      make_function(Function::kExtractField, decimal_type(24, 6), std::move(arguments));
+  if (is_fractional(field)) return done(std::move(value), call.offset);
+  return done(cast_to(std::move(value), kBigIntType), call.offset);
 }
 
 BoundResult bind_date_trunc(Call call) {
@@ -209,17 +263,163 @@ BoundResult bind_date_trunc(Call call) {
       {"month", Function::kTruncateMonth},
       {"day", Function::kTruncateDay},
   };
+  static const std::unordered_set<std::string_view> kOthers = {
+      "microseconds", "milliseconds", "second", "minute",  "hour",
+      "week",         "quarter",      "decade", "century", "millennium"};
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  const std::string field = field_name(call.arguments[0]);
-  const auto found = kFields.find(field);
-  if (found == kFields.end()) {
-    return call.source.unsupported(call.offset, fmt::format("truncating to \"{}\"", field));
-  }
+  const std::string field = canonical_field(field_name(call.arguments[0]));
   auto moment = moment_argument(call, &call.arguments[1]);
   if (!moment) return moment.error();
   Expressions arguments;
   arguments.push_back(cast_to(*std::move(moment), kTimestampType));
-  return done(make_function(found->second, kTimestampType, std::move(arguments)), call.offset);
+  if (const auto found = kFields.find(field); found != kFields.end()) {
+    return done(make_function(found->second, kTimestampType, std::move(arguments)), call.offset);
+  }
+  if (!kOthers.contains(field)) {
+    return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
+                             "22023");
+  }
+  arguments.push_back(make_literal(kTextType, base::Value(field)));
+  return done(make_function(Function::kTruncateField, kTimestampType, std::move(arguments)),
+              call.offset);
+}
+
+// What the letters of a signature take.
+base::Result<ExpressionPtr> argument_of(const Call& call, char kind, Bound* argument) {
+  switch (kind) {
+    case 't': return text_argument(call, argument);
+    case 'i': return integer_argument(call, argument);
+    case 'm': {
+      auto moment = moment_argument(call, argument);
+      if (!moment) return moment;
+      return cast_to(*std::move(moment), kTimestampType);
+    }
+    default: {
+      auto number = number_argument(call, argument);
+      if (!number) return number;
+      return cast_to(*std::move(number), kDoubleType);
+    }
+  }
+}
+
+struct Signature {
+  std::string_view name;
+  Function function;
+  DataType type;
+  std::string_view arguments;  // a letter each: text, integer, double, moment
+  std::string_view absent;     // the last text argument where it is left out
+};
+
+constexpr Signature kSignatures[] = {
+    {"length", Function::kCharLength, kBigIntType, "t", {}},
+    {"char_length", Function::kCharLength, kBigIntType, "t", {}},
+    {"character_length", Function::kCharLength, kBigIntType, "t", {}},
+    {"position", Function::kPosition, kBigIntType, "tt", {}},
+    {"strpos", Function::kPosition, kBigIntType, "tt", {}},
+    {"replace", Function::kReplace, kTextType, "ttt", {}},
+    {"lpad", Function::kLeftPad, kTextType, "tit", " "},
+    {"rpad", Function::kRightPad, kTextType, "tit", " "},
+    {"left", Function::kLeft, kTextType, "ti", {}},
+    {"right", Function::kRight, kTextType, "ti", {}},
+    {"reverse", Function::kReverse, kTextType, "t", {}},
+    {"repeat", Function::kRepeat, kTextType, "ti", {}},
+    {"split_part", Function::kSplitPart, kTextType, "tti", {}},
+    {"btrim", Function::kTrimBoth, kTextType, "tt", " "},
+    {"ltrim", Function::kTrimLeft, kTextType, "tt", " "},
+    {"rtrim", Function::kTrimRight, kTextType, "tt", " "},
+    {"starts_with", Function::kStartsWith, kBooleanType, "tt", {}},
+    {"chr", Function::kChr, kTextType, "i", {}},
+    {"translate", Function::kTranslate, kTextType, "ttt", {}},
+    {"initcap", Function::kInitcap, kTextType, "t", {}},
+    {"power", Function::kPower, kDoubleType, "dd", {}},
+    {"pow", Function::kPower, kDoubleType, "dd", {}},
+    {"sqrt", Function::kSqrt, kDoubleType, "d", {}},
+    {"exp", Function::kExp, kDoubleType, "d", {}},
+    {"ln", Function::kLn, kDoubleType, "d", {}},
+    {"log10", Function::kLog10, kDoubleType, "d", {}},
+    {"sign", Function::kSign, kDoubleType, "d", {}},
+    {"make_date", Function::kMakeDate, kDateType, "iii", {}},
+    {"to_char", Function::kToChar, kTextType, "mt", {}},
+};
+
+BoundResult bind_signature(Call call, const Signature& signature) {
+  const size_t wanted = signature.arguments.size();
+  const bool optional = !signature.absent.empty();
+  if (optional && call.arguments.size() + 1 == wanted) {
+    call.arguments.push_back({make_literal(kTextType, base::Value(std::string(signature.absent))),
+                              std::nullopt, false, call.offset});
+  }
+  if (call.arguments.size() != wanted) {
+    return call.wrong_count(fmt::format("{}{} arguments", wanted, optional ? " or one fewer" : ""));
+  }
+  Expressions arguments;
+  for (size_t i = 0; i < wanted; ++i) {
+    auto argument = argument_of(call, signature.arguments[i], &call.arguments[i]);
+    if (!argument) return argument.error();
+    arguments.push_back(*std::move(argument));
+  }
+  const bool blanks = optional && signature.function == Function::kTrimBoth &&
+                      is_literal(*arguments[1]) &&
+                      arguments[1]->literal == base::Value(std::string(" "));
+  if (blanks) {
+    arguments.pop_back();
+    return done(make_function(Function::kTrim, kTextType, std::move(arguments)), call.offset);
+  }
+  return done(make_function(signature.function, signature.type, std::move(arguments)), call.offset);
+}
+
+// log(x) is decadic; log(b, x) to the base b.
+BoundResult bind_log(Call call) {
+  if (call.arguments.size() == 2) {
+    Expressions quotient;
+    for (Bound& argument : call.arguments) {
+      auto number = argument_of(call, 'd', &argument);
+      if (!number) return number.error();
+      Expressions one;
+      one.push_back(*std::move(number));
+      quotient.push_back(make_function(Function::kLn, kDoubleType, std::move(one)));
+    }
+    std::swap(quotient[0], quotient[1]);
+    return done(make_expression(ExpressionKind::kDivide, kDoubleType, std::move(quotient)),
+                call.offset);
+  }
+  return bind_signature(std::move(call), {"log", Function::kLog10, kDoubleType, "d", {}});
+}
+
+// Texts of any values, NULL as nothing.
+BoundResult bind_concat(Call call) {
+  if (call.arguments.empty()) return call.wrong_count("1 argument or more");
+  ExpressionPtr result;
+  for (Bound& argument : call.arguments) {
+    if (argument.interval) return call.wrong_type(argument);
+    ExpressionPtr text = cast_to(std::move(argument.expression), kTextType);
+    if (text->nullable) {
+      text = fold(make_expression(ExpressionKind::kCoalesce, kTextType, std::move(text),
+                                  make_literal(kTextType, base::Value(std::string()))));
+    }
+    result = result == nullptr ? std::move(text)
+                               : fold(make_expression(ExpressionKind::kConcat, kTextType,
+                                                      std::move(result), std::move(text)));
+  }
+  return done(std::move(result), call.offset);
+}
+
+BoundResult bind_concat_ws(Call call) {
+  if (call.arguments.size() < 2) return call.wrong_count("2 arguments or more");
+  Expressions texts;
+  for (Bound& argument : call.arguments) {
+    if (argument.interval) return call.wrong_type(argument);
+    texts.push_back(cast_to(std::move(argument.expression), kTextType));
+  }
+  const bool nullable = texts[0]->nullable;
+  ExpressionPtr result = make_function(Function::kConcatWs, kTextType, std::move(texts));
+  result->nullable = nullable;
+  return Bound{std::move(result), std::nullopt, false, call.offset};
+}
+
+BoundResult bind_now(Call call) {
+  if (!call.arguments.empty()) return call.wrong_count("no argument");
+  return done(current_timestamp(), call.offset);
 }
 
 BoundResult bind_mod(Call call) {
@@ -236,18 +436,21 @@ const std::unordered_map<std::string_view, Binder>& binders() {
       {"substr", bind_substring},
       {"ascii",
        [](Call c) { return bind_text_function(std::move(c), Function::kAscii, kBigIntType); }},
-      {"length",
-       [](Call c) { return bind_text_function(std::move(c), Function::kLength, kBigIntType); }},
       {"octet_length",
        [](Call c) { return bind_text_function(std::move(c), Function::kLength, kBigIntType); }},
       {"upper",
        [](Call c) { return bind_text_function(std::move(c), Function::kUpper, kTextType); }},
       {"lower",
        [](Call c) { return bind_text_function(std::move(c), Function::kLower, kTextType); }},
-      {"btrim",
-       [](Call c) { return bind_text_function(std::move(c), Function::kTrim, kTextType); }},
       {"abs", bind_abs},
-      {"round", bind_round},
+      {"round", [](Call c) { return bind_round(std::move(c), Function::kRound); }},
+      {"trunc", [](Call c) { return bind_round(std::move(c), Function::kTruncate); }},
+      {"log", bind_log},
+      {"concat", bind_concat},
+      {"concat_ws", bind_concat_ws},
+      {"now", bind_now},
+      {"transaction_timestamp", bind_now},
+      {"statement_timestamp", bind_now},
       {"floor", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kFloor); }},
       {"ceil", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
       {"ceiling", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
@@ -259,118 +462,29 @@ const std::unordered_map<std::string_view, Binder>& binders() {
   return kBinders;
 }
 
-// True for the casts that plan.h lists, of anything but literals.
-bool castable(const DataType& from, const DataType& to) {
-  if (to.is_string()) {
-    return to.length == 0 || (from.is_string() && from.length != 0 && from.length <= to.length);
-  }
-  switch (from.kind) {
-    case TypeKind::kInt: return is_numeric(to);
-    case TypeKind::kBigInt: return is_numeric(to) && to.kind != TypeKind::kInt;
-    case TypeKind::kDecimal: return to.kind == TypeKind::kDecimal || to.kind == TypeKind::kDouble;
-    case TypeKind::kDate: return to.kind == TypeKind::kTimestamp;
-    default: return false;
-  }
-}
-
-struct IntervalUnit {
-  std::string_view name;
-  Interval one;
-};
-
-constexpr IntervalUnit kIntervalUnits[] = {
-    {"year", {12, 0, 0}},
-    {"quarter", {3, 0, 0}},
-    {"month", {1, 0, 0}},
-    {"mon", {1, 0, 0}},
-    {"week", {0, 7, 0}},
-    {"day", {0, 1, 0}},
-    {"hour", {0, 0, 3'600'000'000}},
-    {"minute", {0, 0, 60'000'000}},
-    {"second", {0, 0, 1'000'000}},
-};
-
-const Interval* find_unit(std::string_view name) {
-  for (const IntervalUnit& unit : kIntervalUnits) {
-    const bool plural = name.size() == unit.name.size() + 1 && name.back() == 's';
-    if (name == unit.name || (plural && name.starts_with(unit.name))) return &unit.one;
-  }
-  return nullptr;
-}
-
-std::string_view next_word(std::string_view* text) {
-  while (text->starts_with(' ')) text->remove_prefix(1);
-  const std::string_view word = text->substr(0, text->find(' '));
-  text->remove_prefix(word.size());
-  return word;
-}
-
 }  // namespace
+
+ExpressionPtr current_timestamp() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return make_literal(kTimestampType,
+                      base::Value(base::Timestamp{
+                          std::chrono::duration_cast<std::chrono::microseconds>(now).count()}));
+}
 
 BoundResult bind_function(const SourceText& source, std::string_view name, int64_t offset,
                           std::vector<Bound> arguments) {
+  for (const Signature& signature : kSignatures) {
+    if (signature.name == name) {
+      return bind_signature(Call{source, name, offset, std::move(arguments)}, signature);
+    }
+  }
   const auto found = binders().find(name);
   if (found == binders().end()) {
-    return source.unsupported(offset, fmt::format("function {}()", name));
+    base::Error unknown = source.unsupported(offset, fmt::format("function {}()", name));
+    unknown.state = "42883";
+    return unknown;
   }
   return found->second(Call{source, name, offset, std::move(arguments)});
-}
-
-BoundResult bind_cast(const SourceText& source, const DataType& type, int64_t offset,
-                      Bound operand) {
-  if (operand.interval) return source.unsupported(offset, "a cast of an INTERVAL");
-  ExpressionPtr& e = operand.expression;
-  if (is_null_literal(*e)) return Bound{make_null(type), std::nullopt, false, operand.offset};
-  if (e->type == type) return Bound{std::move(e), std::nullopt, false, operand.offset};
-  if (is_literal(*e)) {
-    if (auto value = base::convert_value(type, e->literal); value && !type.is_string()) {
-      return Bound{make_literal(type, *std::move(value)), std::nullopt, false, operand.offset};
-    } else if (!value && operand.untyped) {
-      return source.wrong(operand.offset, value.error().message, "22P02");
-    }
-    if (e->type.is_string() && type.is_string()) {
-      auto text = base::convert_value(type, e->literal);
-      if (!text) return source.wrong(operand.offset, text.error().message, "22001");
-      return Bound{make_literal(type, *std::move(text)), std::nullopt, false, operand.offset};
-    }
-  }
-  if (!castable(e->type, type)) {
-    return source.unsupported(
-        offset, fmt::format("a cast from {} to {}", e->type.to_string(), type.to_string()));
-  }
-  return Bound{make_expression(ExpressionKind::kCast, type, std::move(e)), std::nullopt, false,
-               operand.offset};
-}
-
-base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,
-                                      std::string_view text, std::string_view default_unit) {
-  constexpr int64_t kAmountMax = 1'000'000;
-  Interval interval;
-  std::string_view rest = text;
-  for (std::string_view word = next_word(&rest); !word.empty(); word = next_word(&rest)) {
-    int64_t amount = 0;
-    if (word.size() > 1 && word.starts_with('+')) word.remove_prefix(1);
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), amount);
-    const bool number = error == std::errc() && end == word.data() + word.size();
-    std::string_view unit_name = next_word(&rest);
-    if (unit_name.empty()) unit_name = default_unit;
-    std::string lower(unit_name);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    const Interval* unit = find_unit(lower);
-    if (!number || unit == nullptr || amount > kAmountMax || amount < -kAmountMax) {
-      return source.wrong(offset,
-                          fmt::format("\"{}\" is no INTERVAL: numbers with units are, as "
-                                      "in '3 months' or '1 year 10 days'",
-                                      text),
-                          "22007");
-    }
-    interval.months += amount * unit->months;
-    interval.days += amount * unit->days;
-    interval.micros += amount * unit->micros;
-  }
-  return interval;
 }
 
 }  // namespace diptych::olap

@@ -17,6 +17,18 @@ bool has_any_column(const Expression& expression) {
   return found;
 }
 
+bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
+  bool found = false;
+  for_each_column(expression, [&](const Expression& column) {
+    for (const SubqueryJoin& subquery : group.subqueries) {
+      const bool own = column.column >= subquery.first_slot && column.column < subquery.end_slot;
+      found = found || (subquery.kind == JoinKind::kLeft && own) ||
+              (subquery.kind == JoinKind::kMark && subquery.mark == column.column);
+    }
+  });
+  return found;
+}
+
 // A cast between integers keeps a column's values apart: uniqueness goes through it.
 const Expression& without_integer_casts(const Expression& expression) {
   const Expression* e = &expression;
@@ -36,9 +48,8 @@ struct PlanBuilder::GroupState {
     MemberSet members = 0;
   };
   struct Subquery {
-    JoinKind kind;
+    SubqueryJoin* join;
     Planned inner;
-    Expressions conditions;
   };
 
   std::vector<std::vector<uint32_t>> slots;  // by member
@@ -70,9 +81,12 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   for (const SubqueryJoin& subquery : group.subqueries) used.add(subquery.conditions);
   std::vector<Expressions> own(group.members.size());
   Expressions constants;
+  Expressions above;  // over the marks of subqueries
   for (ExpressionPtr& predicate : group.predicates) {
     const MemberSet set = state.members_of(*predicate);
-    if (set == 0) {
+    if (names_a_subquery(group, *predicate)) {
+      above.push_back(std::move(predicate));
+    } else if (set == 0) {
       constants.push_back(std::move(predicate));
     } else if (std::has_single_bit(set)) {
       own[static_cast<size_t>(std::countr_zero(set))].push_back(std::move(predicate));
@@ -83,23 +97,35 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   for (size_t i = 0; i < group.members.size(); ++i) {
     state.members.push_back(plan_member(group.members[i], std::move(own[i]), used));
   }
-  plan_subqueries(group, state);
+  plan_subqueries(group, state, used);
   Planned joined = join_members(state);
   for (GroupState::Subquery& subquery : state.subqueries) {
-    joined = apply_subquery(subquery.kind, std::move(joined), std::move(subquery.inner),
-                            std::move(subquery.conditions));
+    joined = apply_subquery(*subquery.join, std::move(joined), std::move(subquery.inner));
   }
+  for (ExpressionPtr& predicate : above) constants.push_back(std::move(predicate));
   const double share = selectivity(constants);
   joined = make_filter(std::move(joined), std::move(constants));
   joined.root->estimated_rows *= share;
   return joined;
 }
 
+// A group without members, over one row: its subqueries and predicates.
+Planned PlanBuilder::finish_group(JoinGroup& group, Planned input, const SlotSet& needed) {
+  SlotSet used = needed;
+  used.add(group.predicates);
+  for (const SubqueryJoin& subquery : group.subqueries) used.add(subquery.conditions);
+  for (SubqueryJoin& subquery : group.subqueries) {
+    Planned inner = plan_group(subquery.inner, used);
+    input = apply_subquery(subquery, std::move(input), std::move(inner));
+  }
+  return make_filter(std::move(input), std::move(group.predicates));
+}
+
 // Factors ORs, and turns LEFT JOINs whose NULL rows a predicate drops into inner joins.
 void PlanBuilder::simplify(JoinGroup& group) {
   group.predicates = factor_common(std::move(group.predicates));
   for (size_t i = 0; i < group.members.size(); ++i) {
-    if (group.members[i].left_join == nullptr) continue;
+    if (group.members[i].left_join == nullptr || group.members[i].left_join->full) continue;
     std::vector<uint32_t> optional;
     for (const JoinMember& member : group.members[i].left_join->optional.members) {
       optional.insert(optional.end(), member.slots.begin(), member.slots.end());
@@ -113,6 +139,7 @@ void PlanBuilder::simplify(JoinGroup& group) {
     for (JoinGroup* side : {&left_join->preserved, &left_join->optional}) {
       for (JoinMember& member : side->members) group.members.push_back(std::move(member));
       for (ExpressionPtr& p : side->predicates) group.predicates.push_back(std::move(p));
+      for (SubqueryJoin& s : side->subqueries) group.subqueries.push_back(std::move(s));
     }
     for (ExpressionPtr& p : left_join->on) group.predicates.push_back(std::move(p));
     group.predicates = factor_common(std::move(group.predicates));
@@ -188,6 +215,7 @@ Planned PlanBuilder::plan_table(JoinMember& member, Expressions predicates, cons
 
 Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed) {
   LeftJoin& join = *member.left_join;
+  if (join.full) return plan_full_join(member, std::move(predicates), std::move(needed));
   std::vector<uint32_t> preserved_slots;
   for (const JoinMember& m : join.preserved.members) {
     preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
@@ -247,12 +275,42 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   return joined;
 }
 
+// A left join, and behind it the rows of the right side without a match. Each side runs twice.
+Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed) {
+  LeftJoin& join = *member.left_join;
+  needed.add(predicates);
+  needed.add(join.on);
+  Planned left = plan_group(join.preserved, needed);
+  Planned right = plan_group(join.optional, needed);
+  const double rows = left.rows() + right.rows();
+  Planned unmatched = make_join(JoinKind::kAnti, copy_of(right), copy_of(left), clone(join.on));
+  Expressions columns;
+  std::vector<uint32_t> layout = left.layout;
+  for (const base::DataType& type : left.root->output) columns.push_back(make_null(type));
+  for (size_t i = 0; i < right.layout.size(); ++i) {
+    columns.push_back(
+        make_column(right.layout[i], right.root->output[i], right.root->output_nullable[i]));
+    layout.push_back(right.layout[i]);
+  }
+  unmatched.root->estimated_rows = std::max(1.0, right.rows() / 2);
+  unmatched = make_project(std::move(unmatched), std::move(columns), std::move(layout));
+  Planned matched =
+      make_join(JoinKind::kLeft, std::move(left), std::move(right), std::move(join.on));
+  matched.root->estimated_rows = rows;
+  std::vector<Planned> both;
+  both.push_back(std::move(matched));
+  both.push_back(std::move(unmatched));
+  Planned joined = make_append(std::move(both));
+  const double share = selectivity(predicates);
+  joined = make_filter(std::move(joined), std::move(predicates));
+  joined.root->estimated_rows = std::max(1.0, rows * share);
+  return joined;
+}
+
 // A semi join that one member alone decides and that drops rows goes onto that member, below the
 // joins; the others see the rows that the joins have left.
-void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state) {
+void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed) {
   for (SubqueryJoin& subquery : group.subqueries) {
-    SlotSet needed;
-    needed.add(subquery.conditions);
     Planned inner = plan_group(subquery.inner, needed);
     MemberSet outer = 0;
     for (const ExpressionPtr& condition : subquery.conditions) {
@@ -261,12 +319,11 @@ void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state) {
     const bool early = subquery.kind == JoinKind::kSemi && std::has_single_bit(outer) &&
                        semi_selectivity(inner, subquery.conditions) < kSubquerySelectivity;
     if (!early) {
-      state.subqueries.push_back({subquery.kind, std::move(inner), std::move(subquery.conditions)});
+      state.subqueries.push_back({&subquery, std::move(inner)});
       continue;
     }
     Planned& member = state.members[static_cast<size_t>(std::countr_zero(outer))];
-    member = apply_subquery(subquery.kind, std::move(member), std::move(inner),
-                            std::move(subquery.conditions));
+    member = apply_subquery(subquery, std::move(member), std::move(inner));
   }
 }
 
@@ -281,14 +338,23 @@ double PlanBuilder::semi_selectivity(const Planned& inner, const Expressions& co
   return std::min(1.0, inner.rows() / std::max(1.0, values));
 }
 
-Planned PlanBuilder::apply_subquery(JoinKind kind, Planned outer, Planned inner,
-                                    Expressions conditions) {
+Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner) {
+  const JoinKind kind = subquery.kind;
   double share = kSubquerySelectivity;
-  if (kind == JoinKind::kSemi) share = std::max(1e-6, semi_selectivity(inner, conditions));
+  if (kind == JoinKind::kSemi) {
+    share = std::max(1e-6, semi_selectivity(inner, subquery.conditions));
+  } else if (kind != JoinKind::kAnti) {
+    share = 1;
+  }
   const double rows = std::max(1.0, outer.rows() * share);
   const double unfiltered = outer.unfiltered;
   auto unique_keys = std::move(outer.unique_keys);
-  Planned joined = make_join(kind, std::move(outer), std::move(inner), std::move(conditions));
+  Planned joined =
+      make_join(kind, std::move(outer), std::move(inner), std::move(subquery.conditions));
+  if (kind == JoinKind::kMark) {
+    joined.layout.push_back(subquery.mark);
+    estimator_.set_distinct(subquery.mark, 2);
+  }
   joined.root->estimated_rows = rows;
   joined.unfiltered = unfiltered;
   joined.unique_keys = std::move(unique_keys);

@@ -10,7 +10,7 @@
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kGroupBy{"GROUP BY", false, false};
+constexpr Clause kGroupBy{"GROUP BY", false};
 constexpr size_t kGroupingSetsMax = 256;
 
 // The SELECT item with this alias, or nullptr.
@@ -175,6 +175,11 @@ base::Result<void> SelectBinder::check_grouping() {
       if (auto done = replace_grouped(&column.expression, "OVER"); !done) return done;
     }
   }
+  for (SubqueryJoin& subquery : pending_) {
+    for (ExpressionPtr& condition : subquery.conditions) {
+      if (auto done = replace_grouped(&condition, "a subquery"); !done) return done;
+    }
+  }
   for (ExpressionPtr& predicate : block_->having) {
     if (auto done = replace_grouped(&predicate, "HAVING"); !done) return done;
   }
@@ -205,8 +210,10 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression,
       *expression = slots_.column(*dependent);
       return {};
     }
-    for (const JoinMember& scalar : scalars_) {
-      if (scalar.slots.front() == e.column) return {};
+    if (e.column < expressions_.first_own_slot()) return {};  // the outer query's
+    for (const SubqueryJoin& subquery : pending_) {
+      const bool own = e.column >= subquery.first_slot && e.column < subquery.end_slot;
+      if (own || (subquery.kind == JoinKind::kMark && subquery.mark == e.column)) return {};
     }
     const auto offset = offsets_.find(&e);
     return source_.wrong(offset == offsets_.end() ? -1 : offset->second,

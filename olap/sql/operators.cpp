@@ -1,6 +1,7 @@
 #include "olap/sql/operators.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -63,6 +64,26 @@ BoundResult bind_decimal_product(const SourceText& source, int64_t offset, Bound
       left.offset);
 }
 
+// Of integers an integer, truncated; else a decimal with 16 digits after the point or more.
+BoundResult bind_exact_division(bool integers, Bound left, Bound right) {
+  if (integers) {
+    return typed(make_expression(ExpressionKind::kDivide, kBigIntType,
+                                 cast_to(std::move(left.expression), kBigIntType),
+                                 cast_to(std::move(right.expression), kBigIntType)),
+                 left.offset);
+  }
+  const DataType a = as_decimal(*left.expression);
+  const DataType b = as_decimal(*right.expression);
+  const unsigned scale = std::max<unsigned>({kQuotientScale, a.scale, b.scale});
+  const DataType type = decimal_type(kWideDecimalDigitsMax, scale);
+  return typed(
+      make_expression(
+          ExpressionKind::kDivide, type,
+          cast_to(std::move(left.expression), decimal_type(kWideDecimalDigitsMax, a.scale)),
+          cast_to(std::move(right.expression), decimal_type(kWideDecimalDigitsMax, b.scale))),
+      left.offset);
+}
+
 BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int64_t offset,
                             Bound left, Bound right) {
   const DataType& a = left.expression->type;
@@ -74,10 +95,15 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
   DataType type = floating ? kDoubleType : kBigIntType;
   if (name == "/") {
     kind = ExpressionKind::kDivide;
-    type = kDoubleType;
+    if (!floating) return bind_exact_division(integers, std::move(left), std::move(right));
   } else if (name == "%") {
-    if (!integers) return no_operator(source, name, offset, left, right);
+    if (floating) return no_operator(source, name, offset, left, right);
     kind = ExpressionKind::kModulo;
+    if (!integers) {
+      const DataType common =
+          *common_type(as_decimal(*left.expression), as_decimal(*right.expression));
+      type = decimal_type(kWideDecimalDigitsMax, common.scale);
+    }
   } else {
     if (name == "-") kind = ExpressionKind::kSubtract;
     if (name == "*") kind = ExpressionKind::kMultiply;
@@ -102,9 +128,66 @@ ExpressionPtr add_amount(ExpressionPtr moment, Function function, int64_t amount
   return fold(make_function(function, type, std::move(arguments)));
 }
 
+BoundResult add_intervals(int64_t sign, Bound left, Bound right) {
+  Interval& a = *left.interval;
+  const Interval& b = *right.interval;
+  a.months += sign * b.months;
+  a.days += sign * b.days;
+  a.micros += sign * b.micros;
+  if (right.expression != nullptr) {
+    if (left.expression == nullptr) {
+      left.expression = make_literal(kBigIntType, base::Value(int64_t{0}));
+    }
+    const auto kind = sign < 0 ? ExpressionKind::kSubtract : ExpressionKind::kAdd;
+    left.expression = fold(make_expression(kind, kBigIntType, std::move(left.expression),
+                                           std::move(right.expression)));
+  }
+  return left;
+}
+
+BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound left, Bound right) {
+  if (right.interval) std::swap(left, right);
+  const auto* number = !right.interval && is_literal(*right.expression)
+                           ? std::get_if<int64_t>(&right.expression->literal)
+                           : nullptr;
+  constexpr int64_t kFactorMax = 1'000'000;
+  if (number == nullptr || left.expression != nullptr || std::abs(*number) > kFactorMax) {
+    return source.unsupported(offset, "an INTERVAL times anything but a literal whole number");
+  }
+  Interval& i = *left.interval;
+  i.months *= *number;
+  i.days *= *number;
+  if (__builtin_mul_overflow(i.micros, *number, &i.micros)) {
+    return source.wrong(offset, "the INTERVAL is out of range", "22008");
+  }
+  return left;
+}
+
+// A date minus a date is whole days; with a timestamp, an interval.
+BoundResult bind_moment_difference(Bound left, Bound right) {
+  const bool dates = left.expression->type.kind == TypeKind::kDate &&
+                     right.expression->type.kind == TypeKind::kDate;
+  const DataType& type = dates ? kDateType : kTimestampType;
+  Expressions moments;
+  moments.push_back(cast_to(std::move(left.expression), type));
+  moments.push_back(cast_to(std::move(right.expression), type));
+  if (dates) {
+    return typed(make_function(Function::kDaysBetween, {TypeKind::kInt}, std::move(moments)),
+                 left.offset);
+  }
+  return Bound{make_function(Function::kMicrosBetween, kBigIntType, std::move(moments)), Interval{},
+               false, left.offset};
+}
+
 // DATE or TIMESTAMP plus or minus an INTERVAL: a TIMESTAMP, as in PostgreSQL.
 BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view name,
                                      int64_t offset, Bound left, Bound right) {
+  if (left.interval && right.interval && (name == "+" || name == "-")) {
+    return add_intervals(name == "-" ? -1 : 1, std::move(left), std::move(right));
+  }
+  if ((left.interval || right.interval) && name == "*") {
+    return multiply_interval(source, offset, std::move(left), std::move(right));
+  }
   if (left.interval && name == "+") std::swap(left, right);
   const bool moment = !left.interval && !left.untyped &&
                       (left.expression->type.kind == TypeKind::kDate ||
@@ -117,6 +200,16 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   sum = add_amount(std::move(sum), Function::kAddMonths, sign * right.interval->months);
   sum = add_amount(std::move(sum), Function::kAddDays, sign * right.interval->days);
   sum = add_amount(std::move(sum), Function::kAddMicros, sign * right.interval->micros);
+  if (right.expression != nullptr) {
+    ExpressionPtr micros = std::move(right.expression);
+    if (sign < 0) {
+      micros = fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(micros)));
+    }
+    Expressions arguments;
+    arguments.push_back(std::move(sum));
+    arguments.push_back(std::move(micros));
+    sum = fold(make_function(Function::kAddMicros, kTimestampType, std::move(arguments)));
+  }
   return Bound{std::move(sum), std::nullopt, false, left.offset};
 }
 
@@ -139,6 +232,12 @@ BoundResult bind_day_arithmetic(const SourceText& source, std::string_view name,
 
 BoundResult bind_comparison(const SourceText& source, std::string_view name, ExpressionKind kind,
                             int64_t offset, Bound left, Bound right) {
+  if (left.interval && right.interval) {
+    const int64_t place = left.offset;
+    return typed(make_expression(kind, kBooleanType, micros_of(std::move(left)),
+                                 micros_of(std::move(right))),
+                 place);
+  }
   if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
   Bound* operands[] = {&left, &right};
   const std::string what = fmt::format("operator \"{}\"", name);
@@ -184,7 +283,11 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
     target = kBigIntType;  // unify() narrows it where it fits
   }
   auto value = base::convert_value(target, operand->expression->literal);
-  if (!value) return source.wrong(operand->offset, value.error().message, "22P02");
+  const bool moment = target.kind == TypeKind::kDate || target.kind == TypeKind::kTimestamp;
+  if (!value) {
+    return source.wrong(operand->offset, value.error().message,
+                        moment ? base::SqlState("22007") : base::SqlState("22P02"));
+  }
   operand->expression = make_literal(target, *std::move(value));
   return {};
 }
@@ -218,7 +321,7 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
       return source.wrong(
           offset,
           fmt::format("{} cannot mix {} and {}", what, type.to_string(), e.type.to_string()),
-          "42804");
+          what.starts_with("operator") ? base::SqlState("42883") : base::SqlState("42804"));
     }
     type = *common;
   }
@@ -260,6 +363,18 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   if (left.interval || right.interval) {
     return bind_interval_arithmetic(source, name, offset, std::move(left), std::move(right));
   }
+  const auto is_moment = [](const Bound& b) {
+    const TypeKind kind = b.expression->type.kind;
+    return kind == TypeKind::kDate || kind == TypeKind::kTimestamp;
+  };
+  if (name == "-" && (is_moment(left) || is_moment(right)) && (left.untyped || right.untyped)) {
+    Bound& open = left.untyped ? left : right;
+    const DataType type = (left.untyped ? right : left).expression->type;
+    if (auto adopted = adopt_type(source, type, &open); !adopted) return adopted.error();
+  }
+  if (name == "-" && is_moment(left) && is_moment(right)) {
+    return bind_moment_difference(std::move(left), std::move(right));
+  }
   const bool days =
       (is_date_operand(left) && !right.untyped) || (is_date_operand(right) && !left.untyped);
   if (days) {
@@ -271,10 +386,49 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   return bind_arithmetic(source, name, offset, std::move(left), std::move(right));
 }
 
+BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
+                              std::vector<Bound> left, std::vector<Bound> right) {
+  if (left.size() != right.size()) {
+    return source.wrong(offset, "the rows on both sides have not as many columns");
+  }
+  if (left.size() == 1) {
+    return bind_operator(source, name, offset, std::move(left[0]), std::move(right[0]));
+  }
+  if (!comparison_kind(name)) {
+    return source.wrong(offset, fmt::format("operator \"{}\" does not take rows", name), "42883");
+  }
+  const auto copy = [](const Bound& b) {
+    return Bound{clone(*b.expression), std::nullopt, b.untyped, b.offset};
+  };
+  const bool each = name == "=" || name == "<>";
+  const std::string_view strict = name.substr(0, 1);  // < of <=
+  ExpressionPtr result;
+  for (size_t i = left.size(); i-- > 0;) {
+    auto own = bind_operator(source, each || result == nullptr ? name : strict, offset,
+                             copy(left[i]), copy(right[i]));
+    if (!own) return own;
+    if (result == nullptr) {
+      result = std::move(own->expression);
+    } else if (each) {
+      const auto kind = name == "=" ? ExpressionKind::kAnd : ExpressionKind::kOr;
+      result =
+          fold(make_expression(kind, kBooleanType, std::move(own->expression), std::move(result)));
+    } else {  // a < c OR (a = c AND the rest)
+      auto same = bind_operator(source, "=", offset, std::move(left[i]), std::move(right[i]));
+      if (!same) return same;
+      result = fold(
+          make_expression(ExpressionKind::kOr, kBooleanType, std::move(own->expression),
+                          fold(make_expression(ExpressionKind::kAnd, kBooleanType,
+                                               std::move(same->expression), std::move(result)))));
+    }
+  }
+  return typed(std::move(result), offset);
+}
+
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {
   if (operand.interval) {
-    const Interval i = *operand.interval;
-    return Bound{nullptr, Interval{-i.months, -i.days, -i.micros}, false, offset};
+    Bound zero{nullptr, Interval{}, false, offset};
+    return add_intervals(-1, std::move(zero), std::move(operand));
   }
   if (auto adopted = adopt_type(source, kBigIntType, &operand); !adopted) return adopted.error();
   DataType type = operand.expression->type;

@@ -1,7 +1,8 @@
 // Operators and functions over bound operands: the rules that give them types, casts and errors.
 //
 // Bound      an operand as the binder knows it: a typed expression; a quoted text or NULL whose
-//            type its surroundings decide (untyped); or an INTERVAL, which is only ever a literal.
+//            type its surroundings decide (untyped); or an INTERVAL, a literal or the difference of
+//            two timestamps, which arithmetic and comparisons take.
 // unify      makes operands of one type of several: untyped ones take the type of the others,
 //            number literals that of the column beside them where nothing is lost; the rest is
 //            cast.
@@ -27,7 +28,8 @@ struct Interval {
 };
 
 struct Bound {
-  ExpressionPtr expression;  // nullptr for an interval
+  // Of an interval: nullptr, or the microseconds (BIGINT) that it has besides.
+  ExpressionPtr expression;
   std::optional<Interval> interval;
   bool untyped = false;
   int64_t offset = -1;  // of its first character, for errors
@@ -55,6 +57,9 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
 // left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ||.
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right);
+// The same of rows: = and <> column by column, <, <=, > and >= from the left.
+BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
+                              std::vector<Bound> left, std::vector<Bound> right);
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand);
 
 // name(arguments) for everything but aggregates.
@@ -64,6 +69,12 @@ BoundResult bind_function(const SourceText& source, std::string_view name, int64
 // CAST(operand AS type). Fails where plan.h has no such cast.
 BoundResult bind_cast(const SourceText& source, const base::DataType& type, int64_t offset,
                       Bound operand);
+
+// The time at which the statement is bound.
+ExpressionPtr current_timestamp();
+
+// An interval in microseconds, a month as 30 days.
+ExpressionPtr micros_of(Bound interval);
 
 // "3 months", "1 year 2 days", "90" with a unit from INTERVAL '90' DAY.
 base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,

@@ -34,13 +34,14 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
     above.add(aggregate.further);
   }
   above.add(block.having);
+  for (const SubqueryJoin& subquery : block.subqueries) above.add(subquery.conditions);
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) above.add(*column.expression);
   }
   for (const OutputColumn& output : block.outputs) above.add(*output.expression);
   Planned plan = plan_input(block, above);
   if (block.aggregated) plan = aggregate(block, std::move(plan));
-  plan = add_scalars(block, std::move(plan));
+  plan = add_subqueries(block, std::move(plan));
   double share = 1;
   for (const ExpressionPtr& predicate : block.having) share *= estimator_.selectivity(*predicate);
   plan = make_filter(std::move(plan), std::move(block.having));
@@ -51,7 +52,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   if (block.distinct) plan = distinct(std::move(plan));
   plan = sort_and_limit(block, std::move(plan), order);
   plan.unfiltered = plan.rows();
-  plan.single_row = block.aggregated && block.group_slots.empty();
+  plan.single_row = block.aggregated && block.group_slots.empty() && block.grouping_sets.empty();
   return plan;
 }
 
@@ -65,10 +66,12 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
   std::vector<size_t> moved(block.outputs.size());
   size_t visible = 0;
   for (size_t i = 0; i < block.outputs.size(); ++i) {
-    const bool sorted = std::any_of(block.sort.begin(), block.sort.end(),
-                                    [i](const SortItem& item) { return item.output == i; });
+    bool sorted = std::any_of(block.sort.begin(), block.sort.end(),
+                              [i](const SortItem& item) { return item.output == i; });
     const bool used = i < block.visible_outputs && needed.has(block.outputs[i].slot);
     const bool last_chance = kept.empty() && i + 1 == block.visible_outputs;  // never no column
+    const auto& each = block.limit_partition;
+    sorted = sorted || std::find(each.begin(), each.end(), i) != each.end();
     if (!sorted && !used && !last_chance) continue;
     if (i < block.visible_outputs) ++visible;
     moved[i] = kept.size();
@@ -77,11 +80,13 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
   block.outputs = std::move(kept);
   block.visible_outputs = visible;
   for (SortItem& item : block.sort) item.output = moved[item.output];
+  for (size_t& output : block.limit_partition) output = moved[output];
 }
 
 void PlanBuilder::prune_aggregates(QueryBlock& block) {
   SlotSet used;
   used.add(block.having);
+  for (const SubqueryJoin& subquery : block.subqueries) used.add(subquery.conditions);
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) used.add(*column.expression);
   }
@@ -104,8 +109,8 @@ Planned PlanBuilder::plan_input(QueryBlock& block, const SlotSet& needed) {
   Expressions one;
   one.push_back(make_literal(kBigIntType, base::Value(int64_t{1})));
   Planned row = make_values(std::move(one), {kNoSlot});
-  DIPTYCH_CHECK(block.from.subqueries.empty(), "the binder refuses subqueries without FROM");
-  return make_filter(std::move(row), std::move(block.from.predicates));
+  row.single_row = true;
+  return finish_group(block.from, std::move(row), needed);
 }
 
 // Below a GROUP BY with several sets: every row once for each of them, with keys that are columns.
@@ -167,16 +172,18 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   return grouped;
 }
 
-Planned PlanBuilder::add_scalars(QueryBlock& block, Planned input) {
-  for (JoinMember& scalar : block.scalars) {
-    const double rows = input.rows();
-    SlotSet needed;
-    needed.add(scalar.slots.front());
-    auto unique_keys = std::move(input.unique_keys);
-    Planned value = plan_block(*scalar.block, needed, Order::kFree);
-    input = make_join(JoinKind::kInner, std::move(input), std::move(value), {});
-    input.root->estimated_rows = rows;
-    input.unique_keys = std::move(unique_keys);
+// Subqueries whose values HAVING and SELECT use, joined to the groups.
+Planned PlanBuilder::add_subqueries(QueryBlock& block, Planned input) {
+  SlotSet read;
+  read.add(block.having);
+  for (const OutputColumn& output : block.outputs) read.add(*output.expression);
+  for (const Window& window : block.windows) {
+    for (const WindowColumn& column : window.columns) read.add(*column.expression);
+  }
+  for (const SubqueryJoin& subquery : block.subqueries) read.add(subquery.conditions);
+  for (SubqueryJoin& subquery : block.subqueries) {
+    Planned inner = plan_group(subquery.inner, read);
+    input = apply_subquery(subquery, std::move(input), std::move(inner));
   }
   return input;
 }
@@ -226,6 +233,7 @@ Planned PlanBuilder::distinct(Planned input) {
 
 Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order order) {
   const double before = input.rows();
+  if (!block.limit_partition.empty()) input = limit_each(block, std::move(input));
   if (block.with_ties && block.limit != kNoLimit) input = limit_with_ties(block, std::move(input));
   if (!block.sort.empty()) {
     std::vector<SortKey> keys;

@@ -25,7 +25,7 @@ class PlanBuilder {
   Planned plan_input(QueryBlock& block, const SlotSet& needed);
   Planned expand(QueryBlock& block, Planned input);
   Planned aggregate(QueryBlock& block, Planned input);
-  Planned add_scalars(QueryBlock& block, Planned input);
+  Planned add_subqueries(QueryBlock& block, Planned input);
   Planned project(QueryBlock& block, Planned input);
   Planned distinct(Planned input);
   Planned sort_and_limit(QueryBlock& block, Planned input, Order order);
@@ -36,6 +36,7 @@ class PlanBuilder {
   static void prune_windows(QueryBlock& block);
   Planned add_window(Window& window, Planned input);
   static Planned first_of_each(QueryBlock& block, Planned input);
+  static Planned limit_each(QueryBlock& block, Planned input);
   static Planned limit_with_ties(QueryBlock& block, Planned input);
 
   // group_planner.cpp: FROM and WHERE.
@@ -46,14 +47,16 @@ class PlanBuilder {
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
+  Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
 
   // set_planner.cpp: set operations and VALUES.
   Planned plan_set_operation(JoinMember& member, const SlotSet& needed);
   Planned plan_set_input(JoinMember& member, size_t input, const std::vector<size_t>& columns);
   Planned count_sides(JoinMember& member);
   Planned plan_values(JoinMember& member, const SlotSet& needed);
-  void plan_subqueries(JoinGroup& group, GroupState& state);
-  Planned apply_subquery(JoinKind kind, Planned outer, Planned inner, Expressions conditions);
+  void plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed);
+  Planned apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner);
+  Planned finish_group(JoinGroup& group, Planned input, const SlotSet& needed);
   double semi_selectivity(const Planned& inner, const Expressions& conditions);
   Planned join_members(GroupState& state);
   Planned build_tree(const JoinTree& tree, GroupState& state);

@@ -172,6 +172,54 @@ Planned make_repeat(Planned input) {
   return repeated;
 }
 
+namespace {
+
+std::vector<Aggregate> copy_of(const std::vector<Aggregate>& aggregates) {
+  std::vector<Aggregate> copies;
+  for (const Aggregate& a : aggregates) {
+    copies.push_back({a.kind, a.argument == nullptr ? nullptr : clone(*a.argument), a.type,
+                      a.distinct, clone(a.further), a.order});
+  }
+  return copies;
+}
+
+OperatorPtr copy_of(const Operator& op) {
+  auto copy = std::make_unique<Operator>();
+  copy->kind = op.kind;
+  for (const OperatorPtr& child : op.children) copy->children.push_back(copy_of(*child));
+  copy->output = op.output;
+  copy->output_nullable = op.output_nullable;
+  copy->table = op.table;
+  copy->columns = op.columns;
+  copy->predicates = clone(op.predicates);
+  copy->expressions = clone(op.expressions);
+  copy->join = op.join;
+  copy->probe_keys = clone(op.probe_keys);
+  copy->build_keys = clone(op.build_keys);
+  copy->aggregates = copy_of(op.aggregates);
+  for (const Expressions& keys : op.standing_groups) copy->standing_groups.push_back(clone(keys));
+  copy->grouping_sets = op.grouping_sets;
+  copy->sort_keys = op.sort_keys;
+  copy->window_partition = op.window_partition;
+  copy->window_functions = op.window_functions;
+  copy->limit = op.limit;
+  copy->offset = op.offset;
+  copy->estimated_rows = op.estimated_rows;
+  return copy;
+}
+
+}  // namespace
+
+Planned copy_of(const Planned& planned) {
+  Planned copy;
+  copy.root = copy_of(*planned.root);
+  copy.layout = planned.layout;
+  copy.unfiltered = planned.unfiltered;
+  copy.unique_keys = planned.unique_keys;
+  copy.single_row = planned.single_row;
+  return copy;
+}
+
 Planned make_filter(Planned input, Expressions predicates) {
   if (predicates.empty()) return input;
   place(&predicates, input.layout);
@@ -210,6 +258,10 @@ Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions condi
     for (const bool nullable : inner.output_nullable) {
       join->output_nullable.push_back(nullable || kind == JoinKind::kLeft);
     }
+  }
+  if (kind == JoinKind::kMark) {
+    join->output.push_back({base::TypeKind::kBoolean});
+    join->output_nullable.push_back(false);
   }
   join->children.push_back(std::move(probe.root));
   join->children.push_back(std::move(build.root));

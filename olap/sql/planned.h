@@ -56,6 +56,9 @@ Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t
 // The last column says how often a row comes, and goes.
 Planned make_repeat(Planned input);
 
+// The same rows once more: the whole tree is copied.
+Planned copy_of(const Planned& planned);
+
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);
 

@@ -4,7 +4,7 @@
 //            group key or an aggregate. Unique over the statement; slots of an inner block are
 //            numbered after those that its outer block's FROM offers it.
 // Order of evaluation in a block
-//   from -> group_keys and aggregates -> scalars -> having -> windows -> outputs -> distinct ->
+//   from -> group_keys and aggregates -> subqueries -> having -> windows -> outputs -> distinct ->
 //   sort -> limit
 
 #pragma once
@@ -78,17 +78,23 @@ struct JoinGroup {
 };
 
 struct LeftJoin {
+  bool full = false;  // rows of the optional side without a match stay, too
   JoinGroup preserved;
   JoinGroup optional;
   Expressions on;  // over both sides
 };
 
-// [NOT] EXISTS or [NOT] IN: rows of the group with (kSemi) or without (kAnti) a row of `inner` for
-// which the conditions, over slots of both, hold.
+// A subquery of WHERE, SELECT and so on, joined to the rows around it by conditions over slots of
+// both. EXISTS and IN: rows with (kSemi) or without (kAnti) a row of `inner` for which they hold,
+// or all rows and whether there is one, in `mark` (kMark). A value: kLeft, or kInner where there is
+// always exactly one row.
 struct SubqueryJoin {
   JoinKind kind = JoinKind::kSemi;
   JoinGroup inner;
   Expressions conditions;
+  uint32_t mark = 0;
+  uint32_t first_slot = 0;  // of the subquery's own slots, [first_slot, end_slot)
+  uint32_t end_slot = 0;
 };
 
 struct OutputColumn {
@@ -136,7 +142,7 @@ struct QueryBlock {
   uint32_t set_slot = 0;                 // the set's number, before and after the grouping
   std::vector<Aggregate> aggregates;
   std::vector<uint32_t> aggregate_slots;
-  std::vector<JoinMember> scalars;  // one-row blocks whose values having and outputs use
+  std::vector<SubqueryJoin> subqueries;  // above the grouping: what having and outputs use
   Expressions having;
   std::vector<Window> windows;        // evaluated after having
   std::vector<OutputColumn> outputs;  // the visible ones, then those only sorted by
@@ -146,6 +152,7 @@ struct QueryBlock {
   bool with_ties = false;           // rows that sort like the last one within `limit` stay, too
   uint32_t number_slot = 0;         // for these two: a row's number, and its rank
   uint32_t rank_slot = 0;
+  std::vector<size_t> limit_partition;  // outputs: the limit is one for each of their values
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;

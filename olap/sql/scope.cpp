@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "olap/sql/type_rules.h"
+
 namespace diptych::olap {
 
 base::Result<void> Scope::add(const SourceText& source, int64_t offset, ScopeTable table) {
@@ -14,7 +16,19 @@ base::Result<void> Scope::add(const SourceText& source, int64_t offset, ScopeTab
   return {};
 }
 
+ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots) {
+  if (column.otherwise.empty()) return slots.column(column.slot);
+  Expressions values;
+  values.push_back(slots.column(column.slot));
+  for (const uint32_t slot : column.otherwise) {
+    values.push_back(cast_to(slots.column(slot), values[0]->type));
+  }
+  const base::DataType type = values[0]->type;
+  return make_expression(ExpressionKind::kCoalesce, type, std::move(values));
+}
+
 const ScopeTable* Scope::find_table(std::string_view alias) const {
+  if (alias.empty()) return nullptr;
   for (const ScopeTable& table : tables_) {
     if (table.alias == alias) return &table;
   }
@@ -53,11 +67,12 @@ std::vector<std::string> Scope::column_names(std::string_view table) const {
   return names;
 }
 
-base::Result<uint32_t> Scope::resolve(const SourceText& source, int64_t offset,
-                                      std::string_view table, std::string_view column) const {
+base::Result<const ScopeColumn*> Scope::resolve(const SourceText& source, int64_t offset,
+                                                std::string_view table,
+                                                std::string_view column) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
     const auto found = scope->matches(table, column);
-    if (found.size() == 1) return found.front()->slot;
+    if (found.size() == 1) return found.front();
     if (found.size() > 1) {
       return source.wrong(offset,
                           fmt::format("column \"{}\" is ambiguous: several tables have it; "

@@ -16,8 +16,12 @@ namespace diptych::olap {
 struct ScopeColumn {
   std::string name;
   uint32_t slot = 0;
-  bool merged = false;  // the other side's column of a JOIN ... USING stands for it
+  bool merged = false;                   // a column of a JOIN ... USING stands for it
+  std::vector<uint32_t> otherwise = {};  // the first of these that is not NULL, where slot is
 };
+
+// The column's value.
+ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots);
 
 struct ScopeTable {
   std::string alias;
@@ -32,8 +36,8 @@ class Scope {
   base::Result<void> add(const SourceText& source, int64_t offset, ScopeTable table);
 
   // `table` is empty for an unqualified name. Fails with the position, and the nearest names.
-  base::Result<uint32_t> resolve(const SourceText& source, int64_t offset, std::string_view table,
-                                 std::string_view column) const;
+  base::Result<const ScopeColumn*> resolve(const SourceText& source, int64_t offset,
+                                           std::string_view table, std::string_view column) const;
 
   // The slot of an unqualified name in this block's own tables, if exactly one has it.
   const ScopeColumn* find_own(std::string_view column) const;

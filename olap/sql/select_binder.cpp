@@ -9,10 +9,10 @@
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kSelect{"SELECT", true, false, true};
-constexpr Clause kHaving{"HAVING", true, false};
-constexpr Clause kOrderBy{"ORDER BY", true, false, true};
-constexpr Clause kLimitClause{"LIMIT", false, false};
+constexpr Clause kSelect{"SELECT", true, true};
+constexpr Clause kHaving{"HAVING", true};
+constexpr Clause kOrderBy{"ORDER BY", true, true};
+constexpr Clause kLimitClause{"LIMIT", false};
 
 // A LEFT JOIN may turn into an inner one, whose members then join those around it.
 size_t width_of(const JoinGroup& group) {
@@ -89,8 +89,9 @@ SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, cons
       correlation_(correlation),
       scope_(outer),
       block_(std::make_unique<QueryBlock>()),
-      expressions_(source_, slots_, scope_, *block_, *this, offsets_) {
+      expressions_(source_, slots_, scope_, *block_, *this, offsets_, statement.parameters) {
   ctes_.outer = ctes;
+  if (correlation == Correlation::kAllowed) expressions_.allow_correlation();
 }
 
 base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__SelectStmt& select) {
@@ -214,15 +215,18 @@ base::Result<void> SelectBinder::bind_where(const Node& node) {
     if (connective.boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR &&
         first.node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
         first.sub_link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
-      return bind_subquery_join(*first.sub_link, true);
+      const auto done = bind_subquery_join(*first.sub_link, true);
+      if (!done) return done.error();
+      if (*done) return {};
     }
   }
   if (node.node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
       node.sub_link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
-    return bind_subquery_join(*node.sub_link, false);
+    const auto done = bind_subquery_join(*node.sub_link, false);
+    if (!done) return done.error();
+    if (*done) return {};
   }
-  auto predicate =
-      expressions_.bind_predicate(&node, {"WHERE", false, correlation_ == Correlation::kInWhere});
+  auto predicate = expressions_.bind_predicate(&node, {"WHERE", false});
   if (!predicate) return predicate.error();
   for (ExpressionPtr& conjunct : split_conjuncts(*std::move(predicate))) {
     block_->from.predicates.push_back(std::move(conjunct));
@@ -261,7 +265,7 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
     if (!wanted.empty() && table.alias != wanted) continue;
     for (const ScopeColumn& column : table.columns) {
       if (column.merged && wanted.empty()) continue;
-      ExpressionPtr expression = slots_.column(column.slot);
+      ExpressionPtr expression = column_of(column, slots_);
       offsets_[expression.get()] = star.location;
       block_->outputs.push_back({column.name, std::move(expression), 0});
       output_offsets_.push_back(star.location);
@@ -396,7 +400,7 @@ void SelectBinder::finish() {
     slot.nullable = output.expression->nullable;
     output.slot = slots_.add(std::move(slot));
   }
-  place_scalars();
+  place_pending();
 }
 
 }  // namespace diptych::olap

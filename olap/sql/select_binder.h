@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/schema.h"
@@ -27,6 +28,7 @@ struct StatementBinding {
   const SourceText& source;
   const base::Catalog& catalog;
   SlotTable slots;
+  std::span<const base::Value> parameters;
   unsigned blocks = 0;
   unsigned depth = 0;
 };
@@ -44,7 +46,8 @@ struct CteScope {
 // The group keys of one grouping set, by their number in the block.
 using GroupingKeys = std::vector<size_t>;
 
-enum class Correlation : uint8_t { kRefused, kInWhere };
+// Whether a block may name columns of the query around it.
+enum class Correlation : uint8_t { kRefused, kAllowed };
 
 class SelectBinder : private SubqueryBinder {
  public:
@@ -84,24 +87,51 @@ class SelectBinder : private SubqueryBinder {
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       NodeList cte_columns, std::string_view name, int64_t offset,
                       const CteScope* ctes, JoinGroup& group);
+  Status bind_lateral(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
+                      std::string_view name, int64_t offset, JoinGroup& group);
   Status bind_join(const PgQuery__JoinExpr& join, JoinGroup& group);
   Status bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group);
   base::Result<Expressions> bind_join_condition(const PgQuery__JoinExpr& join, size_t first_table,
                                                 size_t first_right_table);
-  // `place` is the right side's: the grammar keeps no location of a USING name.
-  base::Result<Expressions> bind_using(NodeList names, size_t first_table, size_t first_right_table,
-                                       bool keep_right, int64_t place);
+  base::Result<Expressions> bind_using(const std::vector<std::string>& names, size_t first_table,
+                                       size_t first_right_table, const PgQuery__JoinExpr& join);
   Status rename_columns(const PgQuery__Alias* alias, NodeList cte_columns, int64_t offset,
                         ScopeTable* table) const;
 
   // subquery_binder.cpp
-  Status bind_subquery_join(const PgQuery__SubLink& subquery, bool negated);
-  base::Result<Expressions> take_correlated(QueryBlock& block, uint32_t first_slot,
-                                            int64_t offset) const;
-  Status add_in_condition(const PgQuery__SubLink& subquery, bool negated, ExpressionPtr inner,
-                          Expressions* conditions);
-  BoundResult bind_scalar_subquery(const PgQuery__SubLink& subquery) override;
-  void place_scalars();
+  struct InnerQuery {
+    SubqueryJoin join;
+    Expressions outputs;   // over slots of join.inner, or of this query
+    bool one_row = false;  // exactly one, whatever the data
+  };
+  static bool exists(const PgQuery__SubLink& subquery);
+  static std::string operator_name(const PgQuery__SubLink& subquery);
+  base::Result<InnerQuery> bind_inner(const PgQuery__SubLink& subquery);
+  base::Result<bool> bind_subquery_join(const PgQuery__SubLink& subquery, bool negated);
+  base::Result<ExpressionPtr> compare_rows(const PgQuery__SubLink& subquery, std::string_view name,
+                                           std::vector<Bound> tested, Expressions outputs);
+  BoundResult bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
+                            bool in_aggregate) override;
+  BoundResult bind_subquery_value(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
+  BoundResult bind_quantified(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
+  base::Result<ExpressionPtr> bind_unknown(const PgQuery__SubLink& subquery, const Bound& tested,
+                                           bool nullable_output);
+  base::Result<ExpressionPtr> bind_unknown_row(const PgQuery__SubLink& subquery,
+                                               std::string_view name,
+                                               const std::vector<Bound>& tested);
+  BoundResult bind_scalar(const PgQuery__SubLink& subquery);
+  base::Result<ExpressionPtr> lift_aggregates(const PgQuery__SubLink& subquery, QueryBlock& block,
+                                              SubqueryJoin* join);
+  base::Result<ExpressionPtr> lift_row(const PgQuery__SubLink& subquery,
+                                       std::unique_ptr<QueryBlock>* block, SubqueryJoin* join);
+  ExpressionPtr group_rows(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join,
+                           std::unordered_map<uint32_t, uint32_t>* given);
+  ExpressionPtr over_outputs(ExpressionPtr value,
+                             const std::unordered_map<uint32_t, uint32_t>& given,
+                             const std::unordered_map<uint32_t, bool>& counts);
+  ExpressionPtr attach_mark(SubqueryJoin join);
+  void attach(SubqueryJoin join);
+  void place_pending();
 
   // grouping.cpp
   Status bind_group_by(NodeList items, NodeList targets);
@@ -124,11 +154,15 @@ class SelectBinder : private SubqueryBinder {
   std::unique_ptr<QueryBlock> block_;
   ColumnOffsets offsets_;
   ExpressionBinder expressions_;
-  std::vector<int64_t> output_offsets_;  // where each output was written
-  std::vector<JoinMember> scalars_;      // of SELECT, HAVING and ORDER BY, not yet placed
-  JoinGroup* scalar_group_ = nullptr;    // where a scalar subquery goes now; null: scalars_
-  bool scalars_refused_ = false;         // in the ON of an outer join
+  std::vector<int64_t> output_offsets_;        // where each output was written
+  std::vector<SubqueryJoin> pending_;          // of SELECT, HAVING and ORDER BY, not yet placed
+  JoinGroup* scalar_group_ = nullptr;          // where a subquery goes now; null: pending_
+  Expressions* lateral_conditions_ = nullptr;  // in the right side of an outer join: its ON
+  bool subqueries_refused_ = false;            // in the ON of an outer join
 };
+
+// The block as a member of a join: a derived table.
+JoinMember derived_member(std::unique_ptr<QueryBlock> block);
 
 // Where the first column of a SELECT, of the first one of a set operation, or of VALUES stands.
 int64_t place_of(const PgQuery__SelectStmt& select);

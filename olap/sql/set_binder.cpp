@@ -11,7 +11,7 @@
 namespace diptych::olap {
 namespace {
 
-constexpr Clause kValues{"VALUES", false, true};
+constexpr Clause kValues{"VALUES", false};
 
 SetOperator set_operator(PgQuery__SetOperation operation) {
   switch (operation) {

@@ -1,32 +1,99 @@
-// Subqueries of SelectBinder: [NOT] EXISTS and [NOT] IN as semi and anti joins, and scalar
-// subqueries of one row as joins with it.
+// Subqueries of SelectBinder.
+//
+//   [NOT] EXISTS, [NOT] IN under AND in WHERE     a semi or anti join
+//   EXISTS, IN, ANY, ALL anywhere                 mark joins: a column that says whether there is a
+//                                                 match; three-valued logic asks two or three
+//   a value                                       a left join with a block of one row for each
+//                                                 outer row, decorrelated (decorrelation.h)
+//
+// A value that is an aggregate over all rows exists for outer rows without a match, too: its block
+// gives the bare aggregates, and the expression over them is computed above the join, where a count
+// without a match is 0.
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/decorrelation.h"
 #include "olap/sql/select_binder.h"
+#include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
 namespace {
 
-bool names_slot_below(const Expression& expression, uint32_t first_slot) {
-  bool found = false;
-  for_each_column(expression, [&](const Expression& c) { found = found || c.column < first_slot; });
-  return found;
-}
-
-// True where the block's rows are those of its FROM and WHERE, up to duplicates and order.
-bool is_plain(const QueryBlock& block) {
-  return !block.aggregated && block.limit == kNoLimit && block.offset == 0 &&
-         !block.from.members.empty();
-}
-
 // True where the block has exactly one row whatever the data.
 bool has_one_row(const QueryBlock& block) {
-  const bool one = (block.aggregated && block.group_keys.empty() && block.having.empty()) ||
-                   (!block.aggregated && block.from.members.empty() &&
-                    block.from.predicates.empty() && block.from.subqueries.empty());
-  return one && block.limit >= 1 && block.offset == 0;
+  const bool aggregate = block.aggregated && block.group_keys.empty() &&
+                         block.grouping_sets.empty() && block.having.empty();
+  const bool no_from = !block.aggregated && block.from.members.empty() &&
+                       block.from.predicates.empty() && block.from.subqueries.empty();
+  return (aggregate || no_from) && block.limit >= 1 && block.offset == 0;
 }
+
+// True where the block is one group of all rows, and nothing after it drops or adds rows.
+bool is_one_group(const QueryBlock& block) {
+  return block.aggregated && block.group_keys.empty() && block.grouping_sets.empty() &&
+         block.windows.empty() && block.subqueries.empty() && block.limit >= 1 && block.offset == 0;
+}
+
+// True where no two rows agree in the outputs after the first one: a table's rows by its key.
+bool has_unique_keys(const QueryBlock& block) {
+  if (!is_simple(block) || block.from.members.size() != 1) return false;
+  const JoinMember& member = block.from.members[0];
+  if (member.table == nullptr) return false;
+  return std::all_of(member.table->primary_key().columns.begin(),
+                     member.table->primary_key().columns.end(), [&](base::ColumnId part) {
+                       const uint32_t slot = member.slots[part.value];
+                       return std::any_of(block.outputs.begin() + 1, block.outputs.end(),
+                                          [&](const OutputColumn& output) {
+                                            return output.expression->kind ==
+                                                       ExpressionKind::kColumn &&
+                                                   output.expression->column == slot;
+                                          });
+                     });
+}
+
+bool is_count(AggregateKind kind) {
+  return kind == AggregateKind::kCountAll || kind == AggregateKind::kCount ||
+         kind == AggregateKind::kCountDistinct;
+}
+
+ExpressionPtr truth(bool value) {
+  return make_literal(kBooleanType, base::Value(value));
+}
+
+ExpressionPtr case_of(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
+  const base::DataType type = value->type;
+  Expressions children;
+  children.push_back(std::move(condition));
+  children.push_back(std::move(value));
+  children.push_back(std::move(otherwise));
+  return fold(make_expression(ExpressionKind::kCase, type, std::move(children)));
+}
+
+ExpressionPtr is_null_of(ExpressionPtr value) {
+  return fold(make_expression(ExpressionKind::kIsNull, kBooleanType, std::move(value)));
+}
+
+std::vector<Bound> copies(const std::vector<Bound>& operands) {
+  std::vector<Bound> result;
+  for (const Bound& o : operands) {
+    result.push_back({clone(*o.expression), std::nullopt, o.untyped, o.offset});
+  }
+  return result;
+}
+
+std::string_view negated_operator(std::string_view name) {
+  if (name == "=") return "<>";
+  if (name == "<>") return "=";
+  if (name == "<") return ">=";
+  if (name == "<=") return ">";
+  if (name == ">") return "<=";
+  if (name == ">=") return "<";
+  return {};
+}
+
+}  // namespace
 
 JoinMember derived_member(std::unique_ptr<QueryBlock> block) {
   JoinMember member;
@@ -37,118 +104,445 @@ JoinMember derived_member(std::unique_ptr<QueryBlock> block) {
   return member;
 }
 
-}  // namespace
-
-base::Result<void> SelectBinder::bind_subquery_join(const PgQuery__SubLink& subquery,
-                                                    bool negated) {
-  const bool exists = subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK;
-  const bool in =
-      subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK && subquery.n_oper_name == 0;
-  if (!exists && !in) return source_.unsupported(subquery.location, "ANY or ALL (subquery)");
-  const uint32_t first_slot = slots_.size();
-  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kInWhere);
-  auto block = binder.bind(*subquery.subselect->select_stmt);
-  if (!block) return block.error();
-  if (in && (*block)->visible_outputs != 1) {
-    return source_.wrong(subquery.location, "IN takes a subquery of one column");
-  }
-  auto conditions = take_correlated(**block, first_slot, subquery.location);
-  if (!conditions) return conditions.error();
-  SubqueryJoin join;
-  join.kind = negated ? JoinKind::kAnti : JoinKind::kSemi;
-  join.conditions = *std::move(conditions);
-  ExpressionPtr inner;
-  if (is_plain(**block)) {
-    inner = std::move((*block)->outputs[0].expression);
-    join.inner = std::move((*block)->from);
+// A subquery whose rows are looked at, not used as values.
+base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__SubLink& subquery) {
+  InnerQuery query;
+  query.join.first_slot = slots_.size();
+  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
+  auto bound = binder.bind(*subquery.subselect->select_stmt);
+  if (!bound) return bound.error();
+  QueryBlock& block = **bound;
+  query.one_row = has_one_row(block);
+  // Whether there is a row does not depend on their order, on duplicates or on a limit.
+  const bool limited =
+      block.limit == 0 || block.offset != 0 || (block.limit != kNoLimit && !exists(subquery));
+  if (!limited) block.limit = kNoLimit;
+  if (!limited) block.sort.clear();
+  block.distinct = false;
+  if (is_simple(block)) {
+    if (block.from.members.empty()) {
+      JoinMember row;
+      row.rows.emplace_back();
+      row.rows[0].push_back(make_literal(kBigIntType, base::Value(int64_t{1})));
+      row.slots.push_back(slots_.add({"", kBigIntType, false, nullptr, {}}));
+      block.from.members.push_back(std::move(row));
+    }
+    auto members =
+        decorrelate_members(source_, subquery.location, slots_, block, query.join.first_slot);
+    if (!members) return members.error();
+    Expressions kept;
+    for (ExpressionPtr& predicate : block.from.predicates) {
+      const bool correlated = names_slot_below(*predicate, query.join.first_slot);
+      (correlated ? query.join.conditions : kept).push_back(std::move(predicate));
+    }
+    block.from.predicates = std::move(kept);
+    for (size_t i = 0; i < block.visible_outputs; ++i) {
+      query.outputs.push_back(std::move(block.outputs[i].expression));
+    }
+    query.join.inner = std::move(block.from);
   } else {
-    if (!join.conditions.empty()) {
-      return source_.unsupported(subquery.location,
-                                 "a correlated subquery with aggregates, LIMIT or no FROM");
+    for (size_t i = 0; i < block.visible_outputs; ++i) {
+      query.outputs.push_back(slots_.column(block.outputs[i].slot));
     }
-    inner = slots_.column((*block)->outputs[0].slot);
-    join.inner.members.push_back(derived_member(*std::move(block)));
+    auto conditions = decorrelate(source_, subquery.location, slots_, block, query.join.first_slot);
+    if (!conditions) return conditions.error();
+    query.join.conditions = *std::move(conditions);
+    query.join.inner.members.push_back(derived_member(*std::move(bound)));
   }
-  if (in) {
-    auto added = add_in_condition(subquery, negated, std::move(inner), &join.conditions);
-    if (!added) return added;
+  query.join.end_slot = slots_.size();
+  if (names_slot_below(query.join.inner, query.join.first_slot)) {
+    return source_.unsupported(subquery.location, "a correlation across two levels of subqueries");
   }
-  block_->from.subqueries.push_back(std::move(join));
-  return {};
+  return query;
 }
 
-// Moves the conjuncts that name columns of this query out of the subquery's WHERE.
-base::Result<Expressions> SelectBinder::take_correlated(QueryBlock& block, uint32_t first_slot,
-                                                        int64_t offset) const {
-  for (const SubqueryJoin& nested : block.from.subqueries) {
-    for (const ExpressionPtr& condition : nested.conditions) {
-      if (names_slot_below(*condition, first_slot)) {
-        return source_.unsupported(offset, "a correlation across two levels of subqueries");
-      }
-    }
-  }
-  Expressions taken;
-  Expressions kept;
-  for (ExpressionPtr& predicate : block.from.predicates) {
-    const bool correlated = names_slot_below(*predicate, first_slot);
-    (correlated ? taken : kept).push_back(std::move(predicate));
-  }
-  block.from.predicates = std::move(kept);
-  // What names only this query's outer queries would have to move further out.
-  const uint32_t own_first = scope_.tables().empty() || scope_.tables()[0].columns.empty()
-                                 ? first_slot
-                                 : scope_.tables()[0].columns[0].slot;
-  for (const ExpressionPtr& condition : taken) {
-    if (names_slot_below(*condition, own_first)) {
-      return source_.unsupported(offset, "a correlation across two levels of subqueries");
-    }
-  }
-  return taken;
+bool SelectBinder::exists(const PgQuery__SubLink& subquery) {
+  return subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK;
 }
 
-base::Result<void> SelectBinder::add_in_condition(const PgQuery__SubLink& subquery, bool negated,
-                                                  ExpressionPtr inner, Expressions* conditions) {
-  auto tested = expressions_.bind(subquery.testexpr, {"WHERE", false, false});
-  if (!tested) return tested.error();
-  Bound right{std::move(inner), std::nullopt, false, subquery.location};
-  auto equality =
-      bind_operator(source_, "=", subquery.location, *std::move(tested), std::move(right));
-  if (!equality) return equality.error();
-  if (negated && equality->expression->nullable) {
-    return source_.unsupported(subquery.location,
-                               "NOT IN where either side can be NULL (use NOT EXISTS)");
+// [NOT] EXISTS, [NOT] IN and ANY of a WHERE's conjunct as a semi or anti join. Gives false where
+// that is not what it means, and nothing was done.
+base::Result<bool> SelectBinder::bind_subquery_join(const PgQuery__SubLink& subquery,
+                                                    bool negated) {
+  const bool any = subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK;
+  if (!exists(subquery) && !any) return false;
+  std::vector<Bound> tested;
+  if (any) {
+    auto bound = expressions_.bind_tested(subquery.testexpr, {"WHERE", false});
+    if (!bound) return bound.error();
+    tested = *std::move(bound);
   }
-  conditions->push_back(std::move(equality->expression));
-  return {};
+  auto query = bind_inner(subquery);
+  if (!query) return query.error();
+  if (exists(subquery) && query->one_row) return false;
+  if (any) {
+    const std::string name = operator_name(subquery);
+    auto condition = compare_rows(subquery, name, std::move(tested), std::move(query->outputs));
+    if (!condition) return condition.error();
+    if (negated && (*condition)->nullable) return false;
+    for (ExpressionPtr& c : split_conjuncts(*std::move(condition))) {
+      query->join.conditions.push_back(std::move(c));
+    }
+  }
+  query->join.kind = negated ? JoinKind::kAnti : JoinKind::kSemi;
+  scalar_group_->subqueries.push_back(std::move(query->join));
+  return true;
 }
 
-BoundResult SelectBinder::bind_scalar_subquery(const PgQuery__SubLink& subquery) {
-  if (scalars_refused_) {
-    return source_.unsupported(subquery.location, "a scalar subquery in the ON of an outer join");
+std::string SelectBinder::operator_name(const PgQuery__SubLink& subquery) {
+  if (subquery.n_oper_name == 0) return "=";
+  return joined(strings_of(NodeList(subquery.oper_name, subquery.n_oper_name)));
+}
+
+// The comparison of the tested values with a row of the subquery.
+base::Result<ExpressionPtr> SelectBinder::compare_rows(const PgQuery__SubLink& subquery,
+                                                       std::string_view name,
+                                                       std::vector<Bound> tested,
+                                                       Expressions outputs) {
+  if (tested.size() != outputs.size()) {
+    return source_.wrong(subquery.location,
+                         tested.size() == 1
+                             ? "IN takes a subquery of one column"
+                             : "the subquery has not as many columns as the row before it");
   }
-  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kRefused);
+  std::vector<Bound> right;
+  for (ExpressionPtr& output : outputs) {
+    right.push_back({std::move(output), std::nullopt, false, subquery.location});
+  }
+  auto bound =
+      bind_row_operator(source_, name, subquery.location, std::move(tested), std::move(right));
+  if (!bound) return bound.error();
+  return std::move(bound->expression);
+}
+
+BoundResult SelectBinder::bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
+                                        bool in_aggregate) {
+  if (subqueries_refused_) {
+    return source_.unsupported(subquery.location, "a subquery in the ON of an outer join");
+  }
+  JoinGroup* const around = scalar_group_;
+  if (in_aggregate) scalar_group_ = &block_->from;
+  BoundResult result = bind_subquery_value(subquery, std::move(tested));
+  scalar_group_ = around;
+  return result;
+}
+
+BoundResult SelectBinder::bind_subquery_value(const PgQuery__SubLink& subquery,
+                                              std::vector<Bound> tested) {
+  switch (subquery.sub_link_type) {
+    case PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK: return bind_scalar(subquery);
+    case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK: {
+      auto query = bind_inner(subquery);
+      if (!query) return query.error();
+      if (query->one_row) return typed(truth(true), subquery.location);
+      return typed(attach_mark(std::move(query->join)), subquery.location);
+    }
+    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
+    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return bind_quantified(subquery, std::move(tested));
+    default: return source_.unsupported(subquery.location, "ARRAY (subquery)");
+  }
+}
+
+// x op ANY (...): TRUE if it holds for a row, else NULL if it is NULL for one, else FALSE.
+// x op ALL (...) is NOT (x negated-op ANY (...)).
+BoundResult SelectBinder::bind_quantified(const PgQuery__SubLink& subquery,
+                                          std::vector<Bound> tested) {
+  const bool all = subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
+  const std::string written = operator_name(subquery);
+  const std::string_view name = all ? negated_operator(written) : std::string_view(written);
+  if (name.empty() || negated_operator(written).empty()) {
+    return source_.unsupported(subquery.location, "ANY or ALL with this operator");
+  }
+  auto query = bind_inner(subquery);
+  if (!query) return query.error();
+  const bool nullable_output = query->outputs.size() == 1 && query->outputs[0]->nullable;
+  auto condition = compare_rows(subquery, name, copies(tested), std::move(query->outputs));
+  if (!condition) return condition.error();
+  const bool nullable = (*condition)->nullable;
+  for (ExpressionPtr& c : split_conjuncts(*std::move(condition))) {
+    query->join.conditions.push_back(std::move(c));
+  }
+  ExpressionPtr result = attach_mark(std::move(query->join));
+  if (nullable) {
+    auto unknown = tested.size() == 1 ? bind_unknown(subquery, tested[0], nullable_output)
+                                      : bind_unknown_row(subquery, name, tested);
+    if (!unknown) return unknown.error();
+    result = case_of(std::move(result), truth(true),
+                     case_of(*std::move(unknown), make_null(kBooleanType), truth(false)));
+  }
+  if (all) result = make_expression(ExpressionKind::kNot, kBooleanType, std::move(result));
+  return typed(std::move(result), subquery.location);
+}
+
+// Whether a comparison with some row is NULL: a row is NULL, or the value is and there is a row.
+base::Result<ExpressionPtr> SelectBinder::bind_unknown(const PgQuery__SubLink& subquery,
+                                                       const Bound& tested, bool nullable_output) {
+  Expressions reasons;
+  if (nullable_output) {
+    auto query = bind_inner(subquery);
+    if (!query) return query.error();
+    ExpressionPtr null = is_null_of(std::move(query->outputs[0]));
+    const bool own = !names_slot_below(*null, query->join.first_slot);
+    (own ? query->join.inner.predicates : query->join.conditions).push_back(std::move(null));
+    reasons.push_back(attach_mark(std::move(query->join)));
+  }
+  if (tested.expression->nullable) {
+    auto query = bind_inner(subquery);
+    if (!query) return query.error();
+    reasons.push_back(make_expression(ExpressionKind::kAnd, kBooleanType,
+                                      is_null_of(clone(*tested.expression)),
+                                      attach_mark(std::move(query->join))));
+  }
+  return disjunction(std::move(reasons));
+}
+
+base::Result<ExpressionPtr> SelectBinder::bind_unknown_row(const PgQuery__SubLink& subquery,
+                                                           std::string_view name,
+                                                           const std::vector<Bound>& tested) {
+  auto query = bind_inner(subquery);
+  if (!query) return query.error();
+  auto condition = compare_rows(subquery, name, copies(tested), std::move(query->outputs));
+  if (!condition) return condition.error();
+  query->join.conditions.push_back(is_null_of(*std::move(condition)));
+  return attach_mark(std::move(query->join));
+}
+
+ExpressionPtr SelectBinder::attach_mark(SubqueryJoin join) {
+  join.kind = JoinKind::kMark;
+  join.mark = slots_.add({"exists", kBooleanType, false, nullptr, {}});
+  ExpressionPtr mark = slots_.column(join.mark);
+  attach(std::move(join));
+  return mark;
+}
+
+BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
+  SubqueryJoin join;
+  join.first_slot = slots_.size();
+  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
   auto block = binder.bind(*subquery.subselect->select_stmt);
   if (!block) return block.error();
   if ((*block)->visible_outputs != 1) {
     return source_.wrong(subquery.location, "a subquery that stands for a value has one column");
   }
-  if (!has_one_row(**block)) {
-    return source_.unsupported(subquery.location,
-                               "a scalar subquery that is not one aggregate over all rows");
+  const std::string name = (*block)->outputs[0].name;
+  base::Result<ExpressionPtr> value = ExpressionPtr();
+  if (has_one_row(**block) && (*block)->from.members.empty() && !(*block)->aggregated) {
+    return Bound{std::move((*block)->outputs[0].expression), std::nullopt, false,
+                 subquery.location};
   }
-  JoinMember member = derived_member(*std::move(block));
-  ExpressionPtr value = slots_.column(member.slots.front());
-  offsets_[value.get()] = subquery.location;
-  auto& destination = scalar_group_ != nullptr ? scalar_group_->members : scalars_;
-  destination.push_back(std::move(member));
-  return Bound{std::move(value), std::nullopt, false, subquery.location};
+  if (has_one_row(**block) && !names_slot_below(**block, join.first_slot)) {
+    value = slots_.column((*block)->outputs[0].slot);
+    join.kind = JoinKind::kInner;
+  } else if (is_one_group(**block)) {
+    value = lift_aggregates(subquery, **block, &join);
+  } else {
+    value = lift_row(subquery, &*block, &join);
+  }
+  if (!value) return value.error();
+  join.inner.members.push_back(derived_member(*std::move(block)));
+  join.end_slot = slots_.size();
+  attach(std::move(join));
+  offsets_[value->get()] = subquery.location;
+  return Bound{*std::move(value), std::nullopt, false, subquery.location};
 }
 
-// Values that SELECT and HAVING use come in after the aggregation, where there is one.
-void SelectBinder::place_scalars() {
-  auto& destination = block_->aggregated ? block_->scalars : block_->from.members;
-  for (JoinMember& member : scalars_) destination.push_back(std::move(member));
-  scalars_.clear();
+// The block gives its aggregates; the value over them is computed above the join.
+base::Result<ExpressionPtr> SelectBinder::lift_aggregates(const PgQuery__SubLink& subquery,
+                                                          QueryBlock& block, SubqueryJoin* join) {
+  ExpressionPtr value = std::move(block.outputs[0].expression);
+  if (!block.having.empty()) {
+    const base::DataType type = value->type;
+    value = case_of(conjunction(std::move(block.having)), std::move(value), make_null(type));
+  }
+  block.having.clear();
+  block.outputs.clear();
+  block.sort.clear();
+  block.limit = kNoLimit;
+  block.distinct = false;
+  std::unordered_map<uint32_t, uint32_t> given;  // aggregate's slot to output's
+  for_each_column(*value, [&](Expression& column) {
+    if (column.column < join->first_slot || given.contains(column.column)) return;
+    const uint32_t slot = slots_.add(Slot(slots_[column.column]));
+    given[column.column] = slot;
+    block.outputs.push_back({"", slots_.column(column.column), slot, false});
+  });
+  if (block.outputs.empty()) {
+    const uint32_t slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+    block.outputs.push_back({"", make_literal(kBigIntType, base::Value(int64_t{1})), slot, false});
+  }
+  block.visible_outputs = block.outputs.size();
+  std::unordered_map<uint32_t, bool> counts;
+  for (size_t i = 0; i < block.aggregates.size(); ++i) {
+    counts[block.aggregate_slots[i]] = is_count(block.aggregates[i].kind);
+  }
+  auto conditions = decorrelate(source_, subquery.location, slots_, block, join->first_slot);
+  if (!conditions) return conditions.error();
+  join->kind = conditions->empty() ? JoinKind::kInner : JoinKind::kLeft;
+  join->conditions = *std::move(conditions);
+  return over_outputs(std::move(value), given, counts);
+}
+
+// The expression with aggregates as the left join gives them.
+ExpressionPtr SelectBinder::over_outputs(ExpressionPtr value,
+                                         const std::unordered_map<uint32_t, uint32_t>& given,
+                                         const std::unordered_map<uint32_t, bool>& counts) {
+  if (value->kind == ExpressionKind::kColumn) {
+    const auto found = given.find(value->column);
+    if (found == given.end()) return value;
+    const auto count = counts.find(value->column);
+    slots_[found->second].nullable = true;
+    ExpressionPtr column = slots_.column(found->second);
+    if (count == counts.end() || !count->second) return column;
+    return make_expression(ExpressionKind::kCoalesce, kBigIntType, std::move(column),
+                           make_literal(kBigIntType, base::Value(int64_t{0})));
+  }
+  Expressions children;
+  for (ExpressionPtr& child : value->children) {
+    children.push_back(over_outputs(std::move(child), given, counts));
+  }
+  if (children.empty()) return value;
+  ExpressionPtr copy = make_expression(value->kind, value->type, std::move(children));
+  copy->function = value->function;
+  copy->literal = value->literal;
+  return copy;
+}
+
+// Any other block: its value where it has one row for an outer row, NULL where it has none.
+base::Result<ExpressionPtr> SelectBinder::lift_row(const PgQuery__SubLink& subquery,
+                                                   std::unique_ptr<QueryBlock>* block,
+                                                   SubqueryJoin* join) {
+  const bool limited = (*block)->limit <= 1 && !(*block)->with_ties;
+  // A value that needs the outer row is computed above the join, from columns of the block.
+  ExpressionPtr value;
+  if (is_simple(**block) && names_slot_below(*(*block)->outputs[0].expression, join->first_slot)) {
+    value = std::move((*block)->outputs[0].expression);
+    (*block)->outputs[0].expression = truth(true);
+    slots_[(*block)->outputs[0].slot].type = kBooleanType;
+  }
+  auto conditions = decorrelate(source_, subquery.location, slots_, **block, join->first_slot);
+  if (!conditions) return conditions.error();
+  join->kind = JoinKind::kLeft;
+  join->conditions = *std::move(conditions);
+  std::unordered_map<uint32_t, uint32_t> given;
+  if (value != nullptr) {
+    for_each_column(static_cast<const Expression&>(*value), [&](const Expression& column) {
+      if (column.column < join->first_slot || given.contains(column.column)) return;
+      const uint32_t slot = expose(slots_, **block, slots_.column(column.column));
+      given[column.column] = slot;
+    });
+  }
+  const uint32_t first = (*block)->outputs[0].slot;
+  const bool single = limited || has_unique_keys(**block);
+  ExpressionPtr present = single ? nullptr : group_rows(block, join, &given);
+  const uint32_t flag = (*block)->outputs[0].slot;
+  slots_[flag].nullable = true;
+  ExpressionPtr result = slots_.column(single ? first : flag);
+  if (value != nullptr) {
+    const base::DataType type = value->type;
+    ExpressionPtr exists =
+        fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, std::move(result)));
+    result = case_of(std::move(exists), over_outputs(std::move(value), given, {}), make_null(type));
+  }
+  for (const ExpressionPtr& condition : join->conditions) {
+    if (single || condition->kind == ExpressionKind::kEqual) continue;
+    return source_.unsupported(subquery.location,
+                               "a value from a subquery that is correlated by an inequality");
+  }
+  if (single) return result;
+  Expressions checked;
+  const base::DataType type = result->type;
+  checked.push_back(std::move(result));
+  checked.push_back(std::move(present));
+  return make_function(Function::kSingleRow, type, std::move(checked));
+}
+
+// Puts a GROUP BY of the conditions' keys on the block: one row for each, with the least value of
+// every output, and the number of rows, which is the result. `given` then names the new outputs.
+ExpressionPtr SelectBinder::group_rows(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join,
+                                       std::unordered_map<uint32_t, uint32_t>* given) {
+  auto grouped = std::make_unique<QueryBlock>();
+  grouped->aggregated = true;
+  std::vector<uint32_t> wanted = {(*block)->outputs[0].slot};
+  for (const auto& [column, slot] : *given) wanted.push_back(slot);
+  std::unordered_map<uint32_t, uint32_t> renamed;
+  const auto add = [&](Aggregate aggregate) {
+    const uint32_t slot = slots_.add({"", aggregate.type, true, nullptr, {}});
+    const uint32_t output = slots_.add({"", aggregate.type, true, nullptr, {}});
+    grouped->aggregates.push_back(std::move(aggregate));
+    grouped->aggregate_slots.push_back(slot);
+    grouped->outputs.push_back({"", slots_.column(slot), output, false});
+    return output;
+  };
+  for (const uint32_t slot : wanted) {
+    if (renamed.contains(slot)) continue;
+    Aggregate least;
+    least.kind = AggregateKind::kMin;
+    least.argument = slots_.column(slot);
+    least.type = slots_[slot].type;
+    renamed[slot] = add(std::move(least));
+  }
+  Aggregate rows;
+  rows.type = kBigIntType;
+  const uint32_t count = add(std::move(rows));
+  grouped->visible_outputs = grouped->outputs.size();
+  for (auto& [column, slot] : *given) slot = renamed[slot];
+  grouped->from.members.push_back(derived_member(std::move(*block)));
+  for (ExpressionPtr& condition : join->conditions) {
+    for_each_column(*condition, [&](Expression& column) {
+      if (column.column < join->first_slot) return;
+      column.column = expose(slots_, *grouped, slots_.column(column.column));
+    });
+  }
+  *block = std::move(grouped);
+  return slots_.column(count);
+}
+
+// To where the subquery stands: FROM and WHERE, or, for the clauses after them, later.
+void SelectBinder::attach(SubqueryJoin join) {
+  if (scalar_group_ == nullptr) {
+    pending_.push_back(std::move(join));
+    return;
+  }
+  JoinGroup& group = *scalar_group_;
+  if (join.kind == JoinKind::kInner) {
+    for (JoinMember& member : join.inner.members) group.members.push_back(std::move(member));
+    for (ExpressionPtr& c : join.conditions) group.predicates.push_back(std::move(c));
+    return;
+  }
+  if (join.kind != JoinKind::kLeft || group.members.empty()) {
+    group.subqueries.push_back(std::move(join));
+    return;
+  }
+  // As a member, so that it becomes an inner join where a predicate needs the value.
+  auto left_join = std::make_unique<LeftJoin>();
+  left_join->preserved.members = std::move(group.members);
+  left_join->optional = std::move(join.inner);
+  left_join->on = std::move(join.conditions);
+  JoinMember member;
+  for (const JoinGroup* side : {&left_join->preserved, &left_join->optional}) {
+    for (const JoinMember& inner : side->members) {
+      member.slots.insert(member.slots.end(), inner.slots.begin(), inner.slots.end());
+    }
+  }
+  member.left_join = std::move(left_join);
+  group.members.clear();
+  group.members.push_back(std::move(member));
+}
+
+// What SELECT, HAVING and ORDER BY use comes in after the aggregation, where there is one.
+void SelectBinder::place_pending() {
+  for (SubqueryJoin& join : pending_) {
+    if (block_->aggregated) {
+      block_->subqueries.push_back(std::move(join));
+    } else if (join.kind == JoinKind::kInner) {
+      scalar_group_ = &block_->from;
+      attach(std::move(join));
+    } else {
+      block_->from.subqueries.push_back(std::move(join));
+    }
+  }
+  pending_.clear();
+  scalar_group_ = nullptr;
 }
 
 }  // namespace diptych::olap

@@ -98,6 +98,16 @@ base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeNa
   return unknown_type(source, name, written);
 }
 
+base::Result<DataType> bind_cast_type(const SourceText& source, const PgQuery__TypeName& name) {
+  const std::string written = joined(strings_of(NodeList(name.names, name.n_names)));
+  if (written == "numeric" && name.n_typmods == 0 && name.n_array_bounds == 0) {
+    return DataType{TypeKind::kDecimal, 0, 0, 0};
+  }
+  if (written == "int2") return DataType{TypeKind::kInt};
+  if (written == "float4") return DataType{TypeKind::kDouble};
+  return bind_type(source, name);
+}
+
 bool is_interval(const PgQuery__TypeName& name) {
   return joined(strings_of(NodeList(name.names, name.n_names))) == "interval";
 }

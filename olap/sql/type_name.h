@@ -12,6 +12,10 @@ namespace diptych::olap {
 // DECIMAL without digits is an error. Anything else is kUnsupported, naming what to use instead.
 base::Result<base::DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name);
 
+// The same for a cast, where NUMERIC needs no digits: a DECIMAL of precision 0 then.
+base::Result<base::DataType> bind_cast_type(const SourceText& source,
+                                            const PgQuery__TypeName& name);
+
 // True for INTERVAL, which is no column type but exists in date arithmetic.
 bool is_interval(const PgQuery__TypeName& name);
 

@@ -98,6 +98,25 @@ Planned PlanBuilder::first_of_each(QueryBlock& block, Planned input) {
   return input;
 }
 
+// A limit for each value of some outputs: of a subquery's rows for each row of the query around it.
+Planned PlanBuilder::limit_each(QueryBlock& block, Planned input) {
+  std::vector<uint32_t> partition;
+  for (const size_t output : block.limit_partition) {
+    partition.push_back(static_cast<uint32_t>(output));
+  }
+  const uint64_t last =
+      block.limit > kNoLimit - block.offset ? kNoLimit : block.limit + block.offset;
+  input = make_window(std::move(input), std::move(partition), keys_of(block),
+                      {number_of(WindowKind::kRowNumber)}, {block.number_slot});
+  Expressions kept;
+  kept.push_back(compare_number(ExpressionKind::kGreater, block.number_slot, block.offset));
+  kept.push_back(compare_number(ExpressionKind::kLessEqual, block.number_slot, last));
+  block.limit = kNoLimit;
+  block.offset = 0;
+  block.sort.clear();
+  return make_filter(std::move(input), std::move(kept));
+}
+
 // Rows whose rank is within the limit, and that are not skipped; the sort has no limit then.
 Planned PlanBuilder::limit_with_ties(QueryBlock& block, Planned input) {
   const uint64_t last =

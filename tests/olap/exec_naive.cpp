@@ -35,6 +35,25 @@ Value number_of(const DataType& type, int128_t units) {
   return static_cast<int64_t>(units);
 }
 
+// Half away from zero.
+int128_t divide_rounded(int128_t value, int128_t divisor) {
+  if (divisor < 0) return divide_rounded(-value, -divisor);
+  const int128_t whole = value / divisor;
+  const int128_t rest = value % divisor;
+  const int128_t twice = (rest < 0 ? -rest : rest) * 2;
+  return twice >= divisor ? whole + (value < 0 ? -1 : 1) : whole;
+}
+
+// The text's characters.
+std::vector<std::string> characters(std::string_view text) {
+  std::vector<std::string> result;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 || result.empty()) result.emplace_back();
+    result.back() += c;
+  }
+  return result;
+}
+
 Value arithmetic(const Expression& e, const Value& a, const Value& b) {
   if (is_null(a) || is_null(b)) return kNull;
   if (e.type.kind == TypeKind::kDouble) {
@@ -61,22 +80,32 @@ Value arithmetic(const Expression& e, const Value& a, const Value& b) {
     }
     default:
       if (y == 0) throw NaiveError("division");
+      if (e.kind == Kind::kDivide && e.type.kind == TypeKind::kDecimal) {
+        const int digits = e.type.scale + e.children[1]->type.scale - e.children[0]->type.scale;
+        int128_t scaled;
+        if (__builtin_mul_overflow(x, power(digits), &scaled)) throw std::logic_error("256 bits");
+        return number_of(e.type, divide_rounded(scaled, y));
+      }
       return number_of(e.type, e.kind == Kind::kModulo ? x % y : x / y);
   }
-}
-
-// Half away from zero.
-int128_t divide_rounded(int128_t value, int128_t divisor) {
-  const int128_t whole = value / divisor;
-  const int128_t rest = value % divisor;
-  const int128_t twice = (rest < 0 ? -rest : rest) * 2;
-  return twice >= divisor ? whole + (value < 0 ? -1 : 1) : whole;
 }
 
 Value cast(const Expression& e, const Value& value) {
   if (is_null(value)) return kNull;
   const DataType& from = e.children[0]->type;
-  if (e.type.is_string()) return base::to_string(value);
+  const auto is_moment = [](const DataType& type) {
+    return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
+  };
+  if (e.type.is_string() && e.type.length == 0) return base::to_string(value);
+  if (from.is_string()) {
+    const auto parsed = base::parse_value(e.type, std::get<std::string>(value));
+    if (!parsed.ok()) throw NaiveError(parsed.error().message);
+    return *parsed;
+  }
+  const bool others = e.type.is_string() || from.kind == TypeKind::kDouble ||
+                      from.kind == TypeKind::kBoolean || e.type.kind == TypeKind::kBoolean ||
+                      (is_moment(from) && e.type.kind == TypeKind::kDate);
+  if (others && e.type != from) throw std::logic_error("no naive version of the cast");
   if (e.type.kind == TypeKind::kTimestamp && from.kind == TypeKind::kDate) {
     return base::Timestamp{std::get<base::Date>(value).days * int64_t{86'400'000'000}};
   }
@@ -108,6 +137,10 @@ Value compare(Kind kind, const Value& a, const Value& b) {
 }
 
 Value function_of(const Expression& e, const std::vector<Value>& values) {
+  if (e.function == Function::kSingleRow) {
+    if (!is_null(values[1]) && std::get<int64_t>(values[1]) > 1) throw NaiveError("single row");
+    return values[0];
+  }
   for (const Value& value : values) {
     if (is_null(value)) return kNull;
   }
@@ -115,6 +148,7 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
     case Function::kLength: return static_cast<int64_t>(std::get<std::string>(values[0]).size());
     case Function::kAscii: {
       const auto& string = std::get<std::string>(values[0]);
+      if (!string.empty() && static_cast<uint8_t>(string[0]) >= 0x80) break;
       return int64_t{string.empty() ? uint8_t{0} : static_cast<uint8_t>(string[0])};
     }
     case Function::kUpper: {
@@ -123,7 +157,7 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       return string;
     }
     case Function::kSubstring: {
-      const auto& string = std::get<std::string>(values[0]);
+      const std::vector<std::string> string = characters(std::get<std::string>(values[0]));
       const int64_t start = std::get<int64_t>(values[1]);
       const int64_t length = std::get<int64_t>(values[2]);
       if (length < 0) throw NaiveError("substring");
@@ -141,8 +175,9 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       const int128_t units = units_of(values[0]);
       return number_of(e.type, units < 0 ? -units : units);
     }
-    default: throw std::logic_error("no naive version of the function");
+    default: break;
   }
+  throw std::logic_error("no naive version of the function");
 }
 
 Value connective(const Expression& e, const Row& row, bool settled_by) {
@@ -188,7 +223,9 @@ bool naive_like(std::string_view text, std::string_view pattern) {
            (!text.empty() && naive_like(text.substr(1), pattern));
   }
   if (text.empty()) return false;
-  if (pattern[0] == '_') return naive_like(text.substr(1), pattern.substr(1));
+  if (pattern[0] == '_') {
+    return naive_like(text.substr(characters(text)[0].size()), pattern.substr(1));
+  }
   if (pattern[0] == '\\') pattern.remove_prefix(1);
   return text[0] == pattern[0] && naive_like(text.substr(1), pattern.substr(1));
 }
@@ -289,6 +326,10 @@ std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
       Row row = p;
       row.resize(op.output.size());
       result.push_back(row);
+    }
+    if (op.join == JoinKind::kMark) {
+      result.push_back(p);
+      result.back().push_back(matched);
     }
     if ((op.join == JoinKind::kSemi && matched) || (op.join == JoinKind::kAnti && !matched)) {
       result.push_back(p);

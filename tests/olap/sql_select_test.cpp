@@ -198,8 +198,8 @@ constexpr Planned kPlanned[] = {
      "      scan parent [p_id]\n"},
     {"select case when count(*) > 0 then sum(c_amount) / count(*) end from child "
      "where c_flag",
-     "project [case when (count(*) > 0) then (sum(c_amount)::DOUBLE / "
-     "count(*)::DOUBLE) else NULL end]\n"
+     "project [case when (count(*) > 0) then (sum(c_amount) / "
+     "count(*)::DECIMAL(38,0)) else NULL end]\n"
      "  aggregate [count(*), sum(c_amount)] by []\n"
      "    scan child [c_amount, c_flag] where c_flag\n"},
     {"select distinct p_kind, count(*) from parent group by p_kind order by 2",

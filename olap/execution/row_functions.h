@@ -1,0 +1,50 @@
+// Row functions: SQL functions that are computed row by row, by a plain C++ function each.
+//
+// For functions whose own work outweighs a call per row: of texts, logarithms, dates in words. What
+// is worth a vectorised kernel has a node of its own (expression_*.cpp).
+//
+// Nulls      a function sees no NULL: its result is NULL where an argument is. kConcatWs, kGreatest
+//            and kLeast leave them out instead, and have their own nodes.
+// Errors     a function fails by QueryFailure.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "olap/execution/expression.h"
+
+namespace diptych::olap {
+
+// The arguments of one row.
+class RowArguments {
+ public:
+  RowArguments(const std::vector<Vector>& vectors, uint32_t row) : vectors_(vectors), row_(row) {}
+
+  size_t size() const { return vectors_.size(); }
+  bool is_null(size_t i) const { return vectors_[i].is_null(row_); }
+  std::string_view text(size_t i) const { return vectors_[i].as<base::StringRef>()[row_].view(); }
+  int64_t integer(size_t i) const { return vectors_[i].as<int64_t>()[row_]; }
+  int32_t date(size_t i) const { return vectors_[i].as<int32_t>()[row_]; }
+  double number(size_t i) const { return vectors_[i].as<double>()[row_]; }
+
+ private:
+  const std::vector<Vector>& vectors_;
+  uint32_t row_;
+};
+
+using TextRowFunction = void (*)(const RowArguments& arguments, std::string* result);
+using IntegerRowFunction = int64_t (*)(const RowArguments& arguments);
+using NumberRowFunction = double (*)(const RowArguments& arguments);
+
+// nullptr where the function is none of the file's.
+TextRowFunction find_text_function(Function function);
+IntegerRowFunction find_integer_function(Function function);  // BIGINT, BOOLEAN, INT and DATE
+NumberRowFunction find_number_function(Function function);
+TextRowFunction find_date_text_function(Function function);
+IntegerRowFunction find_date_function(Function function);
+
+NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children);
+
+}  // namespace diptych::olap

@@ -1,0 +1,219 @@
+// Functions of texts, by characters of UTF-8 (letters change case in ASCII only).
+
+#include <algorithm>
+
+#include "olap/execution/query_failure.h"
+#include "olap/execution/row_functions.h"
+#include "olap/execution/utf8_text.h"
+
+namespace diptych::olap {
+
+namespace {
+
+constexpr size_t kTextBytesMax = size_t{1} << 30;
+
+void require_size(size_t bytes) {
+  if (bytes > kTextBytesMax) fail_value("requested length too large", "54000");
+}
+
+void replace(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  const std::string_view from = a.text(1);
+  size_t at = 0;
+  while (!from.empty()) {
+    const size_t found = text.find(from, at);
+    if (found == std::string_view::npos) break;
+    *result += text.substr(at, found - at);
+    *result += a.text(2);
+    require_size(result->size());
+    at = found + from.size();
+  }
+  *result += text.substr(at);
+}
+
+// Characters that bring the text to the wanted length.
+void append_fill(std::string_view fill, int64_t characters, std::string* result) {
+  const int64_t in_fill = count_characters(fill);
+  if (in_fill == 0) return;
+  require_size(static_cast<size_t>(std::min<int64_t>(characters, INT64_C(1) << 31)));
+  for (; characters >= in_fill; characters -= in_fill) *result += fill;
+  *result += fill.substr(0, offset_of_character(fill, characters));
+}
+
+template <bool kLeft>
+void pad(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  const int64_t length = std::max<int64_t>(a.integer(1), 0);
+  const int64_t missing = length - count_characters(text);
+  if (missing <= 0) {
+    *result = text.substr(0, offset_of_character(text, length));
+    return;
+  }
+  if (kLeft) append_fill(a.text(2), missing, result);
+  *result += text;
+  if (!kLeft) append_fill(a.text(2), missing, result);
+}
+
+void left(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  int64_t length = a.integer(1);
+  if (length < 0) length = std::max<int64_t>(count_characters(text) + length, 0);
+  *result = text.substr(0, offset_of_character(text, length));
+}
+
+void right(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  const int64_t length = a.integer(1);
+  const int64_t skipped = length < 0 ? (length == INT64_MIN ? INT64_MAX : -length)
+                                     : std::max<int64_t>(count_characters(text) - length, 0);
+  *result = text.substr(offset_of_character(text, skipped));
+}
+
+void reverse(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  result->resize(text.size());
+  size_t end = text.size();
+  for (size_t at = 0; at < text.size();) {
+    const size_t bytes = character_bytes(text, at);
+    end -= bytes;
+    std::copy_n(text.data() + at, bytes, result->data() + end);
+    at += bytes;
+  }
+}
+
+void repeat(const RowArguments& a, std::string* result) {
+  const int64_t times = std::max<int64_t>(a.integer(1), 0);
+  const size_t bytes = a.text(0).size();
+  if (bytes == 0) return;
+  require_size(static_cast<size_t>(times) > kTextBytesMax / bytes ? kTextBytesMax + 1 : 0);
+  for (int64_t i = 0; i < times; ++i) *result += a.text(0);
+}
+
+void split_part(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  const std::string_view delimiter = a.text(1);
+  int64_t number = a.integer(2);
+  if (number == 0) fail_value("field position must not be zero", "22023");
+  std::vector<std::string_view> parts;
+  size_t at = 0;
+  while (!delimiter.empty()) {
+    const size_t found = text.find(delimiter, at);
+    if (found == std::string_view::npos) break;
+    parts.push_back(text.substr(at, found - at));
+    at = found + delimiter.size();
+  }
+  parts.push_back(text.substr(at));
+  const auto count = static_cast<int64_t>(parts.size());
+  if (number < 0) number = number < -count ? 0 : count + number + 1;
+  if (number >= 1 && number <= count) *result = parts[static_cast<size_t>(number - 1)];
+}
+
+bool has_character(std::string_view set, std::string_view character) {
+  for (size_t at = 0; at < set.size(); at += character_bytes(set, at)) {
+    if (set.substr(at, character_bytes(set, at)) == character) return true;
+  }
+  return false;
+}
+
+template <bool kLeft, bool kRight>
+void trim(const RowArguments& a, std::string* result) {
+  std::string_view text = a.text(0);
+  const std::string_view set = a.text(1);
+  while (kLeft && !text.empty() && has_character(set, text.substr(0, character_bytes(text, 0)))) {
+    text.remove_prefix(character_bytes(text, 0));
+  }
+  while (kRight && !text.empty()) {
+    size_t last = text.size() - 1;
+    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
+    if (!has_character(set, text.substr(last))) break;
+    text.remove_suffix(text.size() - last);
+  }
+  *result = text;
+}
+
+void chr(const RowArguments& a, std::string* result) {
+  const int64_t code = a.integer(0);
+  if (code == 0) fail_value("null character not permitted", "54000");
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < 0 || code > 0x10ffff || surrogate) {
+    fail_value("requested character not valid for encoding", "54000");
+  }
+  append_code_point(static_cast<uint32_t>(code), result);
+}
+
+void translate(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  const std::string_view from = a.text(1);
+  const std::string_view to = a.text(2);
+  for (size_t at = 0; at < text.size();) {
+    const size_t bytes = character_bytes(text, at);
+    const std::string_view character = text.substr(at, bytes);
+    at += bytes;
+    int64_t number = 0;
+    size_t place = 0;
+    while (place < from.size() && from.substr(place, character_bytes(from, place)) != character) {
+      place += character_bytes(from, place);
+      ++number;
+    }
+    if (place >= from.size()) {
+      *result += character;
+      continue;
+    }
+    const size_t target = offset_of_character(to, number);
+    if (target < to.size()) *result += to.substr(target, character_bytes(to, target));
+  }
+}
+
+void initcap(const RowArguments& a, std::string* result) {
+  bool in_word = false;
+  for (char c : a.text(0)) {
+    const bool lower = c >= 'a' && c <= 'z';
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (lower && !in_word) c = static_cast<char>(c - 'a' + 'A');
+    if (upper && in_word) c = static_cast<char>(c - 'A' + 'a');
+    in_word =
+        lower || upper || (c >= '0' && c <= '9') || (static_cast<unsigned char>(c) & 0x80) != 0;
+    result->push_back(c);
+  }
+}
+
+int64_t position(const RowArguments& a) {
+  const size_t found = a.text(0).find(a.text(1));
+  if (found == std::string_view::npos) return 0;
+  return count_characters(a.text(0).substr(0, found)) + 1;
+}
+
+}  // namespace
+
+TextRowFunction find_text_function(Function function) {
+  switch (function) {
+    case Function::kReplace: return replace;
+    case Function::kLeftPad: return pad<true>;
+    case Function::kRightPad: return pad<false>;
+    case Function::kLeft: return left;
+    case Function::kRight: return right;
+    case Function::kReverse: return reverse;
+    case Function::kRepeat: return repeat;
+    case Function::kSplitPart: return split_part;
+    case Function::kTrimBoth: return trim<true, true>;
+    case Function::kTrimLeft: return trim<true, false>;
+    case Function::kTrimRight: return trim<false, true>;
+    case Function::kChr: return chr;
+    case Function::kTranslate: return translate;
+    case Function::kInitcap: return initcap;
+    default: return nullptr;
+  }
+}
+
+IntegerRowFunction find_integer_function(Function function) {
+  switch (function) {
+    case Function::kCharLength:
+      return [](const RowArguments& a) { return count_characters(a.text(0)); };
+    case Function::kPosition: return position;
+    case Function::kStartsWith:
+      return [](const RowArguments& a) { return int64_t{a.text(0).starts_with(a.text(1))}; };
+    default: return nullptr;
+  }
+}
+
+}  // namespace diptych::olap

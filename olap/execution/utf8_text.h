@@ -1,0 +1,78 @@
+// Characters of UTF-8 texts. Texts are valid where they come in (base/utf8.h); a stray byte counts
+// as a character of its own.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace diptych::olap {
+
+inline bool is_ascii(std::string_view text) {
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return all < 0x80;
+}
+
+// Bytes of the character that begins at `at`, within the text.
+inline size_t character_bytes(std::string_view text, size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const size_t bytes = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  return std::min(bytes, text.size() - at);
+}
+
+inline int64_t count_characters(std::string_view text) {
+  int64_t count = 0;
+  for (size_t at = 0; at < text.size(); at += character_bytes(text, at)) ++count;
+  return count;
+}
+
+// Where character number `n` (from 0) begins; the text's size beyond its last.
+inline size_t offset_of_character(std::string_view text, int64_t n) {
+  size_t at = 0;
+  for (; n > 0 && at < text.size(); --n) at += character_bytes(text, at);
+  return at;
+}
+
+// Characters [start, start + length) of those numbered from 1.
+inline std::string_view substring_characters(std::string_view text, int64_t start, int64_t length) {
+  int64_t end;
+  if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
+  start = std::max<int64_t>(start, 1);
+  if (end <= start) return {};
+  const size_t first = offset_of_character(text, start - 1);
+  const std::string_view rest = text.substr(first);
+  return rest.substr(0, offset_of_character(rest, end - start));
+}
+
+inline uint32_t first_code_point(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t bytes = character_bytes(text, 0);
+  if (bytes == 1) return byte(0);
+  uint32_t code = byte(0) & (0x7fU >> bytes);
+  for (size_t i = 1; i < bytes; ++i) code = (code << 6) | (byte(i) & 0x3f);
+  return code;
+}
+
+inline void append_code_point(uint32_t code, std::string* text) {
+  const auto put = [&](uint32_t byte) { text->push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xc0 | (code >> 6));
+    put(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    put(0xe0 | (code >> 12));
+    put(0x80 | ((code >> 6) & 0x3f));
+    put(0x80 | (code & 0x3f));
+  } else {
+    put(0xf0 | (code >> 18));
+    put(0x80 | ((code >> 12) & 0x3f));
+    put(0x80 | ((code >> 6) & 0x3f));
+    put(0x80 | (code & 0x3f));
+  }
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,74 @@
+// $1, $2 and so on: values that are given with the statement.
+
+#include "tests/olap/sql_fixture.h"
+
+namespace diptych::olap {
+namespace {
+
+class SqlParameterTest : public SqlTest {
+ protected:
+  // The plan's first line without its estimate, or the error.
+  std::string first_line(std::string_view sql, const std::vector<base::Value>& parameters) const {
+    const auto prepared = prepare(sql, catalog_, rows_, parameters);
+    if (!prepared) return prepared.error().to_string();
+    const std::string text = explain(*prepared, catalog_);
+    return text.substr(0, text.find(" ("));
+  }
+  std::string type_of(const base::Value& parameter) const {
+    const std::vector<base::Value> parameters = {parameter};
+    const auto prepared = prepare("select $1", catalog_, rows_, parameters);
+    return prepared ? prepared->root->output[0].to_string() : prepared.error().to_string();
+  }
+};
+
+TEST_F(SqlParameterTest, ValuesStandWhereLiteralsWould) {
+  EXPECT_EQ(first_line("select c_id from child limit $1", {int64_t{5}}), "limit 5");
+  EXPECT_EQ(first_line("select * from parent where p_id = $1 and p_kind = $2",
+                       {int64_t{7}, std::string("it's")}),
+            "scan parent [p_id, p_name, p_kind] where (p_id = 7) and (p_kind = 'it's')");
+  EXPECT_EQ(first_line("select $2 || $1", {std::string("a"), std::string("b")}), "values ['ba']");
+  EXPECT_EQ(first_line("select $1 + 1 as x", {base::DecimalValue{250, 2}}), "values [3.50]");
+}
+
+TEST_F(SqlParameterTest, ATextTakesTheTypeOfItsPlace) {
+  EXPECT_EQ(first_line("select date '2024-01-02' = $1", {std::string("2024-01-02")}),
+            "values [true]");
+  EXPECT_EQ(first_line("select c_id = $1 from child", {std::string("x")}),
+            "invalid argument: \"x\" is not a whole number (line 1, column 15: \"$\")");
+  EXPECT_EQ(first_line("select coalesce($1, 3)", {base::Value()}), "values [coalesce(NULL, 3)]");
+}
+
+TEST_F(SqlParameterTest, TypesFollowValues) {
+  EXPECT_EQ(type_of(int64_t{1}), "INT");
+  EXPECT_EQ(type_of(int64_t{3'000'000'000}), "BIGINT");
+  EXPECT_EQ(type_of(1.5), "DOUBLE");
+  EXPECT_EQ(type_of(true), "BOOLEAN");
+  EXPECT_EQ(type_of(base::DecimalValue{-12345, 2}), "DECIMAL(5,2)");
+  EXPECT_EQ(type_of(base::DecimalValue{5, 3}), "DECIMAL(3,3)");
+  EXPECT_EQ(type_of(base::Date{1}), "DATE");
+  EXPECT_EQ(type_of(base::Timestamp{1}), "TIMESTAMP");
+  EXPECT_EQ(type_of(std::string("a")), "TEXT");
+}
+
+TEST_F(SqlParameterTest, AMissingOneIsNamedWithItsPlace) {
+  const std::vector<base::Value> one = {int64_t{1}};
+  const auto prepared = prepare("select $1, $2", catalog_, rows_, one);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.error().sqlstate(), "42P02");
+  EXPECT_EQ(prepared.error().position, 12U);
+  EXPECT_EQ(prepared.error().message,
+            "there is no parameter $2: 1 is given (line 1, column 12: \"$\")");
+}
+
+TEST_F(SqlParameterTest, ErrorsHaveTheirStateAndPosition) {
+  const auto prepared = prepare("select 'ß', nope from child", catalog_, rows_);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.error().sqlstate(), "42703");
+  EXPECT_EQ(prepared.error().position, 13U);  // in characters
+  EXPECT_EQ(prepare("selec", catalog_, rows_).error().sqlstate(), "42601");
+  EXPECT_EQ(prepare("table parent; select 1", catalog_, rows_).error().sqlstate(), "42601");
+  EXPECT_EQ(prepare("delete from parent", catalog_, rows_).error().sqlstate(), "0A000");
+}
+
+}  // namespace
+}  // namespace diptych::olap

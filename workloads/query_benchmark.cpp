@@ -186,7 +186,9 @@ void measure_cells(Session* session, const StopFlag& stop, const Progress& progr
 Result<void> age_and_measure(Session* session, const StopFlag& stop, const Progress& progress,
                              QueryBenchmarkReport* report) {
   if (report->options.aged) {
-    auto aged = age(session, report->options.warehouses, report->options.seed, stop, progress);
+    const QueryBenchmarkOptions& options = report->options;
+    auto aged =
+        age(session, options.warehouses, options.seed, stop, progress, options.aging_growth);
     if (!aged) return aged.error();
     report->aging = *aged;
   }

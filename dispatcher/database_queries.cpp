@@ -49,6 +49,9 @@ std::vector<base::Result<QueryResult>> Database::query_batch(
   if (auto allowed = state_->check_may_wait("query"); !allowed) {
     return all_failed(statements.size(), allowed.error());
   }
+  if (auto recovered = state_->ensure_recovered(); !recovered) {
+    return all_failed(statements.size(), recovered.error());
+  }
   auto job = make_job(statements);
   state_->prepare(job.get());
   const bool any = std::any_of(job->statements.begin(), job->statements.end(),
@@ -81,6 +84,7 @@ base::Result<void> Database::submit_query(std::string sql,
   if (done == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
   }
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   auto job = make_job(std::span(&sql, 1));
   job->done = [done = std::move(done)](QueryResults results) { done(std::move(results.front())); };
   return state_->olap_dispatcher->submit(job, false);

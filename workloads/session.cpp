@@ -46,6 +46,7 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   dispatcher::DatabaseOptions out;
   out.path = options.keep_path;
   out.mode = dispatcher::OpenMode::kCreate;
+  out.log = options.log;
   out.placement = options.placement;
   out.export_updates = options.export_updates;
   out.export_mode = options.export_mode;

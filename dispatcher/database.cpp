@@ -129,7 +129,7 @@ Database::State::State(const DatabaseOptions& database_options,
 
 // Saved empty, so that a disk that is full or read-only shows now.
 base::Result<void> Database::State::create() {
-  auto file = storage::BlockFile::create(options.path);
+  auto file = storage::BlockFile::create(options.path, options.faults.before_step);
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   const BatchGate::Exclusive held = gate.exclude();
@@ -138,7 +138,7 @@ base::Result<void> Database::State::create() {
 
 base::Result<void> Database::State::restore(const storage::Manifest& manifest) try {
   const BatchGate::Exclusive held = gate.exclude();
-  auto file = storage::BlockFile::open(options.path);
+  auto file = storage::BlockFile::open(options.path, options.faults.before_step);
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
@@ -179,7 +179,8 @@ void Database::State::start_log() {
                         .file_bytes_max = options.log_file_bytes,
                         .checkpoint_bytes = options.checkpoint_log_bytes,
                         .cores = placement.olap.cores,
-                        .spin = spin},
+                        .spin = spin,
+                        .faults = options.faults},
       &engine, &procedures,
       [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },
       [this] { olap_dispatcher->wish_checkpoint(); });
@@ -400,6 +401,8 @@ Metrics Database::metrics() const {
   }
   metrics.last_vid = state_->clock.last();
   if (state_->log != nullptr) state_->log->report(&metrics);
+  // relaxed: a figure to look at.
+  metrics.checkpoints = state_->checkpoints.load(std::memory_order_relaxed);
   state_->olap_dispatcher->report(&metrics);
   metrics.pending_update_bytes = state_->updates.pending_bytes();
   metrics.oltp_memory_bytes =

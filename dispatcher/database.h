@@ -42,6 +42,7 @@
 #include "base/topology.h"
 #include "base/value.h"
 #include "dispatcher/database_reports.h"
+#include "dispatcher/disk_faults.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_module.h"
 #include "olap/query.h"
@@ -103,6 +104,7 @@ struct DatabaseOptions {
   LogMode log = LogMode::kCommand;                    // of a database at a path
   size_t log_file_bytes = size_t{64} << 20;           // a full file is followed by a new one
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;  // a checkpoint, after so much log; 0: none
+  DiskFaults faults;                                  // for tests
   uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;

@@ -127,11 +127,12 @@ base::Result<void> Database::State::save_changes() {
   if (auto usable = check_replica(); !usable) return usable;
   const base::Vid vid = replica.snapshot();
   if (saved_vid != vid || saved_ddl != ddl.size()) {
-    auto saved = storage::save_replica(options.path, &replica, ddl);
+    auto saved = storage::save_replica(options.path, &replica, ddl, options.faults.before_step);
     if (!saved) return saved.error();
     saved_vid = vid;
     saved_ddl = ddl.size();
-    ++checkpoints;
+    // relaxed: a figure to look at.
+    checkpoints.fetch_add(1, std::memory_order_relaxed);
   }
   if (log != nullptr) log->cover(vid);
   return {};

@@ -107,12 +107,12 @@ struct Database::State {
   olap::Executor executor;
   oltp::Engine engine;
 
-  Phase phase = Phase::kOpen;          // gate
-  Made made = Made::kNothing;          // by open, at the path
-  std::vector<std::string> ddl;        // gate: the statements that made the catalog
-  std::optional<base::Vid> saved_vid;  // gate: none before the first save
-  size_t saved_ddl = 0;                // gate: statements in the last save
-  uint64_t checkpoints = 0;            // gate
+  Phase phase = Phase::kOpen;            // gate
+  Made made = Made::kNothing;            // by open, at the path
+  std::vector<std::string> ddl;          // gate: the statements that made the catalog
+  std::optional<base::Vid> saved_vid;    // gate: none before the first save
+  size_t saved_ddl = 0;                  // gate: statements in the last save
+  std::atomic<uint64_t> checkpoints{0};  // writer: the gate's holder
 
   std::atomic<bool> recovered{true};   // writer: open, recover
   std::mutex recovering;               // held by recover, so that one does it; of the next three

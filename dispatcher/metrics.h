@@ -53,6 +53,7 @@ struct Metrics {
   uint64_t log_groups = 0;
   Histogram log_write_ns;  // of a group: until it is durable
   uint64_t log_files = 0;
+  uint64_t checkpoints = 0;  // and other saves, since the database was opened
   // Queries.
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;

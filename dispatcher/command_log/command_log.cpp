@@ -239,7 +239,10 @@ void CommandLog::report(Metrics* metrics) const {
 void CommandLog::run() {
   base::pin_this_thread(options_.cores);
   base::name_this_thread("oltp-log");
-  while (take_group()) finish_group(write_group());
+  while (take_group()) {
+    if (options_.faults.reply_early) complete_(std::exchange(writing_.requests, {}));
+    finish_group(write_group());
+  }
 }
 
 bool CommandLog::take_group() {

@@ -54,7 +54,7 @@ struct CommandLogOptions {
   std::vector<uint32_t> cores;    // of its thread; empty: any
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   LogWay way = LogWay::kRing;
-  LogFaults faults;
+  DiskFaults faults;
 };
 
 // The fingerprint of what a procedure takes.

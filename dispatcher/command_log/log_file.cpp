@@ -58,7 +58,7 @@ std::string log_file_path(const std::string& directory, uint64_t number) {
   return fmt::format("{}/log-{:010}.dtl", directory, number);
 }
 
-LogFile::LogFile(std::string path, uint64_t number, size_t bytes, const LogFaults* faults)
+LogFile::LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults)
     : path_(std::move(path)), header_{.number = number}, faults_(faults), size_(bytes) {}
 
 LogFile::~LogFile() {
@@ -67,7 +67,7 @@ LogFile::~LogFile() {
 
 base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const std::string& directory,
                                                         uint64_t number, size_t bytes,
-                                                        const LogFaults* faults) {
+                                                        const DiskFaults* faults) {
   std::unique_ptr<LogFile> made(
       new LogFile(log_file_path(directory, number), number, bytes, faults));
   if (auto filled = made->fill(directory); !filled) {
@@ -111,8 +111,8 @@ base::Result<void> LogFile::begin(base::Vid start, uint64_t first_sequence) {
 base::Result<void> LogFile::append(std::span<const std::byte> frame, LogRing* ring) {
   DIPTYCH_CHECK(end_ != 0 && has_room(frame.size()), "who appends asks for room first");
   Progress progress;
-  if (ring->way() == LogWay::kRing && !faults_->before_step && !faults_->skip_sync &&
-      frame.size() <= faults_->write_bytes_max) {
+  if (ring->way() == LogWay::kRing && !faults_->before_step &&
+      frame.size() <= faults_->log_write_bytes_max) {
     progress = append_by_ring(frame, ring);
     // Not tried again as if nothing had happened.
     if (progress.sync_refused != 0) return system_error("sync", path_, progress.sync_refused);
@@ -172,7 +172,7 @@ base::Result<void> LogFile::write(std::span<const std::byte> bytes, size_t at) {
   while (!bytes.empty()) {
     auto step = storage::announce(faults_->before_step, FileStep::kWrite);
     if (!step) return step;
-    const size_t count = std::min(bytes.size(), faults_->write_bytes_max);
+    const size_t count = std::min(bytes.size(), faults_->log_write_bytes_max);
     const ssize_t written = ::pwrite(file_, bytes.data(), count, static_cast<off_t>(at));
     if (written < 0) {
       if (errno == EINTR) continue;
@@ -187,7 +187,6 @@ base::Result<void> LogFile::write(std::span<const std::byte> bytes, size_t at) {
 base::Result<void> LogFile::sync() {
   auto step = storage::announce(faults_->before_step, FileStep::kSync);
   if (!step) return step;
-  if (faults_->skip_sync) return {};
   if (::fdatasync(file_) != 0) return system_error("sync", path_, errno);
   return {};
 }

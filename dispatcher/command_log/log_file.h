@@ -25,18 +25,11 @@
 
 #include "base/result.h"
 #include "dispatcher/command_log/log_format.h"
-#include "storage/file_step.h"
+#include "dispatcher/disk_faults.h"
 
 namespace diptych::dispatcher {
 
 enum class LogWay : uint8_t { kRing, kCalls };
-
-// What a test does to a disk.
-struct LogFaults {
-  storage::BeforeFileStep before_step;
-  size_t write_bytes_max = SIZE_MAX;  // of one call: the rest takes another
-  bool skip_sync = false;             // a broken variant, which the tests must find
-};
 
 // "DIRECTORY/log-0000000017.dtl".
 std::string log_file_path(const std::string& directory, uint64_t number);
@@ -63,7 +56,7 @@ class LogFile {
   // was never begun, and is replaced. What fails leaves none.
   static base::Result<std::unique_ptr<LogFile>> prepare(const std::string& directory,
                                                         uint64_t number, size_t bytes,
-                                                        const LogFaults* faults);
+                                                        const DiskFaults* faults);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
@@ -79,7 +72,7 @@ class LogFile {
   const std::string& path() const { return path_; }
 
  private:
-  LogFile(std::string path, uint64_t number, size_t bytes, const LogFaults* faults);
+  LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults);
 
   base::Result<void> fill(const std::string& directory);
   struct Progress {
@@ -93,7 +86,7 @@ class LogFile {
 
   const std::string path_;
   LogFileHeader header_;
-  const LogFaults* const faults_;
+  const DiskFaults* const faults_;
   int file_ = -1;
   size_t size_;
   size_t end_ = 0;  // of the last frame; 0: not begun

@@ -19,7 +19,7 @@ constexpr uint64_t kGrowthSteps = 8;  // then a file is as large as any
 
 }  // namespace
 
-LogFiles::LogFiles(std::string directory, size_t file_bytes_max, const LogFaults* faults)
+LogFiles::LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults)
     : directory_(std::move(directory)), file_bytes_max_(file_bytes_max), faults_(faults) {}
 
 LogFiles::~LogFiles() {

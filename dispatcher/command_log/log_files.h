@@ -36,7 +36,7 @@ struct BegunFile {
 
 class LogFiles {
  public:
-  LogFiles(std::string directory, size_t file_bytes_max, const LogFaults* faults);
+  LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults);
   ~LogFiles();
 
   // What an earlier process left, in order; before all else.
@@ -62,7 +62,7 @@ class LogFiles {
 
   const std::string directory_;
   const size_t file_bytes_max_;
-  const LogFaults* const faults_;
+  const DiskFaults* const faults_;
   std::unique_ptr<LogFile> current_;
   uint64_t made_ = 0;  // by this process
 

@@ -16,12 +16,14 @@
 #include "cli/bench_scan_command.h"
 #include "cli/bench_tpcc_command.h"
 #include "cli/call_command.h"
+#include "cli/checkpoint_command.h"
 #include "cli/command.h"
 #include "cli/init_command.h"
 #include "cli/inspect_command.h"
 #include "cli/load_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
+#include "cli/verify_command.h"
 
 namespace diptych::cli {
 namespace {
@@ -92,6 +94,8 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<CallCommand>(app));
   commands.push_back(std::make_unique<InspectCommand>(app));
+  commands.push_back(std::make_unique<VerifyCommand>(app));
+  commands.push_back(std::make_unique<CheckpointCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);

@@ -278,15 +278,17 @@ void CommandLog::begin_wanted_file() {
     failed = failure_.has_value();
   }
   const LogFile* const current = files_.current();
+  base::Result<void> begun;
   if (!failed && current != nullptr && current->used_bytes() > kLogHeaderBytes) {
     // relaxed: this thread raises it, or a checkpoint that waits for this.
     const base::Vid start(durable_vid_.load(std::memory_order_relaxed));
-    // Without space the present one goes on, and stays longer.
-    static_cast<void>(files_.begin_next(start, sequence_, 0));
-    defined_.clear();
+    begun = files_.begin_next(start, sequence_, 0);
+    if (begun) defined_.clear();
   }
   {
     const std::lock_guard lock(mutex_);
+    // Without space the present one goes on, and stays longer.
+    if (!begun && begun.code() != base::ErrorCode::kNoSpace) fail(begun.error());
     files_begun_ = wanted;
   }
   progress_.wake_all();
@@ -358,6 +360,16 @@ bool CommandLog::wait_for_space(const base::Error& error) {
   return true;
 }
 
+void CommandLog::fail(const base::Error& error) {
+  if (failure_) return;
+  failure_ = base::Error(
+      base::ErrorCode::kIo,
+      fmt::format("the log cannot be written, and transactions have ended until the database is "
+                  "opened anew ({}); whether one that was under way is kept is not known",
+                  error.to_string()));
+  update_refusal();
+}
+
 void CommandLog::finish_group(const base::Result<void>& written) {
   bool checkpoint = false;
   {
@@ -367,13 +379,8 @@ void CommandLog::finish_group(const base::Result<void>& written) {
       const uint64_t durable = durable_vid_.load(std::memory_order_relaxed);
       // release: pairs with the acquire in wait_until_durable.
       durable_vid_.store(std::max(durable, writing_.last.value), std::memory_order_release);
-    } else if (!failure_) {
-      failure_ = base::Error(base::ErrorCode::kIo,
-                             fmt::format("the log cannot be written, and transactions have ended "
-                                         "until the database is opened anew ({}); whether one that "
-                                         "was under way is kept is not known",
-                                         written.error().to_string()));
-      update_refusal();
+    } else {
+      fail(written.error());
     }
     writes_ = false;
     checkpoint = options_.checkpoint_bytes != 0 && bytes_since_ >= options_.checkpoint_bytes;

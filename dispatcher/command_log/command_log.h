@@ -140,7 +140,8 @@ class CommandLog {
   base::Result<void> begin_next(base::Vid start, size_t bytes);
   bool wait_for_space(const base::Error& error);  // false: no longer
   void finish_group(const base::Result<void>& written);
-  void update_refusal();  // mutex_ is held
+  void fail(const base::Error& error);  // for good; mutex_ is held
+  void update_refusal();                // likewise
   LoggedProcedure definition(uint32_t procedure) const;
   const Known& known(uint32_t procedure);
   void encode(Group* group);  // committed_

@@ -59,7 +59,12 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
     if (!made) return made.error();
     next = std::move(*made);
   }
-  if (auto begun = next->begin(start, first_sequence); !begun) return begun;
+  if (auto begun = next->begin(start, first_sequence); !begun) {
+    // Its header may be there, and would have the log go on in it.
+    ::unlink(next->path().c_str());
+    static_cast<void>(storage::sync_directory(directory_));
+    return begun;
+  }
   current_ = std::move(next);
   ++made_;
   const std::lock_guard lock(mutex_);

@@ -13,6 +13,7 @@
 #include "cli/bench_ch_command.h"
 #include "cli/bench_isolation_command.h"
 #include "cli/bench_propagation_command.h"
+#include "cli/bench_recovery_command.h"
 #include "cli/bench_scan_command.h"
 #include "cli/bench_tpcc_command.h"
 #include "cli/call_command.h"
@@ -47,7 +48,8 @@ constexpr const char* kBenchFooter =
     "  diptych bench ch --warehouses 10 --transaction-clients 32 --query-clients 8 --seconds 30\n"
     "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n"
     "  diptych bench propagation --warehouses 4\n"
-    "  diptych bench scan --warehouses 10\n\n"
+    "  diptych bench scan --warehouses 10\n"
+    "  diptych bench recovery --warehouses 10\n\n"
     "Each but scan ends with TPC-C's consistency conditions and a comparison of the replicas.\n";
 
 // What is wrong with arguments that nothing takes: where a subcommand is missing, it is the first.
@@ -104,6 +106,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<BenchIsolationCommand>(*bench));
   commands.push_back(std::make_unique<BenchPropagationCommand>(*bench));
   commands.push_back(std::make_unique<BenchScanCommand>(*bench));
+  commands.push_back(std::make_unique<BenchRecoveryCommand>(*bench));
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {

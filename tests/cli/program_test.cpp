@@ -95,7 +95,7 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
        "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, verify, "
        "checkpoint, bench"},
       {{"bench", "tpcd"},
-       "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan"},
+       "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan, recovery"},
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
       {{"init", shop_}, "--schema"},
       {{"init", shop_, "--schema", absent}, absent},

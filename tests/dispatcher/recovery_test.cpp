@@ -150,7 +150,8 @@ TEST_F(Recovered, NowRandomAndLongTextsAreAsTheyWere) {
     for (int32_t id = 0; id < 50; ++id) {
       const std::string text(static_cast<size_t>(id * 20), static_cast<char>('a' + id % 26));
       NoteArguments arguments{id, base::Text(text), {}};
-      if (id % 3 != 0) arguments.other = base::Varchar<500>("other " + std::to_string(id));
+      const std::string other = "other " + std::to_string(id);
+      if (id % 3 != 0) arguments.other = base::Varchar<500>(other);
       ASSERT_TRUE(database->call(note, arguments).get().ok());
     }
     before = all_rows(database.get());

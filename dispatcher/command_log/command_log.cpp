@@ -315,6 +315,12 @@ base::Result<void> CommandLog::write_group() {
     bytes += FrameWriter::kDefinitionBytes + definition(procedure).name.size();
   }
   bytes = base::round_up(bytes, kLogSectorBytes);
+  if (bytes > kFrameBytesMax) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("the calls of one batch have {} bytes of arguments, the log "
+                                   "takes {}",
+                                   bytes, kFrameBytesMax));
+  }
   if (files_.current() == nullptr || !files_.current()->has_room(bytes)) {
     if (auto begun = begin_next(writing_.start, bytes); !begun) return begun;
   }

@@ -29,8 +29,9 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
   add_choice(app(), "--export", "on or off: export updates to the replica; default on",
              Choices{{"on", true}, {"off", false}}, &options_.export_updates)
       ->option_text("on|off");
-  add_choice(app(), "--log", "none (command, physical: not yet); default none",
-             Choices{{"none", false}, {"command", true}, {"physical", true}}, &logged_)
+  using dispatcher::LogMode;
+  add_choice<LogMode>(app(), "--log", "command or none, of a database that is kept; default none",
+                      {{"command", LogMode::kCommand}, {"none", LogMode::kNone}}, &options_.log)
       ->option_text("LOG");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_placement(app(), &options_.placement);
@@ -40,7 +41,9 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
 }
 
 ExitCode BenchTpccCommand::run() {
-  if (logged_) return wrong_usage("--log is not supported yet but for none");
+  if (options_.log != dispatcher::LogMode::kNone && options_.keep_path.empty()) {
+    return wrong_usage("--log: a database in memory has none; give --keep");
+  }
   options_.query_clients = 0;
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;

@@ -16,7 +16,6 @@ class BenchTpccCommand : public Command {
 
  private:
   workloads::BenchmarkOptions options_;
-  bool logged_ = false;
   bool constant_size_ = false;
   std::string json_path_;
 };

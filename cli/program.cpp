@@ -14,9 +14,11 @@
 #include "cli/bench_isolation_command.h"
 #include "cli/bench_propagation_command.h"
 #include "cli/bench_queries_command.h"
+#include "cli/bench_recovery_command.h"
 #include "cli/bench_scan_command.h"
 #include "cli/bench_tpcc_command.h"
 #include "cli/call_command.h"
+#include "cli/checkpoint_command.h"
 #include "cli/command.h"
 #include "cli/init_command.h"
 #include "cli/inspect_command.h"
@@ -24,6 +26,7 @@
 #include "cli/output.h"
 #include "cli/query_command.h"
 #include "cli/test_command.h"
+#include "cli/verify_command.h"
 
 namespace diptych::cli {
 namespace {
@@ -48,9 +51,10 @@ constexpr const char* kBenchFooter =
     "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n"
     "  diptych bench propagation --warehouses 4\n"
     "  diptych bench scan --warehouses 10\n"
-    "  diptych bench queries --warehouses 10 --threads 2\n\n"
-    "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas end "
-    "it.\n";
+      "  diptych bench queries --warehouses 10 --threads 2\n"
+      "  diptych bench recovery --warehouses 10\n\n"
+      "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas end "
+      "it.\n";
 
 // What is wrong with arguments that nothing takes: where a subcommand is missing, it is the first.
 std::string unexpected(const CLI::App& app) {
@@ -97,6 +101,8 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<CallCommand>(app));
   commands.push_back(std::make_unique<InspectCommand>(app));
   commands.push_back(std::make_unique<TestCommand>(app));
+  commands.push_back(std::make_unique<VerifyCommand>(app));
+  commands.push_back(std::make_unique<CheckpointCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);
@@ -106,6 +112,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<BenchPropagationCommand>(*bench));
   commands.push_back(std::make_unique<BenchScanCommand>(*bench));
   commands.push_back(std::make_unique<BenchQueriesCommand>(*bench));
+  commands.push_back(std::make_unique<BenchRecoveryCommand>(*bench));
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {

@@ -117,6 +117,7 @@ base::Result<void> check_callable(const ProcedureSignature& procedure) {
 base::Result<Values> Database::call_by_name(std::string_view procedure,
                                             std::span<const base::Value> arguments) {
   if (auto allowed = state_->check_may_wait("call_by_name"); !allowed) return allowed.error();
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const ProcedureSignature* signature = state_->procedures.find(procedure);
   if (signature == nullptr) {
     return base::Error(base::ErrorCode::kNotFound, fmt::format("no procedure \"{}\"", procedure));

@@ -25,6 +25,10 @@ constexpr uint32_t kQueueMax = 1U << 20;
 constexpr uint32_t kPartitionsMax = 4096;
 constexpr uint32_t kThreadsMax = 1024;
 
+bool is_logged(const DatabaseOptions& options) {
+  return !options.path.empty() && options.log != LogMode::kNone;
+}
+
 base::Error wrong_option(std::string_view what) {
   return {base::ErrorCode::kInvalidArgument, std::string(what)};
 }
@@ -118,21 +122,23 @@ Database::State::State(const DatabaseOptions& database_options,
                                                     ? database_options.slow_procedure_ns
                                                     : UINT64_MAX,
                                  .isolation = database_options.isolation,
+                                 .note_inserted_rows = is_logged(database_options),
                                  .spin = spin_policy,
                                  .background_cores = computed_placement.olap.cores},
              &updates) {}
 
 // Saved empty, so that a disk that is full or read-only shows now.
 base::Result<void> Database::State::create() {
-  auto file = storage::BlockFile::create(options.path);
+  auto file = storage::BlockFile::create(options.path, options.faults.before_step);
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
-  return save_changes(gate.exclude());
+  const BatchGate::Exclusive held = gate.exclude();
+  return save_changes();
 }
 
 base::Result<void> Database::State::restore(const storage::Manifest& manifest) try {
   const BatchGate::Exclusive held = gate.exclude();
-  auto file = storage::BlockFile::open(options.path);
+  auto file = storage::BlockFile::open(options.path, options.faults.before_step);
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
@@ -159,9 +165,26 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   catalogs.publish(catalog);
   saved_vid = manifest.vid;
   saved_ddl = ddl.size();
+  if (auto found = find_log(manifest.vid); !found) return found;
+  if (recovery == nullptr) engine.release_free_slots();
   return {};
 } catch (const storage::ChunkFailure& failure) {
   return failure.error();
+}
+
+void Database::State::start_log() {
+  if (!is_logged(options)) return;
+  log = std::make_unique<CommandLog>(
+      CommandLogOptions{.directory = options.path,
+                        .file_bytes_max = options.log_file_bytes,
+                        .checkpoint_bytes = options.checkpoint_log_bytes,
+                        .cores = placement.olap.cores,
+                        .spin = spin,
+                        .faults = options.faults},
+      &engine, &procedures,
+      [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },
+      [this] { olap_dispatcher->wish_checkpoint(); });
+  if (recovery == nullptr) log->set_position(engine.last_vid(), log_position);
 }
 
 void Database::State::start_dispatchers() {
@@ -172,9 +195,10 @@ void Database::State::start_dispatchers() {
       OlapDispatcherOptions{.placement = placement.olap,
                             .spin = spin,
                             .queue_queries = options.queue_queries,
-                            .apply_interval_ns = options.apply_interval_ns},
+                            .apply_interval_ns = options.apply_interval_ns,
+                            .log = log.get()},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
-      [this](QueryJob* job) { prepare(job); });
+      [this](QueryJob* job) { prepare(job); }, [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
       OltpDispatcherOptions{
           .placement = placement.oltp,
@@ -184,7 +208,8 @@ void Database::State::start_dispatchers() {
           .pending_update_bytes_max = options.pending_update_bytes_max,
           .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
           .time_origin = options.time_origin,
-          .slow_watch = slow_watch ? &*slow_watch : nullptr},
+          .slow_watch = slow_watch ? &*slow_watch : nullptr,
+          .log = log.get()},
       &engine, &procedures, &updates, &gate, &clock,
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
 }
@@ -192,13 +217,21 @@ void Database::State::start_dispatchers() {
 void Database::State::stop_dispatchers() {
   // Before the OLTP side is stopped: it may wait for room behind a query.
   olap_dispatcher->cancel_queries();
+  if (log != nullptr) log->give_up_waiting();
   // The OLTP side first: while it ends what it has, it may wait for the OLAP side to make room.
   oltp_dispatcher->stop();
+  // Its thread completes the last calls.
+  if (log != nullptr) log->stop();
   olap_dispatcher->stop();
+  const std::lock_guard waiters_lock(checkpoint_mutex);
+  checkpoints_closed = true;
+  for (auto& waiter : checkpoint_waiters) waiter.set_value(base::ErrorCode::kClosed);
+  checkpoint_waiters.clear();
 }
 
 bool Database::State::on_dispatcher_thread() const {
-  return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread();
+  return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread() ||
+         (log != nullptr && log->runs_this_thread());
 }
 
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {
@@ -224,18 +257,6 @@ base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate
 base::Result<void> Database::State::check_replica() const {
   if (olap_dispatcher == nullptr || !olap_dispatcher->replica_failure()) return {};
   return *olap_dispatcher->replica_failure();
-}
-
-base::Result<void> Database::State::save_changes(const BatchGate::Exclusive&) {
-  if (options.path.empty()) return {};
-  if (auto usable = check_replica(); !usable) return usable;
-  DIPTYCH_CHECK(replica.snapshot() == engine.last_vid(), "the replica was brought up to date");
-  if (saved_vid == engine.last_vid() && saved_ddl == ddl.size()) return {};
-  auto saved = storage::save_replica(options.path, &replica, ddl);
-  if (!saved) return saved.error();
-  saved_vid = engine.last_vid();
-  saved_ddl = ddl.size();
-  return {};
 }
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -275,6 +296,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
       return filled.error();
     }
   }
+  state->start_log();
   state->start_dispatchers();
   state->olap_dispatcher->publish_figures(state->gate.exclude());
   return std::unique_ptr<Database>(new Database(std::move(state)));
@@ -292,6 +314,7 @@ Database::~Database() {
 }
 
 base::Result<void> Database::submit(Request* request, Admission admission) {
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const bool may_wait = admission == Admission::kWait && !state_->on_dispatcher_thread();
   return state_->oltp_dispatcher->submit(request, may_wait);
 }
@@ -299,6 +322,7 @@ base::Result<void> Database::submit(Request* request, Admission admission) {
 base::Result<LoadReport> Database::load(base::TableId table,
                                         const std::function<base::Result<RowBatch>()>& next) {
   if (auto allowed = state_->check_may_wait("load"); !allowed) return allowed.error();
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
   // A row of the load may get the RowID of one whose delete the replica has yet to apply.
@@ -327,12 +351,17 @@ base::Result<LoadReport> Database::load(base::TableId table,
   // Of the load, only its VID is in the queue: the replica's freshness.
   state_->olap_dispatcher->bring_up_to_date();
   if (auto usable = state_->check_replica(); !usable) return usable.error();
+  if (state_->log != nullptr) {
+    state_->log->skip_to(*loaded);
+    if (auto saved = state_->save_unlogged(held); !saved) return saved.error().within("the load");
+  }
   state_->olap_dispatcher->publish_figures(held);
   return report;
 }
 
 base::Result<uint64_t> Database::row_count(base::TableId table) const {
   if (auto allowed = state_->check_may_wait("row_count"); !allowed) return allowed.error();
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
   return state_->engine.row_count(table);
@@ -344,6 +373,7 @@ base::Result<ReplicaComparison> Database::compare_replicas() {
     return base::Error(base::ErrorCode::kUnsupported,
                        "export_updates is off: the replicas differ by choice");
   }
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
   state_->olap_dispatcher->bring_up_to_date();
@@ -370,6 +400,9 @@ Metrics Database::metrics() const {
     metrics.slowest_procedure_ns = slow.slowest_ns;
   }
   metrics.last_vid = state_->clock.last();
+  if (state_->log != nullptr) state_->log->report(&metrics);
+  // relaxed: a figure to look at.
+  metrics.checkpoints = state_->checkpoints.load(std::memory_order_relaxed);
   state_->olap_dispatcher->report(&metrics);
   metrics.pending_update_bytes = state_->updates.pending_bytes();
   metrics.oltp_memory_bytes =
@@ -385,10 +418,10 @@ const base::Placement& Database::placement() const {
 
 base::Result<void> Database::save() {
   if (auto allowed = state_->check_may_wait("save"); !allowed) return allowed;
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
-  state_->olap_dispatcher->bring_up_to_date();
-  return state_->save_changes(held);
+  return state_->save_changes();
 }
 
 base::Result<void> Database::close() {
@@ -398,8 +431,11 @@ base::Result<void> Database::close() {
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
-  state_->olap_dispatcher->bring_up_to_date();
-  if (auto saved = state_->save_changes(held); !saved) return saved;
+  // acquire: as in ensure_recovered. What was not replayed stays in the log.
+  if (state_->recovered.load(std::memory_order_acquire)) {
+    if (auto saved = state_->save_changes(); !saved) return saved;
+    if (state_->log != nullptr) state_->log->remove_files();
+  }
   state_->phase = State::Phase::kClosed;
   state_->lock.reset();
   return {};

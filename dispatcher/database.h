@@ -9,8 +9,11 @@
 //   (*database)->close();
 //
 // Freshness  a query sees every transaction that was acknowledged before it was submitted.
-// Durability a database at a path is saved by close() (and by save()); what committed after the
-//            last of them is lost when the process dies.
+// Durability in a database at a path, what was acknowledged is there after any crash: a call is
+//            logged, and its reply given when the log is durable; a query shows nothing that is
+//            not. Loads, DDL and close() save the replica. After a crash the log is replayed by
+//            recover(), or before the first use of the data: by then the procedures that it names
+//            must have been registered or loaded (DatabaseOptions::log has the other way).
 // Threads    every member may be called from any thread; close() once, after which the others fail
 //            with kClosed. A completion runs on a dispatcher thread and must not block: from there,
 //            submit and submit_query never wait (kOverloaded), and what would wait for the
@@ -38,6 +41,8 @@
 #include "base/schema.h"
 #include "base/topology.h"
 #include "base/value.h"
+#include "dispatcher/database_reports.h"
+#include "dispatcher/disk_faults.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_module.h"
 #include "olap/query.h"
@@ -58,6 +63,12 @@ using oltp::Request;
 using oltp::RowBatch;
 using propagation::ExportMode;
 using storage::BlockForm;
+
+// What makes transactions of a database at a path durable before their callers know of them.
+enum class LogMode : uint8_t {
+  kCommand,  // their calls are logged, and run again after a crash
+  kNone,     // nothing: what committed after the last save is lost with the process
+};
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
 
@@ -89,51 +100,29 @@ struct DatabaseOptions {
   // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
   // never ends would hold up all others.
   uint64_t operations_max = 10'000'000;
-  uint64_t slow_procedure_ns = 1'000'000'000;  // who runs longer is reported; 0: nobody
+  uint64_t slow_procedure_ns = 1'000'000'000;         // who runs longer is reported; 0: nobody
+  LogMode log = LogMode::kCommand;                    // of a database at a path
+  size_t log_file_bytes = size_t{64} << 20;           // a full file is followed by a new one
+  uint64_t checkpoint_log_bytes = uint64_t{1} << 30;  // a checkpoint, after so much log; 0: none
+  DiskFaults faults;                                  // for tests
   uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;
+};
+
+// What opening a database that was not closed took.
+struct RecoveryReport {
+  uint64_t transactions = 0;  // replayed
+  uint64_t log_bytes = 0;     // that held them
+  base::Vid vid;              // up to which everything is there
+  double seconds = 0;         // of the replay
+  std::string torn_tail;      // where the log was cut, in words; empty: it was whole
 };
 
 enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
 
 template <class Reply>
 using Future = std::future<base::Result<Reply>>;
-
-struct LoadReport {
-  uint64_t rows = 0;
-  base::Vid vid;
-};
-
-// A row that the replicas do not agree on.
-struct ReplicaDifference {
-  std::string table;
-  base::RowId row_id;
-  std::string what;  // "missing in the OLAP replica", "column c_balance: 10.00 against 9.50", ...
-};
-
-struct ReplicaComparison {
-  base::Vid vid;
-  uint64_t rows = 0;                     // compared
-  uint64_t differences = 0;              // in all
-  std::vector<ReplicaDifference> first;  // at most 20
-};
-
-// A procedure as a caller sees it.
-struct ProcedureDescription {
-  std::string name;
-  std::string module;  // empty: registered by the program itself
-  std::vector<base::BoundColumn> arguments;
-  std::vector<base::BoundColumn> reply;
-  bool by_name = false;  // call_by_name can call it
-};
-
-struct LoadedProcedures {
-  std::string module;
-  std::vector<std::string> defined;  // by it, in its order, those below included
-  std::vector<std::string> replaced;
-  std::vector<std::string> removed;  // the module before had them: calls fail with kNotFound
-};
 
 class Database {
  public:
@@ -226,15 +215,24 @@ class Database {
   Metrics metrics() const;
   const base::Placement& placement() const;
 
-  // Saves a database at a path as it is now, and goes on. kIo, kNoSpace: what was saved last stays.
+  // After open, of a database that was not closed: replays its log, if that was not done yet. Any
+  // use of the data does it too. kNotFound, kInvalidArgument: a procedure that the log names is not
+  // registered, or takes other arguments; it can be called again. kCorrupt, for good: a procedure
+  // did something else than it did; log and last save stay as they are.
+  base::Result<RecoveryReport> recover();
+
+  // Saves a database at a path as of now while transactions go on (queries wait), and drops the log
+  // up to there. kIo, kNoSpace: what was saved last stays, and the log.
+  base::Result<void> checkpoint();
+  // The same while everything stands still.
   base::Result<void> save();
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
   // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
   // close() and save() are closed, and the data stays in memory: close() again (once there is
   // space) tries the save again.
   base::Result<void> close();
-  // Closes without saving: what was saved last stays, except that a database which open() made is
-  // gone from its path, and the directory with it if open() made that too.
+  // Closes without saving, as a crash would: what was saved last stays, and the log. But a database
+  // which open() made is gone from its path, and the directory with it if open() made that too.
   void discard();
 
  private:

@@ -66,6 +66,13 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   if (!defined) {
     return defined.error().within(fmt::format("{}: module \"{}\"", path, (*library)->name()));
   }
+  // The log's calls must meet the code that they met: from here on it is another.
+  if (state_->log != nullptr && state_->modules.has((*library)->name())) {
+    // acquire: as in ensure_recovered.
+    if (state_->recovered.load(std::memory_order_acquire)) {
+      if (auto saved = state_->save_changes(); !saved) return saved.error();
+    }
+  }
   return state_->modules.install(&*library, std::move(definitions), &state_->engine,
                                  &state_->procedures);
 }

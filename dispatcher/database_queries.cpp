@@ -55,6 +55,9 @@ QueryResults Database::State::run_and_wait(std::unique_ptr<QueryJob> job) {
   if (auto allowed = check_may_wait("query"); !allowed) {
     return all_failed(statements, allowed.error());
   }
+  if (auto recovered = ensure_recovered(); !recovered) {
+    return all_failed(statements, recovered.error());
+  }
   prepare(job.get());
   const bool any = std::any_of(job->statements.begin(), job->statements.end(),
                                [](const QueryJob::Statement& s) { return s.prepared; });
@@ -89,6 +92,7 @@ base::Result<void> Database::submit_query(std::string sql,
   if (done == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
   }
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   auto job = make_job(std::span(&sql, 1));
   job->done = [done = std::move(done)](QueryResults results) { done(std::move(results.front())); };
   return state_->olap_dispatcher->submit(job, false);

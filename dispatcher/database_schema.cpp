@@ -69,6 +69,7 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto allowed = state_->check_may_wait("execute_ddl"); !allowed) return allowed;
   auto statements = olap::split_statements(script);
   if (!statements) return statements.error();
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open;
   base::Result<void> outcome;
@@ -85,6 +86,10 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   }
   state_->catalogs.publish(state_->catalog);
   state_->olap_dispatcher->bring_up_to_date();
+  if (state_->log != nullptr) {
+    auto saved = state_->save_unlogged(held);
+    if (outcome && !saved) outcome = saved.error().within("the DDL");
+  }
   return outcome;
 }
 

@@ -9,6 +9,8 @@
 
 #pragma once
 
+#include <atomic>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "base/topology.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/catalog_history.h"
+#include "dispatcher/command_log/command_log.h"
 #include "dispatcher/database.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/freshness_clock.h"
@@ -27,6 +30,7 @@
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/procedure_modules.h"
+#include "dispatcher/recovery.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "olap/query.h"
 #include "oltp/engine.h"
@@ -47,6 +51,7 @@ struct Database::State {
   // At the path: a new database, or everything from the manifest.
   base::Result<void> create();
   base::Result<void> restore(const storage::Manifest& manifest);
+  void start_log();
   void start_dispatchers();
   void stop_dispatchers();
 
@@ -70,8 +75,21 @@ struct Database::State {
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;
 
-  // Saves if anything changed since the last save. The replica is up to date.
-  base::Result<void> save_changes(const BatchGate::Exclusive& gate_held);
+  // Durability (database_durability.cpp).
+  // Reads the log that an earlier process left, and says whether it must be replayed.
+  base::Result<void> find_log(base::Vid manifest_vid);
+  // Replays it, if that is still to be done: before anything looks at the data.
+  base::Result<void> ensure_recovered();
+  base::Result<void> recover();
+  base::Result<void> replay();
+  // Brings the replica up to date and saves it, if anything changed since the last save; the log
+  // that it covers goes. The caller holds the gate, exclusively or as the OLAP side.
+  base::Result<void> save_changes();
+  // Likewise, for a change that the log does not have, or no more: where it fails, calls are
+  // refused until another save succeeds.
+  base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
+  // On the OLAP side's thread, which is inside of the gate.
+  void run_checkpoint();
 
   const DatabaseOptions options;
   const base::Placement placement;
@@ -90,15 +108,28 @@ struct Database::State {
   olap::Executor executor;
   oltp::Engine engine;
 
-  Phase phase = Phase::kOpen;          // gate
-  Made made = Made::kNothing;          // by open, at the path
-  std::vector<std::string> ddl;        // gate: the statements that made the catalog
-  std::optional<base::Vid> saved_vid;  // gate: none before the first save
-  size_t saved_ddl = 0;                // gate: statements in the last save
+  Phase phase = Phase::kOpen;            // gate
+  Made made = Made::kNothing;            // by open, at the path
+  std::vector<std::string> ddl;          // gate: the statements that made the catalog
+  std::optional<base::Vid> saved_vid;    // gate: none before the first save
+  size_t saved_ddl = 0;                  // gate: statements in the last save
+  std::atomic<uint64_t> checkpoints{0};  // writer: the gate's holder
+
+  std::atomic<bool> recovered{true};   // writer: open, recover
+  std::mutex recovering;               // held by recover, so that one does it; of the next three
+  LogPosition log_position;            // where the log goes on
+  std::unique_ptr<Recovery> recovery;  // null: there is nothing to replay, or no more
+  std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
+  RecoveryReport recovery_report;
+
+  std::mutex checkpoint_mutex;
+  std::vector<std::promise<base::Result<void>>> checkpoint_waiters;  // guarded by it, as the next
+  bool checkpoints_closed = false;                                   // nobody answers any more
 
   std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
-  std::mutex loading;  // held by load_procedures, so that two of them take turns
-  std::mutex closing;  // held by close, so that two of them take turns
+  std::mutex loading;               // held by load_procedures, so that two of them take turns
+  std::mutex closing;               // held by close, so that two of them take turns
+  std::unique_ptr<CommandLog> log;  // null: nothing is logged
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
   std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
 };

@@ -48,6 +48,12 @@ struct Metrics {
   std::string slowest_procedure;   // of those, and of what runs now; empty: none was slow
   uint64_t slowest_procedure_ns = 0;
   base::Vid last_vid;
+  // The command log.
+  uint64_t log_bytes = 0;
+  uint64_t log_groups = 0;
+  Histogram log_write_ns;  // of a group: until it is durable
+  uint64_t log_files = 0;
+  uint64_t checkpoints = 0;  // and other saves, since the database was opened
   // Queries.
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;

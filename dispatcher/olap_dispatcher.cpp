@@ -15,13 +15,15 @@ namespace diptych::dispatcher {
 
 OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
                                propagation::UpdateQueue* updates, BatchGate* gate,
-                               FreshnessClock* clock, Prepare prepare)
+                               FreshnessClock* clock, Prepare prepare,
+                               std::function<void()> run_checkpoint)
     : options_(options),
       replica_(replica),
       updates_(updates),
       gate_(gate),
       clock_(clock),
       prepare_(std::move(prepare)),
+      run_checkpoint_(std::move(run_checkpoint)),
       tokens_(options.queue_queries, options.spin),
       queue_(options.queue_queries),
       arrivals_(options.spin) {
@@ -59,6 +61,12 @@ void OlapDispatcher::wake() {
 void OlapDispatcher::apply_now() {
   // release: pairs with the acquire in apply_is_due; who sees the wish sees what it is about.
   apply_wanted_.store(true, std::memory_order_release);
+  wake();
+}
+
+void OlapDispatcher::wish_checkpoint() {
+  // release: pairs with the acquire in run; who sees the wish sees who waits for it.
+  checkpoint_wanted_.store(true, std::memory_order_release);
   wake();
 }
 
@@ -104,6 +112,12 @@ void OlapDispatcher::run() {
     const uint32_t arrival_ticket = arrivals_.ticket();
     const uint32_t update_ticket = updates_->parker().ticket();
     take_jobs(&jobs);
+    // acquire: pairs with the release in wish_checkpoint.
+    if (checkpoint_wanted_.exchange(false, std::memory_order_acquire)) {
+      const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+      run_checkpoint_();
+      pending_since_ns_ = 0;
+    }
     if (!jobs.empty()) {
       run_one_batch(&jobs);
     } else if (apply_is_due(base::steady_ns())) {
@@ -148,12 +162,15 @@ void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
 
 void OlapDispatcher::run_one_batch(Jobs* jobs) {
   compile(*jobs);
+  base::Vid snapshot;
   {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
     bring_up_to_date();
     pending_since_ns_ = 0;
     execute(jobs);
+    snapshot = replica_.tables->snapshot();
   }
+  if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
   for (auto& job : *jobs) {
     // The token first: a completion that submits its successor finds room for it.
     tokens_.give_back();

@@ -11,6 +11,8 @@
 // before its completions run (D2), the query is queued after that, and this thread collects after
 // it took the query from the queue.
 //
+// Where there is a log, results are given out once all that they show is durable.
+//
 // Threads    submit, apply_now, table_rows, figures: any. bring_up_to_date: who holds the gate, as
 //            this side's batch or exclusively.
 //
@@ -36,6 +38,7 @@
 #include "dispatcher/admission_tokens.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/bounded_queue.h"
+#include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/query_job.h"
@@ -52,6 +55,7 @@ struct OlapDispatcherOptions {
   uint32_t queue_queries = 0;
   uint64_t apply_interval_ns = 0;
   uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
+  CommandLog* log = nullptr;               // null: nothing is logged
 };
 
 // The parts of the replica, which outlive the dispatcher.
@@ -69,7 +73,7 @@ class OlapDispatcher {
 
   OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
                  propagation::UpdateQueue* updates, BatchGate* gate, FreshnessClock* clock,
-                 Prepare prepare);
+                 Prepare prepare, std::function<void()> run_checkpoint);
   ~OlapDispatcher();  // stops
 
   // kOverloaded where A1 forbids it and the caller does not wait, or must not; kClosed. The job is
@@ -78,6 +82,9 @@ class OlapDispatcher {
 
   // Applies pending updates soon, whatever the interval.
   void apply_now();
+
+  // Has `run_checkpoint` called soon, between two batches, inside of the gate.
+  void wish_checkpoint();
 
   // Applies every update that was pushed, compresses and freezes within a time limit, and brings
   // the replica within its memory. The caller holds the gate.
@@ -128,13 +135,15 @@ class OlapDispatcher {
   BatchGate* const gate_;
   FreshnessClock* const clock_;
   const Prepare prepare_;
+  const std::function<void()> run_checkpoint_;
 
   AdmissionTokens tokens_;
   BoundedQueue<std::unique_ptr<QueryJob>> queue_;
   base::Parker arrivals_;
-  std::atomic<bool> apply_wanted_{false};  // writers: apply_now sets, this thread clears
-  olap::StopFlag stop_queries_{false};     // writer: cancel_queries, for good
-  uint64_t pending_since_ns_ = 0;          // this thread only; 0: no update was pending
+  std::atomic<bool> apply_wanted_{false};       // writers: apply_now sets, this thread clears
+  std::atomic<bool> checkpoint_wanted_{false};  // likewise: wish_checkpoint
+  olap::StopFlag stop_queries_{false};          // writer: cancel_queries, for good
+  uint64_t pending_since_ns_ = 0;               // this thread only; 0: no update was pending
 
   std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next two
   uint32_t first_to_compact_ = 0;               // a TableId: those that there was no time for first

@@ -113,6 +113,9 @@ base::Timestamp OltpDispatcher::now() const {
 
 base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait) {
   if (auto checked = check(*request); !checked) return checked;
+  if (options_.log != nullptr && options_.log->refuses()) [[unlikely]] {
+    if (auto refusal = options_.log->refusal()) return *refusal;
+  }
   if (auto taken = may_wait ? tokens_.take_or_wait() : tokens_.take(); !taken) {
     if (taken.code() == base::ErrorCode::kOverloaded) {
       // relaxed: a figure to look at.
@@ -161,6 +164,7 @@ bool OltpDispatcher::fill_batch() {
 }
 
 void OltpDispatcher::wait_for_room() {
+  if (options_.log != nullptr) options_.log->wait_for_room();
   const size_t pending = updates_->pending_bytes();
   if (pending <= options_.pending_update_bytes_max) return;
   const uint64_t since_ns = base::steady_ns();
@@ -186,28 +190,53 @@ void OltpDispatcher::wait_for_room() {
 }
 
 void OltpDispatcher::run_one_batch() {
+  CommandLog* const log = options_.log;
   oltp::BatchReport report;
   {
     const BatchGate::Passage passage = gate_->pass(Side::kOltp);
+    // In the passage: what would leave a gap in the log happens outside of it.
+    if (log != nullptr && log->refuses()) [[unlikely]] {
+      if (const auto refusal = log->refusal()) return refuse_batch(*refusal);
+    }
     clock_->batch_begins(base::steady_ns());
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());
+    again_ = std::move(report.again);
+    collect_ended();
+    if (log != nullptr) log->append(ended_, engine_->last_vid());
   }
   if (options_.slow_watch != nullptr) options_.slow_watch->ended(report.slow);
-  again_ = std::move(report.again);
-  complete_batch(again_);
+  if (log == nullptr) complete(ended_);
 }
 
-void OltpDispatcher::complete_batch(const std::vector<oltp::Request*>& again) {
-  std::vector<oltp::Request*> unfinished(again);
+void OltpDispatcher::refuse_batch(const base::Error& why) {
+  for (oltp::Request* const request : batch_) request->outcome = why;
+  complete(batch_);
+}
+
+void OltpDispatcher::collect_ended() {
+  ended_.clear();
+  if (again_.empty()) {
+    ended_.swap(batch_);
+    return;
+  }
+  std::vector<oltp::Request*> unfinished(again_);
   std::sort(unfinished.begin(), unfinished.end());
-  for (oltp::Request* request : batch_) {
+  for (oltp::Request* const request : batch_) {
     if (std::binary_search(unfinished.begin(), unfinished.end(), request)) continue;
+    ended_.push_back(request);
+  }
+}
+
+void OltpDispatcher::complete(std::span<oltp::Request* const> ended) {
+  for (oltp::Request* const request : ended) {
     // The token first: a completion that submits its successor finds room for it.
     tokens_.give_back();
     request->complete(request);  // the request may be gone from here on
   }
   tokens_.announce_returned();
+  // The last ones, after stop(): the dispatcher's thread waits for them.
+  if (options_.log != nullptr && tokens_.drained()) arrivals_.wake_all();
 }
 
 }  // namespace diptych::dispatcher

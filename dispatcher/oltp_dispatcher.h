@@ -1,12 +1,12 @@
 // OltpDispatcher: takes calls of procedures in, and runs them in batches on the OLTP replica.
 //
-//   submit ──► queue ──► batch ──► gate ──► Engine::run_batch ──► completions
+//   submit ──► queue ──► batch ──► gate ──► Engine::run_batch ──► CommandLog ──► completions
 //                          ▲                        │
 //                          └──── report.again ◄─────┘
 //
 // One thread, pinned to the first OLTP core; it is the engine's leader. A batch is what run_batch
 // gave back, then whatever is queued, up to `batch_requests_max`. Completions run after the batch,
-// in its order: this is where group commit will wait for the log.
+// in its order: on this thread, or, where there is a log, on the log's, once it is durable.
 //
 // Back-pressure  no batch starts while the update queue holds more than `pending_update_bytes_max`;
 //                the waits are counted and timed, and the first time a line on standard error says
@@ -16,7 +16,8 @@
 // Invariants
 //   D1  At most `queue_requests` calls are admitted and not yet out of their batch; each completes
 //       exactly once.
-//   D2  A call completes after the updates of its transaction were pushed to the update queue.
+//   D2  A call completes after the updates of its transaction were pushed to the update queue, and,
+//       where there is a log, after its batch and all before it are durable.
 
 #pragma once
 
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -33,6 +35,7 @@
 #include "dispatcher/admission_tokens.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/bounded_queue.h"
+#include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/slow_procedure_watch.h"
@@ -51,6 +54,7 @@ struct OltpDispatcherOptions {
   uint64_t random_seed = 0;
   std::optional<base::Timestamp> time_origin;  // as DatabaseOptions'
   SlowProcedureWatch* slow_watch = nullptr;    // may be null
+  CommandLog* log = nullptr;                   // null: nothing is logged
 };
 
 class OltpDispatcher {
@@ -62,8 +66,16 @@ class OltpDispatcher {
   ~OltpDispatcher();  // stops
 
   // kInvalidArgument: no such procedure, or arguments, reply or completion do not fit. kClosed.
-  // kOverloaded where D1 forbids it and the caller does not wait, or must not.
+  // kOverloaded where D1 forbids it and the caller does not wait, or must not. As the log's
+  // refusal() where it refuses.
   base::Result<void> submit(oltp::Request* request, bool may_wait);
+
+  // Gives their tokens back and completes them. The dispatcher's thread, or the log's.
+  void complete(std::span<oltp::Request* const> ended);
+
+  // Until a batch may start: back-pressure. For who runs batches in this dispatcher's place, before
+  // anything is submitted.
+  void wait_for_room();
 
   // Rejects further calls, ends what was admitted, and ends the thread. Again: no effect.
   void stop();
@@ -78,10 +90,10 @@ class OltpDispatcher {
   base::Result<void> check(const oltp::Request& request) const;
   base::Timestamp now() const;  // of a transaction
   void run();
-  bool fill_batch();     // false: nothing to run
-  void wait_for_room();  // back-pressure
+  bool fill_batch();  // false: nothing to run
   void run_one_batch();
-  void complete_batch(const std::vector<oltp::Request*>& again);
+  void refuse_batch(const base::Error& why);
+  void collect_ended();
 
   const OltpDispatcherOptions options_;
   const uint64_t begin_ns_;  // when time_origin was
@@ -102,6 +114,7 @@ class OltpDispatcher {
   std::atomic<uint64_t> waits_since_ns_{0};       // likewise; 0: it does not wait
   std::vector<oltp::Request*> batch_;             // the dispatcher's thread only
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
+  std::vector<oltp::Request*> ended_;  // likewise: those of batch_ that are not in again_
   std::thread thread_;
   std::thread::id thread_id_;
 };

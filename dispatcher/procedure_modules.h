@@ -47,6 +47,7 @@ class ProcedureModules {
                            std::vector<oltp::ProcedureDefinition> definitions, oltp::Engine* engine,
                            ProcedureDirectory* directory);
 
+  bool has(std::string_view module) const { return libraries_.contains(module); }
   // Empty: the program's own.
   std::string_view module_of(base::ProcedureId procedure) const;
   bool is_removed(base::ProcedureId procedure) const;

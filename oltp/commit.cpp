@@ -56,7 +56,11 @@ bool Worker::commit(Transaction* txn, Request* request) {
     looked_at = core_->last_vid.load(std::memory_order_acquire);
     if (changes_anything() && !reads_.hold(txn->read_vid())) return false;
   }
-  const bool any = export_writes(is_single() ? txn->read_vid().value + 1 : txn->read_vid().value);
+  // A snapshot that is replayed may be older than this worker's newest commit.
+  // relaxed: whoever replays is alone.
+  const uint64_t before =
+      replays_ ? core_->last_vid.load(std::memory_order_relaxed) : txn->read_vid().value;
+  const bool any = export_writes(is_single() ? before + 1 : before);
   uint64_t vid = 0;
   // With one worker nobody else commits, and nothing is locked.
   std::unique_lock guard(core_->commit_mutex, std::defer_lock);

@@ -51,6 +51,7 @@ struct EngineOptions {
   uint64_t operations_max = 10'000'000;    // of a transaction, and rows that its scans look at
   uint64_t slow_run_ns = UINT64_MAX;       // runs that take longer are in the BatchReport
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
+  bool note_inserted_rows = false;  // for inserted_rows(): who logs calls needs them
   // Of workers that wait for each other: brief where all threads of the machine have cores.
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   // Where the pages of new memory are made ready, ahead of the workers; empty: by themselves.
@@ -78,6 +79,9 @@ struct EngineMetrics {
   size_t memory_bytes = 0;  // rows, versions and indexes
 };
 
+// By request: its slots, as Engine::inserted_rows gave them.
+using InsertedOfRequests = std::span<const std::span<const base::RowId>>;
+
 class Engine {
  public:
   Engine(const base::Catalog* catalog, const EngineOptions& options,
@@ -99,6 +103,18 @@ class Engine {
   // all but report.again.
   BatchReport run_batch(std::span<Request* const> requests);
 
+  // The slots that the transaction took for rows, in the order of its inserts, those included that
+  // were refused or erased again: what a replay needs besides the call. Valid until the next batch;
+  // only with note_inserted_rows.
+  std::span<const base::RowId> inserted_rows(const Request& request) const;
+
+  // Runs calls again that committed in one batch, all that did, in the order of their commit VIDs.
+  // Of a request, procedure, arguments, now, random_seed, read_vid and commit_vid are as they were:
+  // it reads the snapshot that it read, its rows get the RowIDs that they had, and it gets its VID.
+  // The order makes conflicts impossible; one thread runs them. kCorrupt: a call did something else
+  // than it once did; the engine must then be discarded.
+  base::Result<void> replay_batch(std::span<Request* const> requests, InsertedOfRequests inserted);
+
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
   // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.
   // `sink` gets the rows, in place of update records; nullptr: no replica does.
@@ -107,9 +123,10 @@ class Engine {
                                propagation::LoadSink* sink);
 
   // For opening a database: puts back a row under its RowID. Afterwards finish_restore sets the
-  // VID.
+  // VID, replay_batch may follow, and release_free_slots comes before anything else.
   base::Result<void> restore_row(base::TableId table, base::RowId row_id, const std::byte* row);
   void finish_restore(base::Vid vid);
+  void release_free_slots();
 
   // Between batches: every live row, newest version.
   void for_each_row(base::TableId table,

@@ -136,11 +136,14 @@ base::Result<void> Engine::restore_row(base::TableId table_id, base::RowId row_i
 }
 
 void Engine::finish_restore(base::Vid vid) {
-  EngineCore& core = state_->core;
-  for (const auto& table : core.tables) table->rows.free_dead_slots();
   // release: pairs with the acquire at a transaction's begin (C1).
-  core.last_vid.store(vid.value, std::memory_order_release);
+  state_->core.last_vid.store(vid.value, std::memory_order_release);
   state_->finish_restore(vid);
+}
+
+void Engine::release_free_slots() {
+  for (auto& worker : state_->workers) worker->forget_free_slots();
+  for (const auto& table : state_->core.tables) table->rows.free_dead_slots();
 }
 
 void Engine::for_each_row(

@@ -19,6 +19,13 @@
 
 namespace diptych::oltp {
 
+// Where a worker noted the rows that the transaction inserted (Engine::inserted_rows).
+struct InsertedRows {
+  base::WorkerId worker;
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
 struct Request {
   // Set by the caller.
   base::ProcedureId procedure;
@@ -37,6 +44,7 @@ struct Request {
   base::Vid read_vid;
   base::Vid commit_vid;    // 0 for a transaction that wrote nothing
   uint32_t conflicts = 0;  // how often it was run again because of a conflict
+  InsertedRows inserted;   // of a transaction with a commit VID, where the engine notes them
 };
 
 }  // namespace diptych::oltp

@@ -98,6 +98,12 @@ void SlotAllocator::reclaim(RowTable* table) {
   table->put_free_slots(&free_, kSlotsKept);
 }
 
+void SlotAllocator::forget() {
+  free_.clear();
+  retired_.clear();
+  fresh_ = {0, 0};
+}
+
 void SlotAllocator::refill(RowTable* table) {
   if (table->take_free_slots(&free_)) return;
   fresh_ = table->take_slots();

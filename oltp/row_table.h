@@ -120,6 +120,8 @@ class SlotAllocator {
 
   // The leader, at a boundary. Slots beyond what a worker may keep go to the table.
   void reclaim(RowTable* table);
+  // The leader, before free_dead_slots(), which finds them again.
+  void forget();
 
  private:
   void refill(RowTable* table);

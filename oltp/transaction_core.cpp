@@ -233,7 +233,9 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   Worker& worker = *worker_;
   Table& table = worker.core_->table(table_id);
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
-  const base::RowId row_id = worker.tables_[table_id.value].slots.allocate(&table.rows);
+  const std::optional<base::RowId> taken = worker.take_slot(&table);
+  if (!taken) return misuse(table, "inserts other rows than when it was logged");
+  const base::RowId row_id = *taken;
   RowSlot& slot = table.rows.slot(row_id);
   Undo* const undo = worker.make_undo(0, nullptr, 0);
   worker.add_write(&table, &slot, row_id, undo, WriteKind::kInsert);

@@ -14,6 +14,18 @@ namespace {
 // further rounds waits for the next batch.
 constexpr int kRetryRounds = 3;
 
+// An expected outcome has no text; who called should still read where it came from.
+base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error error) {
+  if (!error.message.empty()) return error;
+  if (error.code == base::ErrorCode::kConflict) {
+    return error.within(
+        fmt::format("procedure \"{}\" lost against others in every run", procedure.name));
+  }
+  return error.within(fmt::format("in procedure \"{}\"", procedure.name));
+}
+
+}  // namespace
+
 base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
                              const Request& request) {
   try {
@@ -27,18 +39,6 @@ base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& 
         fmt::format("procedure \"{}\" threw something that is no std::exception", procedure.name));
   }
 }
-
-// An expected outcome has no text; who called should still read where it came from.
-base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error error) {
-  if (!error.message.empty()) return error;
-  if (error.code == base::ErrorCode::kConflict) {
-    return error.within(
-        fmt::format("procedure \"{}\" lost against others in every run", procedure.name));
-  }
-  return error.within(fmt::format("in procedure \"{}\"", procedure.name));
-}
-
-}  // namespace
 
 Worker::Worker(EngineCore* core, base::WorkerId id)
     : core_(core),
@@ -75,6 +75,7 @@ void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) cons
 }
 
 void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t deadline_ns) {
+  inserted_rows_.clear();
   const auto plan_of = [&](size_t number) { return &plans_[number % kPlansAhead]; };
   for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, first + i * stride, plan_of(i));
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
@@ -131,6 +132,7 @@ Worker::RunEnd Worker::run(Request* request) {
   const base::Vid read_vid(core_->last_vid.load(std::memory_order_acquire));
   request->read_vid = read_vid;
   const IsolationLevel level = procedure.isolation.value_or(core_->options.isolation);
+  const size_t inserted_before = inserted_rows_.size();
   reads_.begin(level == IsolationLevel::kSerializable && !is_single());
   request->commit_vid = base::Vid();
   request->outcome = {};
@@ -145,9 +147,12 @@ Worker::RunEnd Worker::run(Request* request) {
   if (result && txn.failed()) result = *txn.failure_;
   if (result && !commit(&txn, request)) result = base::ErrorCode::kConflict;
   if (result) {
+    const auto first = static_cast<uint32_t>(inserted_before);
+    request->inserted = {id_, first, static_cast<uint32_t>(inserted_rows_.size()) - first};
     ++report_.committed;
     return RunEnd::kEnded;
   }
+  inserted_rows_.resize(inserted_before);
   roll_back();
   const bool conflict =
       (txn.failed() ? txn.failure_->code : result.code()) == base::ErrorCode::kConflict;
@@ -201,6 +206,10 @@ void Worker::drop_dead_entries() {
     }
     index.index->erase(stale.key, stale.row_id);
   }
+}
+
+void Worker::forget_free_slots() {
+  for (TableState& state : tables_) state.slots.forget();
 }
 
 void Worker::finish_batch() {

@@ -50,9 +50,19 @@ struct WorkerReport {
   std::vector<SlowRun> slow;
 };
 
+// What the procedure throws is an error, too.
+base::Result<void> call_body(const ProcedureDefinition& procedure, Transaction& txn,
+                             const Request& request);
+
 class Worker {
  public:
   Worker(EngineCore* core, base::WorkerId id);
+
+  // Runs them again (Engine::replay_batch). The leader alone.
+  base::Result<void> replay(std::span<Request* const> requests, InsertedOfRequests inserted);
+  std::span<const base::RowId> inserted_rows(const InsertedRows& rows) const {
+    return std::span(inserted_rows_).subspan(rows.first, rows.count);
+  }
 
   // Runs every stride-th request from `first` on.
   void run_share(std::span<Request* const> requests, size_t first, size_t stride,
@@ -70,6 +80,7 @@ class Worker {
   void settle_rolled_back();
   void drop_dead_entries();
   void finish_batch();
+  void forget_free_slots();  // before RowTable::free_dead_slots
   // Appends the sealed, non-empty update sets.
   void take_updates(std::vector<propagation::SealedSet>* sets);
 
@@ -140,6 +151,18 @@ class Worker {
   void roll_back();
   void restore_row(const Write& write);
   void clear_run();
+
+  base::Result<void> replay_one(Request* request, std::span<const base::RowId> inserted);
+  // A slot for a new row. A replayed transaction takes the one that it had; nothing: it had none,
+  // or there is a row.
+  std::optional<base::RowId> take_slot(Table* table) {
+    if (replays_) [[unlikely]]
+      return take_replayed_slot(table);
+    const base::RowId row_id = tables_[table->schema->id.value].slots.allocate(&table->rows);
+    if (core_->options.note_inserted_rows) inserted_rows_.push_back(row_id);
+    return row_id;
+  }
+  std::optional<base::RowId> take_replayed_slot(Table* table);
 
   bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
   bool is_own(uint64_t word) const { return RowSlot::is_owned_by(word, id_); }
@@ -255,8 +278,11 @@ class Worker {
   std::vector<propagation::UpdateRecord*> records_;  // appended, their VIDs not final
   std::vector<uint64_t> staged_row_;                 // of the write between open and close
   std::vector<OldKey> old_keys_;                     // likewise
+  bool replays_ = false;
+  std::span<const base::RowId> replayed_rows_;  // that it will still insert, where it is replayed
 
   // The batch's.
+  std::vector<base::RowId> inserted_rows_;  // of those that committed, and of the running one
   std::vector<DeadRow> dead_rows_;
   std::vector<RolledBackRow> rolled_back_;
   std::vector<KeyChange> stale_keys_;

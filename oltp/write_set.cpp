@@ -154,7 +154,10 @@ KeyVerdict Worker::key_verdict(const TableIndex& index, std::string_view key, ba
   const RowSlot& slot = index.table->rows.slot(row_id);
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = slot.word.load(std::memory_order_acquire);
-  if (!is_own(word) && RowSlot::is_changed(word, read_vid)) return KeyVerdict::kConflict;
+  // A replayed transaction met the row before that change: its snapshot decides, as it did then.
+  if (!is_own(word) && !replays_ && RowSlot::is_changed(word, read_vid)) {
+    return KeyVerdict::kConflict;
+  }
   const std::byte* const row =
       visible_row(*index.table, slot, read_vid, {false, {}, index.schema.columns});
   if (row == nullptr) return KeyVerdict::kFree;

@@ -54,6 +54,8 @@ struct BenchmarkOptions {
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
   uint64_t seed = 42;
+  dispatcher::LogMode log = dispatcher::LogMode::kNone;  // of a database that is kept
+  uint64_t checkpoint_log_bytes = uint64_t{1} << 30;     // likewise: a checkpoint after so much
   std::string keep_path;  // a new directory where the database is kept; empty: in memory only
 };
 

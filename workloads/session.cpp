@@ -46,6 +46,8 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   dispatcher::DatabaseOptions out;
   out.path = options.keep_path;
   out.mode = dispatcher::OpenMode::kCreate;
+  out.log = options.log;
+  out.checkpoint_log_bytes = options.checkpoint_log_bytes;
   out.placement = options.placement;
   out.export_updates = options.export_updates;
   out.export_mode = options.export_mode;
@@ -99,7 +101,30 @@ Result<std::unique_ptr<Session>> Session::open(const BenchmarkOptions& options,
 }
 
 Result<void> Session::prepare(const StopFlag& stop, const Progress& progress) {
-  auto tables = tpcc::create_tables(database_.get());
+  if (auto created = tpcc::create_tables(database_.get()); !created) return created.error();
+  if (auto attached = attach(); !attached) return attached;
+  try_queries();
+  const uint64_t begin = base::steady_ns();
+  auto loaded = tpcc::load(database_.get(), tables_, options_.seed,
+                           static_cast<int32_t>(options_.warehouses), stop, progress);
+  load_seconds_ = static_cast<double>(base::steady_ns() - begin) * 1e-9;
+  return loaded;
+}
+
+Result<std::unique_ptr<Session>> Session::reopen(const BenchmarkOptions& options) {
+  dispatcher::DatabaseOptions existing = database_options(options);
+  existing.mode = dispatcher::OpenMode::kOpen;
+  auto database = dispatcher::Database::open(existing);
+  if (!database) return database.error();
+  std::unique_ptr<Session> session(new Session());
+  session->options_ = options;
+  session->database_ = std::move(*database);
+  if (auto attached = session->attach(); !attached) return attached.error();
+  return session;
+}
+
+Result<void> Session::attach() {
+  auto tables = tpcc::bind_tables(*database_);
   if (!tables) return tables.error();
   tables_ = *tables;
   auto procedures = tpcc::register_procedures(database_.get(), tables_, options_.size);
@@ -108,12 +133,7 @@ Result<void> Session::prepare(const StopFlag& stop, const Progress& progress) {
   auto consistency = tpcc::OltpConsistency::attach(database_.get(), tables_);
   if (!consistency) return consistency.error();
   consistency_ = *consistency;
-  try_queries();
-  const uint64_t begin = base::steady_ns();
-  auto loaded = tpcc::load(database_.get(), tables_, options_.seed,
-                           static_cast<int32_t>(options_.warehouses), stop, progress);
-  load_seconds_ = static_cast<double>(base::steady_ns() - begin) * 1e-9;
-  return loaded;
+  return {};
 }
 
 void Session::try_queries() {

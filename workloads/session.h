@@ -32,6 +32,9 @@ class Session {
                                                      const StopFlag& stop,
                                                      const Progress& progress);
 
+  // Of a database that is kept and loaded; its log, if it has one, is not replayed yet.
+  static base::Result<std::unique_ptr<Session>> reopen(const BenchmarkOptions& options);
+
   // Warm-up, measurement and cool-down with these numbers of clients; fills all but the checks.
   base::Result<BenchmarkReport> measure(const BenchmarkOptions& options, const StopFlag& stop,
                                         const Progress& progress);
@@ -55,6 +58,7 @@ class Session {
  private:
   Session() = default;
   base::Result<void> prepare(const StopFlag& stop, const Progress& progress);
+  base::Result<void> attach();
   void try_queries();
   void report_size(BenchmarkReport* report) const;
 

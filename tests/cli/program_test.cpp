@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(std::vector<std::string>{}, std::vector<std::string>{"init"},
                     std::vector<std::string>{"load"}, std::vector<std::string>{"query"},
                     std::vector<std::string>{"call"}, std::vector<std::string>{"inspect"},
+                    std::vector<std::string>{"verify"}, std::vector<std::string>{"checkpoint"},
                     std::vector<std::string>{"bench"}, std::vector<std::string>{"bench", "tpcc"},
                     std::vector<std::string>{"bench", "ch"},
                     std::vector<std::string>{"bench", "isolation"}));
@@ -91,9 +92,11 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{}, "subcommand"},
       {{"bench"}, "subcommand"},
       {{"qeury", "db"},
-       "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, test, bench"},
+       "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, test, verify, "
+       "checkpoint, bench"},
       {{"bench", "tpcd"},
-       "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan"},
+       "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan, "
+       "queries, recovery"},
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
       {{"init", shop_}, "--schema"},
       {{"init", shop_, "--schema", absent}, absent},

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "olap/query.h"
+#include "dispatcher/command_log/log_format.h"
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
 #include "storage/encoding/chunk.h"
@@ -138,6 +139,58 @@ void write_sql(const fs::path& folder) {
 }  // namespace
 }  // namespace diptych::storage
 
+namespace diptych::dispatcher {
+namespace {
+
+struct SeedArguments {
+  base::Text text;
+  uint64_t number = 0;
+};
+
+// A frame of a batch whose calls have texts, nulls and rows, or none of them.
+std::vector<std::byte> frame_bytes(uint64_t number, uint64_t sequence, uint64_t start) {
+  FrameWriter frame;
+  frame.begin_batch(base::Vid(start));
+  for (uint64_t vid = start + 1; vid <= start + 3; ++vid) {
+    const SeedArguments arguments{base::Text("some text"), vid};
+    const FrameWriter::TextCell cell{0, std::nullopt};
+    const std::vector<base::RowId> rows(vid % 3, base::RowId(vid * 100));
+    frame.add(vid % 2 == 0 ? 1 : 2, {static_cast<int64_t>(vid)}, vid, base::Vid(vid - 1),
+              base::Vid(vid), std::as_bytes(std::span(&arguments, 1)),
+              {&cell, vid % 2 == 0 ? 1U : 0U}, rows);
+  }
+  frame.define({.id = 1, .name = "with_text", .argument_bytes = sizeof(SeedArguments), .texts = 1});
+  frame.define({.id = 2, .name = "plain", .argument_bytes = sizeof(SeedArguments)});
+  const auto sealed = frame.seal(number, sequence);
+  return {sealed.begin(), sealed.end()};
+}
+
+void append(std::vector<std::byte>* bytes, std::span<const std::byte> more) {
+  bytes->insert(bytes->end(), more.begin(), more.end());
+}
+
+// A frame alone, one file, and two that follow each other.
+void write_logs(const std::filesystem::path& folder) {
+  storage::write_seed(folder / "log_fuzz", "frame", frame_bytes(1, 1, 0));
+  std::vector<std::byte> files;
+  uint64_t start = 0;
+  for (uint64_t number = 1; number <= 2; ++number) {
+    std::vector<std::byte> file =
+        header_bytes({.number = number, .start = base::Vid(start), .first_sequence = 2 * number});
+    for (uint64_t i = 0; i < 2; ++i, start += 3) {
+      append(&file, frame_bytes(number, 2 * number + i, start));
+    }
+    file.resize(file.size() + kLogSectorBytes);
+    const auto size = static_cast<uint32_t>(file.size());
+    append(&files, std::as_bytes(std::span(&size, 1)));
+    append(&files, file);
+    storage::write_seed(folder / "log_fuzz", "files_" + std::to_string(number), files);
+  }
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher
+
 int main(int argument_count, char** arguments) {
   if (argument_count != 2) {
     std::fputs("usage: fuzz_seeds FOLDER\n", stderr);
@@ -148,5 +201,6 @@ int main(int argument_count, char** arguments) {
   diptych::storage::write_thawed(folder / "chunk_fuzz");
   diptych::storage::write_replicas(folder);
   diptych::storage::write_sql(folder);
+  diptych::dispatcher::write_logs(folder);
   return 0;
 }

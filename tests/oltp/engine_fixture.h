@@ -112,6 +112,7 @@ class Bank {
     options.batch_time_max_ns = batch_time_max_ns;
     options.isolation = isolation;
     options.operations_max = operations_max;
+    options.note_inserted_rows = true;
     engine = std::make_unique<Engine>(&catalog, options, &queue);
     account = *bind_table<Account>(catalog, "account");
     entry = *bind_table<Entry>(catalog, "entry");

@@ -7,6 +7,7 @@
 #include "base/value.h"
 #include "workloads/benchmark.h"
 #include "workloads/query_benchmark.h"
+#include "workloads/recovery.h"
 #include "workloads/reports/machine.h"
 #include "workloads/scan.h"
 #include "workloads/tpcc/population.h"
@@ -314,6 +315,30 @@ std::string to_json(const ScanReport& report) {
                 {"memory_bytes_max", report.options.memory_bytes_max},
                 {"placement", placement(report.options.placement)}}},
               {"seed", report.options.seed},
+              {"machine", machine()},
+              {"commit", build_commit()}};
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const RecoveryFigures& figures) {
+  const RecoveryOptions& options = figures.options;
+  Json out = {{"files_read_seconds", figures.files_read_seconds},
+              {"recovery_seconds", figures.recovery_seconds},
+              {"replayed_transactions_per_second", figures.replayed_transactions_per_second},
+              {"first_transactions_per_second", figures.first_transactions_per_second},
+              {"replayed_transactions", figures.replayed_transactions},
+              {"replay_seconds", figures.replay_seconds},
+              {"file_bytes", figures.file_bytes},
+              {"log_bytes", figures.log_bytes},
+              {"consistency_violations", count_or_null(figures.checks.consistency_violations)},
+              {"replica_differences", count_or_null(figures.checks.replica_differences)},
+              {"interrupted", figures.interrupted},
+              {"configuration",
+               {{"warehouses", options.warehouses},
+                {"transaction_clients", options.transaction_clients},
+                {"seconds", options.seconds},
+                {"placement", placement(options.placement)}}},
+              {"seed", options.seed},
               {"machine", machine()},
               {"commit", build_commit()}};
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);

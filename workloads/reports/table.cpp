@@ -8,6 +8,7 @@
 
 #include "workloads/benchmark.h"
 #include "workloads/query_benchmark.h"
+#include "workloads/recovery.h"
 #include "workloads/reports/machine.h"
 #include "workloads/scan.h"
 
@@ -289,6 +290,25 @@ std::string to_table(const ScanReport& report) {
                          figure(stage->speed.share, 2), figure(scan.slowdown(*stage), 2), forms);
     }
   }
+  return out;
+}
+
+std::string to_table(const RecoveryFigures& figures) {
+  constexpr double kMegabyte = 1e6;
+  std::string out = fmt::format(
+      "{}, {}, seed {}, commit {}\n\n", counted(figures.options.warehouses, "warehouse"),
+      counted(figures.options.transaction_clients, "client"), figures.options.seed, build_commit());
+  const auto line = [&](std::string_view what, double value, int digits) {
+    out += fmt::format("  {:<52}{:>12}\n", what, figure(value, digits));
+  };
+  line("Files, MB", static_cast<double>(figures.file_bytes) / kMegabyte, 1);
+  line("Reading them, s", figures.files_read_seconds, 3);
+  line("From them to a running primary, s", figures.recovery_seconds, 3);
+  line("Log, MB", static_cast<double>(figures.log_bytes) / kMegabyte, 1);
+  line("Transactions in it", static_cast<double>(figures.replayed_transactions), 0);
+  line("Per second, when they first ran", figures.first_transactions_per_second, 0);
+  line("Per second, replayed", figures.replayed_transactions_per_second, 0);
+  check_lines(figures.checks, true, &out);
   return out;
 }
 

@@ -1,0 +1,63 @@
+#include "cli/checkpoint_command.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/option_values.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "dispatcher/database.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr const char* kCheckpointExamples =
+    "  diptych checkpoint shop\n"
+    "  diptych checkpoint bank --procedures bank.so\n\n"
+    "A database that was not closed has a log, which is replayed: give the libraries whose\n"
+    "procedures it calls (diptych verify names them).\n";
+
+}  // namespace
+
+CheckpointCommand::CheckpointCommand(CLI::App& parent)
+    : Command(parent, "checkpoint", "Replay a database's log and save it", kCheckpointExamples) {
+  app()
+      .add_option("PATH", path_, "Directory of the database")
+      ->required()
+      ->check(existing_directory())
+      ->type_name("");
+  app()
+      .add_option("--procedures", libraries_, "Library of procedures; may be given several times")
+      ->type_name("LIB.so")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(input_file());
+  add_memory_option(app(), &memory_bytes_max_);
+}
+
+ExitCode CheckpointCommand::run() {
+  std::optional<ProgressLine> progress("opening " + path_);
+  const auto database = dispatcher::Database::open({.path = path_,
+                                                    .mode = dispatcher::OpenMode::kOpen,
+                                                    .olap_memory_bytes_max = memory_bytes_max_});
+  if (!database) return fail(database.error());
+  for (const std::string& library : libraries_) {
+    if (const auto loaded = (*database)->load_procedures(library); !loaded) {
+      return fail(loaded.error());
+    }
+  }
+  progress->update("replaying the log", -1);
+  const auto recovered = (*database)->recover();
+  if (!recovered) return fail(recovered.error());
+  progress->update("saving", -1);
+  if (const auto saved = (*database)->checkpoint(); !saved) return fail(saved.error());
+  progress.reset();
+  const base::Vid vid = (*database)->metrics().replica_vid;
+  if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
+  return print_result(fmt::format("{} is saved as of version {}; {} transaction{} replayed\n",
+                                  path_, vid.value, recovered->transactions,
+                                  recovered->transactions == 1 ? "" : "s"));
+}
+
+}  // namespace diptych::cli

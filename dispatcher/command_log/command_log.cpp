@@ -1,0 +1,407 @@
+#include "dispatcher/command_log/command_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "base/alignment.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr uint64_t kSpaceRetryNs = 50'000'000;
+
+// A cell's null byte follows it (base/row_layout.h).
+std::optional<size_t> null_offset(const base::BoundColumn& column) {
+  if (column.nullability != base::Nullability::kNullable) return std::nullopt;
+  return column.offset + base::cell_bytes(column.type);
+}
+
+}  // namespace
+
+uint64_t argument_signature(const ProcedureSignature& procedure) {
+  std::string text = fmt::format("{}", procedure.argument_bytes);
+  for (const base::BoundColumn& column : procedure.argument_columns) {
+    text += fmt::format(";{} {} {} {}", column.name, column.type.to_string(), column.offset,
+                        column.nullability == base::Nullability::kNullable);
+  }
+  return XXH3_64bits(text.data(), text.size());
+}
+
+std::vector<FrameWriter::TextCell> text_cells(const ProcedureSignature& procedure) {
+  std::vector<FrameWriter::TextCell> cells;
+  for (const base::BoundColumn& column : procedure.argument_columns) {
+    if (!column.type.is_inline()) cells.push_back({column.offset, null_offset(column)});
+  }
+  return cells;
+}
+
+void CommandLog::Group::clear() {
+  frame.clear();
+  requests.clear();
+  for (const uint32_t procedure : procedures) names[procedure] = false;
+  procedures.clear();
+}
+
+CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
+                       const ProcedureDirectory* procedures, Complete complete,
+                       std::function<void()> checkpoint_is_due)
+    : options_(std::move(options)),
+      engine_(engine),
+      procedures_(procedures),
+      complete_(std::move(complete)),
+      checkpoint_is_due_(std::move(checkpoint_is_due)),
+      files_(options_.directory, options_.file_bytes_max, &options_.faults),
+      ring_(options_.way),
+      work_(options_.spin),
+      progress_(options_.spin) {
+  thread_ = std::thread([this] { run(); });
+  thread_id_ = thread_.get_id();
+}
+
+CommandLog::~CommandLog() {
+  stop();
+}
+
+void CommandLog::set_position(base::Vid last, LogPosition position) {
+  const std::lock_guard lock(mutex_);
+  appended_ = last;
+  sequence_ = position.next_sequence;
+  files_.set_present(std::move(position.files), position.next_number);
+  // release: pairs with the acquire in wait_until_durable.
+  durable_vid_.store(last.value, std::memory_order_release);
+}
+
+const CommandLog::Known& CommandLog::known(uint32_t procedure) {
+  if (procedure >= known_.size()) known_.resize(procedure + 1);
+  Known& known = known_[procedure];
+  if (known.ready) return known;
+  known.texts = text_cells(*procedures_->find(base::ProcedureId(procedure)));
+  known.ready = true;
+  return known;
+}
+
+void CommandLog::encode(Group* group) {
+  if (group->frame.empty()) group->start = appended_;
+  group->frame.begin_batch(appended_);
+  for (const oltp::Request* const request : committed_) {
+    const uint32_t procedure = request->procedure.value;
+    group->frame.add(procedure, request->now, request->random_seed, request->read_vid,
+                     request->commit_vid, request->arguments, known(procedure).texts,
+                     engine_->inserted_rows(*request));
+    if (procedure >= group->names.size()) group->names.resize(procedure + 1);
+    if (group->names[procedure]) continue;
+    group->names[procedure] = true;
+    group->procedures.push_back(procedure);
+  }
+}
+
+void CommandLog::append(std::span<oltp::Request* const> ended, base::Vid last) {
+  committed_.clear();
+  for (oltp::Request* const request : ended) {
+    if (request->outcome.ok() && request->commit_vid.value != 0) committed_.push_back(request);
+  }
+  const auto earlier = [](const oltp::Request* a, const oltp::Request* b) {
+    return a->commit_vid < b->commit_vid;
+  };
+  if (!std::is_sorted(committed_.begin(), committed_.end(), earlier)) {
+    std::sort(committed_.begin(), committed_.end(), earlier);
+  }
+  bool at_once = false;
+  {
+    const std::lock_guard lock(mutex_);
+    DIPTYCH_CHECK(appended_.value + committed_.size() == last.value, "L1: no VID is left out");
+    at_once = committed_.empty() && filling_.empty() && !writes_;
+    if (!at_once) {
+      if (!committed_.empty()) encode(&filling_);
+      appended_ = last;
+      filling_.last = last;
+      filling_.requests.insert(filling_.requests.end(), ended.begin(), ended.end());
+    }
+  }
+  if (at_once) {
+    complete_(ended);
+  } else {
+    work_.wake_all();
+  }
+}
+
+void CommandLog::skip_to(base::Vid last) {
+  const std::lock_guard lock(mutex_);
+  appended_ = last;
+}
+
+void CommandLog::wait_for_room() {
+  while (true) {
+    const uint32_t ticket = progress_.ticket();
+    {
+      const std::lock_guard lock(mutex_);
+      if (filling_.frame.bytes() <= options_.group_bytes_max) return;
+    }
+    progress_.wait(ticket);
+  }
+}
+
+void CommandLog::wait_until_durable(base::Vid vid) {
+  while (true) {
+    const uint32_t ticket = progress_.ticket();
+    // acquire: pairs with the release where it is raised.
+    if (durable_vid_.load(std::memory_order_acquire) >= vid.value || refuses()) return;
+    progress_.wait(ticket);
+  }
+}
+
+std::optional<base::Error> CommandLog::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ ? failure_ : suspension_ ? suspension_ : stall_;
+}
+
+void CommandLog::update_refusal() {
+  // release: pairs with the acquire in refuses.
+  refuses_.store(failure_ || suspension_ || stall_, std::memory_order_release);
+  progress_.wake_all();
+}
+
+void CommandLog::suspend(const base::Error& why) {
+  const std::lock_guard lock(mutex_);
+  suspension_ = why;
+  update_refusal();
+}
+
+void CommandLog::begin_file() {
+  uint64_t wanted = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = ++files_wanted_;
+  }
+  work_.wake_all();
+  while (true) {
+    const uint32_t ticket = progress_.ticket();
+    {
+      const std::lock_guard lock(mutex_);
+      if (files_begun_ >= wanted || failure_ || stall_ || stopping_) return;
+    }
+    progress_.wait(ticket);
+  }
+}
+
+void CommandLog::cover(base::Vid vid) {
+  // A file that stays is dropped by the next checkpoint.
+  static_cast<void>(files_.drop_covered(vid));
+  const std::lock_guard lock(mutex_);
+  bytes_since_ = 0;
+  suspension_.reset();
+  // relaxed: raised under mutex_.
+  const uint64_t durable = durable_vid_.load(std::memory_order_relaxed);
+  // release: pairs with the acquire in wait_until_durable.
+  durable_vid_.store(std::max(durable, vid.value), std::memory_order_release);
+  update_refusal();
+}
+
+void CommandLog::give_up_waiting() {
+  {
+    const std::lock_guard lock(mutex_);
+    waits_for_space_ = false;
+  }
+  work_.wake_all();
+}
+
+void CommandLog::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    waits_for_space_ = false;
+    stopping_ = true;
+  }
+  work_.wake_all();
+  thread_.join();
+  progress_.wake_all();
+}
+
+void CommandLog::remove_files() {
+  // What stays is covered, and is dropped after the next start.
+  static_cast<void>(files_.remove_all());
+}
+
+void CommandLog::report(Metrics* metrics) const {
+  const std::lock_guard lock(mutex_);
+  metrics->log_bytes = figures_.log_bytes;
+  metrics->log_groups = figures_.log_groups;
+  metrics->log_write_ns = figures_.log_write_ns;
+  metrics->log_files = files_.file_count();
+}
+
+void CommandLog::run() {
+  base::pin_this_thread(options_.cores);
+  base::name_this_thread("oltp-log");
+  while (take_group()) {
+    if (options_.faults.reply_early) complete_(std::exchange(writing_.requests, {}));
+    finish_group(write_group());
+  }
+}
+
+bool CommandLog::take_group() {
+  while (true) {
+    const uint32_t ticket = work_.ticket();
+    bool file_wanted = false;
+    {
+      const std::lock_guard lock(mutex_);
+      file_wanted = files_begun_ < files_wanted_;
+      if (!file_wanted && !filling_.empty()) {
+        std::swap(filling_, writing_);
+        writes_ = true;
+        break;
+      }
+      if (!file_wanted && stopping_) return false;
+    }
+    if (file_wanted) {
+      begin_wanted_file();
+    } else {
+      work_.wait(ticket);
+    }
+  }
+  progress_.wake_all();  // there is room
+  return true;
+}
+
+void CommandLog::begin_wanted_file() {
+  uint64_t wanted = 0;
+  bool failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = files_wanted_;
+    failed = failure_.has_value();
+  }
+  const LogFile* const current = files_.current();
+  base::Result<void> begun;
+  if (!failed && current != nullptr && current->used_bytes() > kLogHeaderBytes) {
+    // relaxed: this thread raises it, or a checkpoint that waits for this.
+    const base::Vid start(durable_vid_.load(std::memory_order_relaxed));
+    begun = files_.begin_next(start, sequence_, 0);
+    if (begun) defined_.clear();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    // Without space the present one goes on, and stays longer.
+    if (!begun && begun.code() != base::ErrorCode::kNoSpace) fail(begun.error());
+    files_begun_ = wanted;
+  }
+  progress_.wake_all();
+}
+
+LoggedProcedure CommandLog::definition(uint32_t procedure) const {
+  const ProcedureSignature& signature = *procedures_->find(base::ProcedureId(procedure));
+  return {.id = procedure,
+          .name = signature.name,
+          .argument_bytes = static_cast<uint32_t>(signature.argument_bytes),
+          .texts = static_cast<uint32_t>(text_cells(signature).size()),
+          .signature = argument_signature(signature)};
+}
+
+base::Result<void> CommandLog::write_group() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return *failure_;
+  }
+  if (writing_.frame.empty()) return {};
+  const uint64_t begin_ns = base::steady_ns();
+  size_t bytes = writing_.frame.bytes();
+  for (const uint32_t procedure : writing_.procedures) {
+    bytes += FrameWriter::kDefinitionBytes + definition(procedure).name.size();
+  }
+  bytes = base::round_up(bytes, kLogSectorBytes);
+  if (bytes > kFrameBytesMax) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("the calls of one batch have {} bytes of arguments, the log "
+                                   "takes {}",
+                                   bytes, kFrameBytesMax));
+  }
+  if (files_.current() == nullptr || !files_.current()->has_room(bytes)) {
+    if (auto begun = begin_next(writing_.start, bytes); !begun) return begun;
+  }
+  for (const uint32_t procedure : writing_.procedures) {
+    if (procedure >= defined_.size()) defined_.resize(procedure + 1);
+    if (defined_[procedure]) continue;
+    writing_.frame.define(definition(procedure));
+    defined_[procedure] = true;
+  }
+  const auto frame = writing_.frame.seal(files_.current()->header().number, sequence_);
+  if (auto appended = files_.append(frame, &ring_); !appended) return appended;
+  ++sequence_;
+  const std::lock_guard lock(mutex_);
+  figures_.log_bytes += frame.size();
+  ++figures_.log_groups;
+  figures_.log_write_ns.record(base::steady_ns() - begin_ns);
+  bytes_since_ += frame.size();
+  return {};
+}
+
+base::Result<void> CommandLog::begin_next(base::Vid start, size_t bytes) {
+  while (true) {
+    auto begun = files_.begin_next(start, sequence_, bytes);
+    if (begun) defined_.clear();
+    const bool stalled = !begun && begun.code() == base::ErrorCode::kNoSpace;
+    if (stalled && wait_for_space(begun.error())) continue;
+    const std::lock_guard lock(mutex_);
+    stall_.reset();
+    update_refusal();
+    return begun;
+  }
+}
+
+bool CommandLog::wait_for_space(const base::Error& error) {
+  const uint32_t ticket = work_.ticket();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!waits_for_space_) return false;
+    stall_ = error.within("transactions wait for the log");
+    update_refusal();
+  }
+  static_cast<void>(work_.wait_for(ticket, kSpaceRetryNs));
+  return true;
+}
+
+void CommandLog::fail(const base::Error& error) {
+  if (failure_) return;
+  failure_ = base::Error(
+      base::ErrorCode::kIo,
+      fmt::format("the log cannot be written, and transactions have ended until the database is "
+                  "opened anew ({}); whether one that was under way is kept is not known",
+                  error.to_string()));
+  update_refusal();
+}
+
+void CommandLog::finish_group(const base::Result<void>& written) {
+  bool checkpoint = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (written) {
+      // relaxed: raised under mutex_.
+      const uint64_t durable = durable_vid_.load(std::memory_order_relaxed);
+      // release: pairs with the acquire in wait_until_durable.
+      durable_vid_.store(std::max(durable, writing_.last.value), std::memory_order_release);
+    } else {
+      fail(written.error());
+    }
+    writes_ = false;
+    checkpoint = options_.checkpoint_bytes != 0 && bytes_since_ >= options_.checkpoint_bytes;
+    if (checkpoint) bytes_since_ = 0;  // asked for once
+  }
+  progress_.wake_all();
+  if (!written) {
+    const base::Error error = *refusal();
+    for (oltp::Request* const request : writing_.requests) {
+      if (request->outcome.ok()) request->outcome = error;
+    }
+  }
+  complete_(writing_.requests);
+  writing_.clear();
+  if (checkpoint) checkpoint_is_due_();
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,188 @@
+// CommandLog: makes transactions durable before their callers know of them (group commit).
+//
+//   OLTP leader   run_batch -> append: calls and requests into the group that fills -> next batch
+//   log's thread  take the group -> write, sync -> complete its requests -> take the next ...
+//
+// Two groups go round: one fills while the other is written. A group is all batches that ended
+// while the one before it was written; so the leader never waits for the disk, but where the group
+// that fills has no room (wait_for_room). A batch that changed nothing goes the same way, since it
+// may have read what is not durable yet; where nothing is on its way it is completed at once.
+//
+// A sync or write that fails is one for good: what was appended since fails with kIo, its fate
+// unknown, and nothing is taken any more. A full disk is met when a file is made and not when it is
+// written: the group waits until there is space, and only new calls are refused meanwhile.
+//
+// Threads    append, wait_for_room: the OLTP leader. begin_file, set_position, cover: who holds the
+//            gate, as a side or exclusively. The rest: any.
+//
+// Invariants
+//   L1  The log has every VID after its position, in order and without a gap: a batch is appended
+//       whole, at its boundary, where all transactions up to engine's last VID have ended; with
+//       several workers they are put into the order of their VIDs first.
+//   L2  A request is completed when its batch, and all before it, are durable.
+//   L3  One frame is on its way at a time.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/parker.h"
+#include "base/result.h"
+#include "dispatcher/command_log/log_files.h"
+#include "dispatcher/command_log/log_format.h"
+#include "dispatcher/metrics.h"
+#include "dispatcher/procedure_directory.h"
+#include "oltp/engine.h"
+#include "oltp/request.h"
+
+namespace diptych::dispatcher {
+
+struct CommandLogOptions {
+  std::string directory;
+  size_t file_bytes_max = size_t{64} << 20;
+  size_t group_bytes_max = size_t{8} << 20;  // then the leader waits
+  uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
+  std::vector<uint32_t> cores;    // of its thread; empty: any
+  base::SpinPolicy spin = base::SpinPolicy::kNever;
+  LogWay way = LogWay::kRing;
+  DiskFaults faults;
+};
+
+// The fingerprint of what a procedure takes.
+uint64_t argument_signature(const ProcedureSignature& procedure);
+// Where its arguments point outside.
+std::vector<FrameWriter::TextCell> text_cells(const ProcedureSignature& procedure);
+
+// What an earlier process left.
+struct LogPosition {
+  uint64_t next_sequence = 1;
+  uint64_t next_number = 1;
+  std::vector<BegunFile> files;
+};
+
+class CommandLog {
+ public:
+  // Completes requests; called by the log's thread, and by the leader in append.
+  using Complete = std::function<void(std::span<oltp::Request* const>)>;
+
+  CommandLog(CommandLogOptions options, const oltp::Engine* engine,
+             const ProcedureDirectory* procedures, Complete complete,
+             std::function<void()> checkpoint_is_due);
+  ~CommandLog();  // stops
+
+  // Where it goes on: `last` is in the manifest, or was logged. Nothing was appended yet.
+  void set_position(base::Vid last, LogPosition position);
+
+  // The requests of a batch that have ended, at its boundary; `last`: the engine's last VID.
+  void append(std::span<oltp::Request* const> ended, base::Vid last);
+  void wait_for_room();
+  // A transaction's VID that no batch has, of a load that a checkpoint is about to cover. The
+  // caller holds the gate exclusively.
+  void skip_to(base::Vid last);
+
+  // Until all up to the VID is durable, or never will be.
+  void wait_until_durable(base::Vid vid);
+  // What calls are refused with at the moment: kIo for good, kNoSpace until there is space.
+  std::optional<base::Error> refusal() const;
+  bool refuses() const {
+    // acquire: pairs with the release in refuse; the error is there.
+    return refuses_.load(std::memory_order_acquire);
+  }
+
+  // Calls are refused from now on, until cover(): memory has what neither log nor manifest has.
+  void suspend(const base::Error& why);
+
+  // Of a checkpoint: begin_file() before the replica is brought up to date, so that all that the
+  // files before the new one have is in it; cover() once the manifest is durable.
+  void begin_file();
+  void cover(base::Vid vid);
+
+  // From here on a full disk is waited for no longer: what has no space fails.
+  void give_up_waiting();
+  // Ends what was appended, and the thread. Again: no effect.
+  void stop();
+  // After stop(): a manifest has all.
+  void remove_files();
+
+  bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+  void report(Metrics* metrics) const;
+
+ private:
+  struct Group {
+    FrameWriter frame;
+    std::vector<oltp::Request*> requests;
+    std::vector<uint32_t> procedures;  // that its calls name
+    std::vector<bool> names;           // [ProcedureId]: it is one of them
+    base::Vid start;                   // before its first
+    base::Vid last;
+    bool empty() const { return frame.empty() && requests.empty(); }
+    void clear();
+  };
+  struct Known {
+    std::vector<FrameWriter::TextCell> texts;
+    uint64_t signature = 0;
+    bool ready = false;
+  };
+
+  void run();
+  bool take_group();  // waits for one; false: the log stops
+  void begin_wanted_file();
+  base::Result<void> write_group();
+  base::Result<void> begin_next(base::Vid start, size_t bytes);
+  bool wait_for_space(const base::Error& error);  // false: no longer
+  void finish_group(const base::Result<void>& written);
+  void fail(const base::Error& error);  // for good; mutex_ is held
+  void update_refusal();                // likewise
+  LoggedProcedure definition(uint32_t procedure) const;
+  const Known& known(uint32_t procedure);
+  void encode(Group* group);  // committed_
+
+  const CommandLogOptions options_;
+  const oltp::Engine* const engine_;
+  const ProcedureDirectory* const procedures_;
+  const Complete complete_;
+  const std::function<void()> checkpoint_is_due_;
+  LogFiles files_;
+
+  // The leader's.
+  std::vector<oltp::Request*> committed_;
+  std::vector<Known> known_;  // [ProcedureId]
+
+  // The thread's.
+  LogRing ring_;
+  Group writing_;
+  uint64_t sequence_ = 1;      // of the next frame
+  std::vector<bool> defined_;  // [ProcedureId]: in the current file
+  uint64_t bytes_since_ = 0;   // the last checkpoint
+
+  mutable std::mutex mutex_;
+  Group filling_;                // guarded by mutex_, as the next
+  base::Vid appended_;           // all up to here was appended, or is in a manifest
+  bool writes_ = false;          // writing_ is on its way
+  uint64_t files_wanted_ = 0;    // by begin_file
+  uint64_t files_begun_ = 0;     // of these
+  bool waits_for_space_ = true;  // where there is none
+  bool stopping_ = false;
+  std::optional<base::Error> failure_;     // for good
+  std::optional<base::Error> suspension_;  // until cover()
+  std::optional<base::Error> stall_;       // until there is space
+  Metrics figures_;                        // the log's part
+
+  std::atomic<bool> refuses_{false};      // writers: under mutex_
+  std::atomic<uint64_t> durable_vid_{0};  // writers: the thread, set_position, cover
+  base::Parker work_;                     // rings for the thread
+  base::Parker progress_;                 // rings when a group has ended
+  std::thread thread_;
+  std::thread::id thread_id_;
+};
+
+}  // namespace diptych::dispatcher

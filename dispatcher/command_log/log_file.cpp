@@ -1,0 +1,194 @@
+#include "dispatcher/command_log/log_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <liburing.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "storage/file.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr unsigned kRingEntries = 4;
+constexpr size_t kZeroBytes = size_t{1} << 20;
+
+using storage::FileStep;
+using storage::system_error;
+
+void say_once_that_the_ring_is_refused(int error_number) {
+  static std::once_flag said;
+  std::call_once(said, [=] {
+    const std::string text =
+        fmt::format("diptych: the log is written without io_uring: the system refuses: {}\n",
+                    std::strerror(error_number));
+    std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
+  });
+}
+
+}  // namespace
+
+struct LogRing::Ring {
+  io_uring ring = {};
+};
+
+LogRing::LogRing(LogWay best) {
+  if (best == LogWay::kCalls) return;
+  ring_ = std::make_unique<Ring>();
+  const int refused = -io_uring_queue_init(kRingEntries, &ring_->ring, 0);
+  if (refused == 0) return;
+  say_once_that_the_ring_is_refused(refused);
+  ring_.reset();
+}
+
+LogRing::~LogRing() {
+  if (ring_ != nullptr) io_uring_queue_exit(&ring_->ring);
+}
+
+std::string log_file_path(const std::string& directory, uint64_t number) {
+  return fmt::format("{}/log-{:010}.dtl", directory, number);
+}
+
+LogFile::LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults)
+    : path_(std::move(path)), header_{.number = number}, faults_(faults), size_(bytes) {}
+
+LogFile::~LogFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const std::string& directory,
+                                                        uint64_t number, size_t bytes,
+                                                        const DiskFaults* faults) {
+  std::unique_ptr<LogFile> made(
+      new LogFile(log_file_path(directory, number), number, bytes, faults));
+  if (auto filled = made->fill(directory); !filled) {
+    ::unlink(made->path_.c_str());
+    return filled.error();
+  }
+  return made;
+}
+
+base::Result<void> LogFile::fill(const std::string& directory) {
+  auto step = storage::announce(faults_->before_step, FileStep::kGrow);
+  if (!step) return step;
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file_ < 0) return system_error("create", path_, errno);
+  const int refused = ::posix_fallocate(file_, 0, static_cast<off_t>(size_));
+  if (refused != 0) return system_error("add space to", path_, refused);
+  // Zeroes in every block, for where space is given out unwritten each sync would have to note that
+  // it no longer is.
+  const std::vector<std::byte> zeroes(kZeroBytes);
+  for (size_t at = 0; at < size_; at += kZeroBytes) {
+    const size_t count = std::min(kZeroBytes, size_ - at);
+    if (auto written = write(std::span(zeroes).first(count), at); !written) return written;
+  }
+  if (auto synced = sync(); !synced) return synced;
+  step = storage::announce(faults_->before_step, FileStep::kSyncDirectory);
+  if (!step) return step;
+  return storage::sync_directory(directory);
+}
+
+base::Result<void> LogFile::begin(base::Vid start, uint64_t first_sequence) {
+  DIPTYCH_CHECK(end_ == 0, "a file is begun once");
+  header_.start = start;
+  header_.first_sequence = first_sequence;
+  if (auto written = write(header_bytes(header_), 0); !written) return written;
+  // Before any frame: who finds frames without a header knows that it is damaged.
+  if (auto synced = sync(); !synced) return synced;
+  end_ = kLogHeaderBytes;
+  return {};
+}
+
+base::Result<void> LogFile::append(std::span<const std::byte> frame, LogRing* ring) {
+  DIPTYCH_CHECK(end_ != 0 && has_room(frame.size()), "who appends asks for room first");
+  Progress progress;
+  if (ring->way() == LogWay::kRing && !faults_->before_step &&
+      frame.size() <= faults_->log_write_bytes_max) {
+    progress = append_by_ring(frame, ring);
+    // Not tried again as if nothing had happened.
+    if (progress.sync_refused != 0) return system_error("sync", path_, progress.sync_refused);
+  }
+  // What the ring cut short or refused is met again by a call, with its error.
+  if (progress.written < frame.size()) {
+    progress.synced = false;
+    auto written = write(frame.subspan(progress.written), end_ + progress.written);
+    if (!written) return written;
+  }
+  if (!progress.synced) {
+    if (auto synced = sync(); !synced) return synced;
+  }
+  end_ += frame.size();
+  return {};
+}
+
+LogFile::Progress LogFile::append_by_ring(std::span<const std::byte> frame, LogRing* ring) {
+  io_uring* const to = &ring->ring_->ring;
+  io_uring_sqe* const write = io_uring_get_sqe(to);
+  io_uring_sqe* const sync = io_uring_get_sqe(to);
+  DIPTYCH_CHECK(write != nullptr && sync != nullptr, "nothing else is in the ring");
+  io_uring_prep_write(write, file_, frame.data(), static_cast<unsigned>(frame.size()), end_);
+  io_uring_sqe_set_flags(write, IOSQE_IO_LINK);
+  io_uring_sqe_set_data64(write, 1);
+  io_uring_prep_fsync(sync, file_, IORING_FSYNC_DATASYNC);
+  io_uring_sqe_set_data64(sync, 2);
+  Progress progress;
+  unsigned waited = 0;
+  while (waited < 2) {
+    const int submitted = io_uring_submit_and_wait(to, 2 - waited);
+    if (submitted < 0 && submitted != -EINTR) {
+      DIPTYCH_CHECK(io_uring_sq_ready(to) == 2, "the system takes all of a submission or nothing");
+      // Left in the ring as nothing to do.
+      for (io_uring_sqe* const entry : {write, sync}) {
+        io_uring_prep_nop(entry);
+        io_uring_sqe_set_data64(entry, 0);
+      }
+      return progress;
+    }
+    io_uring_cqe* cqe = nullptr;
+    while (io_uring_peek_cqe(to, &cqe) == 0) {
+      const uint64_t what = io_uring_cqe_get_data64(cqe);
+      const int result = cqe->res;
+      io_uring_cqe_seen(to, cqe);
+      if (what == 0) continue;
+      ++waited;
+      if (what == 1 && result > 0) progress.written = static_cast<size_t>(result);
+      if (what == 2) progress.synced = result == 0;
+      if (what == 2 && result < 0 && result != -ECANCELED) progress.sync_refused = -result;
+    }
+  }
+  return progress;
+}
+
+base::Result<void> LogFile::write(std::span<const std::byte> bytes, size_t at) {
+  while (!bytes.empty()) {
+    auto step = storage::announce(faults_->before_step, FileStep::kWrite);
+    if (!step) return step;
+    const size_t count = std::min(bytes.size(), faults_->log_write_bytes_max);
+    const ssize_t written = ::pwrite(file_, bytes.data(), count, static_cast<off_t>(at));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return system_error("write", path_, errno);
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    at += static_cast<size_t>(written);
+  }
+  return {};
+}
+
+base::Result<void> LogFile::sync() {
+  auto step = storage::announce(faults_->before_step, FileStep::kSync);
+  if (!step) return step;
+  if (::fdatasync(file_) != 0) return system_error("sync", path_, errno);
+  return {};
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,95 @@
+// LogFile: one file of the command log, as it is written.
+//
+//   prepare ──► begin ──► append ──► append ──► ...      each is durable when it returns
+//
+// A file has its space, zeroed, from prepare() on: so a full disk is met there and not by an
+// append, and a sync has no blocks to note that were given out unwritten (it takes two thirds of
+// the time then). It takes long; begin() does not. One that is prepared and not begun has no header
+// and counts for nothing.
+//
+// An append is a write and an fdatasync, one behind the other in one submission to io_uring where
+// the system allows it, else two calls; `LogWay` says which.
+//
+// Errors     kNoSpace, kIo, with the path. After an append that failed the file must not be written
+//            again: the kernel may have dropped what it could not write, and a later sync would
+//            say nothing of it.
+// Threads    one owner.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "dispatcher/command_log/log_format.h"
+#include "dispatcher/disk_faults.h"
+
+namespace diptych::dispatcher {
+
+enum class LogWay : uint8_t { kRing, kCalls };
+
+// "DIRECTORY/log-0000000017.dtl".
+std::string log_file_path(const std::string& directory, uint64_t number);
+
+// The ring of who appends, for all its files; or none, where the system refuses one.
+class LogRing {
+ public:
+  explicit LogRing(LogWay best);
+  ~LogRing();
+  LogRing(const LogRing&) = delete;
+  LogRing& operator=(const LogRing&) = delete;
+
+  LogWay way() const { return ring_ == nullptr ? LogWay::kCalls : LogWay::kRing; }
+
+ private:
+  friend class LogFile;
+  struct Ring;
+  std::unique_ptr<Ring> ring_;
+};
+
+class LogFile {
+ public:
+  // A new file of so many bytes, the header's included; its name is durable. A file that is there
+  // was never begun, and is replaced. What fails leaves none.
+  static base::Result<std::unique_ptr<LogFile>> prepare(const std::string& directory,
+                                                        uint64_t number, size_t bytes,
+                                                        const DiskFaults* faults);
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  base::Result<void> begin(base::Vid start, uint64_t first_sequence);
+  bool has_room(size_t bytes) const { return size_ - end_ >= bytes; }
+  // After begin(), where there is room.
+  base::Result<void> append(std::span<const std::byte> frame, LogRing* ring);
+
+  const LogFileHeader& header() const { return header_; }
+  size_t used_bytes() const { return end_; }
+  size_t bytes() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults);
+
+  base::Result<void> fill(const std::string& directory);
+  struct Progress {
+    size_t written = 0;
+    bool synced = false;
+    int sync_refused = 0;  // errno; 0: it was not tried, or has succeeded
+  };
+  Progress append_by_ring(std::span<const std::byte> frame, LogRing* ring);
+  base::Result<void> write(std::span<const std::byte> bytes, size_t at);
+  base::Result<void> sync();
+
+  const std::string path_;
+  LogFileHeader header_;
+  const DiskFaults* const faults_;
+  int file_ = -1;
+  size_t size_;
+  size_t end_ = 0;  // of the last frame; 0: not begun
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,161 @@
+#include "dispatcher/command_log/log_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/alignment.h"
+#include "base/check.h"
+#include "base/thread.h"
+#include "storage/file.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr size_t kFirstFileBytes = size_t{1} << 20;
+constexpr uint64_t kGrowthSteps = 8;  // then a file is as large as any
+
+}  // namespace
+
+LogFiles::LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults)
+    : directory_(std::move(directory)), file_bytes_max_(file_bytes_max), faults_(faults) {}
+
+LogFiles::~LogFiles() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (prepared_ != nullptr) ::unlink(prepared_->path().c_str());
+}
+
+void LogFiles::set_present(std::vector<BegunFile> present, uint64_t next_number) {
+  const std::lock_guard lock(mutex_);
+  begun_ = std::move(present);
+  next_number_ = next_number;
+}
+
+size_t LogFiles::next_bytes(size_t needed) const {
+  const size_t grown = kFirstFileBytes << (2 * std::min(made_, kGrowthSteps));
+  const size_t usual = std::min(grown, file_bytes_max_);
+  return std::max(usual, base::round_up(kLogHeaderBytes + needed, kLogHeaderBytes));
+}
+
+base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence, size_t bytes) {
+  std::unique_ptr<LogFile> next;
+  uint64_t number = 0;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !preparing_; });
+    wanted_ = false;
+    next = std::move(prepared_);
+    number = next_number_;
+  }
+  if (next == nullptr || next->bytes() < kLogHeaderBytes + bytes) {
+    auto made = LogFile::prepare(directory_, number, next_bytes(bytes), faults_);
+    if (!made) return made.error();
+    next = std::move(*made);
+  }
+  if (auto begun = next->begin(start, first_sequence); !begun) {
+    // Its header may be there, and would have the log go on in it.
+    ::unlink(next->path().c_str());
+    static_cast<void>(storage::sync_directory(directory_));
+    return begun;
+  }
+  current_ = std::move(next);
+  ++made_;
+  const std::lock_guard lock(mutex_);
+  begun_.push_back({number, start});
+  next_number_ = number + 1;
+  return {};
+}
+
+base::Result<void> LogFiles::append(std::span<const std::byte> frame, LogRing* ring) {
+  auto appended = current_->append(frame, ring);
+  if (current_->used_bytes() > current_->bytes() / 2) prepare_ahead();
+  return appended;
+}
+
+void LogFiles::prepare_ahead() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wanted_ || preparing_ || prepared_ != nullptr) return;
+    wanted_ = true;
+    wanted_bytes_ = next_bytes(0);
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) return;
+  thread_ = std::thread([this] {
+    base::name_this_thread("oltp-log-files");
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return stopping_ || wanted_; });
+      if (stopping_) return;
+      preparing_ = true;
+      const uint64_t number = next_number_;
+      const size_t bytes = wanted_bytes_;
+      lock.unlock();
+      auto made = LogFile::prepare(directory_, number, bytes, faults_);
+      lock.lock();
+      // What fails is met again by who needs the file.
+      if (made) prepared_ = std::move(*made);
+      wanted_ = false;
+      preparing_ = false;
+      changed_.notify_all();
+    }
+  });
+}
+
+base::Result<void> LogFiles::remove(uint64_t number) {
+  if (auto step = storage::announce(faults_->before_step, storage::FileStep::kRemove); !step) {
+    return step;
+  }
+  const std::string path = log_file_path(directory_, number);
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return storage::system_error("remove", path, errno);
+}
+
+base::Result<void> LogFiles::drop_covered(base::Vid covered) {
+  while (true) {
+    uint64_t number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (begun_.size() < 2 || begun_[1].start > covered) return {};
+      number = begun_.front().number;
+    }
+    if (auto removed = remove(number); !removed) return removed;
+    const std::lock_guard lock(mutex_);
+    begun_.erase(begun_.begin());
+  }
+}
+
+base::Result<void> LogFiles::remove_all() {
+  current_.reset();
+  std::vector<BegunFile> begun;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !preparing_; });
+    wanted_ = false;
+    begun = begun_;
+  }
+  // The oldest first: those that are left are a log without a gap.
+  for (const BegunFile& file : begun) {
+    if (auto removed = remove(file.number); !removed) return removed;
+    const std::lock_guard lock(mutex_);
+    begun_.erase(begun_.begin());
+  }
+  const std::lock_guard lock(mutex_);
+  if (prepared_ != nullptr) ::unlink(prepared_->path().c_str());
+  prepared_.reset();
+  return {};
+}
+
+size_t LogFiles::file_count() const {
+  const std::lock_guard lock(mutex_);
+  return begun_.size();
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,81 @@
+// LogFiles: the files of one command log, from the next one, made ready ahead, to the oldest one,
+// dropped when a checkpoint covers it.
+//
+//   log-0000000017.dtl   log-0000000018.dtl   log-0000000019.dtl
+//   VIDs 501 .. 900      901 .. ?  (current)  made ready, no header
+//   A checkpoint at VID 900 or later drops the first: the next one's header says that it may.
+//
+// The first files of a process are small, and each is 4 times as large as the one before it, up to
+// `file_bytes_max`: a program that makes one call does not write 64 MiB for it.
+//
+// Threads    begin_next, append, rotate_is_due: the log's thread. drop_covered, remove_all: any,
+//            one at a time. A thread of its own makes the next file ready, once the current one is
+//            half full.
+
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/command_log/log_file.h"
+
+namespace diptych::dispatcher {
+
+struct BegunFile {
+  uint64_t number = 0;
+  base::Vid start;
+};
+
+class LogFiles {
+ public:
+  LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults);
+  ~LogFiles();
+
+  // What an earlier process left, in order; before all else.
+  void set_present(std::vector<BegunFile> present, uint64_t next_number);
+
+  // Begins the next file, with room for so many bytes. kNoSpace, kIo: the current one is as it was.
+  base::Result<void> begin_next(base::Vid start, uint64_t first_sequence, size_t bytes);
+  // nullptr: none was begun by this process.
+  LogFile* current() const { return current_.get(); }
+  // To the current one.
+  base::Result<void> append(std::span<const std::byte> frame, LogRing* ring);
+
+  // Files whose successor begins at or before the VID.
+  base::Result<void> drop_covered(base::Vid covered);
+  // Nothing of the log is wanted any more; the next append begins a new file.
+  base::Result<void> remove_all();
+  size_t file_count() const;
+
+ private:
+  void prepare_ahead();
+  size_t next_bytes(size_t needed) const;
+  base::Result<void> remove(uint64_t number);
+
+  const std::string directory_;
+  const size_t file_bytes_max_;
+  const DiskFaults* const faults_;
+  std::unique_ptr<LogFile> current_;
+  uint64_t made_ = 0;  // by this process
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<BegunFile> begun_;  // guarded by mutex_, as the next: the current one last
+  uint64_t next_number_ = 1;
+  bool wanted_ = false;  // the next file, by the thread
+  size_t wanted_bytes_ = 0;
+  bool preparing_ = false;
+  bool stopping_ = false;
+  std::unique_ptr<LogFile> prepared_;
+  std::thread thread_;  // started when it is first wanted
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,301 @@
+#include "dispatcher/command_log/log_format.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "base/alignment.h"
+#include "base/check.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr uint64_t kFileMagic = 0x474f4c444d435444;  // "DTCMDLOG"
+constexpr uint32_t kFrameMagic = 0x52475444;         // "DTGR"
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
+constexpr size_t kFrameChecksumAt = 24;
+constexpr size_t kBatchBytes = 16;
+constexpr size_t kCallBytes = 32;
+
+base::Error corrupt(std::string_view what) {
+  return {base::ErrorCode::kCorrupt, std::string(what)};
+}
+
+template <class Number>
+Number number_at(std::span<const std::byte> bytes, size_t at) {
+  Number number;
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  return number;
+}
+
+template <class Number>
+void put_at(std::vector<std::byte>* bytes, size_t at, Number number) {
+  std::memcpy(bytes->data() + at, &number, sizeof number);
+}
+
+// Of all but the checksum itself.
+uint64_t frame_checksum(std::span<const std::byte> frame, uint64_t file_number) {
+  const uint64_t head = XXH3_64bits_withSeed(frame.data(), kFrameChecksumAt, file_number);
+  return XXH3_64bits_withSeed(frame.data() + kFrameHeaderBytes, frame.size() - kFrameHeaderBytes,
+                              head);
+}
+
+// Takes numbers and bytes from the front; once something is missing, all is.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : left_(bytes) {}
+
+  bool failed() const { return failed_; }
+  size_t left() const { return left_.size(); }
+  std::span<const std::byte> take(size_t count) {
+    if (failed_ || count > left_.size()) {
+      failed_ = true;
+      return {};
+    }
+    const auto taken = left_.first(count);
+    left_ = left_.subspan(count);
+    return taken;
+  }
+  template <class Number>
+  Number number() {
+    const auto bytes = take(sizeof(Number));
+    return failed_ ? Number{} : number_at<Number>(bytes, 0);
+  }
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (uint32_t shift = 0; shift < 64; shift += 7) {
+      const auto byte = number<uint8_t>();
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    failed_ = true;
+    return 0;
+  }
+
+ private:
+  std::span<const std::byte> left_;
+  bool failed_ = false;
+};
+
+uint64_t zigzag(int64_t value) {
+  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+}
+
+uint64_t unzigzag(uint64_t value) {
+  return value >> 1 ^ (~(value & 1) + 1);
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+base::Result<void> read_call(ByteReader reader, const FrameVisitor& visitor, LoggedCall* call) {
+  call->procedure = reader.number<uint32_t>();
+  call->now.micros = reader.number<int64_t>();
+  call->random_seed = reader.number<uint64_t>();
+  const auto lag = reader.number<uint32_t>();
+  const auto rows = reader.number<uint32_t>();
+  if (reader.failed() || lag >= call->commit_vid.value) return corrupt("a call is cut short");
+  call->read_vid = base::Vid(call->commit_vid.value - 1 - lag);
+  const LoggedProcedure* const procedure = visitor.find(call->procedure);
+  if (procedure == nullptr) {
+    return corrupt(fmt::format("a call of procedure {}, which is not defined", call->procedure));
+  }
+  call->arguments = reader.take(procedure->argument_bytes);
+  call->texts.clear();
+  for (uint32_t i = 0; i < procedure->texts && !reader.failed(); ++i) {
+    const auto bytes = reader.number<uint32_t>();
+    if (bytes == UINT32_MAX) {
+      call->texts.emplace_back();
+    } else {
+      call->texts.emplace_back(as_text(reader.take(bytes)));
+    }
+  }
+  call->inserted.clear();
+  uint64_t next = 0;
+  if (rows > reader.left()) return corrupt("a call is cut short");
+  for (uint32_t i = 0; i < rows && !reader.failed(); ++i) {
+    next += unzigzag(reader.varint());
+    call->inserted.emplace_back(next++);
+  }
+  if (reader.failed() || reader.left() != 0) return corrupt("a call does not fit its bytes");
+  return {};
+}
+
+base::Result<void> read_definitions(ByteReader reader, FrameVisitor* visitor) {
+  while (reader.left() >= FrameWriter::kDefinitionBytes) {
+    LoggedProcedure procedure;
+    procedure.id = reader.number<uint32_t>();
+    const auto name_bytes = reader.number<uint32_t>();
+    procedure.argument_bytes = reader.number<uint32_t>();
+    procedure.texts = reader.number<uint32_t>();
+    procedure.signature = reader.number<uint64_t>();
+    if (name_bytes == 0) break;  // the zeroes at the end
+    procedure.name = as_text(reader.take(name_bytes));
+    if (reader.failed()) return corrupt("a procedure's definition is cut short");
+    if (auto defined = visitor->define(procedure); !defined) return defined;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::byte> header_bytes(const LogFileHeader& header) {
+  std::vector<std::byte> bytes(kLogHeaderBytes);
+  put_at(&bytes, 0, kFileMagic);
+  put_at(&bytes, 8, kVersion);
+  put_at(&bytes, 16, header.number);
+  put_at(&bytes, 24, header.start.value);
+  put_at(&bytes, 32, header.first_sequence);
+  put_at(&bytes, kHeaderChecksumAt, uint64_t{XXH3_64bits(bytes.data(), kHeaderChecksumAt)});
+  return bytes;
+}
+
+base::Result<LogFileHeader> read_header(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLogHeaderBytes) return corrupt("too short for a header");
+  if (number_at<uint64_t>(bytes, 0) != kFileMagic) return corrupt("no header of a command log");
+  if (number_at<uint64_t>(bytes, kHeaderChecksumAt) !=
+      XXH3_64bits(bytes.data(), kHeaderChecksumAt)) {
+    return corrupt("the header's checksum is wrong");
+  }
+  if (const auto version = number_at<uint32_t>(bytes, 8); version != kVersion) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("version {}, this program reads version {}; use the program "
+                                   "that wrote it",
+                                   version, kVersion));
+  }
+  return LogFileHeader{.number = number_at<uint64_t>(bytes, 16),
+                       .start = base::Vid(number_at<uint64_t>(bytes, 24)),
+                       .first_sequence = number_at<uint64_t>(bytes, 32)};
+}
+
+void FrameWriter::clear() {
+  bytes_.assign(kFrameHeaderBytes, std::byte{0});
+  batch_ = 0;
+  definitions_ = 0;
+}
+
+void FrameWriter::put(const void* data, size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(data);
+  bytes_.insert(bytes_.end(), from, from + bytes);
+}
+
+void FrameWriter::begin_batch(base::Vid start) {
+  DIPTYCH_CHECK(definitions_ == 0, "definitions come last");
+  batch_ = bytes_.size();
+  put(uint32_t{0});
+  put(uint32_t{0});
+  put(start.value);
+}
+
+void FrameWriter::add(uint32_t procedure, base::Timestamp now, uint64_t random_seed,
+                      base::Vid read_vid, base::Vid commit_vid,
+                      std::span<const std::byte> arguments, std::span<const TextCell> texts,
+                      std::span<const base::RowId> inserted) {
+  const auto transactions = number_at<uint32_t>(bytes_, batch_) + 1;
+  DIPTYCH_CHECK(commit_vid.value == number_at<uint64_t>(bytes_, batch_ + 8) + transactions,
+                "the log has every VID, in order");
+  put_at(&bytes_, batch_, transactions);
+  const size_t begin = bytes_.size();
+  put(uint32_t{0});
+  put(procedure);
+  put(now.micros);
+  put(random_seed);
+  put(static_cast<uint32_t>(commit_vid.value - 1 - read_vid.value));
+  put(static_cast<uint32_t>(inserted.size()));
+  put(arguments.data(), arguments.size());
+  for (const TextCell& cell : texts) {
+    const bool null = cell.null_offset && arguments[*cell.null_offset] != std::byte{0};
+    const auto text = null ? base::Text() : number_at<base::Text>(arguments, cell.offset);
+    put(null ? UINT32_MAX : text.size);
+    put(text.data, text.size);
+  }
+  put_row_ids(inserted);
+  put_at(&bytes_, begin, static_cast<uint32_t>(bytes_.size() - begin));
+}
+
+void FrameWriter::put_row_ids(std::span<const base::RowId> rows) {
+  uint64_t next = 0;
+  for (const base::RowId row_id : rows) {
+    uint64_t left = zigzag(static_cast<int64_t>(row_id.value - next));
+    for (; left >= 0x80; left >>= 7) put(static_cast<uint8_t>(left | 0x80));
+    put(static_cast<uint8_t>(left));
+    next = row_id.value + 1;
+  }
+}
+
+void FrameWriter::define(const LoggedProcedure& procedure) {
+  DIPTYCH_CHECK(!procedure.name.empty(), "a procedure has a name");
+  if (definitions_ == 0) definitions_ = bytes_.size();
+  put(procedure.id);
+  put(static_cast<uint32_t>(procedure.name.size()));
+  put(procedure.argument_bytes);
+  put(procedure.texts);
+  put(procedure.signature);
+  put(procedure.name.data(), procedure.name.size());
+}
+
+std::span<const std::byte> FrameWriter::seal(uint64_t file_number, uint64_t sequence) {
+  if (definitions_ == 0) definitions_ = bytes_.size();
+  bytes_.resize(base::round_up(bytes_.size(), kLogSectorBytes));
+  DIPTYCH_CHECK(bytes_.size() <= kFrameBytesMax, "the dispatcher bounds a group");
+  put_at(&bytes_, 0, kFrameMagic);
+  put_at(&bytes_, 4, static_cast<uint32_t>(bytes_.size()));
+  put_at(&bytes_, 8, sequence);
+  put_at(&bytes_, 16, static_cast<uint32_t>(definitions_));
+  put_at(&bytes_, 20, uint32_t{0});
+  put_at(&bytes_, kFrameChecksumAt, frame_checksum(bytes_, file_number));
+  return bytes_;
+}
+
+std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64_t file_number) {
+  if (at > file.size() || file.size() - at < kFrameHeaderBytes) return std::nullopt;
+  const auto rest = file.subspan(at);
+  if (number_at<uint32_t>(rest, 0) != kFrameMagic) return std::nullopt;
+  const auto bytes = number_at<uint32_t>(rest, 4);
+  if (bytes < kFrameHeaderBytes || bytes % kLogSectorBytes != 0 || bytes > rest.size()) {
+    return std::nullopt;
+  }
+  const auto frame = rest.first(bytes);
+  if (number_at<uint64_t>(frame, kFrameChecksumAt) != frame_checksum(frame, file_number)) {
+    return std::nullopt;
+  }
+  return Frame{.sequence = number_at<uint64_t>(frame, 8), .bytes = frame};
+}
+
+base::Result<void> visit_frame(const Frame& frame, FrameVisitor* visitor) {
+  const auto definitions = number_at<uint32_t>(frame.bytes, 16);
+  if (definitions < kFrameHeaderBytes || definitions > frame.bytes.size()) {
+    return corrupt("the definitions lie outside of the frame");
+  }
+  const auto defined = read_definitions(ByteReader(frame.bytes.subspan(definitions)), visitor);
+  if (!defined) return defined;
+  ByteReader reader(frame.bytes.first(definitions).subspan(kFrameHeaderBytes));
+  LoggedCall call;
+  while (reader.left() >= kBatchBytes) {
+    const auto transactions = reader.number<uint32_t>();
+    static_cast<void>(reader.number<uint32_t>());
+    const base::Vid start(reader.number<uint64_t>());
+    if (transactions == 0 || start.value > UINT64_MAX - transactions ||
+        transactions > reader.left() / kCallBytes) {
+      return corrupt(fmt::format("a batch of {} transactions", transactions));
+    }
+    if (auto begun = visitor->begin_batch(start, transactions); !begun) return begun;
+    for (uint32_t i = 1; i <= transactions; ++i) {
+      const auto bytes = reader.number<uint32_t>();
+      if (bytes < kCallBytes) return corrupt("a call is shorter than any");
+      const ByteReader own(reader.take(bytes - sizeof bytes));
+      if (reader.failed()) return corrupt("a call is cut short");
+      call.commit_vid = base::Vid(start.value + i);
+      if (auto read = read_call(own, *visitor, &call); !read) return read;
+      if (auto visited = visitor->visit(call); !visited) return visited;
+    }
+    if (auto ended = visitor->end_batch(); !ended) return ended;
+  }
+  if (reader.left() != 0) return corrupt("a batch is cut short");
+  return {};
+}
+
+}  // namespace diptych::dispatcher

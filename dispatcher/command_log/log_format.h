@@ -1,0 +1,142 @@
+// The command log's bytes: what a file of it is made of. Numbers are little-endian.
+//
+//   file    header | frame | frame | ... | zeroes, or what was never acknowledged
+//   header  0 magic "DTCMDLOG" | 8 version u32 | 12 zero | 16 number u64 | 24 start VID u64 |
+//           32 first sequence u64 | zeroes | 4088 XXH3-64 of the bytes before
+//   frame   0 magic "DTGR" | 4 bytes u32, all of the frame's | 8 sequence u64 | 16 definitions u32,
+//           where they begin | 20 zero | 24 XXH3-64 of all else, seeded with the file's number |
+//           32 batches | definitions | zeroes to a multiple of 512
+//   batch   0 transactions u32 | 4 zero | 8 start VID u64 | transactions
+//   transaction
+//           0 bytes u32, all of its own | 4 procedure u32 | 8 now i64 | 16 random seed u64 |
+//           24 read lag u32 | 28 inserted rows u32 | arguments | texts | RowIds
+//   text    of each argument that points outside and is not null, in their order: u32 bytes | bytes
+//   RowIds  zigzag varints: each less the one before it, less 1
+//   definition
+//           0 procedure u32 | 4 name bytes u32 | 8 argument bytes u32 | 12 texts u32 |
+//           16 signature u64 | name
+//
+// A frame is a group: all that is written and synced at a time. It begins on a sector of its own,
+// so no sector is written again once it is durable, and it follows only when the one before it is
+// durable; so what a crash tears is the last frame. Procedures' numbers are the file's own: the
+// frame that first names one defines it. The n-th transaction of a batch has committed VID start +
+// n (from 1), and has read VID commit - 1 - lag.
+//
+// Reading never trusts: whatever the bytes are, the answer is a value or kCorrupt.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/types.h"
+
+namespace diptych::dispatcher {
+
+inline constexpr size_t kLogHeaderBytes = 4096;
+inline constexpr size_t kLogSectorBytes = 512;
+inline constexpr size_t kFrameHeaderBytes = 32;
+inline constexpr size_t kFrameBytesMax = size_t{1} << 30;
+
+struct LogFileHeader {
+  uint64_t number = 0;
+  base::Vid start;  // the VID before the first that is in it
+  uint64_t first_sequence = 0;
+};
+
+std::vector<std::byte> header_bytes(const LogFileHeader& header);
+// kCorrupt; kUnsupported: a newer program's. Without the path.
+base::Result<LogFileHeader> read_header(std::span<const std::byte> bytes);
+
+// A procedure, as who logged its calls knew it.
+struct LoggedProcedure {
+  uint32_t id = 0;
+  std::string_view name;
+  uint32_t argument_bytes = 0;
+  uint32_t texts = 0;      // arguments that point outside
+  uint64_t signature = 0;  // of the arguments' names, types and places
+};
+
+// One call, to be logged, or as it was.
+struct LoggedCall {
+  uint32_t procedure = 0;
+  base::Timestamp now;
+  uint64_t random_seed = 0;
+  base::Vid read_vid;
+  base::Vid commit_vid;
+  std::span<const std::byte> arguments;  // pointers in it mean nothing once it is logged
+  std::vector<std::optional<std::string_view>> texts;  // none: null
+  std::vector<base::RowId> inserted;
+};
+
+// A group in the making: batches are appended, then it is sealed.
+class FrameWriter {
+ public:
+  FrameWriter() { clear(); }
+
+  void clear();
+  bool empty() const { return bytes_.size() == kFrameHeaderBytes; }
+  size_t bytes() const { return bytes_.size(); }
+
+  void begin_batch(base::Vid start);
+  // In the order of their VIDs; the first has start + 1. `text_offsets`: where in the arguments the
+  // texts lie, and their null bytes.
+  struct TextCell {
+    size_t offset = 0;
+    std::optional<size_t> null_offset;
+  };
+  void add(uint32_t procedure, base::Timestamp now, uint64_t random_seed, base::Vid read_vid,
+           base::Vid commit_vid, std::span<const std::byte> arguments,
+           std::span<const TextCell> texts, std::span<const base::RowId> inserted);
+
+  static constexpr size_t kDefinitionBytes = 24;  // and the name
+  // After the last batch.
+  void define(const LoggedProcedure& procedure);
+  // The frame, which is valid until clear().
+  std::span<const std::byte> seal(uint64_t file_number, uint64_t sequence);
+
+ private:
+  void put(const void* data, size_t bytes);
+  template <class Number>
+  void put(Number number) {
+    put(&number, sizeof number);
+  }
+  void put_row_ids(std::span<const base::RowId> rows);
+
+  std::vector<std::byte> bytes_;
+  size_t batch_ = 0;        // where the present one begins; 0: none
+  size_t definitions_ = 0;  // where they begin; 0: none
+};
+
+// A frame whose checksum is right.
+struct Frame {
+  uint64_t sequence = 0;
+  std::span<const std::byte> bytes;  // of the whole frame
+};
+// Of the file's bytes from `at` on, which may hold none.
+std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64_t file_number);
+
+// What is in a frame, handed out in order: definitions first. An error of the visitor ends it, and
+// is its own. kCorrupt: the frame's bytes are not what the format says.
+class FrameVisitor {
+ public:
+  virtual ~FrameVisitor() = default;
+  virtual base::Result<void> define(const LoggedProcedure& procedure) = 0;
+  // nullptr: it was not defined.
+  virtual const LoggedProcedure* find(uint32_t procedure) const = 0;
+  virtual base::Result<void> begin_batch(base::Vid start, uint32_t transactions) = 0;
+  // The call is the visitor's until it is called again.
+  virtual base::Result<void> visit(LoggedCall& call) = 0;
+  virtual base::Result<void> end_batch() = 0;
+};
+base::Result<void> visit_frame(const Frame& frame, FrameVisitor* visitor);
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,315 @@
+#include "dispatcher/command_log/log_reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "dispatcher/command_log/log_file.h"
+#include "storage/file.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+base::Error damaged(const std::string& path, uint64_t offset, std::string_view what) {
+  return {base::ErrorCode::kCorrupt,
+          fmt::format("{}: byte {}: {}; restore the directory from a backup, or move this and all "
+                      "later log files away to go on with what was committed before",
+                      path, offset, what)};
+}
+
+base::Result<std::vector<std::byte>> read_whole(const std::string& path) {
+  auto file = storage::InputFile::open(path);
+  if (!file) return file.error();
+  std::vector<std::byte> bytes(file->size());
+  if (auto read = file->read(bytes); !read) return read.error();
+  return bytes;
+}
+
+// "log-0000000017.dtl" -> 17.
+std::optional<uint64_t> number_of(const std::string& name) {
+  if (!name.starts_with("log-") || !name.ends_with(".dtl") || name.size() < 9) return std::nullopt;
+  uint64_t number = 0;
+  for (const char c : name.substr(4, name.size() - 8)) {
+    if (c < '0' || c > '9' || number > UINT64_MAX / 10 - 9) return std::nullopt;
+    number = number * 10 + static_cast<uint64_t>(c - '0');
+  }
+  return number;
+}
+
+base::Result<std::vector<uint64_t>> file_numbers(const std::string& directory) {
+  std::vector<uint64_t> numbers;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    if (const auto number = number_of(entry->path().filename().string())) {
+      if (log_file_path(directory, *number) == directory + "/" + entry->path().filename().string())
+        numbers.push_back(*number);
+    }
+  }
+  if (failed) return storage::system_error("read", directory, failed.value());
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// The first whole frame from `at` on, where one with a later sequence lies.
+std::optional<size_t> later_frame(std::span<const std::byte> file, size_t at, uint64_t number,
+                                  uint64_t sequence) {
+  for (; at + kFrameHeaderBytes <= file.size(); at += kLogSectorBytes) {
+    const auto frame = frame_at(file, at, number);
+    if (frame && frame->sequence >= sequence) return at;
+  }
+  return std::nullopt;
+}
+
+// Collects what the scan wants of a file's frames.
+class Scanner : public FrameVisitor {
+ public:
+  Scanner(base::Vid after, LogContents* contents) : after_(after), contents_(contents) {}
+
+  void next_file() { defined_.clear(); }
+
+  base::Result<void> define(const LoggedProcedure& procedure) override {
+    defined_[procedure.id] = procedure;
+    names_[procedure.id] = std::string(procedure.name);
+    defined_[procedure.id].name = names_[procedure.id];
+    return {};
+  }
+  const LoggedProcedure* find(uint32_t procedure) const override {
+    const auto found = defined_.find(procedure);
+    return found == defined_.end() ? nullptr : &found->second;
+  }
+  base::Result<void> begin_batch(base::Vid start, uint32_t transactions) override {
+    const base::Vid last(start.value + transactions);
+    wanted_ = last > after_;
+    if (!wanted_) return {};
+    if (start != contents_->last) {
+      return base::Error(
+          base::ErrorCode::kCorrupt,
+          fmt::format("a batch goes on after VID {}, but what is there ends with VID {}",
+                      start.value, contents_->last.value));
+    }
+    contents_->last = last;
+    contents_->transactions += transactions;
+    return {};
+  }
+  base::Result<void> visit(LoggedCall& call) override {
+    if (!wanted_) return {};
+    const LoggedProcedure& procedure = *find(call.procedure);
+    for (const ProcedureInLog& known : contents_->procedures) {
+      if (known.name == procedure.name && known.signature == procedure.signature) return {};
+    }
+    contents_->procedures.push_back({std::string(procedure.name), procedure.argument_bytes,
+                                     procedure.texts, procedure.signature});
+    return {};
+  }
+  base::Result<void> end_batch() override { return {}; }
+
+ private:
+  const base::Vid after_;
+  LogContents* const contents_;
+  std::map<uint32_t, LoggedProcedure> defined_;
+  std::map<uint32_t, std::string> names_;
+  bool wanted_ = false;
+};
+
+// The file's whole frames. False: another file may follow only where it goes on with the sequence.
+base::Result<void> scan_frames(std::span<const std::byte> bytes, Scanner* scanner,
+                               LogFileFound* file, LogContents* contents) {
+  size_t at = kLogHeaderBytes;
+  while (const auto frame = frame_at(bytes, at, file->header.number)) {
+    if (frame->sequence != contents->next_sequence) {
+      return damaged(
+          file->path, at,
+          fmt::format("frame {} follows frame {}", frame->sequence, contents->next_sequence - 1));
+    }
+    if (auto visited = visit_frame(*frame, scanner); !visited) {
+      return damaged(file->path, at, visited.error().message);
+    }
+    at += frame->bytes.size();
+    ++contents->next_sequence;
+    ++file->frames;
+  }
+  file->bytes = at;
+  if (all_zero(bytes.subspan(std::min(at, bytes.size())))) return {};
+  if (const auto later = later_frame(bytes, at, file->header.number, contents->next_sequence)) {
+    return damaged(file->path, at,
+                   fmt::format("no whole frame, but one follows at byte {}", *later));
+  }
+  contents->torn = TornTail{file->path, at};
+  return {};
+}
+
+base::Result<void> scan_file(const std::string& path, uint64_t number, bool is_last,
+                             Scanner* scanner, LogContents* contents) {
+  auto bytes = read_whole(path);
+  if (!bytes) return bytes.error();
+  const auto header = read_header(*bytes);
+  const auto head = std::span(*bytes).first(std::min(bytes->size(), kLogHeaderBytes));
+  if (!header || header->number != number) {
+    if (!header && header.code() == base::ErrorCode::kUnsupported)
+      return header.error().within(path);
+    // Frames come after the header is durable: without one, it was never used.
+    if (is_last && !later_frame(*bytes, kLogHeaderBytes, number, 0)) {
+      contents->unused.push_back(path);
+      return {};
+    }
+    return damaged(path, 0,
+                   all_zero(head) ? "no header"
+                   : header       ? "the header is another file's"
+                                  : header.error().message);
+  }
+  LogFileFound file{.path = path, .header = *header, .file_bytes = bytes->size()};
+  if (contents->files.empty()) contents->next_sequence = header->first_sequence;
+  if (header->first_sequence != contents->next_sequence) {
+    return damaged(contents->files.back().path, contents->files.back().bytes,
+                   fmt::format("the log ends with frame {}, but {} goes on with frame {}",
+                               contents->next_sequence - 1, path, header->first_sequence));
+  }
+  contents->torn.reset();  // of a file that another one goes on after: it was cut then
+  scanner->next_file();
+  if (auto scanned = scan_frames(*bytes, scanner, &file, contents); !scanned) return scanned;
+  contents->files.push_back(std::move(file));
+  return {};
+}
+
+// Gathers batches for who replays them.
+class BatchReader : public FrameVisitor {
+ public:
+  BatchReader(base::Vid after, const std::function<base::Result<void>(LoggedBatch&)>& replay)
+      : after_(after), replay_(replay) {
+    batch_.procedures = &defined_;
+  }
+
+  void next_file(const std::string& path) {
+    defined_.clear();
+    found_.clear();
+    batch_.path = path;
+  }
+
+  base::Result<void> define(const LoggedProcedure& procedure) override {
+    ProcedureInLog& own = defined_[procedure.id];
+    own = {std::string(procedure.name), procedure.argument_bytes, procedure.texts,
+           procedure.signature};
+    LoggedProcedure& found = found_[procedure.id];
+    found = procedure;
+    found.name = own.name;
+    return {};
+  }
+  const LoggedProcedure* find(uint32_t procedure) const override {
+    const auto found = found_.find(procedure);
+    return found == found_.end() ? nullptr : &found->second;
+  }
+  base::Result<void> begin_batch(base::Vid start, uint32_t transactions) override {
+    wanted_ = start.value + transactions > after_.value;
+    batch_.start = start;
+    count_ = 0;
+    if (calls_.size() < transactions) calls_.resize(transactions);
+    return {};
+  }
+  base::Result<void> visit(LoggedCall& call) override {
+    if (wanted_) std::swap(calls_[count_++], call);
+    return {};
+  }
+  base::Result<void> end_batch() override {
+    if (!wanted_) return {};
+    batch_.calls = std::span(calls_).first(count_);
+    return replay_(batch_);
+  }
+
+ private:
+  const base::Vid after_;
+  const std::function<base::Result<void>(LoggedBatch&)>& replay_;
+  std::map<uint32_t, ProcedureInLog> defined_;
+  std::map<uint32_t, LoggedProcedure> found_;
+  LoggedBatch batch_;
+  std::vector<LoggedCall> calls_;  // as many as any batch had: their memory is used again
+  size_t count_ = 0;
+  bool wanted_ = false;
+};
+
+}  // namespace
+
+base::Result<LogContents> scan_log(const std::string& directory, base::Vid after) {
+  const auto numbers = file_numbers(directory);
+  if (!numbers) return numbers.error();
+  LogContents contents;
+  contents.last = after;
+  // What a checkpoint covers is not looked into: damage there harms nobody.
+  std::vector<LogFileFound> covered;
+  size_t first = 0;
+  for (size_t i = numbers->size(); i-- > 1;) {
+    const std::string path = log_file_path(directory, (*numbers)[i]);
+    auto head = storage::InputFile::open(path);
+    if (!head) return head.error();
+    std::vector<std::byte> bytes(std::min<uint64_t>(head->size(), kLogHeaderBytes));
+    if (auto read = head->read(bytes); !read) return read.error();
+    const auto header = read_header(bytes);
+    if (!header || header->start > after) continue;
+    first = i;
+    break;
+  }
+  Scanner scanner(after, &contents);
+  for (size_t i = first; i < numbers->size(); ++i) {
+    const std::string path = log_file_path(directory, (*numbers)[i]);
+    auto scanned = scan_file(path, (*numbers)[i], i + 1 == numbers->size(), &scanner, &contents);
+    if (!scanned) return scanned.error();
+  }
+  for (const LogFileFound& file : contents.files) contents.bytes += file.bytes;
+  // Those before are dropped with the first checkpoint.
+  for (size_t i = 0; i < first; ++i) {
+    covered.push_back({.path = log_file_path(directory, (*numbers)[i]),
+                       .header = {.number = (*numbers)[i], .start = base::Vid()}});
+  }
+  contents.first_needed = covered.size();
+  contents.files.insert(contents.files.begin(), covered.begin(), covered.end());
+  if (!numbers->empty()) contents.next_number = numbers->back() + 1;
+  return contents;
+}
+
+base::Result<void> read_calls(const LogContents& contents, base::Vid after,
+                              const std::function<base::Result<void>(LoggedBatch&)>& replay) {
+  BatchReader reader(after, replay);
+  for (size_t i = contents.first_needed; i < contents.files.size(); ++i) {
+    const LogFileFound& file = contents.files[i];
+    auto bytes = read_whole(file.path);
+    if (!bytes) return bytes.error();
+    reader.next_file(file.path);
+    size_t at = kLogHeaderBytes;
+    while (at < file.bytes) {
+      const auto frame = frame_at(*bytes, at, file.header.number);
+      if (!frame) return damaged(file.path, at, "it is not as it was when it was looked at first");
+      if (auto visited = visit_frame(*frame, &reader); !visited) return visited;
+      at += frame->bytes.size();
+    }
+  }
+  return {};
+}
+
+base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents) {
+  for (const std::string& path : contents.unused) {
+    if (::unlink(path.c_str()) != 0) return storage::system_error("remove", path, errno);
+  }
+  if (contents.torn) {
+    const std::string& path = contents.torn->path;
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return storage::system_error("open", path, errno);
+    int failed = ::ftruncate(file, static_cast<off_t>(contents.torn->offset)) != 0 ? errno : 0;
+    if (failed == 0 && ::fsync(file) != 0) failed = errno;
+    ::close(file);
+    if (failed != 0) return storage::system_error("cut off the torn end of", path, failed);
+  }
+  return contents.unused.empty() ? base::Result<void>() : storage::sync_directory(directory);
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,84 @@
+// LogReader: the command log that a process left, found, checked, and read in order.
+//
+//   scan_log   which files, and of each the frames whose checksums are right; what the calls after
+//              a VID need: the procedures' names
+//   read_calls the batches after that VID, one by one
+//
+// The end of the log is where the next frame is not whole: the process died while it was written,
+// so nobody was told of what it has. Where whole frames, or a file that goes on, follow behind
+// such a place, bytes have been damaged that somebody was told of: kCorrupt, with file and byte.
+//
+// Errors     kCorrupt, kUnsupported, kIo; all name the file.
+// Threads    one owner.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/command_log/log_format.h"
+
+namespace diptych::dispatcher {
+
+struct LogFileFound {
+  std::string path;
+  LogFileHeader header;
+  uint64_t bytes = 0;  // up to the end of the last whole frame
+  uint64_t file_bytes = 0;
+  uint64_t frames = 0;
+};
+
+// A frame that is not whole, at the log's end.
+struct TornTail {
+  std::string path;
+  uint64_t offset = 0;
+};
+
+struct ProcedureInLog {
+  std::string name;
+  uint32_t argument_bytes = 0;
+  uint32_t texts = 0;
+  uint64_t signature = 0;
+};
+
+struct LogContents {
+  std::vector<LogFileFound> files;  // in order; those with a header
+  size_t first_needed = 0;          // of them: before it lies nothing after the VID
+  std::vector<std::string> unused;  // paths of files that were never begun
+  uint64_t next_number = 1;
+  uint64_t next_sequence = 1;
+  uint64_t transactions = 0;  // after the VID
+  uint64_t bytes = 0;         // of the files that are needed
+  base::Vid last;             // the newest VID; the one asked for where there is none after it
+  // Of the calls after the VID; two of one name where it was changed.
+  std::vector<ProcedureInLog> procedures;
+  std::optional<TornTail> torn;
+};
+
+base::Result<LogContents> scan_log(const std::string& directory, base::Vid after);
+
+// A batch as it was logged. What the spans and texts point at lives until the next one.
+struct LoggedBatch {
+  base::Vid start;
+  std::span<LoggedCall> calls;
+  // By LoggedCall::procedure; those that the file has defined so far.
+  const std::map<uint32_t, ProcedureInLog>* procedures = nullptr;
+  std::string path;  // of the file
+};
+
+// Hands out the batches after the VID. An error of `replay` ends it, and is its own.
+base::Result<void> read_calls(const LogContents& contents, base::Vid after,
+                              const std::function<base::Result<void>(LoggedBatch&)>& replay);
+
+// What lies behind the last whole frame is cut off, and files that were never begun are removed;
+// durable when it returns.
+base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents);
+
+}  // namespace diptych::dispatcher

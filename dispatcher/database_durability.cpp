@@ -1,0 +1,185 @@
+// Durability: the log that is found and replayed, and the replica that is saved as a checkpoint.
+//
+//   find_log ──► [nothing after the manifest] ─────────────────────────────► recovered
+//       └──────► recovery ──ensure_recovered──► check ──► replay ──► recovered
+//                    ▲                             └ a procedure is missing: again
+//                    └ close: log and manifest stay as they are
+
+#include <cstdio>
+#include <future>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "dispatcher/database_state.h"
+#include "storage/replica_files.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr uint64_t kProgressNs = 1'000'000'000;  // a line each
+
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
+}
+
+LogPosition position_after(const LogContents& contents) {
+  LogPosition position{contents.next_sequence, contents.next_number, {}};
+  for (const LogFileFound& file : contents.files) {
+    position.files.push_back({file.header.number, file.header.start});
+  }
+  return position;
+}
+
+}  // namespace
+
+base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
+  auto contents = scan_log(options.path, manifest_vid);
+  if (!contents) return contents.error();
+  log_position = position_after(*contents);
+  if (contents->torn) {
+    recovery_report.torn_tail =
+        fmt::format("{}: byte {}", contents->torn->path, contents->torn->offset);
+    say(
+        fmt::format("diptych: {}: the log ends here, within a group that nobody was told of; it is "
+                    "cut off\n",
+                    recovery_report.torn_tail));
+  }
+  recovery_report.vid = contents->last;
+  if (contents->transactions == 0) return cut_torn_tail(options.path, *contents);
+  recovery = std::make_unique<Recovery>(options.path, manifest_vid, std::move(*contents));
+  // relaxed: nobody else has the database yet.
+  recovered.store(false, std::memory_order_relaxed);
+  return {};
+}
+
+base::Result<void> Database::State::ensure_recovered() {
+  // acquire: pairs with the release in recover; the data is as replay left it.
+  if (recovered.load(std::memory_order_acquire)) [[likely]]
+    return {};
+  return recover();
+}
+
+base::Result<void> Database::State::recover() {
+  const std::lock_guard one_at_a_time(recovering);
+  // relaxed: written under the lock.
+  if (recovered.load(std::memory_order_relaxed)) return {};
+  if (recovery_failure) return *recovery_failure;
+  {
+    const BatchGate::Exclusive held = gate.exclude();
+    if (auto open = check_open(held); !open) return open;
+  }
+  if (auto checked = recovery->check(procedures); !checked) return checked;
+  const uint64_t begin_ns = base::steady_ns();
+  auto replayed = replay();
+  if (replayed) replayed = cut_torn_tail(options.path, recovery->contents());
+  if (!replayed) {
+    recovery_failure = replayed.error().within("the log cannot be replayed");
+    return *recovery_failure;
+  }
+  engine.release_free_slots();
+  if (log != nullptr) log->set_position(engine.last_vid(), log_position);
+  recovery_report.transactions = recovery->contents().transactions;
+  recovery_report.log_bytes = recovery->contents().bytes;
+  recovery_report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+  recovery.reset();
+  // release: pairs with the acquire in ensure_recovered.
+  recovered.store(true, std::memory_order_release);
+  return {};
+}
+
+base::Result<void> Database::State::replay() {
+  const uint64_t transactions = recovery->contents().transactions;
+  const uint64_t begin_ns = base::steady_ns();
+  uint64_t said_ns = begin_ns;
+  uint64_t done = 0;
+  return recovery->replay(
+      procedures,
+      [&](std::span<oltp::Request* const> requests,
+          oltp::InsertedOfRequests inserted) -> base::Result<void> {
+        oltp_dispatcher->wait_for_room();
+        {
+          const BatchGate::Passage passage = gate.pass(Side::kOltp);
+          clock.batch_begins(base::steady_ns());
+          auto replayed = engine.replay_batch(requests, inserted);
+          clock.batch_ends(engine.last_vid());
+          if (!replayed) return replayed;
+        }
+        done += requests.size();
+        const uint64_t now_ns = base::steady_ns();
+        if (now_ns - said_ns < kProgressNs) return {};
+        said_ns = now_ns;
+        const double spent = static_cast<double>(now_ns - begin_ns) * 1e-9;
+        say(fmt::format(
+            "diptych: {}: {} of {} transactions of the log replayed, {:.0f} s to go\n",
+            options.path, done, transactions,
+            spent * static_cast<double>(transactions - done) / static_cast<double>(done)));
+        return {};
+      });
+}
+
+base::Result<void> Database::State::save_changes() {
+  if (options.path.empty()) return {};
+  if (log != nullptr) log->begin_file();
+  if (olap_dispatcher != nullptr) olap_dispatcher->bring_up_to_date();
+  if (auto usable = check_replica(); !usable) return usable;
+  const base::Vid vid = replica.snapshot();
+  if (saved_vid != vid || saved_ddl != ddl.size()) {
+    auto saved = storage::save_replica(options.path, &replica, ddl, options.faults.before_step);
+    if (!saved) return saved.error();
+    saved_vid = vid;
+    saved_ddl = ddl.size();
+    // relaxed: a figure to look at.
+    checkpoints.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (log != nullptr) log->cover(vid);
+  return {};
+}
+
+base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
+  auto saved = save_changes();
+  if (saved) return saved;
+  const base::Error error = saved.error().within(
+      "it is done, but could not be saved, and the log does not have it; calls are refused until "
+      "save() or checkpoint() succeeds");
+  log->suspend(error);
+  return error;
+}
+
+void Database::State::run_checkpoint() {
+  std::vector<std::promise<base::Result<void>>> waiters;
+  {
+    const std::lock_guard waiters_lock(checkpoint_mutex);
+    waiters.swap(checkpoint_waiters);
+  }
+  const base::Result<void> saved = save_changes();
+  if (!saved && waiters.empty()) {
+    say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n",
+                    saved.error().to_string()));
+  }
+  for (auto& waiter : waiters) waiter.set_value(saved);
+}
+
+base::Result<RecoveryReport> Database::recover() {
+  if (auto allowed = state_->check_may_wait("recover"); !allowed) return allowed.error();
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
+  const std::lock_guard lock(state_->recovering);
+  return state_->recovery_report;
+}
+
+base::Result<void> Database::checkpoint() {
+  if (auto allowed = state_->check_may_wait("checkpoint"); !allowed) return allowed;
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
+  std::future<base::Result<void>> done;
+  {
+    const std::lock_guard lock(state_->checkpoint_mutex);
+    if (state_->checkpoints_closed) return base::ErrorCode::kClosed;
+    done = state_->checkpoint_waiters.emplace_back().get_future();
+  }
+  state_->olap_dispatcher->wish_checkpoint();
+  return done.get();
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,49 @@
+// What the members of Database (dispatcher/database.h) report: values, for who asked.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/row_binding.h"
+
+namespace diptych::dispatcher {
+
+struct LoadReport {
+  uint64_t rows = 0;
+  base::Vid vid;
+};
+
+// A row that the replicas do not agree on.
+struct ReplicaDifference {
+  std::string table;
+  base::RowId row_id;
+  std::string what;  // "missing in the OLAP replica", "column c_balance: 10.00 against 9.50", ...
+};
+
+struct ReplicaComparison {
+  base::Vid vid;
+  uint64_t rows = 0;                     // compared
+  uint64_t differences = 0;              // in all
+  std::vector<ReplicaDifference> first;  // at most 20
+};
+
+// A procedure as a caller sees it.
+struct ProcedureDescription {
+  std::string name;
+  std::string module;  // empty: registered by the program itself
+  std::vector<base::BoundColumn> arguments;
+  std::vector<base::BoundColumn> reply;
+  bool by_name = false;  // call_by_name can call it
+};
+
+struct LoadedProcedures {
+  std::string module;
+  std::vector<std::string> defined;  // by it, in its order, those below included
+  std::vector<std::string> replaced;
+  std::vector<std::string> removed;  // the module before had them: calls fail with kNotFound
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,20 @@
+// DiskFaults: what a test does to the files of a database, below it. Empty: nothing.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "storage/file_step.h"
+
+namespace diptych::dispatcher {
+
+struct DiskFaults {
+  // Before each step that changes log, blocks or manifest; its error is the step's.
+  storage::BeforeFileStep before_step;
+  size_t log_write_bytes_max = SIZE_MAX;  // of one call: the rest takes another
+  // A broken variant, which the crash tests must find: replies do not wait for the log.
+  bool reply_early = false;
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,92 @@
+#include "dispatcher/recovery.h"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "dispatcher/command_log/command_log.h"
+
+namespace diptych::dispatcher {
+
+Recovery::Recovery(std::string directory, base::Vid after, LogContents contents)
+    : directory_(std::move(directory)), after_(after), contents_(std::move(contents)) {}
+
+base::Result<void> Recovery::check(const ProcedureDirectory& procedures) const {
+  for (const ProcedureInLog& logged : contents_.procedures) {
+    const ProcedureSignature* const present = procedures.find(logged.name);
+    if (present == nullptr) {
+      return base::Error(
+          base::ErrorCode::kNotFound,
+          fmt::format("{} was not closed, and its log has {} transactions to run again, some by "
+                      "procedure \"{}\", which is not there: register it, or load its library, "
+                      "before the database is used",
+                      directory_, contents_.transactions, logged.name));
+    }
+    if (argument_signature(*present) == logged.signature) continue;
+    return base::Error(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("{} was not closed, and its log has {} transactions to run again, some by "
+                    "procedure \"{}\", which takes other arguments now: open it once with the "
+                    "program or library that it was used with, and close it",
+                    directory_, contents_.transactions, logged.name));
+  }
+  return {};
+}
+
+base::Result<void> Recovery::replay(const ProcedureDirectory& procedures, const Run& run) {
+  return read_calls(contents_, after_, [&](LoggedBatch& batch) {
+    auto replayed = replay_batch(procedures, batch, run);
+    if (replayed) return replayed;
+    return base::Result<void>(replayed.error().within(
+        fmt::format("{}, the batch after VID {}", batch.path, batch.start.value)));
+  });
+}
+
+const Recovery::Target& Recovery::target(const ProcedureDirectory& procedures,
+                                         const ProcedureInLog& logged) {
+  const auto known = targets_.find(logged.name);
+  if (known != targets_.end()) return known->second;
+  const ProcedureSignature* const present = procedures.find(logged.name);
+  DIPTYCH_CHECK(present != nullptr, "check() has found it");
+  return targets_.emplace(logged.name, Target{present->id, text_cells(*present)}).first->second;
+}
+
+void Recovery::fill_texts(const Target& target, const LoggedCall& call,
+                          std::vector<std::byte>* arguments) {
+  arguments->assign(call.arguments.begin(), call.arguments.end());
+  for (size_t i = 0; i < target.texts.size(); ++i) {
+    const base::Text text = call.texts[i] ? base::Text(*call.texts[i]) : base::Text();
+    std::memcpy(arguments->data() + target.texts[i].offset, &text, sizeof text);
+  }
+}
+
+base::Result<void> Recovery::replay_batch(const ProcedureDirectory& procedures, LoggedBatch& batch,
+                                          const Run& run) {
+  const size_t count = batch.calls.size();
+  requests_.resize(std::max(requests_.size(), count));
+  arguments_.resize(requests_.size());
+  request_places_.clear();
+  inserted_.clear();
+  for (size_t i = 0; i < count; ++i) {
+    const LoggedCall& call = batch.calls[i];
+    const Target& found = target(procedures, batch.procedures->at(call.procedure));
+    oltp::Request& request = requests_[i];
+    request.procedure = found.id;
+    request.arguments = call.arguments;
+    if (!found.texts.empty()) {
+      fill_texts(found, call, &arguments_[i]);
+      request.arguments = arguments_[i];
+    }
+    request.now = call.now;
+    request.random_seed = call.random_seed;
+    request.read_vid = call.read_vid;
+    request.commit_vid = call.commit_vid;
+    request_places_.push_back(&request);
+    inserted_.emplace_back(call.inserted);
+  }
+  return run(request_places_, inserted_);
+}
+
+}  // namespace diptych::dispatcher

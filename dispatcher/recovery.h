@@ -1,0 +1,69 @@
+// Recovery: the transactions that the log has after the manifest's VID, run again.
+//
+//   open      manifest, rows ─► scan_log ─► nothing to replay: open
+//                                      └──► procedures are registered and loaded ─► replay ─► open
+//
+// Procedures come after open(), so replay waits for the first call, query or other use of the data;
+// it then needs all that the log names. Who uses nothing leaves log and manifest as they are.
+//
+// Threads    one, which holds the OLTP side of the gate for each batch; meanwhile the OLAP side
+//            applies what is replayed.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/command_log/log_reader.h"
+#include "dispatcher/procedure_directory.h"
+#include "oltp/engine.h"
+#include "oltp/request.h"
+
+namespace diptych::dispatcher {
+
+class Recovery {
+ public:
+  // `after`: the manifest's VID.
+  Recovery(std::string directory, base::Vid after, LogContents contents);
+
+  const LogContents& contents() const { return contents_; }
+
+  // kNotFound: a procedure that the log names is not there; kInvalidArgument: it takes other
+  // arguments than it did. Both name it, and say what to do.
+  base::Result<void> check(const ProcedureDirectory& procedures) const;
+
+  // After check. `run` gets each batch: it replays it on the engine, inside of the gate. An error
+  // is `run`'s own, with the log file and VID in front; memory is then neither here nor there.
+  using Run = std::function<base::Result<void>(std::span<oltp::Request* const> requests,
+                                               oltp::InsertedOfRequests inserted)>;
+  base::Result<void> replay(const ProcedureDirectory& procedures, const Run& run);
+
+ private:
+  struct Target {
+    base::ProcedureId id;
+    std::vector<FrameWriter::TextCell> texts;
+  };
+
+  base::Result<void> replay_batch(const ProcedureDirectory& procedures, LoggedBatch& batch,
+                                  const Run& run);
+  const Target& target(const ProcedureDirectory& procedures, const ProcedureInLog& logged);
+  void fill_texts(const Target& target, const LoggedCall& call, std::vector<std::byte>* arguments);
+
+  const std::string directory_;
+  const base::Vid after_;
+  const LogContents contents_;
+
+  std::map<std::string, Target, std::less<>> targets_;  // by name
+  // The batch's; as large as any was.
+  std::vector<oltp::Request> requests_;
+  std::vector<oltp::Request*> request_places_;
+  std::vector<std::span<const base::RowId>> inserted_;
+  std::vector<std::vector<std::byte>> arguments_;  // of calls with texts
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,108 @@
+// Replay: calls that committed once, run again so that every row, RowID and VID is as it was.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "oltp/engine.h"
+#include "oltp/engine_state.h"
+
+namespace diptych::oltp {
+namespace {
+
+base::Error differs(const std::string& procedure, base::Vid commit_vid, std::string_view how) {
+  return {base::ErrorCode::kCorrupt,
+          fmt::format("procedure \"{}\", which committed VID {}, {}: it is not the one that was "
+                      "logged, or not deterministic",
+                      procedure, commit_vid.value, how)};
+}
+
+}  // namespace
+
+std::optional<base::RowId> Worker::take_replayed_slot(Table* table) {
+  if (replayed_rows_.empty()) return std::nullopt;
+  const base::RowId row_id = replayed_rows_.front();
+  replayed_rows_ = replayed_rows_.subspan(1);
+  if (row_id.value >= RowTable::kSlotsMax) return std::nullopt;
+  table->rows.cover(row_id);
+  // relaxed: the leader alone runs.
+  if (table->rows.slot(row_id).word.load(std::memory_order_relaxed) != 0) return std::nullopt;
+  return row_id;
+}
+
+base::Result<void> Worker::replay_one(Request* request, std::span<const base::RowId> inserted) {
+  DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
+                "a procedure id comes from register_procedure");
+  const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
+  const base::Vid as_logged = request->commit_vid;
+  // relaxed: the leader alone runs.
+  const uint64_t last = core_->last_vid.load(std::memory_order_relaxed);
+  if (as_logged.value != last + 1 || request->read_vid.value > last) {
+    return differs(procedure.name, as_logged,
+                   fmt::format("read VID {} and follows VID {}", request->read_vid.value, last));
+  }
+  running_ = &procedure;
+  replayed_rows_ = inserted;
+  // What a serializable transaction read has held: its snapshot is the same now.
+  reads_.begin(false);
+  stamp_ += core_->options.placement.threads;
+  if (stamp_ == 0) stamp_ += core_->options.placement.threads;  // no handle's
+  Transaction txn(this, request->read_vid, request->now, request->random_seed,
+                  core_->options.operations_max, stamp_);
+  base::Result<void> result = call_body(procedure, txn, *request);
+  if (result && txn.failed()) result = *txn.failure_;
+  if (!result) {
+    roll_back();
+    return differs(procedure.name, as_logged,
+                   fmt::format("fails now ({})", result.error().to_string()));
+  }
+  const bool committed = commit(&txn, request);
+  DIPTYCH_CHECK(committed, "no reads were noted that could fail to hold");
+  if (request->commit_vid != as_logged) {
+    return differs(procedure.name, as_logged, "changes nothing now");
+  }
+  if (!replayed_rows_.empty()) {
+    return differs(procedure.name, as_logged,
+                   fmt::format("inserts {} rows less now", replayed_rows_.size()));
+  }
+  return {};
+}
+
+base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOfRequests inserted) {
+  const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
+  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));
+  for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
+  replays_ = true;
+  base::Result<void> replayed;
+  for (size_t i = 0; i < requests.size() && replayed; ++i) {
+    plan_of(i + kRowsAhead)->fetch_rows();
+    plan_access(requests, i + kPlansAhead, plan_of(i));
+    replayed = replay_one(requests[i], inserted[i]);
+  }
+  replays_ = false;
+  return replayed;
+}
+
+base::Result<void> Engine::replay_batch(std::span<Request* const> requests,
+                                        InsertedOfRequests inserted) {
+  DIPTYCH_CHECK(requests.size() == inserted.size(), "each request has its slots");
+  EngineCore& core = state_->core;
+  // A snapshot older than the newest commit takes versions, which one worker alone does not keep.
+  const bool newest = std::all_of(requests.begin(), requests.end(), [](const Request* request) {
+    return request->read_vid.value + 1 == request->commit_vid.value;
+  });
+  const Concurrency as_configured =
+      std::exchange(core.concurrency, newest ? Concurrency::kSingle : Concurrency::kShared);
+  base::Result<void> replayed = state_->leader().replay(requests, inserted);
+  state_->reach_boundary();
+  core.concurrency = as_configured;
+  return replayed;
+}
+
+std::span<const base::RowId> Engine::inserted_rows(const Request& request) const {
+  return state_->workers[request.inserted.worker.value]->inserted_rows(request.inserted);
+}
+
+}  // namespace diptych::oltp

@@ -1,0 +1,104 @@
+// A database whose process died, from the command line: verify, query, checkpoint.
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dispatcher/database.h"
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class CrashedProgram : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(run({"init", bank_, "--schema", DIPTYCH_SOURCE_DIR "/examples/bank/schema.sql"}).code,
+              0);
+  }
+
+  // Two accounts, and the process is gone.
+  void crash() const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto database = *dispatcher::Database::open({.path = bank_});
+      if (!database->load_procedures(DIPTYCH_BANK)) ::_exit(1);
+      for (const int64_t id : {1, 2}) {
+        const base::Value arguments[] = {id, int64_t{7}, std::string("Ada"), std::string("10.00")};
+        if (!database->call_by_name("open_account", arguments)) ::_exit(1);
+      }
+      ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
+
+  std::string log_file() const {
+    for (const auto& entry : std::filesystem::directory_iterator(bank_)) {
+      if (entry.path().extension() == ".dtl") return entry.path().string();
+    }
+    return {};
+  }
+
+  ScratchFolder folder_;
+  const std::string bank_ = folder_.path("bank");
+};
+
+TEST_F(CrashedProgram, VerifySaysWhatIsToBeReplayedAndQueryWhatIsMissing) {
+  crash();
+  const Outcome verified = run({"verify", bank_});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, AllOf(HasSubstr("saved: version 0, "), HasSubstr(" 0 damaged"),
+                                  HasSubstr("log: 2 transactions to replay, up to version 2"),
+                                  HasSubstr("procedures: open_account")));
+  const Outcome queried = run({"query", bank_, "-c", "SELECT count(*) FROM account"});
+  EXPECT_EQ(queried.code, 1);
+  EXPECT_THAT(queried.err, AllOf(HasSubstr("2 transactions"), HasSubstr("\"open_account\"")));
+  EXPECT_EQ(run({"checkpoint", bank_}).code, 1);
+}
+
+TEST_F(CrashedProgram, CheckpointReplaysAndSaves) {
+  crash();
+  const Outcome saved = run({"checkpoint", bank_, "--procedures", DIPTYCH_BANK});
+  EXPECT_EQ(saved.code, 0) << saved.err;
+  EXPECT_EQ(saved.out, bank_ + " is saved as of version 2; 2 transactions replayed\n");
+  EXPECT_EQ(log_file(), "");
+  const Outcome again = run({"checkpoint", bank_});
+  EXPECT_EQ(again.out, bank_ + " is saved as of version 2; 0 transactions replayed\n");
+  const Outcome queried =
+      run({"query", bank_, "--format", "csv", "-c", "SELECT sum(balance) FROM account"});
+  EXPECT_THAT(queried.out, HasSubstr("20.00"));
+  EXPECT_THAT(run({"verify", bank_}).out, HasSubstr("log: nothing to replay"));
+}
+
+TEST_F(CrashedProgram, ACallReplaysWhatItsLibraryHas) {
+  crash();
+  const Outcome called = run({"call", bank_, "--procedures", DIPTYCH_BANK, "transfer", "1", "2",
+                              "3.00", "--format", "csv"});
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_EQ(called.out, "left\n7.00\n");
+}
+
+TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
+  crash();
+  const std::string file = log_file();
+  std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+  stream.seekp(100);
+  stream.put('x');
+  stream.close();
+  const Outcome verified = run({"verify", bank_});
+  EXPECT_EQ(verified.code, 1);
+  EXPECT_THAT(verified.err, HasSubstr(file + ": byte 0"));
+}
+
+}  // namespace
+}  // namespace diptych::cli

@@ -1,0 +1,251 @@
+// crash_rounds: kills a process that runs transactions, at a random moment of its life, opens what
+// it left, looks for what is missing, and begins again on the same database.
+//
+//   parent   spawn child ─► random time ─► SIGKILL ─► open, replay, check ─► close or crash too ─┐
+//              ▲───────────────────────────────────────────────────────────────────────────────┘
+//   child    open, replay ─► clients call, each notes on the AckBoard what it was told; checkpoints
+//
+// Each opening, the child's and the parent's, has other options: workers, isolation, sizes of log
+// files. A kill may fall into an opening, a replay or a checkpoint as well.
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/crash/workload.h"
+
+namespace diptych::crash {
+namespace {
+
+using dispatcher::Database;
+
+struct Arguments {
+  uint64_t rounds = 20;
+  uint64_t seed = 1;
+  std::string workload = "bank";
+  std::string directory;
+  std::string library;
+  std::string schema;
+  bool child = false;
+  bool reply_early = false;
+};
+
+struct Totals {
+  uint64_t acknowledged = 0;
+  uint64_t lost = 0;
+  uint64_t half_done = 0;
+  uint64_t replica_differences = 0;
+  uint64_t replayed = 0;
+  uint64_t errors = 0;
+};
+
+std::unique_ptr<Workload> make_workload(const Arguments& arguments) {
+  if (arguments.workload == "tpcc") return make_tpcc();
+  return make_bank(arguments.library, arguments.schema);
+}
+
+dispatcher::DatabaseOptions random_options(const Arguments& arguments, const Workload& workload,
+                                           std::mt19937_64* random) {
+  dispatcher::DatabaseOptions options = workload.options();
+  options.path = arguments.directory + "/db";
+  const uint32_t workers[] = {1, 1, 2, 4};
+  options.placement.oltp_workers = workers[(*random)() % 4];
+  options.isolation = (*random)() % 2 == 0 ? dispatcher::IsolationLevel::kSnapshot
+                                           : dispatcher::IsolationLevel::kSerializable;
+  options.log_file_bytes = size_t{64 << 10} << (*random)() % 8;
+  const uint64_t checkpoint_bytes[] = {0, 256 << 10, 1 << 20};
+  options.checkpoint_log_bytes = checkpoint_bytes[(*random)() % 3];
+  options.faults.reply_early = arguments.reply_early;
+  return options;
+}
+
+// Until it is killed.
+int run_child(const Arguments& arguments) {
+  AckBoard board(arguments.directory + "/board", false);
+  std::mt19937_64 random(arguments.seed);
+  const auto workload = make_workload(arguments);
+  auto database = Database::open(random_options(arguments, *workload, &random));
+  const auto fail = [&](const base::Error& error) {
+    board.fail(error.to_string());
+    std::_Exit(3);
+  };
+  if (!database) fail(database.error());
+  if (auto attached = workload->attach(database->get()); !attached) fail(attached.error());
+  if (auto recovered = (*database)->recover(); !recovered) fail(recovered.error());
+  std::vector<std::thread> threads;
+  for (size_t client = 0; client < kClients; ++client) {
+    threads.emplace_back([&, client, seed = random()] {
+      if (auto ran = workload->run_client(client, seed, &board); !ran) fail(ran.error());
+    });
+  }
+  const uint64_t pause_ms = random() % 100;
+  if (pause_ms < 60) {
+    threads.emplace_back([&, pause_ms] {
+      while (true) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+        if (auto done = (*database)->checkpoint(); !done) fail(done.error());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::_Exit(0);  // every client's slot is full
+}
+
+pid_t spawn_child(const Arguments& arguments, uint64_t seed) {
+  std::vector<std::string> words = {"/proc/self/exe",     "--child",           "--seed",
+                                    std::to_string(seed), "--workload",        arguments.workload,
+                                    "--directory",        arguments.directory, "--library",
+                                    arguments.library,    "--schema",          arguments.schema};
+  if (arguments.reply_early) words.emplace_back("--reply-early");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execv(argv[0], argv.data());
+    std::_Exit(4);
+  }
+  return child;
+}
+
+class Rounds {
+ public:
+  explicit Rounds(const Arguments& arguments)
+      : arguments_(arguments), random_(arguments.seed), workload_(make_workload(arguments)) {}
+
+  base::Result<void> create() {
+    auto database = Database::open(random_options(arguments_, *workload_, &random_));
+    if (!database) return database.error();
+    if (auto created = workload_->create(database->get()); !created) return created;
+    return (*database)->close();
+  }
+
+  // False: there is nothing more to be tried on what is left.
+  bool run(uint64_t round) {
+    AckBoard board(arguments_.directory + "/board", true);
+    const uint64_t life_us = random_() % (workload_->milliseconds_max() * 1000);
+    const pid_t child = spawn_child(arguments_, random_());
+    std::this_thread::sleep_for(std::chrono::microseconds(life_us));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (!board.failure().empty()) return fail(round, "the child: " + board.failure());
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+      return fail(round, fmt::format("the child died of signal {}", WTERMSIG(status)));
+    }
+    for (size_t client = 0; client < kClients; ++client) {
+      totals_.acknowledged += board.acknowledged(client).size();
+    }
+    auto checked = check(board, round);
+    return checked ? true : fail(round, checked.error().to_string());
+  }
+
+  const Totals& totals() const { return totals_; }
+
+ private:
+  bool fail(uint64_t round, const std::string& what) {
+    ++totals_.errors;
+    std::fputs(fmt::format("round {} of seed {}: {}\n", round, arguments_.seed, what).c_str(),
+               stderr);
+    return false;
+  }
+
+  base::Result<void> check(const AckBoard& board, uint64_t round) {
+    auto database = Database::open(random_options(arguments_, *workload_, &random_));
+    if (!database) return database.error();
+    if (auto attached = workload_->attach(database->get()); !attached) return attached;
+    auto recovered = (*database)->recover();
+    if (!recovered) return recovered.error();
+    totals_.replayed += recovered->transactions;
+    Findings findings;
+    if (auto checked = workload_->check(board, &findings); !checked) return checked;
+    auto compared = (*database)->compare_replicas();
+    if (!compared) return compared.error();
+    totals_.lost += findings.lost;
+    totals_.half_done += findings.half_done;
+    totals_.replica_differences += compared->differences;
+    for (size_t i = 0; i < findings.words.size() && i < 10; ++i) {
+      static_cast<void>(fail(round, findings.words[i]));
+    }
+    if (random_() % 2 == 0) return (*database)->close();
+    (*database)->discard();
+    return {};
+  }
+
+  const Arguments arguments_;
+  std::mt19937_64 random_;
+  const std::unique_ptr<Workload> workload_;
+  Totals totals_;
+};
+
+int run_rounds(Arguments arguments) {
+  namespace fs = std::filesystem;
+  std::string place = (fs::temp_directory_path() / "diptych-crash-XXXXXX").string();
+  if (arguments.directory.empty()) arguments.directory = ::mkdtemp(place.data());
+  fs::create_directories(arguments.directory);
+  Rounds rounds(arguments);
+  if (auto created = rounds.create(); !created) {
+    std::fputs((created.error().to_string() + "\n").c_str(), stderr);
+    return 2;
+  }
+  uint64_t round = 0;
+  while (round < arguments.rounds && rounds.run(round)) ++round;
+  const Totals& totals = rounds.totals();
+  std::fputs(fmt::format("workload: {}\nrounds: {}\nreplayed: {}\nacknowledged: {}\nlost: {}\n"
+                         "half_done: {}\nreplica_differences: {}\n",
+                         arguments.workload, round, totals.replayed, totals.acknowledged,
+                         totals.lost, totals.half_done, totals.replica_differences)
+                 .c_str(),
+             stdout);
+  const bool clean = totals.errors == 0 && totals.lost == 0 && totals.half_done == 0 &&
+                     totals.replica_differences == 0;
+  if (clean) {
+    fs::remove_all(arguments.directory);
+  } else {
+    std::fputs(fmt::format("what is left is in {}\n", arguments.directory).c_str(), stderr);
+  }
+  return clean ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace diptych::crash
+
+int main(int argument_count, char** values) {
+  diptych::crash::Arguments arguments;
+  for (int i = 1; i < argument_count; ++i) {
+    const std::string name = values[i];
+    const auto next = [&] { return i + 1 < argument_count ? std::string(values[++i]) : ""; };
+    if (name == "--rounds") {
+      arguments.rounds = std::strtoull(next().c_str(), nullptr, 10);
+    } else if (name == "--seed") {
+      arguments.seed = std::strtoull(next().c_str(), nullptr, 10);
+    } else if (name == "--workload") {
+      arguments.workload = next();
+    } else if (name == "--directory") {
+      arguments.directory = next();
+    } else if (name == "--library") {
+      arguments.library = next();
+    } else if (name == "--schema") {
+      arguments.schema = next();
+    } else if (name == "--child") {
+      arguments.child = true;
+    } else if (name == "--reply-early") {
+      arguments.reply_early = true;
+    } else {
+      std::fputs(("not expected: " + name + "\n").c_str(), stderr);
+      return 2;
+    }
+  }
+  return arguments.child ? diptych::crash::run_child(arguments)
+                         : diptych::crash::run_rounds(arguments);
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""A few rounds of tools/crash-test find nothing, and a database that replies before its log is
+written is found out.
+
+Usage: crash_test.py CRASH_TEST CRASH_ROUNDS BANK_LIBRARY
+"""
+
+import subprocess
+import sys
+import unittest
+
+CRASH_TEST, PROGRAM, LIBRARY = sys.argv[1:4]
+
+
+def run(*arguments: str) -> tuple[int, dict[str, int]]:
+    done = subprocess.run([CRASH_TEST, "--program", PROGRAM, "--library", LIBRARY, *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print(done.stdout, end="")
+    figures = dict(line.split(": ", 1) for line in done.stdout.splitlines()[-4:])
+    return done.returncode, {name: int(figure) for name, figure in figures.items()}
+
+
+class CrashTest(unittest.TestCase):
+    def test_nothing_is_lost(self) -> None:
+        code, figures = run("--rounds", "6", "--workload", "bank")
+        self.assertEqual(code, 0)
+        self.assertGreater(figures.pop("acknowledged"), 0)
+        self.assertEqual(figures, {"lost": 0, "half_done": 0, "replica_differences": 0})
+
+    def test_replies_before_the_log_are_found(self) -> None:
+        for seed in range(1, 6):
+            code, figures = run("--rounds", "10", "--workload", "bank", "--reply-early",
+                                "--seed", str(seed))
+            if figures["lost"] > 0:
+                self.assertEqual(code, 1)
+                return
+        self.fail("50 rounds found nothing")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

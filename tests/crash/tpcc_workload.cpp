@@ -1,0 +1,148 @@
+// TPC-C: an acknowledged New-Order has its order, an acknowledged Payment its row of history; that
+// nothing is half done, the twelve conditions say.
+
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "tests/crash/workload.h"
+#include "workloads/tpcc/consistency.h"
+#include "workloads/tpcc/inputs.h"
+#include "workloads/tpcc/loader.h"
+#include "workloads/tpcc/schema.h"
+
+namespace diptych::crash {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using dispatcher::Database;
+using workloads::SizePolicy;
+using workloads::StopFlag;
+using workloads::tpcc::ConsistencyReport;
+
+constexpr int32_t kWarehouses = 1;
+constexpr int64_t kOrdersLoaded = 3000;  // of a district
+const StopFlag kNever{false};
+
+int64_t order_code(int64_t w_id, int64_t d_id, int64_t o_id) {
+  return (w_id * 16 + d_id) << 32 | o_id;
+}
+
+class TpccWorkload : public Workload {
+ public:
+  Result<void> create(Database* database) override {
+    auto tables = workloads::tpcc::create_tables(database);
+    if (!tables) return tables.error();
+    return workloads::tpcc::load(database, *tables, 42, kWarehouses, kNever,
+                                 [](const std::string&, double) {});
+  }
+
+  Result<void> attach(Database* database) override {
+    database_ = database;
+    auto tables = workloads::tpcc::bind_tables(*database);
+    if (!tables) return tables.error();
+    auto procedures = workloads::tpcc::register_procedures(database, *tables, SizePolicy::kGrowing);
+    if (!procedures) return procedures.error();
+    procedures_ = *procedures;
+    auto consistency = workloads::tpcc::OltpConsistency::attach(database, *tables);
+    if (!consistency) return consistency.error();
+    consistency_ = *consistency;
+    return {};
+  }
+
+  Result<void> run_client(size_t client, uint64_t seed, AckBoard* board) override {
+    using workloads::tpcc::TransactionType;
+    workloads::tpcc::InputGenerator inputs(seed, kWarehouses);
+    while (true) {
+      Result<void> done;
+      std::optional<int64_t> what;
+      switch (inputs.draw_type()) {
+        case TransactionType::kNewOrder: {
+          const auto order = inputs.new_order();
+          auto reply = database_->call(procedures_.new_order, order).get();
+          if (reply) what = order_code(order.w_id, order.d_id, reply->o_id);
+          if (!reply && reply.code() != ErrorCode::kAborted) done = reply.error();
+          break;
+        }
+        case TransactionType::kPayment: {
+          auto reply = database_->call(procedures_.payment, inputs.payment()).get();
+          if (reply) what = -reply->h_id;
+          if (!reply) done = reply.error();
+          break;
+        }
+        case TransactionType::kDelivery: {
+          auto reply = database_->call(procedures_.delivery, inputs.delivery()).get();
+          if (!reply) done = reply.error();
+          break;
+        }
+        default: {
+          auto reply = database_->call(procedures_.stock_level, inputs.stock_level()).get();
+          if (!reply) done = reply.error();
+          break;
+        }
+      }
+      if (!done) return done;
+      if (what && !board->acknowledge(client, *what)) return {};
+    }
+  }
+
+  Result<void> check(const AckBoard& board, Findings* findings) override {
+    for (size_t client = 0; client < kClients; ++client) {
+      const auto acks = board.acknowledged(client);
+      acknowledged_.insert(acknowledged_.end(), acks.begin(), acks.end());
+    }
+    if (auto checked = check_acknowledged(findings); !checked) return checked;
+    auto oltp = consistency_.check(kWarehouses, SizePolicy::kGrowing, kNever);
+    if (!oltp) return oltp.error();
+    auto olap = workloads::tpcc::check_olap_consistency(database_, SizePolicy::kGrowing, kNever);
+    if (!olap) return olap.error();
+    for (const ConsistencyReport* const report : {&*oltp, &*olap}) {
+      findings->half_done += report->conditions_violated();
+      findings->words.insert(findings->words.end(), report->first.begin(), report->first.end());
+    }
+    return {};
+  }
+
+  dispatcher::DatabaseOptions options() const override {
+    dispatcher::DatabaseOptions options;
+    options.operations_max = UINT64_MAX;  // the check reads all in one transaction
+    return options;
+  }
+  uint64_t milliseconds_max() const override { return 2500; }
+
+ private:
+  Result<void> check_acknowledged(Findings* findings) {
+    std::unordered_set<int64_t> there;
+    auto orders = database_->query(
+        fmt::format("SELECT o_w_id, o_d_id, o_id FROM orders WHERE o_id > {}", kOrdersLoaded));
+    if (!orders) return orders.error();
+    for (const auto& row : orders->rows) {
+      there.insert(order_code(std::get<int64_t>(row[0]), std::get<int64_t>(row[1]),
+                              std::get<int64_t>(row[2])));
+    }
+    auto payments = database_->query("SELECT h_id FROM history");
+    if (!payments) return payments.error();
+    for (const auto& row : payments->rows) there.insert(-std::get<int64_t>(row[0]));
+    for (const int64_t what : acknowledged_) {
+      if (there.contains(what)) continue;
+      ++findings->lost;
+      findings->words.push_back(what < 0 ? fmt::format("payment {} is not there", -what)
+                                         : fmt::format("order {:x} is not there", what));
+    }
+    return {};
+  }
+
+  Database* database_ = nullptr;
+  workloads::tpcc::Procedures procedures_;
+  workloads::tpcc::OltpConsistency consistency_;
+  std::vector<int64_t> acknowledged_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_tpcc() {
+  return std::make_unique<TpccWorkload>();
+}
+
+}  // namespace diptych::crash

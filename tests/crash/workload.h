@@ -1,0 +1,41 @@
+// What runs in the processes that are killed, and how one tells that nothing is missing afterwards.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dispatcher/database.h"
+#include "tests/crash/ack_board.h"
+
+namespace diptych::crash {
+
+struct Findings {
+  uint64_t lost = 0;       // acknowledged, and not there
+  uint64_t half_done = 0;  // transactions of which only a part is there, or conditions violated
+  std::vector<std::string> words;
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  // Once, in a new directory, which is then closed.
+  virtual base::Result<void> create(dispatcher::Database* database) = 0;
+  // After each opening, before the data is used.
+  virtual base::Result<void> attach(dispatcher::Database* database) = 0;
+  // Calls until the board is full or the process dies. An error is one that must not happen.
+  virtual base::Result<void> run_client(size_t client, uint64_t seed, AckBoard* board) = 0;
+  // Takes note of what was acknowledged, and looks for all that ever was.
+  virtual base::Result<void> check(const AckBoard& board, Findings* findings) = 0;
+
+  virtual dispatcher::DatabaseOptions options() const { return {}; }
+  virtual uint64_t milliseconds_max() const = 0;  // of a process's life
+};
+
+std::unique_ptr<Workload> make_bank(const std::string& library, const std::string& schema);
+std::unique_ptr<Workload> make_tpcc();
+
+}  // namespace diptych::crash

@@ -1,0 +1,147 @@
+// A command log that is accepted is read to its end, call by call, and the same twice. Input: the
+// files of a directory, one after the other, each with its length in front; checksums are made
+// right, as far as a header says where they are, so that damage gets past them.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "base/check.h"
+#include "dispatcher/command_log/log_file.h"
+#include "dispatcher/command_log/log_reader.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr size_t kFilesMax = 3;
+
+// Touches every byte that it is handed.
+class Reader : public FrameVisitor {
+ public:
+  base::Result<void> define(const LoggedProcedure& procedure) override {
+    if (procedures_.size() == kProceduresMax) procedures_.clear();
+    names_.push_back(std::string(procedure.name));
+    procedures_.push_back(procedure);
+    return {};
+  }
+  const LoggedProcedure* find(uint32_t procedure) const override {
+    const auto found =
+        std::find_if(procedures_.begin(), procedures_.end(),
+                     [&](const LoggedProcedure& each) { return each.id == procedure; });
+    return found == procedures_.end() ? nullptr : &*found;
+  }
+  base::Result<void> begin_batch(base::Vid start, uint32_t transactions) override {
+    last_ = start.value + transactions;
+    calls_ = transactions;
+    return {};
+  }
+  base::Result<void> visit(LoggedCall& call) override {
+    DIPTYCH_CHECK(call.commit_vid.value <= last_ && call.read_vid < call.commit_vid,
+                  "a call reads before it commits, inside of its batch");
+    for (const std::byte byte : call.arguments) sum_ += static_cast<uint8_t>(byte);
+    for (const auto& text : call.texts) {
+      if (text) {
+        for (const char c : *text) sum_ += static_cast<uint8_t>(c);
+      }
+    }
+    for (const base::RowId row : call.inserted) sum_ += row.value;
+    --calls_;
+    return {};
+  }
+  base::Result<void> end_batch() override {
+    DIPTYCH_CHECK(calls_ == 0, "a batch has the calls that it says");
+    return {};
+  }
+  uint64_t sum() const { return sum_; }
+
+ private:
+  static constexpr size_t kProceduresMax = 64;
+  std::vector<LoggedProcedure> procedures_;
+  std::vector<std::string> names_;
+  uint64_t last_ = 0;
+  uint64_t calls_ = 0;
+  uint64_t sum_ = 0;
+};
+
+void check_refusal(const base::Error& error) {
+  DIPTYCH_CHECK(
+      error.code == base::ErrorCode::kCorrupt || error.code == base::ErrorCode::kUnsupported,
+      "damage is kCorrupt, another version kUnsupported");
+  DIPTYCH_CHECK(!error.message.empty(), "damage is described");
+}
+
+// The input as one frame, whatever its checksum says.
+void check_frame(std::span<const std::byte> bytes) {
+  if (bytes.size() < kFrameHeaderBytes) return;
+  Reader first;
+  Reader second;
+  const Frame frame{.sequence = 1, .bytes = bytes};
+  const auto visited = visit_frame(frame, &first);
+  if (!visited) return check_refusal(visited.error());
+  DIPTYCH_CHECK(visit_frame(frame, &second).ok() && first.sum() == second.sum(),
+                "what was read is read again");
+}
+
+class Directory {
+ public:
+  Directory() {
+    std::string name = (std::filesystem::temp_directory_path() / "log-fuzz-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+  void write(uint64_t number, std::span<const std::byte> bytes) const {
+    std::ofstream(log_file_path(path_, number), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+
+ private:
+  std::string path_;
+};
+
+void check_files(std::span<const std::byte> bytes) {
+  static const Directory directory;
+  std::error_code ignored;
+  for (uint64_t number = 1; number <= kFilesMax; ++number) {
+    std::filesystem::remove(log_file_path(directory.path(), number), ignored);
+  }
+  for (uint64_t number = 1; number <= kFilesMax && bytes.size() >= 4; ++number) {
+    uint32_t size = 0;
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes = bytes.subspan(4);
+    const size_t taken = std::min<size_t>(size, bytes.size());
+    directory.write(number, bytes.first(taken));
+    bytes = bytes.subspan(taken);
+  }
+  const auto contents = scan_log(directory.path(), base::Vid(0));
+  if (!contents) return check_refusal(contents.error());
+  uint64_t calls = 0;
+  const auto read = read_calls(*contents, base::Vid(0), [&](LoggedBatch& batch) {
+    calls += batch.calls.size();
+    return base::Result<void>();
+  });
+  DIPTYCH_CHECK(read.ok() && calls == contents->transactions, "what was scanned is read");
+  DIPTYCH_CHECK(cut_torn_tail(directory.path(), *contents).ok(), "a tail can be cut");
+  const auto again = scan_log(directory.path(), base::Vid(0));
+  DIPTYCH_CHECK(again.ok() && again->last == contents->last && !again->torn,
+                "what is left is whole, and the same");
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  diptych::dispatcher::check_frame(bytes);
+  diptych::dispatcher::check_files(bytes);
+  return 0;
+}

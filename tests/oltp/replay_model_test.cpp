@@ -1,0 +1,277 @@
+// Replay gives the same rows under the same RowIDs: random procedures, whose choices hang on the
+// order of equal keys, on snapshots and on keys that are taken, with 1 to 8 workers, then again.
+
+#include <random>
+
+#include "tests/oltp/engine_fixture.h"
+
+namespace diptych::oltp::test {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+
+struct ShuffleArguments {
+  int64_t salt = 0;
+};
+
+// A batch that was run, as a log would have it.
+struct RecordedCall {
+  ShuffleArguments arguments;
+  base::Timestamp now;
+  uint64_t random_seed = 0;
+  base::Vid read_vid;
+  base::Vid commit_vid;
+  std::vector<base::RowId> inserted;
+};
+using RecordedBatch = std::vector<RecordedCall>;
+
+class Shuffler {
+ public:
+  explicit Shuffler(const Bank* bank) : bank_(bank) {}
+
+  Result<Nothing> run(Transaction& txn, const ShuffleArguments& arguments) const {
+    for (uint64_t step = 1 + txn.random() % 4; step != 0; --step) {
+      const Result<void> done = run_step(txn, arguments);
+      if (!done && done.code() == ErrorCode::kConflict) return done.error();
+    }
+    if (txn.random() % 8 == 0) return txn.abort("one in eight");
+    return Nothing{};
+  }
+
+ private:
+  static int64_t id(Transaction& txn) { return static_cast<int64_t>(txn.random() % 40); }
+
+  Result<void> run_step(Transaction& txn, const ShuffleArguments& arguments) const {
+    switch (txn.random() % 6) {
+      case 0: return insert_account(txn, arguments);
+      case 1: return erase_account(txn);
+      case 2: return change_nth(txn);
+      case 3: return skew(txn);
+      case 4: return change_parcel(txn);
+      default: return insert_and_erase(txn);
+    }
+  }
+
+  // A taken key is met by design, and its slot is burnt.
+  Result<void> insert_account(Transaction& txn, const ShuffleArguments& arguments) const {
+    const int64_t number = id(txn);
+    const std::string note(txn.random() % 100, static_cast<char>('a' + arguments.salt % 26));
+    const Account row{number, static_cast<int32_t>(txn.random() % 3),
+                      std::string_view("name" + std::to_string(txn.random() % 60)),
+                      static_cast<int64_t>(txn.now().micros % 5), std::string_view(note)};
+    auto inserted = txn.insert(bank_->account, row);
+    return inserted ? Result<void>() : inserted.error();
+  }
+
+  Result<void> erase_account(Transaction& txn) const {
+    auto row = txn.get_for_update<&Account::id>(bank_->account_pkey, id(txn));
+    if (!row) return row.error();
+    txn.erase(*row);
+    return {};
+  }
+
+  // Of rows with equal keys, which one is the n-th hangs on their RowIDs.
+  Result<void> change_nth(Transaction& txn) const {
+    const auto branch = static_cast<int32_t>(txn.random() % 3);
+    uint64_t left = txn.random() % 6;
+    std::optional<RowHandle> found;
+    auto scanned =
+        txn.scan<&Account::id>(bank_->account_balance, prefix(bank_->account_balance, branch), {},
+                               [&](const RowHandle& handle, int64_t) {
+                                 found = handle;
+                                 return left-- == 0 ? ScanStep::kStop : ScanStep::kContinue;
+                               });
+    if (!scanned) return scanned.error();
+    if (!found) return {};
+    auto claimed = txn.claim<Account>(*found);
+    if (!claimed) return claimed.error();
+    txn.update(*claimed, set<&Account::balance>(static_cast<int64_t>(txn.random() % 5)));
+    return {};
+  }
+
+  // Reads one row and writes another: under snapshot isolation what it reads may be old.
+  Result<void> skew(Transaction& txn) const {
+    auto read = txn.get<&Account::balance>(bank_->account_pkey, id(txn));
+    if (!read) return {};
+    auto row = txn.get_for_update<&Account::balance>(bank_->account_pkey, id(txn));
+    if (!row) return row.code() == ErrorCode::kNotFound ? Result<void>() : row.error();
+    txn.update(*row, set<&Account::balance>(*read + 1),
+               set<&Account::note>(std::string_view(std::to_string(row->values))));
+    return {};
+  }
+
+  Result<void> change_parcel(Transaction& txn) const {
+    const int64_t number = id(txn) % 10;
+    auto found = txn.find<&Parcel::price>(bank_->parcel_pkey, number);
+    if (!found) {
+      auto inserted =
+          txn.insert(bank_->parcel, Parcel{number, number % 3, 1, 1, std::string_view("new"), {}});
+      return inserted ? Result<void>() : inserted.error();
+    }
+    auto claimed = txn.claim<Parcel, &Parcel::weight>(found->handle);
+    if (!claimed) return claimed.error();
+    txn.update(*claimed, set<&Parcel::weight>(found->values + 1));
+    return {};
+  }
+
+  Result<void> insert_and_erase(Transaction& txn) const {
+    const Entry row{id(txn), static_cast<int32_t>(txn.random() % 4), int64_t{1}};
+    auto inserted = txn.insert(bank_->entry, row);
+    if (!inserted) return inserted.error();
+    auto again = txn.insert(bank_->entry, Entry{row.account, row.number + 10, int64_t{2}});
+    if (!again) return again.error();
+    auto claimed = txn.claim<Entry>(*inserted);
+    if (!claimed) return claimed.error();
+    txn.erase(*claimed);
+    return {};
+  }
+
+  const Bank* bank_;
+};
+
+base::ProcedureId add_shuffle(Bank* bank) {
+  return bank->engine->register_procedure(define_procedure<ShuffleArguments, Nothing>(
+      "shuffle", [shuffler = Shuffler(bank)](Transaction& txn, const ShuffleArguments& arguments) {
+        return shuffler.run(txn, arguments);
+      }));
+}
+
+// Runs so many calls as one batch, and what is left of it as further ones.
+void run_batch(Bank* bank, base::ProcedureId shuffle, size_t count, std::mt19937_64* random,
+               std::vector<RecordedBatch>* log) {
+  std::vector<ShuffleArguments> arguments(count);
+  std::vector<Request> requests(count);
+  std::vector<Request*> wanted;
+  for (size_t i = 0; i < count; ++i) {
+    arguments[i].salt = static_cast<int64_t>((*random)() % 1000);
+    requests[i].procedure = shuffle;
+    requests[i].arguments = std::as_bytes(std::span(&arguments[i], 1));
+    requests[i].now = {static_cast<int64_t>((*random)() % 1'000'000)};
+    requests[i].random_seed = (*random)();
+    wanted.push_back(&requests[i]);
+  }
+  while (!wanted.empty()) {
+    const BatchReport report = bank->engine->run_batch(wanted);
+    RecordedBatch batch;
+    for (const Request* const request : wanted) {
+      if (std::count(report.again.begin(), report.again.end(), request) != 0) continue;
+      if (!request->outcome.ok() || request->commit_vid.value == 0) continue;
+      const auto inserted = bank->engine->inserted_rows(*request);
+      batch.push_back({.arguments = arguments[static_cast<size_t>(request - requests.data())],
+                       .now = request->now,
+                       .random_seed = request->random_seed,
+                       .read_vid = request->read_vid,
+                       .commit_vid = request->commit_vid,
+                       .inserted = {inserted.begin(), inserted.end()}});
+    }
+    std::sort(batch.begin(), batch.end(), [](const RecordedCall& a, const RecordedCall& b) {
+      return a.commit_vid < b.commit_vid;
+    });
+    if (!batch.empty()) log->push_back(std::move(batch));
+    wanted = report.again;
+  }
+  bank->replay.apply(&bank->queue);
+}
+
+Result<void> replay(Bank* bank, base::ProcedureId shuffle, const RecordedBatch& batch) {
+  std::vector<Request> requests(batch.size());
+  std::vector<Request*> places;
+  std::vector<std::span<const base::RowId>> inserted;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    requests[i].procedure = shuffle;
+    requests[i].arguments = std::as_bytes(std::span(&batch[i].arguments, 1));
+    requests[i].now = batch[i].now;
+    requests[i].random_seed = batch[i].random_seed;
+    requests[i].read_vid = batch[i].read_vid;
+    requests[i].commit_vid = batch[i].commit_vid;
+    places.push_back(&requests[i]);
+    inserted.emplace_back(batch[i].inserted);
+  }
+  auto replayed = bank->engine->replay_batch(places, inserted);
+  bank->replay.apply(&bank->queue);
+  return replayed;
+}
+
+void expect_same_rows(const Bank& one, const Bank& other) {
+  EXPECT_EQ(one.engine->last_vid(), other.engine->last_vid());
+  for (uint32_t table = 0; table < one.catalog.table_count(); ++table) {
+    EXPECT_EQ(one.rows(base::TableId(table)), other.rows(base::TableId(table)));
+  }
+}
+
+struct ReplayCase {
+  uint32_t workers;
+  uint32_t replaying_workers;
+  IsolationLevel isolation;
+};
+
+class ReplayModel : public ::testing::TestWithParam<ReplayCase> {
+ protected:
+  static std::unique_ptr<Bank> bank(uint32_t workers) {
+    return std::make_unique<Bank>(workers, 1000, 10'000'000'000, GetParam().isolation);
+  }
+};
+
+TEST_P(ReplayModel, RowsRowIdsAndVidsAreAsTheyWere) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto source = bank(GetParam().workers);
+    const base::ProcedureId shuffle = add_shuffle(source.get());
+    std::vector<RecordedBatch> log;
+    for (int i = 0; i < 30; ++i) run_batch(source.get(), shuffle, 1 + i % 40, &random, &log);
+
+    const auto again = bank(GetParam().replaying_workers);
+    const base::ProcedureId replayed = add_shuffle(again.get());
+    for (const RecordedBatch& batch : log) {
+      const auto done = replay(again.get(), replayed, batch);
+      ASSERT_TRUE(done.ok()) << done.error().to_string();
+    }
+    again->engine->release_free_slots();
+    expect_same_rows(*source, *again);
+    again->expect_replica_agrees();
+    // It goes on as any other: no slot is given out twice.
+    std::vector<RecordedBatch> more;
+    for (int i = 0; i < 5; ++i) run_batch(again.get(), replayed, 40, &random, &more);
+    again->expect_replica_agrees();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, ReplayModel,
+                         ::testing::Values(ReplayCase{1, 1, IsolationLevel::kSnapshot},
+                                           ReplayCase{2, 1, IsolationLevel::kSnapshot},
+                                           ReplayCase{4, 4, IsolationLevel::kSnapshot},
+                                           ReplayCase{8, 2, IsolationLevel::kSnapshot},
+                                           ReplayCase{1, 2, IsolationLevel::kSerializable},
+                                           ReplayCase{4, 1, IsolationLevel::kSerializable},
+                                           ReplayCase{8, 8, IsolationLevel::kSerializable}));
+
+TEST(Replay, ACallThatDoesSomethingElseIsNamed) {
+  std::mt19937_64 random(7);
+  Bank source;
+  const base::ProcedureId shuffle = add_shuffle(&source);
+  std::vector<RecordedBatch> log;
+  while (log.empty() || log.back().back().inserted.empty()) {
+    run_batch(&source, shuffle, 10, &random, &log);
+  }
+  const auto fails = [&](auto change) {
+    Bank again;
+    const base::ProcedureId replayed = add_shuffle(&again);
+    for (size_t i = 0; i + 1 < log.size(); ++i) EXPECT_TRUE(replay(&again, replayed, log[i]));
+    RecordedBatch last = log.back();
+    change(&last.back());
+    const auto done = replay(&again, replayed, last);
+    EXPECT_EQ(done.ok() ? ErrorCode::kClosed : done.code(), ErrorCode::kCorrupt);
+    return done.ok() ? std::string() : done.error().message;
+  };
+  const std::string name = "procedure \"shuffle\", which committed VID " +
+                           std::to_string(log.back().back().commit_vid.value);
+  EXPECT_EQ(fails([](RecordedCall* call) { call->inserted.pop_back(); }).find(name), 0u);
+  EXPECT_EQ(fails([](RecordedCall* call) { call->inserted.emplace_back(999); }).find(name), 0u);
+  EXPECT_NE(fails([](RecordedCall* call) { ++call->commit_vid.value; }).find("follows VID"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace diptych::oltp::test

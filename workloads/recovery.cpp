@@ -1,0 +1,182 @@
+#include "workloads/recovery.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "workloads/session.h"
+
+namespace diptych::workloads {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::Result;
+
+constexpr size_t kReadBytes = size_t{1} << 20;
+
+double seconds_since(uint64_t begin_ns) {
+  return static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+}
+
+base::Error failed(const char* what, const std::string& path) {
+  return {ErrorCode::kIo, fmt::format("cannot {} {}: errno {}", what, path, errno)};
+}
+
+std::vector<std::string> files_of(const std::string& path) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  return files;
+}
+
+// Written back, and out of the page cache.
+Result<void> make_cold(const std::string& path) {
+  for (const std::string& name : files_of(path)) {
+    const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return failed("open", name);
+    const bool cold = ::fsync(file) == 0 && ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
+    ::close(file);
+    if (!cold) return failed("drop from the page cache", name);
+  }
+  return {};
+}
+
+Result<uint64_t> read_all(const std::string& path) {
+  std::vector<std::byte> buffer(kReadBytes);
+  uint64_t bytes = 0;
+  for (const std::string& name : files_of(path)) {
+    const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return failed("open", name);
+    ssize_t got = 0;
+    while ((got = ::read(file, buffer.data(), buffer.size())) > 0) {
+      bytes += static_cast<uint64_t>(got);
+    }
+    ::close(file);
+    if (got < 0) return failed("read", name);
+  }
+  return bytes;
+}
+
+BenchmarkOptions benchmark_options(const RecoveryOptions& options, const std::string& path) {
+  BenchmarkOptions out;
+  out.warehouses = options.warehouses;
+  out.transaction_clients = options.transaction_clients;
+  out.seconds = options.seconds;
+  out.warmup_seconds = 0.2;
+  out.cooldown_seconds = 0;
+  out.placement = options.placement;
+  out.isolation = options.isolation;
+  out.log = dispatcher::LogMode::kCommand;
+  out.checkpoint_log_bytes = 0;
+  out.keep_path = path;
+  out.seed = options.seed;
+  return out;
+}
+
+class RecoveryRun {
+ public:
+  RecoveryRun(const RecoveryOptions& options, std::string path, const StopFlag& stop,
+              const Progress& progress)
+      : options_(benchmark_options(options, path)),
+        path_(std::move(path)),
+        stop_(stop),
+        progress_(progress) {
+    figures_.options = options;
+  }
+
+  Result<RecoveryFigures> run() {
+    if (auto made = make(); !made) return made.error();
+    if (auto opened = measure_opening(); !opened) return opened.error();
+    if (auto crashed = run_and_crash(); !crashed) return crashed.error();
+    if (auto replayed = measure_replay(); !replayed) return replayed.error();
+    figures_.interrupted = stopped(stop_);
+    return figures_;
+  }
+
+ private:
+  Result<void> make() {
+    auto session = Session::open(options_, stop_, progress_);
+    if (!session) return session.error();
+    progress_("closing the database", -1);
+    return (*session)->database()->close();
+  }
+
+  Result<void> measure_opening() {
+    progress_("reading the files", -1);
+    if (auto cold = make_cold(path_); !cold) return cold;
+    uint64_t begin_ns = base::steady_ns();
+    auto bytes = read_all(path_);
+    if (!bytes) return bytes.error();
+    figures_.files_read_seconds = seconds_since(begin_ns);
+    figures_.file_bytes = *bytes;
+    if (auto cold = make_cold(path_); !cold) return cold;
+    progress_("opening the database", -1);
+    begin_ns = base::steady_ns();
+    auto session = Session::reopen(options_);
+    if (!session) return session.error();
+    figures_.recovery_seconds = seconds_since(begin_ns);
+    return (*session)->database()->close();
+  }
+
+  Result<void> run_and_crash() {
+    auto session = Session::reopen(options_);
+    if (!session) return session.error();
+    dispatcher::Database& database = *(*session)->database();
+    const uint64_t begin_ns = base::steady_ns();
+    const uint64_t before = database.metrics().last_vid.value;
+    auto report = (*session)->measure(options_, stop_, progress_);
+    if (!report) return report.error();
+    const double spent = seconds_since(begin_ns);
+    figures_.first_transactions_per_second =
+        static_cast<double>(database.metrics().last_vid.value - before) / spent;
+    if (report->calls_failed != 0) {
+      return base::Error(ErrorCode::kIo, "calls failed while the log was made");
+    }
+    database.discard();
+    return {};
+  }
+
+  Result<void> measure_replay() {
+    progress_("replaying the log", -1);
+    auto session = Session::reopen(options_);
+    if (!session) return session.error();
+    auto recovered = (*session)->database()->recover();
+    if (!recovered) return recovered.error();
+    figures_.log_bytes = recovered->log_bytes;
+    figures_.replayed_transactions = recovered->transactions;
+    figures_.replay_seconds = recovered->seconds;
+    figures_.replayed_transactions_per_second =
+        static_cast<double>(recovered->transactions) / recovered->seconds;
+    figures_.checks = (*session)->finish(stop_, progress_);
+    return {};
+  }
+
+  const BenchmarkOptions options_;
+  const std::string path_;
+  const StopFlag& stop_;
+  const Progress& progress_;
+  RecoveryFigures figures_;
+};
+
+}  // namespace
+
+Result<RecoveryFigures> run_recovery(const RecoveryOptions& options, const StopFlag& stop,
+                                     const Progress& progress) {
+  const std::string path =
+      options.path.empty() ? fmt::format("diptych-recovery-{}", ::getpid()) : options.path;
+  auto figures = RecoveryRun(options, path, stop, progress).run();
+  std::error_code ignored;
+  if (options.path.empty()) fs::remove_all(path, ignored);
+  return figures;
+}
+
+}  // namespace diptych::workloads

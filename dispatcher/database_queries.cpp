@@ -55,8 +55,8 @@ QueryResults Database::State::run_and_wait(std::unique_ptr<QueryJob> job) {
   if (auto allowed = check_may_wait("query"); !allowed) {
     return all_failed(statements, allowed.error());
   }
-  if (auto recovered = ensure_recovered(); !recovered) {
-    return all_failed(statements, recovered.error());
+  if (auto ready = ensure_recovered(); !ready) {
+    return all_failed(statements, ready.error());
   }
   prepare(job.get());
   const bool any = std::any_of(job->statements.begin(), job->statements.end(),

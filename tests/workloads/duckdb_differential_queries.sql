@@ -77,9 +77,9 @@ select o_d_id, sum(o_ol_cnt) from orders where o_id < 0 group by o_d_id;
 select su_nationkey, min(su_acctbal), max(su_acctbal), avg(su_acctbal) from supplier group by
   su_nationkey order by su_nationkey;
 select count(*) from item where i_price * 2 > 150 and (i_im_id < 5000 or i_name like 'A%');
--- Where DuckDB differs (7 / 2 is 3.5, averages are DOUBLE), casts say what PostgreSQL means.
-select o_id, cast(o_id / 7 as bigint), o_id / 7.0 from (select 3 * 7 * o_id / 21 as o_id from orders
-  where o_d_id = 1 and o_id < 50) t order by 1;
+-- Where DuckDB differs (7 / 2 is 3.5, ~ matches the whole text), the query means the same in both.
+select o_id, trunc(o_id / 7), trunc(-o_id / 7), o_id / 7.0 from orders where o_d_id = 1 and o_id < 50
+  order by 1;
 select o_d_id from orders where o_id < 5 union select no_d_id from neworder order by 1;
 select o_c_id from orders where o_id < 50 union all select c_id from customer where c_id < 50;
 select c_id from customer where c_d_id = 1 intersect select o_c_id from orders where o_d_id = 2;
@@ -124,7 +124,7 @@ select * from (select n_nationkey as k, n_name from nation) a full join (select 
   count(*) as c from supplier group by su_nationkey) b using (k) order by k;
 select c_last, length(c_last), position('BAR' in c_last), replace(c_last, 'BAR', 'x'), left(c_last, 3),
   right(c_last, 2), lpad(c_last, 12, '*'), reverse(c_last), upper(c_state) from customer where c_id < 20;
-select count(*) from customer where c_last ~ '^(BAR|OUGHT)' or c_last similar to '%ABLE' or c_first
+select count(*) from customer where c_last ~ '^(BAR|OUGHT).*' or c_first
   ilike 'A%';
 select date_trunc('hour', o_entry_d), extract(dow from o_entry_d), extract(doy from o_entry_d),
   count(*) from orders group by 1, 2, 3 order by 1, 2, 3;

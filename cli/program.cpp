@@ -51,10 +51,10 @@ constexpr const char* kBenchFooter =
     "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n"
     "  diptych bench propagation --warehouses 4\n"
     "  diptych bench scan --warehouses 10\n"
-      "  diptych bench queries --warehouses 10 --threads 2\n"
-      "  diptych bench recovery --warehouses 10\n\n"
-      "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas end "
-      "it.\n";
+    "  diptych bench queries --warehouses 10 --threads 2\n"
+    "  diptych bench recovery --warehouses 10\n\n"
+    "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas end "
+    "it.\n";
 
 // What is wrong with arguments that nothing takes: where a subcommand is missing, it is the first.
 std::string unexpected(const CLI::App& app) {

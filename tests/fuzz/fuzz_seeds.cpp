@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include "olap/query.h"
 #include "dispatcher/command_log/log_format.h"
+#include "olap/query.h"
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
 #include "storage/encoding/chunk.h"

@@ -162,7 +162,8 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       const int64_t length = std::get<int64_t>(values[2]);
       if (length < 0) throw NaiveError("substring");
       std::string result;
-      for (int64_t i = start; i < start + length; ++i) {
+      const int64_t end = std::min(start + length, static_cast<int64_t>(string.size()) + 1);
+      for (int64_t i = start; i < end; ++i) {
         if (i >= 1 && i <= static_cast<int64_t>(string.size())) {
           result += string[static_cast<size_t>(i - 1)];
         }

@@ -12,7 +12,8 @@ class SqlParameterTest : public SqlTest {
     const auto prepared = prepare(sql, catalog_, rows_, parameters);
     if (!prepared) return prepared.error().to_string();
     const std::string text = explain(*prepared, catalog_);
-    return text.substr(0, text.find(" ("));
+    const std::string line = text.substr(0, text.find('\n'));
+    return line.substr(0, line.rfind(" ("));
   }
   std::string type_of(const base::Value& parameter) const {
     const std::vector<base::Value> parameters = {parameter};

@@ -163,8 +163,8 @@ TEST_P(OperatorModel, SortsAgree) {
   }
 }
 
-// Operators that have gone by the time that their rows are read: groups below a sort, a join's build
-// side below groups below a sort.
+// Operators that have gone by the time that their rows are read: groups below a sort, a join's
+// build side below groups below a sort.
 TEST_P(OperatorModel, TextsOutliveTheOperatorsThatKeptThem) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   const auto longer = [](uint32_t c) {
@@ -205,101 +205,102 @@ TEST_P(OperatorModel, EqualGroupsOfAPlanAgree) {
   };
   expect_same(plan_of(join(JoinKind::kLeft, groups(bound), groups(bound), {{0, 0}})));
   expect_same(plan_of(join(JoinKind::kLeft, groups(bound), groups(number(21)), {{0, 0}})));
+}
 
-  // A function whose value does not depend on the order of peers, unless the order is unique. Column
-  // 3 is a text, 4 a DECIMAL(9,2).
-  WindowFunction random_function(OperatorModel * model, bool unique_order) {
-    static constexpr AggregateKind kAggregates[] = {AggregateKind::kCount, AggregateKind::kSum,
-                                                    AggregateKind::kMin, AggregateKind::kMax,
-                                                    AggregateKind::kAvg};
-    WindowFunction f;
-    f.type = kBigIntType;
-    const uint64_t choice = model->below(unique_order ? 8 : 5);
-    if (choice == 7) {
-      f.kind = WindowKind::kRowNumber;
-      return f;
-    }
-    if (choice >= 5) {
-      f.kind = choice == 5 ? WindowKind::kFirstValue : WindowKind::kLastValue;
-      f.type = kTextType;
-      f.arguments = {3};
-    } else if (choice == 4) {
-      f.kind = model->below(2) == 0 ? WindowKind::kRank : WindowKind::kDenseRank;
-      return f;
-    } else {
-      f.kind = WindowKind::kAggregate;
-      f.aggregate = kAggregates[model->below(5)];
-      f.arguments = {4};
-      f.argument_scale = 2;
-      const bool sums = f.aggregate == AggregateKind::kSum || f.aggregate == AggregateKind::kAvg;
-      if (f.aggregate != AggregateKind::kCount)
-        f.type = sums ? decimal_type(38, 2) : decimal_type(9, 2);
-    }
-    f.frame.mode = unique_order ? static_cast<FrameMode>(2 * model->below(2)) : FrameMode::kGroups;
-    f.frame.start = static_cast<FrameBound>(model->below(4));
-    f.frame.end = static_cast<FrameBound>(1 + model->below(4));
-    f.frame.start_offset = model->below(5);
-    f.frame.end_offset = model->below(5);
-    f.frame.exclusion = static_cast<FrameExclusion>(model->below(4));
-    if (!unique_order && f.frame.exclusion != FrameExclusion::kNone) {
-      f.frame.exclusion = FrameExclusion::kGroup;
-    }
+// A function whose value does not depend on the order of peers, unless the order is unique. Column
+// 3 is a text, 4 a DECIMAL(9,2).
+WindowFunction random_function(OperatorModel* model, bool unique_order) {
+  static constexpr AggregateKind kAggregates[] = {AggregateKind::kCount, AggregateKind::kSum,
+                                                  AggregateKind::kMin, AggregateKind::kMax,
+                                                  AggregateKind::kAvg};
+  WindowFunction f;
+  f.type = kBigIntType;
+  const uint64_t choice = model->below(unique_order ? 8 : 5);
+  if (choice == 7) {
+    f.kind = WindowKind::kRowNumber;
     return f;
   }
-
-  TEST_P(OperatorModel, WindowsAgree) {
-    SCOPED_TRACE("seed " + std::to_string(GetParam()));
-    for (int round = 0; round < 4; ++round) {
-      const bool unique_order = below(2) == 0;
-      OperatorPtr op = over(OperatorKind::kWindow, scan_of(2), kOperatorTypes);
-      if (below(3) != 0) op->window_partition.push_back(static_cast<uint32_t>(1 + below(7)));
-      op->sort_keys.push_back({static_cast<uint32_t>(1 + below(7)), below(2) == 0, below(2) == 0});
-      if (unique_order) op->sort_keys.push_back({0, false, false});
-      for (uint64_t i = 1 + below(3); i != 0; --i) {
-        op->window_functions.push_back(random_function(this, unique_order));
-        op->output.push_back(op->window_functions.back().type);
-      }
-      expect_same(plan_of(std::move(op)));
-      if (HasFatalFailure()) return;
-    }
+  if (choice >= 5) {
+    f.kind = choice == 5 ? WindowKind::kFirstValue : WindowKind::kLastValue;
+    f.type = kTextType;
+    f.arguments = {3};
+  } else if (choice == 4) {
+    f.kind = model->below(2) == 0 ? WindowKind::kRank : WindowKind::kDenseRank;
+    return f;
+  } else {
+    f.kind = WindowKind::kAggregate;
+    f.aggregate = kAggregates[model->below(5)];
+    f.arguments = {4};
+    f.argument_scale = 2;
+    const bool sums = f.aggregate == AggregateKind::kSum || f.aggregate == AggregateKind::kAvg;
+    if (f.aggregate != AggregateKind::kCount)
+      f.type = sums ? decimal_type(38, 2) : decimal_type(9, 2);
   }
-
-  TEST_P(OperatorModel, AppendedExpandedAndRepeatedRowsAgree) {
-    SCOPED_TRACE("seed " + std::to_string(GetParam()));
-    OperatorPtr append = over(OperatorKind::kAppend, scan_of(0), kOperatorTypes);
-    append->children.push_back(scan_of(1));
-    append->children.push_back(scan_of(2));
-    std::vector<DataType> expanded = kOperatorTypes;
-    expanded.push_back(kBigIntType);
-    OperatorPtr expand = over(OperatorKind::kExpand, std::move(append), expanded);
-    for (uint64_t sets = 1 + below(3); sets != 0; --sets) {
-      expand->grouping_sets.push_back({below(2) == 0, below(2) == 0, below(2) == 0, below(2) == 0});
-    }
-    // The set's number is how often a row comes.
-    expect_same(plan_of(over(OperatorKind::kRepeat, std::move(expand), kOperatorTypes)));
+  f.frame.mode = unique_order ? static_cast<FrameMode>(2 * model->below(2)) : FrameMode::kGroups;
+  f.frame.start = static_cast<FrameBound>(model->below(4));
+  f.frame.end = static_cast<FrameBound>(1 + model->below(4));
+  f.frame.start_offset = model->below(5);
+  f.frame.end_offset = model->below(5);
+  f.frame.exclusion = static_cast<FrameExclusion>(model->below(4));
+  if (!unique_order && f.frame.exclusion != FrameExclusion::kNone) {
+    f.frame.exclusion = FrameExclusion::kGroup;
   }
+  return f;
+}
 
-  TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
-    const uint64_t limit = below(1200);
-    const uint64_t offset = below(300);
-    OperatorPtr op =
-        over(OperatorKind::kLimit, scan(base::TableId(0), kOperatorTypes), kOperatorTypes);
-    op->limit = limit;
-    op->offset = offset;
-    const Plan plan = plan_of(std::move(op));
-    const uint64_t rows = tables_[0].size();
-    const uint64_t expected = std::min(limit, rows - std::min(rows, offset));
-    const std::vector<std::string> all = lines(tables_[0]);
-    for (const uint32_t threads : {1, 3}) {
-      const base::Result<QueryResult> result = test::run(plan, replica_.replica(), threads);
-      ASSERT_TRUE(result.ok());
-      const std::vector<std::string> some = lines(result->rows);
-      EXPECT_EQ(some.size(), expected);
-      EXPECT_TRUE(std::includes(all.begin(), all.end(), some.begin(), some.end()));
+TEST_P(OperatorModel, WindowsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    const bool unique_order = below(2) == 0;
+    OperatorPtr op = over(OperatorKind::kWindow, scan_of(2), kOperatorTypes);
+    if (below(3) != 0) op->window_partition.push_back(static_cast<uint32_t>(1 + below(7)));
+    op->sort_keys.push_back({static_cast<uint32_t>(1 + below(7)), below(2) == 0, below(2) == 0});
+    if (unique_order) op->sort_keys.push_back({0, false, false});
+    for (uint64_t i = 1 + below(3); i != 0; --i) {
+      op->window_functions.push_back(random_function(this, unique_order));
+      op->output.push_back(op->window_functions.back().type);
     }
+    expect_same(plan_of(std::move(op)));
+    if (HasFatalFailure()) return;
   }
+}
 
-  INSTANTIATE_TEST_SUITE_P(Seeds, OperatorModel, ::testing::Range(uint64_t{1}, uint64_t{25}));
+TEST_P(OperatorModel, AppendedExpandedAndRepeatedRowsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  OperatorPtr append = over(OperatorKind::kAppend, scan_of(0), kOperatorTypes);
+  append->children.push_back(scan_of(1));
+  append->children.push_back(scan_of(2));
+  std::vector<DataType> expanded = kOperatorTypes;
+  expanded.push_back(kBigIntType);
+  OperatorPtr expand = over(OperatorKind::kExpand, std::move(append), expanded);
+  for (uint64_t sets = 1 + below(3); sets != 0; --sets) {
+    expand->grouping_sets.push_back({below(2) == 0, below(2) == 0, below(2) == 0, below(2) == 0});
+  }
+  // The set's number is how often a row comes.
+  expect_same(plan_of(over(OperatorKind::kRepeat, std::move(expand), kOperatorTypes)));
+}
+
+TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
+  const uint64_t limit = below(1200);
+  const uint64_t offset = below(300);
+  OperatorPtr op =
+      over(OperatorKind::kLimit, scan(base::TableId(0), kOperatorTypes), kOperatorTypes);
+  op->limit = limit;
+  op->offset = offset;
+  const Plan plan = plan_of(std::move(op));
+  const uint64_t rows = tables_[0].size();
+  const uint64_t expected = std::min(limit, rows - std::min(rows, offset));
+  const std::vector<std::string> all = lines(tables_[0]);
+  for (const uint32_t threads : {1, 3}) {
+    const base::Result<QueryResult> result = test::run(plan, replica_.replica(), threads);
+    ASSERT_TRUE(result.ok());
+    const std::vector<std::string> some = lines(result->rows);
+    EXPECT_EQ(some.size(), expected);
+    EXPECT_TRUE(std::includes(all.begin(), all.end(), some.begin(), some.end()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, OperatorModel, ::testing::Range(uint64_t{1}, uint64_t{25}));
 
 }  // namespace
 }  // namespace diptych::olap::test

@@ -178,7 +178,6 @@ void Database::State::start_log() {
       CommandLogOptions{.directory = options.path,
                         .file_bytes_max = options.log_file_bytes,
                         .checkpoint_bytes = options.checkpoint_log_bytes,
-                        .cores = placement.olap.cores,
                         .spin = spin,
                         .faults = options.faults},
       &engine, &procedures,

@@ -237,7 +237,7 @@ void CommandLog::report(Metrics* metrics) const {
 }
 
 void CommandLog::run() {
-  base::pin_this_thread(options_.cores);
+  // Not pinned: it works briefly, and wherever it is let in first.
   base::name_this_thread("oltp-log");
   while (take_group()) {
     if (options_.faults.reply_early) complete_(std::exchange(writing_.requests, {}));

@@ -51,7 +51,6 @@ struct CommandLogOptions {
   size_t file_bytes_max = size_t{64} << 20;
   size_t group_bytes_max = size_t{8} << 20;  // then the leader waits
   uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
-  std::vector<uint32_t> cores;    // of its thread; empty: any
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   LogWay way = LogWay::kRing;
   DiskFaults faults;

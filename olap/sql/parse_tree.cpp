@@ -146,6 +146,10 @@ const Node& ParseTree::statement() const {
   return *result_->stmts[0]->stmt;
 }
 
+namespace {
+constexpr std::string_view kWhiteSpace = " \t\n\r\f\v";
+}  // namespace
+
 base::Result<std::vector<std::string_view>> split_script(std::string_view script) {
   if (const size_t zero = script.find('\0'); zero != std::string_view::npos) {
     return base::Error(base::ErrorCode::kSyntaxError,
@@ -167,7 +171,12 @@ base::Result<std::vector<std::string_view>> split_script(std::string_view script
       begin = -1;
     } else if (!comment) {
       if (begin < 0) begin = token.start;
-      end = token.end;
+      // The lexer's end is wrong for U&'...' before a line's end: a token goes on to the white space
+      // before the next.
+      const PgQuery__ScanToken* const next =
+          i + 1 < (*tokens)->n_tokens ? (*tokens)->tokens[i + 1] : nullptr;
+      end = next == nullptr ? static_cast<int32_t>(script.size()) : next->start;
+      while (end > token.start + 1 && kWhiteSpace.find(script[end - 1]) != kWhiteSpace.npos) --end;
     }
   }
   if (begin >= 0) statements.push_back(script.substr(begin, end - begin));

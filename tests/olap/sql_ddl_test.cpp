@@ -204,6 +204,8 @@ TEST(SqlDdlTest, ScriptsAreSplitAtSemicolonsOutsideQuotesAndComments) {
   EXPECT_THAT(*statements, ElementsAre("select ';'", "select $$;$$", "select \";\""));
   EXPECT_FALSE(split_statements("select 'open").ok());
   EXPECT_TRUE(split_statements("")->empty());
+  // A token whose end the lexer tells wrong.
+  EXPECT_EQ((*split_statements("select U&'x'\n; select 2"))[0], "select U&'x'");
 }
 
 }  // namespace

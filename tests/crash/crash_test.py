@@ -5,16 +5,21 @@ written is found out.
 Usage: crash_test.py CRASH_TEST CRASH_ROUNDS BANK_LIBRARY
 """
 
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 CRASH_TEST, PROGRAM, LIBRARY = sys.argv[1:4]
 
 
 def run(*arguments: str) -> tuple[int, dict[str, int]]:
-    done = subprocess.run([CRASH_TEST, "--program", PROGRAM, "--library", LIBRARY, *arguments],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # What a round that finds something leaves goes with the folder.
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([CRASH_TEST, "--program", PROGRAM, "--library", LIBRARY, *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env=os.environ | {"TMPDIR": folder})
     print(done.stdout, end="")
     figures = dict(line.split(": ", 1) for line in done.stdout.splitlines()[-4:])
     return done.returncode, {name: int(figure) for name, figure in figures.items()}

@@ -6,14 +6,12 @@ namespace diptych::olap {
 
 namespace {
 
-using Kind = ExpressionKind;
-
-Kind mirrored(Kind kind) {
+ExpressionKind mirrored(ExpressionKind kind) {
   switch (kind) {
-    case Kind::kLess: return Kind::kGreater;
-    case Kind::kLessEqual: return Kind::kGreaterEqual;
-    case Kind::kGreater: return Kind::kLess;
-    case Kind::kGreaterEqual: return Kind::kLessEqual;
+    case ExpressionKind::kLess: return ExpressionKind::kGreater;
+    case ExpressionKind::kLessEqual: return ExpressionKind::kGreaterEqual;
+    case ExpressionKind::kGreater: return ExpressionKind::kLess;
+    case ExpressionKind::kGreaterEqual: return ExpressionKind::kLessEqual;
     default: return kind;
   }
 }
@@ -26,9 +24,9 @@ bool is_integer(const base::DataType& type) {
 }  // namespace
 
 const Expression* column_of(const Expression& expression) {
-  if (expression.kind == Kind::kColumn) return &expression;
-  if (expression.kind == Kind::kCast && expression.type.kind == base::TypeKind::kBigInt &&
-      expression.children[0]->kind == Kind::kColumn &&
+  if (expression.kind == ExpressionKind::kColumn) return &expression;
+  if (expression.kind == ExpressionKind::kCast && expression.type.kind == base::TypeKind::kBigInt &&
+      expression.children[0]->kind == ExpressionKind::kColumn &&
       expression.children[0]->type.kind == base::TypeKind::kInt) {
     return expression.children[0].get();
   }
@@ -49,32 +47,32 @@ std::optional<int64_t> integer_of(const base::Value& value) {
 
 std::optional<ColumnRange> column_range(const Expression& predicate) {
   switch (predicate.kind) {
-    case Kind::kEqual:
-    case Kind::kLess:
-    case Kind::kLessEqual:
-    case Kind::kGreater:
-    case Kind::kGreaterEqual: break;
+    case ExpressionKind::kEqual:
+    case ExpressionKind::kLess:
+    case ExpressionKind::kLessEqual:
+    case ExpressionKind::kGreater:
+    case ExpressionKind::kGreaterEqual: break;
     default: return std::nullopt;
   }
   const Expression* column = column_of(*predicate.children[0]);
   const Expression* literal = predicate.children[1].get();
-  Kind kind = predicate.kind;
+  ExpressionKind kind = predicate.kind;
   if (column == nullptr) {
     column = column_of(*predicate.children[1]);
     literal = predicate.children[0].get();
     kind = mirrored(kind);
   }
-  if (column == nullptr || literal->kind != Kind::kLiteral || !is_integer(column->type)) {
+  if (column == nullptr || literal->kind != ExpressionKind::kLiteral || !is_integer(column->type)) {
     return std::nullopt;
   }
   const std::optional<int64_t> bound = integer_of(literal->literal);
   if (!bound.has_value()) return std::nullopt;
   ColumnRange range{.column = column};
   switch (kind) {
-    case Kind::kEqual: range.min = range.max = *bound; break;
-    case Kind::kLessEqual: range.max = *bound; break;
-    case Kind::kGreaterEqual: range.min = *bound; break;
-    case Kind::kLess:
+    case ExpressionKind::kEqual: range.min = range.max = *bound; break;
+    case ExpressionKind::kLessEqual: range.max = *bound; break;
+    case ExpressionKind::kGreaterEqual: range.min = *bound; break;
+    case ExpressionKind::kLess:
       range.max = *bound - (*bound != INT64_MIN);
       if (*bound == INT64_MIN) range.min = INT64_MAX;  // no value
       break;

@@ -8,21 +8,21 @@ namespace diptych::olap {
 
 namespace {
 
-using Kind = ExpressionKind;
-
 void append_key(const Expression& expression, std::string* text) {
   const base::DataType& type = expression.type;
   fmt::format_to(std::back_inserter(*text), "({}:{}.{}.{}", static_cast<int>(expression.kind),
                  static_cast<int>(type.kind), type.precision, type.scale);
   switch (expression.kind) {
-    case Kind::kColumn: fmt::format_to(std::back_inserter(*text), " {}", expression.column); break;
-    case Kind::kLiteral: {
+    case ExpressionKind::kColumn:
+      fmt::format_to(std::back_inserter(*text), " {}", expression.column);
+      break;
+    case ExpressionKind::kLiteral: {
       const std::string value = base::to_string(expression.literal);
       fmt::format_to(std::back_inserter(*text), " {}.{}:{}", expression.literal.index(),
                      value.size(), value);
       break;
     }
-    case Kind::kFunction:
+    case ExpressionKind::kFunction:
       fmt::format_to(std::back_inserter(*text), " {}", static_cast<int>(expression.function));
       break;
     default: break;

@@ -12,8 +12,6 @@ namespace diptych::olap {
 
 namespace {
 
-using Kind = ExpressionKind;
-
 bool is_summarised(const base::DataType& type) {
   return !type.is_string() && !is_wide(type) && type.kind != base::TypeKind::kBoolean;
 }
@@ -26,16 +24,16 @@ LeafFilter::LeafFilter(const Operator& scan) {
 
 void LeafFilter::add(const Operator& scan, const Expression& predicate) {
   switch (predicate.kind) {
-    case Kind::kAnd:
+    case ExpressionKind::kAnd:
       for (const ExpressionPtr& child : predicate.children) add(scan, *child);
       return;
-    case Kind::kEqual:
-    case Kind::kLess:
-    case Kind::kLessEqual:
-    case Kind::kGreater:
-    case Kind::kGreaterEqual: add_comparison(scan, predicate); return;
-    case Kind::kInList: add_in_list(scan, predicate); return;
-    case Kind::kIsNull:
+    case ExpressionKind::kEqual:
+    case ExpressionKind::kLess:
+    case ExpressionKind::kLessEqual:
+    case ExpressionKind::kGreater:
+    case ExpressionKind::kGreaterEqual: add_comparison(scan, predicate); return;
+    case ExpressionKind::kInList: add_in_list(scan, predicate); return;
+    case ExpressionKind::kIsNull:
       if (const Expression* column = column_of(*predicate.children[0])) {
         Range range;
         range.column = scan.columns[column->column];
@@ -60,13 +58,14 @@ void LeafFilter::add_comparison(const Operator& scan, const Expression& predicat
   const bool is_column_first = column_of(*predicate.children[0]) != nullptr;
   const Expression* const column = column_of(*predicate.children[is_column_first ? 0 : 1]);
   const Expression& literal = *predicate.children[is_column_first ? 1 : 0];
-  const bool bounds_above =
-      predicate.kind == Kind::kEqual ||
-      (is_column_first ? predicate.kind == Kind::kLess || predicate.kind == Kind::kLessEqual
-                       : predicate.kind == Kind::kGreater || predicate.kind == Kind::kGreaterEqual);
+  const bool bounds_above = predicate.kind == ExpressionKind::kEqual ||
+                            (is_column_first ? predicate.kind == ExpressionKind::kLess ||
+                                                   predicate.kind == ExpressionKind::kLessEqual
+                                             : predicate.kind == ExpressionKind::kGreater ||
+                                                   predicate.kind == ExpressionKind::kGreaterEqual);
   if (column == nullptr || column->type.kind != base::TypeKind::kDouble || !bounds_above) return;
   const auto* const bound = std::get_if<double>(&literal.literal);
-  if (literal.kind != Kind::kLiteral || bound == nullptr || std::isnan(*bound)) return;
+  if (literal.kind != ExpressionKind::kLiteral || bound == nullptr || std::isnan(*bound)) return;
   range.column = scan.columns[column->column];
   range.is_double = true;
   range.min_double = -std::numeric_limits<double>::infinity();

@@ -10,8 +10,6 @@ namespace diptych::olap {
 
 namespace {
 
-using Kind = ExpressionKind;
-
 constexpr uint32_t kNone = UINT32_MAX;
 
 struct ColumnOfRelation {
@@ -45,7 +43,7 @@ ExpressionPtr rebound(const Expression& from, const Layout& layout, uint32_t* re
   copy->nullable = from.nullable;
   copy->literal = from.literal;
   copy->function = from.function;
-  if (from.kind == Kind::kColumn) {
+  if (from.kind == ExpressionKind::kColumn) {
     const ColumnOfRelation& place = layout[from.column];
     if (*relation != kNone && *relation != place.relation) return nullptr;
     *relation = place.relation;

@@ -171,8 +171,8 @@ base::Result<std::vector<std::string_view>> split_script(std::string_view script
       begin = -1;
     } else if (!comment) {
       if (begin < 0) begin = token.start;
-      // The lexer's end is wrong for U&'...' before a line's end: a token goes on to the white space
-      // before the next.
+      // The lexer's end is wrong for U&'...' before a line's end: a token goes on to the white
+      // space before the next.
       const PgQuery__ScanToken* const next =
           i + 1 < (*tokens)->n_tokens ? (*tokens)->tokens[i + 1] : nullptr;
       end = next == nullptr ? static_cast<int32_t>(script.size()) : next->start;

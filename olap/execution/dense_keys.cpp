@@ -12,8 +12,8 @@ namespace {
 // Adds one column's part to the numbers, and marks the slots whose value is out of bounds.
 // `Offset` is as wide as the values: four bytes wide, twice as many go into a register.
 template <class Value, class Offset>
-void add_column(const Value* __restrict values, Offset min, Offset last, uint32_t stride,
-                const Selection& rows, uint32_t* __restrict numbers, uint32_t* __restrict outside) {
+void add_column(const Value* values, Offset min, Offset last, uint32_t stride,
+                const Selection& rows, uint32_t* numbers, uint32_t* outside) {
   for_slots(rows, [&](uint32_t i) {
     const Offset offset = static_cast<Offset>(values[i]) - min;
     outside[i] |= offset > last ? UINT32_MAX : 0;

@@ -85,10 +85,4 @@ void return_query_block(void* block, size_t bytes) {
   unmap(block, bytes);
 }
 
-size_t query_bytes_kept() {
-  KeptBlocks& kept = kept_blocks();
-  const std::lock_guard lock(kept.mutex);
-  return kept.bytes;
-}
-
 }  // namespace diptych::olap

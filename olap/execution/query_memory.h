@@ -35,7 +35,5 @@ inline constexpr size_t kQueryBytesKeptMax = size_t{256} << 20;
 void* take_query_block(size_t* bytes);
 // A block that was taken, with the size that it had then.
 void return_query_block(void* block, size_t bytes);
-// What is kept for later.
-size_t query_bytes_kept();
 
 }  // namespace diptych::olap

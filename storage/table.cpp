@@ -130,8 +130,8 @@ void Partition::prefetch_erase(uint32_t ordinal) const {
   store_->prefetch_erase(place(ordinal));
 }
 
-size_t Partition::compact() {
-  return store_->compact();
+size_t Partition::compact(uint64_t until_ns) {
+  return store_->compact(until_ns);
 }
 
 void Partition::compact_all() {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_state.h"
+#include "dispatcher/primary_restore.h"
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_cpu_time.h"
 #include "storage/block_file.h"
@@ -154,7 +155,8 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   for (uint32_t table = 0; table < catalog.table_count(); ++table) {
     applier.add_table(base::TableId(table));
   }
-  if (auto restored = restore_rows(catalog, replica, &engine); !restored) {
+  if (auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
+      !restored) {
     return restored.error().within(options.path);
   }
   engine.finish_restore(manifest.vid);
@@ -170,6 +172,14 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   return {};
 } catch (const storage::ChunkFailure& failure) {
   return failure.error();
+}
+
+std::vector<uint32_t> Database::State::all_cores() const {
+  std::vector<uint32_t> cores = placement.oltp.cores;
+  cores.insert(cores.end(), placement.olap.cores.begin(), placement.olap.cores.end());
+  std::sort(cores.begin(), cores.end());
+  cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+  return cores;
 }
 
 void Database::State::start_log() {

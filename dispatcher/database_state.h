@@ -51,6 +51,7 @@ struct Database::State {
   // At the path: a new database, or everything from the manifest.
   base::Result<void> create();
   base::Result<void> restore(const storage::Manifest& manifest);
+  std::vector<uint32_t> all_cores() const;  // of both sides
   void start_log();
   void start_dispatchers();
   void stop_dispatchers();

@@ -82,6 +82,8 @@ struct EngineMetrics {
 // By request: its slots, as Engine::inserted_rows gave them.
 using InsertedOfRequests = std::span<const std::span<const base::RowId>>;
 
+class TableRestore;  // oltp/table_restore.h
+
 class Engine {
  public:
   Engine(const base::Catalog* catalog, const EngineOptions& options,
@@ -122,9 +124,11 @@ class Engine {
                                const std::function<base::Result<RowBatch>()>& next,
                                propagation::LoadSink* sink);
 
-  // For opening a database: puts back a row under its RowID. Afterwards finish_restore sets the
-  // VID, replay_batch may follow, and release_free_slots comes before anything else.
-  base::Result<void> restore_row(base::TableId table, base::RowId row_id, const std::byte* row);
+  // For opening a database: puts back the rows of a table, which is empty, under their RowIDs; from
+  // so many threads (table_restore.h). Afterwards finish_restore sets the VID, replay_batch may
+  // follow, and release_free_slots comes before anything else.
+  std::unique_ptr<TableRestore> restore_table(base::TableId table, uint64_t rows_max,
+                                              uint32_t lanes);
   void finish_restore(base::Vid vid);
   void release_free_slots();
 

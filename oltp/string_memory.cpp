@@ -101,4 +101,8 @@ void StringMemory::balance() {
   }
 }
 
+void StringMemory::give_back() {
+  for (size_t i = 0; i < kSizeClasses; ++i) depot_->put_back(i, &free_[i], 0);
+}
+
 }  // namespace diptych::oltp

@@ -90,6 +90,8 @@ class StringMemory {
   void reclaim();
   // Gives the depot what is more than a worker may keep. Of use with several workers.
   void balance();
+  // Gives the depot all that is free.
+  void give_back();
 
  private:
   StringDepot* depot_;

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "dispatcher/backup.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/primary_restore.h"
@@ -123,10 +124,20 @@ Database::State::State(const DatabaseOptions& database_options,
                                                     ? database_options.slow_procedure_ns
                                                     : UINT64_MAX,
                                  .isolation = database_options.isolation,
-                                 .note_inserted_rows = is_logged(database_options),
+                                 .note_inserted_rows = is_logged(database_options) &&
+                                                       database_options.log == LogMode::kCommand,
                                  .spin = spin_policy,
-                                 .background_cores = computed_placement.olap.cores},
+                                 .background_cores = computed_placement.olap.cores,
+                                 .before_push = note_updates_of(database_options)},
              &updates) {}
+
+std::function<void(std::span<const propagation::SealedSet>)> Database::State::note_updates_of(
+    const DatabaseOptions& database_options) {
+  if (!is_logged(database_options) || database_options.log != LogMode::kPhysical) return {};
+  return [this](std::span<const propagation::SealedSet> sets) {
+    if (log != nullptr) log->note_updates(sets);
+  };
+}
 
 // Saved empty, so that a disk that is full or read-only shows now.
 base::Result<void> Database::State::create() {
@@ -185,11 +196,13 @@ std::vector<uint32_t> Database::State::all_cores() const {
 void Database::State::start_log() {
   if (!is_logged(options)) return;
   log = std::make_unique<CommandLog>(
-      CommandLogOptions{.directory = options.path,
-                        .file_bytes_max = options.log_file_bytes,
-                        .checkpoint_bytes = options.checkpoint_log_bytes,
-                        .spin = spin,
-                        .faults = options.faults},
+      CommandLogOptions{
+          .directory = options.path,
+          .content = options.log == LogMode::kPhysical ? LogContent::kUpdates : LogContent::kCalls,
+          .file_bytes_max = options.log_file_bytes,
+          .checkpoint_bytes = options.checkpoint_log_bytes,
+          .spin = spin,
+          .faults = options.faults},
       &engine, &procedures,
       [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },
       [this] { olap_dispatcher->wish_checkpoint(); });
@@ -286,6 +299,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
                                   .block_rows = options.block_rows};
   std::optional<DatabaseDirectory> directory;
   if (!options.path.empty()) {
+    if (auto checked = check_is_no_backup(options.path); !checked) return checked.error();
     auto opened = open_directory(options.path, options.mode);
     if (!opened) return opened.error();
     directory.emplace(std::move(*opened));
@@ -334,6 +348,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
+  if (state_->log != nullptr) state_->before_unlogged_change(held);
   // A row of the load may get the RowID of one whose delete the replica has yet to apply.
   state_->olap_dispatcher->bring_up_to_date();
   if (auto usable = state_->check_replica(); !usable) return usable.error();
@@ -436,6 +451,7 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
+  state_->end_backup();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
@@ -453,6 +469,7 @@ base::Result<void> Database::close() {
 void Database::discard() {
   DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
   const std::lock_guard one_at_a_time(state_->closing);
+  state_->end_backup();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return;

@@ -66,8 +66,9 @@ using storage::BlockForm;
 
 // What makes transactions of a database at a path durable before their callers know of them.
 enum class LogMode : uint8_t {
-  kCommand,  // their calls are logged, and run again after a crash
-  kNone,     // nothing: what committed after the last save is lost with the process
+  kCommand,   // their calls are logged, and run again after a crash
+  kPhysical,  // their updates are logged, and need no procedures to be replayed
+  kNone,      // nothing: what committed after the last save is lost with the process
 };
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
@@ -226,6 +227,11 @@ class Database {
   base::Result<void> checkpoint();
   // The same while everything stands still.
   base::Result<void> save();
+  // Copies a database at a path to a new or empty directory, while all goes on: as of a VID not
+  // older than what was acknowledged before the call. dispatcher/backup.h makes a database of it
+  // again. kAlreadyExists: the directory is not empty. kClosed: the database was closed meanwhile.
+  // kIo, kNoSpace, kCorrupt (the source is damaged); nothing is left then.
+  base::Result<BackupReport> backup(const std::string& directory);
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
   // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
   // close() and save() are closed, and the data stays in memory: close() again (once there is

@@ -94,29 +94,33 @@ base::Result<void> Database::State::replay() {
   const uint64_t transactions = recovery->contents().transactions;
   const uint64_t begin_ns = base::steady_ns();
   uint64_t said_ns = begin_ns;
-  uint64_t done = 0;
+  const base::Vid begin = engine.last_vid();
+  const auto in_batch = [&](const auto& body) -> base::Result<void> {
+    oltp_dispatcher->wait_for_room();
+    {
+      const BatchGate::Passage passage = gate.pass(Side::kOltp);
+      clock.batch_begins(base::steady_ns());
+      auto replayed = body();
+      clock.batch_ends(engine.last_vid());
+      if (!replayed) return replayed;
+    }
+    const uint64_t now_ns = base::steady_ns();
+    if (now_ns - said_ns < kProgressNs) return {};
+    said_ns = now_ns;
+    const double spent = static_cast<double>(now_ns - begin_ns) * 1e-9;
+    const uint64_t done = engine.last_vid().value - begin.value;
+    say(fmt::format("diptych: {}: {} of {} transactions of the log replayed, {:.0f} s to go\n",
+                    options.path, done, transactions,
+                    spent * static_cast<double>(transactions - done) / static_cast<double>(done)));
+    return {};
+  };
   return recovery->replay(
       procedures,
-      [&](std::span<oltp::Request* const> requests,
-          oltp::InsertedOfRequests inserted) -> base::Result<void> {
-        oltp_dispatcher->wait_for_room();
-        {
-          const BatchGate::Passage passage = gate.pass(Side::kOltp);
-          clock.batch_begins(base::steady_ns());
-          auto replayed = engine.replay_batch(requests, inserted);
-          clock.batch_ends(engine.last_vid());
-          if (!replayed) return replayed;
-        }
-        done += requests.size();
-        const uint64_t now_ns = base::steady_ns();
-        if (now_ns - said_ns < kProgressNs) return {};
-        said_ns = now_ns;
-        const double spent = static_cast<double>(now_ns - begin_ns) * 1e-9;
-        say(fmt::format(
-            "diptych: {}: {} of {} transactions of the log replayed, {:.0f} s to go\n",
-            options.path, done, transactions,
-            spent * static_cast<double>(transactions - done) / static_cast<double>(done)));
-        return {};
+      [&](std::span<oltp::Request* const> requests, oltp::InsertedOfRequests inserted) {
+        return in_batch([&] { return engine.replay_batch(requests, inserted); });
+      },
+      [&](std::span<const propagation::RecordRun> runs, base::Vid last) {
+        return in_batch([&] { return engine.replay_updates(runs, last); });
       });
 }
 

@@ -16,6 +16,12 @@ struct LoadReport {
   base::Vid vid;
 };
 
+struct BackupReport {
+  base::Vid first;  // it can be restored as of any version from here
+  base::Vid last;   // to here
+  uint64_t bytes = 0;
+};
+
 // A row that the replicas do not agree on.
 struct ReplicaDifference {
   std::string table;

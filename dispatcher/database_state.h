@@ -53,6 +53,9 @@ struct Database::State {
   base::Result<void> restore(const storage::Manifest& manifest);
   std::vector<uint32_t> all_cores() const;  // of both sides
   void start_log();
+  // For the engine: what a physical log gets of each batch; empty: there is none.
+  std::function<void(std::span<const propagation::SealedSet>)> note_updates_of(
+      const DatabaseOptions& database_options);
   void start_dispatchers();
   void stop_dispatchers();
 
@@ -92,6 +95,13 @@ struct Database::State {
   // On the OLAP side's thread, which is inside of the gate.
   void run_checkpoint();
 
+  // Backup (database_backup.cpp).
+  base::Result<BackupReport> backup(const std::string& directory);
+  // What the log will not have begins: a backup that runs has the log up to here.
+  void before_unlogged_change(const BatchGate::Exclusive& gate_held);
+  // Before the dispatchers are stopped: one that runs ends with kClosed.
+  void end_backup();
+
   const DatabaseOptions options;
   const base::Placement placement;
   const base::SpinPolicy spin;
@@ -122,6 +132,12 @@ struct Database::State {
   std::unique_ptr<Recovery> recovery;  // null: there is nothing to replay, or no more
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
   RecoveryReport recovery_report;
+
+  std::mutex backing_up;    // held by backup, so that two of them take turns
+  std::mutex backup_mutex;  // guards the next three
+  bool backup_runs = false;
+  bool backup_stops = false;                  // the database is being closed
+  std::optional<CommandLog::End> backup_end;  // where the log of the one that runs ends; none: open
 
   std::mutex checkpoint_mutex;
   std::vector<std::promise<base::Result<void>>> checkpoint_waiters;  // guarded by it, as the next

@@ -127,6 +127,7 @@ void Engine::State::reach_boundary() {
   if (core.options.export_updates && newest != pushed_) {
     std::vector<propagation::SealedSet> sets;
     for (auto& worker : workers) worker->take_updates(&sets);
+    if (core.options.before_push) core.options.before_push(sets);
     core.queue->push(std::move(sets), newest);
     pushed_ = newest;
   }

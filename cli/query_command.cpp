@@ -72,6 +72,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
   add_memory_option(app(), &memory_bytes_max_);
+  add_metrics_option(app(), &metrics_path_);
 }
 
 QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
@@ -164,9 +165,13 @@ ExitCode QueryCommand::run() {
                                  (*database)->catalog());
   }
   progress.reset();
-  const ExitCode code = print(*statements, results);
+  ExitCode code = print(*statements, results);
   say(fmt::format("batch: {} statement{}, {:.2f} ms\n", results.size(),
                   results.size() == 1 ? "" : "s", spent.count()));
+  if (!metrics_path_.empty()) {
+    const auto written = write_file(metrics_path_, (*database)->metrics_text());
+    if (!written) code = fail(written.error());
+  }
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return code;
 }

@@ -1,4 +1,5 @@
 // diptych query PATH [-c SQL]... [-f FILE] [--format table|csv|json] [--threads N]
+//                    [--metrics FILE]
 //
 // All statements of -c, -f and (if neither is given) standard input run as one batch, on one
 // snapshot. Results go to standard output in the order of the statements; times and errors go to
@@ -46,6 +47,7 @@ class QueryCommand : public Command {
   ResultFormat format_ = ResultFormat::kTable;
   uint32_t threads_ = 0;
   size_t memory_bytes_max_ = 0;
+  std::string metrics_path_;
 };
 
 }  // namespace diptych::cli

@@ -31,7 +31,8 @@ void Database::State::prepare(QueryJob* job) const {
   olap::TableRows rows = olap_dispatcher->table_rows();
   rows.resize(known.table_count());  // a table that was created since has no rows to speak of
   for (QueryJob::Statement& statement : job->statements) {
-    auto plan = olap::prepare(statement.sql, known, rows, statement.parameters);
+    auto plan =
+        olap::prepare(statement.sql, known, rows, statement.parameters, known_system_tables);
     if (plan) {
       statement.plan = std::move(*plan);
       statement.prepared = true;

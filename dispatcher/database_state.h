@@ -71,6 +71,9 @@ struct Database::State {
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job) const;
   QueryResults run_and_wait(std::unique_ptr<QueryJob> job);
+  Metrics metrics() const;
+  // What queries can name besides the catalog's tables.
+  std::vector<olap::SystemTable> system_tables() const;
 
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;
@@ -95,6 +98,7 @@ struct Database::State {
   const base::Placement placement;
   const base::SpinPolicy spin;
   std::optional<storage::DirectoryLock> lock;  // gate
+  const std::vector<olap::SystemTable> known_system_tables = system_tables();
 
   BatchGate gate;
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches

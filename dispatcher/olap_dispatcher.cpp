@@ -89,7 +89,10 @@ void OlapDispatcher::report(Metrics* metrics) const {
   const std::lock_guard lock(figures_mutex_);
   metrics->queries_completed = figures_.queries_completed;
   metrics->queries_failed = figures_.queries_failed;
+  metrics->queries_in_flight = tokens_.in_use();
   metrics->query_batches = figures_.query_batches;
+  metrics->batch_queries = figures_.batch_queries;
+  metrics->query_batch_ns = figures_.query_batch_ns;
   metrics->replica_vid = figures_.replica_vid;
   metrics->updates_applied = figures_.updates_applied;
   metrics->apply_runs = figures_.apply_runs;
@@ -98,7 +101,10 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->apply_steps = figures_.apply_steps;
   metrics->freshness_ns = figures_.freshness_ns;
   metrics->wait_apply_ns = figures_.wait_apply_ns;
-  metrics->olap_memory_bytes = figures_.olap_memory_bytes;
+  metrics->memory.replica = figures_.memory.replica;
+  metrics->memory.replica_indexes = figures_.memory.replica_indexes;
+  metrics->olap_memory_bytes =
+      figures_.memory.replica.memory_bytes() + figures_.memory.replica_indexes;
   if (replica_.tables->buffers() != nullptr) {
     metrics->olap_chunks = replica_.tables->buffers()->figures();
   }
@@ -232,6 +238,8 @@ void OlapDispatcher::execute(Jobs* jobs) {
   const std::lock_guard lock(figures_mutex_);
   size_t statements = 0;
   for (const auto& job : *jobs) statements += job->statements.size();
+  figures_.batch_queries.record(statements);
+  figures_.query_batch_ns.record(base::steady_ns() - start_ns);
   figures_.queries_failed += failed;
   figures_.queries_completed += statements - failed;
 }
@@ -313,13 +321,14 @@ void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
 void OlapDispatcher::publish_sizes() {
   const storage::Replica& replica = *replica_.tables;
   figures_.replica_vid = replica.snapshot();
-  figures_.olap_memory_bytes = replica_.applier->memory_bytes();
+  figures_.memory.replica = {};
+  figures_.memory.replica_indexes = replica_.applier->memory_bytes();
   figures_.apply_steps = replica_.applier->steps();
   table_rows_.resize(replica.table_count());
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     const storage::Table& table = replica.table(base::TableId(id));
     table_rows_[id] = table.live_rows();
-    figures_.olap_memory_bytes += table.memory_bytes();
+    figures_.memory.replica.add(table.figures());
   }
 }
 

@@ -24,6 +24,7 @@
 #include "base/topology.h"
 #include "base/value.h"
 #include "olap/plan.h"
+#include "olap/system_table.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
@@ -49,9 +50,12 @@ using TableRows = std::vector<uint64_t>;
 // $1, $2 and so on stand for `parameters`, as literals would: the plan is made for their values. A
 // text takes the type that its place asks for, a whole number is INT where it fits; NULL is any
 // type's.
+//
+// `system_tables` are there besides the catalog's tables (olap/system_table.h).
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            const TableRows& table_rows,
-                           std::span<const base::Value> parameters = {});
+                           std::span<const base::Value> parameters = {},
+                           std::span<const SystemTable> system_tables = {});
 
 // The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped. They
 // are views of the script, so that a caller knows where each one stands.

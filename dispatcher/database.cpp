@@ -194,7 +194,8 @@ void Database::State::start_dispatchers() {
                             .spin = spin,
                             .queue_queries = options.queue_queries,
                             .apply_interval_ns = options.apply_interval_ns,
-                            .log = log.get()},
+                            .log = log.get(),
+                            .watch = query_watch.get()},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
       [this](QueryJob* job) { prepare(job); }, [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
@@ -221,6 +222,7 @@ void Database::State::stop_dispatchers() {
   // Its thread completes the last calls.
   if (log != nullptr) log->stop();
   olap_dispatcher->stop();
+  query_watch->stop();
   const std::lock_guard waiters_lock(checkpoint_mutex);
   checkpoints_closed = true;
   for (auto& waiter : checkpoint_waiters) waiter.set_value(base::ErrorCode::kClosed);
@@ -229,7 +231,7 @@ void Database::State::stop_dispatchers() {
 
 bool Database::State::on_dispatcher_thread() const {
   return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread() ||
-         (log != nullptr && log->runs_this_thread());
+         query_watch->runs_this_thread() || (log != nullptr && log->runs_this_thread());
 }
 
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {

@@ -43,6 +43,7 @@
 #include "dispatcher/database_reports.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_module.h"
+#include "dispatcher/running_query.h"
 #include "olap/query.h"
 #include "oltp/procedure.h"
 #include "oltp/request.h"
@@ -57,8 +58,6 @@ using olap::ResultColumn;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
-
-enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
 
 template <class Reply>
 using Future = std::future<base::Result<Reply>>;
@@ -131,11 +130,16 @@ class Database {
   // `parameters` stand for $1, $2 and so on (olap/query.h).
   base::Result<QueryResult> query(std::string_view sql, std::vector<base::Value> parameters = {});
   // All on one snapshot; results in the order of the statements.
-  std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements);
-  // Calls done(result) on a dispatcher thread. kOverloaded, kClosed; errors in the SQL text are the
-  // result's.
-  base::Result<void> submit_query(std::string sql,
-                                  std::function<void(base::Result<QueryResult>)> done);
+  std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements,
+                                                     const QueryOptions& options = {});
+  // The result is taken, or the query cancelled, by the handle. Fails where it was not admitted:
+  // kOverloaded, kDeadlineExceeded, kClosed; errors in the SQL text are the result's.
+  base::Result<RunningQuery> start_query(std::string_view sql, const QueryOptions& options = {});
+  // Calls done(result) on a dispatcher thread. As start_query, which it is without waiting.
+  base::Result<QueryHandle> submit_query(std::string sql,
+                                         std::function<void(base::Result<QueryResult>)> done,
+                                         const QueryOptions& options = {
+                                             .admission = Admission::kRefuse});
 
   // Loads rows as one transaction, on both replicas: all or none. An error of `next` ends
   // it, and is its own; so does what `next` throws (kAborted). Everything else waits meanwhile, so

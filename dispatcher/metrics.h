@@ -63,6 +63,7 @@ struct Metrics {
   // Queries.
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;
+  std::array<uint64_t, base::kErrorCodes> queries_failed_by{};  // by ErrorCode; the same in all
   uint64_t queries_in_flight = 0;  // calls of query, query_batch, submit_query; now
   uint64_t query_batches = 0;
   Histogram batch_queries;   // statements in a batch

@@ -24,6 +24,7 @@
 #include "base/topology.h"
 #include "base/value.h"
 #include "olap/plan.h"
+#include "olap/query_control.h"
 #include "olap/system_table.h"
 #include "storage/table.h"
 
@@ -82,6 +83,14 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
 // Set by another thread to make a batch stop soon; its unfinished queries fail with kCancelled.
 using StopFlag = std::atomic<bool>;
 
+// A query of a batch.
+struct QueryRun {
+  const Plan* plan = nullptr;
+  const QueryControl* control = nullptr;  // nullptr: nobody stops it alone
+};
+// Called once for each query of a batch when it has ended, on the thread of run_batch.
+using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;
+
 class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's cores
 
 class Executor {
@@ -96,6 +105,10 @@ class Executor {
   std::vector<base::Result<QueryResult>> run_batch(std::span<const Plan* const> plans,
                                                    const storage::Replica& replica,
                                                    const StopFlag& stop);
+  // The same of queries that can be stopped one by one, delivered as they end. One that is stopped
+  // fails with its control's error, and is not run where it was stopped before.
+  void run_batch(std::span<const QueryRun> queries, const storage::Replica& replica,
+                 const StopFlag& stop, const DeliverResult& deliver);
 
   // Runs body(i) for i in [0, count) on the replica's cores and returns when all are done: the
   // applier's partitions run here too.

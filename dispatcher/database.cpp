@@ -16,7 +16,6 @@
 #include "dispatcher/database_state.h"
 #include "dispatcher/primary_restore.h"
 #include "dispatcher/replica_comparison.h"
-#include "dispatcher/side_cpu_time.h"
 #include "storage/block_file.h"
 #include "storage/replica_files.h"
 
@@ -218,7 +217,8 @@ void Database::State::start_dispatchers() {
                             .spin = spin,
                             .queue_queries = options.queue_queries,
                             .apply_interval_ns = options.apply_interval_ns,
-                            .log = log.get()},
+                            .log = log.get(),
+                            .watch = query_watch.get()},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
       [this](QueryJob* job) { prepare(job); }, [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
@@ -245,6 +245,7 @@ void Database::State::stop_dispatchers() {
   // Its thread completes the last calls.
   if (log != nullptr) log->stop();
   olap_dispatcher->stop();
+  query_watch->stop();
   const std::lock_guard waiters_lock(checkpoint_mutex);
   checkpoints_closed = true;
   for (auto& waiter : checkpoint_waiters) waiter.set_value(base::ErrorCode::kClosed);
@@ -253,7 +254,7 @@ void Database::State::stop_dispatchers() {
 
 bool Database::State::on_dispatcher_thread() const {
   return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread() ||
-         (log != nullptr && log->runs_this_thread());
+         query_watch->runs_this_thread() || (log != nullptr && log->runs_this_thread());
 }
 
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {
@@ -404,36 +405,6 @@ base::Result<ReplicaComparison> Database::compare_replicas() {
   if (auto usable = state_->check_replica(); !usable) return usable.error();
   return dispatcher::compare_replicas(state_->catalog, state_->engine, state_->replica,
                                       state_->applier);
-}
-
-Metrics Database::metrics() const {
-  Metrics metrics;
-  const oltp::EngineMetrics engine = state_->engine.metrics();
-  metrics.transactions_committed = engine.committed;
-  metrics.transactions_aborted = engine.aborted;
-  metrics.conflicts = engine.conflicts;
-  metrics.transaction_batches = engine.batches;
-  metrics.transactions_refused = state_->oltp_dispatcher->refused();
-  metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
-  metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
-  metrics.back_pressure_ns = state_->oltp_dispatcher->back_pressure_ns();
-  if (state_->slow_watch) {
-    SlowProcedureWatch::Figures slow = state_->slow_watch->figures();
-    metrics.slow_transactions = slow.ended;
-    metrics.slowest_procedure = std::move(slow.slowest);
-    metrics.slowest_procedure_ns = slow.slowest_ns;
-  }
-  metrics.last_vid = state_->clock.last();
-  if (state_->log != nullptr) state_->log->report(&metrics);
-  // relaxed: a figure to look at.
-  metrics.checkpoints = state_->checkpoints.load(std::memory_order_relaxed);
-  state_->olap_dispatcher->report(&metrics);
-  metrics.pending_update_bytes = state_->updates.pending_bytes();
-  metrics.oltp_memory_bytes =
-      engine.memory_bytes + metrics.pending_update_bytes + state_->updates.empty_bytes();
-  metrics.oltp_cpu_ns = side_cpu_ns(kOltpThreadPrefix);
-  metrics.olap_cpu_ns = side_cpu_ns(kOlapThreadPrefix);
-  return metrics;
 }
 
 const base::Placement& Database::placement() const {

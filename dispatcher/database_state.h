@@ -30,6 +30,7 @@
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/procedure_modules.h"
+#include "dispatcher/query_watch.h"
 #include "dispatcher/recovery.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "olap/query.h"
@@ -74,7 +75,11 @@ struct Database::State {
 
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job) const;
-  QueryResults run_and_wait(std::unique_ptr<QueryJob> job);
+  base::Result<bool> launch(std::unique_ptr<QueryJob> job, Admission admission);
+  base::Result<void> check_may_query();
+  Metrics metrics() const;
+  // What queries can name besides the catalog's tables.
+  std::vector<olap::SystemTable> system_tables() const;
 
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;
@@ -106,6 +111,7 @@ struct Database::State {
   const base::Placement placement;
   const base::SpinPolicy spin;
   std::optional<storage::DirectoryLock> lock;  // gate
+  const std::vector<olap::SystemTable> known_system_tables = system_tables();
 
   BatchGate gate;
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
@@ -147,6 +153,8 @@ struct Database::State {
   std::mutex loading;               // held by load_procedures, so that two of them take turns
   std::mutex closing;               // held by close, so that two of them take turns
   std::unique_ptr<CommandLog> log;  // null: nothing is logged
+  // Shared with the handles of queries, which may outlive the database.
+  const QueryWatchPtr query_watch = QueryWatch::make();
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
   std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
 };

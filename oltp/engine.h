@@ -79,7 +79,13 @@ struct EngineMetrics {
   uint64_t committed = 0;
   uint64_t aborted = 0;
   uint64_t conflicts = 0;
-  size_t memory_bytes = 0;  // rows, versions and indexes
+  // Memory, in bytes.
+  size_t row_bytes = 0;
+  size_t string_bytes = 0;  // long strings of rows
+  size_t undo_bytes = 0;    // older versions
+  size_t index_bytes = 0;
+
+  size_t memory_bytes() const { return row_bytes + string_bytes + undo_bytes + index_bytes; }
 };
 
 // By request: its slots, as Engine::inserted_rows gave them.

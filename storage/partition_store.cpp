@@ -116,6 +116,7 @@ Partition::Places PartitionStore::update(std::span<const RowPlace> places, base:
       const CompressedBlock::Written written =
           CompressedBlock::write_cells(format, column, run, run_records, cell_offset);
       thawed_columns_ += written.thawed;
+      counts_.columns_thawed += written.thawed;
       if (written.cells != run.size()) {
         const size_t next = first + written.cells;
         return melt_and_update(places.subspan(next), column, records.subspan(next), cell_offset);
@@ -209,6 +210,7 @@ size_t PartitionStore::freeze_columns(size_t done, uint64_t until_ns) {
     const size_t before = block.thawed_columns();
     done += block.look(goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone);
     thawed_columns_ -= before - block.thawed_columns();
+    counts_.columns_frozen += before - block.thawed_columns();
   }
   return done;
 }
@@ -281,6 +283,7 @@ void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
   *first = std::move(block);
   leaves_.erase(first + 1, end);
   ranges_[range].is_block = true;
+  ++counts_.blocks_made;
 }
 
 void PartitionStore::withhold_slots(size_t range) {
@@ -323,19 +326,22 @@ void PartitionStore::melt(size_t number) {
   range.writes = 0;
   range.changed = true;
   --settled_ranges_;
+  ++counts_.blocks_melted;
 }
 
-size_t PartitionStore::memory_bytes() const {
-  size_t bytes = pages_.memory_bytes() + string_pages_.memory_bytes() + free_slots_.memory_bytes() +
-                 directory_.capacity() * sizeof(Leaf*) + ranges_.capacity() * sizeof(Range) +
-                 leaves_.size() * sizeof(HotPage);
+PartitionFigures PartitionStore::figures() const {
+  PartitionFigures figures = counts_;
+  figures.page_bytes = pages_.memory_bytes() + leaves_.size() * sizeof(HotPage);
+  figures.directory_bytes = free_slots_.memory_bytes() + directory_.capacity() * sizeof(Leaf*) +
+                            ranges_.capacity() * sizeof(Range);
+  figures.string_bytes = string_pages_.memory_bytes();
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].heap != nullptr) bytes += ranges_[i].heap->large_bytes();
+    if (ranges_[i].heap != nullptr) figures.string_bytes += ranges_[i].heap->large_bytes();
     if (!ranges_[i].is_block) continue;
-    bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(format_.block_rows)
-                                              : compressed_block(i).memory_bytes();
+    figures.block_bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(format_.block_rows)
+                                                            : compressed_block(i).memory_bytes();
   }
-  return bytes;
+  return figures;
 }
 
 }  // namespace diptych::storage

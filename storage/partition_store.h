@@ -42,6 +42,7 @@
 #include "storage/leaf_directory.h"
 #include "storage/leaf_format.h"
 #include "storage/page_pool.h"
+#include "storage/partition_figures.h"
 #include "storage/plain_leaf.h"
 #include "storage/storage_options.h"
 #include "storage/string_heap.h"
@@ -97,7 +98,7 @@ class PartitionStore {
   base::Result<SavedPartition> save();
   base::Result<void> restore(SavedPartition saved);
 
-  size_t memory_bytes() const;
+  PartitionFigures figures() const;
 
  private:
   // The ordinals of one block.
@@ -164,6 +165,7 @@ class PartitionStore {
   size_t settled_ranges_ = 0;    // that are blocks, or stay pages
   size_t thawed_columns_ = 0;    // of all compressed blocks
   uint64_t frozen_slots_ = 0;    // S1
+  PartitionFigures counts_;      // those that are no memory
   std::vector<uint32_t> worn_;   // ranges
   std::vector<uint32_t> empty_;  // ranges whose block lost its last row
   FreeSlots free_slots_;

@@ -21,6 +21,7 @@
 #include "storage/chunk_address.h"
 #include "storage/leaf.h"
 #include "storage/leaf_directory.h"
+#include "storage/partition_figures.h"
 #include "storage/storage_options.h"
 
 namespace diptych::storage {
@@ -108,7 +109,8 @@ class Partition {
   // Of a new partition. kCorrupt, kIo.
   base::Result<void> restore(SavedPartition saved);
 
-  size_t memory_bytes() const;
+  PartitionFigures figures() const;
+  size_t memory_bytes() const { return figures().memory_bytes(); }
 
  private:
   std::unique_ptr<PartitionStore> store_;
@@ -130,7 +132,8 @@ class Table {
   // As the partitions'.
   base::Result<SavedTable> save();
   base::Result<void> restore(SavedTable saved);
-  size_t memory_bytes() const;
+  PartitionFigures figures() const;  // of all partitions
+  size_t memory_bytes() const { return figures().memory_bytes(); }
 
  private:
   const base::TableSchema* schema_;

@@ -100,6 +100,10 @@ class CommandLog {
 
   // Until all up to the VID is durable, or never will be.
   void wait_until_durable(base::Vid vid);
+  bool is_durable(base::Vid vid) const {
+    // acquire: pairs with the release where it is raised.
+    return durable_vid_.load(std::memory_order_acquire) >= vid.value;
+  }
   // What calls are refused with at the moment: kIo for good, kNoSpace until there is space.
   std::optional<base::Error> refusal() const;
   bool refuses() const {

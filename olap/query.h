@@ -24,18 +24,15 @@
 #include "base/topology.h"
 #include "base/value.h"
 #include "olap/plan.h"
+#include "olap/result_rows.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
 
-struct ResultColumn {
-  std::string name;
-  base::DataType type;
-};
-
+// A copy shares the table.
 struct QueryResult {
   std::vector<ResultColumn> columns;
-  std::vector<std::vector<base::Value>> rows;
+  ResultRows rows;  // rows.table(): the same by columns
   uint64_t execute_ns = 0;
 };
 

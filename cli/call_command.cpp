@@ -82,6 +82,7 @@ ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) 
   for (const char* name : {"procedure", "arguments", "reply", "module"}) {
     result.columns.push_back({name, {.kind = base::TypeKind::kVarchar}});
   }
+  std::vector<std::vector<base::Value>> rows;
   for (const ProcedureDescription& each : procedures) {
     if (!each.by_name) {
       say(
@@ -89,8 +90,9 @@ ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) 
                       "no SQL types\n",
                       each.name));
     }
-    result.rows.push_back({each.name, in_words(each.arguments), in_words(each.reply), each.module});
+    rows.push_back({each.name, in_words(each.arguments), in_words(each.reply), each.module});
   }
+  result.rows = dispatcher::ResultRows(dispatcher::ResultTable(result.columns, rows));
   return print_result(in_format(result));
 }
 
@@ -123,7 +125,9 @@ ExitCode CallCommand::call(dispatcher::Database* database,
   for (const base::BoundColumn& column : found->reply) {
     result.columns.push_back({column.name, column.type});
   }
-  if (!reply->empty()) result.rows.push_back(std::move(*reply));
+  std::vector<std::vector<base::Value>> rows;
+  if (!reply->empty()) rows.push_back(std::move(*reply));
+  result.rows = dispatcher::ResultRows(dispatcher::ResultTable(result.columns, rows));
   const bool nothing = result.columns.empty() && format_ != ResultFormat::kJson;
   const ExitCode code = print_result(nothing ? std::string() : in_format(result));
   say(fmt::format("{}: {:.2f} ms\n", name_, static_cast<double>(result.execute_ns) / 1e6));

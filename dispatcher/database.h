@@ -54,7 +54,11 @@ namespace diptych::dispatcher {
 
 // What users of the public face write often; procedure_module.h has what procedures do.
 using olap::QueryResult;
+using olap::ResultArray;
+using olap::ResultChunk;
 using olap::ResultColumn;
+using olap::ResultRows;
+using olap::ResultTable;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;

@@ -155,12 +155,8 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   for (uint32_t table = 0; table < catalog.table_count(); ++table) {
     applier.add_table(base::TableId(table));
   }
-  if (auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
-      !restored) {
-    return restored.error().within(options.path);
-  }
-  engine.finish_restore(manifest.vid);
   replica.set_snapshot(manifest.vid);
+  if (auto restored = restore_engine(); !restored) return restored.error().within(options.path);
   updates.push({}, manifest.vid);
   clock.batch_ends(manifest.vid);
   static_cast<void>(clock.collect(&updates));
@@ -172,6 +168,12 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   return {};
 } catch (const storage::ChunkFailure& failure) {
   return failure.error();
+}
+
+base::Result<void> Database::State::restore_engine() {
+  auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
+  if (restored) engine.finish_restore(replica.snapshot());
+  return restored;
 }
 
 std::vector<uint32_t> Database::State::all_cores() const {
@@ -251,8 +253,9 @@ base::Result<void> Database::State::check_may_wait(std::string_view what) const 
 }
 
 base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) const {
-  if (phase == Phase::kOpen) return {};
-  return base::ErrorCode::kClosed;
+  if (phase != Phase::kOpen) return base::ErrorCode::kClosed;
+  if (primary_failure) return *primary_failure;
+  return {};
 }
 
 base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate_held,

@@ -198,6 +198,8 @@ void OltpDispatcher::run_one_batch() {
     if (log != nullptr && log->refuses()) [[unlikely]] {
       if (const auto refusal = log->refusal()) return refuse_batch(*refusal);
     }
+    if (engine_failure_) [[unlikely]]
+      return refuse_batch(*engine_failure_);
     clock_->batch_begins(base::steady_ns());
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());

@@ -15,6 +15,7 @@
 #include "dispatcher/database_state.h"
 #include "dispatcher/primary_restore.h"
 #include "dispatcher/replica_comparison.h"
+#include "dispatcher/side_by_side.h"
 #include "dispatcher/side_cpu_time.h"
 #include "storage/block_file.h"
 #include "storage/replica_files.h"
@@ -149,12 +150,14 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
                                      applied.error().to_string()));
     }
   }
-  if (auto loaded = storage::load_replica(options.path, manifest, &replica); !loaded) {
+  const SideBySide threads(all_cores());
+  const auto for_each = [&](uint32_t count, const std::function<void(uint32_t)>& body) {
+    threads.run(count, [&](uint32_t, size_t i) { body(static_cast<uint32_t>(i)); });
+  };
+  if (auto loaded = storage::load_replica(options.path, manifest, &replica, for_each); !loaded) {
     return loaded;
   }
-  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
-    applier.add_table(base::TableId(table));
-  }
+  applier.add_tables(for_each);
   replica.set_snapshot(manifest.vid);
   if (auto restored = restore_engine(); !restored) return restored.error().within(options.path);
   updates.push({}, manifest.vid);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/open_database.h"
 #include "cli/option_values.h"
 
 namespace diptych::cli {
@@ -140,15 +141,11 @@ ExitCode CallCommand::run() {
     if (argument.starts_with("--")) return wrong_usage("not expected: " + argument);
   }
   if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
-  const auto database = dispatcher::Database::open({.path = path_,
-                                                    .mode = dispatcher::OpenMode::kOpen,
-                                                    .olap_memory_bytes_max = memory_bytes_max_});
+  const auto database = open_database({.path = path_,
+                                       .mode = dispatcher::OpenMode::kOpen,
+                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                      libraries_);
   if (!database) return fail(database.error());
-  for (const std::string& library : libraries_) {
-    if (const auto loaded = (*database)->load_procedures(library); !loaded) {
-      return fail(loaded.error());
-    }
-  }
   const auto procedures = (*database)->procedures();
   if (!procedures) return fail(procedures.error());
   const ExitCode code = list_ ? list(*procedures) : call(database->get(), *procedures, arguments);

@@ -16,6 +16,7 @@
 #include "dispatcher/database_state.h"
 #include "dispatcher/primary_restore.h"
 #include "dispatcher/replica_comparison.h"
+#include "dispatcher/side_by_side.h"
 #include "storage/block_file.h"
 #include "storage/replica_files.h"
 
@@ -159,18 +160,16 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
                                      applied.error().to_string()));
     }
   }
-  if (auto loaded = storage::load_replica(options.path, manifest, &replica); !loaded) {
+  const SideBySide threads(all_cores());
+  const auto for_each = [&](uint32_t count, const std::function<void(uint32_t)>& body) {
+    threads.run(count, [&](uint32_t, size_t i) { body(static_cast<uint32_t>(i)); });
+  };
+  if (auto loaded = storage::load_replica(options.path, manifest, &replica, for_each); !loaded) {
     return loaded;
   }
-  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
-    applier.add_table(base::TableId(table));
-  }
-  if (auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
-      !restored) {
-    return restored.error().within(options.path);
-  }
-  engine.finish_restore(manifest.vid);
+  applier.add_tables(for_each);
   replica.set_snapshot(manifest.vid);
+  if (auto restored = restore_engine(); !restored) return restored.error().within(options.path);
   updates.push({}, manifest.vid);
   clock.batch_ends(manifest.vid);
   static_cast<void>(clock.collect(&updates));
@@ -182,6 +181,12 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   return {};
 } catch (const storage::ChunkFailure& failure) {
   return failure.error();
+}
+
+base::Result<void> Database::State::restore_engine() {
+  auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
+  if (restored) engine.finish_restore(replica.snapshot());
+  return restored;
 }
 
 std::vector<uint32_t> Database::State::all_cores() const {
@@ -265,8 +270,9 @@ base::Result<void> Database::State::check_may_wait(std::string_view what) const 
 }
 
 base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) const {
-  if (phase == Phase::kOpen) return {};
-  return base::ErrorCode::kClosed;
+  if (phase != Phase::kOpen) return base::ErrorCode::kClosed;
+  if (primary_failure) return *primary_failure;
+  return {};
 }
 
 base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate_held,

@@ -169,6 +169,14 @@ class Database {
   // registered, or takes other arguments; it can be called again. kCorrupt, for good: a procedure
   // did something else than it did; log and last save stay as they are.
   base::Result<RecoveryReport> recover();
+  // Those that a log which is still to be replayed names, and that are not there yet.
+  std::vector<std::string> procedures_to_recover() const;
+
+  // The OLTP replica counts as lost, as after a crash of its workers, and is built anew from the
+  // analytical one: for tests, and for who finds the replicas different. The calls of a batch that
+  // runs are run again; nothing acknowledged is lost; everything waits meanwhile. kUnsupported: no
+  // updates are exported. kIo, kCorrupt: for good; calls end with the error, queries go on.
+  base::Result<RebuildReport> rebuild_primary();
 
   // Saves a database at a path as of now while transactions go on (queries wait), and drops the log
   // up to there. kIo, kNoSpace: what was saved last stays, and the log.

@@ -124,6 +124,32 @@ base::Result<void> Database::State::replay() {
       });
 }
 
+// What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
+// that was lost was neither pushed, nor logged, nor acknowledged.
+base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive& held) {
+  if (auto open = check_open(held); !open) return open.error();
+  const uint64_t begin_ns = base::steady_ns();
+  olap_dispatcher->bring_up_to_date();
+  auto rebuilt = check_replica();
+  if (rebuilt) {
+    engine.restart_empty();
+    rebuilt = restore_engine();
+  }
+  if (!rebuilt) {
+    primary_failure = rebuilt.error().within("the lost primary cannot be rebuilt");
+    oltp_dispatcher->lose_engine(*primary_failure);
+    return *primary_failure;
+  }
+  engine.release_free_slots();
+  RebuildReport report;
+  report.vid = engine.last_vid();
+  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
+    report.rows += engine.row_count(base::TableId(table));
+  }
+  report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+  return report;
+}
+
 base::Result<void> Database::State::save_changes() {
   if (options.path.empty()) return {};
   if (log != nullptr) log->begin_file();
@@ -171,6 +197,27 @@ base::Result<RecoveryReport> Database::recover() {
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const std::lock_guard lock(state_->recovering);
   return state_->recovery_report;
+}
+
+std::vector<std::string> Database::procedures_to_recover() const {
+  const std::lock_guard lock(state_->recovering);
+  std::vector<std::string> missing;
+  if (state_->recovery == nullptr) return missing;
+  for (const ProcedureInLog& logged : state_->recovery->contents().procedures) {
+    if (state_->procedures.find(logged.name) == nullptr) missing.push_back(logged.name);
+  }
+  return missing;
+}
+
+base::Result<RebuildReport> Database::rebuild_primary() {
+  if (auto allowed = state_->check_may_wait("rebuild_primary"); !allowed) return allowed.error();
+  if (!state_->options.export_updates) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       "export_updates is off: no replica has what the primary has");
+  }
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
+  state_->engine.lose();
+  return state_->rebuild_primary(state_->gate.exclude());
 }
 
 base::Result<void> Database::checkpoint() {

@@ -45,6 +45,22 @@ struct ReplicaComparison {
   std::vector<ReplicaDifference> first;  // at most 20
 };
 
+// What opening a database that was not closed took.
+struct RecoveryReport {
+  uint64_t transactions = 0;  // replayed
+  uint64_t log_bytes = 0;     // that held them
+  base::Vid vid;              // up to which everything is there
+  double seconds = 0;         // of the replay
+  std::string torn_tail;      // where the log was cut, in words; empty: it was whole
+};
+
+// What rebuilding a lost primary took.
+struct RebuildReport {
+  uint64_t rows = 0;
+  base::Vid vid;       // as of which they are
+  double seconds = 0;  // while nothing ran; the updates that waited for the replica included
+};
+
 // A procedure as a caller sees it.
 struct ProcedureDescription {
   std::string name;

@@ -83,6 +83,9 @@ struct Database::State {
 
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;
+  // Fills the engine, which is empty, from the replica as it is now. The caller holds the gate.
+  base::Result<void> restore_engine();
+  base::Result<RebuildReport> rebuild_primary(const BatchGate::Exclusive& gate_held);
 
   // Durability (database_durability.cpp).
   // Reads the log that an earlier process left, and says whether it must be replayed.
@@ -125,12 +128,13 @@ struct Database::State {
   olap::Executor executor;
   oltp::Engine engine;
 
-  Phase phase = Phase::kOpen;            // gate
-  Made made = Made::kNothing;            // by open, at the path
-  std::vector<std::string> ddl;          // gate: the statements that made the catalog
-  std::optional<base::Vid> saved_vid;    // gate: none before the first save
-  size_t saved_ddl = 0;                  // gate: statements in the last save
-  std::atomic<uint64_t> checkpoints{0};  // writer: the gate's holder
+  Phase phase = Phase::kOpen;                  // gate
+  std::optional<base::Error> primary_failure;  // gate: it was lost, and could not be rebuilt
+  Made made = Made::kNothing;                  // by open, at the path
+  std::vector<std::string> ddl;                // gate: the statements that made the catalog
+  std::optional<base::Vid> saved_vid;          // gate: none before the first save
+  size_t saved_ddl = 0;                        // gate: statements in the last save
+  std::atomic<uint64_t> checkpoints{0};        // writer: the gate's holder
 
   std::atomic<bool> recovered{true};   // writer: open, recover
   std::mutex recovering;               // held by recover, so that one does it; of the next three

@@ -6,13 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/thread.h"
 #include "dispatcher/row_assembler.h"
+#include "dispatcher/side_by_side.h"
 #include "oltp/table_restore.h"
 
 namespace diptych::dispatcher {
@@ -22,15 +21,13 @@ class PrimaryRestore {
  public:
   PrimaryRestore(const base::Catalog& catalog, const storage::Replica& replica,
                  oltp::Engine* engine, const PrimaryRestoreOptions& options)
-      : options_(options),
-        threads_(options.cores.empty() ? std::max(1U, std::thread::hardware_concurrency())
-                                       : static_cast<uint32_t>(options.cores.size())) {
+      : options_(options), threads_(options.cores) {
     for (const base::TableSchema& schema : catalog.tables()) {
       const storage::Table& rows = replica.table(schema.id);
       Table& table = tables_.emplace_back();
       table.schema = &schema;
       table.layout = &rows.layout();
-      table.restore = engine->restore_table(schema.id, rows.live_rows(), threads_);
+      table.restore = engine->restore_table(schema.id, rows.live_rows(), threads_.lanes());
       rows_ += rows.live_rows();
       for (uint32_t p = 0; p < rows.partition_count(); ++p) {
         const storage::Partition& partition = rows.partition(base::PartitionId(p));
@@ -42,16 +39,16 @@ class PrimaryRestore {
   }
 
   base::Result<void> run() {
-    side_by_side(leaves_.size(), [this](uint32_t lane, size_t i) { restore_leaf(lane, i); });
+    threads_.run(leaves_.size(), [this](uint32_t lane, size_t i) { restore_leaf(lane, i); });
     if (failure_) return *failure_;
     std::vector<std::pair<Table*, uint32_t>> steps;
     for (Table& table : tables_) {
-      const uint32_t count = table.restore->make_steps(kStepsPerThread * threads_);
+      const uint32_t count = table.restore->make_steps(kStepsPerThread * threads_.lanes());
       for (uint32_t i = 0; i < count; ++i) steps.emplace_back(&table, i);
     }
-    side_by_side(steps.size(),
+    threads_.run(steps.size(),
                  [&](uint32_t, size_t i) { steps[i].first->restore->step(steps[i].second); });
-    side_by_side(tables_.size(), [this](uint32_t, size_t i) {
+    threads_.run(tables_.size(), [this](uint32_t, size_t i) {
       if (auto finished = tables_[i].restore->finish(); !finished) fail(tables_[i], finished);
     });
     if (failure_) return *failure_;
@@ -72,30 +69,11 @@ class PrimaryRestore {
     const storage::Leaf* leaf;
   };
 
-  // Calls body(lane, i) for every i < count on all threads, unless one has failed.
-  template <class Body>
-  void side_by_side(size_t count, const Body& body) {
-    std::atomic<size_t> next{0};
-    const auto work = [&](uint32_t lane) {
-      base::name_this_thread(fmt::format("restore-{}", lane));
-      base::pin_this_thread(options_.cores);
-      while (true) {
-        // relaxed: it only shares out the work.
-        const size_t i = next.fetch_add(1, std::memory_order_relaxed);
-        // relaxed: a hint to stop.
-        if (i >= count || failed_.load(std::memory_order_relaxed)) return;
-        body(lane, i);
-      }
-    };
-    std::vector<std::thread> threads;
-    const auto useful = static_cast<uint32_t>(std::min<size_t>(threads_, count));
-    for (uint32_t lane = 0; lane < useful; ++lane) threads.emplace_back(work, lane);
-    for (std::thread& thread : threads) thread.join();
-  }
-
   void restore_leaf(uint32_t lane, size_t number) {
+    // relaxed: a hint to stop.
+    if (failed_.load(std::memory_order_relaxed)) return;
     // This leaf's, where it is the thread's first, and those of the next one that it may get.
-    for (const size_t ahead : {number, number + threads_}) read_ahead(ahead);
+    for (const size_t ahead : {number, number + threads_.lanes()}) read_ahead(ahead);
     Table& table = tables_[leaves_[number].table];
     const storage::Leaf& leaf = *leaves_[number].leaf;
     RowAssembler assembler(table.layout, table.restore.get(), lane);
@@ -129,7 +107,7 @@ class PrimaryRestore {
   }
 
   const PrimaryRestoreOptions& options_;
-  const uint32_t threads_;
+  const SideBySide threads_;
   std::vector<Table> tables_;
   std::vector<Leaf> leaves_;
   uint64_t rows_ = 0;

@@ -1,5 +1,5 @@
-// restore_primary: fills the OLTP replica, which is empty, from the columnar one: when a database is
-// opened, and when its primary was lost.
+// restore_primary: fills the OLTP replica, which is empty, from the columnar one: when a database
+// is opened, and when its primary was lost.
 //
 //   leaves of all tables ──► rows in their slots, keys noted  ──► indexes, in steps ──► whole
 //        side by side, the next ones' chunks on their way            side by side

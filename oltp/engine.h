@@ -136,6 +136,14 @@ class Engine {
                                const std::function<base::Result<RowBatch>()>& next,
                                propagation::LoadSink* sink);
 
+  // The replica's memory counts as lost from now on, as after a crash of its workers: a batch that
+  // runs ends before their next transactions, with nothing that it did, and gives all its requests
+  // back, as each further one does until restart_empty. Any thread.
+  void lose();
+  // Between batches: tables and indexes are empty, procedures stay; the newest VID is the one that
+  // was pushed last. What opens a database follows: restore_table and so on.
+  void restart_empty();
+
   // For opening a database: puts back the rows of a table, which is empty, under their RowIDs; from
   // so many threads (table_restore.h). Afterwards finish_restore sets the VID, replay_batch may
   // follow, and release_free_slots comes before anything else.

@@ -124,6 +124,23 @@ std::unique_ptr<TableRestore> Engine::restore_table(base::TableId table, uint64_
   return std::make_unique<TableRestore>(&state_->core, &state_->core.table(table), rows_max, lanes);
 }
 
+void Engine::lose() {
+  // relaxed: workers stop a little sooner or later; what is lost is settled by the leader.
+  state_->core.lost.store(true, std::memory_order_relaxed);
+}
+
+void Engine::restart_empty() {
+  EngineCore& core = state_->core;
+  core.indexes.clear();
+  core.tables.clear();
+  core.strings.clear();
+  for (auto& worker : state_->workers) worker->forget_rows();
+  for (const base::TableSchema& table : core.catalog->tables()) add_table(table.id);
+  state_->take_back_batch();
+  // relaxed: between batches nobody else runs.
+  core.lost.store(false, std::memory_order_relaxed);
+}
+
 void Engine::finish_restore(base::Vid vid) {
   // release: pairs with the acquire at a transaction's begin (C1).
   state_->core.last_vid.store(vid.value, std::memory_order_release);

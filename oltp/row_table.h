@@ -61,9 +61,13 @@ class RowTable {
   bool take_free_slots(std::vector<base::RowId>* free);
   void put_free_slots(std::vector<base::RowId>* free, size_t keep);
 
-  // Makes sure that the rows' slots exist, for rows put back under their ids. Several threads, while
-  // nobody takes slots.
+  // Makes sure that the rows' slots exist, for rows put back under their ids. Several threads,
+  // while nobody takes slots.
   void cover(std::span<const base::RowId> rows);
+  // The leader alone, of one row that is replayed: likewise.
+  void cover_one(base::RowId row_id) {
+    if (row_id.value >= slots_end_ || !has_extent(row_id.value)) cover({&row_id, 1});
+  }
   // The leader, after the last cover() and before any slot is taken: every dead slot becomes free.
   void free_dead_slots(uint64_t live_rows);
 

@@ -52,6 +52,8 @@ class StringDepot {
   // Takes all but `keep` blocks of the list. Leader.
   void put_back(size_t size_class, Blocks* free, size_t keep);
   size_t allocated_bytes() const;
+  // Nobody has a string any more. Leader.
+  void clear();
 
  private:
   std::byte* carve(size_t bytes);

@@ -8,8 +8,8 @@
 // misses of index entries overlap. The table is empty and nobody else uses the engine; no row is
 // claimed, exported or undone. A table whose restore failed is useless.
 //
-// Threads    a lane is one thread's at a time; what is drawn behind "then" comes when all lanes have
-//            ended their runs, step() from any thread.
+// Threads    a lane is one thread's at a time; what is drawn behind "then" comes when all lanes
+//            have ended their runs, step() from any thread.
 
 #pragma once
 

@@ -169,16 +169,6 @@ base::Result<SavedTable> Table::save() {
   return saved;
 }
 
-base::Result<void> Table::restore(SavedTable saved) {
-  DIPTYCH_CHECK(saved.partitions.size() == partitions_.size() && saved.block_rows == block_rows_,
-                "a table is restored as it was saved");
-  for (size_t i = 0; i < partitions_.size(); ++i) {
-    const auto restored = partitions_[i].restore(std::move(saved.partitions[i]));
-    if (!restored.ok()) return restored;
-  }
-  return {};
-}
-
 base::PartitionId Table::partition_of(base::RowId row_id) const {
   const uint64_t upper = mix(row_id.value / kRowIdRun) >> 32;
   return base::PartitionId(static_cast<uint32_t>(upper * partitions_.size() >> 32));

@@ -129,9 +129,8 @@ class Table {
   // By hash of the run of kRowIdRun RowIDs that the row's is in.
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
-  // As the partitions'.
+  // As the partitions', which are restored each on its own.
   base::Result<SavedTable> save();
-  base::Result<void> restore(SavedTable saved);
   PartitionFigures figures() const;  // of all partitions
   size_t memory_bytes() const { return figures().memory_bytes(); }
 

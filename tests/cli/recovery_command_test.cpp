@@ -11,6 +11,9 @@
 
 #include "dispatcher/database.h"
 #include "tests/cli/program_run.h"
+#include "workloads/tpcc/procedures.h"
+#include "workloads/tpcc/rows.h"
+#include "workloads/tpcc/schema.h"
 
 namespace diptych::cli {
 namespace {
@@ -135,6 +138,74 @@ TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   EXPECT_EQ(verified.code, 1);
   EXPECT_THAT(verified.err, HasSubstr(file + ": byte 0"));
 }
+
+// TPC-C with one customer, who has paid twice, and the process is gone.
+class CrashedTpcc : public testing::TestWithParam<workloads::SizePolicy> {
+ protected:
+  template <class Row>
+  static bool load(dispatcher::Database* database, const dispatcher::TableRef<Row>& table,
+                   const Row& row) {
+    bool given = false;
+    return database
+        ->load(table.table,
+               [&]() -> dispatcher::RowBatch {
+                 if (std::exchange(given, true)) return {};
+                 return {reinterpret_cast<const std::byte*>(&row), 1};
+               })
+        .ok();
+  }
+
+  bool pay_twice() const {
+    namespace tpcc = workloads::tpcc;
+    auto database = *dispatcher::Database::open({.path = path_});
+    auto tables = tpcc::create_tables(database.get());
+    if (!tables) return false;
+    auto procedures = tpcc::register_procedures(database.get(), *tables, GetParam());
+    if (!procedures) return false;
+    tpcc::Warehouse warehouse{};
+    warehouse.w_id = 1;
+    tpcc::District district{};
+    district.d_w_id = district.d_id = 1;
+    tpcc::Customer customer{};
+    customer.c_w_id = customer.c_d_id = customer.c_id = 1;
+    customer.c_credit = std::string_view("GC");
+    if (!load(database.get(), tables->warehouse, warehouse) ||
+        !load(database.get(), tables->district, district) ||
+        !load(database.get(), tables->customer, customer)) {
+      return false;
+    }
+    tpcc::PaymentArguments paid{};
+    paid.w_id = paid.d_id = paid.c_w_id = paid.c_d_id = paid.c_id = 1;
+    paid.h_amount.units = 500;
+    for (int i = 0; i < 2; ++i) {
+      if (!database->call(procedures->payment, paid).get()) return false;
+    }
+    ::kill(::getpid(), SIGKILL);
+    return true;
+  }
+
+  ScratchFolder folder_;
+  const std::string path_ = folder_.path("tpcc");
+};
+
+TEST_P(CrashedTpcc, QueryReplaysItsLogWithTheProgramsOwnProcedures) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(pay_twice() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Outcome queried = run({"query", path_, "--format", "csv", "-c",
+                               "SELECT w_ytd, (SELECT count(*) FROM history) FROM warehouse"});
+  EXPECT_EQ(queried.code, 0) << queried.err;
+  // With constant size each payment takes the customer's previous one away.
+  const bool grows = GetParam() == workloads::SizePolicy::kGrowing;
+  EXPECT_THAT(queried.out, HasSubstr(grows ? "10.00,2" : "10.00,1"));
+  EXPECT_EQ(run({"checkpoint", path_}).code, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CrashedTpcc,
+                         testing::Values(workloads::SizePolicy::kGrowing,
+                                         workloads::SizePolicy::kConstant));
 
 }  // namespace
 }  // namespace diptych::cli

@@ -299,7 +299,6 @@ TEST_P(BackupWhileRunning, IsAStateThatWas) {
 TEST_F(Backup, CloseEndsOneThatRuns) {
   auto bank = Bank::open({.path = path()});
   bank->fill(10);
-  std::atomic<int> ended{0};
   std::thread backups([&] {
     for (int i = 0;; ++i) {
       const auto backup = bank->database->backup(path("backup" + std::to_string(i)));

@@ -13,6 +13,7 @@
 #include "cli/backup_command.h"
 #include "cli/bench_ch_command.h"
 #include "cli/bench_isolation_command.h"
+#include "cli/bench_overload_command.h"
 #include "cli/bench_propagation_command.h"
 #include "cli/bench_queries_command.h"
 #include "cli/bench_recovery_command.h"
@@ -55,7 +56,8 @@ constexpr const char* kBenchFooter =
     "  diptych bench propagation --warehouses 4\n"
     "  diptych bench scan --warehouses 10\n"
     "  diptych bench queries --warehouses 10 --threads 2\n"
-    "  diptych bench recovery --warehouses 10\n\n"
+    "  diptych bench recovery --warehouses 10\n"
+    "  diptych bench overload --warehouses 2\n\n"
     "Where transactions ran, TPC-C's consistency conditions and a comparison of the replicas end "
     "it.\n";
 
@@ -118,6 +120,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<BenchScanCommand>(*bench));
   commands.push_back(std::make_unique<BenchQueriesCommand>(*bench));
   commands.push_back(std::make_unique<BenchRecoveryCommand>(*bench));
+  commands.push_back(std::make_unique<BenchOverloadCommand>(*bench));
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {

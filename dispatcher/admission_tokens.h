@@ -9,7 +9,8 @@
 //
 // Invariants
 //   T1  in_use() <= limit.
-//   T2  Once closed, in_use() only falls: when it is 0, nobody will push another entry.
+//   T2  Once closed, in_use() only falls, until reopen(): when it is 0, nobody will push another
+//       entry.
 
 #pragma once
 
@@ -37,6 +38,8 @@ class BasicAdmissionTokens {
   void announce_returned() { returned_.wake_all(); }
 
   void close();
+  // The door is open again. False: it is not drained yet.
+  bool reopen();
   // True once closed with nothing in use.
   bool drained() const;
   uint32_t in_use() const;
@@ -95,6 +98,14 @@ void BasicAdmissionTokens<Atomic>::close() {
   // relaxed: the bit itself is the message; T2 follows from the order of changes of one atomic.
   state_.fetch_or(kClosed, std::memory_order_relaxed);
   returned_.wake_all();
+}
+
+template <template <class> class Atomic>
+bool BasicAdmissionTokens<Atomic>::reopen() {
+  uint64_t drained_state = kClosed;
+  // acquire: as in drained(). relaxed: nothing is read where it is not.
+  return state_.compare_exchange_strong(drained_state, 0, std::memory_order_acquire,
+                                        std::memory_order_relaxed);
 }
 
 template <template <class> class Atomic>

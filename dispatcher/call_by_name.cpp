@@ -126,7 +126,8 @@ base::Result<Values> Database::call_by_name(std::string_view procedure,
   auto call = make_call(*signature, arguments);
   if (!call) return call.error();
   std::future<base::Result<Values>> future = (*call)->promise.get_future();
-  auto submitted = state_->oltp_dispatcher->submit(&(*call)->request, true);
+  auto submitted = state_->oltp_dispatcher->submit(
+      &(*call)->request, state_->oltp_dispatcher->queue_of(Priority::kNormal), true);
   if (!submitted) return submitted.error();
   static_cast<void>(call->release());  // finish() takes it back
   return future.get();

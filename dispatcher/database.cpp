@@ -40,6 +40,14 @@ base::Result<void> check_options(const DatabaseOptions& options) {
     return wrong_option(
         fmt::format("queue_requests is {}: give 1 to {}", options.queue_requests, kQueueMax));
   }
+  if (options.client_requests == 0 || options.client_requests > kQueueMax) {
+    return wrong_option(
+        fmt::format("client_requests is {}: give 1 to {}", options.client_requests, kQueueMax));
+  }
+  if (options.clients_max == 0 || options.clients_max > kQueueMax) {
+    return wrong_option(
+        fmt::format("clients_max is {}: give 1 to {}", options.clients_max, kQueueMax));
+  }
   if (options.queue_queries == 0 || options.queue_queries > kQueueMax) {
     return wrong_option(
         fmt::format("queue_queries is {}: give 1 to {}", options.queue_queries, kQueueMax));
@@ -231,6 +239,8 @@ void Database::State::start_dispatchers() {
           .placement = placement.oltp,
           .spin = spin,
           .queue_requests = options.queue_requests,
+          .client_requests = options.client_requests,
+          .clients_max = options.clients_max,
           .batch_requests_max = options.batch_requests_max,
           .pending_update_bytes_max = options.pending_update_bytes_max,
           .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
@@ -343,10 +353,19 @@ Database::~Database() {
   }
 }
 
-base::Result<void> Database::submit(Request* request, Admission admission) {
-  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
-  const bool may_wait = admission == Admission::kWait && !state_->on_dispatcher_thread();
-  return state_->oltp_dispatcher->submit(request, may_wait);
+base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
+                                           const CallOptions& call) {
+  if (auto ready = ensure_recovered(); !ready) return ready;
+  if (call.timeout_ns != 0) {
+    const uint64_t now_ns = base::steady_ns();
+    request->deadline_ns = now_ns + std::min(call.timeout_ns, UINT64_MAX - now_ns);
+  }
+  const bool may_wait = call.admission == Admission::kWait && !on_dispatcher_thread();
+  return oltp_dispatcher->submit(request, queue, may_wait);
+}
+
+base::Result<void> Database::submit(Request* request, const CallOptions& options) {
+  return state_->submit(request, state_->oltp_dispatcher->queue_of(options.priority), options);
 }
 
 base::Result<LoadReport> Database::load(base::TableId table,

@@ -19,8 +19,9 @@
 //            submit and submit_query never wait (kOverloaded), and what would wait for the
 //            dispatcher itself (query, execute_ddl, load, save, close, ...) is kInvalidArgument.
 // Errors     values (base/result.h), with text for a person; nothing throws.
-// Limits     at most `queue_requests` calls wait; a further one fails with kOverloaded at once, or
-//            waits, as its Admission says.
+// Limits     at most `queue_requests` calls of a priority wait; a further one fails with
+//            kOverloaded at once, or waits, as its options say. Who wants a share of its own
+//            whatever others submit connects as a client (dispatcher/client.h).
 //
 //   call ──► queue ──batch──► oltp::Engine ──sealed sets──► UpdateQueue ──► Applier ──► Replica
 //   query ─► queue ──batch──────────────────────────────────────────────► Executor ◄─┘
@@ -39,6 +40,8 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "base/value.h"
+#include "dispatcher/call_future.h"
+#include "dispatcher/call_options.h"
 #include "dispatcher/database_options.h"
 #include "dispatcher/database_reports.h"
 #include "dispatcher/metrics.h"
@@ -62,9 +65,6 @@ using olap::ResultTable;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
-
-template <class Reply>
-using Future = std::future<base::Result<Reply>>;
 
 class Database {
  public:
@@ -120,7 +120,15 @@ class Database {
   // that Text arguments point at must live.
   template <class Arguments, class Reply>
   Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
-                     Admission admission = Admission::kWait);
+                     const CallOptions& options = {}) {
+    return detail::call(procedure, arguments,
+                        [&](Request* request) { return submit(request, options); });
+  }
+  template <class Arguments, class Reply>
+  Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
+                     Admission admission) {
+    return call(procedure, arguments, CallOptions{.admission = admission});
+  }
 
   // By name, with one value per argument column; gives one value per reply column. kNotFound,
   // kInvalidArgument (number or types of the values; names the argument).
@@ -128,8 +136,12 @@ class Database {
                                                       std::span<const base::Value> arguments);
 
   // For many calls at a time without a thread each: the request's `complete` is called when it has
-  // ended. Fails, without a completion, with kOverloaded (kRefuse), kClosed, kInvalidArgument.
-  base::Result<void> submit(Request* request, Admission admission);
+  // ended. Fails, without a completion, with kOverloaded (kRefuse), kDeadlineExceeded (it waited so
+  // long to be admitted), kClosed, kInvalidArgument.
+  base::Result<void> submit(Request* request, const CallOptions& options);
+  base::Result<void> submit(Request* request, Admission admission) {
+    return submit(request, CallOptions{.admission = admission});
+  }
 
   // `parameters` stand for $1, $2 and so on (olap/query.h).
   base::Result<QueryResult> query(std::string_view sql, std::vector<base::Value> parameters = {});
@@ -198,6 +210,7 @@ class Database {
   void discard();
 
  private:
+  friend class Client;           // dispatcher/client.h
   friend class ScanMeasurement;  // dispatcher/scan_measurement.h
   struct State;
   explicit Database(std::unique_ptr<State> state);
@@ -210,44 +223,5 @@ class Database {
 
   std::unique_ptr<State> state_;
 };
-
-namespace detail {
-// A request that owns its arguments and reply, for call().
-template <class Arguments, class Reply>
-struct OwnedCall {
-  Request request;
-  Arguments arguments;
-  Reply reply;
-  std::promise<base::Result<Reply>> promise;
-
-  static void finish(Request* request) {
-    std::unique_ptr<OwnedCall> self(static_cast<OwnedCall*>(request->context));
-    if (request->outcome) {
-      self->promise.set_value(self->reply);
-    } else {
-      self->promise.set_value(request->outcome.error());
-    }
-  }
-};
-}  // namespace detail
-
-template <class Arguments, class Reply>
-Future<Reply> Database::call(const ProcedureRef<Arguments, Reply>& procedure,
-                             const Arguments& arguments, Admission admission) {
-  auto owned = std::make_unique<detail::OwnedCall<Arguments, Reply>>();
-  owned->arguments = arguments;
-  owned->request.procedure = procedure.id;
-  owned->request.arguments = std::as_bytes(std::span(&owned->arguments, 1));
-  owned->request.reply = std::as_writable_bytes(std::span(&owned->reply, 1));
-  owned->request.context = owned.get();
-  owned->request.complete = &detail::OwnedCall<Arguments, Reply>::finish;
-  Future<Reply> future = owned->promise.get_future();
-  if (auto submitted = submit(&owned->request, admission); !submitted) {
-    owned->promise.set_value(submitted.error());
-  } else {
-    static_cast<void>(owned.release());  // finish() takes it back
-  }
-  return future;
-}
 
 }  // namespace diptych::dispatcher

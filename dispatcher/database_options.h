@@ -46,7 +46,11 @@ struct DatabaseOptions {
   uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
                             // database that exists keeps the number that it was created with
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
+  // Calls admitted and not answered: of each priority by callers without a client handle, and of
+  // each client (dispatcher/client.h). At most so many clients of each priority.
   uint32_t queue_requests = 4096;
+  uint32_t client_requests = 256;
+  uint32_t clients_max = 1024;
   uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered
   uint32_t batch_requests_max = 1024;
   uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed

@@ -45,15 +45,6 @@ struct ReplicaComparison {
   std::vector<ReplicaDifference> first;  // at most 20
 };
 
-// What opening a database that was not closed took.
-struct RecoveryReport {
-  uint64_t transactions = 0;  // replayed
-  uint64_t log_bytes = 0;     // that held them
-  base::Vid vid;              // up to which everything is there
-  double seconds = 0;         // of the replay
-  std::string torn_tail;      // where the log was cut, in words; empty: it was whole
-};
-
 // What rebuilding a lost primary took.
 struct RebuildReport {
   uint64_t rows = 0;

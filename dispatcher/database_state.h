@@ -73,6 +73,7 @@ struct Database::State {
   base::Result<void> create_table(base::TableSchema schema);
   base::Result<void> create_index(std::string_view table, base::IndexSchema index);
 
+  base::Result<void> submit(Request* request, CallQueue* queue, const CallOptions& call);
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job) const;
   base::Result<bool> launch(std::unique_ptr<QueryJob> job, Admission admission);

@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 13> kMemoryParts = {"rows",
                                                            "replica_indexes",
                                                            "queries",
                                                            "kept_for_queries"};
+constexpr std::array<std::string_view, kPriorities> kPriorityNames = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 2> kSides = {"oltp", "olap"};
 
 double memory_part(const Metrics& metrics, size_t part) {
@@ -104,8 +105,14 @@ void add_transactions(Definitions* all) {
        .label_values = error_names()},
       {"diptych_calls_refused_total", kCounter, "calls",
        "Calls that were not admitted, since too many were queued", read<&M::transactions_refused>},
-      {"diptych_calls_in_flight", kGauge, "calls", "Calls that are admitted and not answered",
-       read<&M::transactions_in_flight>},
+      {.name = "diptych_calls_in_flight",
+       .kind = kGauge,
+       .unit = "calls",
+       .help = "Calls that are admitted and not answered, by priority",
+       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_in_flight[i]); },
+       .label = "priority",
+       .label_values = kPriorityNames},
+      {"diptych_clients", kGauge, "clients", "Clients that are connected", read<&M::clients>},
       {"diptych_transaction_batches_total", kCounter, "batches", "Batches of transactions",
        read<&M::transaction_batches>},
       {.name = "diptych_transaction_batch_calls",

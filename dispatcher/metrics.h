@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "dispatcher/call_options.h"
 #include "dispatcher/histogram.h"
 #include "olap/query_memory_figures.h"
 #include "propagation/apply_steps.h"
@@ -41,10 +42,12 @@ struct MemoryFigures {
 struct Metrics {
   // Transactions.
   uint64_t transactions_committed = 0;
-  uint64_t transactions_aborted = 0;    // by the procedure or an error
-  uint64_t transactions_refused = 0;    // overloaded
-  uint64_t transactions_in_flight = 0;  // admitted and not completed, now
-  uint64_t conflicts = 0;               // runs repeated because of a conflict
+  uint64_t transactions_aborted = 0;                    // by the procedure or an error
+  uint64_t transactions_refused = 0;                    // overloaded
+  uint64_t transactions_in_flight = 0;                  // admitted and not completed, now
+  std::array<uint64_t, kPriorities> calls_in_flight{};  // the same by Priority
+  uint64_t clients = 0;                                 // connected, now
+  uint64_t conflicts = 0;                               // runs repeated because of a conflict
   uint64_t transaction_batches = 0;
   std::array<uint64_t, base::kErrorCodes> calls_failed{};  // by ErrorCode: of admitted ones
   Histogram batch_calls;                                   // calls in a batch, repeated ones too

@@ -45,8 +45,17 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       gate_(gate),
       clock_(clock),
       apply_now_(std::move(apply_now)),
-      tokens_(options.queue_requests, options.spin),
-      queue_(options.queue_requests),
+      anonymous_([&] {
+        std::array<CallQueue*, kPriorities> queues;
+        for (size_t i = 0; i < kPriorities; ++i) {
+          queues_.push_back(std::make_unique<CallQueue>(CallQueue::Of::kAnyone,
+                                                        static_cast<Priority>(i),
+                                                        options.queue_requests, options.spin));
+          queues[i] = queues_.back().get();
+        }
+        return queues;
+      }()),
+      turns_(anonymous_, size_t{options.clients_max} * kPriorities),
       arrivals_(options.spin),
       seeds_(options.random_seed) {
   DIPTYCH_CHECK(options.queue_requests != 0 && options.batch_requests_max != 0,
@@ -61,9 +70,52 @@ OltpDispatcher::~OltpDispatcher() {
 
 void OltpDispatcher::stop() {
   if (!thread_.joinable()) return;
-  tokens_.close();
+  {
+    const std::lock_guard lock(clients_mutex_);
+    closed_ = true;
+    for (const auto& queue : queues_) queue->tokens().close();
+  }
+  // release: pairs with the acquire in drained; all tokens are closed.
+  closing_.store(true, std::memory_order_release);
   arrivals_.wake_all();
   thread_.join();
+}
+
+bool OltpDispatcher::drained() const {
+  // acquire: pairs with the release in stop.
+  if (!closing_.load(std::memory_order_acquire)) return false;
+  const std::lock_guard lock(clients_mutex_);
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [](const auto& queue) { return queue->tokens().drained(); });
+}
+
+base::Result<CallQueue*> OltpDispatcher::connect(Priority priority) {
+  const std::lock_guard lock(clients_mutex_);
+  if (closed_) return base::ErrorCode::kClosed;
+  for (CallQueue*& free : disconnected_) {
+    // Else its last calls are not answered yet.
+    if (free->priority() != priority || !free->tokens().reopen()) continue;
+    CallQueue* const queue = std::exchange(free, disconnected_.back());
+    disconnected_.pop_back();
+    return queue;
+  }
+  uint32_t& made = made_[static_cast<size_t>(priority)];
+  if (made == options_.clients_max) {
+    return base::Error(base::ErrorCode::kOverloaded,
+                       fmt::format("{} clients of this priority are connected, or have calls that "
+                                   "are not answered yet: clients_max allows no more",
+                                   options_.clients_max));
+  }
+  ++made;
+  queues_.push_back(std::make_unique<CallQueue>(CallQueue::Of::kClient, priority,
+                                                options_.client_requests, options_.spin));
+  return queues_.back().get();
+}
+
+void OltpDispatcher::disconnect(CallQueue* queue) {
+  const std::lock_guard lock(clients_mutex_);
+  queue->tokens().close();
+  disconnected_.push_back(queue);
 }
 
 uint64_t OltpDispatcher::refused() const {
@@ -86,7 +138,15 @@ uint64_t OltpDispatcher::back_pressure_ns() const {
 
 void OltpDispatcher::report(Metrics* metrics) const {
   metrics->transactions_refused = refused();
-  metrics->transactions_in_flight = in_flight();
+  {
+    const std::lock_guard lock(clients_mutex_);
+    metrics->clients = queues_.size() - kPriorities - disconnected_.size();
+    for (const auto& queue : queues_) {
+      const uint32_t calls = queue->tokens().in_use();
+      metrics->calls_in_flight[static_cast<size_t>(queue->priority())] += calls;
+      metrics->transactions_in_flight += calls;
+    }
+  }
   metrics->back_pressure_waits = back_pressure_waits();
   metrics->back_pressure_ns = back_pressure_ns();
   const std::lock_guard lock(figures_mutex_);
@@ -123,12 +183,13 @@ base::Timestamp OltpDispatcher::now() const {
   return {options_.time_origin->micros + since(nanoseconds(base::steady_ns() - begin_ns_))};
 }
 
-base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait) {
+base::Result<void> OltpDispatcher::submit(oltp::Request* request, CallQueue* queue, bool may_wait) {
   if (auto checked = check(*request); !checked) return checked;
   if (options_.log != nullptr && options_.log->refuses()) [[unlikely]] {
     if (auto refusal = options_.log->refusal()) return *refusal;
   }
-  if (auto taken = may_wait ? tokens_.take_or_wait() : tokens_.take(); !taken) {
+  AdmissionTokens& tokens = queue->tokens();
+  if (auto taken = may_wait ? tokens.take_or_wait(request->deadline_ns) : tokens.take(); !taken) {
     if (taken.code() == base::ErrorCode::kOverloaded) {
       // relaxed: a figure to look at.
       refused_.fetch_add(1, std::memory_order_relaxed);
@@ -141,8 +202,8 @@ base::Result<void> OltpDispatcher::submit(oltp::Request* request, bool may_wait)
   request->random_seed = base::split_mix(state + base::kSplitMixStep);
   request->submitted_ns = base::steady_ns();
   request->conflicts = 0;
-  const bool pushed = queue_.try_push(request);
-  DIPTYCH_CHECK(pushed, "D1: the queue has a slot for every token");
+  request->admitted_by = queue;
+  if (queue->push({request, request->deadline_ns})) turns_.arrive(queue);
   arrivals_.wake_all();
   return {};
 }
@@ -155,9 +216,12 @@ void OltpDispatcher::run() {
   while (true) {
     const uint32_t ticket = arrivals_.ticket();
     if (fill_batch()) {
-      wait_for_room();
+      if (wait_for_room()) {
+        drop_expired(&batch_, base::steady_ns());
+        complete_expired();
+      }
       run_one_batch();
-    } else if (tokens_.drained()) {
+    } else if (drained()) {
       return;
     } else {
       arrivals_.wait(ticket);
@@ -168,19 +232,38 @@ void OltpDispatcher::run() {
 bool OltpDispatcher::fill_batch() {
   batch_.clear();
   batch_.swap(again_);
+  const uint64_t now_ns = base::steady_ns();
+  drop_expired(&batch_, now_ns);
   const size_t repeated = batch_.size();
-  oltp::Request* request = nullptr;
-  while (batch_.size() < options_.batch_requests_max && queue_.try_pop(&request)) {
-    batch_.push_back(request);
-  }
+  turns_.fill(options_.batch_requests_max, now_ns, &batch_, &expired_);
   oldest_ns_ = repeated < batch_.size() ? batch_[repeated]->submitted_ns : 0;
+  complete_expired();
   return !batch_.empty();
 }
 
-void OltpDispatcher::wait_for_room() {
+void OltpDispatcher::drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns) {
+  const auto has_passed = [now_ns](const oltp::Request* request) {
+    return request->deadline_ns != 0 && request->deadline_ns <= now_ns;
+  };
+  const auto end = std::stable_partition(requests->begin(), requests->end(),
+                                         [&](const auto* request) { return !has_passed(request); });
+  expired_.insert(expired_.end(), end, requests->end());
+  requests->erase(end, requests->end());
+}
+
+void OltpDispatcher::complete_expired() {
+  if (expired_.empty()) return;
+  for (oltp::Request* const request : expired_) {
+    request->outcome = base::ErrorCode::kDeadlineExceeded;
+  }
+  complete(expired_);
+  expired_.clear();
+}
+
+bool OltpDispatcher::wait_for_room() {
   if (options_.log != nullptr) options_.log->wait_for_room();
   const size_t pending = updates_->pending_bytes();
-  if (pending <= options_.pending_update_bytes_max) return;
+  if (pending <= options_.pending_update_bytes_max) return false;
   const uint64_t since_ns = base::steady_ns();
   // relaxed: figures to look at, here and below, and this thread is their only writer.
   waits_since_ns_.store(since_ns, std::memory_order_relaxed);
@@ -201,6 +284,7 @@ void OltpDispatcher::wait_for_room() {
   waits_since_ns_.store(0, std::memory_order_relaxed);
   // relaxed: as above.
   back_pressure_ns_.fetch_add(base::steady_ns() - since_ns, std::memory_order_relaxed);
+  return true;
 }
 
 void OltpDispatcher::run_one_batch() {
@@ -255,18 +339,22 @@ void OltpDispatcher::collect_ended() {
 }
 
 void OltpDispatcher::complete(std::span<oltp::Request* const> ended) {
+  CallQueue* queue = nullptr;  // of the request before
   for (oltp::Request* const request : ended) {
     if (!request->outcome) [[unlikely]] {
       const std::lock_guard lock(figures_mutex_);
       ++figures_.failed[static_cast<size_t>(request->outcome.code())];
     }
+    auto* const own = static_cast<CallQueue*>(request->admitted_by);
+    if (own != queue && queue != nullptr) queue->tokens().announce_returned();
+    queue = own;
     // The token first: a completion that submits its successor finds room for it.
-    tokens_.give_back();
+    queue->tokens().give_back();
     request->complete(request);  // the request may be gone from here on
   }
-  tokens_.announce_returned();
+  if (queue != nullptr) queue->tokens().announce_returned();
   // The last ones, after stop(): the dispatcher's thread waits for them.
-  if (options_.log != nullptr && tokens_.drained()) arrivals_.wake_all();
+  if (options_.log != nullptr && drained()) arrivals_.wake_all();
 }
 
 }  // namespace diptych::dispatcher

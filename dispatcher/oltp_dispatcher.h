@@ -1,21 +1,24 @@
 // OltpDispatcher: takes calls of procedures in, and runs them in batches on the OLTP replica.
 //
-//   submit ──► queue ──► batch ──► gate ──► Engine::run_batch ──► CommandLog ──► completions
-//                          ▲                        │
-//                          └──── report.again ◄─────┘
+//   submit ─► queues ─turns─► batch ──► gate ──► Engine::run_batch ──► CommandLog ──► completions
+//                               ▲                        │
+//                               └──── report.again ◄─────┘
 //
 // One thread, pinned to the first OLTP core; it is the engine's leader. A batch is what run_batch
-// gave back, then whatever is queued, up to `batch_requests_max`. Completions run after the batch,
+// gave back, then what is queued, up to `batch_requests_max`, by priorities and clients in turn
+// (dispatcher/call_turns.h). Completions run after the batch,
 // in its order: on this thread, or, where there is a log, on the log's, once it is durable.
 //
 // Back-pressure  no batch starts while the update queue holds more than `pending_update_bytes_max`;
 //                the waits are counted and timed, and the first time a line on standard error says
 //                how much is pending, and how old the replica is.
+// Deadlines      a call whose deadline has passed when its turn comes is completed without being
+//                run; so is one that waits for its run to be repeated.
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
-//   D1  At most `queue_requests` calls are admitted and not yet out of their batch; each completes
-//       exactly once.
+//   D1  Of each priority at most `queue_requests` calls are admitted and not yet out of their
+//       batch, and of each client at most `client_requests`; each call completes exactly once.
 //   D2  A call completes after the updates of its transaction were pushed to the update queue, and,
 //       where there is a log, after its batch and all before it are durable.
 
@@ -25,6 +28,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -36,7 +40,8 @@
 #include "base/types.h"
 #include "dispatcher/admission_tokens.h"
 #include "dispatcher/batch_gate.h"
-#include "dispatcher/bounded_queue.h"
+#include "dispatcher/call_queue.h"
+#include "dispatcher/call_turns.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
@@ -52,6 +57,8 @@ struct OltpDispatcherOptions {
   base::SidePlacement placement;
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   uint32_t queue_requests = 0;
+  uint32_t client_requests = 0;
+  uint32_t clients_max = 0;
   uint32_t batch_requests_max = 0;
   size_t pending_update_bytes_max = 0;
   uint64_t random_seed = 0;
@@ -69,16 +76,23 @@ class OltpDispatcher {
   ~OltpDispatcher();  // stops
 
   // kInvalidArgument: no such procedure, or arguments, reply or completion do not fit. kClosed.
-  // kOverloaded where D1 forbids it and the caller does not wait, or must not. As the log's
-  // refusal() where it refuses.
-  base::Result<void> submit(oltp::Request* request, bool may_wait);
+  // kOverloaded where D1 forbids it and the caller does not wait, or must not; kDeadlineExceeded
+  // where it waited so long. As the log's refusal() where it refuses.
+  base::Result<void> submit(oltp::Request* request, CallQueue* queue, bool may_wait);
+  // Of callers without a client.
+  CallQueue* queue_of(Priority priority) { return anonymous_[static_cast<size_t>(priority)]; }
+
+  // A queue of its own for a client. kOverloaded: there are `clients_max` of the priority. kClosed.
+  base::Result<CallQueue*> connect(Priority priority);
+  // Nothing is submitted to the queue any more; what was is answered.
+  void disconnect(CallQueue* queue);
 
   // Gives their tokens back and completes them. The dispatcher's thread, or the log's.
   void complete(std::span<oltp::Request* const> ended);
 
   // Until a batch may start: back-pressure. For who runs batches in this dispatcher's place, before
-  // anything is submitted.
-  void wait_for_room();
+  // anything is submitted. True: it waited.
+  bool wait_for_room();
   // Inside of an exclusive section of the gate: the engine is useless. Calls end with the error.
   void lose_engine(const base::Error& error) { engine_failure_ = error; }
 
@@ -89,7 +103,6 @@ class OltpDispatcher {
   uint64_t refused() const;
   uint64_t back_pressure_waits() const;
   uint64_t back_pressure_ns() const;  // in these waits, one that goes on included
-  uint32_t in_flight() const { return tokens_.in_use(); }
   // Adds this side's figures.
   void report(Metrics* metrics) const;
 
@@ -106,6 +119,10 @@ class OltpDispatcher {
   void run();
   bool fill_batch();  // false: nothing to run
   void run_one_batch();
+  // Completes those of the calls whose deadline has passed; the others stay.
+  void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
+  void complete_expired();
+  bool drained() const;
   void refuse_batch(const base::Error& why);
   void collect_ended();
   void note_batch(uint64_t start_ns);
@@ -119,8 +136,14 @@ class OltpDispatcher {
   FreshnessClock* const clock_;
   const std::function<void()> apply_now_;
 
-  AdmissionTokens tokens_;
-  BoundedQueue<oltp::Request*> queue_;
+  mutable std::mutex clients_mutex_;
+  bool closed_ = false;                             // guarded by clients_mutex_
+  std::vector<std::unique_ptr<CallQueue>> queues_;  // guarded by it; the first are the anonymous
+  std::vector<CallQueue*> disconnected_;            // guarded by it: to be used again
+  std::array<uint32_t, kPriorities> made_{};  // guarded by it: of queues_, clients' by Priority
+  std::array<CallQueue*, kPriorities> anonymous_;  // by Priority; set for good
+  CallTurns turns_;                                // fill: the dispatcher's thread
+  std::atomic<bool> closing_{false};               // writer: stop
   base::Parker arrivals_;
   std::atomic<uint64_t> seeds_;                   // writers: submitters
   std::atomic<uint64_t> refused_{0};              // writers: submitters
@@ -130,8 +153,9 @@ class OltpDispatcher {
   std::optional<base::Error> engine_failure_;     // the gate's
   std::vector<oltp::Request*> batch_;             // the dispatcher's thread only
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
-  std::vector<oltp::Request*> ended_;  // likewise: those of batch_ that are not in again_
-  uint64_t oldest_ns_ = 0;             // likewise: submission of the batch's first new request
+  std::vector<oltp::Request*> ended_;    // likewise: those of batch_ that are not in again_
+  std::vector<oltp::Request*> expired_;  // likewise: their deadline has passed
+  uint64_t oldest_ns_ = 0;               // likewise: submission of the batch's first new request
   mutable std::mutex figures_mutex_;
   Figures figures_;  // guarded by figures_mutex_
   std::thread thread_;

@@ -4,6 +4,7 @@
 // thread of the dispatcher; complete must be short and must not block (it may submit requests).
 //
 //   created -> [Dispatcher: admit] -> queued -> [Engine: run_batch] -> outcome set
+//                                       └ its deadline has passed: kDeadlineExceeded ┐
 //           -> [Dispatcher: the batch has ended and is pushed] -> complete(request)
 //   A conflict leads back to queued until conflicts == the limit.
 
@@ -32,12 +33,14 @@ struct Request {
   std::span<const std::byte> arguments;  // of the size that the procedure was registered with
   std::span<std::byte> reply;            // likewise; written when the outcome is ok
   void (*complete)(Request*) = nullptr;
-  void* context = nullptr;  // the caller's own
+  void* context = nullptr;   // the caller's own
+  uint64_t deadline_ns = 0;  // base::steady_ns() from which on it is not run any more; 0: none
 
   // Set at admission; the procedure reads them as now() and random(), so that replay is exact.
   base::Timestamp now;
   uint64_t random_seed = 0;
-  uint64_t submitted_ns = 0;  // steady clock
+  uint64_t submitted_ns = 0;    // steady clock
+  void* admitted_by = nullptr;  // the dispatcher's own
 
   // Set by the engine.
   base::Result<void> outcome;

@@ -51,6 +51,7 @@ struct BenchmarkOptions {
   dispatcher::BlockForm blocks = dispatcher::BlockForm::kCompressed;
   uint64_t apply_interval_ns = 0;  // 0: the database's default
   uint64_t push_limit_ns = 0;      // 0: the database's default
+  uint32_t queue_requests = 0;     // 0: the database's default, or as many as clients
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
   base::PlacementOptions placement;
   uint64_t seed = 42;

@@ -58,7 +58,9 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.time_origin = tpcc::kTimeOrigin;
   // The consistency check reads every row in one transaction.
   out.operations_max = std::numeric_limits<uint64_t>::max();
-  out.queue_requests = std::max(out.queue_requests, options.transaction_clients);
+  out.queue_requests = options.queue_requests != 0
+                           ? options.queue_requests
+                           : std::max(out.queue_requests, options.transaction_clients);
   out.queue_queries = std::max(out.queue_queries, options.query_clients);
   return out;
 }

@@ -62,6 +62,7 @@ class RowOrder {
     with_physical_type(rows_.type(key.column), [&](auto value) {
       const auto* const values = rows_.values<decltype(value)>(key.column);
       for (SortEntry& entry : entries) {
+        if (stop_ != nullptr) stop_->check_at(entry.row);
         if (rows_.is_null(key.column, entry.row)) {
           entry.prefix = key.nulls_first ? 0 : UINT64_MAX;
         } else {

@@ -96,7 +96,7 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
        "checkpoint, bench"},
       {{"bench", "tpcd"},
        "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan, "
-       "queries, recovery"},
+       "queries, recovery, overload"},
       {{"init", shop_, "--schema", schema, "extra"}, "not expected: extra\n"},
       {{"init", shop_}, "--schema"},
       {{"init", shop_, "--schema", absent}, absent},

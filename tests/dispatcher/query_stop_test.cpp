@@ -18,9 +18,7 @@
 namespace diptych::dispatcher {
 namespace {
 
-using std::chrono::duration;
-using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
+using StopClock = std::chrono::steady_clock;
 
 constexpr uint64_t kMs = 1'000'000;
 // 27 G pairs: minutes.
@@ -28,8 +26,8 @@ constexpr const char* kEndless =
     "SELECT count(*) FROM account a, account b, account c "
     "WHERE a.version + b.version + c.version >= 0";
 
-double ms_since(Clock::time_point start) {
-  return duration<double, std::milli>(Clock::now() - start).count();
+double ms_since(StopClock::time_point start) {
+  return std::chrono::duration<double, std::milli>(StopClock::now() - start).count();
 }
 
 class QueryStop : public ::testing::Test {
@@ -62,7 +60,7 @@ TEST_F(QueryStop, ACancelIsAnsweredAndTheCoresAreFreeWithin100Milliseconds) {
   for (int i = 0; i < 3; ++i) {
     RunningQuery query = start_endless();
     EXPECT_FALSE(query.wait_for(20 * kMs));
-    const auto cancelled = Clock::now();
+    const auto cancelled = StopClock::now();
     std::thread([handle = query.handle()] { handle.cancel(); }).join();
     const auto result = query.get();
     answered_ms = std::min(answered_ms, ms_since(cancelled));
@@ -79,7 +77,7 @@ TEST_F(QueryStop, ACancelIsAnsweredAndTheCoresAreFreeWithin100Milliseconds) {
 TEST_F(QueryStop, ATimeoutIsKept) {
   double late_ms = 1e9;
   for (int i = 0; i < 3; ++i) {
-    const auto begin = Clock::now();
+    const auto begin = StopClock::now();
     auto result = start(kEndless, {.timeout_ns = 30 * kMs}).get();
     late_ms = std::min(late_ms, ms_since(begin) - 30);
     EXPECT_EQ(result.error().to_string(), "deadline exceeded: the query's time was over");
@@ -99,7 +97,7 @@ TEST_F(QueryStop, ATimeoutThatIsNotReachedChangesNothing) {
 
 TEST_F(QueryStop, WhoWaitsBehindALongBatchIsAnsweredInTimeAndNeverRun) {
   RunningQuery endless = start_endless();
-  const auto begin = Clock::now();
+  const auto begin = StopClock::now();
   RunningQuery late = start("SELECT count(*) FROM account", {.timeout_ns = 20 * kMs});
   RunningQuery cancelled = start("SELECT count(*) FROM account");
   cancelled.cancel();
@@ -191,14 +189,13 @@ class QueryStopInLongLoops : public QueryStop, public ::testing::WithParamInterf
 };
 
 TEST_P(QueryStopInLongLoops, TheCoresAreFreeWithin100Milliseconds) {
-  std::mt19937 random(42);
   double worst_ms = 0;
-  for (int i = 0; i < 6; ++i) {
+  for (const int delay_ms : {60, 240, 480}) {
     double best_ms = 1e9;
     for (int attempt = 0; attempt < 3 && best_ms >= 100; ++attempt) {
       RunningQuery query = start(GetParam());
-      std::this_thread::sleep_for(milliseconds(random() % 1000));
-      const auto cancelled = Clock::now();
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+      const auto cancelled = StopClock::now();
       query.cancel();
       EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), 2000);
       best_ms = std::min(best_ms, ms_since(cancelled));
@@ -219,7 +216,8 @@ INSTANTIATE_TEST_SUITE_P(
         "SELECT max(n) FROM (SELECT sum(a.id) OVER (ORDER BY b.id ROWS BETWEEN 5000 PRECEDING AND "
         "5000 FOLLOWING) AS n FROM account a, account b) t",
         // A join's build side.
-        "SELECT count(*) FROM account c JOIN (SELECT a.id * 2000 + b.id AS k FROM account a, "
+        "SELECT count(t.k) FROM account c LEFT JOIN (SELECT a.id * 1000003 + b.id * 7919 AS k FROM "
+        "account a, "
         "account b) t ON t.k = c.id * 3",
         // Groups, and texts put together.
         "SELECT count(*) FROM (SELECT a.id * 2000 + b.id AS k, count(DISTINCT a.id) FROM account "

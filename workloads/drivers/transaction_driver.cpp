@@ -1,23 +1,18 @@
 #include "workloads/drivers/transaction_driver.h"
 
 #include <algorithm>
-#include <span>
 
 #include "base/clock.h"
+#include "workloads/drivers/drawn_call.h"
 
 namespace diptych::workloads {
 
 using dispatcher::Request;
-using tpcc::TransactionType;
 
-struct TransactionDriver::Client : Completion {
+struct TransactionDriver::Client : Completion, DrawnCall {
   TransactionDriver* driver = nullptr;
-  TransactionType type{};
   uint64_t submitted_ns = 0;
   uint64_t completed_ns = 0;
-  Request request;
-  tpcc::AnyArguments arguments;
-  tpcc::AnyReply reply;
 };
 
 TransactionDriver::TransactionDriver(dispatcher::Database* database,
@@ -60,7 +55,9 @@ void TransactionDriver::run() {
 }
 
 void TransactionDriver::submit(Client* client) {
-  prepare(client);
+  client->draw(&inputs_, procedures_);
+  client->request.complete = &complete;
+  client->request.context = client;
   client->submitted_ns = base::steady_ns();
   ++in_flight_;
   auto submitted = database_->submit(&client->request, dispatcher::Admission::kWait);
@@ -70,35 +67,6 @@ void TransactionDriver::submit(Client* client) {
   CallStatistics& statistics = statistics_[static_cast<size_t>(client->type)];
   ++statistics.failed;
   if (statistics.error.empty()) statistics.error = submitted.error().to_string();
-}
-
-void TransactionDriver::prepare(Client* client) {
-  client->type = inputs_.draw_type();
-  client->request = Request{};
-  client->request.complete = &complete;
-  client->request.context = client;
-  const auto place = [&](auto procedure, auto* arguments, auto* reply, const auto& drawn) {
-    *arguments = drawn;
-    client->request.procedure = procedure.id;
-    client->request.arguments = std::as_bytes(std::span(arguments, 1));
-    client->request.reply = std::as_writable_bytes(std::span(reply, 1));
-  };
-  tpcc::AnyArguments& in = client->arguments;
-  tpcc::AnyReply& out = client->reply;
-  switch (client->type) {
-    case TransactionType::kNewOrder:
-      return place(procedures_.new_order, &in.new_order, &out.new_order, inputs_.new_order());
-    case TransactionType::kPayment:
-      return place(procedures_.payment, &in.payment, &out.payment, inputs_.payment());
-    case TransactionType::kOrderStatus:
-      return place(procedures_.order_status, &in.order_status, &out.order_status,
-                   inputs_.order_status());
-    case TransactionType::kDelivery:
-      return place(procedures_.delivery, &in.delivery, &out.delivery, inputs_.delivery());
-    case TransactionType::kStockLevel:
-      return place(procedures_.stock_level, &in.stock_level, &out.stock_level,
-                   inputs_.stock_level());
-  }
 }
 
 void TransactionDriver::record(const Client& client) {

@@ -51,7 +51,6 @@ class TransactionDriver {
 
   void run();
   void submit(Client* client);
-  void prepare(Client* client);
   void record(const Client& client);
   static void complete(dispatcher::Request* request);
 

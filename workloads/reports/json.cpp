@@ -6,6 +6,7 @@
 
 #include "base/value.h"
 #include "workloads/benchmark.h"
+#include "workloads/overload.h"
 #include "workloads/query_benchmark.h"
 #include "workloads/recovery.h"
 #include "workloads/reports/machine.h"
@@ -337,6 +338,39 @@ std::string to_json(const RecoveryFigures& figures) {
               {"configuration",
                {{"warehouses", options.warehouses},
                 {"transaction_clients", options.transaction_clients},
+                {"seconds", options.seconds},
+                {"placement", placement(options.placement)}}},
+              {"seed", options.seed},
+              {"machine", machine()},
+              {"commit", build_commit()}};
+  return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_json(const OverloadReport& report) {
+  const OverloadOptions& options = report.options;
+  const auto cell = [](const OverloadCell& one) -> Json {
+    return {{"load", one.load},
+            {"offered_per_second", one.offered_per_second},
+            {"answered_per_second", one.answered_per_second},
+            {"refused_per_second", one.refused_per_second},
+            {"expired_per_second", one.expired_per_second},
+            {"latency_ms", latency(one.latency_ms)}};
+  };
+  Json cells = Json::array();
+  for (const OverloadCell& one : report.cells) cells.push_back(cell(one));
+  Json out = {{"sustainable_per_second", report.limit.answered_per_second},
+              {"limit", cell(report.limit)},
+              {"loads", std::move(cells)},
+              {"latency_p50_ratio", report.p50_ratio()},
+              {"latency_p99_ratio", report.p99_ratio()},
+              {"calls_failed", report.calls_failed},
+              {"consistency_violations", count_or_null(report.checks.consistency_violations)},
+              {"replica_differences", count_or_null(report.checks.replica_differences)},
+              {"interrupted", report.interrupted},
+              {"configuration",
+               {{"warehouses", options.warehouses},
+                {"queue_requests", options.queue_requests},
+                {"timeout_ms", options.timeout_ms},
                 {"seconds", options.seconds},
                 {"placement", placement(options.placement)}}},
               {"seed", options.seed},

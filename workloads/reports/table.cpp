@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "workloads/benchmark.h"
+#include "workloads/overload.h"
 #include "workloads/query_benchmark.h"
 #include "workloads/recovery.h"
 #include "workloads/reports/machine.h"
@@ -310,6 +311,31 @@ std::string to_table(const RecoveryFigures& figures) {
   line("Per second, replayed", figures.replayed_transactions_per_second, 0);
   line("From a lost primary to a running one, s", figures.lost_primary_seconds, 3);
   check_lines(figures.checks, true, &out);
+  return out;
+}
+
+std::string to_table(const OverloadReport& report) {
+  std::string out = fmt::format("{}, {} admitted at most, seed {}, commit {}\n\n",
+                                counted(report.options.warehouses, "warehouse"),
+                                counted(report.options.queue_requests, "call"), report.options.seed,
+                                build_commit());
+  out += fmt::format("  {:<10}{:>12}{:>12}{:>12}{:>12}{:>10}{:>10}{:>10}\n", "load", "offered/s",
+                     "answered/s", "refused/s", "expired/s", "p50 ms", "p99 ms", "max ms");
+  const auto line = [&](const std::string& load, const OverloadCell& cell) {
+    out += fmt::format("  {:<10}{:>12}{:>12}{:>12}{:>12}{:>10}{:>10}{:>10}\n", load,
+                       figure(cell.offered_per_second, 0), figure(cell.answered_per_second, 0),
+                       figure(cell.refused_per_second, 0), figure(cell.expired_per_second, 0),
+                       figure(cell.latency_ms.p50, 3), figure(cell.latency_ms.p99, 3),
+                       figure(cell.latency_ms.max, 1));
+  };
+  line("limit", report.limit);
+  for (const OverloadCell& cell : report.cells) line(figure(cell.load, 2), cell);
+  out += fmt::format("\n  Latency at the last load to that at the limit: p50 {}, p99 {}\n",
+                     figure(report.p50_ratio(), 2), figure(report.p99_ratio(), 2));
+  if (!report.error.empty()) {
+    out += fmt::format("  {} failed: {}\n", counted(report.calls_failed, "call"), report.error);
+  }
+  check_lines(report.checks, true, &out);
   return out;
 }
 

@@ -1,0 +1,61 @@
+#include "cli/bench_overload_command.h"
+
+#include <optional>
+
+#include "cli/bench_options.h"
+#include "cli/option_values.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr uint32_t kQueueMax = 1U << 20;
+constexpr double kTimeoutMsMax = 86'400'000;
+
+constexpr const char* kOverloadExamples =
+    "  diptych bench overload --warehouses 2\n"
+    "  diptych bench overload --warehouses 2 --queue 4096 --timeout 5 --json overload.json\n\n"
+    "Finds the rate that the database sustains, then offers 0.5, 0.9, 1 and 2 times as much in an\n"
+    "open loop. Exits with 1 where a call fails other than by being refused or late, a\n"
+    "consistency condition is violated or the replicas differ afterwards.\n";
+
+}  // namespace
+
+BenchOverloadCommand::BenchOverloadCommand(CLI::App& parent)
+    : Command(parent, "overload", "More calls than can be taken", kOverloadExamples) {
+  add_warehouses(app(), &options_.warehouses);
+  app()
+      .add_option("--queue", options_.queue_requests,
+                  "Calls that are admitted and not answered, at most; default 1024")
+      ->transform(number_between(uint32_t{1}, kQueueMax))
+      ->option_text("N");
+  app()
+      .add_option("--timeout", options_.timeout_ms,
+                  "Milliseconds after which a call that waits is not run; default no limit")
+      ->transform(number_between(0.001, kTimeoutMsMax))
+      ->option_text("MS");
+  add_seconds(app(), &options_.seconds, "Seconds measured of each load; default 3",
+              &options_.warmup_seconds, "Seconds before measuring; default 0.5");
+  add_isolation(app(), &options_.isolation);
+  add_placement(app(), &options_.placement);
+  add_seed(app(), &options_.seed);
+  add_output(app(), "--json", "Write the report as JSON", &json_path_);
+}
+
+ExitCode BenchOverloadCommand::run() {
+  const SignalStop stop;
+  std::optional<ProgressLine> progress("starting");
+  const auto report = workloads::run_overload(
+      options_, stop.flag(),
+      [&](const std::string& what, double done) { progress->update(what, done); });
+  progress.reset();
+  if (!report) return fail(report.error());
+  auto written = write_report(json_path_, workloads::to_json(*report) + "\n");
+  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
+  if (!written) return fail(written.error());
+  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace diptych::cli

@@ -247,6 +247,9 @@ enum class JoinKind : uint8_t {
   kSemi,   // probe rows with a match; output: probe columns
   kAnti,   // probe rows without a match; output: probe columns
   kMark,   // every probe row; output: probe columns, then whether there is a match (BOOLEAN)
+  // The same as kSemi and kAnti with the sides changed, for where the other one has more rows:
+  kBuildSemi,  // build rows with a match; output: build columns
+  kBuildAnti,  // build rows without a match; output: build columns
 };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
@@ -277,6 +280,11 @@ struct Operator {
   double estimated_rows = 0;
 };
 using OperatorPtr = std::unique_ptr<Operator>;
+
+// True where a join's output is its build side's.
+inline bool keeps_build_rows(JoinKind kind) {
+  return kind == JoinKind::kBuildSemi || kind == JoinKind::kBuildAnti;
+}
 
 struct Plan {
   std::string sql;

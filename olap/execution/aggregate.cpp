@@ -140,7 +140,14 @@ void GroupTable::add_group(const std::vector<ExpressionPtr>& keys) {
   for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
 }
 
+QueryHeap GroupTable::take_texts() {
+  QueryHeap texts = table_.take_texts();
+  charge();
+  return texts;
+}
+
 void GroupTable::finish(const StopSignal& stop) {
+  by_build_row_.reset();
   for (const auto& aggregate : aggregates_) aggregate->finish(stop);
 }
 
@@ -153,8 +160,10 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
   for (size_t c = 0; c < aggregates_.size(); ++c) {
     (*columns)[key_count + c] = aggregates_[c]->result(first, count, &(*buffers)[key_count + c]);
   }
-  // Texts lie in this table, which may go before what keeps them.
-  for (Vector& column : *columns) column.string_life = StringLife::kBatch;
+  // Texts of aggregates lie in this table, which may go before what keeps them.
+  for (size_t c = key_count; c < columns->size(); ++c) {
+    (*columns)[c].string_life = StringLife::kBatch;
+  }
 }
 
 GroupSource::GroupSource(const Operator& aggregate, const GroupTable& groups, StagePtr next)

@@ -37,6 +37,8 @@ class GroupTable {
   void add_group(const std::vector<ExpressionPtr>& keys);
   // Called once after the last merge.
   void finish(const StopSignal& stop);
+  // The keys' texts, which read() refers to; called when it is called no more.
+  QueryHeap take_texts();
 
   uint32_t groups() const { return has_keys_ ? table_.size() : 1; }
   // Rows of groups [first, first + count): keys, then aggregates.

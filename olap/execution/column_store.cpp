@@ -57,7 +57,6 @@ void ColumnStore::append(std::span<const Vector> vectors, const Selection& selec
       T* const to = reinterpret_cast<T*>(column.bytes.data()) + rows_;
       if constexpr (std::is_same_v<T, base::StringRef>) {
         const bool copy = vector.string_life == StringLife::kBatch;
-        column.copied = column.copied || copy;
         for_numbered(selection, [&](uint32_t k, uint32_t slot) {
           if (vector.is_null(slot)) {
             to[k] = base::StringRef();
@@ -84,7 +83,6 @@ void ColumnStore::absorb(ColumnStore&& other) {
     Column& column = columns_[c];
     if (!column.needed) continue;
     Column& source = other.columns_[c];
-    column.copied = column.copied || source.copied;
     column.bytes.resize((rows_ + other.rows_) * column.width);
     if (other.rows_ != 0) {
       std::memcpy(column.bytes.data() + rows_ * column.width, source.bytes.data(),
@@ -109,7 +107,6 @@ void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t
     Column& column = columns_[c];
     if (!column.needed) continue;
     const Column& source = other.columns_[c];
-    column.copied = true;
     column.bytes.resize((rows_ + rows.size()) * column.width);
     with_physical_type(column.type, [&](auto value) {
       using T = decltype(value);
@@ -155,7 +152,6 @@ Vector ColumnStore::gather(size_t c, const uint32_t* rows, const Selection& sele
     });
   });
   Vector result = results->view();
-  result.string_life = column.copied ? StringLife::kBatch : StringLife::kQuery;
   if (!outer && !column.has_nulls) return result;
   results->clear_nulls();
   for_numbered(selection, [&](uint32_t k, uint32_t slot) {

@@ -2,6 +2,8 @@
 //
 // Values lie in one array per column, so that a row is found by its number and gathered by column.
 // Long strings whose bytes go with the batch are copied; those of the replica's leaves are not.
+// What is gathered refers to the copies: who gives up a store hands take_texts() to the query,
+// which keeps them.
 //
 // Threads    one writer; once filled, any number of readers.
 // Memory     throws std::bad_alloc when it ends.
@@ -11,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "olap/execution/growing_array.h"
@@ -34,6 +37,8 @@ class ColumnStore {
   void append(std::span<const Vector> vectors, const Selection& selection);
   // Appends all rows of another store of the same types, which is left empty.
   void absorb(ColumnStore&& other);
+  // The copied texts, when nobody reads the store any more.
+  QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
   // Appends rows of another store; long texts are copied.
   void append_rows(const ColumnStore& other, std::span<const uint32_t> rows);
 
@@ -47,8 +52,7 @@ class ColumnStore {
   }
 
   // results[slot] = value of row rows[k], where slot is the k-th selected one; kNoRow gives a null.
-  // Returns the view; texts that were copied count as the batch's, since the store may go before
-  // the query ends. Benchmark: BM_GatherInt64.
+  // Returns the view. Benchmark: BM_GatherInt64.
   static constexpr uint32_t kNoRow = UINT32_MAX;
   Vector gather(size_t column, const uint32_t* rows, const Selection& selection,
                 VectorBuffer* results) const;
@@ -58,7 +62,6 @@ class ColumnStore {
     PhysicalType type;
     size_t width;
     bool needed = true;
-    bool copied = false;  // long texts lie in heap_, and go with the store
     GrowingArray<std::byte> bytes;
     bool has_nulls = false;
     GrowingArray<uint8_t> nulls;  // a byte a row, once has_nulls

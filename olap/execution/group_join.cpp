@@ -14,7 +14,8 @@ constexpr double kBuildRowsFactorMax = 4;
 
 // Whether rows of the operator are rows of its first child, whose columns come first.
 bool passes_rows_on(const Operator& op) {
-  return op.kind == OperatorKind::kFilter || op.kind == OperatorKind::kHashJoin;
+  return op.kind == OperatorKind::kFilter ||
+         (op.kind == OperatorKind::kHashJoin && !keeps_build_rows(op.join));
 }
 
 }  // namespace

@@ -39,6 +39,14 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
   output_.selection = &output_selection_;
 }
 
+ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const NeededColumns& needed,
+                       const JoinTable& table, MatchedRows* matched)
+    : ProbeStage(context, join, needed, table, StagePtr()) {
+  build_matched_ = matched;
+  build_matched_->resize((table.rows().row_count() + 63) / 64);
+  rows_by_slot_.resize(kVectorRows);
+}
+
 // Looks up the batch's keys: with_key_, numbers_.
 void ProbeStage::find_matches(const Batch& batch) {
   key_vectors_.clear();
@@ -63,6 +71,10 @@ bool ProbeStage::push(Batch& batch) {
   } else {
     with_key_ = *batch.selection;
   }
+  if (build_matched_ != nullptr && residual_.size() == 0) {
+    mark_all();
+    return true;
+  }
   const bool existence = asks_existence(join_.join);
   if (existence && residual_.size() == 0) {
     const bool all_match = !table_.has_keys() && table_.rows().row_count() != 0;
@@ -80,6 +92,7 @@ bool ProbeStage::push(Batch& batch) {
     return push_single(batch, slots);
   }
   if (!push_rounds(batch)) return false;
+  if (build_matched_ != nullptr) return true;
   if (existence) return push_existence(batch);
   return join_.join != JoinKind::kLeft || push_unmatched(*batch.selection);
 }
@@ -157,20 +170,48 @@ uint32_t ProbeStage::collect_matches() {
   return count;
 }
 
-// Joins every probe row with its first match, then every one with its second, and so on. Semi and
-// anti joins only collect matched_, and drop a row once it has a match.
-bool ProbeStage::push_rounds(Batch& batch) {
-  static_assert(KeyTable::kNoKey == ColumnStore::kNoRow);
-  const bool existence = asks_existence(join_.join);
+void ProbeStage::mark_all() {
+  if (!table_.has_keys()) {
+    if (with_key_.count != 0)
+      std::fill(build_matched_->begin(), build_matched_->end(), ~uint64_t{0});
+    return;
+  }
+  uint64_t* const matched = build_matched_->data();
+  for (uint32_t k = 0; k < with_key_.count; ++k) {
+    if (numbers_[k] == KeyTable::kNoKey) continue;
+    const uint32_t end = table_.row_begin(numbers_[k] + 1);
+    for (uint32_t i = table_.row_begin(numbers_[k]); i < end; ++i) {
+      set_bit(matched, table_.build_row(i));
+    }
+  }
+}
+
+void ProbeStage::mark_pairs() {
+  uint64_t* const matched = build_matched_->data();
+  for_selected(output_selection_, [&](uint32_t slot) { set_bit(matched, rows_by_slot_[slot]); });
+}
+
+// Where build rows are marked, those that are already need no further pair.
+void ProbeStage::fill_cursors() {
   const auto build_rows = static_cast<uint32_t>(table_.rows().row_count());
+  const bool skips_marked = build_matched_ != nullptr && table_.has_keys() && table_.unique();
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     if (!table_.has_keys()) {
       if (build_rows != 0) cursors_.push_back({slot, 0, build_rows});
     } else if (numbers_[k] != KeyTable::kNoKey) {
+      if (skips_marked && bit_at(build_matched_->data(), numbers_[k])) return;
       cursors_.push_back({slot, table_.row_begin(numbers_[k]), table_.row_begin(numbers_[k] + 1)});
     }
   });
+}
+
+// Joins every probe row with its first match, then every one with its second, and so on. Semi and
+// anti joins only collect matched_, and drop a row once it has a match.
+bool ProbeStage::push_rounds(Batch& batch) {
+  static_assert(KeyTable::kNoKey == ColumnStore::kNoRow);
+  const bool existence = asks_existence(join_.join);
+  fill_cursors();
   uint64_t bits[kVectorWords];
   while (!cursors_.empty()) {
     context_.stop->check();
@@ -185,7 +226,10 @@ bool ProbeStage::push_rounds(Batch& batch) {
     gather_build_columns();
     residual_.narrow(output_, &output_selection_);
     for (uint32_t w = 0; w < kVectorWords; ++w) matched_[w] |= output_selection_.bits[w];
-    if (!existence && output_selection_.count != 0 && !next_->push(output_)) return false;
+    if (build_matched_ != nullptr) {
+      mark_pairs();
+    } else if (!existence && output_selection_.count != 0 && !next_->push(output_))
+      return false;
     std::erase_if(cursors_, [&](const Cursor& cursor) {
       return cursor.next == cursor.end || (existence && bit_at(matched_, cursor.slot));
     });

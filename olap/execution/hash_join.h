@@ -13,6 +13,8 @@
 //            nulls.
 // Residual   predicates over probe and build columns decide whether a pair matches.
 // No keys    every build row matches every probe row.
+// Build rows kBuildSemi and kBuildAnti mark the build rows that have a match, each worker in bits
+//            of its own, and push nothing; plan_runner.cpp then reads those rows or the others.
 // Stopping   checked once a morsel by the source, and here while the table is built and once a
 //            round: a join may multiply rows.
 //
@@ -42,11 +44,12 @@ struct BuildPart {
   BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory);
 
   size_t memory_bytes() const {
-    return rows.memory_bytes() + integer_keys.memory_bytes() + keys.bytes() + hashes.bytes() +
-           heap.memory_bytes();
+    return rows.memory_bytes() + unmatchable.memory_bytes() + integer_keys.memory_bytes() +
+           keys.bytes() + hashes.bytes() + heap.memory_bytes();
   }
 
   ColumnStore rows;
+  ColumnStore unmatchable;   // kBuildAnti: rows with a null among their keys
   ColumnStore integer_keys;  // the keys, where all columns are integers; they may prove to be dense
   GrowingArray<uint64_t> keys;    // else: packed
   GrowingArray<uint64_t> hashes;  // and hashed
@@ -67,6 +70,10 @@ class JoinTable {
   void build(std::vector<std::unique_ptr<BuildPart>> parts, const StopSignal& stop);
 
   const ColumnStore& rows() const { return *rows_; }
+  // kBuildAnti: further rows, which match nothing.
+  const ColumnStore& unmatchable() const { return *unmatchable_; }
+  // The rows' texts, when no row is read any more.
+  QueryHeap take_texts();
   // True where no two build rows have one key; then a key's number is its row.
   bool unique() const { return row_starts_.size() == 0; }
   // True where keys index an array, so that they are neither packed nor hashed.
@@ -112,6 +119,7 @@ class JoinTable {
   uint32_t key_count_ = 0;
   std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;
+  std::unique_ptr<ColumnStore> unmatchable_;
   GrowingArray<uint32_t> row_starts_;  // by key number, and one more; empty where unique
   GrowingArray<uint32_t> rows_by_key_;
   MemoryCharge charge_;
@@ -126,16 +134,24 @@ class BuildStage : public Stage {
   void keep(const Batch& batch);
 
   const JoinTable& table_;
+  const bool keeps_unmatchable_;
   BuildPart* part_;
   std::vector<NodePtr> keys_;
   std::vector<Vector> key_vectors_;
   Selection with_key_;
+  Selection without_key_;
 };
+
+// The build rows that matched, a bit a row.
+using MatchedRows = std::vector<uint64_t>;
 
 class ProbeStage : public Stage {
  public:
   ProbeStage(const RunContext& context, const Operator& join, const NeededColumns& needed,
              const JoinTable& table, StagePtr next);
+  // Marks the build rows that have a match. `matched` outlives this.
+  ProbeStage(const RunContext& context, const Operator& join, const NeededColumns& needed,
+             const JoinTable& table, MatchedRows* matched);
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   bool push(Batch& batch) override;
 
@@ -148,6 +164,10 @@ class ProbeStage : public Stage {
   };
 
   void find_matches(const Batch& batch);
+  // Of all pairs, without residual predicates; and of those that are left in output_selection_.
+  void mark_all();
+  void mark_pairs();
+  void fill_cursors();
   bool push_existence(Batch& batch);
   bool push_single(Batch& batch, uint32_t slots);
   uint32_t collect_matches();
@@ -172,7 +192,8 @@ class ProbeStage : public Stage {
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots
   std::vector<VectorBuffer> build_buffers_;
-  std::vector<bool> gathered_;          // by build column
+  std::vector<bool> gathered_;  // by build column
+  MatchedRows* build_matched_ = nullptr;
   std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};
   Batch output_;

@@ -73,6 +73,7 @@ void for_key_vectors(const ColumnStore& keys, F&& f) {
 
 BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory)
     : rows(join.children[1]->output, needed.kept_by(join)),
+      unmatchable(join.children[1]->output, needed.kept_by(join)),
       integer_keys(integer_key_types(join)),
       charge(memory) {}
 
@@ -102,8 +103,8 @@ JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
       charge_(memory) {}
 
 size_t JoinTable::memory_bytes() const {
-  size_t bytes = rows_->memory_bytes() + table_.memory_bytes() + direct_.bytes() +
-                 row_starts_.bytes() + rows_by_key_.bytes();
+  size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
+                 direct_.bytes() + row_starts_.bytes() + rows_by_key_.bytes();
   for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
   return bytes;
 }
@@ -123,7 +124,11 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const StopS
   }
   charge_.set(bytes);
   rows_ = std::make_unique<ColumnStore>(std::move(parts[0]->rows));
-  for (size_t i = 1; i < parts.size(); ++i) rows_->absorb(std::move(parts[i]->rows));
+  unmatchable_ = std::make_unique<ColumnStore>(std::move(parts[0]->unmatchable));
+  for (size_t i = 1; i < parts.size(); ++i) {
+    rows_->absorb(std::move(parts[i]->rows));
+    unmatchable_->absorb(std::move(parts[i]->unmatchable));
+  }
   if (!has_keys_) return;
 
   GrowingArray<uint32_t> numbers;
@@ -133,6 +138,13 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const StopS
   if (key_count_ != row_count) chain(numbers, stop);
   parts.clear();
   charge_.set(memory_bytes());
+}
+
+QueryHeap JoinTable::take_texts() {
+  QueryHeap texts = rows_->take_texts();
+  texts.absorb(unmatchable_->take_texts());
+  charge_.set(memory_bytes());
+  return texts;
 }
 
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
@@ -220,7 +232,10 @@ void JoinTable::chain(const GrowingArray<uint32_t>& numbers, const StopSignal& s
 }
 
 BuildStage::BuildStage(const Operator& join, const JoinTable& table, BuildPart* part)
-    : table_(table), part_(part), keys_(compile_expressions(join.build_keys)) {}
+    : table_(table),
+      keeps_unmatchable_(join.join == JoinKind::kBuildAnti),
+      part_(part),
+      keys_(compile_expressions(join.build_keys)) {}
 
 bool BuildStage::push(Batch& batch) {
   keep(batch);
@@ -238,6 +253,14 @@ void BuildStage::keep(const Batch& batch) {
     key_vectors_.push_back(key->evaluate(batch, *batch.selection));
   }
   select_without_nulls(key_vectors_, *batch.selection, &with_key_);
+  if (keeps_unmatchable_ && with_key_.count != batch.selection->count) {
+    uint64_t bits[kVectorWords];
+    for (uint32_t w = 0; w < kVectorWords; ++w) {
+      bits[w] = batch.selection->bits[w] & ~with_key_.bits[w];
+    }
+    select_bits(bits, batch.selection->slots, &without_key_);
+    part_->unmatchable.append(batch.columns, without_key_);
+  }
   if (with_key_.count == 0) return;
   part_->rows.append(batch.columns, with_key_);
   if (table_.has_integer_keys()) {

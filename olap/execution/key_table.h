@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "olap/execution/column_store.h"
 #include "olap/execution/key_packer.h"
@@ -29,6 +30,9 @@ class KeyTable {
   const uint64_t* keys() const { return keys_.data(); }
   const uint64_t* hashes() const { return hashes_.data(); }
   size_t memory_bytes() const;
+
+  // The keys' texts, when nobody looks for keys any more.
+  QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
 
   // Makes room for so many keys in all.
   void reserve(uint64_t keys);

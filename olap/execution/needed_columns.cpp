@@ -105,12 +105,14 @@ void NeededColumns::visit_join(const Operator& op, const std::vector<bool>& need
   const size_t probe_columns = op.children[0]->output.size();
   std::vector<bool> both(probe_columns + op.children[1]->output.size(), false);
   const size_t marks = op.join == JoinKind::kMark ? 1 : 0;
-  for (size_t c = 0; c + marks < needed.size(); ++c) both[c] = needed[c];
+  const bool of_build = keeps_build_rows(op.join);
+  for (size_t c = 0; c + marks < needed.size() && !of_build; ++c) both[c] = needed[c];
   mark(op.predicates, &both);
   const auto split = both.begin() + static_cast<int64_t>(probe_columns);
   std::vector<bool> probe(both.begin(), split);
   std::vector<bool> build(split, both.end());
   gathered_[&op] = build;
+  for (size_t c = 0; c < build.size() && of_build; ++c) build[c] = build[c] || needed[c];
   if (const auto keys = key_columns_.find(&op); keys != key_columns_.end()) {
     for (size_t c = 0; c < build.size(); ++c) {
       build[c] = build[c] || keys->second[probe_columns + c];

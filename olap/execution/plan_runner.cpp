@@ -1,6 +1,7 @@
 #include "olap/execution/plan_runner.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "olap/execution/expand.h"
 #include "olap/execution/query_failure.h"
@@ -124,12 +125,58 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   });
   table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
   context_.stop->check();
-    if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
-  const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
-  if (needs_match && table.rows().row_count() == 0) return;
-  run(*op.children[0], [&](uint32_t worker) {
-    return std::make_unique<ProbeStage>(context_, op, *needed_, table, sink(worker));
+  if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
+  if (keeps_build_rows(op.join)) {
+    run_build_rows(op, table, sink);
+  } else {
+    const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
+    if (needs_match && table.rows().row_count() == 0) return;
+    run(*op.children[0], [&](uint32_t worker) {
+      return std::make_unique<ProbeStage>(context_, op, *needed_, table, sink(worker));
+    });
+  }
+  keep_texts(table.take_texts());
+}
+
+void PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
+                                const StageFactory& sink) {
+  const ColumnStore& rows = table.rows();
+  const bool wanted = op.join == JoinKind::kBuildSemi;  // matched or not
+  std::vector<MatchedRows> parts(context_.arena->threads());
+  if (rows.row_count() != 0) {
+    run(*op.children[0], [&](uint32_t worker) {
+      return std::make_unique<ProbeStage>(context_, op, *needed_, table, &parts[worker]);
+    });
+  }
+  std::vector<uint32_t> order;
+  for (uint32_t row = 0; row < rows.row_count(); ++row) {
+    const bool matched = std::any_of(parts.begin(), parts.end(), [row](const MatchedRows& part) {
+      return !part.empty() && bit_at(part.data(), row);
+    });
+    if (matched == wanted) order.push_back(row);
+  }
+  std::vector<uint32_t> unmatchable(table.unmatchable().row_count());
+  std::iota(unmatchable.begin(), unmatchable.end(), 0U);
+  MemoryCharge listing(context_.memory);
+  listing.set((order.size() + unmatchable.size()) * sizeof(uint32_t));
+  SharedChains chains(context_.arena->threads(), sink);
+  run_stored(rows, order, 0, context_.arena->threads(), chains.factory());
+  run_stored(table.unmatchable(), unmatchable, 0, context_.arena->threads(), chains.factory());
+}
+
+// rows[order[i]] for i from `first` on.
+void PlanRunner::run_stored(const ColumnStore& rows, const std::vector<uint32_t>& order,
+                            uint64_t first, uint32_t workers, const StageFactory& sink) {
+  if (order.size() <= first) return;
+  const uint64_t morsels = (order.size() - first + kVectorRows - 1) / kVectorRows;
+  run_pipeline(context_, morsels, workers, [&](uint32_t worker) {
+    return std::make_unique<StoredSource>(rows, order, first, sink(worker));
   });
+}
+
+void PlanRunner::keep_texts(QueryHeap texts) {
+  texts_.absorb(std::move(texts));
+  texts_charge_.set(texts_.memory_bytes());
 }
 
 void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
@@ -142,6 +189,8 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   run_pipeline(context_, morsels, context_.arena->threads(), [&](uint32_t worker) {
     return std::make_unique<GroupSource>(op, table, sink(worker));
   });
+  if (repeated.has_value()) return;
+  for (const auto& part : computed) keep_texts(part->take_texts());
 }
 
 PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
@@ -177,11 +226,8 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   sorting.set(rows.row_count() * kSortBytesARow);
   const std::vector<uint32_t> order =
       sorted_rows(rows, op.sort_keys, rows_wanted(op), context_.stop);
-  if (order.size() <= op.offset) return;
-  const uint64_t morsels = (order.size() - op.offset + kVectorRows - 1) / kVectorRows;
-  run_pipeline(context_, morsels, kOneWorker, [&](uint32_t worker) {
-    return std::make_unique<StoredSource>(rows, order, op.offset, sink(worker));
-  });
+  run_stored(rows, order, op.offset, kOneWorker, sink);
+  keep_texts(parts[0]->take_texts());
 }
 
 void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {

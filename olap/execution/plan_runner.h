@@ -26,7 +26,8 @@ namespace diptych::olap {
 
 class PlanRunner {
  public:
-  explicit PlanRunner(const RunContext& context) : context_(context) {}
+  explicit PlanRunner(const RunContext& context)
+      : context_(context), texts_charge_(context.memory) {}
 
   // `given`: the row of one of the plan's operators, which is then not run; nullptr: all are.
   QueryResult run(const Plan& plan, const GivenRow* given = nullptr);
@@ -35,14 +36,23 @@ class PlanRunner {
   void run(const Operator& op, const StageFactory& sink);
   void run_scan(const Operator& op, const StageFactory& sink);
   void run_join(const Operator& op, const StageFactory& sink);
+  // The build rows with a match, or without one.
+  void run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   void run_aggregate(const Operator& op, const StageFactory& sink);
   // The first has all groups; the others, whose texts it shares, have to stay.
   using Groups = std::vector<std::unique_ptr<GroupTable>>;
   Groups compute_groups(const Operator& op);
   void run_sort(const Operator& op, const StageFactory& sink);
+  void run_stored(const ColumnStore& rows, const std::vector<uint32_t>& order, uint64_t first,
+                  uint32_t workers, const StageFactory& sink);
   void run_window(const Operator& op, const StageFactory& sink);
 
+  // Keeps what rows refer to that outlive the operator which copied it.
+  void keep_texts(QueryHeap texts);
+
   const RunContext& context_;
+  QueryHeap texts_;
+  MemoryCharge texts_charge_;
   std::unique_ptr<NeededColumns> needed_;     // of the plan being run
   std::unique_ptr<RepeatedGroups> repeated_;  // likewise
   std::vector<Groups> repeated_groups_;       // by number; empty until they are computed

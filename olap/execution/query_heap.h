@@ -22,6 +22,18 @@ namespace diptych::olap {
 
 class QueryHeap {
  public:
+  QueryHeap() = default;
+  QueryHeap(QueryHeap&& other) noexcept
+      : chunks_(std::exchange(other.chunks_, {})),
+        used_(std::exchange(other.used_, 0)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  QueryHeap& operator=(QueryHeap&& other) noexcept {
+    chunks_ = std::exchange(other.chunks_, {});
+    used_ = std::exchange(other.used_, 0);
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
+  }
+
   char* allocate(size_t bytes) {
     if (chunks_.empty() || bytes > chunks_.back().bytes - used_) grow(bytes);
     char* const result = chunks_.back().memory.get() + used_;

@@ -1,10 +1,12 @@
 #include "olap/execution/sort.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
@@ -15,6 +17,9 @@ namespace {
 
 constexpr uint64_t kTopRowsMax = 64 * 1024;  // above, a LIMIT sorts everything
 constexpr uint64_t kSlackRows = 8 * kVectorRows;
+constexpr size_t kRadixRowsMin = 1024;  // below, comparing is faster than counting bytes
+// Where so small a share of the rows is wanted, they are picked out before they are sorted.
+constexpr uint64_t kPickedShareMin = 8;
 
 // Order-preserving: prefix(a) < prefix(b) only if a < b.
 uint64_t prefix_of(int64_t value) {
@@ -45,7 +50,7 @@ struct SortEntry {
   uint64_t prefix;
   uint32_t row;
 };
-static_assert(sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
+static_assert(2 * sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
 
 class RowOrder {
  public:
@@ -72,6 +77,15 @@ class RowOrder {
       }
     });
     return entries;
+  }
+
+  // True where entries with equal prefixes are equal.
+  bool is_prefix_all() const {
+    if (keys_.empty()) return true;
+    const uint32_t column = keys_[0].column;
+    const PhysicalType type = rows_.type(column);
+    return keys_.size() == 1 && !rows_.has_nulls(column) && type != PhysicalType::kInt128 &&
+           type != PhysicalType::kString;
   }
 
   bool operator()(const SortEntry& a, const SortEntry& b) const {
@@ -107,6 +121,41 @@ class RowOrder {
   uint64_t* compared_;
 };
 
+// Sorts by prefix, equal ones staying in their order: from the last byte to the first, without
+// those that all entries have in common.
+void sort_by_prefix(std::vector<SortEntry>* entries) {
+  constexpr size_t kBytes = sizeof(uint64_t);
+  std::vector<std::array<uint32_t, 256>> counts(kBytes);
+  for (const SortEntry& entry : *entries) {
+    for (size_t b = 0; b < kBytes; ++b) ++counts[b][(entry.prefix >> (8 * b)) & 0xff];
+  }
+  std::vector<SortEntry> sorted(entries->size());
+  for (size_t b = 0; b < kBytes; ++b) {
+    std::array<uint32_t, 256>& places = counts[b];
+    if (places[(entries->front().prefix >> (8 * b)) & 0xff] == entries->size()) continue;
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), uint32_t{0});
+    for (const SortEntry& entry : *entries) {
+      sorted[places[(entry.prefix >> (8 * b)) & 0xff]++] = entry;
+    }
+    std::swap(sorted, *entries);
+  }
+}
+
+void sort_entries(const RowOrder& order, std::vector<SortEntry>* entries) {
+  if (entries->size() < kRadixRowsMin) {
+    std::sort(entries->begin(), entries->end(), order);
+    return;
+  }
+  sort_by_prefix(entries);
+  if (order.is_prefix_all()) return;
+  for (auto first = entries->begin(); first != entries->end();) {
+    auto last = first + 1;
+    while (last != entries->end() && last->prefix == first->prefix) ++last;
+    if (last - first > 1) std::sort(first, last, order);
+    first = last;
+  }
+}
+
 }  // namespace
 
 std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<SortKey>& keys,
@@ -117,12 +166,13 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
   uint64_t compared = 0;
   const RowOrder order(rows, keys, stop, &compared);
   std::vector<SortEntry> entries = order.entries();
-  if (limit < entries.size()) {
+  if (limit < entries.size() / kPickedShareMin) {
     std::nth_element(entries.begin(), entries.begin() + static_cast<int64_t>(limit), entries.end(),
                      order);
     entries.resize(limit);
   }
-  std::sort(entries.begin(), entries.end(), order);
+  sort_entries(order, &entries);
+  if (limit < entries.size()) entries.resize(limit);
   std::vector<uint32_t> numbers(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) numbers[i] = entries[i].row;
   return numbers;
@@ -144,6 +194,12 @@ void SortPart::append(const Batch& batch) {
   rows_.append(batch.columns, *batch.selection);
   if (wanted_ <= kTopRowsMax && rows_.row_count() >= wanted_ * 2 + kSlackRows) drop_worst();
   charge_.set(rows_.memory_bytes());
+}
+
+QueryHeap SortPart::take_texts() {
+  QueryHeap texts = rows_.take_texts();
+  charge_.set(rows_.memory_bytes());
+  return texts;
 }
 
 // Keeps the rows wanted, in their order of arrival, so that the sort stays stable.

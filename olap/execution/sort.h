@@ -2,8 +2,8 @@
 //
 // Workers collect rows; with a small LIMIT each keeps only its best and drops the rest whenever it
 // holds several times as many (top-k). At the end the parts are put together and one permutation of
-// row numbers is sorted: by an order-preserving 8-byte prefix of the first key, then, where
-// prefixes tie, by all keys, then by row number, so the sort is stable.
+// row numbers is sorted: by an order-preserving 8-byte prefix of the first key, byte by byte; then,
+// where prefixes tie and do not say all, by all keys, then by row number, so the sort is stable.
 //
 // Threads    a SortPart has one worker; the rest by one.
 
@@ -29,7 +29,7 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
 uint64_t rows_wanted(const Operator& sort);
 
 // What sorted_rows() takes for each of the store's rows while it runs.
-inline constexpr size_t kSortBytesARow = 20;
+inline constexpr size_t kSortBytesARow = 36;
 
 class SortPart {
  public:
@@ -37,6 +37,8 @@ class SortPart {
 
   void append(const Batch& batch);
   ColumnStore& rows() { return rows_; }
+  // Called when the rows are done with.
+  QueryHeap take_texts();
 
  private:
   void drop_worst();

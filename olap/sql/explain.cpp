@@ -283,8 +283,8 @@ std::string Printer::scan_line(const Operator& op, Names* output) const {
 
 std::string Printer::join_line(const Operator& op, const Names& probe, const Names& build,
                                Names* output) {
-  static constexpr std::array<std::string_view, 5> kNames = {"inner", "left", "semi", "anti",
-                                                             "mark"};
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "inner", "left", "semi", "anti", "mark", "build semi", "build anti"};
   std::string line = fmt::format("{} join", kNames[static_cast<size_t>(op.join)]);
   for (size_t i = 0; i < op.probe_keys.size(); ++i) {
     line += fmt::format("{} {} = {}", i == 0 ? " on" : " and", text_of(*op.probe_keys[i], probe),
@@ -295,7 +295,7 @@ std::string Printer::join_line(const Operator& op, const Names& probe, const Nam
   if (op.probe_keys.empty()) line += " of every pair";
   if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, both);
   const bool both_sides = op.join == JoinKind::kInner || op.join == JoinKind::kLeft;
-  *output = both_sides ? std::move(both) : probe;
+  *output = both_sides ? std::move(both) : keeps_build_rows(op.join) ? build : probe;
   if (op.join == JoinKind::kMark) output->push_back("mark");
   return line;
 }

@@ -10,11 +10,19 @@ namespace diptych::olap {
 namespace {
 
 constexpr double kSubquerySelectivity = 0.5;
+// A semi or anti join builds on the outer side where the subquery has so many times its rows.
+constexpr double kBuildOuterFactor = 1.5;
 
 bool has_any_column(const Expression& expression) {
   bool found = false;
   for_each_column(expression, [&](const Expression&) { found = true; });
   return found;
+}
+
+bool has_equality(const Expressions& conditions) {
+  return std::any_of(conditions.begin(), conditions.end(), [](const ExpressionPtr& condition) {
+    return condition->kind == ExpressionKind::kEqual;
+  });
 }
 
 bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
@@ -349,8 +357,14 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   const double rows = std::max(1.0, outer.rows() * share);
   const double unfiltered = outer.unfiltered;
   auto unique_keys = std::move(outer.unique_keys);
+  const bool by_build = (kind == JoinKind::kSemi || kind == JoinKind::kAnti) &&
+                        has_equality(subquery.conditions) &&
+                        inner.rows() > kBuildOuterFactor * outer.rows();
+  const JoinKind mirrored = kind == JoinKind::kSemi ? JoinKind::kBuildSemi : JoinKind::kBuildAnti;
   Planned joined =
-      make_join(kind, std::move(outer), std::move(inner), std::move(subquery.conditions));
+      by_build
+          ? make_join(mirrored, std::move(inner), std::move(outer), std::move(subquery.conditions))
+          : make_join(kind, std::move(outer), std::move(inner), std::move(subquery.conditions));
   if (kind == JoinKind::kMark) {
     joined.layout.push_back(subquery.mark);
     estimator_.set_distinct(subquery.mark, 2);

@@ -251,6 +251,11 @@ Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions condi
   join->output_nullable = probe.root->output_nullable;
   Planned joined;
   joined.layout = std::move(probe.layout);
+  if (keeps_build_rows(kind)) {
+    join->output = build.root->output;
+    join->output_nullable = build.root->output_nullable;
+    joined.layout = std::move(build.layout);
+  }
   if (kind == JoinKind::kInner || kind == JoinKind::kLeft) {
     const Operator& inner = *build.root;
     joined.layout = std::move(both);

@@ -62,7 +62,8 @@ Planned copy_of(const Planned& planned);
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);
 
-// conditions: equalities with one side on each input become keys, the rest `predicates`.
+// conditions: equalities with one side on each input become keys, the rest `predicates`. The result
+// is over the probe side, and over the build side where the kind says so.
 Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions);
 
 // The input itself where the expressions are its columns in order.

@@ -306,7 +306,31 @@ bool satisfies(const std::vector<ExpressionPtr>& predicates, const Row& row) {
   return true;
 }
 
+// The build rows that have a match, or none: each is asked as a probe row of the mirrored join.
+std::vector<Row> naive_build_rows(const Operator& op, const std::vector<Row>& probe,
+                                  const std::vector<Row>& build) {
+  std::vector<Row> result;
+  for (const Row& b : build) {
+    const bool matched = std::any_of(probe.begin(), probe.end(), [&](const Row& p) {
+      for (size_t i = 0; i < op.probe_keys.size(); ++i) {
+        const Value equal = compare(Kind::kEqual, naive_evaluate(*op.probe_keys[i], p),
+                                    naive_evaluate(*op.build_keys[i], b));
+        if (equal != Value(true)) return false;
+      }
+      Row both = p;
+      both.insert(both.end(), b.begin(), b.end());
+      return satisfies(op.predicates, both);
+    });
+    if (matched == (op.join == JoinKind::kBuildSemi)) result.push_back(b);
+  }
+  return result;
+}
+
 std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
+  if (keeps_build_rows(op.join)) {
+    return naive_build_rows(op, naive_execute(*op.children[0], tables),
+                            naive_execute(*op.children[1], tables));
+  }
   std::vector<Row> result;
   const std::vector<Row> build = naive_execute(*op.children[1], tables);
   for (const Row& p : naive_execute(*op.children[0], tables)) {

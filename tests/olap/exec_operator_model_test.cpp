@@ -67,7 +67,7 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
   }
 
   OperatorPtr random_join(OperatorPtr probe, OperatorPtr build) {
-    const auto kind = static_cast<JoinKind>(below(5));
+    const auto kind = static_cast<JoinKind>(below(7));
     std::vector<std::pair<uint32_t, uint32_t>> keys;
     const bool cross = build->table.value == 2 && below(4) == 0;
     for (uint64_t i = cross ? 0 : 1 + below(3); i != 0; --i) {
@@ -159,6 +159,42 @@ TEST_P(OperatorModel, SortsAgree) {
     if (below(2) == 0) op->limit = below(40);
     if (below(2) == 0) op->offset = below(40);
     expect_same(plan_of(std::move(op)), true);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Groups whose keys are a join's build side's, below which and above which other joins and filters
+// narrow the rows.
+TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 3; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    OperatorPtr rows = scan_of(static_cast<uint32_t>(below(3)));
+    const auto key = static_cast<uint32_t>(1 + below(kColumns - 1));
+    rows = join(JoinKind::kInner, std::move(rows), scan_of(2), {{key, key}});
+    const auto at = [](uint32_t c) { return column(kColumns + c, kOperatorTypes[c]); };
+    if (below(2) == 0) {
+      rows = filter(std::move(rows),
+                    make(ExpressionKind::kLessEqual, kBooleanType, column(2, kBigIntType), at(2)));
+    }
+    if (below(2) == 0) {
+      constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSemi,
+                                     JoinKind::kAnti, JoinKind::kMark};
+      rows = join(kKinds[below(5)], std::move(rows), scan_of(2), {{1, 1}});
+    }
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(at(3));
+    if (below(2) == 0) keys.push_back(at(1 + static_cast<uint32_t>(below(kColumns - 1))));
+    if (below(2) == 0) {
+      keys.push_back(make(ExpressionKind::kConcat, kTextType, at(3),
+                          literal(kTextType, text("-suffix of a key"))));
+    }
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    aggregates.push_back(aggregate_of(AggregateKind::kSum, column(2, kBigIntType)));
+    aggregates.push_back(aggregate_of(AggregateKind::kMax, at(2)));
+    aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(1, kIntType)));
+    expect_same(plan_of(aggregate(std::move(rows), std::move(keys), std::move(aggregates))));
     if (HasFatalFailure()) return;
   }
 }

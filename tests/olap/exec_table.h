@@ -180,6 +180,7 @@ inline OperatorPtr join(JoinKind kind, OperatorPtr probe, OperatorPtr build,
   if (kind == JoinKind::kInner || kind == JoinKind::kLeft) {
     op->output.insert(op->output.end(), build->output.begin(), build->output.end());
   }
+  if (keeps_build_rows(kind)) op->output = build->output;
   if (kind == JoinKind::kMark) op->output.push_back(kBooleanType);
   for (const auto& [p, b] : keys) {
     op->probe_keys.push_back(column(p, probe->output[p]));

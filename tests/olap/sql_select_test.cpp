@@ -130,26 +130,26 @@ constexpr Planned kPlanned[] = {
     {"select p_name from parent where p_id in (select c_p_id from child where "
      "c_amount > 3)",
      "project [p_name]\n"
-     "  semi join on p_id = c_p_id\n"
-     "    scan parent [p_id, p_name]\n"
-     "    scan child [c_p_id, c_amount] where (c_amount > 3.00)\n"},
+     "  build semi join on c_p_id = p_id\n"
+     "    scan child [c_p_id, c_amount] where (c_amount > 3.00)\n"
+     "    scan parent [p_id, p_name]\n"},
     {"select p_name from parent where p_id not in (select c_id from child)",
      "project [p_name]\n"
-     "  anti join on p_id = c_id\n"
-     "    scan parent [p_id, p_name]\n"
-     "    scan child [c_id]\n"},
+     "  build anti join on c_id = p_id\n"
+     "    scan child [c_id]\n"
+     "    scan parent [p_id, p_name]\n"},
     {"select p_name from parent where exists (select * from child where c_p_id = "
      "p_id and c_id > p_id)",
      "project [p_name]\n"
-     "  semi join on p_id = c_p_id where (c_id > p_id)\n"
-     "    scan parent [p_id, p_name]\n"
-     "    scan child [c_id, c_p_id]\n"},
+     "  build semi join on c_p_id = p_id where (c_id > p_id)\n"
+     "    scan child [c_id, c_p_id]\n"
+     "    scan parent [p_id, p_name]\n"},
     {"select p_name from parent where not exists (select 1 from child where "
      "c_p_id = p_id) and p_id > 3",
      "project [p_name]\n"
-     "  anti join on p_id = c_p_id\n"
-     "    scan parent [p_id, p_name] where (p_id > 3)\n"
-     "    scan child [c_p_id]\n"},
+     "  build anti join on c_p_id = p_id\n"
+     "    scan child [c_p_id]\n"
+     "    scan parent [p_id, p_name] where (p_id > 3)\n"},
     {"select p_name from parent where exists (select 1 from child)",
      "semi join of every pair\n"
      "  scan parent [p_name]\n"
@@ -226,11 +226,11 @@ constexpr Planned kPlanned[] = {
      "      scan child [c_amount]\n"},
     {"select p_id from parent where p_id in (select c_id from child where c_id in "
      "(select c_id from child where c_flag))",
-     "semi join on p_id = c_id\n"
-     "  scan parent [p_id]\n"
+     "build semi join on c_id = p_id\n"
      "  semi join on c_id = c_id\n"
      "    scan child [c_id]\n"
-     "    scan child [c_id, c_flag] where c_flag\n"},
+     "    scan child [c_id, c_flag] where c_flag\n"
+     "  scan parent [p_id]\n"},
     {"select p_id from parent group by p_id, p_id",
      "aggregate [] by [p_id]\n"
      "  scan parent [p_id]\n"},

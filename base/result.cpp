@@ -20,6 +20,7 @@ std::string_view error_code_name(ErrorCode code) noexcept {
     case ErrorCode::kInUse: return "in use";
     case ErrorCode::kClosed: return "closed";
     case ErrorCode::kCancelled: return "cancelled";
+    case ErrorCode::kDeadlineExceeded: return "deadline exceeded";
   }
   return "unknown error";
 }
@@ -43,6 +44,7 @@ std::string_view Error::sqlstate() const noexcept {
     case ErrorCode::kInUse: return "55006";
     case ErrorCode::kClosed: return "57P01";
     case ErrorCode::kCancelled: return "57014";
+    case ErrorCode::kDeadlineExceeded: return "57014";
   }
   return "XX000";
 }

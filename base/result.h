@@ -31,10 +31,12 @@ enum class ErrorCode : uint8_t {
   kNoSpace,          // the disk is full
   kCorrupt,          // a file's checksum or structure is wrong
   kOutOfMemory,
-  kInUse,      // another process holds it
-  kClosed,     // the database is closing or closed
-  kCancelled,  // stopped by the caller
+  kInUse,             // another process holds it
+  kClosed,            // the database is closing or closed
+  kCancelled,         // stopped by the caller
+  kDeadlineExceeded,  // its time was over before it was done
 };
+inline constexpr size_t kErrorCodes = static_cast<size_t>(ErrorCode::kDeadlineExceeded) + 1;
 
 // The code as lower-case words, e.g. "not found".
 std::string_view error_code_name(ErrorCode code) noexcept;

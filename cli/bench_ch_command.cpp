@@ -41,6 +41,7 @@ BenchChCommand::BenchChCommand(CLI::App& parent)
   add_seed(app(), &options_.seed);
   add_keep(app(), &options_.keep_path);
   add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_metrics_option(app(), &metrics_path_);
 }
 
 ExitCode BenchChCommand::run() {
@@ -49,7 +50,7 @@ ExitCode BenchChCommand::run() {
   }
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;
-  return run_and_report(options_, json_path_);
+  return run_and_report(options_, json_path_, metrics_path_);
 }
 
 }  // namespace diptych::cli

@@ -129,7 +129,8 @@ Result<void> write_report(const std::string& path, const std::string& text) {
   return {};
 }
 
-ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path) {
+ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path,
+                        const std::string& metrics_path) {
   const SignalStop stop;
   std::optional<ProgressLine> progress("starting");
   const auto report = workloads::run_benchmark(
@@ -137,6 +138,9 @@ ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::s
       [&](const std::string& what, double done) { progress->update(what, done); });
   progress.reset();
   if (!report) return fail(report.error());
+  if (const auto written = write_report(metrics_path, report->metrics_text); !written) {
+    return fail(written.error());
+  }
   return give_report(*report, json_path);
 }
 

@@ -33,7 +33,8 @@ void add_keep(CLI::App& app, std::string* path);
 void add_output(CLI::App& app, const std::string& name, const std::string& what, std::string* path);
 
 // Runs one benchmark with progress and Ctrl-C, then give_report. kFailed where it could not run.
-ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path);
+ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path,
+                        const std::string& metrics_path);
 
 // Writes the JSON where a path is given, and only then prints the table: the reader of a pipe may
 // be gone. kFailed where nothing was measured, a condition is violated, or the replicas differ.

@@ -30,14 +30,17 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
              Choices{{"on", true}, {"off", false}}, &options_.export_updates)
       ->option_text("on|off");
   using dispatcher::LogMode;
-  add_choice<LogMode>(app(), "--log", "command or none, of a database that is kept; default none",
-                      {{"command", LogMode::kCommand}, {"none", LogMode::kNone}}, &options_.log)
+  add_choice<LogMode>(
+      app(), "--log", "command, physical or none, of a database that is kept; default none",
+      {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}, {"none", LogMode::kNone}},
+      &options_.log)
       ->option_text("LOG");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
   add_keep(app(), &options_.keep_path);
   add_output(app(), "--json", "Write the report as JSON", &json_path_);
+  add_metrics_option(app(), &metrics_path_);
 }
 
 ExitCode BenchTpccCommand::run() {
@@ -47,7 +50,7 @@ ExitCode BenchTpccCommand::run() {
   options_.query_clients = 0;
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;
-  return run_and_report(options_, json_path_);
+  return run_and_report(options_, json_path_, metrics_path_);
 }
 
 }  // namespace diptych::cli

@@ -18,6 +18,7 @@ class BenchTpccCommand : public Command {
   workloads::BenchmarkOptions options_;
   bool constant_size_ = false;
   std::string json_path_;
+  std::string metrics_path_;
 };
 
 }  // namespace diptych::cli

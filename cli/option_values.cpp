@@ -56,4 +56,10 @@ void add_memory_option(CLI::App& app, size_t* bytes) {
       ->option_text("MIB");
 }
 
+void add_metrics_option(CLI::App& app, std::string* path) {
+  app.add_option("--metrics", *path, "Write the database's metrics at the end, for Prometheus")
+      ->check(output_file())
+      ->option_text("FILE");
+}
+
 }  // namespace diptych::cli

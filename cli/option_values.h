@@ -61,5 +61,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::strin
 
 // --memory, of commands that open a database: sets `bytes`.
 void add_memory_option(CLI::App& app, size_t* bytes);
+// --metrics, likewise: where its metrics are written at the end, as Prometheus reads them.
+void add_metrics_option(CLI::App& app, std::string* path);
 
 }  // namespace diptych::cli

@@ -72,7 +72,14 @@ QueryCommand::QueryCommand(CLI::App& parent)
       .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
       ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
+  constexpr uint64_t kTimeoutMsMax = 86'400'000;
+  app()
+      .add_option("--timeout", timeout_ms_,
+                  "Milliseconds after which what has not ended fails; default no limit")
+      ->transform(number_between(uint64_t{1}, kTimeoutMsMax))
+      ->option_text("MS");
   add_memory_option(app(), &memory_bytes_max_);
+  add_metrics_option(app(), &metrics_path_);
 }
 
 QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
@@ -151,13 +158,14 @@ ExitCode QueryCommand::run() {
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
   options.olap_memory_bytes_max = memory_bytes_max_;
-  const auto database = open_database(options);
+  const auto database = open_database(options, &*progress);
   if (!database) return fail(database.error());
   progress->update(fmt::format("running {} statement{}", statements->texts.size(),
                                statements->texts.size() == 1 ? "" : "s"),
                    -1);
   const auto begin = std::chrono::steady_clock::now();
-  auto results = (*database)->query_batch(statements->texts);
+  auto results =
+      (*database)->query_batch(statements->texts, {.timeout_ns = timeout_ms_ * 1'000'000});
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) continue;
@@ -165,9 +173,13 @@ ExitCode QueryCommand::run() {
                                  (*database)->catalog());
   }
   progress.reset();
-  const ExitCode code = print(*statements, results);
+  ExitCode code = print(*statements, results);
   say(fmt::format("batch: {} statement{}, {:.2f} ms\n", results.size(),
                   results.size() == 1 ? "" : "s", spent.count()));
+  if (!metrics_path_.empty()) {
+    const auto written = write_file(metrics_path_, (*database)->metrics_text());
+    if (!written) code = fail(written.error());
+  }
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return code;
 }

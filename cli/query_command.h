@@ -1,8 +1,10 @@
 // diptych query PATH [-c SQL]... [-f FILE] [--format table|csv|json] [--threads N]
+//                    [--timeout MS] [--metrics FILE]
 //
 // All statements of -c, -f and (if neither is given) standard input run as one batch, on one
 // snapshot. Results go to standard output in the order of the statements; times and errors go to
-// standard error. A statement that fails does not hold up the others; the exit code is then 1.
+// standard error. A statement that fails does not hold up the others; the exit code is then 1. One
+// that has not ended --timeout milliseconds after the batch was begun fails.
 
 #pragma once
 
@@ -46,6 +48,8 @@ class QueryCommand : public Command {
   ResultFormat format_ = ResultFormat::kTable;
   uint32_t threads_ = 0;
   size_t memory_bytes_max_ = 0;
+  std::string metrics_path_;
+  uint64_t timeout_ms_ = 0;
 };
 
 }  // namespace diptych::cli

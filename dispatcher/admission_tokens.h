@@ -2,8 +2,8 @@
 //
 //   take -> [in use, at most `limit`] -> give_back            close(): no take succeeds any more
 //
-// Threads    any. take never blocks; take_or_wait sleeps until a token is given back or the door
-//            closes.
+// Threads    any. take never blocks; take_or_wait sleeps until a token is given back, the door
+//            closes or its time is over.
 //
 // Its atomic is a parameter so that the stress test can show that it finds weakened orders.
 //
@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/parker.h"
 #include "base/result.h"
 
@@ -28,8 +29,9 @@ class BasicAdmissionTokens {
   BasicAdmissionTokens(uint32_t limit, base::SpinPolicy policy)
       : limit_(limit), returned_(policy) {}
 
-  base::Result<void> take();          // kOverloaded, kClosed
-  base::Result<void> take_or_wait();  // kClosed
+  base::Result<void> take();  // kOverloaded, kClosed
+  // kClosed; kDeadlineExceeded, at `deadline_ns` of base::steady_ns() (0: none).
+  base::Result<void> take_or_wait(uint64_t deadline_ns = 0);
   // Gives one back; who waits for it sleeps on until announce_returned().
   void give_back();
   void announce_returned() { returned_.wake_all(); }
@@ -66,12 +68,18 @@ base::Result<void> BasicAdmissionTokens<Atomic>::take() {
 }
 
 template <template <class> class Atomic>
-base::Result<void> BasicAdmissionTokens<Atomic>::take_or_wait() {
+base::Result<void> BasicAdmissionTokens<Atomic>::take_or_wait(uint64_t deadline_ns) {
   while (true) {
     const uint32_t ticket = returned_.ticket();
     auto taken = take();
     if (taken || taken.code() != base::ErrorCode::kOverloaded) return taken;
-    returned_.wait(ticket);
+    if (deadline_ns == 0) {
+      returned_.wait(ticket);
+      continue;
+    }
+    const uint64_t now_ns = base::steady_ns();
+    if (now_ns >= deadline_ns) return base::ErrorCode::kDeadlineExceeded;
+    returned_.wait_for(ticket, deadline_ns - now_ns);
   }
 }
 

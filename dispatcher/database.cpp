@@ -11,12 +11,13 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "dispatcher/backup.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/primary_restore.h"
+#include "dispatcher/recovery_progress.h"
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_by_side.h"
-#include "dispatcher/side_cpu_time.h"
 #include "storage/block_file.h"
 #include "storage/replica_files.h"
 
@@ -63,7 +64,8 @@ base::Result<void> check_options(const DatabaseOptions& options) {
   }
   if (options.path.empty() && options.olap_memory_bytes_max != 0) {
     return wrong_option(
-        "olap_memory_bytes_max is set, but a database in memory has no file that its columns could "
+        "olap_memory_bytes_max is set, but a database in memory has no file that its columns "
+        "could "
         "be read from: give a path");
   }
   if (!options.path.empty() && !options.export_updates) {
@@ -124,10 +126,20 @@ Database::State::State(const DatabaseOptions& database_options,
                                                     ? database_options.slow_procedure_ns
                                                     : UINT64_MAX,
                                  .isolation = database_options.isolation,
-                                 .note_inserted_rows = is_logged(database_options),
+                                 .note_inserted_rows = is_logged(database_options) &&
+                                                       database_options.log == LogMode::kCommand,
                                  .spin = spin_policy,
-                                 .background_cores = computed_placement.olap.cores},
+                                 .background_cores = computed_placement.olap.cores,
+                                 .before_push = note_updates_of(database_options)},
              &updates) {}
+
+std::function<void(std::span<const propagation::SealedSet>)> Database::State::note_updates_of(
+    const DatabaseOptions& database_options) {
+  if (!is_logged(database_options) || database_options.log != LogMode::kPhysical) return {};
+  return [this](std::span<const propagation::SealedSet> sets) {
+    if (log != nullptr) log->note_updates(sets);
+  };
+}
 
 // Saved empty, so that a disk that is full or read-only shows now.
 base::Result<void> Database::State::create() {
@@ -174,7 +186,14 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
 }
 
 base::Result<void> Database::State::restore_engine() {
-  auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
+  uint64_t rows = 0;
+  for (uint32_t i = 0; i < catalog.table_count(); ++i) {
+    rows += replica.table(base::TableId(i)).live_rows();
+  }
+  RecoveryProgress progress(options.path, options.recovery_listener, "rows put back", rows);
+  auto restored = restore_primary(
+      catalog, replica, &engine,
+      {.cores = all_cores(), .progress = [&](uint64_t done) { progress.at(done); }});
   if (restored) engine.finish_restore(replica.snapshot());
   return restored;
 }
@@ -190,11 +209,13 @@ std::vector<uint32_t> Database::State::all_cores() const {
 void Database::State::start_log() {
   if (!is_logged(options)) return;
   log = std::make_unique<CommandLog>(
-      CommandLogOptions{.directory = options.path,
-                        .file_bytes_max = options.log_file_bytes,
-                        .checkpoint_bytes = options.checkpoint_log_bytes,
-                        .spin = spin,
-                        .faults = options.faults},
+      CommandLogOptions{
+          .directory = options.path,
+          .content = options.log == LogMode::kPhysical ? LogContent::kUpdates : LogContent::kCalls,
+          .file_bytes_max = options.log_file_bytes,
+          .checkpoint_bytes = options.checkpoint_log_bytes,
+          .spin = spin,
+          .faults = options.faults},
       &engine, &procedures,
       [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },
       [this] { olap_dispatcher->wish_checkpoint(); });
@@ -210,7 +231,8 @@ void Database::State::start_dispatchers() {
                             .spin = spin,
                             .queue_queries = options.queue_queries,
                             .apply_interval_ns = options.apply_interval_ns,
-                            .log = log.get()},
+                            .log = log.get(),
+                            .watch = query_watch.get()},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
       [this](QueryJob* job) { prepare(job); }, [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
@@ -237,6 +259,7 @@ void Database::State::stop_dispatchers() {
   // Its thread completes the last calls.
   if (log != nullptr) log->stop();
   olap_dispatcher->stop();
+  query_watch->stop();
   const std::lock_guard waiters_lock(checkpoint_mutex);
   checkpoints_closed = true;
   for (auto& waiter : checkpoint_waiters) waiter.set_value(base::ErrorCode::kClosed);
@@ -245,7 +268,7 @@ void Database::State::stop_dispatchers() {
 
 bool Database::State::on_dispatcher_thread() const {
   return oltp_dispatcher->runs_this_thread() || olap_dispatcher->runs_this_thread() ||
-         (log != nullptr && log->runs_this_thread());
+         query_watch->runs_this_thread() || (log != nullptr && log->runs_this_thread());
 }
 
 base::Result<void> Database::State::check_may_wait(std::string_view what) const {
@@ -292,6 +315,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
                                   .block_rows = options.block_rows};
   std::optional<DatabaseDirectory> directory;
   if (!options.path.empty()) {
+    if (auto checked = check_is_no_backup(options.path); !checked) return checked.error();
     auto opened = open_directory(options.path, options.mode);
     if (!opened) return opened.error();
     directory.emplace(std::move(*opened));
@@ -340,6 +364,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
+  if (state_->log != nullptr) state_->before_unlogged_change(held);
   // A row of the load may get the RowID of one whose delete the replica has yet to apply.
   state_->olap_dispatcher->bring_up_to_date();
   if (auto usable = state_->check_replica(); !usable) return usable.error();
@@ -397,36 +422,6 @@ base::Result<ReplicaComparison> Database::compare_replicas() {
                                       state_->applier);
 }
 
-Metrics Database::metrics() const {
-  Metrics metrics;
-  const oltp::EngineMetrics engine = state_->engine.metrics();
-  metrics.transactions_committed = engine.committed;
-  metrics.transactions_aborted = engine.aborted;
-  metrics.conflicts = engine.conflicts;
-  metrics.transaction_batches = engine.batches;
-  metrics.transactions_refused = state_->oltp_dispatcher->refused();
-  metrics.transactions_in_flight = state_->oltp_dispatcher->in_flight();
-  metrics.back_pressure_waits = state_->oltp_dispatcher->back_pressure_waits();
-  metrics.back_pressure_ns = state_->oltp_dispatcher->back_pressure_ns();
-  if (state_->slow_watch) {
-    SlowProcedureWatch::Figures slow = state_->slow_watch->figures();
-    metrics.slow_transactions = slow.ended;
-    metrics.slowest_procedure = std::move(slow.slowest);
-    metrics.slowest_procedure_ns = slow.slowest_ns;
-  }
-  metrics.last_vid = state_->clock.last();
-  if (state_->log != nullptr) state_->log->report(&metrics);
-  // relaxed: a figure to look at.
-  metrics.checkpoints = state_->checkpoints.load(std::memory_order_relaxed);
-  state_->olap_dispatcher->report(&metrics);
-  metrics.pending_update_bytes = state_->updates.pending_bytes();
-  metrics.oltp_memory_bytes =
-      engine.memory_bytes + metrics.pending_update_bytes + state_->updates.empty_bytes();
-  metrics.oltp_cpu_ns = side_cpu_ns(kOltpThreadPrefix);
-  metrics.olap_cpu_ns = side_cpu_ns(kOlapThreadPrefix);
-  return metrics;
-}
-
 const base::Placement& Database::placement() const {
   return state_->placement;
 }
@@ -442,6 +437,7 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
+  state_->end_backup();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
@@ -459,6 +455,7 @@ base::Result<void> Database::close() {
 void Database::discard() {
   DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
   const std::lock_guard one_at_a_time(state_->closing);
+  state_->end_backup();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return;

@@ -30,7 +30,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,19 +38,17 @@
 
 #include "base/result.h"
 #include "base/schema.h"
-#include "base/topology.h"
 #include "base/value.h"
+#include "dispatcher/database_options.h"
 #include "dispatcher/database_reports.h"
-#include "dispatcher/disk_faults.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_module.h"
+#include "dispatcher/running_query.h"
 #include "olap/query.h"
 #include "oltp/procedure.h"
 #include "oltp/request.h"
 #include "oltp/row_batch.h"
 #include "oltp/table_ref.h"
-#include "propagation/export/export_mode.h"
-#include "storage/storage_options.h"
 
 namespace diptych::dispatcher {
 
@@ -61,56 +58,6 @@ using olap::ResultColumn;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
-using propagation::ExportMode;
-using storage::BlockForm;
-
-// What makes transactions of a database at a path durable before their callers know of them.
-enum class LogMode : uint8_t {
-  kCommand,  // their calls are logged, and run again after a crash
-  kNone,     // nothing: what committed after the last save is lost with the process
-};
-
-enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
-
-struct DatabaseOptions {
-  std::string path;  // a directory; empty: in memory, nothing is kept
-  OpenMode mode = OpenMode::kOpenOrCreate;
-  base::PlacementOptions placement;
-  bool export_updates = true;  // off: the replica stays as it is, queries see old data
-  // kRows: updates are exported as whole rows, to be measured; one OLTP worker only.
-  ExportMode export_mode = ExportMode::kColumns;
-  BlockForm blocks = BlockForm::kCompressed;  // kPlain: to be measured
-  // Memory that the columns of the OLAP replica's blocks may take, for a database at a path; what
-  // does not fit is read from its block file when a query wants it. 0: no limit.
-  size_t olap_memory_bytes_max = 0;
-  // Of a compressed block: a power of two from 2^10 to 2^18. Like the number of partitions, a
-  // database keeps it from its creation on.
-  uint32_t block_rows = storage::kBlockRowsDefault;
-  uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
-                            // database that exists keeps the number that it was created with
-  IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
-  uint32_t queue_requests = 4096;
-  uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered
-  uint32_t batch_requests_max = 1024;
-  uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed
-  uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
-  size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
-  size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
-                                      // over it: kOutOfMemory. 0: a quarter of the machine's memory
-  // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
-  // never ends would hold up all others.
-  uint64_t operations_max = 10'000'000;
-  uint64_t slow_procedure_ns = 1'000'000'000;         // who runs longer is reported; 0: nobody
-  LogMode log = LogMode::kCommand;                    // of a database at a path
-  size_t log_file_bytes = size_t{64} << 20;           // a full file is followed by a new one
-  uint64_t checkpoint_log_bytes = uint64_t{1} << 30;  // a checkpoint, after so much log; 0: none
-  DiskFaults faults;                                  // for tests
-  uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
-  // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
-  std::optional<base::Timestamp> time_origin;
-};
-
-enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
 
 template <class Reply>
 using Future = std::future<base::Result<Reply>>;
@@ -183,11 +130,16 @@ class Database {
   // `parameters` stand for $1, $2 and so on (olap/query.h).
   base::Result<QueryResult> query(std::string_view sql, std::vector<base::Value> parameters = {});
   // All on one snapshot; results in the order of the statements.
-  std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements);
-  // Calls done(result) on a dispatcher thread. kOverloaded, kClosed; errors in the SQL text are the
-  // result's.
-  base::Result<void> submit_query(std::string sql,
-                                  std::function<void(base::Result<QueryResult>)> done);
+  std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements,
+                                                     const QueryOptions& options = {});
+  // The result is taken, or the query cancelled, by the handle. Fails where it was not admitted:
+  // kOverloaded, kDeadlineExceeded, kClosed; errors in the SQL text are the result's.
+  base::Result<RunningQuery> start_query(std::string_view sql, const QueryOptions& options = {});
+  // Calls done(result) on a dispatcher thread. As start_query, which it is without waiting.
+  base::Result<QueryHandle> submit_query(std::string sql,
+                                         std::function<void(base::Result<QueryResult>)> done,
+                                         const QueryOptions& options = {
+                                             .admission = Admission::kRefuse});
 
   // Loads rows as one transaction, on both replicas: all or none. An error of `next` ends
   // it, and is its own; so does what `next` throws (kAborted). Everything else waits meanwhile, so
@@ -204,6 +156,8 @@ class Database {
   base::Result<ReplicaComparison> compare_replicas();
 
   Metrics metrics() const;
+  // The same in Prometheus' text format. As rows: SELECT * FROM diptych_metrics (docs/metrics.md).
+  std::string metrics_text() const;
   const base::Placement& placement() const;
 
   // After open, of a database that was not closed: replays its log, if that was not done yet. Any
@@ -215,8 +169,7 @@ class Database {
   std::vector<std::string> procedures_to_recover() const;
 
   // The OLTP replica counts as lost, as after a crash of its workers, and is built anew from the
-  // analytical one: for tests, and for who finds the replicas different. The calls of a batch that
-  // runs are run again; nothing acknowledged is lost; everything waits meanwhile. kUnsupported: no
+  // analytical one. Calls of a batch that runs are run again; everything waits. kUnsupported: no
   // updates are exported. kIo, kCorrupt: for good; calls end with the error, queries go on.
   base::Result<RebuildReport> rebuild_primary();
 
@@ -225,6 +178,11 @@ class Database {
   base::Result<void> checkpoint();
   // The same while everything stands still.
   base::Result<void> save();
+  // Copies a database at a path to a new or empty directory, while all goes on: as of a VID not
+  // older than what was acknowledged before the call. dispatcher/backup.h makes a database of it
+  // again. kAlreadyExists: the directory is not empty. kClosed: the database was closed meanwhile.
+  // kIo, kNoSpace, kCorrupt (the source is damaged); nothing is left then.
+  base::Result<BackupReport> backup(const std::string& directory);
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
   // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
   // close() and save() are closed, and the data stays in memory: close() again (once there is

@@ -6,96 +6,135 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "dispatcher/database_state.h"
 
 namespace diptych::dispatcher {
 namespace {
 
-std::unique_ptr<QueryJob> make_job(std::span<const std::string> statements) {
+using Results = QueryResults;
+
+std::unique_ptr<QueryJob> make_job(std::span<const std::string> statements,
+                                   const QueryOptions& options) {
+  const uint64_t now_ns = base::steady_ns();
+  const uint64_t timeout_ns = std::min(options.timeout_ns, UINT64_MAX - now_ns);
   auto job = std::make_unique<QueryJob>();
+  job->answer = QueryAnswer::make(statements.size(), timeout_ns == 0 ? 0 : now_ns + timeout_ns);
   for (const std::string& sql : statements) {
-    job->statements.push_back({.sql = sql, .parameters = {}, .plan = {}, .prepared = false});
+    job->statements.push_back(
+        {.sql = sql, .parameters = options.parameters, .plan = {}, .prepared = false});
   }
   return job;
 }
 
-QueryResults all_failed(size_t count, const base::Error& error) {
-  return QueryResults(count, base::Result<olap::QueryResult>(error));
+Results all_failed(size_t count, const base::Error& error) {
+  return Results(count, base::Result<olap::QueryResult>(error));
+}
+
+// What the answer gives, once it does.
+template <class Value, class Take>
+std::future<Value> promised(QueryAnswer* answer, Take take) {
+  const auto promise = std::make_shared<std::promise<Value>>();  // shared_ptr: functions are copied
+  answer->set_done(
+      [promise, take](Results results) { promise->set_value(take(std::move(results))); });
+  return promise->get_future();
 }
 
 }  // namespace
+
+void QueryHandle::cancel() const {
+  if (const auto watch = watch_.lock()) watch->cancel(answer_);
+}
 
 void Database::State::prepare(QueryJob* job) const {
   DIPTYCH_CHECK(!job->compiled, "a job is compiled once");
   const base::Catalog& known = catalogs.current();
   olap::TableRows rows = olap_dispatcher->table_rows();
   rows.resize(known.table_count());  // a table that was created since has no rows to speak of
-  for (QueryJob::Statement& statement : job->statements) {
-    auto plan = olap::prepare(statement.sql, known, rows, statement.parameters);
+  for (size_t i = 0; i < job->statements.size(); ++i) {
+    QueryJob::Statement& statement = job->statements[i];
+    auto plan =
+        olap::prepare(statement.sql, known, rows, statement.parameters, known_system_tables);
     if (plan) {
       statement.plan = std::move(*plan);
       statement.prepared = true;
-      job->results.emplace_back(olap::QueryResult{});  // until it has run
     } else {
-      job->results.emplace_back(plan.error());
+      olap_dispatcher->count_failed(plan.code());
+      job->answer->put(i, plan.error(), QueryAnswer::Show::kAnyTime);
     }
   }
   job->compiled = true;
 }
 
-std::vector<base::Result<QueryResult>> Database::query_batch(
-    std::span<const std::string> statements) {
-  if (statements.empty()) return {};
-  return state_->run_and_wait(make_job(statements));
-}
-
-// Runs the job with others of a batch, and waits for its results.
-QueryResults Database::State::run_and_wait(std::unique_ptr<QueryJob> job) {
-  const size_t statements = job->statements.size();
-  if (auto allowed = check_may_wait("query"); !allowed) {
-    return all_failed(statements, allowed.error());
-  }
-  if (auto ready = ensure_recovered(); !ready) {
-    return all_failed(statements, ready.error());
-  }
+// Compiles and submits; false: nothing is left to run, and the answer can be taken. An error: the
+// job was not taken.
+base::Result<bool> Database::State::launch(std::unique_ptr<QueryJob> job, Admission admission) {
   prepare(job.get());
   const bool any = std::any_of(job->statements.begin(), job->statements.end(),
                                [](const QueryJob::Statement& s) { return s.prepared; });
-  if (!any) {
-    olap_dispatcher->count_failed(statements);
-    return std::move(job->results);
+  if (!any) return false;
+  auto submitted = olap_dispatcher->submit(job, admission == Admission::kWait);
+  if (!submitted) return submitted.error();
+  return true;
+}
+
+base::Result<void> Database::State::check_may_query() {
+  if (auto allowed = check_may_wait("query"); !allowed) return allowed;
+  return ensure_recovered();
+}
+
+std::vector<base::Result<QueryResult>> Database::query_batch(
+    std::span<const std::string> statements, const QueryOptions& options) {
+  if (statements.empty()) return {};
+  if (auto ready = state_->check_may_query(); !ready) {
+    return all_failed(statements.size(), ready.error());
   }
-  auto promise = std::make_unique<std::promise<QueryResults>>();
-  std::future<QueryResults> future = promise->get_future();
-  // The completion frees the promise: this thread may be gone before set_value returns.
-  job->done = [raw = promise.get()](QueryResults results) {
-    const std::unique_ptr<std::promise<QueryResults>> owned(raw);
-    owned->set_value(std::move(results));
-  };
-  if (auto submitted = olap_dispatcher->submit(job, true); !submitted) {
-    return all_failed(statements, submitted.error());
-  }
-  static_cast<void>(promise.release());  // done() takes it back
+  auto job = make_job(statements, options);
+  const QueryAnswerPtr answer = job->answer;
+  auto future = promised<Results>(answer.get(), [](Results results) { return results; });
+  auto launched = state_->launch(std::move(job), options.admission);
+  if (!launched) return all_failed(statements.size(), launched.error());
+  if (!*launched) answer->finish();
   return future.get();
 }
 
 base::Result<QueryResult> Database::query(std::string_view sql,
                                           std::vector<base::Value> parameters) {
   const std::string statement(sql);
-  auto job = make_job(std::span(&statement, 1));
-  job->statements.front().parameters = std::move(parameters);
-  return std::move(state_->run_and_wait(std::move(job)).front());
+  return std::move(
+      query_batch(std::span(&statement, 1), {.parameters = std::move(parameters)}).front());
 }
 
-base::Result<void> Database::submit_query(std::string sql,
-                                          std::function<void(base::Result<QueryResult>)> done) {
+base::Result<RunningQuery> Database::start_query(std::string_view sql,
+                                                 const QueryOptions& options) {
+  if (auto ready = state_->check_may_query(); !ready) return ready.error();
+  const std::string statement(sql);
+  auto job = make_job(std::span(&statement, 1), options);
+  const QueryAnswerPtr answer = job->answer;
+  auto future = promised<base::Result<QueryResult>>(
+      answer.get(), [](Results results) { return std::move(results.front()); });
+  auto launched = state_->launch(std::move(job), options.admission);
+  if (!launched) return launched.error();
+  if (!*launched) answer->finish();
+  return RunningQuery(QueryHandle(answer, state_->query_watch), std::move(future));
+}
+
+base::Result<QueryHandle> Database::submit_query(
+    std::string sql, std::function<void(base::Result<QueryResult>)> done,
+    const QueryOptions& options) {
   if (done == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
   }
-  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
-  auto job = make_job(std::span(&sql, 1));
-  job->done = [done = std::move(done)](QueryResults results) { done(std::move(results.front())); };
-  return state_->olap_dispatcher->submit(job, false);
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
+  auto job = make_job(std::span(&sql, 1), options);
+  QueryHandle handle(job->answer, state_->query_watch);
+  job->answer->set_done(
+      [done = std::move(done)](QueryResults results) { done(std::move(results.front())); });
+  const bool may_wait = options.admission == Admission::kWait && !state_->on_dispatcher_thread();
+  if (auto submitted = state_->olap_dispatcher->submit(job, may_wait); !submitted) {
+    return submitted.error();
+  }
+  return handle;
 }
 
 }  // namespace diptych::dispatcher

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,24 @@
 
 namespace diptych::dispatcher {
 
+// What opening a database that was not closed took.
+struct RecoveryReport {
+  uint64_t transactions = 0;  // replayed
+  uint64_t log_bytes = 0;     // that held them
+  base::Vid vid;              // up to which everything is there
+  double seconds = 0;         // of the replay
+  std::string torn_tail;      // where the log was cut, in words; empty: it was whole
+};
+
 struct LoadReport {
   uint64_t rows = 0;
   base::Vid vid;
+};
+
+struct BackupReport {
+  base::Vid first;  // it can be restored as of any version from here
+  base::Vid last;   // to here
+  uint64_t bytes = 0;
 };
 
 // A row that the replicas do not agree on.
@@ -30,14 +46,9 @@ struct ReplicaComparison {
   std::vector<ReplicaDifference> first;  // at most 20
 };
 
-// What opening a database that was not closed took.
-struct RecoveryReport {
-  uint64_t transactions = 0;  // replayed
-  uint64_t log_bytes = 0;     // that held them
-  base::Vid vid;              // up to which everything is there
-  double seconds = 0;         // of the replay
-  std::string torn_tail;      // where the log was cut, in words; empty: it was whole
-};
+// Hears now and then, on any thread, how far the recovery of a database is: "12 of 40 rows put
+// back, 3 s to go", and the share that is done.
+using RecoveryListener = std::function<void(const std::string& text, double done)>;
 
 // What rebuilding a lost primary took.
 struct RebuildReport {

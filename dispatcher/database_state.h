@@ -30,6 +30,7 @@
 #include "dispatcher/oltp_dispatcher.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/procedure_modules.h"
+#include "dispatcher/query_watch.h"
 #include "dispatcher/recovery.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "olap/query.h"
@@ -53,6 +54,9 @@ struct Database::State {
   base::Result<void> restore(const storage::Manifest& manifest);
   std::vector<uint32_t> all_cores() const;  // of both sides
   void start_log();
+  // For the engine: what a physical log gets of each batch; empty: there is none.
+  std::function<void(std::span<const propagation::SealedSet>)> note_updates_of(
+      const DatabaseOptions& database_options);
   void start_dispatchers();
   void stop_dispatchers();
 
@@ -71,7 +75,11 @@ struct Database::State {
 
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job) const;
-  QueryResults run_and_wait(std::unique_ptr<QueryJob> job);
+  base::Result<bool> launch(std::unique_ptr<QueryJob> job, Admission admission);
+  base::Result<void> check_may_query();
+  Metrics metrics() const;
+  // What queries can name besides the catalog's tables.
+  std::vector<olap::SystemTable> system_tables() const;
 
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;
@@ -95,10 +103,18 @@ struct Database::State {
   // On the OLAP side's thread, which is inside of the gate.
   void run_checkpoint();
 
+  // Backup (database_backup.cpp).
+  base::Result<BackupReport> backup(const std::string& directory);
+  // What the log will not have begins: a backup that runs has the log up to here.
+  void before_unlogged_change(const BatchGate::Exclusive& gate_held);
+  // Before the dispatchers are stopped: one that runs ends with kClosed.
+  void end_backup();
+
   const DatabaseOptions options;
   const base::Placement placement;
   const base::SpinPolicy spin;
   std::optional<storage::DirectoryLock> lock;  // gate
+  const std::vector<olap::SystemTable> known_system_tables = system_tables();
 
   BatchGate gate;
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
@@ -127,6 +143,12 @@ struct Database::State {
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
   RecoveryReport recovery_report;
 
+  std::mutex backing_up;    // held by backup, so that two of them take turns
+  std::mutex backup_mutex;  // guards the next three
+  bool backup_runs = false;
+  bool backup_stops = false;                  // the database is being closed
+  std::optional<CommandLog::End> backup_end;  // where the log of the one that runs ends; none: open
+
   std::mutex checkpoint_mutex;
   std::vector<std::promise<base::Result<void>>> checkpoint_waiters;  // guarded by it, as the next
   bool checkpoints_closed = false;                                   // nobody answers any more
@@ -135,6 +157,8 @@ struct Database::State {
   std::mutex loading;               // held by load_procedures, so that two of them take turns
   std::mutex closing;               // held by close, so that two of them take turns
   std::unique_ptr<CommandLog> log;  // null: nothing is logged
+  // Shared with the handles of queries, which may outlive the database.
+  const QueryWatchPtr query_watch = QueryWatch::make();
   std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
   std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
 };

@@ -1,9 +1,10 @@
+#include "dispatcher/histogram.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "base/check.h"
-#include "dispatcher/metrics.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -58,6 +59,14 @@ uint64_t Histogram::quantile(double q) const {
     if (passed >= rank) return std::min(middle_of(i), max_);
   }
   DIPTYCH_CHECK(false, "the buckets' counts sum up to count_");
+}
+
+uint64_t Histogram::count_below_power(unsigned exponent) const {
+  DIPTYCH_CHECK(exponent < 64, "values have 64 bits");
+  const size_t end = bucket_of(uint64_t{1} << exponent);  // a power of two begins a bucket
+  uint64_t count = 0;
+  for (size_t i = 0; i < end; ++i) count += counts_[i];
+  return count;
 }
 
 Histogram Histogram::since(const Histogram& earlier) const {

@@ -1,39 +1,41 @@
 // Metrics: what the engine counted since it was opened. A value; reading it stops nobody.
+//
+// The face for programs. dispatcher/metric_registry.h has the same figures by name, for SQL and for
+// Prometheus; docs/metrics.md explains them.
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/histogram.h"
+#include "olap/query_memory_figures.h"
 #include "propagation/apply_steps.h"
 #include "storage/buffer_figures.h"
+#include "storage/partition_figures.h"
 
 namespace diptych::dispatcher {
 
-// Counts in buckets of 1/32 of a power of two: values keep a relative error under 3.2 %.
-class Histogram {
- public:
-  void record(uint64_t value);
-  void merge(const Histogram& other);
-  uint64_t count() const { return count_; }
-  uint64_t max() const { return max_; }
-  double mean() const;
-  uint64_t quantile(double q) const;  // q in [0, 1]; 0 when empty
-  // What was recorded since `earlier`, an older copy of this histogram (its max is this one's).
-  Histogram since(const Histogram& earlier) const;
-
- private:
-  static constexpr size_t kBuckets = 64 * 32;
-  static size_t bucket_of(uint64_t value);
-  static uint64_t middle_of(size_t bucket);
-
-  uint64_t counts_[kBuckets] = {};
-  uint64_t count_ = 0;
-  uint64_t sum_ = 0;
-  uint64_t max_ = 0;
+// Where memory is, in bytes.
+struct MemoryFigures {
+  // The OLTP replica.
+  size_t rows = 0;
+  size_t row_strings = 0;
+  size_t undo = 0;
+  size_t indexes = 0;
+  // On the way.
+  size_t pending_updates = 0;
+  size_t empty_updates = 0;  // update sets that are kept for reuse
+  // The OLAP replica.
+  storage::PartitionFigures replica;  // its counts included
+  size_t replica_indexes = 0;         // RowID -> TID
+  // Of all databases of the process.
+  olap::QueryMemoryFigures queries;
 };
 
 struct Metrics {
@@ -44,6 +46,10 @@ struct Metrics {
   uint64_t transactions_in_flight = 0;  // admitted and not completed, now
   uint64_t conflicts = 0;               // runs repeated because of a conflict
   uint64_t transaction_batches = 0;
+  std::array<uint64_t, base::kErrorCodes> calls_failed{};  // by ErrorCode: of admitted ones
+  Histogram batch_calls;                                   // calls in a batch, repeated ones too
+  Histogram batch_ns;                                      // its run, the gate passed
+  Histogram call_wait_ns;  // of a batch's oldest new call: from submission to the batch's run
   uint64_t slow_transactions = 0;  // runs over slow_procedure_ns that have ended
   std::string slowest_procedure;   // of those, and of what runs now; empty: none was slow
   uint64_t slowest_procedure_ns = 0;
@@ -57,7 +63,11 @@ struct Metrics {
   // Queries.
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;
+  std::array<uint64_t, base::kErrorCodes> queries_failed_by{};  // by ErrorCode; the same in all
+  uint64_t queries_in_flight = 0;  // calls of query, query_batch, submit_query; now
   uint64_t query_batches = 0;
+  Histogram batch_queries;   // statements in a batch
+  Histogram query_batch_ns;  // its run, the updates applied
   base::Vid replica_vid;
   // Propagation.
   uint64_t updates_applied = 0;
@@ -71,16 +81,23 @@ struct Metrics {
   // hold such a commit; one that still runs counts, though it may commit nothing
   // (dispatcher/freshness_clock.h).
   Histogram freshness_ns;
+  uint64_t backlog_ns = 0;  // the same, now
   Histogram wait_apply_ns;  // per query: from submission to the start of its batch's execution
   size_t pending_update_bytes = 0;
   uint64_t back_pressure_waits = 0;  // OLTP batches that waited for the replica to catch up
   uint64_t back_pressure_ns = 0;     // that they waited, one that waits now included
   // Size and cost.
+  MemoryFigures memory;
   size_t oltp_memory_bytes = 0;  // rows, versions, indexes, and update sets that wait or are empty
   size_t olap_memory_bytes = 0;
   storage::BufferFigures olap_chunks;  // of a database at a path: columns in memory and on disk
   uint64_t oltp_cpu_ns = 0;  // CPU time of the side's threads (dispatcher/side_cpu_time.h)
   uint64_t olap_cpu_ns = 0;
+
+  // Commits that the replica does not show yet.
+  uint64_t backlog_vids() const {
+    return last_vid > replica_vid ? last_vid.value - replica_vid.value : 0;
+  }
 };
 
 }  // namespace diptych::dispatcher

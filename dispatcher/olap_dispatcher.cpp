@@ -44,8 +44,12 @@ void OlapDispatcher::stop() {
 }
 
 base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob>& job, bool may_wait) {
-  if (auto taken = may_wait ? tokens_.take_or_wait() : tokens_.take(); !taken) return taken;
+  const uint64_t deadline_ns = job->answer->deadline_ns();
+  if (auto taken = may_wait ? tokens_.take_or_wait(deadline_ns) : tokens_.take(); !taken) {
+    return taken;
+  }
   job->submitted_ns = base::steady_ns();
+  if (deadline_ns != 0) options_.watch->add(job->answer);
   const bool pushed = queue_.try_push(job);
   DIPTYCH_CHECK(pushed, "A1: the queue has a slot for every token");
   wake();
@@ -75,9 +79,10 @@ void OlapDispatcher::cancel_queries() {
   stop_queries_.store(true, std::memory_order_relaxed);
 }
 
-void OlapDispatcher::count_failed(uint64_t queries) {
+void OlapDispatcher::count_failed(base::ErrorCode why) {
   const std::lock_guard lock(figures_mutex_);
-  figures_.queries_failed += queries;
+  ++figures_.queries_failed;
+  ++figures_.queries_failed_by[static_cast<size_t>(why)];
 }
 
 olap::TableRows OlapDispatcher::table_rows() const {
@@ -89,7 +94,11 @@ void OlapDispatcher::report(Metrics* metrics) const {
   const std::lock_guard lock(figures_mutex_);
   metrics->queries_completed = figures_.queries_completed;
   metrics->queries_failed = figures_.queries_failed;
+  metrics->queries_failed_by = figures_.queries_failed_by;
+  metrics->queries_in_flight = tokens_.in_use();
   metrics->query_batches = figures_.query_batches;
+  metrics->batch_queries = figures_.batch_queries;
+  metrics->query_batch_ns = figures_.query_batch_ns;
   metrics->replica_vid = figures_.replica_vid;
   metrics->updates_applied = figures_.updates_applied;
   metrics->apply_runs = figures_.apply_runs;
@@ -98,7 +107,10 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->apply_steps = figures_.apply_steps;
   metrics->freshness_ns = figures_.freshness_ns;
   metrics->wait_apply_ns = figures_.wait_apply_ns;
-  metrics->olap_memory_bytes = figures_.olap_memory_bytes;
+  metrics->memory.replica = figures_.memory.replica;
+  metrics->memory.replica_indexes = figures_.memory.replica_indexes;
+  metrics->olap_memory_bytes =
+      figures_.memory.replica.memory_bytes() + figures_.memory.replica_indexes;
   if (replica_.tables->buffers() != nullptr) {
     metrics->olap_chunks = replica_.tables->buffers()->figures();
   }
@@ -167,25 +179,27 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
     bring_up_to_date();
     pending_since_ns_ = 0;
-    execute(jobs);
+    execute(*jobs);
     snapshot = replica_.tables->snapshot();
   }
   if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
   for (auto& job : *jobs) {
     // The token first: a completion that submits its successor finds room for it.
     tokens_.give_back();
-    job->done(std::move(job->results));
+    if (job->answer->deadline_ns() != 0) options_.watch->remove(*job->answer);
+    job->answer->finish();
   }
   tokens_.announce_returned();
   jobs->clear();
 }
 
-std::vector<base::Result<olap::QueryResult>> OlapDispatcher::run(
-    const std::vector<const olap::Plan*>& plans) {
+void OlapDispatcher::run(std::span<const olap::QueryRun> queries,
+                         const olap::DeliverResult& deliver) {
   if (!replica_failure_) {
-    return replica_.executor->run_batch(plans, *replica_.tables, stop_queries_);
+    replica_.executor->run_batch(queries, *replica_.tables, stop_queries_, deliver);
+    return;
   }
-  return std::vector<base::Result<olap::QueryResult>>(plans.size(), *replica_failure_);
+  for (size_t i = 0; i < queries.size(); ++i) deliver(i, *replica_failure_);
 }
 
 // On all the side's cores: by the hundred, statements take as long to compile as to run.
@@ -198,42 +212,44 @@ void OlapDispatcher::compile(const Jobs& jobs) {
                                   [&](uint32_t i) { prepare_(left[i]); });
 }
 
-void OlapDispatcher::execute(Jobs* jobs) {
-  std::vector<const olap::Plan*> plans;
-  std::vector<base::Result<olap::QueryResult>*> places;
-  uint64_t failed = 0;
-  for (auto& job : *jobs) {
-    for (size_t i = 0; i < job->statements.size(); ++i) {
-      if (!job->statements[i].prepared) {
-        ++failed;
-        continue;
-      }
-      plans.push_back(&job->statements[i].plan);
-      places.push_back(&job->results[i]);
-    }
-  }
+void OlapDispatcher::execute(const Jobs& jobs) {
+  std::vector<olap::QueryRun> queries;
+  std::vector<Place> places;
   const uint64_t start_ns = base::steady_ns();
   {
     const std::lock_guard lock(figures_mutex_);
     ++figures_.query_batches;
     figures_.freshness_ns.record(clock_->age_ns(start_ns));
-    for (const auto& job : *jobs) {
+    for (const auto& job : jobs) {
+      QueryAnswer& answer = *job->answer;
+      // Seldom before the watch has seen it.
+      if (answer.deadline_ns() != 0 && answer.deadline_ns() <= start_ns) answer.control().expire();
       for (size_t i = 0; i < job->statements.size(); ++i) {
         figures_.wait_apply_ns.record(start_ns - job->submitted_ns);
+        if (!job->statements[i].prepared) continue;
+        queries.push_back({&job->statements[i].plan, &answer.control()});
+        places.push_back({&answer, i});
       }
     }
+    figures_.batch_queries.record(queries.size());
   }
-  auto results = run(plans);
-  DIPTYCH_CHECK(results.size() == plans.size(), "the executor gives one result a plan");
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i]) ++failed;
-    *places[i] = std::move(results[i]);
-  }
+  std::array<uint64_t, base::kErrorCodes> failed{};
+  uint64_t completed = 0;
+  const base::Vid snapshot = replica_.tables->snapshot();
+  run(queries, [&](size_t query, base::Result<olap::QueryResult> result) {
+    ++(result ? completed : failed[static_cast<size_t>(result.code())]);
+    const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);
+    places[query].answer->put(
+        places[query].statement, std::move(result),
+        durable ? QueryAnswer::Show::kAnyTime : QueryAnswer::Show::kOnceFinished);
+  });
   const std::lock_guard lock(figures_mutex_);
-  size_t statements = 0;
-  for (const auto& job : *jobs) statements += job->statements.size();
-  figures_.queries_failed += failed;
-  figures_.queries_completed += statements - failed;
+  figures_.query_batch_ns.record(base::steady_ns() - start_ns);
+  figures_.queries_completed += completed;
+  for (size_t i = 0; i < failed.size(); ++i) {
+    figures_.queries_failed += failed[i];
+    figures_.queries_failed_by[i] += failed[i];
+  }
 }
 
 uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
@@ -243,18 +259,21 @@ uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
       .records;
 }
 
-// Each partition looks at its tables until the time is up; the next call begins with another one.
+// Each partition looks at its tables until the time is up; the next call begins with another one,
+// and with another partition, where a thread has several.
 void OlapDispatcher::compact() {
   storage::Replica& replica = *replica_.tables;
   const auto tables = static_cast<uint32_t>(replica.table_count());
   const uint64_t end_ns = base::steady_ns() + options_.compact_limit_ns;
-  replica_.executor->run_parallel(replica.partition_count(), [&](uint32_t partition) {
-    for (uint32_t i = 0; i < tables && base::steady_ns() < end_ns; ++i) {
-      const base::TableId table((first_to_compact_ + i) % tables);
-      replica.table(table).partition(base::PartitionId(partition)).compact();
+  const uint32_t partitions = replica.partition_count();
+  replica_.executor->run_parallel(partitions, [&](uint32_t i) {
+    const base::PartitionId partition((first_to_compact_ + i) % partitions);
+    for (uint32_t t = 0; t < tables && base::steady_ns() < end_ns; ++t) {
+      const base::TableId table((first_to_compact_ + t) % tables);
+      replica.table(table).partition(partition).compact(end_ns);
     }
   });
-  first_to_compact_ = (first_to_compact_ + 1) % tables;
+  ++first_to_compact_;
 }
 
 // Where the disk refuses, chunks stay in memory, over the budget.
@@ -313,13 +332,14 @@ void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
 void OlapDispatcher::publish_sizes() {
   const storage::Replica& replica = *replica_.tables;
   figures_.replica_vid = replica.snapshot();
-  figures_.olap_memory_bytes = replica_.applier->memory_bytes();
+  figures_.memory.replica = {};
+  figures_.memory.replica_indexes = replica_.applier->memory_bytes();
   figures_.apply_steps = replica_.applier->steps();
   table_rows_.resize(replica.table_count());
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     const storage::Table& table = replica.table(base::TableId(id));
     table_rows_[id] = table.live_rows();
-    figures_.olap_memory_bytes += table.memory_bytes();
+    figures_.memory.replica.add(table.figures());
   }
 }
 

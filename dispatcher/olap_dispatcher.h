@@ -17,8 +17,8 @@
 //            this side's batch or exclusively.
 //
 // Invariants
-//   A1  At most `queue_queries` jobs are admitted and not yet out of their batch; each is done
-//       exactly once.
+//   A1  At most `queue_queries` jobs are admitted and not yet out of their batch; each is answered
+//       exactly once, by its batch or, where it was stopped, before it.
 //   A2  The replica changes only while no query runs.
 
 #pragma once
@@ -42,6 +42,7 @@
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/query_job.h"
+#include "dispatcher/query_watch.h"
 #include "olap/query.h"
 #include "propagation/applier.h"
 #include "propagation/export/update_queue.h"
@@ -56,6 +57,7 @@ struct OlapDispatcherOptions {
   uint64_t apply_interval_ns = 0;
   uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
   CommandLog* log = nullptr;               // null: nothing is logged
+  QueryWatch* watch = nullptr;             // of queries with a deadline
 };
 
 // The parts of the replica, which outlive the dispatcher.
@@ -76,8 +78,8 @@ class OlapDispatcher {
                  Prepare prepare, std::function<void()> run_checkpoint);
   ~OlapDispatcher();  // stops
 
-  // kOverloaded where A1 forbids it and the caller does not wait, or must not; kClosed. The job is
-  // taken only on success.
+  // kOverloaded where A1 forbids it and the caller does not wait, or must not; kDeadlineExceeded
+  // where it waited so long; kClosed. The job is taken only on success.
   base::Result<void> submit(std::unique_ptr<QueryJob>& job, bool may_wait);
 
   // Applies pending updates soon, whatever the interval.
@@ -105,8 +107,8 @@ class OlapDispatcher {
   void stop();
 
   bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
-  // Queries that were refused by the compiler before they came here.
-  void count_failed(uint64_t queries);
+  // Queries that failed before they came here.
+  void count_failed(base::ErrorCode why);
   // Rows by TableId, as of the last apply.
   olap::TableRows table_rows() const;
   // Adds this side's figures.
@@ -121,8 +123,12 @@ class OlapDispatcher {
   void sleep(uint32_t arrival_ticket, uint32_t update_ticket);
   void run_one_batch(Jobs* jobs);
   void compile(const Jobs& jobs);
-  std::vector<base::Result<olap::QueryResult>> run(const std::vector<const olap::Plan*>& plans);
-  void execute(Jobs* jobs);
+  struct Place {
+    QueryAnswer* answer;
+    size_t statement;
+  };
+  void run(std::span<const olap::QueryRun> queries, const olap::DeliverResult& deliver);
+  void execute(const Jobs& jobs);
   void wake();
   uint64_t apply(const propagation::CollectedSets& collected);  // records
   void compact();

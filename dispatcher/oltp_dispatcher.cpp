@@ -84,6 +84,18 @@ uint64_t OltpDispatcher::back_pressure_ns() const {
   return ended_ns + (since_ns == 0 ? 0 : base::steady_ns() - since_ns);
 }
 
+void OltpDispatcher::report(Metrics* metrics) const {
+  metrics->transactions_refused = refused();
+  metrics->transactions_in_flight = in_flight();
+  metrics->back_pressure_waits = back_pressure_waits();
+  metrics->back_pressure_ns = back_pressure_ns();
+  const std::lock_guard lock(figures_mutex_);
+  metrics->calls_failed = figures_.failed;
+  metrics->batch_calls = figures_.batch_calls;
+  metrics->batch_ns = figures_.batch_ns;
+  metrics->call_wait_ns = figures_.call_wait_ns;
+}
+
 base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
   const ProcedureSignature* procedure = procedures_->find(request.procedure);
   if (procedure == nullptr) {
@@ -156,10 +168,12 @@ void OltpDispatcher::run() {
 bool OltpDispatcher::fill_batch() {
   batch_.clear();
   batch_.swap(again_);
+  const size_t repeated = batch_.size();
   oltp::Request* request = nullptr;
   while (batch_.size() < options_.batch_requests_max && queue_.try_pop(&request)) {
     batch_.push_back(request);
   }
+  oldest_ns_ = repeated < batch_.size() ? batch_[repeated]->submitted_ns : 0;
   return !batch_.empty();
 }
 
@@ -200,15 +214,25 @@ void OltpDispatcher::run_one_batch() {
     }
     if (engine_failure_) [[unlikely]]
       return refuse_batch(*engine_failure_);
-    clock_->batch_begins(base::steady_ns());
+    const uint64_t start_ns = base::steady_ns();
+    clock_->batch_begins(start_ns);
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());
+    note_batch(start_ns);
     again_ = std::move(report.again);
     collect_ended();
     if (log != nullptr) log->append(ended_, engine_->last_vid());
   }
   if (options_.slow_watch != nullptr) options_.slow_watch->ended(report.slow);
   if (log == nullptr) complete(ended_);
+}
+
+void OltpDispatcher::note_batch(uint64_t start_ns) {
+  const uint64_t end_ns = base::steady_ns();
+  const std::lock_guard lock(figures_mutex_);
+  figures_.batch_calls.record(batch_.size());
+  figures_.batch_ns.record(end_ns - start_ns);
+  if (oldest_ns_ != 0) figures_.call_wait_ns.record(start_ns - oldest_ns_);
 }
 
 void OltpDispatcher::refuse_batch(const base::Error& why) {
@@ -232,6 +256,10 @@ void OltpDispatcher::collect_ended() {
 
 void OltpDispatcher::complete(std::span<oltp::Request* const> ended) {
   for (oltp::Request* const request : ended) {
+    if (!request->outcome) [[unlikely]] {
+      const std::lock_guard lock(figures_mutex_);
+      ++figures_.failed[static_cast<size_t>(request->outcome.code())];
+    }
     // The token first: a completion that submits its successor finds room for it.
     tokens_.give_back();
     request->complete(request);  // the request may be gone from here on

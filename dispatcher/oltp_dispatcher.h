@@ -21,9 +21,11 @@
 
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
@@ -37,6 +39,7 @@
 #include "dispatcher/bounded_queue.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
+#include "dispatcher/metrics.h"
 #include "dispatcher/procedure_directory.h"
 #include "dispatcher/slow_procedure_watch.h"
 #include "oltp/engine.h"
@@ -87,8 +90,17 @@ class OltpDispatcher {
   uint64_t back_pressure_waits() const;
   uint64_t back_pressure_ns() const;  // in these waits, one that goes on included
   uint32_t in_flight() const { return tokens_.in_use(); }
+  // Adds this side's figures.
+  void report(Metrics* metrics) const;
 
  private:
+  // Guarded by figures_mutex_, which is taken twice a batch.
+  struct Figures {
+    std::array<uint64_t, base::kErrorCodes> failed{};  // calls, by ErrorCode
+    Histogram batch_calls;
+    Histogram batch_ns;
+    Histogram call_wait_ns;
+  };
   base::Result<void> check(const oltp::Request& request) const;
   base::Timestamp now() const;  // of a transaction
   void run();
@@ -96,6 +108,7 @@ class OltpDispatcher {
   void run_one_batch();
   void refuse_batch(const base::Error& why);
   void collect_ended();
+  void note_batch(uint64_t start_ns);
 
   const OltpDispatcherOptions options_;
   const uint64_t begin_ns_;  // when time_origin was
@@ -118,6 +131,9 @@ class OltpDispatcher {
   std::vector<oltp::Request*> batch_;             // the dispatcher's thread only
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
   std::vector<oltp::Request*> ended_;  // likewise: those of batch_ that are not in again_
+  uint64_t oldest_ns_ = 0;             // likewise: submission of the batch's first new request
+  mutable std::mutex figures_mutex_;
+  Figures figures_;  // guarded by figures_mutex_
   std::thread thread_;
   std::thread::id thread_id_;
 };

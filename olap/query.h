@@ -24,6 +24,8 @@
 #include "base/topology.h"
 #include "base/value.h"
 #include "olap/plan.h"
+#include "olap/query_control.h"
+#include "olap/system_table.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
@@ -49,9 +51,12 @@ using TableRows = std::vector<uint64_t>;
 // $1, $2 and so on stand for `parameters`, as literals would: the plan is made for their values. A
 // text takes the type that its place asks for, a whole number is INT where it fits; NULL is any
 // type's.
+//
+// `system_tables` are there besides the catalog's tables (olap/system_table.h).
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            const TableRows& table_rows,
-                           std::span<const base::Value> parameters = {});
+                           std::span<const base::Value> parameters = {},
+                           std::span<const SystemTable> system_tables = {});
 
 // The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped. They
 // are views of the script, so that a caller knows where each one stands.
@@ -78,6 +83,14 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
 // Set by another thread to make a batch stop soon; its unfinished queries fail with kCancelled.
 using StopFlag = std::atomic<bool>;
 
+// A query of a batch.
+struct QueryRun {
+  const Plan* plan = nullptr;
+  const QueryControl* control = nullptr;  // nullptr: nobody stops it alone
+};
+// Called once for each query of a batch when it has ended, on the thread of run_batch.
+using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;
+
 class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's cores
 
 class Executor {
@@ -92,6 +105,10 @@ class Executor {
   std::vector<base::Result<QueryResult>> run_batch(std::span<const Plan* const> plans,
                                                    const storage::Replica& replica,
                                                    const StopFlag& stop);
+  // The same of queries that can be stopped one by one, delivered as they end. One that is stopped
+  // fails with its control's error, and is not run where it was stopped before.
+  void run_batch(std::span<const QueryRun> queries, const storage::Replica& replica,
+                 const StopFlag& stop, const DeliverResult& deliver);
 
   // Runs body(i) for i in [0, count) on the replica's cores and returns when all are done: the
   // applier's partitions run here too.

@@ -133,6 +133,7 @@ void Engine::State::reach_boundary() {
   if (core.options.export_updates && newest != pushed_) {
     std::vector<propagation::SealedSet> sets;
     for (auto& worker : workers) worker->take_updates(&sets);
+    if (core.options.before_push) core.options.before_push(sets);
     core.queue->push(std::move(sets), newest);
     pushed_ = newest;
   }
@@ -142,14 +143,20 @@ void Engine::State::reach_boundary() {
     index->rekeyed.store(false, std::memory_order_relaxed);
     index->index->reclaim();
   }
-  size_t bytes = core.strings.allocated_bytes();
-  for (const auto& worker : workers) bytes += worker->undo_bytes();
+  size_t undo = 0;
+  size_t rows = 0;
+  size_t indexes = 0;
+  for (const auto& worker : workers) undo += worker->undo_bytes();
   for (const auto& table : core.tables) {
-    bytes += table->rows.allocated_bytes();
-    for (const auto& index : table->indexes) bytes += index->index->memory_bytes();
+    rows += table->rows.allocated_bytes();
+    for (const auto& index : table->indexes) indexes += index->index->memory_bytes();
   }
-  // relaxed: a figure for people.
-  memory_bytes.store(bytes, std::memory_order_relaxed);
+  // relaxed: figures for people, each on its own, here and below.
+  row_bytes.store(rows, std::memory_order_relaxed);
+  string_bytes.store(core.strings.allocated_bytes(), std::memory_order_relaxed);
+  // relaxed: likewise.
+  undo_bytes.store(undo, std::memory_order_relaxed);
+  index_bytes.store(indexes, std::memory_order_relaxed);
 }
 
 Engine::Engine(const base::Catalog* catalog, const EngineOptions& options,
@@ -236,7 +243,11 @@ EngineMetrics Engine::metrics() const {
   metrics.aborted = state_->aborted.load(std::memory_order_relaxed);
   metrics.conflicts = state_->conflicts.load(std::memory_order_relaxed);
   // relaxed: likewise.
-  metrics.memory_bytes = state_->memory_bytes.load(std::memory_order_relaxed);
+  metrics.row_bytes = state_->row_bytes.load(std::memory_order_relaxed);
+  metrics.string_bytes = state_->string_bytes.load(std::memory_order_relaxed);
+  // relaxed: likewise.
+  metrics.undo_bytes = state_->undo_bytes.load(std::memory_order_relaxed);
+  metrics.index_bytes = state_->index_bytes.load(std::memory_order_relaxed);
   return metrics;
 }
 

@@ -37,6 +37,7 @@
 #include "oltp/run_mark.h"
 #include "propagation/export/export_mode.h"
 #include "propagation/export/load_sink.h"
+#include "propagation/export/record_run.h"
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
@@ -56,6 +57,8 @@ struct EngineOptions {
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   // Where the pages of new memory are made ready, ahead of the workers; empty: by themselves.
   std::vector<uint32_t> background_cores;
+  // Called by the leader at a boundary with what it is about to push: for who logs updates.
+  std::function<void(std::span<const propagation::SealedSet>)> before_push;
 };
 
 struct SlowRun {
@@ -76,7 +79,13 @@ struct EngineMetrics {
   uint64_t committed = 0;
   uint64_t aborted = 0;
   uint64_t conflicts = 0;
-  size_t memory_bytes = 0;  // rows, versions and indexes
+  // Memory, in bytes.
+  size_t row_bytes = 0;
+  size_t string_bytes = 0;  // long strings of rows
+  size_t undo_bytes = 0;    // older versions
+  size_t index_bytes = 0;
+
+  size_t memory_bytes() const { return row_bytes + string_bytes + undo_bytes + index_bytes; }
 };
 
 // By request: its slots, as Engine::inserted_rows gave them.
@@ -116,6 +125,9 @@ class Engine {
   // The order makes conflicts impossible; one thread runs them. kCorrupt: a call did something else
   // than it once did; the engine must then be discarded.
   base::Result<void> replay_batch(std::span<Request* const> requests, InsertedOfRequests inserted);
+  // The same from the updates that a batch has exported, up to the VID, in place of its calls: no
+  // procedure runs. They were checked (check_records). kCorrupt: they do not fit what is there.
+  base::Result<void> replay_updates(std::span<const propagation::RecordRun> runs, base::Vid last);
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
   // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.

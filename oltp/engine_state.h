@@ -47,7 +47,10 @@ struct Engine::State {
   std::atomic<uint64_t> committed{0};   // writer: the leader
   std::atomic<uint64_t> aborted{0};     // writer: the leader
   std::atomic<uint64_t> conflicts{0};   // writer: the leader
-  std::atomic<size_t> memory_bytes{0};  // writer: the leader
+  std::atomic<size_t> row_bytes{0};     // writer: the leader
+  std::atomic<size_t> string_bytes{0};  // writer: the leader
+  std::atomic<size_t> undo_bytes{0};    // writer: the leader
+  std::atomic<size_t> index_bytes{0};   // writer: the leader
 
  private:
   struct Batch {

@@ -92,6 +92,7 @@ class Worker {
 
  private:
   friend class TransactionCore;
+  friend class UpdateReplay;
 
   struct TableState {
     SlotAllocator slots;

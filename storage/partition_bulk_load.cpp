@@ -28,6 +28,7 @@ std::optional<uint32_t> PartitionStore::append_block(std::span<const NewRow> row
   leaves_.push_back(std::move(block));
   Range& range = ranges_.emplace_back();
   range.is_block = true;
+  ++counts_.blocks_made;
   range.changed = false;
   ++settled_ranges_;
   return std::exchange(next_ordinal_, next_ordinal_ + format_.block_rows);
@@ -62,6 +63,7 @@ void PartitionStore::drop_dead_ranges() {
     next_ordinal_ = first;
   }
   pages_.release();
+  string_pages_.release();
 }
 
 uint32_t Partition::block_rows() const {

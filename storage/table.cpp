@@ -130,8 +130,8 @@ void Partition::prefetch_erase(uint32_t ordinal) const {
   store_->prefetch_erase(place(ordinal));
 }
 
-size_t Partition::compact() {
-  return store_->compact();
+size_t Partition::compact(uint64_t until_ns) {
+  return store_->compact(until_ns);
 }
 
 void Partition::compact_all() {
@@ -146,8 +146,8 @@ base::Result<void> Partition::restore(SavedPartition saved) {
   return store_->restore(std::move(saved));
 }
 
-size_t Partition::memory_bytes() const {
-  return store_->memory_bytes();
+PartitionFigures Partition::figures() const {
+  return store_->figures();
 }
 
 Table::Table(const base::TableSchema& schema, const StorageOptions& options, BufferManager* buffers)
@@ -180,10 +180,10 @@ uint64_t Table::live_rows() const {
   return rows;
 }
 
-size_t Table::memory_bytes() const {
-  size_t bytes = 0;
-  for (const Partition& partition : partitions_) bytes += partition.memory_bytes();
-  return bytes;
+PartitionFigures Table::figures() const {
+  PartitionFigures figures;
+  for (const Partition& partition : partitions_) figures.add(partition.figures());
+  return figures;
 }
 
 Replica::Replica(const StorageOptions& options) : options_(options) {}

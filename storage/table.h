@@ -21,6 +21,7 @@
 #include "storage/chunk_address.h"
 #include "storage/leaf.h"
 #include "storage/leaf_directory.h"
+#include "storage/partition_figures.h"
 #include "storage/storage_options.h"
 
 namespace diptych::storage {
@@ -95,9 +96,10 @@ class Partition {
   void erase(uint32_t ordinal);
   void prefetch_erase(uint32_t ordinal) const;
   // Between batches: turns full, quiet pages into blocks, and freezes columns of compressed blocks
-  // that were thawed and are quiet. Returns what it went through, in bytes. At most one block or
-  // column a call, so the pause is bounded: call again while it returns more than 0.
-  size_t compact();
+  // that were thawed and are quiet. Returns what it went through, in bytes. One block or column a
+  // call, and more until `until_ns` (base::steady_ns), so the pause is bounded. "Quiet" is
+  // meant since the call before.
+  size_t compact(uint64_t until_ns = 0);
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
 
@@ -107,7 +109,8 @@ class Partition {
   // Of a new partition. kCorrupt, kIo.
   base::Result<void> restore(SavedPartition saved);
 
-  size_t memory_bytes() const;
+  PartitionFigures figures() const;
+  size_t memory_bytes() const { return figures().memory_bytes(); }
 
  private:
   std::unique_ptr<PartitionStore> store_;
@@ -128,7 +131,8 @@ class Table {
   uint64_t live_rows() const;
   // As the partitions', which are restored each on its own.
   base::Result<SavedTable> save();
-  size_t memory_bytes() const;
+  PartitionFigures figures() const;  // of all partitions
+  size_t memory_bytes() const { return figures().memory_bytes(); }
 
  private:
   const base::TableSchema* schema_;

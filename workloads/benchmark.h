@@ -110,6 +110,7 @@ struct BenchmarkReport {
   Latency apply_ms;
   double updates_applied_per_second = kNotMeasured;
   uint64_t oltp_bytes = 0, olap_bytes = 0;  // memory at the end
+  std::string metrics_text;                 // the database's, at the end, as Prometheus reads it
   std::map<std::string, uint64_t> table_rows;
   double oltp_cpu_percent = kNotMeasured, olap_cpu_percent = kNotMeasured;  // of one core
   double clients_cpu_percent = kNotMeasured;

@@ -193,6 +193,7 @@ void Session::report_size(BenchmarkReport* report) const {
   const dispatcher::Metrics metrics = database_->metrics();
   report->oltp_bytes = metrics.oltp_memory_bytes;
   report->olap_bytes = metrics.olap_memory_bytes;
+  report->metrics_text = database_->metrics_text();
   for (const base::TableSchema& table : database_->catalog().tables()) {
     if (auto rows = database_->row_count(table.id)) report->table_rows[table.name] = *rows;
   }

@@ -88,11 +88,12 @@ void GroupTable::update(const Batch& batch) {
   charge();
 }
 
-void GroupTable::merge(const GroupTable& other) {
+void GroupTable::merge(const GroupTable& other, const StopSignal& stop) {
   std::vector<uint32_t> groups(other.groups(), 0);
   if (has_keys_) {
     const uint32_t words = packer_.words();
     for (uint32_t first = 0; first < other.groups(); first += kVectorRows) {
+      stop.check_at(first);
       const uint32_t count = std::min(kVectorRows, other.groups() - first);
       table_.find_or_insert(other.table_.keys() + size_t{first} * words,
                             other.table_.hashes() + first, count, StringLife::kQuery,
@@ -101,7 +102,8 @@ void GroupTable::merge(const GroupTable& other) {
     for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
   }
   for (size_t i = 0; i < aggregates_.size(); ++i) {
-    aggregates_[i]->merge(*other.aggregates_[i], groups.data());
+    stop.check();
+    aggregates_[i]->merge(*other.aggregates_[i], groups.data(), stop);
   }
   charge();
 }
@@ -117,8 +119,8 @@ void GroupTable::add_group(const std::vector<ExpressionPtr>& keys) {
   for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
 }
 
-void GroupTable::finish() {
-  for (const auto& aggregate : aggregates_) aggregate->finish();
+void GroupTable::finish(const StopSignal& stop) {
+  for (const auto& aggregate : aggregates_) aggregate->finish(stop);
 }
 
 void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,

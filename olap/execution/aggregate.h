@@ -27,11 +27,11 @@ class GroupTable {
 
   void update(const Batch& batch);
   // Adds the other table's groups; it must stay until this one is done with (its texts are shared).
-  void merge(const GroupTable& other);
+  void merge(const GroupTable& other, const StopSignal& stop);
   // Makes the group with these keys (literals), if it is not there.
   void add_group(const std::vector<ExpressionPtr>& keys);
   // Called once after the last merge.
-  void finish();
+  void finish(const StopSignal& stop);
 
   uint32_t groups() const { return has_keys_ ? table_.size() : 1; }
   // Rows of groups [first, first + count): keys, then aggregates.

@@ -64,7 +64,8 @@ class CountColumn : public AggregateColumn {
     }
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+  void merge(const AggregateColumn& other, const uint32_t* groups,
+             const StopSignal& /*stop*/) override {
     const auto& counts = static_cast<const CountColumn&>(other).counts_;
     for (size_t g = 0; g < counts.size(); ++g) counts_[groups[g]] += counts[g];
   }
@@ -112,7 +113,8 @@ class SumColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+  void merge(const AggregateColumn& other, const uint32_t* groups,
+             const StopSignal& /*stop*/) override {
     const auto& states = static_cast<const SumColumn&>(other).states_;
     for (size_t g = 0; g < states.size(); ++g) {
       states_[groups[g]].count += states[g].count;
@@ -213,7 +215,8 @@ class ExtremeColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+  void merge(const AggregateColumn& other, const uint32_t* groups,
+             const StopSignal& /*stop*/) override {
     const auto& column = static_cast<const ExtremeColumn&>(other);
     for (size_t g = 0; g < column.values_.size(); ++g) {
       if (column.seen_[g] != 0) offer(groups[g], column.values_[g], true);

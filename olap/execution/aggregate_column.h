@@ -14,6 +14,7 @@
 #include <span>
 
 #include "olap/execution/key_packer.h"
+#include "olap/execution/stop_signal.h"
 #include "olap/execution/vector.h"
 #include "olap/plan.h"
 
@@ -39,9 +40,10 @@ class AggregateColumn {
     update(arguments[0], rows, groups);
   }
   // Adds group g of the other column, of the same class, to group groups[g].
-  virtual void merge(const AggregateColumn& other, const uint32_t* groups) = 0;
+  virtual void merge(const AggregateColumn& other, const uint32_t* groups,
+                     const StopSignal& stop) = 0;
   // Called once after the last merge.
-  virtual void finish() {}
+  virtual void finish(const StopSignal& /*stop*/) {}
   // The results of groups [first, first + count). Fails where a sum does not fit its type.
   virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
 };

@@ -53,41 +53,42 @@ base::Result<QueryResult> guarded(Run&& run) {
 
 }  // namespace
 
-BatchRunner::BatchRunner(std::span<const Plan* const> plans, const storage::Replica& replica,
-                         ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max)
-    : plans_(plans),
+BatchRunner::BatchRunner(std::span<const QueryRun> queries, const storage::Replica& replica,
+                         ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max,
+                         const DeliverResult& deliver)
+    : queries_(queries),
       replica_(replica),
       arena_(arena),
       stop_(stop),
       query_memory_bytes_max_(query_memory_bytes_max),
-      results_(plans.size()) {}
+      deliver_(deliver) {}
 
-std::vector<base::Result<QueryResult>> BatchRunner::run() {
+void BatchRunner::run() {
   share_texts();
+  drop_stopped();
   if (jobs_.size() > 1) run_stars();
   for (Job& job : jobs_) {
-    if (job.done) continue;
-    const Plan& plan = *plans_[job.plan];
-    finish(&job, guarded([&] {
-      const auto start = Clock::now();
-      if (!plan.explanation.empty()) return explanation_of(plan);
-      MemoryBudget memory(query_memory_bytes_max_);
-      const RunContext context{&replica_, arena_, &stop_, &memory};
-      QueryResult result = PlanRunner(context).run(plan);
-      result.execute_ns = ns_since(start);
-      return result;
-    }));
+    if (!job.done) finish(&job, guarded([&] { return run_alone(&job); }));
   }
-  std::vector<base::Result<QueryResult>> results;
-  results.reserve(results_.size());
-  for (auto& result : results_) results.push_back(std::move(*result));
-  return results;
+}
+
+base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
+  const auto start = Clock::now();
+  const Plan& plan = plan_of(*job);
+  if (!plan.explanation.empty()) return explanation_of(plan);
+  const StopSignal stop = signal_of(std::span(&job, 1));
+  stop.check();
+  MemoryBudget memory(query_memory_bytes_max_);
+  const RunContext context{&replica_, arena_, &stop, &memory};
+  QueryResult result = PlanRunner(context).run(plan);
+  result.execute_ns = ns_since(start);
+  return result;
 }
 
 void BatchRunner::share_texts() {
   std::map<std::string_view, size_t> jobs;  // by text; plans without one stay apart
-  for (size_t i = 0; i < plans_.size(); ++i) {
-    const std::string_view text = plans_[i]->sql;
+  for (size_t i = 0; i < queries_.size(); ++i) {
+    const std::string_view text = queries_[i].plan->sql;
     if (!text.empty()) {
       const auto [place, is_new] = jobs.try_emplace(text, jobs_.size());
       if (!is_new) {
@@ -99,16 +100,45 @@ void BatchRunner::share_texts() {
   }
 }
 
+// So that a pass does not carry them.
+void BatchRunner::drop_stopped() {
+  for (Job& job : jobs_) {
+    Job* const one = &job;
+    if (signal_of(std::span(&one, 1)).is_set()) {
+      finish(&job, base::Error(base::ErrorCode::kCancelled, "the query was stopped"));
+    }
+  }
+}
+
+StopSignal BatchRunner::signal_of(std::span<Job* const> jobs) const {
+  std::vector<const QueryControl*> controls;
+  for (const Job* const job : jobs) {
+    controls.push_back(queries_[job->query].control);
+    for (const size_t same : job->same) controls.push_back(queries_[same].control);
+  }
+  return StopSignal(&stop_, std::move(controls));
+}
+
+void BatchRunner::deliver(size_t query, base::Result<QueryResult> result) const {
+  const QueryControl* const control = queries_[query].control;
+  if (control != nullptr && control->is_stopped()) {
+    deliver_(query, control->error());
+  } else {
+    deliver_(query, std::move(result));
+  }
+}
+
 void BatchRunner::finish(Job* job, base::Result<QueryResult> result) {
   job->done = true;
-  for (const size_t i : job->same) results_[i].emplace(result);
-  results_[job->plan].emplace(std::move(result));
+  for (const size_t i : job->same) deliver(i, result);
+  deliver(job->query, std::move(result));
 }
 
 void BatchRunner::run_stars() {
   std::map<uint32_t, std::vector<Job*>> by_root;
   for (Job& job : jobs_) {
-    const Plan& plan = *plans_[job.plan];
+    if (job.done) continue;
+    const Plan& plan = plan_of(job);
     if (plan.explanation.empty()) job.star = star_query(plan, replica_);
     if (job.star.has_value()) by_root[job.star->root.table.value].push_back(&job);
   }
@@ -124,7 +154,8 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   if (jobs.size() < 2) return;
   const auto start = Clock::now();
   MemoryBudget memory(query_memory_bytes_max_);
-  const RunContext context{&replica_, arena_, &stop_, &memory};
+  const StopSignal stop = signal_of(jobs);
+  const RunContext context{&replica_, arena_, &stop, &memory};
   std::vector<const StarQuery*> queries;
   for (const Job* job : jobs) queries.push_back(&*job->star);
   StarBatch batch(context, std::move(queries));
@@ -136,7 +167,7 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   for (size_t i = 0; i < jobs.size(); ++i) {
     finish(jobs[i], guarded([&] {
              const GivenRow row = batch.result(i);
-             QueryResult result = PlanRunner(context).run(*plans_[jobs[i]->plan], &row);
+             QueryResult result = PlanRunner(context).run(plan_of(*jobs[i]), &row);
              result.execute_ns = ns_since(start);
              return result;
            }));

@@ -4,7 +4,8 @@
 // are two of them or more (star_batch.h). A batch of one is not touched by any of it.
 //
 // Threads    one caller; the passes and pipelines use the arena.
-// Errors     a query fails alone: where a shared pass fails, its queries are run one by one.
+// Errors     a query fails alone: where a shared pass fails, its queries are run one by one. One
+//            that is stopped leaves the others of its text and pass as they are.
 
 #pragma once
 
@@ -20,32 +21,38 @@ namespace diptych::olap {
 
 class BatchRunner {
  public:
-  BatchRunner(std::span<const Plan* const> plans, const storage::Replica& replica,
-              ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max);
+  BatchRunner(std::span<const QueryRun> queries, const storage::Replica& replica,
+              ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max,
+              const DeliverResult& deliver);
 
-  // In the order of the plans.
-  std::vector<base::Result<QueryResult>> run();
+  void run();
 
  private:
   struct Job {
-    size_t plan;
-    std::vector<size_t> same;  // plans of this text that come later
+    size_t query;
+    std::vector<size_t> same;  // queries of this text that come later
     std::optional<StarQuery> star;
     bool done = false;
   };
 
+  const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
   void share_texts();
+  void drop_stopped();
+  base::Result<QueryResult> run_alone(Job* job);
   void run_stars();
   void run_star_batch(std::span<Job* const> jobs);
+  // All whose result the jobs' are: they stop when each of them is stopped.
+  StopSignal signal_of(std::span<Job* const> jobs) const;
   void finish(Job* job, base::Result<QueryResult> result);
+  void deliver(size_t query, base::Result<QueryResult> result) const;
 
-  const std::span<const Plan* const> plans_;
+  const std::span<const QueryRun> queries_;
   const storage::Replica& replica_;
   ExecutionArena* const arena_;
   const StopFlag& stop_;
   const size_t query_memory_bytes_max_;
+  const DeliverResult& deliver_;
   std::vector<Job> jobs_;
-  std::vector<std::optional<base::Result<QueryResult>>> results_;
 };
 
 }  // namespace diptych::olap

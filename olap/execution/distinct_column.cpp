@@ -40,10 +40,12 @@ class DistinctColumn : public AggregateColumn {
     insert(argument, argument.string_life);
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+  void merge(const AggregateColumn& other, const uint32_t* groups,
+             const StopSignal& stop) override {
     const auto& column = static_cast<const DistinctColumn&>(other);
     VectorBuffer old_groups(PhysicalType::kInt32);
     for (uint32_t first = 0; first < column.pairs_.size(); first += kVectorRows) {
+      stop.check_at(first);
       const uint32_t count = std::min(kVectorRows, column.pairs_.size() - first);
       const Vector value = packer_.unpack(0, column.pairs_.keys(), first, count, &values_);
       const Vector group = packer_.unpack(1, column.pairs_.keys(), first, count, &old_groups);
@@ -56,8 +58,9 @@ class DistinctColumn : public AggregateColumn {
     }
   }
 
-  void finish() override {
+  void finish(const StopSignal& stop) override {
     for (uint32_t first = 0; first < pairs_.size(); first += kVectorRows) {
+      stop.check_at(first);
       const uint32_t count = std::min(kVectorRows, pairs_.size() - first);
       const Vector value = packer_.unpack(0, pairs_.keys(), first, count, &values_);
       const Vector group = packer_.unpack(1, pairs_.keys(), first, count, &groups_);
@@ -65,7 +68,7 @@ class DistinctColumn : public AggregateColumn {
       select_all(count, &present_);
       inner_->update(value, present_, numbers_.data());
     }
-    inner_->finish();
+    inner_->finish(stop);
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {

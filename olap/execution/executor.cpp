@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "olap/execution/arena.h"
 #include "olap/execution/batch_runner.h"
 #include "olap/query.h"
@@ -13,7 +15,18 @@ Executor::~Executor() = default;
 std::vector<base::Result<QueryResult>> Executor::run_batch(std::span<const Plan* const> plans,
                                                            const storage::Replica& replica,
                                                            const StopFlag& stop) {
-  return BatchRunner(plans, replica, arena_.get(), stop, query_memory_bytes_max_).run();
+  std::vector<QueryRun> queries;
+  for (const Plan* const plan : plans) queries.push_back({.plan = plan});
+  std::vector<base::Result<QueryResult>> results(plans.size(), QueryResult());
+  run_batch(queries, replica, stop, [&](size_t query, base::Result<QueryResult> result) {
+    results[query] = std::move(result);
+  });
+  return results;
+}
+
+void Executor::run_batch(std::span<const QueryRun> queries, const storage::Replica& replica,
+                         const StopFlag& stop, const DeliverResult& deliver) {
+  BatchRunner(queries, replica, arena_.get(), stop, query_memory_bytes_max_, deliver).run();
 }
 
 void Executor::run_parallel(uint32_t count, const std::function<void(uint32_t)>& body) {

@@ -170,7 +170,7 @@ bool ProbeStage::push_rounds(Batch& batch) {
   });
   uint64_t bits[kVectorWords];
   while (!cursors_.empty()) {
-    fail_if_stopped(context_);
+    context_.stop->check();
     std::fill_n(bits, kVectorWords, 0);
     for (size_t i = 0; i < cursors_.size(); ++i) {
       Cursor& cursor = cursors_[i];

@@ -13,7 +13,8 @@
 //            nulls.
 // Residual   predicates over probe and build columns decide whether a pair matches.
 // No keys    every build row matches every probe row.
-// Stopping   checked once a morsel by the source, and here once a round: a join may multiply rows.
+// Stopping   checked once a morsel by the source, and here while the table is built and once a
+//            round: a join may multiply rows.
 //
 // Threads    a BuildPart has one worker; a JoinTable is immutable once built.
 
@@ -63,7 +64,7 @@ class JoinTable {
   bool has_integer_keys() const { return has_integer_keys_; }
 
   // Takes over the parts; called once.
-  void build(std::vector<std::unique_ptr<BuildPart>> parts);
+  void build(std::vector<std::unique_ptr<BuildPart>> parts, const StopSignal& stop);
 
   const ColumnStore& rows() const { return *rows_; }
   // True where no two build rows have one key; then a key's number is its row.
@@ -86,10 +87,10 @@ class JoinTable {
   // Numbers the parts' keys in numbers, by build row: through an array where they are dense
   // integers, else through the key table.
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
-                       GrowingArray<uint32_t>* numbers);
+                       GrowingArray<uint32_t>* numbers, const StopSignal& stop);
   void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
-                      GrowingArray<uint32_t>* numbers);
-  void chain(const GrowingArray<uint32_t>& numbers);
+                      GrowingArray<uint32_t>* numbers, const StopSignal& stop);
+  void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
 
   // A row's number, its place in a chain, and the slots that its key may take, at most.
   static constexpr size_t kIndexBytesARow = 56;

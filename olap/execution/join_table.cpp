@@ -108,7 +108,7 @@ size_t JoinTable::memory_bytes() const {
   return bytes;
 }
 
-void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
+void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const StopSignal& stop) {
   DIPTYCH_CHECK(rows_ == nullptr && !parts.empty(), "a join's table is built once");
   uint64_t row_count = 0;
   for (const auto& part : parts) row_count += part->rows.row_count();
@@ -128,15 +128,15 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts) {
 
   GrowingArray<uint32_t> numbers;
   numbers.resize(row_count);
-  if (!number_directly(parts, &numbers)) number_by_hash(parts, &numbers);
+  if (!number_directly(parts, &numbers, stop)) number_by_hash(parts, &numbers, stop);
   for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
-  if (key_count_ != row_count) chain(numbers);
+  if (key_count_ != row_count) chain(numbers, stop);
   parts.clear();
   charge_.set(memory_bytes());
 }
 
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
-                                GrowingArray<uint32_t>* numbers) {
+                                GrowingArray<uint32_t>* numbers, const StopSignal& stop) {
   if (!has_integer_keys_ || numbers->size() == 0) return false;
   std::vector<DenseKeys::Bounds> bounds(key_types_.size(), {INT64_MAX, INT64_MIN});
   for (const auto& part : parts) {
@@ -153,6 +153,7 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
   for (const auto& part : parts) {
     for_key_vectors(part->integer_keys,
                     [&](const std::vector<Vector>& keys, const Selection& some) {
+                      stop.check();
                       dense_->number(keys, some, places);
                       for (uint32_t i = 0; i < some.slots; ++i) {
                         uint32_t& number = direct_[places[i]];
@@ -166,10 +167,11 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
 }
 
 void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
-                               GrowingArray<uint32_t>* numbers) {
+                               GrowingArray<uint32_t>* numbers, const StopSignal& stop) {
   table_.reserve(numbers->size());
   uint64_t row = 0;
   const auto insert = [&](const uint64_t* keys, const uint64_t* hashes, uint32_t count) {
+    stop.check();
     table_.find_or_insert(keys, hashes, count, StringLife::kQuery, numbers->data() + row);
     row += count;
   };
@@ -203,7 +205,7 @@ void JoinTable::find(std::span<const Vector> keys, const Selection& rows, uint32
 }
 
 // A counting sort of the rows by key number.
-void JoinTable::chain(const GrowingArray<uint32_t>& numbers) {
+void JoinTable::chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop) {
   row_starts_.resize(key_count_ + size_t{1}, 0);
   for (size_t row = 0; row < numbers.size(); ++row) ++row_starts_[numbers[row] + size_t{1}];
   for (size_t key = 1; key < row_starts_.size(); ++key) row_starts_[key] += row_starts_[key - 1];
@@ -212,6 +214,7 @@ void JoinTable::chain(const GrowingArray<uint32_t>& numbers) {
   std::copy_n(row_starts_.data(), row_starts_.size(), ends.data());
   rows_by_key_.resize(numbers.size());
   for (size_t row = 0; row < numbers.size(); ++row) {
+    stop.check_at(row);
     rows_by_key_[ends[numbers[row]]++] = static_cast<uint32_t>(row);
   }
 }

@@ -49,7 +49,8 @@ class MomentsColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+  void merge(const AggregateColumn& other, const uint32_t* groups,
+             const StopSignal& /*stop*/) override {
     const auto& states = static_cast<const MomentsColumn&>(other).states_;
     for (size_t g = 0; g < states.size(); ++g) states_[groups[g]].add(states[g]);
   }

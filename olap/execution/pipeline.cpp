@@ -2,16 +2,7 @@
 
 #include <algorithm>
 
-#include "olap/execution/query_failure.h"
-
 namespace diptych::olap {
-
-void fail_if_stopped(const RunContext& context) {
-  // relaxed: a flag of its own; a morsel more or less does not matter.
-  if (context.stop->load(std::memory_order_relaxed)) {
-    fail_query(base::ErrorCode::kCancelled, "the query was stopped");
-  }
-}
 
 void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source) {
@@ -21,7 +12,7 @@ void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
     std::unique_ptr<MorselSource> source;
     try {
       while (true) {
-        fail_if_stopped(context);
+        context.stop->check();
         // relaxed: morsels are independent, and what they read was written before the run.
         const uint64_t morsel = next.fetch_add(1, std::memory_order_relaxed);
         // relaxed: only saves the others work.

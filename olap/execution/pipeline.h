@@ -22,6 +22,7 @@
 
 #include "olap/execution/arena.h"
 #include "olap/execution/memory_budget.h"
+#include "olap/execution/stop_signal.h"
 #include "olap/execution/vector.h"
 #include "olap/query.h"
 #include "storage/table.h"
@@ -31,7 +32,7 @@ namespace diptych::olap {
 struct RunContext {
   const storage::Replica* replica;
   ExecutionArena* arena;
-  const StopFlag* stop;
+  const StopSignal* stop;
   MemoryBudget* memory;  // the query's
 };
 
@@ -60,10 +61,8 @@ class MorselSource {
 using SourceFactory = std::function<std::unique_ptr<MorselSource>(uint32_t worker)>;
 
 // Runs morsels [0, morsels) on up to `workers` workers. Throws the first QueryFailure or
-// std::bad_alloc of a worker, and kCancelled when the stop flag is seen (once a morsel).
+// std::bad_alloc of a worker, and kCancelled when the stop signal is seen (once a morsel).
 void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
-
-void fail_if_stopped(const RunContext& context);
 
 }  // namespace diptych::olap

@@ -122,8 +122,8 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
     return std::make_unique<BuildStage>(op, table, parts[worker].get());
   });
-  table.build(made_parts(std::move(parts), op, *needed_, context_.memory));
-  fail_if_stopped(context_);
+  table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
+  context_.stop->check();
   const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
   if (needs_match && table.rows().row_count() == 0) return;
   run(*op.children[0], [&](uint32_t worker) {
@@ -152,11 +152,11 @@ PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
   parts = made_parts(std::move(parts), op, context_.memory);
   GroupTable& groups = *parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
-    fail_if_stopped(context_);
-    groups.merge(*parts[i]);
+    context_.stop->check();
+    groups.merge(*parts[i], *context_.stop);
   }
   for (const std::vector<ExpressionPtr>& keys : op.standing_groups) groups.add_group(keys);
-  groups.finish();
+  groups.finish(*context_.stop);
   return parts;
 }
 
@@ -169,10 +169,11 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   ColumnStore& rows = parts[0]->rows();
   for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
-  fail_if_stopped(context_);
+  context_.stop->check();
   MemoryCharge sorting(context_.memory);
   sorting.set(rows.row_count() * kSortBytesARow);
-  const std::vector<uint32_t> order = sorted_rows(rows, op.sort_keys, rows_wanted(op));
+  const std::vector<uint32_t> order =
+      sorted_rows(rows, op.sort_keys, rows_wanted(op), context_.stop);
   if (order.size() <= op.offset) return;
   const uint64_t morsels = (order.size() - op.offset + kVectorRows - 1) / kVectorRows;
   run_pipeline(context_, morsels, kOneWorker, [&](uint32_t worker) {

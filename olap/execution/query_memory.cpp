@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/check.h"
+#include "olap/query_memory_figures.h"
 
 namespace diptych::olap {
 
@@ -21,6 +22,7 @@ struct KeptBlocks {
   std::mutex mutex;
   std::array<std::vector<void*>, 64> by_class;  // guarded by mutex; by log2 of the size
   size_t bytes = 0;                             // guarded by mutex
+  size_t used_bytes = 0;                        // likewise: of blocks that were taken
 };
 
 KeptBlocks& kept_blocks() {
@@ -59,6 +61,7 @@ void* take_query_block(size_t* bytes) {
   KeptBlocks& kept = kept_blocks();
   {
     const std::lock_guard lock(kept.mutex);
+    kept.used_bytes += *bytes;
     auto& blocks = kept.by_class[static_cast<size_t>(std::countr_zero(*bytes))];
     if (!blocks.empty()) {
       void* const block = blocks.back();
@@ -67,7 +70,13 @@ void* take_query_block(size_t* bytes) {
       return block;
     }
   }
-  return map_block(*bytes);
+  try {
+    return map_block(*bytes);
+  } catch (...) {
+    const std::lock_guard lock(kept.mutex);
+    kept.used_bytes -= *bytes;
+    throw;
+  }
 }
 
 void return_query_block(void* block, size_t bytes) {
@@ -76,6 +85,7 @@ void return_query_block(void* block, size_t bytes) {
   KeptBlocks& kept = kept_blocks();
   {
     const std::lock_guard lock(kept.mutex);
+    kept.used_bytes -= bytes;
     if (kept.bytes + bytes <= kQueryBytesKeptMax) {
       kept.by_class[static_cast<size_t>(std::countr_zero(bytes))].push_back(block);
       kept.bytes += bytes;
@@ -83,6 +93,12 @@ void return_query_block(void* block, size_t bytes) {
     }
   }
   unmap(block, bytes);
+}
+
+QueryMemoryFigures query_memory_figures() {
+  KeptBlocks& kept = kept_blocks();
+  const std::lock_guard lock(kept.mutex);
+  return {kept.used_bytes, kept.bytes};
 }
 
 }  // namespace diptych::olap

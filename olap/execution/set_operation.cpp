@@ -40,7 +40,7 @@ bool RepeatStage::push(Batch& batch) {
     });
     select_bits(bits, before->slots, &selection_);
     if (selection_.count == 0) break;
-    fail_if_stopped(context_);
+    context_.stop->check();
     more = next_->push(batch);
   }
   batch.columns.push_back(counts);

@@ -49,7 +49,10 @@ static_assert(sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
 
 class RowOrder {
  public:
-  RowOrder(const ColumnStore& rows, const std::vector<SortKey>& keys) : rows_(rows), keys_(keys) {}
+  // `stop` may be null. The algorithms copy an order: `compared` is all copies' count.
+  RowOrder(const ColumnStore& rows, const std::vector<SortKey>& keys, const StopSignal* stop,
+           uint64_t* compared)
+      : rows_(rows), keys_(keys), stop_(stop), compared_(compared) {}
 
   std::vector<SortEntry> entries() const {
     std::vector<SortEntry> entries(rows_.row_count());
@@ -71,6 +74,7 @@ class RowOrder {
   }
 
   bool operator()(const SortEntry& a, const SortEntry& b) const {
+    if (stop_ != nullptr) stop_->check_at(++*compared_);
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
     for (const SortKey& key : keys_) {
       const int order = compare(key, a.row, b.row);
@@ -98,16 +102,19 @@ class RowOrder {
 
   const ColumnStore& rows_;
   const std::vector<SortKey>& keys_;
+  const StopSignal* stop_;
+  uint64_t* compared_;
 };
 
 }  // namespace
 
 std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<SortKey>& keys,
-                                  uint64_t limit) {
+                                  uint64_t limit, const StopSignal* stop) {
   if (rows.row_count() >= UINT32_MAX) {
     fail_query(base::ErrorCode::kOutOfMemory, "a sort has more than 2^32 - 2 rows");
   }
-  const RowOrder order(rows, keys);
+  uint64_t compared = 0;
+  const RowOrder order(rows, keys, stop, &compared);
   std::vector<SortEntry> entries = order.entries();
   if (limit < entries.size()) {
     std::nth_element(entries.begin(), entries.begin() + static_cast<int64_t>(limit), entries.end(),
@@ -140,7 +147,7 @@ void SortPart::append(const Batch& batch) {
 
 // Keeps the rows wanted, in their order of arrival, so that the sort stays stable.
 void SortPart::drop_worst() {
-  std::vector<uint32_t> best = sorted_rows(rows_, sort_.sort_keys, wanted_);
+  std::vector<uint32_t> best = sorted_rows(rows_, sort_.sort_keys, wanted_, nullptr);
   std::sort(best.begin(), best.end());
   ColumnStore kept(sort_.children[0]->output, needed_);
   kept.append_rows(rows_, best);

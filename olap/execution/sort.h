@@ -20,9 +20,10 @@
 
 namespace diptych::olap {
 
-// The numbers of the store's rows in order; at most `limit` of them. Benchmark: BM_Sort.
+// The numbers of the store's rows in order; at most `limit` of them. `stop` may be null. Benchmark:
+// BM_Sort.
 std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<SortKey>& keys,
-                                  uint64_t limit);
+                                  uint64_t limit, const StopSignal* stop);
 
 // Rows that a sort has to deliver at most, offset included; kNoLimit: all.
 uint64_t rows_wanted(const Operator& sort);

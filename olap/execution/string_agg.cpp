@@ -62,10 +62,12 @@ class StringAggColumn : public AggregateColumn {
     if (present_.count != 0) rows_->append(columns_, present_);
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups) override {
+  void merge(const AggregateColumn& other, const uint32_t* groups,
+             const StopSignal& stop) override {
     const ColumnStore& rows = *static_cast<const StringAggColumn&>(other).rows_;
     std::vector<uint32_t> numbers(kVectorRows);
     for (uint64_t first = 0; first < rows.row_count(); first += kVectorRows) {
+      stop.check_at(first);
       const auto count =
           static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, rows.row_count() - first));
       for (uint32_t i = 0; i < count; ++i) numbers[i] = static_cast<uint32_t>(first + i);
@@ -80,8 +82,8 @@ class StringAggColumn : public AggregateColumn {
     }
   }
 
-  void finish() override {
-    const std::vector<uint32_t> sorted = sorted_rows(*rows_, order_, kNoLimit);
+  void finish(const StopSignal& stop) override {
+    const std::vector<uint32_t> sorted = sorted_rows(*rows_, order_, kNoLimit, &stop);
     const auto* const groups = rows_->values<int32_t>(0);
     const auto* const texts = rows_->values<StringRef>(kText);
     std::string text;
@@ -90,6 +92,7 @@ class StringAggColumn : public AggregateColumn {
       const size_t first = i;
       text.clear();
       for (; i < sorted.size() && static_cast<uint32_t>(groups[sorted[i]]) == group; ++i) {
+        stop.check_at(i);
         const uint32_t row = sorted[i];
         if (i != first && distinct_ && texts[row].view() == texts[sorted[i - 1]].view()) continue;
         if (i != first && !rows_->is_null(kDelimiter, row)) {

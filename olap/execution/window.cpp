@@ -18,6 +18,7 @@ void mark_differences(const WindowOrder& order, uint32_t column, std::vector<uin
   with_physical_type(rows.type(column), [&](auto type) {
     const auto* const values = rows.values<decltype(type)>(column);
     for (size_t i = 1; i < order.row_at.size(); ++i) {
+      order.stop->check_at(i);
       const uint32_t row = order.row_at[i];
       const uint32_t previous = order.row_at[i - 1];
       const bool null = rows.is_null(column, row);
@@ -42,6 +43,7 @@ WindowResults::WindowResults(PhysicalType physical, size_t rows) : type(physical
 WindowTable::WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows)
     : charge_(context.memory) {
   order_.rows = &rows;
+  order_.stop = context.stop;
   const size_t count = rows.row_count();
   size_t bytes = count * (kSortBytesARow + 3 * sizeof(uint32_t) + 2);
   for (const WindowFunction& function : window.window_functions) {
@@ -50,11 +52,11 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
     if (function.kind == WindowKind::kAggregate) bytes += count * 64;
   }
   charge_.set(bytes);
-  fail_if_stopped(context);
+  context.stop->check();
   sort(window);
   find_groups(window);
   for (size_t i = 0; i < window.window_functions.size(); ++i) {
-    fail_if_stopped(context);
+    context.stop->check();
     results_.emplace_back(physical_type(window.window_functions[i].type), count);
     compute(context, window, i);
   }
@@ -64,7 +66,7 @@ void WindowTable::sort(const Operator& window) {
   std::vector<SortKey> keys;
   for (const uint32_t column : window.window_partition) keys.push_back({column, false, false});
   keys.insert(keys.end(), window.sort_keys.begin(), window.sort_keys.end());
-  order_.row_at = sorted_rows(*order_.rows, keys, kNoLimit);
+  order_.row_at = sorted_rows(*order_.rows, keys, kNoLimit, order_.stop);
 }
 
 void WindowTable::find_groups(const Operator& window) {
@@ -101,7 +103,7 @@ void WindowTable::compute(const RunContext& context, const Operator& window, siz
   const auto runs = static_cast<uint32_t>(starts.size() - 1);
   context.arena->run(runs, [&](uint32_t run) {
     for (size_t p = starts[run]; p < starts[run + 1]; ++p) {
-      fail_if_stopped(context);
+      context.stop->check();
       compute_window(order_, window, window.window_functions[function], order_.partitions[p],
                      &results_[function]);
     }

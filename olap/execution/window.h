@@ -68,6 +68,7 @@ struct PositionRange {
 // The sorted rows: which positions are one partition, and which are peers of each other.
 struct WindowOrder {
   const ColumnStore* rows = nullptr;
+  const StopSignal* stop = nullptr;
   std::vector<uint32_t> row_at;           // by position
   std::vector<PositionRange> partitions;  // in order
   std::vector<uint32_t> group_of;         // by position: the number of its group of peers

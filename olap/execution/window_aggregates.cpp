@@ -176,6 +176,7 @@ class SegmentTree {
       : first_(partition.begin), size_(partition.size()), nodes_(2 * size_t{size_}) {
     for (uint32_t i = 0; i < size_; ++i) nodes_[size_ + i] = State::of(call, first_ + i);
     for (uint32_t i = size_ - 1; i > 0; --i) {
+      call.order.stop->check_at(i);
       nodes_[i] = nodes_[2 * size_t{i}];
       nodes_[i].merge(nodes_[2 * size_t{i} + 1]);
     }
@@ -209,6 +210,7 @@ void compute(const FrameCall& call, const FrameFinder& frames, PositionRange par
     State state{};
     uint32_t reached = partition.begin;
     for (uint32_t i = partition.begin; i < partition.end; ++i) {
+      call.order.stop->check_at(i);
       const uint32_t end = frames.whole(i).end;
       for (; reached < end; ++reached) state.merge(State::of(call, reached));
       state.write(call, i);
@@ -217,6 +219,7 @@ void compute(const FrameCall& call, const FrameFinder& frames, PositionRange par
   }
   const SegmentTree<State> tree(call, partition);
   for (uint32_t i = partition.begin; i < partition.end; ++i) {
+    call.order.stop->check_at(i);
     State state{};
     for (const PositionRange& run : frames.runs(i)) tree.merge_into(run, &state);
     state.write(call, i);

@@ -23,7 +23,10 @@ struct RowCall {
 template <class T, class F>
 void fill(const RowCall& call, F number) {
   T* const values = call.results->values<T>();
-  for (uint32_t i = call.partition.begin; i < call.partition.end; ++i) values[i] = number(i);
+  for (uint32_t i = call.partition.begin; i < call.partition.end; ++i) {
+    call.order.stop->check_at(i);
+    values[i] = number(i);
+  }
 }
 
 void compute_rank(const RowCall& call) {
@@ -87,6 +90,7 @@ void compute_shift(const RowCall& call) {
   const bool lag = call.function.kind == WindowKind::kLag;
   const uint32_t offset_column = call.function.arguments[1];
   for (uint32_t i = p.begin; i < p.end; ++i) {
+    call.order.stop->check_at(i);
     if (call.order.is_null(offset_column, i)) {
       call.results->nulls[i] = 1;
       continue;
@@ -124,6 +128,7 @@ void compute_frame_value(const RowCall& call) {
   const FrameFinder frames(call.order, call.window, call.function.frame, call.partition);
   const WindowKind kind = call.function.kind;
   for (uint32_t i = call.partition.begin; i < call.partition.end; ++i) {
+    call.order.stop->check_at(i);
     const auto runs = frames.runs(i);
     uint32_t from = kNoPosition;
     if (kind == WindowKind::kFirstValue) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "olap/sql/decorrelation.h"
 #include "olap/sql/select_binder.h"
 
@@ -117,6 +118,10 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   const base::TableSchema* schema = statement_.catalog.find_table(name);
   if (schema == nullptr) {
     std::vector<std::string> names;
+    for (const SystemTable& other : statement_.system_tables) {
+      if (other.name == name) return bind_system_table(other, table, alias, group);
+      names.push_back(other.name);
+    }
     for (const base::TableSchema& other : statement_.catalog.tables()) names.push_back(other.name);
     return source_.wrong(table.location,
                          fmt::format("no such table \"{}\"{}", name, suggestion(name, names)),
@@ -141,6 +146,34 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     slot.nullable = column.nullability == base::Nullability::kNullable;
     slot.table = schema;
     slot.column = base::ColumnId(static_cast<uint16_t>(i));
+    member.slots.push_back(slots_.add(std::move(slot)));
+    entry.columns.push_back({column.name, member.slots.back(), false});
+  }
+  if (auto done = rename_columns(table.alias, {}, table.location, &entry); !done) return done;
+  group.members.push_back(std::move(member));
+  return scope_.add(source_, table.location, std::move(entry));
+}
+
+// Its rows, as a VALUES would give them.
+base::Result<void> SelectBinder::bind_system_table(const SystemTable& system,
+                                                   const PgQuery__RangeVar& table,
+                                                   std::string_view alias, JoinGroup& group) {
+  JoinMember member;
+  for (std::vector<base::Value>& values : system.rows()) {
+    DIPTYCH_CHECK(values.size() == system.columns.size(), "a row has a value for each column");
+    Expressions& row = member.rows.emplace_back();
+    for (size_t i = 0; i < values.size(); ++i) {
+      row.push_back(make_literal(system.columns[i].type, std::move(values[i])));
+    }
+  }
+  DIPTYCH_CHECK(!member.rows.empty(), "VALUES has a row");
+  ScopeTable entry;
+  entry.alias = alias;
+  for (const SystemColumn& column : system.columns) {
+    Slot slot;
+    slot.name = column.name;
+    slot.type = column.type;
+    slot.nullable = column.nullable;
     member.slots.push_back(slots_.add(std::move(slot)));
     entry.columns.push_back({column.name, member.slots.back(), false});
   }

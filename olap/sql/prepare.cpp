@@ -33,7 +33,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
-                           const TableRows& table_rows, std::span<const base::Value> parameters) {
+                           const TableRows& table_rows, std::span<const base::Value> parameters,
+                           std::span<const SystemTable> system_tables) {
   const SourceText source(sql);
   const auto tree = ParseTree::parse(source);
   if (!tree) return tree.error();
@@ -50,7 +51,7 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
     const auto start = static_cast<int64_t>(sql.find_first_not_of(" \t\r\n"));
     return source.unsupported(start, statement_name(*statement));
   }
-  StatementBinding binding{source, catalog, {}, parameters, 0, 0};
+  StatementBinding binding{source, catalog, {}, parameters, system_tables, 0, 0};
   auto block =
       SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement->select_stmt);
   if (!block) return block.error();

@@ -17,6 +17,7 @@
 #include "base/schema.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/query_block.h"
+#include "olap/system_table.h"
 
 namespace diptych::olap {
 
@@ -29,6 +30,7 @@ struct StatementBinding {
   const base::Catalog& catalog;
   SlotTable slots;
   std::span<const base::Value> parameters;
+  std::span<const SystemTable> system_tables;
   unsigned blocks = 0;
   unsigned depth = 0;
 };
@@ -84,6 +86,8 @@ class SelectBinder : private SubqueryBinder {
   // from_binder.cpp
   Status bind_from_item(const Node& node, JoinGroup& group);
   Status bind_table(const PgQuery__RangeVar& table, JoinGroup& group);
+  Status bind_system_table(const SystemTable& system, const PgQuery__RangeVar& table,
+                           std::string_view alias, JoinGroup& group);
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       NodeList cte_columns, std::string_view name, int64_t offset,
                       const CteScope* ctes, JoinGroup& group);

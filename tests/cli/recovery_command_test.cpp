@@ -91,6 +91,42 @@ TEST_F(CrashedProgram, ACallReplaysWhatItsLibraryHas) {
   EXPECT_EQ(called.out, "left\n7.00\n");
 }
 
+TEST_F(CrashedProgram, BackupAndRestoreAsOfAVersion) {
+  crash();
+  const std::string backup = folder_.path("backup");
+  const Outcome backed_up = run({"backup", bank_, backup});
+  EXPECT_EQ(backed_up.code, 0) << backed_up.err;
+  EXPECT_THAT(backed_up.out,
+              HasSubstr(bank_ + " is backed up to " + backup + ": versions 0 to 2, "));
+  const Outcome verified = run({"verify", backup});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("backup: can be restored as of versions 0 to 2\n"));
+  for (const uint64_t vid : {0U, 1U, 2U}) {
+    const std::string restored = folder_.path("restored" + std::to_string(vid));
+    const Outcome made = run({"restore", backup, restored, "--vid", std::to_string(vid)});
+    EXPECT_EQ(made.code, 0) << made.err;
+    EXPECT_THAT(made.out,
+                HasSubstr(restored + " is restored as of version " + std::to_string(vid)));
+    EXPECT_EQ(made.out.find("procedures: open_account") != std::string::npos, vid != 0);
+    ASSERT_EQ(run({"checkpoint", restored, "--procedures", DIPTYCH_BANK}).code, 0);
+    const Outcome queried =
+        run({"query", restored, "--format", "csv", "-c", "SELECT count(*) FROM account"});
+    EXPECT_THAT(queried.out, HasSubstr("\n" + std::to_string(vid) + "\n"));
+  }
+  const Outcome refused = run({"restore", backup, folder_.path("other"), "--vid", "3"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("it has versions 0 to 2"));
+  EXPECT_EQ(run({"restore", backup, folder_.path("restored0")}).code, 1);
+  EXPECT_EQ(run({"backup", bank_, backup}).code, 1);
+  EXPECT_EQ(run({"restore", backup, folder_.path("other"), "--vid", "x"}).code, 2);
+  EXPECT_EQ(run({"query", backup, "-c", "SELECT 1"}).code, 1);
+  std::filesystem::remove(backup + "/backup.json");
+  std::ofstream(backup + "/backup.incomplete").close();
+  const Outcome incomplete = run({"verify", backup});
+  EXPECT_EQ(incomplete.code, 1);
+  EXPECT_THAT(incomplete.err, HasSubstr("was interrupted"));
+}
+
 TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   crash();
   const std::string file = log_file();

@@ -1,3 +1,5 @@
+#include "dispatcher/histogram.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -5,8 +7,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "dispatcher/metrics.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -95,6 +95,19 @@ TEST(Histogram, SinceAnOlderCopyCountsOnlyWhatCameLater) {
   EXPECT_EQ(later.count(), 50u);
   EXPECT_EQ(later.quantile(1), 10u);
   EXPECT_EQ(later.mean(), 10);
+}
+
+TEST(Histogram, CountsBelowPowersOfTwoAreExact) {
+  std::mt19937_64 random(7);
+  Histogram histogram;
+  std::vector<uint64_t> values = {0, 1, 2, 1023, 1024, 1025, uint64_t{1} << 36};
+  for (int i = 0; i < 2000; ++i) values.push_back(random() >> (random() % 64));
+  for (const uint64_t value : values) histogram.record(value);
+  for (unsigned exponent = 0; exponent < 64; ++exponent) {
+    const auto below = std::count_if(values.begin(), values.end(),
+                                     [&](uint64_t value) { return value >> exponent == 0; });
+    EXPECT_EQ(histogram.count_below_power(exponent), static_cast<uint64_t>(below)) << exponent;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// The face's metrics: put together from what each part counted.
+
+#include <utility>
+
+#include "base/clock.h"
+#include "dispatcher/database_state.h"
+#include "dispatcher/metric_registry.h"
+#include "dispatcher/side_cpu_time.h"
+
+namespace diptych::dispatcher {
+
+Metrics Database::State::metrics() const {
+  Metrics metrics;
+  const oltp::EngineMetrics counted = engine.metrics();
+  metrics.transactions_committed = counted.committed;
+  metrics.transactions_aborted = counted.aborted;
+  metrics.conflicts = counted.conflicts;
+  metrics.transaction_batches = counted.batches;
+  oltp_dispatcher->report(&metrics);
+  if (slow_watch) {
+    SlowProcedureWatch::Figures slow = slow_watch->figures();
+    metrics.slow_transactions = slow.ended;
+    metrics.slowest_procedure = std::move(slow.slowest);
+    metrics.slowest_procedure_ns = slow.slowest_ns;
+  }
+  if (log != nullptr) log->report(&metrics);
+  // relaxed: a figure to look at.
+  metrics.checkpoints = checkpoints.load(std::memory_order_relaxed);
+  olap_dispatcher->report(&metrics);
+  metrics.last_vid = clock.last();
+  metrics.backlog_ns = clock.age_ns(base::steady_ns());
+  metrics.pending_update_bytes = updates.pending_bytes();
+  metrics.memory.rows = counted.row_bytes;
+  metrics.memory.row_strings = counted.string_bytes;
+  metrics.memory.undo = counted.undo_bytes;
+  metrics.memory.indexes = counted.index_bytes;
+  metrics.memory.pending_updates = metrics.pending_update_bytes;
+  metrics.memory.empty_updates = updates.empty_bytes();
+  metrics.memory.queries = olap::query_memory_figures();
+  metrics.oltp_memory_bytes =
+      counted.memory_bytes() + metrics.memory.pending_updates + metrics.memory.empty_updates;
+  metrics.oltp_cpu_ns = side_cpu_ns(kOltpThreadPrefix);
+  metrics.olap_cpu_ns = side_cpu_ns(kOlapThreadPrefix);
+  return metrics;
+}
+
+std::vector<olap::SystemTable> Database::State::system_tables() const {
+  return {
+      {std::string(kMetricsTable), metric_columns(), [this] { return metric_rows(metrics()); }}};
+}
+
+Metrics Database::metrics() const {
+  return state_->metrics();
+}
+
+std::string Database::metrics_text() const {
+  return dispatcher::metrics_text(state_->metrics());
+}
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,72 @@
+// DatabaseOptions: how a database is opened, and the bounds that it keeps (dispatcher/database.h).
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/topology.h"
+#include "base/types.h"
+#include "dispatcher/database_reports.h"
+#include "dispatcher/disk_faults.h"
+#include "oltp/isolation.h"
+#include "propagation/export/export_mode.h"
+#include "storage/storage_options.h"
+
+namespace diptych::dispatcher {
+
+using oltp::IsolationLevel;
+using propagation::ExportMode;
+using storage::BlockForm;
+
+// What makes transactions of a database at a path durable before their callers know of them.
+enum class LogMode : uint8_t {
+  kCommand,   // their calls are logged, and run again after a crash
+  kPhysical,  // their updates are logged, and need no procedures to be replayed
+  kNone,      // nothing: what committed after the last save is lost with the process
+};
+
+enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
+
+struct DatabaseOptions {
+  std::string path;  // a directory; empty: in memory, nothing is kept
+  OpenMode mode = OpenMode::kOpenOrCreate;
+  base::PlacementOptions placement;
+  bool export_updates = true;  // off: the replica stays as it is, queries see old data
+  // kRows: updates are exported as whole rows, to be measured; one OLTP worker only.
+  ExportMode export_mode = ExportMode::kColumns;
+  BlockForm blocks = BlockForm::kCompressed;  // kPlain: to be measured
+  // Memory that the columns of the OLAP replica's blocks may take, for a database at a path; what
+  // does not fit is read from its block file when a query wants it. 0: no limit.
+  size_t olap_memory_bytes_max = 0;
+  // Of a compressed block: a power of two from 2^10 to 2^18. Like the number of partitions, a
+  // database keeps it from its creation on.
+  uint32_t block_rows = storage::kBlockRowsDefault;
+  uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
+                            // database that exists keeps the number that it was created with
+  IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
+  uint32_t queue_requests = 4096;
+  uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered
+  uint32_t batch_requests_max = 1024;
+  uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed
+  uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
+  size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
+  size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
+                                      // over it: kOutOfMemory. 0: a quarter of the machine's memory
+  // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
+  // never ends would hold up all others.
+  uint64_t operations_max = 10'000'000;
+  uint64_t slow_procedure_ns = 1'000'000'000;         // who runs longer is reported; 0: nobody
+  LogMode log = LogMode::kCommand;                    // of a database at a path
+  size_t log_file_bytes = size_t{64} << 20;           // a full file is followed by a new one
+  uint64_t checkpoint_log_bytes = uint64_t{1} << 30;  // a checkpoint, after so much log; 0: none
+  DiskFaults faults;                                  // for tests
+  uint64_t random_seed = 0;            // of the seeds that transactions get; 0: from the system
+  RecoveryListener recovery_listener;  // of how far it is; none: lines on standard error
+  // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
+  std::optional<base::Timestamp> time_origin;
+};
+
+}  // namespace diptych::dispatcher

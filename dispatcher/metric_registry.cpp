@@ -1,0 +1,379 @@
+#include "dispatcher/metric_registry.h"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace diptych::dispatcher {
+namespace {
+
+using enum MetricKind;
+
+constexpr double kNs = 1e-9;
+
+// The values of labels, in the order in which the readers below take their indexes.
+constexpr std::array<std::string_view, 13> kMemoryParts = {"rows",
+                                                           "row_strings",
+                                                           "undo",
+                                                           "indexes",
+                                                           "pending_updates",
+                                                           "empty_updates",
+                                                           "replica_pages",
+                                                           "replica_blocks",
+                                                           "replica_strings",
+                                                           "replica_directories",
+                                                           "replica_indexes",
+                                                           "queries",
+                                                           "kept_for_queries"};
+constexpr std::array<std::string_view, 2> kSides = {"oltp", "olap"};
+
+double memory_part(const Metrics& metrics, size_t part) {
+  const MemoryFigures& memory = metrics.memory;
+  const std::array<size_t, kMemoryParts.size()> bytes = {memory.rows,
+                                                         memory.row_strings,
+                                                         memory.undo,
+                                                         memory.indexes,
+                                                         memory.pending_updates,
+                                                         memory.empty_updates,
+                                                         memory.replica.page_bytes,
+                                                         memory.replica.block_bytes,
+                                                         memory.replica.string_bytes,
+                                                         memory.replica.directory_bytes,
+                                                         memory.replica_indexes,
+                                                         memory.queries.used_bytes,
+                                                         memory.queries.kept_bytes};
+  return static_cast<double>(bytes[part]);
+}
+
+std::span<const std::string_view> error_names() {
+  static const auto names = [] {
+    std::array<std::string_view, base::kErrorCodes> all;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = base::error_code_name(static_cast<base::ErrorCode>(i));
+    }
+    return all;
+  }();
+  return names;
+}
+
+// Readers of one member, which is a number, an id, or nanoseconds.
+template <auto Member>
+double read(const Metrics& metrics, size_t /*index*/) {
+  if constexpr (requires { (metrics.*Member).value; }) {
+    return static_cast<double>((metrics.*Member).value);
+  } else {
+    return static_cast<double>(metrics.*Member);
+  }
+}
+template <auto Member>
+double read_seconds(const Metrics& metrics, size_t /*index*/) {
+  return static_cast<double>(metrics.*Member) * kNs;
+}
+template <auto Member>
+double read_buffers(const Metrics& metrics, size_t /*index*/) {
+  return static_cast<double>(metrics.olap_chunks.*Member);
+}
+template <auto Member>
+double read_replica(const Metrics& metrics, size_t /*index*/) {
+  return static_cast<double>(metrics.memory.replica.*Member);
+}
+template <auto Member>
+const Histogram& histogram(const Metrics& metrics) {
+  return metrics.*Member;
+}
+
+using M = Metrics;
+using Definitions = std::vector<MetricDefinition>;
+
+void add_transactions(Definitions* all) {
+  const Definitions some = {
+      {"diptych_transactions_committed_total", kCounter, "transactions",
+       "Transactions that committed, with and without writes", read<&M::transactions_committed>},
+      {"diptych_transactions_aborted_total", kCounter, "transactions",
+       "Transactions that ended with an error, or that their procedure aborted",
+       read<&M::transactions_aborted>},
+      {"diptych_transaction_conflicts_total", kCounter, "runs",
+       "Runs of transactions that were repeated because of a conflict", read<&M::conflicts>},
+      {.name = "diptych_calls_failed_total",
+       .kind = kCounter,
+       .unit = "calls",
+       .help = "Calls that were admitted and failed, by reason",
+       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_failed[i]); },
+       .label = "reason",
+       .label_values = error_names()},
+      {"diptych_calls_refused_total", kCounter, "calls",
+       "Calls that were not admitted, since too many were queued", read<&M::transactions_refused>},
+      {"diptych_calls_in_flight", kGauge, "calls", "Calls that are admitted and not answered",
+       read<&M::transactions_in_flight>},
+      {"diptych_transaction_batches_total", kCounter, "batches", "Batches of transactions",
+       read<&M::transaction_batches>},
+      {.name = "diptych_transaction_batch_calls",
+       .kind = kHistogram,
+       .unit = "calls",
+       .help = "Calls in a batch of transactions",
+       .histogram = histogram<&M::batch_calls>},
+      {.name = "diptych_transaction_batch_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "How long a batch of transactions ran",
+       .histogram = histogram<&M::batch_ns>,
+       .scale = kNs},
+      {.name = "diptych_call_wait_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "Wait of each batch's oldest new call, from its submission until the batch ran",
+       .histogram = histogram<&M::call_wait_ns>,
+       .scale = kNs},
+      {"diptych_slow_transactions_total", kCounter, "runs",
+       "Runs of transactions that took longer than slow_procedure_ns", read<&M::slow_transactions>},
+      {"diptych_slowest_transaction_seconds", kGauge, "seconds",
+       "The longest of these, one that still runs included",
+       read_seconds<&M::slowest_procedure_ns>},
+      {"diptych_last_vid", kGauge, "vid", "The version of the newest commit", read<&M::last_vid>},
+  };
+  all->insert(all->end(), some.begin(), some.end());
+}
+
+void add_log(Definitions* all) {
+  const Definitions some = {
+      {"diptych_log_written_bytes_total", kCounter, "bytes", "Written to the command log",
+       read<&M::log_bytes>},
+      {"diptych_log_groups_total", kCounter, "groups",
+       "Groups of batches that became durable with one write and sync", read<&M::log_groups>},
+      {.name = "diptych_log_write_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "How long a group took to write and sync",
+       .histogram = histogram<&M::log_write_ns>,
+       .scale = kNs},
+      {"diptych_log_files", kGauge, "files", "Files of the command log", read<&M::log_files>},
+      {"diptych_checkpoints_total", kCounter, "saves", "Checkpoints, and other saves",
+       read<&M::checkpoints>},
+  };
+  all->insert(all->end(), some.begin(), some.end());
+}
+
+void add_queries(Definitions* all) {
+  const Definitions some = {
+      {"diptych_queries_completed_total", kCounter, "queries", "Queries that gave a result",
+       read<&M::queries_completed>},
+      {.name = "diptych_queries_failed_total",
+       .kind = kCounter,
+       .unit = "queries",
+       .help = "Queries that ended with an error, by reason",
+       .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_failed_by[i]); },
+       .label = "reason",
+       .label_values = error_names()},
+      {"diptych_queries_in_flight", kGauge, "queries",
+       "Queries, or batches that one caller submitted, that are admitted and not done",
+       read<&M::queries_in_flight>},
+      {"diptych_query_batches_total", kCounter, "batches", "Batches of queries",
+       read<&M::query_batches>},
+      {.name = "diptych_query_batch_queries",
+       .kind = kHistogram,
+       .unit = "queries",
+       .help = "Queries in a batch",
+       .histogram = histogram<&M::batch_queries>},
+      {.name = "diptych_query_batch_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "How long a batch of queries ran",
+       .histogram = histogram<&M::query_batch_ns>,
+       .scale = kNs},
+      {.name = "diptych_query_wait_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "From a query's submission until its batch ran, applying included",
+       .histogram = histogram<&M::wait_apply_ns>,
+       .scale = kNs},
+  };
+  all->insert(all->end(), some.begin(), some.end());
+}
+
+void add_propagation(Definitions* all) {
+  const Definitions some = {
+      {.name = "diptych_freshness_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "When a batch of queries starts: age of the oldest commit that it does not see",
+       .histogram = histogram<&M::freshness_ns>,
+       .scale = kNs},
+      {"diptych_backlog_seconds", kGauge, "seconds",
+       "Age of the oldest commit that the analytical replica has not taken in",
+       read_seconds<&M::backlog_ns>},
+      {"diptych_backlog_vids", kGauge, "vid", "Commits that the analytical replica does not show",
+       [](const M& m, size_t) { return static_cast<double>(m.backlog_vids()); }},
+      {"diptych_backlog_bytes", kGauge, "bytes", "Updates that wait to be applied",
+       read<&M::pending_update_bytes>},
+      {"diptych_replica_vid", kGauge, "vid", "The version that the analytical replica shows",
+       read<&M::replica_vid>},
+      {"diptych_updates_applied_total", kCounter, "updates", "Updates applied to the replica",
+       read<&M::updates_applied>},
+      {"diptych_apply_runs_total", kCounter, "runs", "Runs of the applier that applied something",
+       read<&M::apply_runs>},
+      {.name = "diptych_apply_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "How long such a run took, compaction included",
+       .histogram = histogram<&M::apply_ns>,
+       .scale = kNs},
+      {"diptych_apply_cpu_seconds_total", kCounter, "seconds",
+       "CPU time of the thread that applies", read_seconds<&M::apply_cpu_ns>},
+      {"diptych_back_pressure_waits_total", kCounter, "batches",
+       "Batches of transactions that waited for the replica to catch up",
+       read<&M::back_pressure_waits>},
+      {"diptych_back_pressure_seconds_total", kCounter, "seconds", "How long they waited",
+       read_seconds<&M::back_pressure_ns>},
+  };
+  all->insert(all->end(), some.begin(), some.end());
+}
+
+void add_sizes(Definitions* all) {
+  using B = storage::BufferFigures;
+  using P = storage::PartitionFigures;
+  const Definitions some = {
+      {.name = "diptych_memory_bytes",
+       .kind = kGauge,
+       .unit = "bytes",
+       .help = "Memory, by what it holds",
+       .number = memory_part,
+       .label = "part",
+       .label_values = kMemoryParts},
+      {"diptych_blocks_made_total", kCounter, "blocks",
+       "Blocks compressed, of pages and of rows of loads", read_replica<&P::blocks_made>},
+      {"diptych_blocks_melted_total", kCounter, "blocks", "Blocks that became pages again",
+       read_replica<&P::blocks_melted>},
+      {"diptych_columns_thawed_total", kCounter, "columns",
+       "Columns of blocks that were widened to be written in place",
+       read_replica<&P::columns_thawed>},
+      {"diptych_columns_frozen_total", kCounter, "columns",
+       "Columns of blocks that were compressed again once they were quiet",
+       read_replica<&P::columns_frozen>},
+      {"diptych_buffer_bytes", kGauge, "bytes",
+       "Columns of blocks that the buffer manager has in memory", read_buffers<&B::memory_bytes>},
+      {"diptych_buffer_over_budget_bytes", kGauge, "bytes",
+       "By how much it was over its budget, at most so far", read_buffers<&B::bytes_over_budget>},
+      {"diptych_buffer_loads_total", kCounter, "columns", "Columns of blocks read from disk",
+       read_buffers<&B::loads>},
+      {"diptych_buffer_read_bytes_total", kCounter, "bytes", "Read from disk for them",
+       read_buffers<&B::bytes_read>},
+      {"diptych_buffer_evictions_total", kCounter, "columns", "Columns of blocks that left memory",
+       read_buffers<&B::evictions>},
+      {"diptych_buffer_writes_total", kCounter, "columns",
+       "Changed columns that were written so that they could leave", read_buffers<&B::writes>},
+      {.name = "diptych_cpu_seconds_total",
+       .kind = kCounter,
+       .unit = "seconds",
+       .help = "CPU time of each side's threads, of all databases of the process",
+       .number =
+           [](const M& m, size_t i) {
+             return static_cast<double>(i == 0 ? m.oltp_cpu_ns : m.olap_cpu_ns) * kNs;
+           },
+       .label = "side",
+       .label_values = kSides},
+  };
+  all->insert(all->end(), some.begin(), some.end());
+}
+
+constexpr std::array<std::pair<std::string_view, double>, 4> kQuantiles = {
+    {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}}};
+
+// Bounds of buckets: 2^0 to 2^36, that is 69 s in nanoseconds, each four times the one before.
+constexpr unsigned kBoundExponentMax = 36;
+constexpr unsigned kBoundExponentStep = 2;
+
+void append_histogram(const MetricDefinition& metric, const Histogram& histogram,
+                      std::string* text) {
+  for (unsigned exponent = 0; exponent <= kBoundExponentMax; exponent += kBoundExponentStep) {
+    // Values are whole: those below 2^exponent are those up to the number before it.
+    const double bound = (std::ldexp(1.0, static_cast<int>(exponent)) - 1) * metric.scale;
+    *text += fmt::format("{}_bucket{{le=\"{:.12g}\"}} {}\n", metric.name, bound,
+                         histogram.count_below_power(exponent));
+  }
+  *text +=
+      fmt::format("{0}_bucket{{le=\"+Inf\"}} {1}\n{0}_sum {2:.15g}\n{0}_count {1}\n", metric.name,
+                  histogram.count(), static_cast<double>(histogram.sum()) * metric.scale);
+}
+
+}  // namespace
+
+std::string_view metric_kind_name(MetricKind kind) {
+  switch (kind) {
+    case kCounter: return "counter";
+    case kGauge: return "gauge";
+    case kHistogram: return "histogram";
+  }
+  return {};
+}
+
+std::span<const MetricDefinition> metric_definitions() {
+  static const Definitions all = [] {
+    Definitions definitions;
+    add_transactions(&definitions);
+    add_log(&definitions);
+    add_queries(&definitions);
+    add_propagation(&definitions);
+    add_sizes(&definitions);
+    return definitions;
+  }();
+  return all;
+}
+
+std::vector<olap::SystemColumn> metric_columns() {
+  const base::DataType text{base::TypeKind::kVarchar};
+  return {{"name", text},
+          {"label", text, true},
+          {"kind", text},
+          {"unit", text},
+          {"value", {base::TypeKind::kDouble}},
+          {"help", text}};
+}
+
+std::vector<std::vector<base::Value>> metric_rows(const Metrics& metrics) {
+  std::vector<std::vector<base::Value>> rows;
+  for (const MetricDefinition& metric : metric_definitions()) {
+    const auto add = [&](base::Value label, double value) {
+      rows.push_back({std::string(metric.name), std::move(label),
+                      std::string(metric_kind_name(metric.kind)), std::string(metric.unit), value,
+                      std::string(metric.help)});
+    };
+    if (metric.kind == kHistogram) {
+      const Histogram& recorded = metric.histogram(metrics);
+      add("count", static_cast<double>(recorded.count()));
+      add("sum", static_cast<double>(recorded.sum()) * metric.scale);
+      add("max", static_cast<double>(recorded.max()) * metric.scale);
+      for (const auto& [name, quantile] : kQuantiles) {
+        add(std::string(name), static_cast<double>(recorded.quantile(quantile)) * metric.scale);
+      }
+    } else if (metric.label_values.empty()) {
+      add(std::monostate(), metric.number(metrics, 0));
+    } else {
+      for (size_t i = 0; i < metric.label_values.size(); ++i) {
+        add(std::string(metric.label_values[i]), metric.number(metrics, i));
+      }
+    }
+  }
+  return rows;
+}
+
+std::string metrics_text(const Metrics& metrics) {
+  std::string text;
+  for (const MetricDefinition& metric : metric_definitions()) {
+    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", metric.name, metric.help,
+                        metric_kind_name(metric.kind));
+    if (metric.kind == kHistogram) {
+      append_histogram(metric, metric.histogram(metrics), &text);
+    } else if (metric.label_values.empty()) {
+      text += fmt::format("{} {:.15g}\n", metric.name, metric.number(metrics, 0));
+    } else {
+      for (size_t i = 0; i < metric.label_values.size(); ++i) {
+        text += fmt::format("{}{{{}=\"{}\"}} {:.15g}\n", metric.name, metric.label,
+                            metric.label_values[i], metric.number(metrics, i));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace diptych::dispatcher

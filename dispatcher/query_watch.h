@@ -1,0 +1,65 @@
+// QueryWatch: answers queries that were cancelled, and those whose time is over, whatever runs.
+//
+// A batch may run for seconds; who cancelled, or gave a query 50 ms, is not to wait for its end. So
+// a thread of its own tells the query's control to stop, which the executor sees within
+// milliseconds, and answers in its place.
+//
+// Threads    add, remove, cancel: any. The thread is started by the first of them that needs it; it
+//            sleeps until the nearest deadline, or a cancel.
+// Cost       nothing for queries without a deadline; a mutex and a map's node for one with it.
+//
+// Invariants
+//   W1  by_deadline_ has each answer that was added and not removed, once.
+
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "dispatcher/query_answer.h"
+
+namespace diptych::dispatcher {
+
+class QueryWatch {
+ public:
+  QueryWatch() = default;
+  static QueryWatchPtr make();
+  ~QueryWatch();
+  QueryWatch(const QueryWatch&) = delete;
+  QueryWatch& operator=(const QueryWatch&) = delete;
+
+  // Watches an answer that has a deadline, until it is removed.
+  void add(QueryAnswerPtr answer);
+  void remove(const QueryAnswer& answer);
+  // Stops the query and has it answered soon. Again, or of one that was answered: no effect.
+  void cancel(QueryAnswerPtr answer);
+
+  // Ends the thread; nothing is watched from then on. Again: no effect.
+  void stop();
+  bool runs_this_thread() const {
+    // relaxed: the thread itself finds its id, and nobody else ever does.
+    return thread_id_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
+ private:
+  using Answers = std::vector<QueryAnswerPtr>;
+
+  void wake();  // the mutex is held
+  void run();
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::multimap<uint64_t, QueryAnswerPtr> by_deadline_;
+  Answers cancelled_;
+  bool stopping_ = false;
+  std::thread thread_;
+  std::atomic<std::thread::id> thread_id_;  // writer: the thread
+};
+
+}  // namespace diptych::dispatcher

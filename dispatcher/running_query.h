@@ -1,0 +1,69 @@
+// Queries that can be stopped: their options, and handles by which any thread stops one.
+
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/value.h"
+#include "olap/query.h"
+
+namespace diptych::dispatcher {
+
+class QueryAnswer;  // dispatcher/query_answer.h
+class QueryWatch;   // dispatcher/query_watch.h
+
+using QueryAnswerPtr = std::shared_ptr<QueryAnswer>;  // shared_ptr: batch, watch and handle have it
+using QueryWatchPtr = std::shared_ptr<QueryWatch>;    // shared_ptr: handles outlive the database
+
+enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
+
+struct QueryOptions {
+  std::vector<base::Value> parameters = {};  // of $1, $2 and so on, of each statement
+  // Counted from the submission: what has not ended by then fails with kDeadlineExceeded, and is
+  // not run where its turn comes later. 0: no limit.
+  uint64_t timeout_ns = 0;
+  Admission admission = Admission::kWait;  // on a dispatcher's thread it is kRefuse
+};
+
+// Of a query, or a batch of them, that was submitted. Copies are of the same one; it may outlive
+// the query and the database.
+class QueryHandle {
+ public:
+  QueryHandle() = default;  // of none
+  QueryHandle(QueryAnswerPtr answer, std::weak_ptr<QueryWatch> watch)
+      : answer_(std::move(answer)), watch_(std::move(watch)) {}
+
+  // Any thread. The statements that have not ended fail with kCancelled, within 100 ms, whatever
+  // else runs. No effect once they have ended.
+  void cancel() const;
+
+ private:
+  QueryAnswerPtr answer_;
+  std::weak_ptr<QueryWatch> watch_;
+};
+
+// A query on its way (Database::start_query).
+class RunningQuery {
+ public:
+  RunningQuery(QueryHandle handle, std::future<base::Result<olap::QueryResult>> result)
+      : handle_(std::move(handle)), result_(std::move(result)) {}
+
+  const QueryHandle& handle() const { return handle_; }
+  void cancel() const { handle_.cancel(); }
+  // Waits for the result. Once.
+  base::Result<olap::QueryResult> get() { return result_.get(); }
+  bool wait_for(uint64_t nanoseconds) const {
+    return result_.wait_for(std::chrono::nanoseconds(nanoseconds)) == std::future_status::ready;
+  }
+
+ private:
+  QueryHandle handle_;
+  std::future<base::Result<olap::QueryResult>> result_;
+};
+
+}  // namespace diptych::dispatcher

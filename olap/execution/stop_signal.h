@@ -1,0 +1,55 @@
+// StopSignal: whether what runs at the moment is to end: all queries, or those that it runs for.
+//
+// A pass that several queries share goes on until each of them is stopped.
+//
+// Threads    any number at once.
+// Cost       two loads, and one more for each query of the pass that is stopped already.
+
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "olap/execution/query_failure.h"
+#include "olap/query.h"
+#include "olap/query_control.h"
+
+namespace diptych::olap {
+
+class StopSignal {
+ public:
+  // Loops over rows look once in so many: some milliseconds, whatever they do with a row.
+  static constexpr uint32_t kRowsBetween = 16 * 1024;
+
+  // `all` outlives it. Of `queries`, nullptr is one that nobody stops alone; none: the same.
+  explicit StopSignal(const StopFlag* all, std::vector<const QueryControl*> queries = {})
+      : all_(all), queries_(std::move(queries)) {}
+
+  bool is_set() const {
+    // relaxed: a flag of its own; a morsel more or less does not matter.
+    if (all_->load(std::memory_order_relaxed)) return true;
+    if (queries_.empty()) return false;
+    return std::all_of(queries_.begin(), queries_.end(), [](const QueryControl* query) {
+      return query != nullptr && query->is_stopped();
+    });
+  }
+
+  // Throws QueryFailure where it is set.
+  void check() const {
+    if (is_set()) fail_query(base::ErrorCode::kCancelled, "the query was stopped");
+  }
+  // The same, for a loop over rows.
+  void check_at(uint64_t row) const {
+    if (row % kRowsBetween == 0) [[unlikely]]
+      check();
+  }
+
+ private:
+  const StopFlag* all_;
+  std::vector<const QueryControl*> queries_;
+};
+
+}  // namespace diptych::olap

@@ -8,6 +8,7 @@
 
 #include "cli/open_database.h"
 #include "cli/option_values.h"
+#include "cli/progress_line.h"
 
 namespace diptych::cli {
 namespace {
@@ -141,10 +142,11 @@ ExitCode CallCommand::run() {
     if (argument.starts_with("--")) return wrong_usage("not expected: " + argument);
   }
   if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
+  ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
                                        .olap_memory_bytes_max = memory_bytes_max_},
-                                      libraries_);
+                                      &progress, libraries_);
   if (!database) return fail(database.error());
   const auto procedures = (*database)->procedures();
   if (!procedures) return fail(procedures.error());

@@ -42,7 +42,7 @@ ExitCode CheckpointCommand::run() {
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
                                        .olap_memory_bytes_max = memory_bytes_max_},
-                                      libraries_);
+                                      &*progress, libraries_);
   if (!database) return fail(database.error());
   progress->update("replaying the log", -1);
   const auto recovered = (*database)->recover();

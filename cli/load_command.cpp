@@ -96,7 +96,8 @@ ExitCode LoadCommand::run() {
   ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
-                                       .olap_memory_bytes_max = memory_bytes_max_});
+                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                      &progress);
   if (!database) return fail(database.error());
   const base::Catalog& catalog = (*database)->catalog();
   const base::TableSchema* schema = catalog.find_table(table_);

@@ -1,11 +1,20 @@
 #include "cli/open_database.h"
 
+#include <unistd.h>
+
 #include "workloads/tpcc/log_procedures.h"
 
 namespace diptych::cli {
 
 base::Result<std::unique_ptr<dispatcher::Database>> open_database(
-    const dispatcher::DatabaseOptions& options, const std::vector<std::string>& libraries) {
+    dispatcher::DatabaseOptions options, ProgressLine* progress,
+    const std::vector<std::string>& libraries) {
+  if (::isatty(STDERR_FILENO) != 0) {
+    options.recovery_listener = [progress, path = options.path](const std::string& text,
+                                                                double done) {
+      progress->update("opening " + path + ": " + text, done);
+    };
+  }
   auto database = dispatcher::Database::open(options);
   if (!database) return database;
   for (const std::string& library : libraries) {

@@ -2,7 +2,8 @@
 //
 // One that was not closed has a log, which its first use replays: the libraries are loaded for it,
 // and the workloads' procedures registered where the log names them
-// (workloads/tpcc/log_procedures.h).
+// (workloads/tpcc/log_procedures.h). How far that is, the progress line says where standard error
+// is a terminal; it lives until the database was used or closed. Elsewhere lines say it.
 
 #pragma once
 
@@ -11,11 +12,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/progress_line.h"
 #include "dispatcher/database.h"
 
 namespace diptych::cli {
 
 base::Result<std::unique_ptr<dispatcher::Database>> open_database(
-    const dispatcher::DatabaseOptions& options, const std::vector<std::string>& libraries = {});
+    dispatcher::DatabaseOptions options, ProgressLine* progress,
+    const std::vector<std::string>& libraries = {});
 
 }  // namespace diptych::cli

@@ -158,7 +158,7 @@ ExitCode QueryCommand::run() {
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
   options.olap_memory_bytes_max = memory_bytes_max_;
-  const auto database = open_database(options);
+  const auto database = open_database(options, &*progress);
   if (!database) return fail(database.error());
   progress->update(fmt::format("running {} statement{}", statements->texts.size(),
                                statements->texts.size() == 1 ? "" : "s"),

@@ -15,6 +15,7 @@
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/primary_restore.h"
+#include "dispatcher/recovery_progress.h"
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_by_side.h"
 #include "storage/block_file.h"
@@ -71,7 +72,8 @@ base::Result<void> check_options(const DatabaseOptions& options) {
   }
   if (options.path.empty() && options.olap_memory_bytes_max != 0) {
     return wrong_option(
-        "olap_memory_bytes_max is set, but a database in memory has no file that its columns could "
+        "olap_memory_bytes_max is set, but a database in memory has no file that its columns "
+        "could "
         "be read from: give a path");
   }
   if (!options.path.empty() && !options.export_updates) {
@@ -192,7 +194,14 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
 }
 
 base::Result<void> Database::State::restore_engine() {
-  auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
+  uint64_t rows = 0;
+  for (uint32_t i = 0; i < catalog.table_count(); ++i) {
+    rows += replica.table(base::TableId(i)).live_rows();
+  }
+  RecoveryProgress progress(options.path, options.recovery_listener, "rows put back", rows);
+  auto restored = restore_primary(
+      catalog, replica, &engine,
+      {.cores = all_cores(), .progress = [&](uint64_t done) { progress.at(done); }});
   if (restored) engine.finish_restore(replica.snapshot());
   return restored;
 }

@@ -185,8 +185,7 @@ class Database {
   std::vector<std::string> procedures_to_recover() const;
 
   // The OLTP replica counts as lost, as after a crash of its workers, and is built anew from the
-  // analytical one: for tests, and for who finds the replicas different. The calls of a batch that
-  // runs are run again; nothing acknowledged is lost; everything waits meanwhile. kUnsupported: no
+  // analytical one. Calls of a batch that runs are run again; everything waits. kUnsupported: no
   // updates are exported. kIo, kCorrupt: for good; calls end with the error, queries go on.
   base::Result<RebuildReport> rebuild_primary();
 

@@ -14,12 +14,11 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "dispatcher/database_state.h"
+#include "dispatcher/recovery_progress.h"
 #include "storage/replica_files.h"
 
 namespace diptych::dispatcher {
 namespace {
-
-constexpr uint64_t kProgressNs = 1'000'000'000;  // a line each
 
 void say(const std::string& text) {
   std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
@@ -91,9 +90,8 @@ base::Result<void> Database::State::recover() {
 }
 
 base::Result<void> Database::State::replay() {
-  const uint64_t transactions = recovery->contents().transactions;
-  const uint64_t begin_ns = base::steady_ns();
-  uint64_t said_ns = begin_ns;
+  RecoveryProgress progress(options.path, options.recovery_listener,
+                            "transactions of the log replayed", recovery->contents().transactions);
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {
     oltp_dispatcher->wait_for_room();
@@ -104,14 +102,7 @@ base::Result<void> Database::State::replay() {
       clock.batch_ends(engine.last_vid());
       if (!replayed) return replayed;
     }
-    const uint64_t now_ns = base::steady_ns();
-    if (now_ns - said_ns < kProgressNs) return {};
-    said_ns = now_ns;
-    const double spent = static_cast<double>(now_ns - begin_ns) * 1e-9;
-    const uint64_t done = engine.last_vid().value - begin.value;
-    say(fmt::format("diptych: {}: {} of {} transactions of the log replayed, {:.0f} s to go\n",
-                    options.path, done, transactions,
-                    spent * static_cast<double>(transactions - done) / static_cast<double>(done)));
+    progress.at(engine.last_vid().value - begin.value);
     return {};
   };
   return recovery->replay(

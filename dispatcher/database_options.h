@@ -9,6 +9,7 @@
 
 #include "base/topology.h"
 #include "base/types.h"
+#include "dispatcher/database_reports.h"
 #include "dispatcher/disk_faults.h"
 #include "oltp/isolation.h"
 #include "propagation/export/export_mode.h"
@@ -66,7 +67,8 @@ struct DatabaseOptions {
   size_t log_file_bytes = size_t{64} << 20;           // a full file is followed by a new one
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;  // a checkpoint, after so much log; 0: none
   DiskFaults faults;                                  // for tests
-  uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
+  uint64_t random_seed = 0;            // of the seeds that transactions get; 0: from the system
+  RecoveryListener recovery_listener;  // of how far it is; none: lines on standard error
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;
 };

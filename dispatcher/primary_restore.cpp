@@ -28,7 +28,6 @@ class PrimaryRestore {
       table.schema = &schema;
       table.layout = &rows.layout();
       table.restore = engine->restore_table(schema.id, rows.live_rows(), threads_.lanes());
-      rows_ += rows.live_rows();
       for (uint32_t p = 0; p < rows.partition_count(); ++p) {
         const storage::Partition& partition = rows.partition(base::PartitionId(p));
         for (size_t l = 0; l < partition.leaf_count(); ++l) {
@@ -81,7 +80,7 @@ class PrimaryRestore {
     if (options_.progress == nullptr) return;
     const std::lock_guard lock(mutex_);
     done_ += leaf.live_rows();
-    options_.progress(done_, rows_);
+    options_.progress(done_);
   }
 
   void read_ahead(size_t number) const {
@@ -110,7 +109,6 @@ class PrimaryRestore {
   const SideBySide threads_;
   std::vector<Table> tables_;
   std::vector<Leaf> leaves_;
-  uint64_t rows_ = 0;
 
   std::atomic<bool> failed_{false};  // writer: the first to fail
   std::mutex mutex_;

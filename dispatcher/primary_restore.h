@@ -24,7 +24,7 @@ namespace diptych::dispatcher {
 struct PrimaryRestoreOptions {
   std::vector<uint32_t> cores;  // empty: as many threads as the machine has, not pinned
   // Called now and then, by any of the threads, one at a time.
-  std::function<void(uint64_t rows_done, uint64_t rows)> progress = nullptr;
+  std::function<void(uint64_t rows_done)> progress = nullptr;
 };
 
 // kIo, kCorrupt: they name the table. The engine is then useless.

@@ -67,10 +67,10 @@ TEST(SlowProcedures, OneThatStillRunsIsReportedByName) {
 TEST(SlowProcedures, EachIsReportedOnceAndCountedEachTime) {
   const auto bank = Bank::open({.slow_procedure_ns = 5'000'000});
   Database& database = *bank->database;
-  const auto sleeper = [&](const std::string& name, int pause_ms) {
+  const auto sleeper = [&](const std::string& name, int sleep_ms) {
     return *database.register_procedure<Nothing, Nothing>(
-        name, [pause_ms](Transaction&, const Nothing&) -> base::Result<Nothing> {
-          std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+        name, [sleep_ms](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          std::this_thread::sleep_for(std::chrono::milliseconds(sleep_ms));
           return Nothing{};
         });
   };

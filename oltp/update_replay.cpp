@@ -38,7 +38,7 @@ base::Result<void> UpdateReplay::apply_record(Table* table, const UpdateRecord& 
   if (record.row_id.value >= RowTable::kSlotsMax) {
     return does_not_fit(*table, record, "no row has such an id");
   }
-  table->rows.cover(std::span(&record.row_id, 1));
+  table->rows.cover_one(record.row_id);
   RowSlot& slot = table->rows.slot(record.row_id);
   // relaxed: the leader alone runs.
   const uint64_t word = slot.word.load(std::memory_order_relaxed);

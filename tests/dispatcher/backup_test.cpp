@@ -210,6 +210,38 @@ TEST_F(Backup, OfADatabaseWhoseProceduresAreNotThereYet) {
   EXPECT_EQ(version_in(path("restored")), 5);
 }
 
+TEST_F(Backup, OfADatabaseThatWasReplayedAndWentOn) {
+  make_crashed(5);
+  {
+    auto bank = Bank::open({.path = path()});
+    bump(bank.get());
+    const auto backup = bank->database->backup(path("backup"));
+    ASSERT_TRUE(backup.ok()) << backup.error().to_string();
+    EXPECT_EQ(backup->first, Vid(1));
+    EXPECT_EQ(backup->last, Vid(7));
+    bump(bank.get());
+  }
+  for (const uint64_t vid : {3U, 6U, 7U}) {
+    fs::remove_all(path("restored"));
+    ASSERT_TRUE(restore_database(path("backup"), path("restored"), Vid(vid), go_on));
+    EXPECT_EQ(version_in(path("restored")), static_cast<int64_t>(vid) - 1);
+  }
+}
+
+TEST_F(Backup, OfADamagedDatabaseIsRefusedWithTheFile) {
+  make_crashed(5);
+  const auto manifest = storage::read_manifest(path());
+  {
+    std::fstream blocks(path() + "/blocks.dtb", std::ios::binary | std::ios::in | std::ios::out);
+    blocks.seekp(static_cast<std::streamoff>(manifest->tables[0].directory.offset()));
+    blocks.put('x');
+  }
+  const auto backup = backup_database(path(), path("backup"), go_on);
+  ASSERT_EQ(backup.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(backup.error().message, HasSubstr(path() + "/blocks.dtb"));
+  EXPECT_FALSE(fs::exists(path("backup")));
+}
+
 TEST_F(Backup, WithoutALogItHasWhatIsInMemory) {
   {
     auto bank = Bank::open({.path = path(), .log = LogMode::kNone});

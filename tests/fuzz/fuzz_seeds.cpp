@@ -165,6 +165,22 @@ std::vector<std::byte> frame_bytes(uint64_t number, uint64_t sequence, uint64_t 
   return {sealed.begin(), sealed.end()};
 }
 
+// The same of a physical log.
+std::vector<std::byte> updates_frame_bytes(uint64_t number, uint64_t sequence, uint64_t start) {
+  propagation::UpdateChunks chunks;
+  propagation::UpdateSet updates(&chunks);
+  for (uint64_t vid = start + 1; vid <= start + 3; ++vid) {
+    updates.append_delete(base::Vid(vid), base::RowId(vid * 100));
+  }
+  const auto& chunk = updates.chunks().front();
+  const propagation::RecordRun run{base::TableId(1), {chunk.data, chunk.used}};
+  FrameWriter frame;
+  frame.begin_batch(base::Vid(start));
+  frame.add_updates(3, {&run, 1});
+  const auto sealed = frame.seal(number, sequence);
+  return {sealed.begin(), sealed.end()};
+}
+
 void append(std::vector<std::byte>* bytes, std::span<const std::byte> more) {
   bytes->insert(bytes->end(), more.begin(), more.end());
 }
@@ -172,13 +188,15 @@ void append(std::vector<std::byte>* bytes, std::span<const std::byte> more) {
 // A frame alone, one file, and two that follow each other.
 void write_logs(const std::filesystem::path& folder) {
   storage::write_seed(folder / "log_fuzz", "frame", frame_bytes(1, 1, 0));
+  storage::write_seed(folder / "log_fuzz", "updates", updates_frame_bytes(1, 1, 0));
   std::vector<std::byte> files;
   uint64_t start = 0;
   for (uint64_t number = 1; number <= 2; ++number) {
     std::vector<std::byte> file =
         header_bytes({.number = number, .start = base::Vid(start), .first_sequence = 2 * number});
     for (uint64_t i = 0; i < 2; ++i, start += 3) {
-      append(&file, frame_bytes(number, 2 * number + i, start));
+      append(&file, i == 0 ? frame_bytes(number, 2 * number + i, start)
+                           : updates_frame_bytes(number, 2 * number + i, start));
     }
     file.resize(file.size() + kLogSectorBytes);
     const auto size = static_cast<uint32_t>(file.size());

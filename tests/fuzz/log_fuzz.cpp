@@ -102,6 +102,16 @@ void check_frame(std::span<const std::byte> bytes) {
   if (!visited) return check_refusal(visited.error());
   DIPTYCH_CHECK(visit_frame(frame, &second).ok() && first.sum() == second.sum(),
                 "what was read is read again");
+  const auto last = last_vid_of(frame);
+  DIPTYCH_CHECK(last.ok(), "what was visited can be walked through");
+  for (const uint64_t vid : {uint64_t{0}, last->value / 2, last->value - 1, last->value}) {
+    const auto cut = frame_up_to(frame, base::Vid(vid), 1);
+    if (!cut) {
+      check_refusal(cut.error());
+      continue;
+    }
+    DIPTYCH_CHECK(cut->empty() || frame_at(*cut, 0, 1), "a frame that was cut is one");
+  }
 }
 
 class Directory {

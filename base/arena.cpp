@@ -84,6 +84,15 @@ void release_memory(std::byte* data, size_t bytes) {
   if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
 }
 
+void prefer_huge_pages(std::byte* data, size_t bytes) {
+  if (bytes < kHugePageBytes) return;
+  const auto start = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = round_up(start, kHugePageBytes);
+  const uintptr_t end = (start + bytes) / kHugePageBytes * kHugePageBytes;
+  // A refusal (huge pages switched off) costs speed only.
+  if (first < end) (void)madvise(data + (first - start), end - first, MADV_HUGEPAGE);
+}
+
 Arena::Arena(MemoryPlace place, size_t first_region_bytes)
     : place_(place), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
 

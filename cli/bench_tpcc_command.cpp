@@ -30,8 +30,10 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
              Choices{{"on", true}, {"off", false}}, &options_.export_updates)
       ->option_text("on|off");
   using dispatcher::LogMode;
-  add_choice<LogMode>(app(), "--log", "command or none, of a database that is kept; default none",
-                      {{"command", LogMode::kCommand}, {"none", LogMode::kNone}}, &options_.log)
+  add_choice<LogMode>(
+      app(), "--log", "command, physical or none, of a database that is kept; default none",
+      {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}, {"none", LogMode::kNone}},
+      &options_.log)
       ->option_text("LOG");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_placement(app(), &options_.placement);

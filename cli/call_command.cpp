@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/open_database.h"
 #include "cli/option_values.h"
 
 namespace diptych::cli {
@@ -82,6 +83,7 @@ ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) 
   for (const char* name : {"procedure", "arguments", "reply", "module"}) {
     result.columns.push_back({name, {.kind = base::TypeKind::kVarchar}});
   }
+  std::vector<std::vector<base::Value>> rows;
   for (const ProcedureDescription& each : procedures) {
     if (!each.by_name) {
       say(
@@ -89,8 +91,9 @@ ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) 
                       "no SQL types\n",
                       each.name));
     }
-    result.rows.push_back({each.name, in_words(each.arguments), in_words(each.reply), each.module});
+    rows.push_back({each.name, in_words(each.arguments), in_words(each.reply), each.module});
   }
+  result.rows = dispatcher::ResultRows(dispatcher::ResultTable(result.columns, rows));
   return print_result(in_format(result));
 }
 
@@ -123,7 +126,9 @@ ExitCode CallCommand::call(dispatcher::Database* database,
   for (const base::BoundColumn& column : found->reply) {
     result.columns.push_back({column.name, column.type});
   }
-  if (!reply->empty()) result.rows.push_back(std::move(*reply));
+  std::vector<std::vector<base::Value>> rows;
+  if (!reply->empty()) rows.push_back(std::move(*reply));
+  result.rows = dispatcher::ResultRows(dispatcher::ResultTable(result.columns, rows));
   const bool nothing = result.columns.empty() && format_ != ResultFormat::kJson;
   const ExitCode code = print_result(nothing ? std::string() : in_format(result));
   say(fmt::format("{}: {:.2f} ms\n", name_, static_cast<double>(result.execute_ns) / 1e6));
@@ -136,15 +141,11 @@ ExitCode CallCommand::run() {
     if (argument.starts_with("--")) return wrong_usage("not expected: " + argument);
   }
   if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
-  const auto database = dispatcher::Database::open({.path = path_,
-                                                    .mode = dispatcher::OpenMode::kOpen,
-                                                    .olap_memory_bytes_max = memory_bytes_max_});
+  const auto database = open_database({.path = path_,
+                                       .mode = dispatcher::OpenMode::kOpen,
+                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                      libraries_);
   if (!database) return fail(database.error());
-  for (const std::string& library : libraries_) {
-    if (const auto loaded = (*database)->load_procedures(library); !loaded) {
-      return fail(loaded.error());
-    }
-  }
   const auto procedures = (*database)->procedures();
   if (!procedures) return fail(procedures.error());
   const ExitCode code = list_ ? list(*procedures) : call(database->get(), *procedures, arguments);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
@@ -16,7 +17,7 @@ constexpr const char* kCheckpointExamples =
     "  diptych checkpoint shop\n"
     "  diptych checkpoint bank --procedures bank.so\n\n"
     "A database that was not closed has a log, which is replayed: give the libraries whose\n"
-    "procedures it calls (diptych verify names them).\n";
+    "procedures it calls (diptych verify names them). TPC-C's own are in the program.\n";
 
 }  // namespace
 
@@ -38,15 +39,11 @@ CheckpointCommand::CheckpointCommand(CLI::App& parent)
 
 ExitCode CheckpointCommand::run() {
   std::optional<ProgressLine> progress("opening " + path_);
-  const auto database = dispatcher::Database::open({.path = path_,
-                                                    .mode = dispatcher::OpenMode::kOpen,
-                                                    .olap_memory_bytes_max = memory_bytes_max_});
+  const auto database = open_database({.path = path_,
+                                       .mode = dispatcher::OpenMode::kOpen,
+                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                      libraries_);
   if (!database) return fail(database.error());
-  for (const std::string& library : libraries_) {
-    if (const auto loaded = (*database)->load_procedures(library); !loaded) {
-      return fail(loaded.error());
-    }
-  }
   progress->update("replaying the log", -1);
   const auto recovered = (*database)->recover();
   if (!recovered) return fail(recovered.error());

@@ -6,6 +6,7 @@
 
 #include "cli/file.h"
 #include "cli/identifier.h"
+#include "cli/open_database.h"
 #include "cli/option_values.h"
 
 namespace diptych::cli {
@@ -93,9 +94,9 @@ ExitCode LoadCommand::run() {
   const auto begin = std::chrono::steady_clock::now();
   const SignalStop stop;
   ProgressLine progress("opening " + path_);
-  const auto database = dispatcher::Database::open({.path = path_,
-                                                    .mode = dispatcher::OpenMode::kOpen,
-                                                    .olap_memory_bytes_max = memory_bytes_max_});
+  const auto database = open_database({.path = path_,
+                                       .mode = dispatcher::OpenMode::kOpen,
+                                       .olap_memory_bytes_max = memory_bytes_max_});
   if (!database) return fail(database.error());
   const base::Catalog& catalog = (*database)->catalog();
   const base::TableSchema* schema = catalog.find_table(table_);

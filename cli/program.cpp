@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/backup_command.h"
 #include "cli/bench_ch_command.h"
 #include "cli/bench_isolation_command.h"
 #include "cli/bench_overload_command.h"
@@ -26,6 +27,7 @@
 #include "cli/load_command.h"
 #include "cli/output.h"
 #include "cli/query_command.h"
+#include "cli/restore_command.h"
 #include "cli/test_command.h"
 #include "cli/verify_command.h"
 
@@ -39,6 +41,7 @@ constexpr const char* kFooter =
     "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
     "  diptych call shop --procedures shop.so order 17 3\n"
     "  diptych inspect shop --verify\n"
+    "  diptych backup shop shop-monday\n"
     "  diptych bench ch --warehouses 10 --transaction-clients 32 --query-clients 8 --seconds 30\n\n"
     "Each subcommand has its own --help. Exit codes: 0 fine; 1 the work failed, or a check found\n"
     "violations or differences; 2 the command line is wrong.\n";
@@ -105,6 +108,8 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<TestCommand>(app));
   commands.push_back(std::make_unique<VerifyCommand>(app));
   commands.push_back(std::make_unique<CheckpointCommand>(app));
+  commands.push_back(std::make_unique<BackupCommand>(app));
+  commands.push_back(std::make_unique<RestoreCommand>(app));
   CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);

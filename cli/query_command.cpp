@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/file.h"
+#include "cli/open_database.h"
 #include "cli/option_values.h"
 #include "cli/progress_line.h"
 
@@ -157,7 +158,7 @@ ExitCode QueryCommand::run() {
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
   options.olap_memory_bytes_max = memory_bytes_max_;
-  const auto database = dispatcher::Database::open(options);
+  const auto database = open_database(options);
   if (!database) return fail(database.error());
   progress->update(fmt::format("running {} statement{}", statements->texts.size(),
                                statements->texts.size() == 1 ? "" : "s"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,8 +14,9 @@ namespace diptych::cli {
 namespace {
 
 using base::TypeKind;
-using base::Value;
 using dispatcher::QueryResult;
+using dispatcher::ResultArray;
+using dispatcher::ResultChunk;
 
 // Characters, not bytes: what a terminal shows of UTF-8 text (wide characters count as one).
 size_t width_of(std::string_view text) {
@@ -59,6 +61,11 @@ std::string trimmed_line(std::string line) {
   return line + '\n';
 }
 
+std::string text_of(const ResultArray& array, uint64_t row) {
+  if (array.type().is_string() && !array.is_null(row)) return std::string(array.text(row));
+  return base::to_string(array.value(row));
+}
+
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
@@ -69,9 +76,9 @@ std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
-std::string csv_value(const Value& value) {
-  if (base::is_null(value)) return "";
-  const std::string text = base::to_string(value);
+std::string csv_value(const ResultArray& array, uint64_t row) {
+  if (array.is_null(row)) return "";
+  const std::string text = text_of(array, row);
   return text.empty() ? "\"\"" : csv_field(text);
 }
 
@@ -81,14 +88,22 @@ std::string json_string(std::string_view text) {
       .dump(kNoIndent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string json_value(const Value& value) {
-  if (base::is_null(value)) return "null";
-  const auto* number = std::get_if<double>(&value);
-  const bool bare = std::holds_alternative<bool>(value) || std::holds_alternative<int64_t>(value) ||
-                    std::holds_alternative<base::DecimalValue>(value) ||
-                    (number != nullptr && std::isfinite(*number));
-  const std::string text = base::to_string(value);
+std::string json_value(const ResultArray& array, uint64_t row) {
+  if (array.is_null(row)) return "null";
+  const TypeKind kind = array.type().kind;
+  bool bare = kind == TypeKind::kBoolean || is_number(kind);
+  if (kind == TypeKind::kDouble) bare = std::isfinite(std::get<double>(array.value(row)));
+  const std::string text = text_of(array, row);
   return bare ? text : json_string(text);
+}
+
+// f(chunk, row of it) for all rows of the result.
+template <class F>
+void for_rows(const QueryResult& result, F&& f) {
+  if (result.rows.table() == nullptr) return;
+  for (const ResultChunk& chunk : result.rows.table()->chunks()) {
+    for (uint64_t row = 0; row < chunk.rows; ++row) f(chunk, row);
+  }
 }
 
 }  // namespace
@@ -98,13 +113,13 @@ std::string to_table(const QueryResult& result) {
   std::vector<size_t> widths;
   for (const auto& column : result.columns) widths.push_back(width_of(on_one_line(column.name)));
   std::vector<std::vector<std::string>> cells;
-  for (const std::vector<Value>& row : result.rows) {
+  for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
     std::vector<std::string>& line = cells.emplace_back();
     for (size_t i = 0; i < columns; ++i) {
-      line.push_back(on_one_line(base::to_string(row[i])));
+      line.push_back(on_one_line(text_of(chunk.columns[i], row)));
       widths[i] = std::max(widths[i], width_of(line.back()));
     }
-  }
+  });
   std::string header;
   std::string rule;
   for (size_t i = 0; i < columns; ++i) {
@@ -130,10 +145,12 @@ std::string to_csv(const QueryResult& result) {
     text += (i == 0 ? "" : ",") + csv_field(result.columns[i].name);
   }
   text += '\n';
-  for (const std::vector<Value>& row : result.rows) {
-    for (size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + csv_value(row[i]);
+  for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
+    for (size_t i = 0; i < chunk.columns.size(); ++i) {
+      text += (i == 0 ? "" : ",") + csv_value(chunk.columns[i], row);
+    }
     text += '\n';
-  }
+  });
   return text;
 }
 
@@ -145,13 +162,14 @@ std::string to_json(const QueryResult& result) {
                         json_string(result.columns[i].type.to_string()));
   }
   text += "], \"rows\": [";
-  for (size_t row = 0; row < result.rows.size(); ++row) {
-    text += row == 0 ? "\n  [" : ",\n  [";
-    for (size_t i = 0; i < result.rows[row].size(); ++i) {
-      text += (i == 0 ? "" : ", ") + json_value(result.rows[row][i]);
+  bool first = true;
+  for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
+    text += std::exchange(first, false) ? "\n  [" : ",\n  [";
+    for (size_t i = 0; i < chunk.columns.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + json_value(chunk.columns[i], row);
     }
     text += ']';
-  }
+  });
   return text +
          fmt::format("], \"execute_ms\": {:.3f}}}", static_cast<double>(result.execute_ns) / 1e6);
 }

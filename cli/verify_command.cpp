@@ -9,6 +9,7 @@
 #include "cli/option_values.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "dispatcher/backup.h"
 #include "dispatcher/database_inspection.h"
 #include "dispatcher/log_inspection.h"
 
@@ -17,8 +18,9 @@ namespace {
 
 constexpr const char* kVerifyExamples =
     "  diptych verify shop\n\n"
-    "Reads every chunk and every frame of the log. The database must not be open. Exits with 1\n"
-    "where something is damaged.\n";
+    "Reads every chunk and every frame of the log, of a database or a backup. It must not be "
+    "open.\n"
+    "Exits with 1 where something is damaged, or a backup was interrupted.\n";
 
 std::string log_text(const dispatcher::LogInspection& log) {
   if (log.transactions == 0) return "log: nothing to replay\n";
@@ -26,7 +28,8 @@ std::string log_text(const dispatcher::LogInspection& log) {
       "log: {} transaction{} to replay, up to version {}, in {} file{} of {} bytes; procedures: "
       "{}\n",
       log.transactions, log.transactions == 1 ? "" : "s", log.last.value, log.files,
-      log.files == 1 ? "" : "s", log.bytes, fmt::join(log.procedures, ", "));
+      log.files == 1 ? "" : "s", log.bytes,
+      log.procedures.empty() ? "none" : fmt::format("{}", fmt::join(log.procedures, ", ")));
   return text;
 }
 
@@ -42,6 +45,8 @@ VerifyCommand::VerifyCommand(CLI::App& parent)
 }
 
 ExitCode VerifyCommand::run() {
+  const auto backup = dispatcher::read_backup(path_);
+  if (!backup) return fail(backup.error());
   std::optional<ProgressLine> progress("verifying " + path_);
   const auto inspection = dispatcher::inspect_database(
       path_, dispatcher::Verify::kYes,
@@ -61,8 +66,19 @@ ExitCode VerifyCommand::run() {
         fmt::format("log: ends within a group that nobody was told of ({}); it will be cut off\n",
                     log->torn_tail);
   }
+  const bool ends_early = *backup && log->last != (*backup)->last;
+  if (*backup) {
+    text += fmt::format("backup: can be restored as of versions {} to {}\n", (*backup)->first.value,
+                        log->last.value);
+  }
   const ExitCode printed = print_result(text);
-  return inspection->damaged.empty() ? printed : ExitCode::kFailed;
+  if (ends_early) {
+    say(
+        fmt::format("{}: the log ends with version {} instead of {}; files of it are damaged or "
+                    "missing\n",
+                    path_, log->last.value, (*backup)->last.value));
+  }
+  return inspection->damaged.empty() && !ends_early ? printed : ExitCode::kFailed;
 }
 
 }  // namespace diptych::cli

@@ -11,9 +11,12 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "dispatcher/backup.h"
 #include "dispatcher/database_files.h"
 #include "dispatcher/database_state.h"
+#include "dispatcher/primary_restore.h"
 #include "dispatcher/replica_comparison.h"
+#include "dispatcher/side_by_side.h"
 #include "storage/block_file.h"
 #include "storage/replica_files.h"
 
@@ -129,10 +132,20 @@ Database::State::State(const DatabaseOptions& database_options,
                                                     ? database_options.slow_procedure_ns
                                                     : UINT64_MAX,
                                  .isolation = database_options.isolation,
-                                 .note_inserted_rows = is_logged(database_options),
+                                 .note_inserted_rows = is_logged(database_options) &&
+                                                       database_options.log == LogMode::kCommand,
                                  .spin = spin_policy,
-                                 .background_cores = computed_placement.olap.cores},
+                                 .background_cores = computed_placement.olap.cores,
+                                 .before_push = note_updates_of(database_options)},
              &updates) {}
+
+std::function<void(std::span<const propagation::SealedSet>)> Database::State::note_updates_of(
+    const DatabaseOptions& database_options) {
+  if (!is_logged(database_options) || database_options.log != LogMode::kPhysical) return {};
+  return [this](std::span<const propagation::SealedSet> sets) {
+    if (log != nullptr) log->note_updates(sets);
+  };
+}
 
 // Saved empty, so that a disk that is full or read-only shows now.
 base::Result<void> Database::State::create() {
@@ -155,17 +168,16 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
                                      applied.error().to_string()));
     }
   }
-  if (auto loaded = storage::load_replica(options.path, manifest, &replica); !loaded) {
+  const SideBySide threads(all_cores());
+  const auto for_each = [&](uint32_t count, const std::function<void(uint32_t)>& body) {
+    threads.run(count, [&](uint32_t, size_t i) { body(static_cast<uint32_t>(i)); });
+  };
+  if (auto loaded = storage::load_replica(options.path, manifest, &replica, for_each); !loaded) {
     return loaded;
   }
-  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
-    applier.add_table(base::TableId(table));
-  }
-  if (auto restored = restore_rows(catalog, replica, &engine); !restored) {
-    return restored.error().within(options.path);
-  }
-  engine.finish_restore(manifest.vid);
+  applier.add_tables(for_each);
   replica.set_snapshot(manifest.vid);
+  if (auto restored = restore_engine(); !restored) return restored.error().within(options.path);
   updates.push({}, manifest.vid);
   clock.batch_ends(manifest.vid);
   static_cast<void>(clock.collect(&updates));
@@ -179,14 +191,30 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   return failure.error();
 }
 
+base::Result<void> Database::State::restore_engine() {
+  auto restored = restore_primary(catalog, replica, &engine, {.cores = all_cores()});
+  if (restored) engine.finish_restore(replica.snapshot());
+  return restored;
+}
+
+std::vector<uint32_t> Database::State::all_cores() const {
+  std::vector<uint32_t> cores = placement.oltp.cores;
+  cores.insert(cores.end(), placement.olap.cores.begin(), placement.olap.cores.end());
+  std::sort(cores.begin(), cores.end());
+  cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+  return cores;
+}
+
 void Database::State::start_log() {
   if (!is_logged(options)) return;
   log = std::make_unique<CommandLog>(
-      CommandLogOptions{.directory = options.path,
-                        .file_bytes_max = options.log_file_bytes,
-                        .checkpoint_bytes = options.checkpoint_log_bytes,
-                        .spin = spin,
-                        .faults = options.faults},
+      CommandLogOptions{
+          .directory = options.path,
+          .content = options.log == LogMode::kPhysical ? LogContent::kUpdates : LogContent::kCalls,
+          .file_bytes_max = options.log_file_bytes,
+          .checkpoint_bytes = options.checkpoint_log_bytes,
+          .spin = spin,
+          .faults = options.faults},
       &engine, &procedures,
       [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },
       [this] { olap_dispatcher->wish_checkpoint(); });
@@ -252,8 +280,9 @@ base::Result<void> Database::State::check_may_wait(std::string_view what) const 
 }
 
 base::Result<void> Database::State::check_open(const BatchGate::Exclusive&) const {
-  if (phase == Phase::kOpen) return {};
-  return base::ErrorCode::kClosed;
+  if (phase != Phase::kOpen) return base::ErrorCode::kClosed;
+  if (primary_failure) return *primary_failure;
+  return {};
 }
 
 base::Result<void> Database::State::check_table(const BatchGate::Exclusive& gate_held,
@@ -287,6 +316,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
                                   .block_rows = options.block_rows};
   std::optional<DatabaseDirectory> directory;
   if (!options.path.empty()) {
+    if (auto checked = check_is_no_backup(options.path); !checked) return checked.error();
     auto opened = open_directory(options.path, options.mode);
     if (!opened) return opened.error();
     directory.emplace(std::move(*opened));
@@ -344,6 +374,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto found = state_->check_table(held, table); !found) return found.error();
+  if (state_->log != nullptr) state_->before_unlogged_change(held);
   // A row of the load may get the RowID of one whose delete the replica has yet to apply.
   state_->olap_dispatcher->bring_up_to_date();
   if (auto usable = state_->check_replica(); !usable) return usable.error();
@@ -416,6 +447,7 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
+  state_->end_backup();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
@@ -433,6 +465,7 @@ base::Result<void> Database::close() {
 void Database::discard() {
   DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
   const std::lock_guard one_at_a_time(state_->closing);
+  state_->end_backup();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return;

@@ -57,7 +57,11 @@ namespace diptych::dispatcher {
 
 // What users of the public face write often; procedure_module.h has what procedures do.
 using olap::QueryResult;
+using olap::ResultArray;
+using olap::ResultChunk;
 using olap::ResultColumn;
+using olap::ResultRows;
+using olap::ResultTable;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
@@ -177,12 +181,25 @@ class Database {
   // registered, or takes other arguments; it can be called again. kCorrupt, for good: a procedure
   // did something else than it did; log and last save stay as they are.
   base::Result<RecoveryReport> recover();
+  // Those that a log which is still to be replayed names, and that are not there yet.
+  std::vector<std::string> procedures_to_recover() const;
+
+  // The OLTP replica counts as lost, as after a crash of its workers, and is built anew from the
+  // analytical one: for tests, and for who finds the replicas different. The calls of a batch that
+  // runs are run again; nothing acknowledged is lost; everything waits meanwhile. kUnsupported: no
+  // updates are exported. kIo, kCorrupt: for good; calls end with the error, queries go on.
+  base::Result<RebuildReport> rebuild_primary();
 
   // Saves a database at a path as of now while transactions go on (queries wait), and drops the log
   // up to there. kIo, kNoSpace: what was saved last stays, and the log.
   base::Result<void> checkpoint();
   // The same while everything stands still.
   base::Result<void> save();
+  // Copies a database at a path to a new or empty directory, while all goes on: as of a VID not
+  // older than what was acknowledged before the call. dispatcher/backup.h makes a database of it
+  // again. kAlreadyExists: the directory is not empty. kClosed: the database was closed meanwhile.
+  // kIo, kNoSpace, kCorrupt (the source is damaged); nothing is left then.
+  base::Result<BackupReport> backup(const std::string& directory);
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
   // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
   // close() and save() are closed, and the data stays in memory: close() again (once there is

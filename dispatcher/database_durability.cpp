@@ -94,30 +94,60 @@ base::Result<void> Database::State::replay() {
   const uint64_t transactions = recovery->contents().transactions;
   const uint64_t begin_ns = base::steady_ns();
   uint64_t said_ns = begin_ns;
-  uint64_t done = 0;
+  const base::Vid begin = engine.last_vid();
+  const auto in_batch = [&](const auto& body) -> base::Result<void> {
+    oltp_dispatcher->wait_for_room();
+    {
+      const BatchGate::Passage passage = gate.pass(Side::kOltp);
+      clock.batch_begins(base::steady_ns());
+      auto replayed = body();
+      clock.batch_ends(engine.last_vid());
+      if (!replayed) return replayed;
+    }
+    const uint64_t now_ns = base::steady_ns();
+    if (now_ns - said_ns < kProgressNs) return {};
+    said_ns = now_ns;
+    const double spent = static_cast<double>(now_ns - begin_ns) * 1e-9;
+    const uint64_t done = engine.last_vid().value - begin.value;
+    say(fmt::format("diptych: {}: {} of {} transactions of the log replayed, {:.0f} s to go\n",
+                    options.path, done, transactions,
+                    spent * static_cast<double>(transactions - done) / static_cast<double>(done)));
+    return {};
+  };
   return recovery->replay(
       procedures,
-      [&](std::span<oltp::Request* const> requests,
-          oltp::InsertedOfRequests inserted) -> base::Result<void> {
-        oltp_dispatcher->wait_for_room();
-        {
-          const BatchGate::Passage passage = gate.pass(Side::kOltp);
-          clock.batch_begins(base::steady_ns());
-          auto replayed = engine.replay_batch(requests, inserted);
-          clock.batch_ends(engine.last_vid());
-          if (!replayed) return replayed;
-        }
-        done += requests.size();
-        const uint64_t now_ns = base::steady_ns();
-        if (now_ns - said_ns < kProgressNs) return {};
-        said_ns = now_ns;
-        const double spent = static_cast<double>(now_ns - begin_ns) * 1e-9;
-        say(fmt::format(
-            "diptych: {}: {} of {} transactions of the log replayed, {:.0f} s to go\n",
-            options.path, done, transactions,
-            spent * static_cast<double>(transactions - done) / static_cast<double>(done)));
-        return {};
+      [&](std::span<oltp::Request* const> requests, oltp::InsertedOfRequests inserted) {
+        return in_batch([&] { return engine.replay_batch(requests, inserted); });
+      },
+      [&](std::span<const propagation::RecordRun> runs, base::Vid last) {
+        return in_batch([&] { return engine.replay_updates(runs, last); });
       });
+}
+
+// What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
+// that was lost was neither pushed, nor logged, nor acknowledged.
+base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Exclusive& held) {
+  if (auto open = check_open(held); !open) return open.error();
+  const uint64_t begin_ns = base::steady_ns();
+  olap_dispatcher->bring_up_to_date();
+  auto rebuilt = check_replica();
+  if (rebuilt) {
+    engine.restart_empty();
+    rebuilt = restore_engine();
+  }
+  if (!rebuilt) {
+    primary_failure = rebuilt.error().within("the lost primary cannot be rebuilt");
+    oltp_dispatcher->lose_engine(*primary_failure);
+    return *primary_failure;
+  }
+  engine.release_free_slots();
+  RebuildReport report;
+  report.vid = engine.last_vid();
+  for (uint32_t table = 0; table < catalog.table_count(); ++table) {
+    report.rows += engine.row_count(base::TableId(table));
+  }
+  report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+  return report;
 }
 
 base::Result<void> Database::State::save_changes() {
@@ -167,6 +197,27 @@ base::Result<RecoveryReport> Database::recover() {
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
   const std::lock_guard lock(state_->recovering);
   return state_->recovery_report;
+}
+
+std::vector<std::string> Database::procedures_to_recover() const {
+  const std::lock_guard lock(state_->recovering);
+  std::vector<std::string> missing;
+  if (state_->recovery == nullptr) return missing;
+  for (const ProcedureInLog& logged : state_->recovery->contents().procedures) {
+    if (state_->procedures.find(logged.name) == nullptr) missing.push_back(logged.name);
+  }
+  return missing;
+}
+
+base::Result<RebuildReport> Database::rebuild_primary() {
+  if (auto allowed = state_->check_may_wait("rebuild_primary"); !allowed) return allowed.error();
+  if (!state_->options.export_updates) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       "export_updates is off: no replica has what the primary has");
+  }
+  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
+  state_->engine.lose();
+  return state_->rebuild_primary(state_->gate.exclude());
 }
 
 base::Result<void> Database::checkpoint() {

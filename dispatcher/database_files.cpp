@@ -1,6 +1,5 @@
 #include "dispatcher/database_files.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
@@ -11,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dispatcher/row_assembler.h"
 #include "storage/file.h"
-#include "storage/leaf.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -123,41 +120,6 @@ void remove_made(const std::string& path, Made made) {
     std::error_code kept;
     fs::remove_all(entry->path(), kept);
   }
-}
-
-base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Replica& replica,
-                                oltp::Engine* engine) {
-  for (const base::TableSchema& schema : catalog.tables()) {
-    const storage::Table& table = replica.table(schema.id);
-    RowAssembler assembler(&table.layout());
-    for (uint32_t p = 0; p < table.partition_count(); ++p) {
-      const storage::Partition& partition = table.partition(base::PartitionId(p));
-      for (size_t l = 0; l < partition.leaf_count(); ++l) {
-        const storage::Leaf& leaf = partition.leaf(l);
-        const auto row_ids = leaf.pin_row_ids();
-        if (!row_ids) return row_ids.error();
-        storage::DecodeBuffer buffer;
-        for (uint32_t first = 0; first < leaf.row_slots(); first += storage::kVectorRows) {
-          const uint32_t count = std::min(storage::kVectorRows, leaf.row_slots() - first);
-          const auto* const ids = row_ids->view(first, count, &buffer).as<base::RowId>();
-          if (auto assembled = assembler.assemble(leaf, first, count); !assembled) {
-            return assembled.error().within(fmt::format("table \"{}\"", schema.name));
-          }
-          for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t position = first + i;
-            if (!storage::bit_at(leaf.live_bits(), position)) continue;
-            auto restored = engine->restore_row(schema.id, ids[i], assembler.row(i));
-            if (!restored) {
-              return base::Error(base::ErrorCode::kCorrupt,
-                                 fmt::format("table \"{}\", row {}: {}", schema.name, ids[i].value,
-                                             restored.error().to_string()));
-            }
-          }
-        }
-      }
-    }
-  }
-  return {};
 }
 
 }  // namespace diptych::dispatcher

@@ -1,4 +1,4 @@
-// The directory of a database: found or made when it is opened, read into both replicas.
+// The directory of a database: found or made when it is opened.
 //
 //   kOpen           must hold a database
 //   kCreate         must not: absent (its parent must exist), or empty
@@ -13,11 +13,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/schema.h"
 #include "dispatcher/database.h"
-#include "oltp/engine.h"
 #include "storage/manifest.h"
-#include "storage/table.h"
 
 namespace diptych::dispatcher {
 
@@ -34,9 +31,5 @@ base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode
 
 // Removes what open_directory made.
 void remove_made(const std::string& path, Made made);
-
-// Puts every row of the columnar replica back into the OLTP replica, under its RowID.
-base::Result<void> restore_rows(const base::Catalog& catalog, const storage::Replica& replica,
-                                oltp::Engine* engine);
 
 }  // namespace diptych::dispatcher

@@ -28,6 +28,8 @@ base::Result<void> apply(olap::DdlChange change, base::Catalog* catalog) {
   return added ? base::Result<void>() : added.error();
 }
 
+}  // namespace
+
 base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest) {
   base::Catalog catalog;
   for (size_t i = 0; i < manifest.ddl.size(); ++i) {
@@ -41,8 +43,6 @@ base::Result<base::Catalog> catalog_of(const std::string& path, const storage::M
   }
   return catalog;
 }
-
-}  // namespace
 
 base::Result<DatabaseInspection> inspect_database(
     const std::string& path, Verify verify, const std::function<void(double done)>& progress) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/schema.h"
 #include "storage/inspection.h"
 
 namespace diptych::dispatcher {
@@ -27,6 +28,9 @@ using DatabaseInspection = storage::Inspection;
 // block file or a leaf directory is damaged; damaged chunks are no error, but listed.
 base::Result<DatabaseInspection> inspect_database(const std::string& path, Verify verify,
                                                   const std::function<void(double done)>& progress);
+
+// The catalog that the manifest's DDL makes. kCorrupt: it makes none; with the path.
+base::Result<base::Catalog> catalog_of(const std::string& path, const storage::Manifest& manifest);
 
 // Of by_encoding[i] and by_temperature[i]: "packed frame", "cold".
 std::string_view encoding_name_at(size_t index);

@@ -22,8 +22,9 @@ using storage::BlockForm;
 
 // What makes transactions of a database at a path durable before their callers know of them.
 enum class LogMode : uint8_t {
-  kCommand,  // their calls are logged, and run again after a crash
-  kNone,     // nothing: what committed after the last save is lost with the process
+  kCommand,   // their calls are logged, and run again after a crash
+  kPhysical,  // their updates are logged, and need no procedures to be replayed
+  kNone,      // nothing: what committed after the last save is lost with the process
 };
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };

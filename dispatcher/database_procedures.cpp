@@ -27,8 +27,10 @@ base::Result<base::ProcedureId> Database::register_definition(
                        fmt::format("a procedure \"{}\" is registered already", definition.name));
   }
   ProcedureSignature signature = signature_of(definition);
+  const uint64_t version = definition.version;
   const base::ProcedureId id = state_->engine.register_procedure(std::move(definition));
   signature.id = id;
+  state_->procedures.set_version(id, version);
   state_->procedures.add(std::move(signature));
   return id;
 }
@@ -70,6 +72,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   if (state_->log != nullptr && state_->modules.has((*library)->name())) {
     // acquire: as in ensure_recovered.
     if (state_->recovered.load(std::memory_order_acquire)) {
+      state_->before_unlogged_change(held);
       if (auto saved = state_->save_changes(); !saved) return saved.error();
     }
   }

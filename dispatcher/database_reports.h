@@ -25,6 +25,12 @@ struct LoadReport {
   base::Vid vid;
 };
 
+struct BackupReport {
+  base::Vid first;  // it can be restored as of any version from here
+  base::Vid last;   // to here
+  uint64_t bytes = 0;
+};
+
 // A row that the replicas do not agree on.
 struct ReplicaDifference {
   std::string table;
@@ -37,6 +43,13 @@ struct ReplicaComparison {
   uint64_t rows = 0;                     // compared
   uint64_t differences = 0;              // in all
   std::vector<ReplicaDifference> first;  // at most 20
+};
+
+// What rebuilding a lost primary took.
+struct RebuildReport {
+  uint64_t rows = 0;
+  base::Vid vid;       // as of which they are
+  double seconds = 0;  // while nothing ran; the updates that waited for the replica included
 };
 
 // A procedure as a caller sees it.

@@ -52,7 +52,11 @@ struct Database::State {
   // At the path: a new database, or everything from the manifest.
   base::Result<void> create();
   base::Result<void> restore(const storage::Manifest& manifest);
+  std::vector<uint32_t> all_cores() const;  // of both sides
   void start_log();
+  // For the engine: what a physical log gets of each batch; empty: there is none.
+  std::function<void(std::span<const propagation::SealedSet>)> note_updates_of(
+      const DatabaseOptions& database_options);
   void start_dispatchers();
   void stop_dispatchers();
 
@@ -80,6 +84,9 @@ struct Database::State {
 
   // The error that the replica was lost to, if it was. The caller holds the gate.
   base::Result<void> check_replica() const;
+  // Fills the engine, which is empty, from the replica as it is now. The caller holds the gate.
+  base::Result<void> restore_engine();
+  base::Result<RebuildReport> rebuild_primary(const BatchGate::Exclusive& gate_held);
 
   // Durability (database_durability.cpp).
   // Reads the log that an earlier process left, and says whether it must be replayed.
@@ -96,6 +103,13 @@ struct Database::State {
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
   // On the OLAP side's thread, which is inside of the gate.
   void run_checkpoint();
+
+  // Backup (database_backup.cpp).
+  base::Result<BackupReport> backup(const std::string& directory);
+  // What the log will not have begins: a backup that runs has the log up to here.
+  void before_unlogged_change(const BatchGate::Exclusive& gate_held);
+  // Before the dispatchers are stopped: one that runs ends with kClosed.
+  void end_backup();
 
   const DatabaseOptions options;
   const base::Placement placement;
@@ -115,12 +129,13 @@ struct Database::State {
   olap::Executor executor;
   oltp::Engine engine;
 
-  Phase phase = Phase::kOpen;            // gate
-  Made made = Made::kNothing;            // by open, at the path
-  std::vector<std::string> ddl;          // gate: the statements that made the catalog
-  std::optional<base::Vid> saved_vid;    // gate: none before the first save
-  size_t saved_ddl = 0;                  // gate: statements in the last save
-  std::atomic<uint64_t> checkpoints{0};  // writer: the gate's holder
+  Phase phase = Phase::kOpen;                  // gate
+  std::optional<base::Error> primary_failure;  // gate: it was lost, and could not be rebuilt
+  Made made = Made::kNothing;                  // by open, at the path
+  std::vector<std::string> ddl;                // gate: the statements that made the catalog
+  std::optional<base::Vid> saved_vid;          // gate: none before the first save
+  size_t saved_ddl = 0;                        // gate: statements in the last save
+  std::atomic<uint64_t> checkpoints{0};        // writer: the gate's holder
 
   std::atomic<bool> recovered{true};   // writer: open, recover
   std::mutex recovering;               // held by recover, so that one does it; of the next three
@@ -128,6 +143,12 @@ struct Database::State {
   std::unique_ptr<Recovery> recovery;  // null: there is nothing to replay, or no more
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
   RecoveryReport recovery_report;
+
+  std::mutex backing_up;    // held by backup, so that two of them take turns
+  std::mutex backup_mutex;  // guards the next three
+  bool backup_runs = false;
+  bool backup_stops = false;                  // the database is being closed
+  std::optional<CommandLog::End> backup_end;  // where the log of the one that runs ends; none: open
 
   std::mutex checkpoint_mutex;
   std::vector<std::promise<base::Result<void>>> checkpoint_waiters;  // guarded by it, as the next

@@ -259,18 +259,21 @@ uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
       .records;
 }
 
-// Each partition looks at its tables until the time is up; the next call begins with another one.
+// Each partition looks at its tables until the time is up; the next call begins with another one,
+// and with another partition, where a thread has several.
 void OlapDispatcher::compact() {
   storage::Replica& replica = *replica_.tables;
   const auto tables = static_cast<uint32_t>(replica.table_count());
   const uint64_t end_ns = base::steady_ns() + options_.compact_limit_ns;
-  replica_.executor->run_parallel(replica.partition_count(), [&](uint32_t partition) {
-    for (uint32_t i = 0; i < tables && base::steady_ns() < end_ns; ++i) {
-      const base::TableId table((first_to_compact_ + i) % tables);
-      replica.table(table).partition(base::PartitionId(partition)).compact();
+  const uint32_t partitions = replica.partition_count();
+  replica_.executor->run_parallel(partitions, [&](uint32_t i) {
+    const base::PartitionId partition((first_to_compact_ + i) % partitions);
+    for (uint32_t t = 0; t < tables && base::steady_ns() < end_ns; ++t) {
+      const base::TableId table((first_to_compact_ + t) % tables);
+      replica.table(table).partition(partition).compact(end_ns);
     }
   });
-  first_to_compact_ = (first_to_compact_ + 1) % tables;
+  ++first_to_compact_;
 }
 
 // Where the disk refuses, chunks stay in memory, over the budget.

@@ -296,6 +296,8 @@ void OltpDispatcher::run_one_batch() {
     if (log != nullptr && log->refuses()) [[unlikely]] {
       if (const auto refusal = log->refusal()) return refuse_batch(*refusal);
     }
+    if (engine_failure_) [[unlikely]]
+      return refuse_batch(*engine_failure_);
     const uint64_t start_ns = base::steady_ns();
     clock_->batch_begins(start_ns);
     report = engine_->run_batch(batch_);

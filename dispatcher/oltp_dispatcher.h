@@ -93,6 +93,8 @@ class OltpDispatcher {
   // Until a batch may start: back-pressure. For who runs batches in this dispatcher's place, before
   // anything is submitted. True: it waited.
   bool wait_for_room();
+  // Inside of an exclusive section of the gate: the engine is useless. Calls end with the error.
+  void lose_engine(const base::Error& error) { engine_failure_ = error; }
 
   // Rejects further calls, ends what was admitted, and ends the thread. Again: no effect.
   void stop();
@@ -148,6 +150,7 @@ class OltpDispatcher {
   std::atomic<uint64_t> back_pressure_waits_{0};  // writer: the dispatcher's thread
   std::atomic<uint64_t> back_pressure_ns_{0};     // likewise: of waits that have ended
   std::atomic<uint64_t> waits_since_ns_{0};       // likewise; 0: it does not wait
+  std::optional<base::Error> engine_failure_;     // the gate's
   std::vector<oltp::Request*> batch_;             // the dispatcher's thread only
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
   std::vector<oltp::Request*> ended_;    // likewise: those of batch_ that are not in again_

@@ -3,7 +3,7 @@
 // The engine keeps the bodies and belongs to its leader; this is the part that callers on any
 // thread need: sizes to check a request against, and columns to call by name.
 //
-// Threads    add: one at a time (the caller holds the gate). The rest: any.
+// Threads    add, set_version: one at a time (the caller holds the gate). The rest: any.
 // When full  full() says so; add may not be called.
 //
 // Its atomic is a parameter so that the stress test can show that it finds weakened orders.
@@ -50,6 +50,9 @@ class BasicProcedureDirectory {
   bool full() const;
   // The id is the one that the engine gave out: the next.
   void add(ProcedureSignature signature);
+  // Of its body, which a module may replace (oltp/procedure.h); 0 until it is set.
+  void set_version(base::ProcedureId id, uint64_t version);
+  uint64_t version(base::ProcedureId id) const;
 
   // nullptr: no such procedure. Valid as long as the directory.
   const ProcedureSignature* find(base::ProcedureId id) const;
@@ -58,7 +61,8 @@ class BasicProcedureDirectory {
 
  private:
   std::array<std::unique_ptr<const ProcedureSignature>, kProceduresMax> signatures_;
-  Atomic<uint32_t> count_{0};  // writer: add
+  std::array<Atomic<uint64_t>, kProceduresMax> versions_{};  // writer: set_version
+  Atomic<uint32_t> count_{0};                                // writer: add
 };
 
 using ProcedureDirectory = BasicProcedureDirectory<>;
@@ -101,6 +105,18 @@ template <template <class> class Atomic>
 uint32_t BasicProcedureDirectory<Atomic>::count() const {
   // acquire: pairs with the release in add.
   return count_.load(std::memory_order_acquire);
+}
+
+template <template <class> class Atomic>
+void BasicProcedureDirectory<Atomic>::set_version(base::ProcedureId id, uint64_t version) {
+  // relaxed: who replaces a body has the gate, through which all go that log or replay its calls.
+  versions_[id.value].store(version, std::memory_order_relaxed);
+}
+
+template <template <class> class Atomic>
+uint64_t BasicProcedureDirectory<Atomic>::version(base::ProcedureId id) const {
+  // relaxed: as above.
+  return versions_[id.value].load(std::memory_order_relaxed);
 }
 
 }  // namespace diptych::dispatcher

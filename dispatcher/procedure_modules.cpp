@@ -98,11 +98,14 @@ LoadedProcedures ProcedureModules::install(std::unique_ptr<ModuleLibrary>* libra
     if (const ProcedureSignature* const present = directory->find(definition.name)) {
       report.replaced.push_back(definition.name);
       procedures_.at(present->id).removed = false;
+      directory->set_version(present->id, definition.version);
       engine->replace_procedure(present->id, std::move(definition));
       continue;
     }
     ProcedureSignature signature = signature_of(definition);
+    const uint64_t version = definition.version;
     signature.id = engine->register_procedure(std::move(definition));
+    directory->set_version(signature.id, version);
     procedures_[signature.id] = {.module = report.module};
     directory->add(std::move(signature));
   }

@@ -24,6 +24,15 @@ base::Result<void> Recovery::check(const ProcedureDirectory& procedures) const {
                       "before the database is used",
                       directory_, contents_.transactions, logged.name));
     }
+    const uint64_t version = procedures.version(present->id);
+    if (argument_signature(*present) == logged.signature && version != logged.version) {
+      return base::Error(
+          base::ErrorCode::kInvalidArgument,
+          fmt::format("{} was not closed, and its log has {} transactions to run again, some by "
+                      "version {} of procedure \"{}\", which is version {} now: open it once with "
+                      "the program or library that it was used with, and close it",
+                      directory_, contents_.transactions, logged.version, logged.name, version));
+    }
     if (argument_signature(*present) == logged.signature) continue;
     return base::Error(
         base::ErrorCode::kInvalidArgument,
@@ -35,9 +44,11 @@ base::Result<void> Recovery::check(const ProcedureDirectory& procedures) const {
   return {};
 }
 
-base::Result<void> Recovery::replay(const ProcedureDirectory& procedures, const Run& run) {
+base::Result<void> Recovery::replay(const ProcedureDirectory& procedures, const Run& run,
+                                    const Apply& apply) {
   return read_calls(contents_, after_, [&](LoggedBatch& batch) {
-    auto replayed = replay_batch(procedures, batch, run);
+    auto replayed = batch.updates.empty() ? replay_batch(procedures, batch, run)
+                                          : apply(batch.updates, batch.last);
     if (replayed) return replayed;
     return base::Result<void>(replayed.error().within(
         fmt::format("{}, the batch after VID {}", batch.path, batch.start.value)));

@@ -34,14 +34,18 @@ class Recovery {
   const LogContents& contents() const { return contents_; }
 
   // kNotFound: a procedure that the log names is not there; kInvalidArgument: it takes other
-  // arguments than it did. Both name it, and say what to do.
+  // arguments than it did, or is of another version. All name it, and say what to do.
   base::Result<void> check(const ProcedureDirectory& procedures) const;
 
   // After check. `run` gets each batch: it replays it on the engine, inside of the gate. An error
   // is `run`'s own, with the log file and VID in front; memory is then neither here nor there.
   using Run = std::function<base::Result<void>(std::span<oltp::Request* const> requests,
                                                oltp::InsertedOfRequests inserted)>;
-  base::Result<void> replay(const ProcedureDirectory& procedures, const Run& run);
+  // A batch of a physical log: its updates, up to the VID.
+  using Apply = std::function<base::Result<void>(std::span<const propagation::RecordRun> runs,
+                                                 base::Vid last)>;
+  base::Result<void> replay(const ProcedureDirectory& procedures, const Run& run,
+                            const Apply& apply);
 
  private:
   struct Target {

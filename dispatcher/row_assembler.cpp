@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -11,54 +12,116 @@
 namespace diptych::dispatcher {
 namespace {
 
-void store_string(const base::ColumnLayout& column, const base::StringRef& string,
-                  std::byte* cell) {
-  const std::string_view text = string.view();
-  if (column.type.is_inline()) {
-    DIPTYCH_CHECK(text.size() <= column.type.length, "a string of a column fits the column");
-    cell[0] = static_cast<std::byte>(text.size());
-    std::memcpy(cell + 1, text.data(), text.size());
-    return;
+// As memcpy, without a call for the sizes that strings in rows have.
+void copy_short(std::byte* to, const char* from, size_t bytes) {
+  const auto ends = [&](auto word) {
+    decltype(word) last;
+    std::memcpy(&word, from, sizeof word);
+    std::memcpy(&last, from + bytes - sizeof word, sizeof word);
+    std::memcpy(to, &word, sizeof word);
+    std::memcpy(to + bytes - sizeof word, &last, sizeof word);
+  };
+  struct Wide {
+    uint64_t words[2];
+  };
+  for (; bytes > 2 * sizeof(Wide); bytes -= sizeof(Wide)) {
+    std::memcpy(to, from, sizeof(Wide));
+    to += sizeof(Wide);
+    from += sizeof(Wide);
   }
-  const base::Text pointer(text);
-  std::memcpy(cell, &pointer, sizeof pointer);
+  if (bytes >= sizeof(Wide)) return ends(Wide());
+  if (bytes >= 8) return ends(uint64_t{});
+  if (bytes >= 4) return ends(uint32_t{});
+  for (size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::byte>(from[i]);
+}
+
+template <class Value>
+void write_values(const base::ColumnLayout& column, const storage::ColumnView& view,
+                  const std::vector<uint32_t>& positions, std::byte* const* rows) {
+  const Value* const values = view.as<Value>();
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const uint32_t at = positions[i];
+    if (column.nullable && view.is_null(at)) {
+      rows[i][column.null_offset] = std::byte{1};
+    } else {
+      std::memcpy(rows[i] + column.offset, values + at, sizeof(Value));
+    }
+  }
 }
 
 }  // namespace
 
-RowAssembler::RowAssembler(const base::RowLayout* layout)
-    : layout_(layout),
-      buffers_(layout->columns.size()),
-      pinned_(layout->columns.size()),
-      rows_(size_t{storage::kVectorRows} * layout->bytes) {}
+RowAssembler::RowAssembler(const base::RowLayout* layout, oltp::TableRestore* table, uint32_t lane)
+    : layout_(layout), table_(table), lane_(lane), pinned_(layout->columns.size() + 1) {}
 
-base::Result<void> RowAssembler::assemble(const storage::Leaf& leaf, uint32_t first,
-                                          uint32_t count) {
-  DIPTYCH_CHECK(count <= storage::kVectorRows && first + count <= leaf.row_slots(),
-                "a vector lies within the used part of the leaf");
-  std::fill(rows_.begin(), rows_.end(), std::byte{0});
-  for (size_t i = 0; i < layout_->columns.size(); ++i) {
-    const base::ColumnId column(static_cast<uint16_t>(i));
-    base::Result<storage::PinnedColumn> pinned = leaf.pin(column);
+base::Result<void> RowAssembler::restore(const storage::Leaf& leaf) {
+  if (leaf.live_rows() == 0) return {};
+  for (size_t i = 0; i < pinned_.size(); ++i) {
+    base::Result<storage::PinnedColumn> pinned =
+        i + 1 < pinned_.size() ? leaf.pin(base::ColumnId(static_cast<uint16_t>(i)))
+                               : leaf.pin_row_ids();
     if (!pinned.ok()) return pinned.error();
     pinned_[i] = std::move(*pinned);
-    fill(layout_->columns[i], pinned_[i].view(first, count, &buffers_[i]), count);
   }
+  table_->begin_run(lane_, leaf.live_rows());
+  for (uint32_t first = 0; first < leaf.row_slots(); first += storage::kVectorRows) {
+    const uint32_t count = std::min(storage::kVectorRows, leaf.row_slots() - first);
+    if (auto restored = restore_vector(leaf, first, count); !restored) return restored;
+  }
+  table_->end_run(lane_);
+  for (storage::PinnedColumn& pinned : pinned_) pinned = storage::PinnedColumn();
   return {};
 }
 
-void RowAssembler::fill(const base::ColumnLayout& column, const storage::ColumnView& view,
-                        uint32_t count) {
-  std::byte* row = rows_.data();
-  const size_t bytes = column.type.is_string() ? 0 : storage::value_bytes(column.type);
-  const auto* value = static_cast<const std::byte*>(view.values);
-  for (uint32_t i = 0; i < count; ++i, row += layout_->bytes) {
-    if (column.nullable && view.is_null(i)) {
-      row[column.null_offset] = std::byte{1};
-    } else if (column.type.is_string()) {
-      store_string(column, view.as<base::StringRef>()[i], row + column.offset);
+base::Result<void> RowAssembler::restore_vector(const storage::Leaf& leaf, uint32_t first,
+                                                uint32_t count) {
+  const auto* const ids = pinned_.back().view(first, count, &buffer_).as<base::RowId>();
+  positions_.clear();
+  ids_.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!leaf.lives(first + i)) continue;
+    positions_.push_back(i);
+    ids_.push_back(ids[i]);
+  }
+  if (ids_.empty()) return {};
+  const auto rows = table_->begin(lane_, ids_);
+  if (!rows) return rows.error();
+  for (size_t i = 0; i < layout_->columns.size(); ++i) write_column(i, first, count, rows->data());
+  return table_->end(lane_);
+}
+
+void RowAssembler::write_column(size_t number, uint32_t first, uint32_t count,
+                                std::byte* const* rows) {
+  const base::ColumnLayout& column = layout_->columns[number];
+  const storage::ColumnView view = pinned_[number].view(first, count, &buffer_);
+  if (column.type.is_string()) return write_texts(column, view, rows);
+  switch (storage::value_bytes(column.type)) {
+    case 1: return write_values<uint8_t>(column, view, positions_, rows);
+    case 4: return write_values<uint32_t>(column, view, positions_, rows);
+    case 8: return write_values<uint64_t>(column, view, positions_, rows);
+    default: DIPTYCH_CHECK(false, "a number has 1, 4 or 8 bytes");
+  }
+}
+
+void RowAssembler::write_texts(const base::ColumnLayout& column, const storage::ColumnView& view,
+                               std::byte* const* rows) {
+  const auto* const texts = view.as<base::StringRef>();
+  const bool is_inline = column.type.is_inline();
+  for (size_t i = 0; i < positions_.size(); ++i) {
+    const uint32_t at = positions_[i];
+    if (column.nullable && view.is_null(at)) {
+      rows[i][column.null_offset] = std::byte{1};
+      continue;
+    }
+    std::byte* const cell = rows[i] + column.offset;
+    const std::string_view text = texts[at].view();
+    if (is_inline) {
+      DIPTYCH_CHECK(text.size() <= column.type.length, "a string of a column fits the column");
+      cell[0] = static_cast<std::byte>(text.size());
+      copy_short(cell + 1, text.data(), text.size());
     } else {
-      std::memcpy(row + column.offset, value + i * bytes, bytes);
+      const base::Text stays = table_->copy(lane_, text);
+      std::memcpy(cell, &stays, sizeof stays);
     }
   }
 }

@@ -1,39 +1,46 @@
-// RowAssembler: makes rows in the table's layout from the columns of a leaf, a vector at a time.
+// RowAssembler: writes the rows of a leaf, column by column, to where they lie in the OLTP replica.
 //
-// For opening a database: the OLTP replica is rebuilt from the columnar one.
+// For rebuilding it: when a database is opened, and when its primary was lost. A column is decoded
+// a vector at a time, and goes out in one loop whose body knows the column's width.
 //
-// Strings    a long string's cell points into the leaf or a buffer, until the next assemble().
-// Threads    one.
+// Threads    one, with its own lane of the TableRestore.
 
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/row_layout.h"
+#include "oltp/table_restore.h"
 #include "storage/leaf.h"
 
 namespace diptych::dispatcher {
 
 class RowAssembler {
  public:
-  explicit RowAssembler(const base::RowLayout* layout);
+  RowAssembler(const base::RowLayout* layout, oltp::TableRestore* table, uint32_t lane);
 
-  // Assembles positions [first, first + count) of the leaf, dead ones included (theirs are
-  // meaningless). `first` is a multiple of kVectorRows, count at most that. kIo, kCorrupt.
-  base::Result<void> assemble(const storage::Leaf& leaf, uint32_t first, uint32_t count);
-
-  // Row i of the last assemble(); its padding is zero.
-  const std::byte* row(uint32_t i) const { return rows_.data() + size_t{i} * layout_->bytes; }
+  // Puts the leaf's live rows into the table. kIo, kCorrupt, and as TableRestore's.
+  base::Result<void> restore(const storage::Leaf& leaf);
 
  private:
-  void fill(const base::ColumnLayout& column, const storage::ColumnView& view, uint32_t count);
+  base::Result<void> restore_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  // Of the vector's live rows, to rows[i].
+  void write_column(size_t column, uint32_t first, uint32_t count, std::byte* const* rows);
+  void write_texts(const base::ColumnLayout& column, const storage::ColumnView& view,
+                   std::byte* const* rows);
 
   const base::RowLayout* layout_;
-  std::vector<storage::DecodeBuffer> buffers_;  // by column
-  std::vector<storage::PinnedColumn> pinned_;   // by column: those of the last assemble()
-  std::vector<std::byte> rows_;
+  oltp::TableRestore* table_;
+  uint32_t lane_;
+  std::vector<storage::PinnedColumn> pinned_;  // of the leaf; the RowIDs behind the last
+  storage::DecodeBuffer buffer_;
+  // The vector's live rows.
+  std::vector<uint32_t> positions_;  // in it
+  std::vector<base::RowId> ids_;
 };
 
 }  // namespace diptych::dispatcher

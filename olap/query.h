@@ -25,19 +25,16 @@
 #include "base/value.h"
 #include "olap/plan.h"
 #include "olap/query_control.h"
+#include "olap/result_rows.h"
 #include "olap/system_table.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
 
-struct ResultColumn {
-  std::string name;
-  base::DataType type;
-};
-
+// A copy shares the table.
 struct QueryResult {
   std::vector<ResultColumn> columns;
-  std::vector<std::vector<base::Value>> rows;
+  ResultRows rows;  // rows.table(): the same by columns
   uint64_t execute_ns = 0;
 };
 

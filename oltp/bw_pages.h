@@ -118,6 +118,13 @@ class BwPages {
   // neighbour under the same parent, if that is small enough, and then looks at the parent.
   void shrink(const Entry& entry, uint32_t level);
 
+  // While nobody uses the tree, which is empty: the nodes below this one are it (bw_build.h).
+  void replace_root(Node* node) {
+    DIPTYCH_CHECK(root()->level == 0 && root()->count == 0, "the tree is empty");
+    memory_.enter()->retire(root());
+    put(root_, node);
+  }
+
   // Stops where an invariant does not hold; returns the number of entries.
   uint64_t check() const;
   uint64_t count_entries(const Node* node) const {

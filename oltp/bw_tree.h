@@ -2,8 +2,7 @@
 // Makreshanski, Levandoski and Stutsman (To Lock, Swap, or Elide, VLDB'15): a mapping table, and a
 // multi-word CAS that makes every structure change one atomic step.
 //
-// When to use   for keys of a bounded size, in normalised form (bw_nodes.h). Narrow keys (8, 16, 32
-//               bytes) make a fast tree.
+// When to use   for keys of a bounded size, normalised (bw_nodes.h); narrow ones make a fast tree.
 // Threads       every operation by any worker at once, lock-free; a reader writes nothing. With
 //               Concurrency::kSingle there is one worker, and no read-modify-write. Callbacks may
 //               not change the tree. set_concurrency, reclaim, check, entry_count: the batch
@@ -37,16 +36,9 @@ namespace diptych::oltp {
 
 template <size_t kWords, size_t kNodeBytes = 2048, template <class> class Atomic = std::atomic>
 class BwTree {
-  using Pages = BwPages<kWords, kNodeBytes, Atomic>;
-  using Group = BwGroup<Pages>;
-  using Nodes = typename Pages::Nodes;
-  using Leaves = typename Pages::Leaves;
-  using Node = typename Nodes::Node;
-  using Leaf = typename Nodes::Leaf;
-  using LeafView = typename Nodes::LeafView;
-
  public:
-  using Entry = typename Nodes::Entry;
+  using Pages = BwPages<kWords, kNodeBytes, Atomic>;
+  using Entry = typename Pages::Entry;
   using Key = std::array<uint64_t, kWords>;
   static constexpr uint64_t kNoRow = ~uint64_t{0};
 
@@ -59,6 +51,7 @@ class BwTree {
     changes_.disable();
     scans_.disable();
   }
+  Pages& pages_to_build() { return forget_near(), pages_; }  // of an empty tree: bw_build.h
   void reclaim() { pages_.memory().reclaim(); }
   uint64_t check() const { return pages_.check(); }
   uint64_t entry_count() const { return pages_.count_entries(pages_.root()); }
@@ -108,7 +101,7 @@ class BwTree {
     for (size_t line = 0; line < 6; ++line) __builtin_prefetch(at + line * kLineBytes);
   }
 
-  // Calls visit(RowId) for the rows with the key, in no order, until it returns false.
+  // Calls visit(RowId) for the rows with the key until it returns false.
   template <class Visit>
   void find(const Key& key, const Visit& visit) const {
     for (Entry from{key, 0}; from.words == key;) {
@@ -186,6 +179,13 @@ class BwTree {
   }
 
  private:
+  using Group = BwGroup<Pages>;
+  using Nodes = typename Pages::Nodes;
+  using Leaves = typename Pages::Leaves;
+  using Node = typename Nodes::Node;
+  using Leaf = typename Nodes::Leaf;
+  using LeafView = typename Nodes::LeafView;
+
   // With one worker, the path is left out, and the leaf of the last change is tried first: the
   // lines of an order lie side by side.
   Leaf* leaf_for(const Entry& entry, typename Pages::Path* path) {

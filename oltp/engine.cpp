@@ -118,6 +118,12 @@ void Engine::State::set_indexes(Concurrency concurrency) {
   }
 }
 
+void Engine::State::take_back_batch() {
+  for (auto& worker : workers) worker->report() = WorkerReport();
+  // relaxed: between batches nobody else runs.
+  core.last_vid.store(pushed_.value, std::memory_order_relaxed);
+}
+
 void Engine::State::reach_boundary() {
   for (auto& worker : workers) worker->settle_rolled_back();
   for (auto& worker : workers) worker->drop_dead_entries();
@@ -127,6 +133,7 @@ void Engine::State::reach_boundary() {
   if (core.options.export_updates && newest != pushed_) {
     std::vector<propagation::SealedSet> sets;
     for (auto& worker : workers) worker->take_updates(&sets);
+    if (core.options.before_push) core.options.before_push(sets);
     core.queue->push(std::move(sets), newest);
     pushed_ = newest;
   }
@@ -183,10 +190,21 @@ void Engine::replace_procedure(base::ProcedureId id, ProcedureDefinition definit
 BatchReport Engine::run_batch(std::span<Request* const> requests) {
   BatchReport report;
   if (requests.empty()) return report;
+  const auto is_lost = [&] {
+    // relaxed: lost a moment later, the batch is whole, and pushed.
+    return state_->core.lost.load(std::memory_order_relaxed);
+  };
   const uint64_t now_ns = base::steady_ns();
   const uint64_t longest_ns = UINT64_MAX - now_ns;
-  state_->run_on_workers(requests,
-                         now_ns + std::min(state_->core.options.batch_time_max_ns, longest_ns));
+  if (!is_lost()) {
+    state_->run_on_workers(requests,
+                           now_ns + std::min(state_->core.options.batch_time_max_ns, longest_ns));
+  }
+  if (is_lost()) {
+    state_->take_back_batch();
+    report.again.assign(requests.begin(), requests.end());
+    return report;
+  }
   state_->reach_boundary();
   for (auto& worker : state_->workers) {
     const WorkerReport share = std::exchange(worker->report(), WorkerReport());

@@ -37,6 +37,7 @@
 #include "oltp/run_mark.h"
 #include "propagation/export/export_mode.h"
 #include "propagation/export/load_sink.h"
+#include "propagation/export/record_run.h"
 #include "propagation/export/update_queue.h"
 
 namespace diptych::oltp {
@@ -56,6 +57,8 @@ struct EngineOptions {
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   // Where the pages of new memory are made ready, ahead of the workers; empty: by themselves.
   std::vector<uint32_t> background_cores;
+  // Called by the leader at a boundary with what it is about to push: for who logs updates.
+  std::function<void(std::span<const propagation::SealedSet>)> before_push;
 };
 
 struct SlowRun {
@@ -87,6 +90,8 @@ struct EngineMetrics {
 
 // By request: its slots, as Engine::inserted_rows gave them.
 using InsertedOfRequests = std::span<const std::span<const base::RowId>>;
+
+class TableRestore;  // oltp/table_restore.h
 
 class Engine {
  public:
@@ -120,6 +125,9 @@ class Engine {
   // The order makes conflicts impossible; one thread runs them. kCorrupt: a call did something else
   // than it once did; the engine must then be discarded.
   base::Result<void> replay_batch(std::span<Request* const> requests, InsertedOfRequests inserted);
+  // The same from the updates that a batch has exported, up to the VID, in place of its calls: no
+  // procedure runs. They were checked (check_records). kCorrupt: they do not fit what is there.
+  base::Result<void> replay_updates(std::span<const propagation::RecordRun> runs, base::Vid last);
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
   // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.
@@ -128,9 +136,19 @@ class Engine {
                                const std::function<base::Result<RowBatch>()>& next,
                                propagation::LoadSink* sink);
 
-  // For opening a database: puts back a row under its RowID. Afterwards finish_restore sets the
-  // VID, replay_batch may follow, and release_free_slots comes before anything else.
-  base::Result<void> restore_row(base::TableId table, base::RowId row_id, const std::byte* row);
+  // The replica's memory counts as lost from now on, as after a crash of its workers: a batch that
+  // runs ends before their next transactions, with nothing that it did, and gives all its requests
+  // back, as each further one does until restart_empty. Any thread.
+  void lose();
+  // Between batches: tables and indexes are empty, procedures stay; the newest VID is the one that
+  // was pushed last. What opens a database follows: restore_table and so on.
+  void restart_empty();
+
+  // For opening a database: puts back the rows of a table, which is empty, under their RowIDs; from
+  // so many threads (table_restore.h). Afterwards finish_restore sets the VID, replay_batch may
+  // follow, and release_free_slots comes before anything else.
+  std::unique_ptr<TableRestore> restore_table(base::TableId table, uint64_t rows_max,
+                                              uint32_t lanes);
   void finish_restore(base::Vid vid);
   void release_free_slots();
 

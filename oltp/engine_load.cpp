@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "oltp/engine.h"
 #include "oltp/engine_state.h"
+#include "oltp/index_build.h"
+#include "oltp/table_restore.h"
 
 namespace diptych::oltp {
 namespace {
@@ -21,31 +23,26 @@ TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema
   return *table->indexes.back();
 }
 
-// Adds every row; fails at the first that has another one's key.
+// Adds every row. kAlreadyExists: two of them have the same key.
 base::Result<void> fill_index(Table* table, TableIndex* index) {
+  const auto build = index->index->begin_build(table->row_count, 1);
   base::Result<void> filled;
+  build->begin_run(0, table->row_count);
   table->rows.for_each([&](base::RowId row_id, const std::byte* row) {
-    if (!filled) return;
     base::Key key;
     index->encoder.encode(row, &key);
-    if (!key.ok()) {
+    if (key.ok()) {
+      build->add(0, key.bytes(), row_id);
+    } else {
       filled = index->key_too_long();
-      return;
-    }
-    const auto verdict = [&](base::RowId other) {
-      const std::byte* const present = table->rows.slot(other).row();
-      return index->encoder.matches(present, key.bytes()) ? KeyVerdict::kTaken : KeyVerdict::kFree;
-    };
-    const UniquenessCheck taken(verdict);
-    const IndexInsert inserted =
-        index->index->insert(key.bytes(), row_id, index->unique ? &taken : nullptr);
-    if (inserted == IndexInsert::kTaken) {
-      filled = base::Error(
-          base::ErrorCode::kAlreadyExists,
-          fmt::format("several rows of table \"{}\" have the key {} of unique index \"{}\"",
-                      table->schema->name, table->key_text(*index, row), index->schema.name));
     }
   });
+  build->end_run(0);
+  const uint32_t steps = build->make_steps(1);
+  for (uint32_t i = 0; i < steps; ++i) build->step(i);
+  const auto same = build->finish(
+      [&](base::RowId a, base::RowId b) { return index->unique && index->share_key(a, b); });
+  if (same && filled) filled = index->several_rows_have_key(same->second);
   return filled;
 }
 
@@ -122,17 +119,26 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
   return vid;
 }
 
-base::Result<void> Engine::restore_row(base::TableId table_id, base::RowId row_id,
-                                       const std::byte* row) {
-  Table& table = state_->core.table(table_id);
-  table.rows.cover(row_id);
+std::unique_ptr<TableRestore> Engine::restore_table(base::TableId table, uint64_t rows_max,
+                                                    uint32_t lanes) {
+  return std::make_unique<TableRestore>(&state_->core, &state_->core.table(table), rows_max, lanes);
+}
+
+void Engine::lose() {
+  // relaxed: workers stop a little sooner or later; what is lost is settled by the leader.
+  state_->core.lost.store(true, std::memory_order_relaxed);
+}
+
+void Engine::restart_empty() {
+  EngineCore& core = state_->core;
+  core.indexes.clear();
+  core.tables.clear();
+  core.strings.clear();
+  for (auto& worker : state_->workers) worker->forget_rows();
+  for (const base::TableSchema& table : core.catalog->tables()) add_table(table.id);
+  state_->take_back_batch();
   // relaxed: between batches nobody else runs.
-  if (table.rows.slot(row_id).word.load(std::memory_order_relaxed) != 0) {
-    return base::Error(
-        base::ErrorCode::kAlreadyExists,
-        fmt::format("table \"{}\" has a row {} already", table.schema->name, row_id.value));
-  }
-  return state_->leader().put_row(&table, row_id, row, base::Vid());
+  core.lost.store(false, std::memory_order_relaxed);
 }
 
 void Engine::finish_restore(base::Vid vid) {
@@ -143,7 +149,7 @@ void Engine::finish_restore(base::Vid vid) {
 
 void Engine::release_free_slots() {
   for (auto& worker : state_->workers) worker->forget_free_slots();
-  for (const auto& table : state_->core.tables) table->rows.free_dead_slots();
+  for (const auto& table : state_->core.tables) table->rows.free_dead_slots(table->row_count);
 }
 
 void Engine::for_each_row(

@@ -32,6 +32,8 @@ struct Engine::State {
   void run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns);
   // Reclaims, pushes the sealed sets, and brings the metrics up to date (E1).
   void reach_boundary();
+  // Of a batch that is lost nothing was pushed: its VIDs were never given.
+  void take_back_batch();
   // The replica has everything up to here: it is where the rows came from.
   void finish_restore(base::Vid vid) {
     pushed_ = vid;

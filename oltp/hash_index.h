@@ -36,6 +36,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@
 #include "oltp/index.h"
 
 namespace diptych::oltp {
+
+template <template <class> class Atomic>
+class HashBuild;  // oltp/hash_build.h
 
 template <template <class> class Atomic = std::atomic>
 class BasicHashIndex final : public Index {
@@ -89,12 +93,14 @@ class BasicHashIndex final : public Index {
   bool erase(std::string_view key, base::RowId row_id) override;
   void find(std::string_view key, const CandidateVisitor& on_row) const override;
   void next_group(IndexCursor* cursor) const override;
+  std::unique_ptr<IndexBuild> begin_build(uint64_t entries_max, uint32_t lanes) override;
   void set_concurrency(Concurrency concurrency) override { concurrency_ = concurrency; }
   void reclaim() override;
   uint64_t entry_count() const override;
   size_t memory_bytes() const override;
 
  private:
+  friend class HashBuild<Atomic>;
   static constexpr uint32_t kLevelAtFirst = 8;
   static constexpr uint32_t kHashBits = 28;
   static constexpr uint32_t kRowBits = 64 - kHashBits;
@@ -151,6 +157,12 @@ class BasicHashIndex final : public Index {
   // `entry` is there.
   IndexInsert look(const Bucket& first, uint64_t entry, const UniquenessCheck* check) const;
   Entry& place(Bucket* first, uint64_t entry);
+  // Calls visit(RowId) for the other entries with the hash bits of this one.
+  template <class Visit>
+  void find_alike(const Bucket& first, uint64_t entry, const Visit& on_row) const;
+  // Of an empty index: makes the buckets for so many entries.
+  void reserve(uint64_t entries);
+  void add_segment();
   Bucket* chain(Bucket* last);
   Bucket* take_spare();
   void grow();

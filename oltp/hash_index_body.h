@@ -3,9 +3,11 @@
 
 #pragma once
 
+#include <algorithm>
 #include <new>
 
 #include "base/check.h"
+#include "oltp/hash_build.h"
 #include "oltp/hash_index.h"
 
 namespace diptych::oltp {
@@ -163,12 +165,44 @@ void BasicHashIndex<Atomic>::reclaim() {
 }
 
 template <template <class> class Atomic>
+template <class Visit>
+void BasicHashIndex<Atomic>::find_alike(const Bucket& first, uint64_t entry,
+                                        const Visit& on_row) const {
+  for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
+    for (const Entry& slot : bucket->entries) {
+      // seq_cst: H2.
+      const uint64_t found = slot.load(std::memory_order_seq_cst);
+      if (found == 0 || found == entry || found >> kRowBits != entry >> kRowBits) continue;
+      on_row(row_of(found));
+    }
+  }
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::add_segment() {
+  segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
+  buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::reserve(uint64_t entries) {
+  DIPTYCH_CHECK(entry_count() == 0, "buckets are made beforehand, so that none is split");
+  const uint64_t wanted = 2 * entries / kEntriesPerTwoBuckets + 1;
+  while (bucket_count() < wanted && level_ != kLevelMax) {
+    if (split_ == 0) add_segment();
+    const uint64_t end = uint64_t{1} << level_;
+    split_ = std::min(end, split_ + (wanted - bucket_count()));
+    if (split_ == end) {
+      ++level_;
+      split_ = 0;
+    }
+  }
+}
+
+template <template <class> class Atomic>
 void BasicHashIndex<Atomic>::grow() {
   if (level_ == kLevelMax) return;  // 2^35 buckets: chains from here on
-  if (split_ == 0) {
-    segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
-    buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
-  }
+  if (split_ == 0) add_segment();
   Bucket* const from = &bucket_at(split_);
   Bucket* const to = &bucket_at((uint64_t{1} << level_) + split_);
   const uint64_t bit = uint64_t{1} << (kRowBits + level_ - kLevelAtFirst);
@@ -204,6 +238,12 @@ void BasicHashIndex<Atomic>::grow() {
     put();
     rest = next;
   }
+}
+
+template <template <class> class Atomic>
+std::unique_ptr<IndexBuild> BasicHashIndex<Atomic>::begin_build(uint64_t entries_max,
+                                                                uint32_t lanes) {
+  return std::make_unique<HashBuild<Atomic>>(this, entries_max, lanes);
 }
 
 template <template <class> class Atomic>

@@ -103,6 +103,8 @@ struct IndexCursor {
   }
 };
 
+class IndexBuild;  // oltp/index_build.h
+
 class Index {
  public:
   virtual ~Index() = default;
@@ -133,8 +135,10 @@ class Index {
   // Ordered indexes only.
   virtual void next_group(IndexCursor* cursor) const = 0;
 
-  // The leader, when no operation is under way, here and below: what is to come is one worker's, or
-  // several ones'.
+  // The leader, when no operation is under way, here and below. Of an empty index: fills it with at
+  // most so many entries, from so many threads.
+  virtual std::unique_ptr<IndexBuild> begin_build(uint64_t entries_max, uint32_t lanes) = 0;
+  // What is to come is one worker's, or several ones'.
   virtual void set_concurrency(Concurrency) {}
   // The batch is over: what it replaced may be reused.
   virtual void reclaim() {}

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "oltp/bw_tree.h"
 #include "oltp/index.h"
+#include "oltp/ordered_build.h"
 
 namespace diptych::oltp {
 namespace {
@@ -17,7 +18,8 @@ constexpr size_t kGroupAtFirst = 16;  // many scans want few rows
 template <size_t kWords>
 class OrderedIndex final : public Index {
  public:
-  OrderedIndex(Concurrency concurrency, base::MemoryPlace place) : tree_(concurrency, place) {}
+  OrderedIndex(Concurrency concurrency, base::MemoryPlace place)
+      : place_(place), concurrency_(concurrency), tree_(concurrency, place) {}
 
   IndexInsert insert(std::string_view key, base::RowId row_id,
                      const UniquenessCheck* check) override {
@@ -71,7 +73,13 @@ class OrderedIndex final : public Index {
     if (ranges != 0) tree_.prefetch_ranges(std::span(starts).first(ranges), count);
   }
 
-  void set_concurrency(Concurrency concurrency) override { tree_.set_concurrency(concurrency); }
+  std::unique_ptr<IndexBuild> begin_build(uint64_t entries_max, uint32_t lanes) override {
+    return std::make_unique<OrderedBuild<OrderedIndex>>(this, entries_max, lanes, place_.node);
+  }
+  void set_concurrency(Concurrency concurrency) override {
+    concurrency_ = concurrency;
+    tree_.set_concurrency(concurrency);
+  }
   void reclaim() override { tree_.reclaim(); }
   uint64_t entry_count() const override { return tree_.entry_count(); }
   size_t memory_bytes() const override { return tree_.allocated_bytes(); }
@@ -100,6 +108,9 @@ class OrderedIndex final : public Index {
                     cursor.rows[cursor.count - 1].value);
   }
 
+  friend class OrderedBuild<OrderedIndex>;
+  base::MemoryPlace place_;
+  Concurrency concurrency_;
   Tree tree_;
 };
 

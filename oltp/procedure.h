@@ -48,6 +48,7 @@ struct ProcedureDefinition {
   std::function<void(std::span<const std::byte> arguments, AccessPlan&)> access;  // may be empty
   std::function<uint64_t(std::span<const std::byte> arguments)> partition;        // likewise
   std::optional<IsolationLevel> isolation;  // none: the engine's
+  uint64_t version = 0;                     // of the body, as it says itself
 };
 
 // What a procedure may say of itself beyond its body; nothing of it is needed.
@@ -57,6 +58,9 @@ struct ProcedureOptions {
   // Requests with the same number belong together: see batch_order.h.
   std::function<uint64_t(const Arguments&)> partition;
   std::optional<IsolationLevel> isolation;  // none: the database's
+  // To be raised whenever the body does something else to the tables than before: a log of its
+  // calls then says that it cannot be replayed by the new one, before it is tried.
+  uint64_t version = 0;
 };
 
 struct Nothing {};  // for a procedure without arguments or without a reply
@@ -85,6 +89,7 @@ ProcedureDefinition define_procedure(std::string name, Body body,
   definition.argument_columns = detail::cells_of<Arguments>();
   definition.reply_columns = detail::cells_of<Reply>();
   definition.isolation = options.isolation;
+  definition.version = options.version;
   definition.body = [body = std::move(body)](Transaction& txn, std::span<const std::byte> arguments,
                                              std::span<std::byte> reply) -> base::Result<void> {
     Arguments typed;

@@ -66,16 +66,19 @@ void RowTable::put_free_slots(std::vector<base::RowId>* free, size_t keep) {
   free->resize(keep);
 }
 
-void RowTable::cover(base::RowId row_id) {
-  DIPTYCH_CHECK(row_id.value < kSlotsMax, "a table has fewer than 2^36 rows");
+void RowTable::cover(std::span<const base::RowId> rows) {
   const std::lock_guard lock(mutex_);
-  if (!has_extent(row_id.value)) add_extent(row_id.value >> extent_bits_);
-  slots_end_ = std::max(slots_end_, row_id.value + 1);
+  for (const base::RowId row_id : rows) {
+    DIPTYCH_CHECK(row_id.value < kSlotsMax, "a table has fewer than 2^36 rows");
+    if (!has_extent(row_id.value)) add_extent(row_id.value >> extent_bits_);
+    slots_end_ = std::max(slots_end_, row_id.value + 1);
+  }
 }
 
-void RowTable::free_dead_slots() {
+void RowTable::free_dead_slots(uint64_t live_rows) {
   const std::lock_guard lock(mutex_);
   free_slots_.clear();
+  if (live_rows == slots_end_) return;  // spares a look at a line of each row
   // From the end, since the list is taken from its end.
   for (uint64_t id = slots_end_; id-- > 0;) {
     if (!has_extent(id)) add_extent(id >> extent_bits_);

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/arena.h"
@@ -60,10 +61,15 @@ class RowTable {
   bool take_free_slots(std::vector<base::RowId>* free);
   void put_free_slots(std::vector<base::RowId>* free, size_t keep);
 
-  // The leader: makes sure that the row's slot exists, for rows put back under their ids.
-  void cover(base::RowId row_id);
+  // Makes sure that the rows' slots exist, for rows put back under their ids. Several threads,
+  // while nobody takes slots.
+  void cover(std::span<const base::RowId> rows);
+  // The leader alone, of one row that is replayed: likewise.
+  void cover_one(base::RowId row_id) {
+    if (row_id.value >= slots_end_ || !has_extent(row_id.value)) cover({&row_id, 1});
+  }
   // The leader, after the last cover() and before any slot is taken: every dead slot becomes free.
-  void free_dead_slots();
+  void free_dead_slots(uint64_t live_rows);
 
   // The leader, between batches: calls fn(RowId, const std::byte* row) for every row.
   template <class Function>

@@ -85,6 +85,15 @@ size_t StringDepot::allocated_bytes() const {
   return allocated_bytes_;
 }
 
+void StringDepot::clear() {
+  const std::lock_guard lock(mutex_);
+  slabs_.clear();
+  next_ = nullptr;
+  left_bytes_ = 0;
+  allocated_bytes_ = 0;
+  surplus_.fill({});
+}
+
 void StringMemory::reclaim() {
   for (size_t i = 0; i < kSizeClasses; ++i) {
     StringDepot::Blocks& retired = retired_[i];
@@ -99,6 +108,10 @@ void StringMemory::balance() {
     const size_t kept = std::clamp<size_t>(kKeptBytes / size_class_bytes(i), 1, kKeptBlocks);
     depot_->put_back(i, &free_[i], kept);
   }
+}
+
+void StringMemory::give_back() {
+  for (size_t i = 0; i < kSizeClasses; ++i) depot_->put_back(i, &free_[i], 0);
 }
 
 }  // namespace diptych::oltp

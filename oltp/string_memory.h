@@ -52,6 +52,8 @@ class StringDepot {
   // Takes all but `keep` blocks of the list. Leader.
   void put_back(size_t size_class, Blocks* free, size_t keep);
   size_t allocated_bytes() const;
+  // Nobody has a string any more. Leader.
+  void clear();
 
  private:
   std::byte* carve(size_t bytes);
@@ -90,6 +92,8 @@ class StringMemory {
   void reclaim();
   // Gives the depot what is more than a worker may keep. Of use with several workers.
   void balance();
+  // Gives the depot all that is free.
+  void give_back();
 
  private:
   StringDepot* depot_;

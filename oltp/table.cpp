@@ -62,6 +62,19 @@ base::Error TableIndex::key_too_long() const {
                       base::kKeyBytesMax)};
 }
 
+base::Error TableIndex::several_rows_have_key(base::RowId row_id) const {
+  return {base::ErrorCode::kAlreadyExists,
+          fmt::format("several rows of table \"{}\" have the key {} of unique index \"{}\"",
+                      table->schema->name, table->key_text(*this, table->rows.slot(row_id).row()),
+                      schema.name)};
+}
+
+bool TableIndex::share_key(base::RowId a, base::RowId b) const {
+  base::Key key;
+  encoder.encode(table->rows.slot(a).row(), &key);
+  return encoder.matches(table->rows.slot(b).row(), key.bytes());
+}
+
 Table::Table(const base::TableSchema& of_schema, base::MemoryPlace place)
     : schema(&of_schema),
       layout(of_schema),

@@ -31,6 +31,10 @@ struct TableIndex {
   // "key (1, 7) of index "..." is taken": kAlreadyExists.
   base::Error key_taken(const std::byte* row) const;
   base::Error key_too_long() const;  // kInvalidArgument
+  // "several rows ... have the key (1, 7)", which this one has: kAlreadyExists.
+  base::Error several_rows_have_key(base::RowId row_id) const;
+  // Whether two rows of the table have the same key; nobody changes them.
+  bool share_key(base::RowId a, base::RowId b) const;
 
   Table* table;
   base::IndexSchema schema;  // a copy: the catalog's moves when an index is added

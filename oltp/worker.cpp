@@ -83,7 +83,7 @@ void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t dea
   uint64_t now_ns = base::steady_ns();
   // The first one runs however late it is: every batch gets on.
   for (size_t number = 0; next < requests.size(); next += stride, ++number) {
-    if (next != first && now_ns >= deadline_ns) break;
+    if (next != first && (now_ns >= deadline_ns || is_lost())) break;
     plan_of(number + kRowsAhead)->fetch_rows();
     plan_access(requests, next + kPlansAhead * stride, plan_of(number));
     if (run_timed(requests[next], &now_ns) == RunEnd::kConflict) {
@@ -100,7 +100,8 @@ void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t dea
 void Worker::retry_deferred(uint64_t deadline_ns) {
   std::vector<Request*> round;
   uint64_t now_ns = base::steady_ns();
-  for (int i = 0; i < kRetryRounds && !deferred_.empty() && now_ns < deadline_ns; ++i) {
+  for (int i = 0; i < kRetryRounds && !deferred_.empty(); ++i) {
+    if (now_ns >= deadline_ns || is_lost()) break;
     // The winner may not be running, with more workers than cores.
     std::this_thread::yield();
     now_ns = base::steady_ns();  // what passed meanwhile is nobody's run
@@ -210,6 +211,19 @@ void Worker::drop_dead_entries() {
 
 void Worker::forget_free_slots() {
   for (TableState& state : tables_) state.slots.forget();
+}
+
+void Worker::forget_rows() {
+  DIPTYCH_CHECK(writes_.empty(), "no transaction runs between batches");
+  strings_ = StringMemory(&core_->strings);
+  undo_.reset();
+  tables_.clear();
+  shapes_.clear();
+  inserted_rows_.clear();
+  dead_rows_.clear();
+  rolled_back_.clear();
+  stale_keys_.clear();
+  report_ = WorkerReport();
 }
 
 void Worker::finish_batch() {

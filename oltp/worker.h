@@ -81,6 +81,7 @@ class Worker {
   void drop_dead_entries();
   void finish_batch();
   void forget_free_slots();  // before RowTable::free_dead_slots
+  void forget_rows();        // and all that it did: there are none (Engine::restart_empty)
   // Appends the sealed, non-empty update sets.
   void take_updates(std::vector<propagation::SealedSet>* sets);
 
@@ -91,6 +92,7 @@ class Worker {
 
  private:
   friend class TransactionCore;
+  friend class UpdateReplay;
 
   struct TableState {
     SlotAllocator slots;
@@ -165,6 +167,10 @@ class Worker {
   std::optional<base::RowId> take_replayed_slot(Table* table);
 
   bool is_single() const { return core_->concurrency == Concurrency::kSingle; }
+  bool is_lost() const {
+    // relaxed: the batch ends a little sooner or later.
+    return core_->lost.load(std::memory_order_relaxed);
+  }
   bool is_own(uint64_t word) const { return RowSlot::is_owned_by(word, id_); }
   // The row as the running transaction sees it: in place where nobody else can be at it, else a
   // copy that stays until the next call. nullptr: there is none.

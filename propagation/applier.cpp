@@ -17,6 +17,21 @@ Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_re
 
 void Applier::add_table(base::TableId table) {
   if (table.value < tables_.size()) return;  // the constructor met it
+  add_unindexed(table);
+  for (PartitionApplier& partition : tables_.back().partitions) partition.index_rows();
+}
+
+void Applier::add_tables(const ForEach& for_each) {
+  std::vector<PartitionApplier*> added;
+  for (uint32_t table = static_cast<uint32_t>(tables_.size()); table < replica_->table_count();
+       ++table) {
+    add_unindexed(base::TableId(table));
+    for (PartitionApplier& partition : tables_.back().partitions) added.push_back(&partition);
+  }
+  for_each(static_cast<uint32_t>(added.size()), [&](uint32_t i) { added[i]->index_rows(); });
+}
+
+void Applier::add_unindexed(base::TableId table) {
   DIPTYCH_CHECK(table.value == tables_.size(), "tables are added in the order of TableIds");
   storage::Table& rows = replica_->table(table);
   TableState& state = tables_.emplace_back();

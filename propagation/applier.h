@@ -59,6 +59,8 @@ class Applier {
 
   // A table was added to the replica (empty, or filled by load_replica: its rows get indexed).
   void add_table(base::TableId table);
+  // The same for all of the replica's tables that are new, partitions side by side.
+  void add_tables(const ForEach& for_each);
 
   // Applies all collected sets; the replica then shows collected.snapshot. The caller recycles the
   // sets afterwards.
@@ -94,6 +96,7 @@ class Applier {
     UpdateMerge merge;
   };
 
+  void add_unindexed(base::TableId table);
   void order_and_route(Work* work) const;
   ApplyCounts counts() const;
 

@@ -29,8 +29,11 @@ PartitionApplier::PartitionApplier(storage::Partition* partition, const base::Ro
     whole_row_.cell_offsets.push_back(static_cast<uint32_t>(sizeof(UpdateRecord)) +
                                       layout->columns[i].offset);
   }
-  for (size_t i = 0; i < partition->leaf_count(); ++i) {
-    const storage::Leaf& leaf = partition->leaf(i);
+}
+
+void PartitionApplier::index_rows() {
+  for (size_t i = 0; i < partition_->leaf_count(); ++i) {
+    const storage::Leaf& leaf = partition_->leaf(i);
     const storage::PinnedColumn row_ids = storage::value_or_throw(leaf.pin_row_ids());
     storage::DecodeBuffer buffer;
     const auto* const ids = row_ids.view(0, leaf.row_slots(), &buffer).as<base::RowId>();

@@ -51,9 +51,10 @@ class alignas(64) PartitionApplier {
  public:
   static constexpr uint32_t kGroup = 32;
 
-  // Indexes the rows that the partition has.
   PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                    base::NumaNode node);
+  // Before anything else: indexes the rows that the partition has.
+  void index_rows();
 
   // The partition's records, in VID order (A1).
   void apply(std::span<const UpdateRecord* const> records);

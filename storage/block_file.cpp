@@ -327,6 +327,7 @@ Result<void> BlockFile::commit() {
   const std::lock_guard sync_guard(sync_mutex_);
   if (sync_failed_) return *sync_failed_;
   const std::lock_guard guard(mutex_);
+  if (holds_ != 0) return {};
   const uint64_t bytes = space_.commit() * uint64_t{kFilePageBytes};
   if (bytes == file_bytes_) return {};
   if (Result<void> may = announce(before_step_, FileStep::kTruncate); !may) return may;
@@ -335,6 +336,16 @@ Result<void> BlockFile::commit() {
   }
   file_bytes_ = bytes;
   return {};
+}
+
+BlockFile::Hold::Hold(BlockFile* file) : file_(file) {
+  const std::lock_guard guard(file_->mutex_);
+  ++file_->holds_;
+}
+
+BlockFile::Hold::~Hold() {
+  const std::lock_guard guard(file_->mutex_);
+  --file_->holds_;
 }
 
 uint64_t BlockFile::bytes() const {

@@ -76,6 +76,19 @@ class BlockFile {
   // An error of giving space back to the file system leaves it in the file, free.
   [[nodiscard]] base::Result<void> commit();
 
+  // While it lives, what a manifest that was there names stays as it is: no commit() frees pages,
+  // and the file grows instead. They are freed by the first one after it.
+  class Hold {
+   public:
+    explicit Hold(BlockFile* file);
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold();
+
+   private:
+    BlockFile* const file_;
+  };
+
   uint64_t bytes() const;       // of the file
   uint64_t free_bytes() const;  // of these, free to be written
   uint64_t held_bytes() const;  // of these, released, but durable until the next commit
@@ -109,6 +122,7 @@ class BlockFile {
 
   mutable std::mutex mutex_;
   SpaceMap space_;           // guarded by mutex_, as the next
+  uint32_t holds_ = 0;       // that live
   uint64_t file_bytes_ = 0;  // at least what space_ has; more if giving space back failed
 
   std::mutex sync_mutex_;                   // taken before mutex_

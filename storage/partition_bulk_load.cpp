@@ -63,6 +63,7 @@ void PartitionStore::drop_dead_ranges() {
     next_ordinal_ = first;
   }
   pages_.release();
+  string_pages_.release();
 }
 
 uint32_t Partition::block_rows() const {

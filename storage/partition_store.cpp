@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "storage/plain_block.h"
 
 namespace diptych::storage {
@@ -16,6 +17,10 @@ namespace {
 PlainLeaf& plain(Leaf& leaf) {
   DIPTYCH_DCHECK(leaf.form() == LeafForm::kPlain, "pages and plain blocks are");
   return static_cast<PlainLeaf&>(leaf);
+}
+// One piece of work is always done, so that a short time means slow progress and not none.
+bool goes_on(size_t done, uint64_t until_ns) {
+  return done == 0 || base::steady_ns() < until_ns;
 }
 CompressedBlock& compressed(Leaf& leaf) {
   DIPTYCH_DCHECK(leaf.form() == LeafForm::kCompressed, "compressed blocks are");
@@ -32,16 +37,17 @@ PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptio
       buffers_(buffers),
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
       block_shift_(static_cast<uint32_t>(std::countr_zero(format_.block_rows))),
-      pages_(format_, options.node) {}
+      pages_(HotPage::bytes(format_), options.node),
+      string_pages_(StringHeap::kCarvedBytesMax, options.node) {}
 
 void PartitionStore::append_page() {
   DIPTYCH_CHECK(next_ordinal_ <= std::numeric_limits<uint32_t>::max() - format_.block_rows,
                 "a partition has at most 2^32 rows less a block; use more partitions");
   if (next_ordinal_ % format_.block_rows == 0) {
-    ranges_.emplace_back().heap = std::make_unique<StringHeap>(node_);
+    ranges_.emplace_back().heap = std::make_unique<StringHeap>(&string_pages_, node_);
   }
-  auto page =
-      std::make_unique<HotPage>(format_, next_ordinal_, pages_.take(), ranges_.back().heap.get());
+  auto page = std::make_unique<HotPage>(format_, next_ordinal_, pages_.take_zeroed(),
+                                        ranges_.back().heap.get());
   directory_.push_back(page.get());
   leaves_.push_back(std::move(page));
 }
@@ -179,38 +185,41 @@ size_t PartitionStore::drop_empty_block() {
   return bytes;
 }
 
-size_t PartitionStore::freeze_quiet_column() {
-  if (thawed_columns_ == 0) return 0;
-  size_t bytes = 0;
-  for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (!ranges_[i].is_block) continue;
-    CompressedBlock& block = compressed_block(i);
-    if (block.thawed_columns() == 0) continue;
-    using Freeze = CompressedBlock::Freeze;
-    const size_t before = block.thawed_columns();
-    const size_t gone_through = block.look(bytes == 0 ? Freeze::kOne : Freeze::kNone);
-    thawed_columns_ -= before - block.thawed_columns();
-    counts_.columns_frozen += before - block.thawed_columns();
-    bytes += gone_through;
-  }
-  return bytes;
-}
-
-size_t PartitionStore::compact() {
-  size_t bytes = drop_empty_block();
-  if (bytes == 0) bytes = freeze_quiet_column();
+size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
   const size_t full_ranges = next_ordinal_ / format_.block_rows;
-  if (settled_ranges_ == full_ranges) return bytes;
+  if (settled_ranges_ == full_ranges) return done;
   for (size_t i = 0; i < full_ranges; ++i) {
     Range& range = ranges_[i];
     if (range.is_block || range.stays_pages) continue;
     const bool awaits_inserts =
         block_form_ == BlockForm::kCompressed && range.freed > worn_rows() / 2;
     const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
-    if (bytes == 0 && is_quiet && !awaits_inserts) bytes = make_block(i);
+    if (is_quiet && !awaits_inserts && goes_on(done, until_ns)) done += make_block(i);
     range.writes = 0;
   }
-  return bytes;
+  return done;
+}
+
+size_t PartitionStore::freeze_columns(size_t done, uint64_t until_ns) {
+  if (thawed_columns_ == 0) return done;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (!ranges_[i].is_block) continue;
+    CompressedBlock& block = compressed_block(i);
+    if (block.thawed_columns() == 0) continue;
+    using Freeze = CompressedBlock::Freeze;
+    const size_t before = block.thawed_columns();
+    done += block.look(goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone);
+    thawed_columns_ -= before - block.thawed_columns();
+    counts_.columns_frozen += before - block.thawed_columns();
+  }
+  return done;
+}
+
+// Pages first: what waits there takes memory that the next rows could have.
+size_t PartitionStore::compact(uint64_t until_ns) {
+  size_t done = drop_empty_block();
+  done = compact_pages(done, until_ns);
+  return freeze_columns(done, until_ns);
 }
 
 void PartitionStore::compact_all() {
@@ -220,6 +229,7 @@ void PartitionStore::compact_all() {
     if (!ranges_[i].is_block && !ranges_[i].stays_pages) make_block(i);
   }
   pages_.release();
+  string_pages_.release();
 }
 
 size_t PartitionStore::first_leaf_of(size_t range) const {
@@ -294,12 +304,12 @@ void PartitionStore::melt(size_t number) {
   const size_t first = first_leaf_of(number);
   const std::unique_ptr<Leaf> block = std::move(leaves_[first]);
   thawed_columns_ -= compressed(*block).thawed_columns();
-  range.heap = std::make_unique<StringHeap>(node_);
+  range.heap = std::make_unique<StringHeap>(&string_pages_, node_);
   std::vector<std::unique_ptr<Leaf>> pages;
   for (size_t i = 0; i < page_count; ++i) {
     const auto from = static_cast<uint32_t>(i * format_.page_rows);
-    auto page = std::make_unique<HotPage>(format_, block->first_ordinal() + from, pages_.take(),
-                                          range.heap.get());
+    auto page = std::make_unique<HotPage>(format_, block->first_ordinal() + from,
+                                          pages_.take_zeroed(), range.heap.get());
     page->copy_rows(*block, from);
     directory_[number * page_count + i] = page.get();
     pages.push_back(std::move(page));
@@ -324,8 +334,9 @@ PartitionFigures PartitionStore::figures() const {
   figures.page_bytes = pages_.memory_bytes() + leaves_.size() * sizeof(HotPage);
   figures.directory_bytes = free_slots_.memory_bytes() + directory_.capacity() * sizeof(Leaf*) +
                             ranges_.capacity() * sizeof(Range);
+  figures.string_bytes = string_pages_.memory_bytes();
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].heap != nullptr) figures.string_bytes += ranges_[i].heap->memory_bytes();
+    if (ranges_[i].heap != nullptr) figures.string_bytes += ranges_[i].heap->large_bytes();
     if (!ranges_[i].is_block) continue;
     figures.block_bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(format_.block_rows)
                                                             : compressed_block(i).memory_bytes();

@@ -41,6 +41,7 @@
 #include "storage/hot_page.h"
 #include "storage/leaf_directory.h"
 #include "storage/leaf_format.h"
+#include "storage/page_pool.h"
 #include "storage/partition_figures.h"
 #include "storage/plain_leaf.h"
 #include "storage/storage_options.h"
@@ -88,9 +89,8 @@ class PartitionStore {
   }
   void prefetch_erase(const RowPlace& place) const;
   void erase(uint32_t ordinal);
-  // At most one block or column a call; bytes gone through. Without a candidate it looks at two
-  // counts.
-  size_t compact();
+  // Without a candidate it looks at two counts.
+  size_t compact(uint64_t until_ns);
   // Makes a block of every full range, busy or not, and gives the pages' memory back.
   void compact_all();
 
@@ -145,7 +145,9 @@ class PartitionStore {
   CompressedBlock& compressed_block(size_t range) const {
     return static_cast<CompressedBlock&>(*directory_[range * format_.block_rows >> page_shift_]);
   }
-  size_t freeze_quiet_column();
+  // Both: `done` is what was gone through before, in bytes; with theirs it is returned.
+  size_t compact_pages(size_t done, uint64_t until_ns);
+  size_t freeze_columns(size_t done, uint64_t until_ns);
 
   uint32_t worn_rows() const { return format_.block_rows / kWornShare; }
 
@@ -157,15 +159,16 @@ class PartitionStore {
   uint32_t block_shift_;
   uint32_t next_ordinal_ = 0;
   std::vector<Leaf*> directory_;  // by ordinal >> page_shift_
-  std::vector<Range> ranges_;     // by ordinal / block rows
-  size_t settled_ranges_ = 0;     // that are blocks, or stay pages
-  size_t thawed_columns_ = 0;     // of all compressed blocks
-  uint64_t frozen_slots_ = 0;     // S1
-  PartitionFigures counts_;       // those that are no memory
-  std::vector<uint32_t> worn_;    // ranges
-  std::vector<uint32_t> empty_;   // ranges whose block lost its last row
-  FreeSlots free_slots_;
   PagePool pages_;
+  PagePool string_pages_;        // of the ranges' heaps
+  std::vector<Range> ranges_;    // by ordinal / block rows
+  size_t settled_ranges_ = 0;    // that are blocks, or stay pages
+  size_t thawed_columns_ = 0;    // of all compressed blocks
+  uint64_t frozen_slots_ = 0;    // S1
+  PartitionFigures counts_;      // those that are no memory
+  std::vector<uint32_t> worn_;   // ranges
+  std::vector<uint32_t> empty_;  // ranges whose block lost its last row
+  FreeSlots free_slots_;
   std::vector<std::unique_ptr<Leaf>> leaves_;
 };
 

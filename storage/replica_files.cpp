@@ -33,12 +33,6 @@ base::Result<ManifestTable> save_table(Table* table, BlockFile* file) {
   return ManifestTable{table->schema().name, saved->live_rows(), *address};
 }
 
-base::Result<void> load_table(const ManifestTable& entry, const Manifest& manifest, BlockFile* file,
-                              Table* table) {
-  base::Result<SavedTable> saved = read_table(entry, manifest, table->schema(), file);
-  return saved.ok() ? table->restore(std::move(*saved)) : saved.error();
-}
-
 }  // namespace
 
 base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& manifest,
@@ -120,7 +114,7 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
 }
 
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
-                                Replica* replica) {
+                                Replica* replica, const ForEachPartition& for_each) {
   DIPTYCH_CHECK(replica->buffers() != nullptr, "there is a block file to read from");
   DIPTYCH_CHECK(replica->options().partitions == manifest.partitions &&
                     replica->options().block_rows == manifest.block_rows,
@@ -132,11 +126,22 @@ base::Result<void> load_replica(const std::string& directory, const Manifest& ma
   if (const auto named = check_tables(directory, manifest, schemas); !named.ok()) return named;
   BlockFile& file = replica->buffers()->file();
   std::vector<ChunkAddress> directories;
+  std::vector<SavedTable> tables;
   for (uint32_t i = 0; i < replica->table_count(); ++i) {
-    const ManifestTable& entry = manifest.tables[i];
-    const auto loaded = load_table(entry, manifest, &file, &replica->table(base::TableId(i)));
-    if (!loaded.ok()) return loaded;
-    directories.push_back(entry.directory);
+    base::Result<SavedTable> table = read_table(manifest.tables[i], manifest, *schemas[i], &file);
+    if (!table.ok()) return table.error();
+    tables.push_back(std::move(*table));
+    directories.push_back(manifest.tables[i].directory);
+  }
+  const uint32_t partitions = manifest.partitions;
+  std::vector<base::Result<void>> loaded(tables.size() * partitions);
+  for_each(static_cast<uint32_t>(loaded.size()), [&](uint32_t i) {
+    Partition& partition =
+        replica->table(base::TableId(i / partitions)).partition(base::PartitionId(i % partitions));
+    loaded[i] = partition.restore(std::move(tables[i / partitions].partitions[i % partitions]));
+  });
+  for (const base::Result<void>& each : loaded) {
+    if (!each.ok()) return each;
   }
   replica->replace_directories(std::move(directories));
   file.begin_commit();

@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,11 +28,18 @@ base::Result<Manifest> save_replica(const std::string& directory, Replica* repli
                                     const std::vector<std::string>& ddl,
                                     const BeforeFileStep& before_step = {});
 
+// Runs body(i) for every i < count, side by side or not, and returns when all are done.
+using ForEachPartition =
+    std::function<void(uint32_t count, const std::function<void(uint32_t)>& body)>;
+inline void in_turn(uint32_t count, const std::function<void(uint32_t)>& body) {
+  for (uint32_t i = 0; i < count; ++i) body(i);
+}
+
 // Fills the replica's (empty) tables from the manifest's state. The catalog must have been rebuilt
 // from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read.
 // kCorrupt: names file, offset and what is wrong; the replica must then be discarded.
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
-                                Replica* replica);
+                                Replica* replica, const ForEachPartition& for_each = in_turn);
 
 // What load_replica does first, for whoever else reads a directory. kCorrupt: the manifest names
 // other tables than these, which its DDL makes.

@@ -23,6 +23,14 @@ void copy_bytes(const char* from, size_t bytes, char* to) {
 
 }  // namespace
 
+StringHeap::StringHeap(PagePool* pages, base::NumaNode node) : pool_(pages), node_(node) {
+  DIPTYCH_CHECK(pages->page_bytes() == kCarvedBytesMax, "the largest cell fills a page");
+}
+
+StringHeap::~StringHeap() {
+  for (std::byte* const page : pages_) pool_->give_back(page);
+}
+
 // Classes 0, 1, 2, ...: 16, 24, 32, 48, 64, 96, ...: class 2k is 16 << k, class 2k + 1 is 24 << k.
 size_t StringHeap::class_of(size_t bytes) {
   if (bytes <= 16) return 0;
@@ -39,7 +47,7 @@ char* StringHeap::allocate(size_t bytes) {
   if (bytes > kCarvedBytesMax) {
     base::Region region(bytes, node_);
     char* const cell = reinterpret_cast<char*>(region.data());
-    region_bytes_ += region.size();
+    large_bytes_ += region.size();
     large_.emplace(cell, std::move(region));
     return cell;
   }
@@ -50,14 +58,12 @@ char* StringHeap::allocate(size_t bytes) {
     return cell;
   }
   const size_t cell_bytes = class_bytes(size_class);
-  if (regions_.empty() || region_used_ + cell_bytes > regions_.back().size()) {
-    regions_.emplace_back(next_region_bytes_, node_);
-    region_bytes_ += next_region_bytes_;
-    next_region_bytes_ = std::min(next_region_bytes_ * 2, base::kHugePageBytes);
-    region_used_ = 0;
+  if (page_used_ + cell_bytes > kCarvedBytesMax) {
+    pages_.push_back(pool_->take());
+    page_used_ = 0;
   }
-  char* const cell = reinterpret_cast<char*>(regions_.back().data()) + region_used_;
-  region_used_ += cell_bytes;
+  char* const cell = reinterpret_cast<char*>(pages_.back()) + page_used_;
+  page_used_ += cell_bytes;
   return cell;
 }
 
@@ -65,7 +71,7 @@ void StringHeap::free(const char* cell, size_t bytes) {
   if (bytes > kCarvedBytesMax) {
     const auto found = large_.find(cell);
     DIPTYCH_CHECK(found != large_.end(), "a large string has its own region until it is freed");
-    region_bytes_ -= found->second.size();
+    large_bytes_ -= found->second.size();
     large_.erase(found);
     return;
   }

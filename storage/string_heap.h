@@ -3,8 +3,9 @@
 //
 // Size classes, two a power of two (16, 24, 32, 48, 64, 96, ...), each with a list of freed cells
 // that the next string of the class takes: a run of updates on data of constant size does not grow
-// the heap. A freed cell's first 8 bytes link to the next. Cells are carved from regions of up to
-// 2 MiB; a string of over kCarvedBytesMax gets a region of its own, unmapped when it is freed.
+// the heap. A freed cell's first 8 bytes link to the next. Cells are carved from pages of a pool,
+// which has them back when the heap goes; a string of over kCarvedBytesMax gets a region of its
+// own, unmapped when it is freed.
 //
 // Threads    one writer, the partition's; readers follow StringRefs while it rests (leaf.h).
 
@@ -20,6 +21,7 @@
 #include "base/arena.h"
 #include "base/ids.h"
 #include "base/string_ref.h"
+#include "storage/page_pool.h"
 
 namespace diptych::storage {
 
@@ -27,7 +29,11 @@ class StringHeap {
  public:
   static constexpr size_t kCarvedBytesMax = 64 * 1024;
 
-  explicit StringHeap(base::NumaNode node) : node_(node) {}
+  // `pages`: of kCarvedBytesMax; outlives the heap. `node`: of large strings.
+  StringHeap(PagePool* pages, base::NumaNode node);
+  StringHeap(const StringHeap&) = delete;
+  StringHeap& operator=(const StringHeap&) = delete;
+  ~StringHeap();
 
   // A copy of the text.
   base::StringRef store(std::string_view text) {
@@ -39,7 +45,8 @@ class StringHeap {
   // Makes *slot the empty string and frees its cell.
   void release(base::StringRef* slot);
 
-  size_t memory_bytes() const { return region_bytes_; }
+  size_t memory_bytes() const { return pages_.size() * kCarvedBytesMax + large_bytes_; }
+  size_t large_bytes() const { return large_bytes_; }  // of those that are not in pages
 
  private:
   static constexpr size_t kClasses = 26;  // 16 bytes up to kCarvedBytesMax
@@ -50,11 +57,11 @@ class StringHeap {
   char* allocate(size_t bytes);
   void free(const char* cell, size_t bytes);
 
+  PagePool* pool_;
   base::NumaNode node_;
-  std::vector<base::Region> regions_;
-  size_t region_used_ = 0;  // bytes of the last region
-  size_t next_region_bytes_ = 64 * 1024;
-  size_t region_bytes_ = 0;
+  std::vector<std::byte*> pages_;
+  size_t page_used_ = kCarvedBytesMax;  // bytes of the last page; there is none at first
+  size_t large_bytes_ = 0;
   std::array<char*, kClasses> freed_{};  // heads of the lists
   std::unordered_map<const char*, base::Region> large_;
 };

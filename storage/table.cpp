@@ -130,8 +130,8 @@ void Partition::prefetch_erase(uint32_t ordinal) const {
   store_->prefetch_erase(place(ordinal));
 }
 
-size_t Partition::compact() {
-  return store_->compact();
+size_t Partition::compact(uint64_t until_ns) {
+  return store_->compact(until_ns);
 }
 
 void Partition::compact_all() {
@@ -167,16 +167,6 @@ base::Result<SavedTable> Table::save() {
     saved.partitions.push_back(std::move(*leaves));
   }
   return saved;
-}
-
-base::Result<void> Table::restore(SavedTable saved) {
-  DIPTYCH_CHECK(saved.partitions.size() == partitions_.size() && saved.block_rows == block_rows_,
-                "a table is restored as it was saved");
-  for (size_t i = 0; i < partitions_.size(); ++i) {
-    const auto restored = partitions_[i].restore(std::move(saved.partitions[i]));
-    if (!restored.ok()) return restored;
-  }
-  return {};
 }
 
 base::PartitionId Table::partition_of(base::RowId row_id) const {

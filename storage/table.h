@@ -96,9 +96,10 @@ class Partition {
   void erase(uint32_t ordinal);
   void prefetch_erase(uint32_t ordinal) const;
   // Between batches: turns full, quiet pages into blocks, and freezes columns of compressed blocks
-  // that were thawed and are quiet. Returns what it went through, in bytes. At most one block or
-  // column a call, so the pause is bounded: call again while it returns more than 0.
-  size_t compact();
+  // that were thawed and are quiet. Returns what it went through, in bytes. One block or column a
+  // call, and more until `until_ns` (base::steady_ns), so the pause is bounded. "Quiet" is
+  // meant since the call before.
+  size_t compact(uint64_t until_ns = 0);
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
 
@@ -128,9 +129,8 @@ class Table {
   // By hash of the run of kRowIdRun RowIDs that the row's is in.
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
-  // As the partitions'.
+  // As the partitions', which are restored each on its own.
   base::Result<SavedTable> save();
-  base::Result<void> restore(SavedTable saved);
   PartitionFigures figures() const;  // of all partitions
   size_t memory_bytes() const { return figures().memory_bytes(); }
 

@@ -73,9 +73,10 @@ class Aging {
 Result<double> count(dispatcher::Database* database, const std::string& sql) {
   const auto result = database->query(sql);
   if (!result) return result.error().within(sql);
-  const auto* const value = std::get_if<int64_t>(&result->rows.at(0).at(0));
-  DIPTYCH_CHECK(value != nullptr, "count(*) is a whole number");
-  return static_cast<double>(*value);
+  const base::Value value = result->rows.at(0).at(0);
+  const auto* const number = std::get_if<int64_t>(&value);
+  DIPTYCH_CHECK(number != nullptr, "count(*) is a whole number");
+  return static_cast<double>(*number);
 }
 
 // Of a table's rows, those of which the condition holds.

@@ -156,6 +156,10 @@ class RecoveryRun {
     figures_.replay_seconds = recovered->seconds;
     figures_.replayed_transactions_per_second =
         static_cast<double>(recovered->transactions) / recovered->seconds;
+    progress_("rebuilding a lost primary", -1);
+    auto rebuilt = (*session)->database()->rebuild_primary();
+    if (!rebuilt) return rebuilt.error();
+    figures_.lost_primary_seconds = rebuilt->seconds;
     figures_.checks = (*session)->finish(stop_, progress_);
     return {};
   }

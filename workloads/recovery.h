@@ -2,6 +2,8 @@
 //
 //   load, close ─► read the files (cold) ─► open (cold) ─► TPC-C, logged ─► crash ─► open, replay
 //                  files_read_seconds       recovery_seconds  first run               replay
+//                                             ─► the primary is lost, and rebuilt ─► checked
+//                                                lost_primary_seconds
 //
 // Cold: the files are not in the page cache. The first run is in the same process as the replay,
 // with the same workers, and its rate counts what the log has: transactions that changed something.
@@ -40,6 +42,7 @@ struct RecoveryFigures {
   uint64_t replayed_transactions = 0;
   double replay_seconds = 0;
   double replayed_transactions_per_second = 0;
+  double lost_primary_seconds = 0;  // from the loss of the OLTP replica to a running one
   Checks checks;
 
   bool clean() const { return !interrupted && checks.found_nothing(true); }

@@ -70,7 +70,9 @@ CommandLog::~CommandLog() {
 
 void CommandLog::set_position(base::Vid last, LogPosition position) {
   const std::lock_guard lock(mutex_);
+  positioned_ = true;
   appended_ = last;
+  logged_ = last;
   sequence_ = position.next_sequence;
   files_.set_present(std::move(position.files), position.next_number);
   // release: pairs with the acquire in wait_until_durable.
@@ -101,6 +103,31 @@ void CommandLog::encode(Group* group) {
   }
 }
 
+void CommandLog::note_updates(std::span<const propagation::SealedSet> sets) {
+  noted_.clear();
+  noted_bytes_.clear();
+  if (options_.content != LogContent::kUpdates || !positioned_) return;
+  for (const propagation::SealedSet& set : sets) {
+    const size_t begin = noted_bytes_.size();
+    for (const propagation::UpdateSet::Chunk& chunk : set.updates->chunks()) {
+      noted_bytes_.insert(noted_bytes_.end(), chunk.data, chunk.data + chunk.used);
+    }
+    noted_.push_back({set.table, noted_bytes_.size() - begin});
+  }
+}
+
+void CommandLog::encode_updates(Group* group) {
+  if (group->frame.empty()) group->start = appended_;
+  group->frame.begin_batch(appended_);
+  std::vector<propagation::RecordRun> runs;
+  std::span<const std::byte> left(noted_bytes_);
+  for (const NotedRun& noted : noted_) {
+    runs.push_back({noted.table, left.first(noted.bytes)});
+    left = left.subspan(noted.bytes);
+  }
+  group->frame.add_updates(static_cast<uint32_t>(committed_.size()), runs);
+}
+
 void CommandLog::append(std::span<oltp::Request* const> ended, base::Vid last) {
   committed_.clear();
   for (oltp::Request* const request : ended) {
@@ -118,7 +145,9 @@ void CommandLog::append(std::span<oltp::Request* const> ended, base::Vid last) {
     DIPTYCH_CHECK(appended_.value + committed_.size() == last.value, "L1: no VID is left out");
     at_once = committed_.empty() && filling_.empty() && !writes_;
     if (!at_once) {
-      if (!committed_.empty()) encode(&filling_);
+      if (!committed_.empty() && options_.content == LogContent::kCalls) encode(&filling_);
+      if (!committed_.empty() && options_.content == LogContent::kUpdates)
+        encode_updates(&filling_);
       appended_ = last;
       filling_.last = last;
       filling_.requests.insert(filling_.requests.end(), ended.begin(), ended.end());
@@ -201,6 +230,17 @@ void CommandLog::cover(base::Vid vid) {
   // release: pairs with the acquire in wait_until_durable.
   durable_vid_.store(std::max(durable, vid.value), std::memory_order_release);
   update_refusal();
+}
+
+CommandLog::End CommandLog::durable_end() const {
+  const std::lock_guard lock(mutex_);
+  End end{.files = {}, .last = logged_};
+  for (const BegunFile& file : files_.begun()) {
+    if (end_.number != 0 && file.number > end_.number) break;
+    const bool is_current = file.number == end_.number;
+    end.files.push_back({file.number, file.start, is_current ? end_.bytes : UINT64_MAX});
+  }
+  return end;
 }
 
 void CommandLog::give_up_waiting() {
@@ -300,7 +340,8 @@ LoggedProcedure CommandLog::definition(uint32_t procedure) const {
           .name = signature.name,
           .argument_bytes = static_cast<uint32_t>(signature.argument_bytes),
           .texts = static_cast<uint32_t>(text_cells(signature).size()),
-          .signature = argument_signature(signature)};
+          .signature = argument_signature(signature),
+          .version = procedures_->version(base::ProcedureId(procedure))};
 }
 
 base::Result<void> CommandLog::write_group() {
@@ -334,6 +375,9 @@ base::Result<void> CommandLog::write_group() {
   if (auto appended = files_.append(frame, &ring_); !appended) return appended;
   ++sequence_;
   const std::lock_guard lock(mutex_);
+  const LogFileHeader& header = files_.current()->header();
+  end_ = {header.number, header.start, files_.current()->used_bytes()};
+  logged_ = writing_.last;
   figures_.log_bytes += frame.size();
   ++figures_.log_groups;
   figures_.log_write_ns.record(base::steady_ns() - begin_ns);

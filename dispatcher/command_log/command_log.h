@@ -12,8 +12,11 @@
 // unknown, and nothing is taken any more. A full disk is met when a file is made and not when it is
 // written: the group waits until there is space, and only new calls are refused meanwhile.
 //
-// Threads    append, wait_for_room: the OLTP leader. begin_file, set_position, cover: who holds the
-//            gate, as a side or exclusively. The rest: any.
+// A physical log (LogContent::kUpdates) has, in place of the calls, the updates that they made:
+// note_updates gets them at the batch's boundary, before append.
+//
+// Threads    append, note_updates, wait_for_room: the OLTP leader. begin_file, set_position, cover:
+//            who holds the gate, as a side or exclusively. The rest: any.
 //
 // Invariants
 //   L1  The log has every VID after its position, in order and without a gap: a batch is appended
@@ -37,17 +40,22 @@
 #include "base/ids.h"
 #include "base/parker.h"
 #include "base/result.h"
+#include "dispatcher/command_log/log_copy.h"
 #include "dispatcher/command_log/log_files.h"
 #include "dispatcher/command_log/log_format.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/procedure_directory.h"
 #include "oltp/engine.h"
 #include "oltp/request.h"
+#include "propagation/export/update_queue.h"
 
 namespace diptych::dispatcher {
 
+enum class LogContent : uint8_t { kCalls, kUpdates };
+
 struct CommandLogOptions {
   std::string directory;
+  LogContent content = LogContent::kCalls;
   size_t file_bytes_max = size_t{64} << 20;
   size_t group_bytes_max = size_t{8} << 20;  // then the leader waits
   uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
@@ -81,6 +89,8 @@ class CommandLog {
   // Where it goes on: `last` is in the manifest, or was logged. Nothing was appended yet.
   void set_position(base::Vid last, LogPosition position);
 
+  // What a batch is about to export, where updates are logged. Before set_position: no effect.
+  void note_updates(std::span<const propagation::SealedSet> sets);
   // The requests of a batch that have ended, at its boundary; `last`: the engine's last VID.
   void append(std::span<oltp::Request* const> ended, base::Vid last);
   void wait_for_room();
@@ -108,6 +118,15 @@ class CommandLog {
   // files before the new one have is in it; cover() once the manifest is durable.
   void begin_file();
   void cover(base::Vid vid);
+
+  // For a backup: no file is dropped until release(); and where the log is durable now.
+  void hold_files() { files_.hold(); }
+  void release_files() { files_.release(); }
+  struct End {
+    std::vector<LogExtent> files;
+    base::Vid last;  // that is in them
+  };
+  End durable_end() const;
 
   // From here on a full disk is waited for no longer: what has no space fails.
   void give_up_waiting();
@@ -148,6 +167,7 @@ class CommandLog {
   LoggedProcedure definition(uint32_t procedure) const;
   const Known& known(uint32_t procedure);
   void encode(Group* group);  // committed_
+  void encode_updates(Group* group);
 
   const CommandLogOptions options_;
   const oltp::Engine* const engine_;
@@ -159,6 +179,13 @@ class CommandLog {
   // The leader's.
   std::vector<oltp::Request*> committed_;
   std::vector<Known> known_;  // [ProcedureId]
+  bool positioned_ = false;
+  struct NotedRun {
+    base::TableId table;
+    size_t bytes = 0;
+  };
+  std::vector<NotedRun> noted_;  // the batch's updates, where they are logged
+  std::vector<std::byte> noted_bytes_;
 
   // The thread's.
   LogRing ring_;
@@ -170,6 +197,8 @@ class CommandLog {
   mutable std::mutex mutex_;
   Group filling_;                // guarded by mutex_, as the next
   base::Vid appended_;           // all up to here was appended, or is in a manifest
+  LogExtent end_;                // of the current file, what is durable; number 0: none was begun
+  base::Vid logged_;             // the newest VID in a file
   bool writes_ = false;          // writing_ is on its way
   uint64_t files_wanted_ = 0;    // by begin_file
   uint64_t files_begun_ = 0;     // of these

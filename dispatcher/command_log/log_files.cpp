@@ -118,12 +118,22 @@ base::Result<void> LogFiles::remove(uint64_t number) {
   return storage::system_error("remove", path, errno);
 }
 
+void LogFiles::hold() {
+  const std::lock_guard lock(mutex_);
+  ++holds_;
+}
+
+void LogFiles::release() {
+  const std::lock_guard lock(mutex_);
+  --holds_;
+}
+
 base::Result<void> LogFiles::drop_covered(base::Vid covered) {
   while (true) {
     uint64_t number = 0;
     {
       const std::lock_guard lock(mutex_);
-      if (begun_.size() < 2 || begun_[1].start > covered) return {};
+      if (holds_ != 0 || begun_.size() < 2 || begun_[1].start > covered) return {};
       number = begun_.front().number;
     }
     if (auto removed = remove(number); !removed) return removed;
@@ -151,6 +161,11 @@ base::Result<void> LogFiles::remove_all() {
   if (prepared_ != nullptr) ::unlink(prepared_->path().c_str());
   prepared_.reset();
   return {};
+}
+
+std::vector<BegunFile> LogFiles::begun() const {
+  const std::lock_guard lock(mutex_);
+  return begun_;
 }
 
 size_t LogFiles::file_count() const {

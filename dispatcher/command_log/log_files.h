@@ -49,11 +49,15 @@ class LogFiles {
   // To the current one.
   base::Result<void> append(std::span<const std::byte> frame, LogRing* ring);
 
+  // While held (as often as released), no file is dropped.
+  void hold();
+  void release();
   // Files whose successor begins at or before the VID.
   base::Result<void> drop_covered(base::Vid covered);
   // Nothing of the log is wanted any more; the next append begins a new file.
   base::Result<void> remove_all();
   size_t file_count() const;
+  std::vector<BegunFile> begun() const;  // the current one last
 
  private:
   void prepare_ahead();
@@ -69,6 +73,7 @@ class LogFiles {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<BegunFile> begun_;  // guarded by mutex_, as the next: the current one last
+  uint32_t holds_ = 0;
   uint64_t next_number_ = 1;
   bool wanted_ = false;  // the next file, by the thread
   size_t wanted_bytes_ = 0;

@@ -1,5 +1,6 @@
 #include "dispatcher/command_log/log_format.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -13,11 +14,12 @@ namespace {
 
 constexpr uint64_t kFileMagic = 0x474f4c444d435444;  // "DTCMDLOG"
 constexpr uint32_t kFrameMagic = 0x52475444;         // "DTGR"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
 constexpr size_t kFrameChecksumAt = 24;
 constexpr size_t kBatchBytes = 16;
 constexpr size_t kCallBytes = 32;
+constexpr size_t kRunBytes = 16;
 
 base::Error corrupt(std::string_view what) {
   return {base::ErrorCode::kCorrupt, std::string(what)};
@@ -132,12 +134,139 @@ base::Result<void> read_definitions(ByteReader reader, FrameVisitor* visitor) {
     procedure.argument_bytes = reader.number<uint32_t>();
     procedure.texts = reader.number<uint32_t>();
     procedure.signature = reader.number<uint64_t>();
+    procedure.version = reader.number<uint64_t>();
     if (name_bytes == 0) break;  // the zeroes at the end
     procedure.name = as_text(reader.take(name_bytes));
     if (reader.failed()) return corrupt("a procedure's definition is cut short");
     if (auto defined = visitor->define(procedure); !defined) return defined;
   }
   return {};
+}
+
+// Where the definitions begin.
+base::Result<size_t> definitions_of(const Frame& frame) {
+  const auto definitions = number_at<uint32_t>(frame.bytes, 16);
+  if (definitions < kFrameHeaderBytes || definitions > frame.bytes.size()) {
+    return corrupt("the definitions lie outside of the frame");
+  }
+  return size_t{definitions};
+}
+
+struct BatchHeader {
+  uint32_t transactions = 0;
+  uint32_t runs = 0;
+  base::Vid start;
+  base::Vid last() const { return base::Vid(start.value + transactions); }
+};
+
+base::Result<BatchHeader> read_batch(ByteReader* reader) {
+  BatchHeader batch;
+  batch.transactions = reader->number<uint32_t>();
+  batch.runs = reader->number<uint32_t>();
+  batch.start = base::Vid(reader->number<uint64_t>());
+  // An update record is shorter than a call, but not by much.
+  const size_t least = batch.runs == 0 ? kCallBytes : sizeof(propagation::UpdateRecord);
+  if (reader->failed() || batch.transactions == 0 ||
+      batch.start.value > UINT64_MAX - batch.transactions ||
+      batch.transactions > reader->left() / least) {
+    return corrupt(fmt::format("a batch of {} transactions", batch.transactions));
+  }
+  return batch;
+}
+
+base::Result<void> visit_calls(const BatchHeader& batch, ByteReader* reader,
+                               FrameVisitor* visitor) {
+  LoggedCall call;
+  for (uint32_t i = 1; i <= batch.transactions; ++i) {
+    const auto bytes = reader->number<uint32_t>();
+    if (bytes < kCallBytes) return corrupt("a call is shorter than any");
+    const ByteReader own(reader->take(bytes - sizeof bytes));
+    if (reader->failed()) return corrupt("a call is cut short");
+    call.commit_vid = base::Vid(batch.start.value + i);
+    if (auto read = read_call(own, *visitor, &call); !read) return read;
+    if (auto visited = visitor->visit(call); !visited) return visited;
+  }
+  return {};
+}
+
+base::Result<propagation::RecordRun> read_run(const BatchHeader& batch, ByteReader* reader) {
+  propagation::RecordRun run;
+  const auto table = reader->number<uint32_t>();
+  static_cast<void>(reader->number<uint32_t>());
+  const auto bytes = reader->number<uint64_t>();
+  run.records = reader->take(bytes);
+  if (reader->failed()) return corrupt("a run of updates is cut short");
+  run.table = base::TableId(table);
+  if (auto checked = propagation::check_records(run.records, batch.start, batch.last()); !checked) {
+    return checked.error();
+  }
+  return run;
+}
+
+base::Result<void> visit_runs(const BatchHeader& batch, ByteReader* reader, FrameVisitor* visitor) {
+  for (uint32_t i = 0; i < batch.runs; ++i) {
+    const auto run = read_run(batch, reader);
+    if (!run) return run.error();
+    if (auto visited = visitor->visit_updates(*run); !visited) return visited;
+  }
+  return {};
+}
+
+void append_bytes(std::vector<std::byte>* to, std::span<const std::byte> bytes) {
+  to->insert(to->end(), bytes.begin(), bytes.end());
+}
+
+base::Result<void> keep_calls(const BatchHeader& batch, base::Vid last, ByteReader* reader,
+                              std::vector<std::byte>* kept) {
+  for (uint64_t i = 1; i <= batch.transactions; ++i) {
+    const auto bytes = reader->number<uint32_t>();
+    if (bytes < kCallBytes) return corrupt("a call is shorter than any");
+    const auto call = reader->take(bytes - sizeof bytes);
+    if (reader->failed()) return corrupt("a call is cut short");
+    if (batch.start.value + i > last.value) continue;
+    append_bytes(kept, std::as_bytes(std::span(&bytes, 1)));
+    append_bytes(kept, call);
+  }
+  return {};
+}
+
+// Runs are in the order of their VIDs.
+base::Result<void> keep_runs(const BatchHeader& batch, base::Vid last, ByteReader* reader,
+                             std::vector<std::byte>* kept) {
+  for (uint32_t i = 0; i < batch.runs; ++i) {
+    const auto run = read_run(batch, reader);
+    if (!run) return run.error();
+    size_t end = 0;
+    propagation::for_each_record(run->records, [&](const propagation::UpdateRecord& record) {
+      if (record.vid <= last) end += record.bytes;
+    });
+    const size_t begin = kept->size();
+    kept->resize(begin + kRunBytes);
+    put_at(kept, begin, uint32_t{run->table.value});
+    put_at(kept, begin + 8, uint64_t{end});
+    append_bytes(kept, run->records.first(end));
+  }
+  return {};
+}
+
+base::Result<void> skip_runs(const BatchHeader& batch, ByteReader* reader) {
+  for (uint32_t i = 0; i < batch.runs; ++i) {
+    if (auto run = read_run(batch, reader); !run) return run.error();
+  }
+  return {};
+}
+
+// Makes the header of what begins with one, and fills up to whole sectors.
+void seal_frame(std::vector<std::byte>* bytes, size_t definitions, uint64_t file_number,
+                uint64_t sequence) {
+  bytes->resize(base::round_up(bytes->size(), kLogSectorBytes));
+  DIPTYCH_CHECK(bytes->size() <= kFrameBytesMax, "the dispatcher bounds a group");
+  put_at(bytes, 0, kFrameMagic);
+  put_at(bytes, 4, static_cast<uint32_t>(bytes->size()));
+  put_at(bytes, 8, sequence);
+  put_at(bytes, 16, static_cast<uint32_t>(definitions));
+  put_at(bytes, 20, uint32_t{0});
+  put_at(bytes, kFrameChecksumAt, frame_checksum(*bytes, file_number));
 }
 
 }  // namespace
@@ -216,6 +345,18 @@ void FrameWriter::add(uint32_t procedure, base::Timestamp now, uint64_t random_s
   put_at(&bytes_, begin, static_cast<uint32_t>(bytes_.size() - begin));
 }
 
+void FrameWriter::add_updates(uint32_t transactions, std::span<const propagation::RecordRun> runs) {
+  DIPTYCH_CHECK(!runs.empty(), "a transaction that commits has changed something");
+  put_at(&bytes_, batch_, transactions);
+  put_at(&bytes_, batch_ + 4, static_cast<uint32_t>(runs.size()));
+  for (const propagation::RecordRun& run : runs) {
+    put(uint32_t{run.table.value});
+    put(uint32_t{0});
+    put(uint64_t{run.records.size()});
+    put(run.records.data(), run.records.size());
+  }
+}
+
 void FrameWriter::put_row_ids(std::span<const base::RowId> rows) {
   uint64_t next = 0;
   for (const base::RowId row_id : rows) {
@@ -234,19 +375,13 @@ void FrameWriter::define(const LoggedProcedure& procedure) {
   put(procedure.argument_bytes);
   put(procedure.texts);
   put(procedure.signature);
+  put(procedure.version);
   put(procedure.name.data(), procedure.name.size());
 }
 
 std::span<const std::byte> FrameWriter::seal(uint64_t file_number, uint64_t sequence) {
   if (definitions_ == 0) definitions_ = bytes_.size();
-  bytes_.resize(base::round_up(bytes_.size(), kLogSectorBytes));
-  DIPTYCH_CHECK(bytes_.size() <= kFrameBytesMax, "the dispatcher bounds a group");
-  put_at(&bytes_, 0, kFrameMagic);
-  put_at(&bytes_, 4, static_cast<uint32_t>(bytes_.size()));
-  put_at(&bytes_, 8, sequence);
-  put_at(&bytes_, 16, static_cast<uint32_t>(definitions_));
-  put_at(&bytes_, 20, uint32_t{0});
-  put_at(&bytes_, kFrameChecksumAt, frame_checksum(bytes_, file_number));
+  seal_frame(&bytes_, definitions_, file_number, sequence);
   return bytes_;
 }
 
@@ -266,36 +401,69 @@ std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64
 }
 
 base::Result<void> visit_frame(const Frame& frame, FrameVisitor* visitor) {
-  const auto definitions = number_at<uint32_t>(frame.bytes, 16);
-  if (definitions < kFrameHeaderBytes || definitions > frame.bytes.size()) {
-    return corrupt("the definitions lie outside of the frame");
-  }
-  const auto defined = read_definitions(ByteReader(frame.bytes.subspan(definitions)), visitor);
+  const auto definitions = definitions_of(frame);
+  if (!definitions) return definitions.error();
+  const auto defined = read_definitions(ByteReader(frame.bytes.subspan(*definitions)), visitor);
   if (!defined) return defined;
-  ByteReader reader(frame.bytes.first(definitions).subspan(kFrameHeaderBytes));
-  LoggedCall call;
+  ByteReader reader(frame.bytes.first(*definitions).subspan(kFrameHeaderBytes));
   while (reader.left() >= kBatchBytes) {
-    const auto transactions = reader.number<uint32_t>();
-    static_cast<void>(reader.number<uint32_t>());
-    const base::Vid start(reader.number<uint64_t>());
-    if (transactions == 0 || start.value > UINT64_MAX - transactions ||
-        transactions > reader.left() / kCallBytes) {
-      return corrupt(fmt::format("a batch of {} transactions", transactions));
+    const auto batch = read_batch(&reader);
+    if (!batch) return batch.error();
+    auto visited = visitor->begin_batch(batch->start, batch->transactions);
+    if (visited) {
+      visited = batch->runs == 0 ? visit_calls(*batch, &reader, visitor)
+                                 : visit_runs(*batch, &reader, visitor);
     }
-    if (auto begun = visitor->begin_batch(start, transactions); !begun) return begun;
-    for (uint32_t i = 1; i <= transactions; ++i) {
-      const auto bytes = reader.number<uint32_t>();
-      if (bytes < kCallBytes) return corrupt("a call is shorter than any");
-      const ByteReader own(reader.take(bytes - sizeof bytes));
-      if (reader.failed()) return corrupt("a call is cut short");
-      call.commit_vid = base::Vid(start.value + i);
-      if (auto read = read_call(own, *visitor, &call); !read) return read;
-      if (auto visited = visitor->visit(call); !visited) return visited;
-    }
-    if (auto ended = visitor->end_batch(); !ended) return ended;
+    if (visited) visited = visitor->end_batch();
+    if (!visited) return visited;
   }
   if (reader.left() != 0) return corrupt("a batch is cut short");
   return {};
+}
+
+base::Result<base::Vid> last_vid_of(const Frame& frame) {
+  const auto definitions = definitions_of(frame);
+  if (!definitions) return definitions.error();
+  ByteReader reader(frame.bytes.first(*definitions).subspan(kFrameHeaderBytes));
+  base::Vid last;
+  std::vector<std::byte> nothing;
+  while (reader.left() >= kBatchBytes) {
+    const auto batch = read_batch(&reader);
+    if (!batch) return batch.error();
+    last = batch->last();
+    const auto passed = batch->runs == 0 ? keep_calls(*batch, batch->start, &reader, &nothing)
+                                         : skip_runs(*batch, &reader);
+    if (!passed) return passed.error();
+  }
+  return last;
+}
+
+base::Result<std::vector<std::byte>> frame_up_to(const Frame& frame, base::Vid last,
+                                                 uint64_t file_number) {
+  const auto definitions = definitions_of(frame);
+  if (!definitions) return definitions.error();
+  ByteReader reader(frame.bytes.first(*definitions).subspan(kFrameHeaderBytes));
+  std::vector<std::byte> kept(frame.bytes.begin(), frame.bytes.begin() + kFrameHeaderBytes);
+  while (reader.left() >= kBatchBytes) {
+    const auto batch = read_batch(&reader);
+    if (!batch) return batch.error();
+    if (batch->start >= last) break;
+    const uint64_t room = last.value - batch->start.value;
+    const size_t begin = kept.size();
+    kept.resize(begin + kBatchBytes);
+    put_at(&kept, begin, static_cast<uint32_t>(std::min<uint64_t>(room, batch->transactions)));
+    put_at(&kept, begin + 4, batch->runs);
+    put_at(&kept, begin + 8, batch->start.value);
+    const auto copied = batch->runs == 0 ? keep_calls(*batch, last, &reader, &kept)
+                                         : keep_runs(*batch, last, &reader, &kept);
+    if (!copied) return copied.error();
+  }
+  if (kept.size() == kFrameHeaderBytes) return std::vector<std::byte>();
+  const size_t kept_definitions = kept.size();
+  const auto names = frame.bytes.subspan(*definitions);
+  kept.insert(kept.end(), names.begin(), names.end());
+  seal_frame(&kept, kept_definitions, file_number, frame.sequence);
+  return kept;
 }
 
 }  // namespace diptych::dispatcher

@@ -6,7 +6,9 @@
 //   frame   0 magic "DTGR" | 4 bytes u32, all of the frame's | 8 sequence u64 | 16 definitions u32,
 //           where they begin | 20 zero | 24 XXH3-64 of all else, seeded with the file's number |
 //           32 batches | definitions | zeroes to a multiple of 512
-//   batch   0 transactions u32 | 4 zero | 8 start VID u64 | transactions
+//   batch   0 transactions u32 | 4 runs u32, 0: it is of calls | 8 start VID u64 |
+//           transactions, or runs (LogMode::kPhysical)
+//   run     0 table u32 | 4 zero | 8 bytes u64 | update records (propagation/export/record_run.h)
 //   transaction
 //           0 bytes u32, all of its own | 4 procedure u32 | 8 now i64 | 16 random seed u64 |
 //           24 read lag u32 | 28 inserted rows u32 | arguments | texts | RowIds
@@ -14,13 +16,14 @@
 //   RowIds  zigzag varints: each less the one before it, less 1
 //   definition
 //           0 procedure u32 | 4 name bytes u32 | 8 argument bytes u32 | 12 texts u32 |
-//           16 signature u64 | name
+//           16 signature u64 | 24 version u64 | name
 //
 // A frame is a group: all that is written and synced at a time. It begins on a sector of its own,
 // so no sector is written again once it is durable, and it follows only when the one before it is
 // durable; so what a crash tears is the last frame. Procedures' numbers are the file's own: the
 // frame that first names one defines it. The n-th transaction of a batch has committed VID start +
-// n (from 1), and has read VID commit - 1 - lag.
+// n (from 1), and has read VID commit - 1 - lag. Runs are in memory as they are in the file: they
+// begin on multiples of 8.
 //
 // Reading never trusts: whatever the bytes are, the answer is a value or kCorrupt.
 
@@ -38,6 +41,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/types.h"
+#include "propagation/export/record_run.h"
 
 namespace diptych::dispatcher {
 
@@ -63,6 +67,7 @@ struct LoggedProcedure {
   uint32_t argument_bytes = 0;
   uint32_t texts = 0;      // arguments that point outside
   uint64_t signature = 0;  // of the arguments' names, types and places
+  uint64_t version = 0;    // as it said itself (oltp/procedure.h)
 };
 
 // One call, to be logged, or as it was.
@@ -97,7 +102,10 @@ class FrameWriter {
            base::Vid commit_vid, std::span<const std::byte> arguments,
            std::span<const TextCell> texts, std::span<const base::RowId> inserted);
 
-  static constexpr size_t kDefinitionBytes = 24;  // and the name
+  // A batch of so many transactions, each run with their updates to a table; instead of add().
+  void add_updates(uint32_t transactions, std::span<const propagation::RecordRun> runs);
+
+  static constexpr size_t kDefinitionBytes = 32;  // and the name
   // After the last batch.
   void define(const LoggedProcedure& procedure);
   // The frame, which is valid until clear().
@@ -124,6 +132,13 @@ struct Frame {
 // Of the file's bytes from `at` on, which may hold none.
 std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64_t file_number);
 
+// The newest VID in it. kCorrupt, as below.
+base::Result<base::Vid> last_vid_of(const Frame& frame);
+// The frame with what it has up to the VID, as it would have been written then. Nothing: it has
+// nothing up to there. kCorrupt: its bytes are not what the format says.
+base::Result<std::vector<std::byte>> frame_up_to(const Frame& frame, base::Vid last,
+                                                 uint64_t file_number);
+
 // What is in a frame, handed out in order: definitions first. An error of the visitor ends it, and
 // is its own. kCorrupt: the frame's bytes are not what the format says.
 class FrameVisitor {
@@ -135,6 +150,9 @@ class FrameVisitor {
   virtual base::Result<void> begin_batch(base::Vid start, uint32_t transactions) = 0;
   // The call is the visitor's until it is called again.
   virtual base::Result<void> visit(LoggedCall& call) = 0;
+  // A batch has the one or the other. The run's records lie one behind the other, and have VIDs of
+  // the batch; what is in their bodies was not looked at.
+  virtual base::Result<void> visit_updates(const propagation::RecordRun& run) = 0;
   virtual base::Result<void> end_batch() = 0;
 };
 base::Result<void> visit_frame(const Frame& frame, FrameVisitor* visitor);

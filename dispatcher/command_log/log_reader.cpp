@@ -72,6 +72,11 @@ std::optional<size_t> later_frame(std::span<const std::byte> file, size_t at, ui
   return std::nullopt;
 }
 
+ProcedureInLog in_log(const LoggedProcedure& procedure) {
+  return {std::string(procedure.name), procedure.argument_bytes, procedure.texts,
+          procedure.signature, procedure.version};
+}
+
 // Collects what the scan wants of a file's frames.
 class Scanner : public FrameVisitor {
  public:
@@ -107,12 +112,15 @@ class Scanner : public FrameVisitor {
     if (!wanted_) return {};
     const LoggedProcedure& procedure = *find(call.procedure);
     for (const ProcedureInLog& known : contents_->procedures) {
-      if (known.name == procedure.name && known.signature == procedure.signature) return {};
+      if (known.name == procedure.name && known.signature == procedure.signature &&
+          known.version == procedure.version) {
+        return {};
+      }
     }
-    contents_->procedures.push_back({std::string(procedure.name), procedure.argument_bytes,
-                                     procedure.texts, procedure.signature});
+    contents_->procedures.push_back(in_log(procedure));
     return {};
   }
+  base::Result<void> visit_updates(const propagation::RecordRun&) override { return {}; }
   base::Result<void> end_batch() override { return {}; }
 
  private:
@@ -199,8 +207,7 @@ class BatchReader : public FrameVisitor {
 
   base::Result<void> define(const LoggedProcedure& procedure) override {
     ProcedureInLog& own = defined_[procedure.id];
-    own = {std::string(procedure.name), procedure.argument_bytes, procedure.texts,
-           procedure.signature};
+    own = in_log(procedure);
     LoggedProcedure& found = found_[procedure.id];
     found = procedure;
     found.name = own.name;
@@ -213,6 +220,8 @@ class BatchReader : public FrameVisitor {
   base::Result<void> begin_batch(base::Vid start, uint32_t transactions) override {
     wanted_ = start.value + transactions > after_.value;
     batch_.start = start;
+    batch_.last = base::Vid(start.value + transactions);
+    updates_.clear();
     count_ = 0;
     if (calls_.size() < transactions) calls_.resize(transactions);
     return {};
@@ -221,9 +230,14 @@ class BatchReader : public FrameVisitor {
     if (wanted_) std::swap(calls_[count_++], call);
     return {};
   }
+  base::Result<void> visit_updates(const propagation::RecordRun& run) override {
+    if (wanted_) updates_.push_back(run);
+    return {};
+  }
   base::Result<void> end_batch() override {
     if (!wanted_) return {};
     batch_.calls = std::span(calls_).first(count_);
+    batch_.updates = updates_;
     return replay_(batch_);
   }
 
@@ -234,6 +248,7 @@ class BatchReader : public FrameVisitor {
   std::map<uint32_t, LoggedProcedure> found_;
   LoggedBatch batch_;
   std::vector<LoggedCall> calls_;  // as many as any batch had: their memory is used again
+  std::vector<propagation::RecordRun> updates_;
   size_t count_ = 0;
   bool wanted_ = false;
 };

@@ -46,6 +46,7 @@ struct ProcedureInLog {
   uint32_t argument_bytes = 0;
   uint32_t texts = 0;
   uint64_t signature = 0;
+  uint64_t version = 0;
 };
 
 struct LogContents {
@@ -67,7 +68,9 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
 // A batch as it was logged. What the spans and texts point at lives until the next one.
 struct LoggedBatch {
   base::Vid start;
-  std::span<LoggedCall> calls;
+  base::Vid last;
+  std::span<LoggedCall> calls;                      // or
+  std::span<const propagation::RecordRun> updates;  // of a physical log
   // By LoggedCall::procedure; those that the file has defined so far.
   const std::map<uint32_t, ProcedureInLog>* procedures = nullptr;
   std::string path;  // of the file

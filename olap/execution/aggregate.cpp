@@ -34,7 +34,8 @@ void require_no_nulls(const Vector& key, const Selection& rows) {
 }  // namespace
 
 GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
-    : has_keys_(!aggregate.expressions.empty()),
+    : aggregate_(aggregate),
+      has_keys_(!aggregate.expressions.empty()),
       nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions)),
       packer_(key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
@@ -56,26 +57,46 @@ GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
 
 void GroupTable::charge() {
   size_t bytes = table_.memory_bytes();
+  if (by_build_row_.has_value()) bytes += by_build_row_->memory_bytes();
   for (const auto& aggregate : aggregates_) bytes += aggregate->memory_bytes();
   charge_.set(bytes);
 }
 
+void GroupTable::take_keys_from(const Operator& join, const JoinTable& table) {
+  std::vector<uint32_t> columns;
+  for (const ExpressionPtr& key : aggregate_.expressions) {
+    for (const uint32_t column : columns_read(*key)) columns.push_back(column);
+  }
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  by_build_row_.emplace(join, table, std::move(columns));
+}
+
+void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
+  const Selection& rows = *batch.selection;
+  key_vectors_.clear();
+  StringLife life = StringLife::kQuery;
+  for (const NodePtr& key : keys_) {
+    key_vectors_.push_back(key->evaluate(batch, rows));
+    if (!nullable_keys_) require_no_nulls(key_vectors_.back(), rows);
+    if (key_vectors_.back().string_life == StringLife::kBatch) life = StringLife::kBatch;
+  }
+  packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
+  const uint32_t before = table_.size();
+  table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers);
+  if (table_.size() != before) {
+    for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+  }
+}
+
 void GroupTable::update(const Batch& batch) {
   const Selection& rows = *batch.selection;
-  if (has_keys_) {
-    key_vectors_.clear();
-    StringLife life = StringLife::kQuery;
-    for (const NodePtr& key : keys_) {
-      key_vectors_.push_back(key->evaluate(batch, rows));
-      if (!nullable_keys_) require_no_nulls(key_vectors_.back(), rows);
-      if (key_vectors_.back().string_life == StringLife::kBatch) life = StringLife::kBatch;
-    }
-    packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
-    const uint32_t before = table_.size();
-    table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers_.data());
-    if (table_.size() != before) {
-      for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
-    }
+  if (by_build_row_.has_value()) {
+    by_build_row_->find(
+        batch, [this](const Batch& keys, uint32_t* numbers) { find_groups(keys, numbers); },
+        numbers_.data());
+  } else if (has_keys_) {
+    find_groups(batch, numbers_.data());
   }
   for (size_t i = 0; i < aggregates_.size(); ++i) {
     argument_vectors_.clear();

@@ -10,10 +10,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "olap/execution/aggregate_column.h"
 #include "olap/execution/expression.h"
+#include "olap/execution/group_join.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/pipeline.h"
@@ -24,6 +26,9 @@ class GroupTable {
  public:
   // The needs of a GroupTable are its own: all its keys and aggregates.
   GroupTable(const Operator& aggregate, MemoryBudget* memory);
+
+  // From here on the keys come from the table of the join below, which outlives every update().
+  void take_keys_from(const Operator& join, const JoinTable& table);
 
   void update(const Batch& batch);
   // Adds the other table's groups; it must stay until this one is done with (its texts are shared).
@@ -40,7 +45,11 @@ class GroupTable {
 
  private:
   void charge();
+  // numbers[k] = the group of the k-th selected row, which may be new. Only the keys' columns of
+  // the batch are read.
+  void find_groups(const Batch& batch, uint32_t* numbers);
 
+  const Operator& aggregate_;
   bool has_keys_;
   bool nullable_keys_;
   std::vector<NodePtr> keys_;
@@ -53,6 +62,7 @@ class GroupTable {
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
+  std::optional<BuildRowGroups> by_build_row_;
   MemoryCharge charge_;
 };
 

@@ -31,7 +31,9 @@ uint64_t ns_since(Clock::time_point start) {
 QueryResult explanation_of(const Plan& plan) {
   QueryResult result;
   result.columns.push_back({"QUERY PLAN", {base::TypeKind::kVarchar}});
-  for (const std::string& line : plan.explanation) result.rows.push_back({line});
+  std::vector<std::vector<base::Value>> lines;
+  for (const std::string& line : plan.explanation) lines.push_back({line});
+  result.rows = ResultRows(ResultTable(result.columns, lines));
   return result;
 }
 

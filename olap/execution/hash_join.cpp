@@ -18,14 +18,16 @@ bool asks_existence(JoinKind kind) {
 
 }  // namespace
 
-ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const JoinTable& table,
-                       StagePtr next)
+ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const NeededColumns& needed,
+                       const JoinTable& table, StagePtr next)
     : context_(context),
       join_(join),
       table_(table),
       next_(std::move(next)),
       keys_(compile_expressions(join.probe_keys)),
-      residual_(join.predicates) {
+      residual_(join.predicates),
+      gathered_(needed.gathered_by(join)) {
+  if (needed.numbers_build_rows(join)) rows_by_slot_.resize(kVectorRows);
   packed_.resize(size_t{kVectorRows} * std::max<uint32_t>(table.packer().words(), 1));
   hashes_.resize(kVectorRows);
   numbers_.resize(kVectorRows);
@@ -73,6 +75,7 @@ bool ProbeStage::push(Batch& batch) {
   }
   output_.columns.assign(batch.columns.begin(), batch.columns.end());
   output_.columns.resize(batch.columns.size() + build_buffers_.size());
+  output_.build_rows = rows_by_slot_.empty() ? batch.build_rows : rows_by_slot_.data();
   if (table_.has_keys() && table_.unique() && residual_.size() == 0) {
     return push_single(batch, slots);
   }
@@ -202,9 +205,17 @@ bool ProbeStage::push_unmatched(const Selection& probe) {
 void ProbeStage::gather_build_columns() {
   const size_t probe_columns = output_.columns.size() - build_buffers_.size();
   for (size_t c = 0; c < build_buffers_.size(); ++c) {
-    output_.columns[probe_columns + c] =
-        table_.rows().gather(c, rows_.data(), output_selection_, &build_buffers_[c]);
+    Vector& column = output_.columns[probe_columns + c];
+    if (gathered_[c]) {
+      column = table_.rows().gather(c, rows_.data(), output_selection_, &build_buffers_[c]);
+    } else {
+      column = Vector();
+      column.type = build_buffers_[c].type();
+    }
   }
+  if (rows_by_slot_.empty()) return;
+  for_numbered(output_selection_,
+               [&](uint32_t k, uint32_t slot) { rows_by_slot_[slot] = rows_[k]; });
 }
 
 }  // namespace diptych::olap

@@ -134,8 +134,8 @@ class BuildStage : public Stage {
 
 class ProbeStage : public Stage {
  public:
-  ProbeStage(const RunContext& context, const Operator& join, const JoinTable& table,
-             StagePtr next);
+  ProbeStage(const RunContext& context, const Operator& join, const NeededColumns& needed,
+             const JoinTable& table, StagePtr next);
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   bool push(Batch& batch) override;
 
@@ -153,7 +153,8 @@ class ProbeStage : public Stage {
   uint32_t collect_matches();
   bool push_rounds(Batch& batch);
   bool push_unmatched(const Selection& probe);
-  // Fills the output's build columns for rows_[] in the slots of output_selection_.
+  // Fills the output's build columns, and its build rows where somebody asks for them, for rows_[]
+  // in the slots of output_selection_.
   void gather_build_columns();
 
   const RunContext& context_;
@@ -171,6 +172,8 @@ class ProbeStage : public Stage {
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots
   std::vector<VectorBuffer> build_buffers_;
+  std::vector<bool> gathered_;          // by build column
+  std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};
   Batch output_;
   Selection output_selection_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "olap/execution/expression.h"
+#include "olap/execution/group_join.h"
 
 namespace diptych::olap {
 
@@ -73,7 +74,7 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
     case OperatorKind::kProject:
     case OperatorKind::kAggregate: {
       std::vector<bool> input = none_of(*op.children[0]);
-      mark(op.expressions, &input);
+      visit_keys(op, &input);
       for (const Aggregate& one : op.aggregates) {
         if (one.argument == nullptr) continue;
         for (const uint32_t column : columns_read(*one.argument)) input[column] = true;
@@ -86,6 +87,20 @@ void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
   needed_[&op] = std::move(needed);
 }
 
+// What a GROUP BY takes from a join's table, its rows need not have. A projection's are its own.
+void NeededColumns::visit_keys(const Operator& op, std::vector<bool>* input) {
+  const bool groups = op.kind == OperatorKind::kAggregate;
+  const Operator* const join = groups ? join_of_group_keys(op) : nullptr;
+  if (join == nullptr) {
+    mark(op.expressions, input);
+    return;
+  }
+  key_joins_[&op] = join;
+  std::vector<bool>& keys = key_columns_[join];
+  keys = none_of(*join);
+  mark(op.expressions, &keys);
+}
+
 void NeededColumns::visit_join(const Operator& op, const std::vector<bool>& needed) {
   const size_t probe_columns = op.children[0]->output.size();
   std::vector<bool> both(probe_columns + op.children[1]->output.size(), false);
@@ -95,6 +110,12 @@ void NeededColumns::visit_join(const Operator& op, const std::vector<bool>& need
   const auto split = both.begin() + static_cast<int64_t>(probe_columns);
   std::vector<bool> probe(both.begin(), split);
   std::vector<bool> build(split, both.end());
+  gathered_[&op] = build;
+  if (const auto keys = key_columns_.find(&op); keys != key_columns_.end()) {
+    for (size_t c = 0; c < build.size(); ++c) {
+      build[c] = build[c] || keys->second[probe_columns + c];
+    }
+  }
   kept_[&op] = build;
   mark(op.probe_keys, &probe);
   mark(op.build_keys, &build);

@@ -24,13 +24,27 @@ class NeededColumns {
   // The columns of a join's build side that its output or its residual predicates need: those that
   // its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
+  // Those of them that a joined row has: the others are only keys of a GROUP BY that takes them
+  // from the table (group_join.h).
+  const std::vector<bool>& gathered_by(const Operator& join) const { return gathered_.at(&join); }
+  // The join that a GROUP BY takes its keys from; nullptr where it computes them from its rows.
+  const Operator* key_join_of(const Operator& aggregate) const {
+    const auto found = key_joins_.find(&aggregate);
+    return found == key_joins_.end() ? nullptr : found->second;
+  }
+  // Whether some GROUP BY does so with this join.
+  bool numbers_build_rows(const Operator& join) const { return key_columns_.contains(&join); }
 
  private:
   void visit(const Operator& op, std::vector<bool> needed);
   void visit_join(const Operator& op, const std::vector<bool>& needed);
+  void visit_keys(const Operator& aggregate, std::vector<bool>* input);
 
   std::unordered_map<const Operator*, std::vector<bool>> needed_;
-  std::unordered_map<const Operator*, std::vector<bool>> kept_;  // by join
+  std::unordered_map<const Operator*, std::vector<bool>> kept_;         // by join
+  std::unordered_map<const Operator*, std::vector<bool>> gathered_;     // by join
+  std::unordered_map<const Operator*, const Operator*> key_joins_;      // by aggregate
+  std::unordered_map<const Operator*, std::vector<bool>> key_columns_;  // of the join's output
 };
 
 }  // namespace diptych::olap

@@ -1,11 +1,11 @@
 #include "olap/execution/plan_runner.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "olap/execution/expand.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/read_ahead.h"
+#include "olap/execution/result_stage.h"
 #include "olap/execution/scan.h"
 #include "olap/execution/set_operation.h"
 #include "olap/execution/sort.h"
@@ -50,11 +50,11 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
   for (size_t c = 0; c < types.size(); ++c) {
     result.columns.push_back({plan.column_names[c], types[c]});
   }
-  result.rows = std::move(parts[0]->rows);
+  std::vector<ResultChunk> chunks = parts[0]->take();
   for (size_t i = 1; i < parts.size(); ++i) {
-    result.rows.insert(result.rows.end(), std::move_iterator(parts[i]->rows.begin()),
-                       std::move_iterator(parts[i]->rows.end()));
+    for (ResultChunk& chunk : parts[i]->take()) chunks.push_back(std::move(chunk));
   }
+  result.rows = ResultRows(ResultTable(result.columns, std::move(chunks)));
   return result;
 }
 
@@ -124,10 +124,11 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   });
   table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
   context_.stop->check();
+    if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
   const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
   if (needs_match && table.rows().row_count() == 0) return;
   run(*op.children[0], [&](uint32_t worker) {
-    return std::make_unique<ProbeStage>(context_, op, table, sink(worker));
+    return std::make_unique<ProbeStage>(context_, op, *needed_, table, sink(worker));
   });
 }
 
@@ -145,8 +146,10 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
 
 PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
   Groups parts(context_.arena->threads());
+  const Operator* const join = needed_->key_join_of(op);
   run(*op.children[0], [&](uint32_t worker) {
     parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
+    if (join != nullptr) parts[worker]->take_keys_from(*join, *key_tables_.at(join));
     return std::make_unique<AggregateStage>(parts[worker].get());
   });
   parts = made_parts(std::move(parts), op, context_.memory);

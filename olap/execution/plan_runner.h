@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "olap/execution/aggregate.h"
@@ -45,6 +46,8 @@ class PlanRunner {
   std::unique_ptr<NeededColumns> needed_;     // of the plan being run
   std::unique_ptr<RepeatedGroups> repeated_;  // likewise
   std::vector<Groups> repeated_groups_;       // by number; empty until they are computed
+  // The tables of joins that number their build rows, from when they are built.
+  std::unordered_map<const Operator*, const JoinTable*> key_tables_;
   const GivenRow* given_ = nullptr;
 };
 

@@ -1,7 +1,6 @@
 #include "olap/execution/row_stages.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/check.h"
 #include "olap/execution/query_failure.h"
@@ -82,65 +81,6 @@ bool GivenRowSource::run(uint64_t) {
   }
   batch.selection = &one;
   return next_->push(batch);
-}
-
-namespace {
-
-base::Value cell(const base::DataType& type, const Vector& vector, uint32_t slot) {
-  if (vector.is_null(slot)) return base::Value();
-  switch (type.kind) {
-    case base::TypeKind::kInt: return int64_t{vector.as<int32_t>()[slot]};
-    case base::TypeKind::kBigInt: return vector.as<int64_t>()[slot];
-    case base::TypeKind::kDecimal: {
-      base::DecimalValue value;
-      value.units = is_wide(type) ? vector.as<int128_t>()[slot] : vector.as<int64_t>()[slot];
-      value.scale = type.scale;
-      return value;
-    }
-    case base::TypeKind::kDouble: return vector.as<double>()[slot];
-    case base::TypeKind::kBoolean: return vector.as<uint8_t>()[slot] != 0;
-    case base::TypeKind::kDate: return base::Date{vector.as<int32_t>()[slot]};
-    case base::TypeKind::kTimestamp: return base::Timestamp{vector.as<int64_t>()[slot]};
-    case base::TypeKind::kChar:
-    case base::TypeKind::kVarchar: break;
-  }
-  return std::string(vector.as<base::StringRef>()[slot].view());
-}
-
-// Of the batch's rows as cells; a short text lies in its cell.
-size_t result_bytes(const std::vector<base::DataType>& types, const Batch& batch) {
-  size_t bytes = batch.selection->count *
-                 (sizeof(ResultRows::value_type) + types.size() * sizeof(base::Value));
-  for (size_t c = 0; c < types.size(); ++c) {
-    if (!types[c].is_string()) continue;
-    const Vector& vector = batch.columns[c];
-    for_numbered(*batch.selection, [&](uint32_t, uint32_t slot) {
-      if (vector.is_null(slot)) return;
-      const size_t size = vector.as<base::StringRef>()[slot].size();
-      if (size > std::string().capacity()) bytes += size;
-    });
-  }
-  return bytes;
-}
-
-}  // namespace
-
-bool ResultStage::push(Batch& batch) {
-  DIPTYCH_CHECK(batch.columns.size() >= types_.size(), "a result has the plan's columns");
-  part_->charge.set(part_->charge.bytes() + result_bytes(types_, batch));
-  ResultRows& rows = part_->rows;
-  const size_t first = rows.size();
-  rows.resize(first + batch.selection->count);
-  for_numbered(*batch.selection,
-               [&](uint32_t k, uint32_t) { rows[first + k].reserve(types_.size()); });
-  for (size_t c = 0; c < types_.size(); ++c) {
-    const Vector& vector = batch.columns[c];
-    DIPTYCH_CHECK(vector.type == physical_type(types_[c]), "a result has the plan's types");
-    for_numbered(*batch.selection, [&](uint32_t k, uint32_t slot) {
-      rows[first + k].push_back(cell(types_[c], vector, slot));
-    });
-  }
-  return true;
 }
 
 }  // namespace diptych::olap

@@ -1,5 +1,4 @@
-// The stages that treat each row by itself: filter, project and limit; VALUES as a source; and the
-// sink that turns rows into a QueryResult's cells.
+// The stages that treat each row by itself: filter, project and limit; VALUES as a source.
 //
 // Threads    a stage belongs to one worker; LimitCounter is shared by the workers of one LIMIT.
 
@@ -104,27 +103,6 @@ class GivenRowSource : public MorselSource {
  private:
   const GivenRow& row_;
   StagePtr next_;
-};
-
-using ResultRows = std::vector<std::vector<base::Value>>;
-
-// What one worker has of the result.
-struct ResultPart {
-  explicit ResultPart(MemoryBudget* memory) : charge(memory) {}
-
-  ResultRows rows;
-  MemoryCharge charge;
-};
-
-class ResultStage : public Stage {
- public:
-  ResultStage(const std::vector<base::DataType>& types, ResultPart* part)
-      : types_(types), part_(part) {}
-  bool push(Batch& batch) override;
-
- private:
-  const std::vector<base::DataType>& types_;
-  ResultPart* part_;
 };
 
 }  // namespace diptych::olap

@@ -92,6 +92,8 @@ struct Selection {
 struct Batch {
   std::vector<Vector> columns;
   const Selection* selection = nullptr;
+  // By slot: the build row that a join below found, where a GROUP BY asks for it (group_join.h).
+  const uint32_t* build_rows = nullptr;
 };
 
 // Selects every slot.

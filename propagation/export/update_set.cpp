@@ -214,6 +214,12 @@ UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
   return write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
 }
 
+void UpdateSet::append_copy(const UpdateRecord& record) {
+  DIPTYCH_CHECK(record.vid >= last_vid_, "a worker commits in VID order");
+  last_vid_ = record.vid;
+  std::memcpy(reserve(record.bytes), &record, record.bytes);
+}
+
 void UpdateSet::take_back(const UpdateRecord* newest) {
   DIPTYCH_CHECK(record_count_ != 0, "the record is in the set");
   Chunk& chunk = chunks_[chunks_in_use_ - 1];

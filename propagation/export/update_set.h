@@ -140,6 +140,8 @@ class UpdateSet {
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
   // The newest record was appended for nothing: its transaction does not commit.
   void take_back(const UpdateRecord* newest);
+  // Copies a record, whose VID is final.
+  void append_copy(const UpdateRecord& record);
   // Copies all records of a set whose VIDs follow.
   void append_set(const UpdateSet& later);
 

@@ -83,6 +83,11 @@ Chunk Chunk::trusted(std::span<const std::byte> bytes) {
   return Chunk(reinterpret_cast<const ChunkHeader*>(bytes.data()));
 }
 
+uint64_t Chunk::text_bytes() const {
+  DIPTYCH_DCHECK(kind() == ValueKind::kText, "only texts have a length");
+  return text_codec(encoding())->text_bytes(*header_);
+}
+
 Cell Chunk::at(uint32_t row, std::string* scratch) const {
   DIPTYCH_DCHECK(row < rows(), "a read stays within its chunk");
   if (is_null(row)) return Cell::null();

@@ -55,6 +55,8 @@ class Chunk {
     }
     return header_->null_rows != 0;
   }
+  // Of a chunk of texts: all of them together, those of null rows included.
+  uint64_t text_bytes() const;
   // A text is in the chunk, or in `scratch`.
   Cell at(uint32_t row, std::string* scratch) const;
 

@@ -28,6 +28,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/arena.h"
 #include "storage/encoding/column.h"
 
 namespace diptych::storage::encoding {
@@ -90,7 +91,7 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader>);
 
-// Memory of chunks: whole cache lines.
+// Memory of chunks: whole cache lines, and huge pages where there are such.
 template <class Value>
 struct CacheLineAllocator {
   using value_type = Value;
@@ -100,7 +101,9 @@ struct CacheLineAllocator {
   template <class Other>
   CacheLineAllocator(const CacheLineAllocator<Other>&) {}  // NOLINT: by design
   Value* allocate(size_t count) {
-    return static_cast<Value*>(::operator new(count * sizeof(Value), kAlignment));
+    void* const memory = ::operator new(count * sizeof(Value), kAlignment);
+    base::prefer_huge_pages(static_cast<std::byte*>(memory), count * sizeof(Value));
+    return static_cast<Value*>(memory);
   }
   void deallocate(Value* memory, size_t) { ::operator delete(memory, kAlignment); }
   bool operator==(const CacheLineAllocator&) const { return true; }

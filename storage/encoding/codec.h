@@ -72,6 +72,8 @@ class TextCodec : public Codec {
   // In the chunk, or in `scratch`.
   virtual std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
                                    std::string* scratch) const = 0;
+  // Of all texts together, those of null rows included.
+  virtual uint64_t text_bytes(const ChunkHeader& chunk) const;  // by decoding
   // StringRefs at the start of buffer->values, into the chunk or buffer->text.
   virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                       RunBuffer* buffer) const = 0;
@@ -93,6 +95,23 @@ const Codec* codec_of(Encoding encoding, ValueKind kind);
 // The parts of a kFrame of which at most half the codes are used, with room on both sides; false
 // where that is no narrower than plain.
 bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer);
+
+// The parts of plain texts that come one by one, with room for patches.
+class PlainTextsWriter {
+ public:
+  // What the parts take.
+  static uint64_t bytes(uint64_t rows, uint64_t text_bytes);
+
+  // Adds the parts. Until finish() no other is added to the writer's.
+  PlainTextsWriter(uint32_t rows, uint64_t text_bytes, ChunkWriter* writer);
+  void add(std::string_view text);
+  void finish();
+
+ private:
+  ChunkHeader* header_;
+  uint32_t row_ = 0;
+  uint32_t used_ = 0;  // bytes of the heap
+};
 
 const NumberCodec& constant_numbers();
 const TextCodec& constant_texts();

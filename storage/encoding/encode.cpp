@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "storage/encoding/codec.h"
 #include "storage/encoding/column_profile.h"
 
 namespace diptych::storage::encoding {
@@ -21,6 +22,13 @@ bool nearly_as_small(uint64_t bytes, uint64_t least) {
   return bytes <= least + least / 20;
 }
 
+base::Result<void> check_text_bytes(uint64_t bytes) {
+  if (bytes <= kChunkTextBytesMax) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     "a chunk has at most " + std::to_string(kChunkTextBytesMax) +
+                         " bytes of text, not " + std::to_string(bytes));
+}
+
 base::Result<void> check_size(const ColumnRun& column) {
   if (column.rows > kChunkRowsMax) {
     return base::Error(base::ErrorCode::kInvalidArgument,
@@ -31,10 +39,28 @@ base::Result<void> check_size(const ColumnRun& column) {
   uint64_t bytes = 0;
   const auto* const texts = column.as<base::StringRef>();
   for (uint32_t i = 0; i < column.rows; ++i) bytes += column.is_null(i) ? 0 : texts[i].size();
-  if (bytes <= kChunkTextBytesMax) return {};
-  return base::Error(base::ErrorCode::kInvalidArgument,
-                     "a chunk has at most " + std::to_string(kChunkTextBytesMax) +
-                         " bytes of text, not " + std::to_string(bytes));
+  return check_text_bytes(bytes);
+}
+
+void begin(Encoding encoding, ValueKind kind, uint32_t rows, uint32_t null_rows,
+           ChunkWriter* writer) {
+  ChunkHeader& fresh = writer->header();
+  fresh.magic = kChunkMagic;
+  fresh.rows = rows;
+  fresh.encoding = encoding;
+  fresh.kind = kind;
+  fresh.null_rows = null_rows;
+}
+
+// `nulls`: a bitmap of the chunk's rows, or nullptr: none is null.
+void add_null_map(const uint64_t* nulls, ChunkWriter* writer) {
+  const uint32_t rows = writer->header().rows;
+  const uint32_t words = bitmap_words(rows);
+  const uint32_t part = writer->add_part(words * sizeof(uint64_t));
+  auto* const map = writer->header().array<uint64_t>(part);
+  if (nulls != nullptr) std::copy_n(nulls, words, map);
+  if (rows % 64 != 0) map[words - 1] &= (uint64_t{1} << (rows % 64)) - 1;
+  writer->header().nulls_offset = part;
 }
 
 enum class Room : uint8_t { kNone, kForPatches };
@@ -43,29 +69,15 @@ enum class Room : uint8_t { kNone, kForPatches };
 ChunkBytes write(const ColumnProfile& profile, Encoding encoding, uint64_t bytes,
                  Room room = Room::kNone, NullRoom nulls = NullRoom::kNone) {
   const Codec* const codec = codec_of(encoding, profile.kind());
-  const size_t map_words = bitmap_words(profile.rows());
-  ChunkWriter writer(bytes + map_words * sizeof(uint64_t));
-  ChunkHeader& fresh = writer.header();
-  fresh.magic = kChunkMagic;
-  fresh.rows = profile.rows();
-  fresh.encoding = encoding;
-  fresh.kind = profile.kind();
-  fresh.null_rows = profile.null_rows();
+  ChunkWriter writer(bytes + bitmap_words(profile.rows()) * sizeof(uint64_t));
+  begin(encoding, profile.kind(), profile.rows(), profile.null_rows(), &writer);
   const bool roomy_frame = room == Room::kForPatches && encoding == Encoding::kFrame;
   const bool written = codec != nullptr && (roomy_frame ? encode_roomy_frame(profile, &writer)
                                                         : codec->encode(profile, &writer));
   if (!written) return {};
   const bool only_nulls = profile.all_null() && encoding == Encoding::kConstant;
   const bool has_nulls = profile.null_rows() != 0 && !only_nulls;
-  if (has_nulls || nulls == NullRoom::kMap) {
-    const uint32_t part = writer.add_part(map_words * sizeof(uint64_t));
-    auto* const map = writer.header().array<uint64_t>(part);
-    if (profile.nulls() != nullptr) std::copy_n(profile.nulls(), map_words, map);
-    if (profile.rows() % 64 != 0) {
-      map[map_words - 1] &= (uint64_t{1} << (profile.rows() % 64)) - 1;
-    }
-    writer.header().nulls_offset = part;
-  }
+  if (has_nulls || nulls == NullRoom::kMap) add_null_map(profile.nulls(), &writer);
   writer.header().min = profile.min();
   writer.header().max = profile.max();
   return writer.finish();
@@ -80,8 +92,9 @@ void store_cell(ValueKind kind, const Cell& cell, std::byte* values, uint32_t ro
     case ValueKind::kInt64: return store(cell.key);
     case ValueKind::kDouble: return store(key_double(cell.key));
     case ValueKind::kBoolean: return store(static_cast<uint8_t>(cell.key));
-    case ValueKind::kText: return store(base::StringRef(cell.text));
+    case ValueKind::kText: break;
   }
+  DIPTYCH_CHECK(false, "texts are no numbers");
 }
 
 struct Form {
@@ -109,6 +122,60 @@ std::vector<Form> forms_of(const ColumnProfile& profile) {
     return !a_will_do && a.bytes < b.bytes;
   });
   return forms;
+}
+
+base::Result<ChunkBytes> thaw_numbers(const Chunk& chunk, uint32_t row, const Cell& cell,
+                                      NullRoom nulls) {
+  RunBuffer buffer;
+  ColumnRun run = chunk.decode(0, chunk.rows(), &buffer);
+  const auto* const from = static_cast<const std::byte*>(run.values);
+  std::vector<uint64_t> values((run.rows * value_bytes(run.kind) + 7) / 8);
+  std::memcpy(values.data(), from, run.rows * value_bytes(run.kind));
+  std::vector<uint64_t> null_map(bitmap_words(run.rows));
+  if (run.nulls != nullptr) std::copy_n(run.nulls, null_map.size(), null_map.begin());
+  const uint64_t bit = uint64_t{1} << (row % 64);
+  if (cell.is_null) {
+    null_map[row / 64] |= bit;
+  } else {
+    null_map[row / 64] &= ~bit;
+    store_cell(run.kind, cell, reinterpret_cast<std::byte*>(values.data()), row);
+  }
+  run.values = values.data();
+  run.nulls = null_map.data();
+  const ColumnProfile profile(run);
+  ChunkBytes bytes = write(profile, Encoding::kFrame, 0, Room::kForPatches, nulls);
+  if (bytes.empty()) bytes = write(profile, Encoding::kPlain, 0, Room::kForPatches, nulls);
+  DIPTYCH_CHECK(!bytes.empty(), "plain holds what no frame does");
+  return bytes;
+}
+
+// Run by run, so that the texts pass through the cache: they may be tens of megabytes.
+base::Result<ChunkBytes> thaw_texts(const Chunk& chunk, uint32_t row, const Cell& cell,
+                                    NullRoom nulls) {
+  const uint64_t text_bytes = chunk.text_bytes() + cell.text.size();
+  if (auto checked = check_text_bytes(text_bytes); !checked) return checked.error();
+  std::vector<uint64_t> null_map(bitmap_words(chunk.rows()));
+  ChunkWriter writer(PlainTextsWriter::bytes(chunk.rows(), text_bytes) +
+                     null_map.size() * sizeof(uint64_t));
+  begin(Encoding::kPlain, ValueKind::kText, chunk.rows(), chunk.null_rows(), &writer);
+  PlainTextsWriter texts(chunk.rows(), text_bytes, &writer);
+  RunBuffer buffer;
+  for (uint32_t first = 0; first < chunk.rows(); first += kVectorRows) {
+    const ColumnRun run = chunk.decode(first, std::min(kVectorRows, chunk.rows() - first), &buffer);
+    if (run.nulls != nullptr) {
+      std::copy_n(run.nulls, bitmap_words(run.rows), null_map.begin() + first / 64);
+    }
+    for (uint32_t i = 0; i < run.rows; ++i) {
+      texts.add(run.is_null(i) ? std::string_view() : run.as<base::StringRef>()[i].view());
+    }
+  }
+  texts.finish();
+  if (chunk.null_rows() != 0 || nulls == NullRoom::kMap) add_null_map(null_map.data(), &writer);
+  writer.header().min = chunk.min();
+  writer.header().max = chunk.max();
+  ChunkBytes bytes = writer.finish();
+  DIPTYCH_CHECK(Chunk::patch(bytes, row, cell) == Patch::kDone, "there is room for the cell");
+  return bytes;
 }
 
 }  // namespace
@@ -143,30 +210,8 @@ base::Result<ChunkBytes> encode(const ColumnRun& column, Encoding forced) {
 
 base::Result<ChunkBytes> thaw(const Chunk& chunk, uint32_t row, const Cell& cell, NullRoom nulls) {
   DIPTYCH_CHECK(row < chunk.rows(), "a chunk is thawed for one of its rows");
-  RunBuffer buffer;
-  ColumnRun run = chunk.decode(0, chunk.rows(), &buffer);
-  const auto* const from = static_cast<const std::byte*>(run.values);
-  std::vector<uint64_t> values((run.rows * value_bytes(run.kind) + 7) / 8);
-  std::memcpy(values.data(), from, run.rows * value_bytes(run.kind));
-  std::vector<uint64_t> null_map(bitmap_words(run.rows));
-  if (run.nulls != nullptr) std::copy_n(run.nulls, null_map.size(), null_map.begin());
-  const uint64_t bit = uint64_t{1} << (row % 64);
-  if (cell.is_null) {
-    null_map[row / 64] |= bit;
-  } else {
-    null_map[row / 64] &= ~bit;
-    store_cell(run.kind, cell, reinterpret_cast<std::byte*>(values.data()), row);
-  }
-  run.values = values.data();
-  run.nulls = null_map.data();
-  if (auto checked = check_size(run); !checked) return checked.error();
-  const ColumnProfile profile(run);
-  ChunkBytes bytes = run.kind == ValueKind::kText
-                         ? ChunkBytes()
-                         : write(profile, Encoding::kFrame, 0, Room::kForPatches, nulls);
-  if (bytes.empty()) bytes = write(profile, Encoding::kPlain, 0, Room::kForPatches, nulls);
-  DIPTYCH_CHECK(!bytes.empty(), "plain holds what no frame does");
-  return bytes;
+  return chunk.kind() == ValueKind::kText ? thaw_texts(chunk, row, cell, nulls)
+                                          : thaw_numbers(chunk, row, cell, nulls);
 }
 
 }  // namespace diptych::storage::encoding

@@ -220,6 +220,15 @@ class PackedTexts final : public TextCodec {
     return *scratch;
   }
 
+  uint64_t text_bytes(const ChunkHeader& chunk) const override {
+    const TextPositions positions(chunk);
+    uint64_t bytes = 0;
+    uint32_t lengths[kVectorRows];
+    for (uint32_t first = 0; first < chunk.rows; first += kVectorRows) {
+      bytes += positions.lengths(first, std::min(kVectorRows, chunk.rows - first), lengths);
+    }
+    return bytes;
+  }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               RunBuffer* buffer) const override {
     const TextPositions positions(chunk);

@@ -32,26 +32,12 @@ uint64_t heap_bytes(uint64_t text_bytes) {
 class PlainTexts final : public TextCodec {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
-    return column.rows() * sizeof(Slot) + heap_bytes(column.text_bytes());
+    return PlainTextsWriter::bytes(column.rows(), column.text_bytes());
   }
   bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
-    const uint32_t table = writer->add_part(column.rows() * sizeof(Slot));
-    const uint64_t bytes = heap_bytes(column.text_bytes());
-    const uint32_t heap = writer->add_part(bytes);
-    ChunkHeader& header = writer->header();
-    header.table_offset = table;
-    header.text_offset = heap;
-    header.entries = static_cast<uint32_t>(bytes);
-    auto* const slots = header.array<Slot>(table);
-    auto* const to = header.array<char>(heap);
-    uint32_t used = 0;
-    for (uint32_t row = 0; row < column.rows(); ++row) {
-      const std::string_view text = column.texts()[row];
-      slots[row] = {used, static_cast<uint32_t>(text.size())};
-      std::copy(text.begin(), text.end(), to + used);
-      used += slots[row].size;
-    }
-    header.base = used;
+    PlainTextsWriter texts(column.rows(), column.text_bytes(), writer);
+    for (const std::string_view text : column.texts()) texts.add(text);
+    texts.finish();
     return true;
   }
   const char* problem(const ChunkHeader& chunk) const override {
@@ -73,6 +59,11 @@ class PlainTexts final : public TextCodec {
                            std::string* /*scratch*/) const override {
     const Slot& slot = slots_of(chunk)[row];
     return {chunk.array<char>(chunk.text_offset) + slot.offset, slot.size};
+  }
+  uint64_t text_bytes(const ChunkHeader& chunk) const override {
+    uint64_t bytes = 0;
+    for (uint32_t row = 0; row < chunk.rows; ++row) bytes += slots_of(chunk)[row].size;
+    return bytes;
   }
   void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
               RunBuffer* buffer) const override {
@@ -108,6 +99,30 @@ class PlainTexts final : public TextCodec {
 constexpr PlainTexts kPlainTextsCodec;
 
 }  // namespace
+
+uint64_t PlainTextsWriter::bytes(uint64_t rows, uint64_t text_bytes) {
+  return rows * sizeof(Slot) + heap_bytes(text_bytes);
+}
+
+PlainTextsWriter::PlainTextsWriter(uint32_t rows, uint64_t text_bytes, ChunkWriter* writer) {
+  const uint32_t table = writer->add_part(rows * sizeof(Slot));
+  const uint64_t bytes = heap_bytes(text_bytes);
+  const uint32_t heap = writer->add_part(bytes);
+  header_ = &writer->header();
+  header_->table_offset = table;
+  header_->text_offset = heap;
+  header_->entries = static_cast<uint32_t>(bytes);
+}
+
+void PlainTextsWriter::add(std::string_view text) {
+  header_->array<Slot>(header_->table_offset)[row_++] = {used_, static_cast<uint32_t>(text.size())};
+  std::copy(text.begin(), text.end(), header_->array<char>(header_->text_offset) + used_);
+  used_ += static_cast<uint32_t>(text.size());
+}
+
+void PlainTextsWriter::finish() {
+  header_->base = used_;
+}
 
 const TextCodec& plain_texts() {
   return kPlainTextsCodec;

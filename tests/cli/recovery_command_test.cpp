@@ -11,6 +11,9 @@
 
 #include "dispatcher/database.h"
 #include "tests/cli/program_run.h"
+#include "workloads/tpcc/procedures.h"
+#include "workloads/tpcc/rows.h"
+#include "workloads/tpcc/schema.h"
 
 namespace diptych::cli {
 namespace {
@@ -88,6 +91,42 @@ TEST_F(CrashedProgram, ACallReplaysWhatItsLibraryHas) {
   EXPECT_EQ(called.out, "left\n7.00\n");
 }
 
+TEST_F(CrashedProgram, BackupAndRestoreAsOfAVersion) {
+  crash();
+  const std::string backup = folder_.path("backup");
+  const Outcome backed_up = run({"backup", bank_, backup});
+  EXPECT_EQ(backed_up.code, 0) << backed_up.err;
+  EXPECT_THAT(backed_up.out,
+              HasSubstr(bank_ + " is backed up to " + backup + ": versions 0 to 2, "));
+  const Outcome verified = run({"verify", backup});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("backup: can be restored as of versions 0 to 2\n"));
+  for (const uint64_t vid : {0U, 1U, 2U}) {
+    const std::string restored = folder_.path("restored" + std::to_string(vid));
+    const Outcome made = run({"restore", backup, restored, "--vid", std::to_string(vid)});
+    EXPECT_EQ(made.code, 0) << made.err;
+    EXPECT_THAT(made.out,
+                HasSubstr(restored + " is restored as of version " + std::to_string(vid)));
+    EXPECT_EQ(made.out.find("procedures: open_account") != std::string::npos, vid != 0);
+    ASSERT_EQ(run({"checkpoint", restored, "--procedures", DIPTYCH_BANK}).code, 0);
+    const Outcome queried =
+        run({"query", restored, "--format", "csv", "-c", "SELECT count(*) FROM account"});
+    EXPECT_THAT(queried.out, HasSubstr("\n" + std::to_string(vid) + "\n"));
+  }
+  const Outcome refused = run({"restore", backup, folder_.path("other"), "--vid", "3"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("it has versions 0 to 2"));
+  EXPECT_EQ(run({"restore", backup, folder_.path("restored0")}).code, 1);
+  EXPECT_EQ(run({"backup", bank_, backup}).code, 1);
+  EXPECT_EQ(run({"restore", backup, folder_.path("other"), "--vid", "x"}).code, 2);
+  EXPECT_EQ(run({"query", backup, "-c", "SELECT 1"}).code, 1);
+  std::filesystem::remove(backup + "/backup.json");
+  std::ofstream(backup + "/backup.incomplete").close();
+  const Outcome incomplete = run({"verify", backup});
+  EXPECT_EQ(incomplete.code, 1);
+  EXPECT_THAT(incomplete.err, HasSubstr("was interrupted"));
+}
+
 TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   crash();
   const std::string file = log_file();
@@ -99,6 +138,74 @@ TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   EXPECT_EQ(verified.code, 1);
   EXPECT_THAT(verified.err, HasSubstr(file + ": byte 0"));
 }
+
+// TPC-C with one customer, who has paid twice, and the process is gone.
+class CrashedTpcc : public testing::TestWithParam<workloads::SizePolicy> {
+ protected:
+  template <class Row>
+  static bool load(dispatcher::Database* database, const dispatcher::TableRef<Row>& table,
+                   const Row& row) {
+    bool given = false;
+    return database
+        ->load(table.table,
+               [&]() -> dispatcher::RowBatch {
+                 if (std::exchange(given, true)) return {};
+                 return {reinterpret_cast<const std::byte*>(&row), 1};
+               })
+        .ok();
+  }
+
+  bool pay_twice() const {
+    namespace tpcc = workloads::tpcc;
+    auto database = *dispatcher::Database::open({.path = path_});
+    auto tables = tpcc::create_tables(database.get());
+    if (!tables) return false;
+    auto procedures = tpcc::register_procedures(database.get(), *tables, GetParam());
+    if (!procedures) return false;
+    tpcc::Warehouse warehouse{};
+    warehouse.w_id = 1;
+    tpcc::District district{};
+    district.d_w_id = district.d_id = 1;
+    tpcc::Customer customer{};
+    customer.c_w_id = customer.c_d_id = customer.c_id = 1;
+    customer.c_credit = std::string_view("GC");
+    if (!load(database.get(), tables->warehouse, warehouse) ||
+        !load(database.get(), tables->district, district) ||
+        !load(database.get(), tables->customer, customer)) {
+      return false;
+    }
+    tpcc::PaymentArguments paid{};
+    paid.w_id = paid.d_id = paid.c_w_id = paid.c_d_id = paid.c_id = 1;
+    paid.h_amount.units = 500;
+    for (int i = 0; i < 2; ++i) {
+      if (!database->call(procedures->payment, paid).get()) return false;
+    }
+    ::kill(::getpid(), SIGKILL);
+    return true;
+  }
+
+  ScratchFolder folder_;
+  const std::string path_ = folder_.path("tpcc");
+};
+
+TEST_P(CrashedTpcc, QueryReplaysItsLogWithTheProgramsOwnProcedures) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(pay_twice() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Outcome queried = run({"query", path_, "--format", "csv", "-c",
+                               "SELECT w_ytd, (SELECT count(*) FROM history) FROM warehouse"});
+  EXPECT_EQ(queried.code, 0) << queried.err;
+  // With constant size each payment takes the customer's previous one away.
+  const bool grows = GetParam() == workloads::SizePolicy::kGrowing;
+  EXPECT_THAT(queried.out, HasSubstr(grows ? "10.00,2" : "10.00,1"));
+  EXPECT_EQ(run({"checkpoint", path_}).code, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CrashedTpcc,
+                         testing::Values(workloads::SizePolicy::kGrowing,
+                                         workloads::SizePolicy::kConstant));
 
 }  // namespace
 }  // namespace diptych::cli

@@ -12,17 +12,23 @@ using base::TypeKind;
 using base::Value;
 using dispatcher::QueryResult;
 
+using Rows = std::vector<std::vector<Value>>;
+
+void set_rows(QueryResult* result, const Rows& rows) {
+  result->rows = dispatcher::ResultRows(dispatcher::ResultTable(result->columns, rows));
+}
+
 QueryResult result_of_orders() {
   QueryResult result;
   result.columns = {{"id", {.kind = TypeKind::kBigInt}},
                     {"note", {.kind = TypeKind::kVarchar, .length = 20}},
                     {"total", {.kind = TypeKind::kDecimal, .precision = 12, .scale = 2}},
                     {"day", {.kind = TypeKind::kDate}}};
-  result.rows = {{Value(int64_t{1}), Value(std::string("caf\u00e9")),
-                  Value(base::DecimalValue{-1250, 2}), Value(base::Date{0})},
-                 {Value(int64_t{200}), Value(), Value(), Value()},
-                 {Value(int64_t{3}), Value(std::string("a \"b\",\nc")),
-                  Value(base::DecimalValue{5, 2}), Value(base::Date{1})}};
+  set_rows(&result, {{Value(int64_t{1}), Value(std::string("caf\u00e9")),
+                      Value(base::DecimalValue{-1250, 2}), Value(base::Date{0})},
+                     {Value(int64_t{200}), Value(), Value(), Value()},
+                     {Value(int64_t{3}), Value(std::string("a \"b\",\nc")),
+                      Value(base::DecimalValue{5, 2}), Value(base::Date{1})}});
   return result;
 }
 
@@ -44,7 +50,9 @@ TEST(ResultTable, AResultWithoutRowsKeepsItsHeader) {
 
 TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
   QueryResult result = result_of_orders();
-  result.rows.push_back({Value(int64_t{4}), Value(std::string()), Value(), Value(base::Date{-1})});
+  Rows rows = result.rows;
+  rows.push_back({Value(int64_t{4}), Value(std::string()), Value(), Value(base::Date{-1})});
+  set_rows(&result, rows);
   EXPECT_EQ(to_csv(result),
             "id,note,total,day\n"
             "1,caf\u00e9,-12.50,1970-01-01\n"
@@ -70,7 +78,7 @@ TEST(ResultJson, LargeNumbersKeepAllDigits) {
   result.columns = {{"sum", {.kind = TypeKind::kDecimal, .precision = 18, .scale = 2}}};
   base::int128_t units = INT64_MAX;
   units = units * 1000 + 7;
-  result.rows = {{Value(base::DecimalValue{units, 2})}};
+  set_rows(&result, {{Value(base::DecimalValue{units, 2})}});
   EXPECT_NE(to_json(result).find("[92233720368547758070.07]"), std::string::npos)
       << to_json(result);
 }
@@ -78,7 +86,7 @@ TEST(ResultJson, LargeNumbersKeepAllDigits) {
 TEST(ResultJson, WhatJsonCannotSayAsANumberIsAString) {
   QueryResult result;
   result.columns = {{"x", {.kind = TypeKind::kDouble}}, {"y", {.kind = TypeKind::kBoolean}}};
-  result.rows = {{Value(INFINITY), Value(true)}, {Value(1e300), Value(false)}};
+  set_rows(&result, {{Value(INFINITY), Value(true)}, {Value(1e300), Value(false)}});
   const auto json = nlohmann::json::parse(to_json(result));
   EXPECT_EQ(json["rows"][0][0], "inf");
   EXPECT_EQ(json["rows"][0][1], true);

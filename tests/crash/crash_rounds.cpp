@@ -38,6 +38,7 @@ struct Arguments {
   std::string schema;
   bool child = false;
   bool reply_early = false;
+  std::string log = "any";
 };
 
 struct Totals {
@@ -66,6 +67,10 @@ dispatcher::DatabaseOptions random_options(const Arguments& arguments, const Wor
   const uint64_t checkpoint_bytes[] = {0, 256 << 10, 1 << 20};
   options.checkpoint_log_bytes = checkpoint_bytes[(*random)() % 3];
   options.faults.reply_early = arguments.reply_early;
+  const bool physical = (*random)() % 2 == 0;
+  const bool any = arguments.log == "any";
+  options.log = (any && physical) || arguments.log == "physical" ? dispatcher::LogMode::kPhysical
+                                                                 : dispatcher::LogMode::kCommand;
   return options;
 }
 
@@ -102,10 +107,11 @@ int run_child(const Arguments& arguments) {
 }
 
 pid_t spawn_child(const Arguments& arguments, uint64_t seed) {
-  std::vector<std::string> words = {"/proc/self/exe",     "--child",           "--seed",
-                                    std::to_string(seed), "--workload",        arguments.workload,
-                                    "--directory",        arguments.directory, "--library",
-                                    arguments.library,    "--schema",          arguments.schema};
+  std::vector<std::string> words = {
+      "/proc/self/exe", "--child",          "--seed",      std::to_string(seed),
+      "--workload",     arguments.workload, "--directory", arguments.directory,
+      "--library",      arguments.library,  "--schema",    arguments.schema,
+      "--log",          arguments.log};
   if (arguments.reply_early) words.emplace_back("--reply-early");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -237,6 +243,8 @@ int main(int argument_count, char** values) {
       arguments.library = next();
     } else if (name == "--schema") {
       arguments.schema = next();
+    } else if (name == "--log") {
+      arguments.log = next();
     } else if (name == "--child") {
       arguments.child = true;
     } else if (name == "--reply-early") {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A few rounds of tools/crash-test find nothing, and a database that replies before its log is
-written is found out.
+written, or that leaves out a sync, is found out.
 
-Usage: crash_test.py CRASH_TEST CRASH_ROUNDS BANK_LIBRARY
+Usage: crash_test.py CRASH_TEST CRASH_ROUNDS BANK_LIBRARY POWER_CUT
 """
 
 import os
@@ -11,13 +11,14 @@ import sys
 import tempfile
 import unittest
 
-CRASH_TEST, PROGRAM, LIBRARY = sys.argv[1:4]
+CRASH_TEST, PROGRAM, LIBRARY, POWER_PROGRAM = sys.argv[1:5]
 
 
 def run(*arguments: str) -> tuple[int, dict[str, int]]:
     # What a round that finds something leaves goes with the folder.
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([CRASH_TEST, "--program", PROGRAM, "--library", LIBRARY, *arguments],
+        done = subprocess.run([CRASH_TEST, "--program", PROGRAM, "--library", LIBRARY,
+                               "--power-program", POWER_PROGRAM, *arguments],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env=os.environ | {"TMPDIR": folder})
     print(done.stdout, end="")
@@ -31,6 +32,18 @@ class CrashTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertGreater(figures.pop("acknowledged"), 0)
         self.assertEqual(figures, {"lost": 0, "half_done": 0, "replica_differences": 0})
+
+    def test_nothing_is_lost_where_the_power_goes(self) -> None:
+        code, figures = run("--power-cut", "--rounds", "12")
+        self.assertEqual(code, 0)
+        self.assertGreater(figures.pop("acknowledged"), 0)
+        self.assertEqual(figures, {"lost": 0, "half_done": 0, "replica_differences": 0})
+
+    def test_a_missing_sync_is_found(self) -> None:
+        for missing in ("log", "blocks", "manifest", "directory"):
+            found = any(run("--power-cut", "--rounds", "30", "--missing-sync", missing,
+                            "--seed", str(seed))[0] == 1 for seed in range(1, 4))
+            self.assertTrue(found, missing)
 
     def test_replies_before_the_log_are_found(self) -> None:
         for seed in range(1, 6):

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -112,8 +113,12 @@ class LogFormat : public DirectoryFixture {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  // In place where it can be: some file systems write a file out that is cut and written anew.
   static void write_contents(const std::string& file, const std::string& bytes) {
-    std::ofstream(file, std::ios::binary) << bytes;
+    const bool same_size =
+        std::filesystem::exists(file) && std::filesystem::file_size(file) == bytes.size();
+    const auto in_place = same_size ? std::ios::in : std::ios::trunc;
+    std::ofstream(file, std::ios::binary | std::ios::out | in_place) << bytes;
   }
 
   DiskFaults faults_;
@@ -258,6 +263,111 @@ TEST_F(LogFormat, AFileCutOffWhereAnotherGoesOnIsAnError) {
   EXPECT_THAT(lines.error().message, HasSubstr("goes on with frame 3"));
 }
 
+// Updates of two workers to one table, and of one to another.
+std::vector<std::byte> updates_frame(uint64_t start, uint64_t sequence) {
+  propagation::UpdateChunks chunks;
+  propagation::UpdateSet sets[3] = {propagation::UpdateSet(&chunks),
+                                    propagation::UpdateSet(&chunks),
+                                    propagation::UpdateSet(&chunks)};
+  for (uint64_t vid = start + 1; vid <= start + 6; ++vid) {
+    sets[vid % 2].append_delete(base::Vid(vid), base::RowId(vid * 10));
+    if (vid % 3 == 0) sets[2].append_delete(base::Vid(vid), base::RowId(vid));
+  }
+  FrameWriter frame;
+  frame.begin_batch(base::Vid(start));
+  std::vector<propagation::RecordRun> runs;
+  for (size_t i = 0; i < 3; ++i) {
+    const auto& chunk = sets[i].chunks().front();
+    runs.push_back({base::TableId(i == 2 ? 7 : 4), {chunk.data, chunk.used}});
+  }
+  frame.add_updates(6, runs);
+  const auto sealed = frame.seal(1, sequence);
+  return {sealed.begin(), sealed.end()};
+}
+
+TEST_F(LogFormat, UpdatesAreReadAsTheyWereWritten) {
+  begin_file(1, 0, 1);
+  ASSERT_TRUE(file_->append(updates_frame(0, 1), &ring_));
+  sequence_ = 2;
+  append(6, 3);
+  ASSERT_TRUE(file_->append(updates_frame(9, 3), &ring_));
+  const auto contents = scan_log(path(), base::Vid(0));
+  ASSERT_TRUE(contents.ok()) << contents.error().to_string();
+  EXPECT_EQ(contents->last, base::Vid(15));
+  EXPECT_EQ(contents->transactions, 15u);
+  Lines lines;
+  ASSERT_TRUE(read_calls(*contents, base::Vid(6), [&](LoggedBatch& batch) {
+    for (const propagation::RecordRun& run : batch.updates) {
+      propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
+        lines.push_back(fmt::format("{}: table {} row {}", record.vid.value, run.table.value,
+                                    record.row_id.value));
+      });
+    }
+    if (batch.updates.empty()) lines.push_back(fmt::format("{} calls", batch.calls.size()));
+    return base::Result<void>();
+  }));
+  EXPECT_THAT(lines, ::testing::ElementsAre("3 calls", "10: table 4 row 100", "12: table 4 row 120",
+                                            "14: table 4 row 140", "11: table 4 row 110",
+                                            "13: table 4 row 130", "15: table 4 row 150",
+                                            "12: table 7 row 12", "15: table 7 row 15"));
+}
+
+// A frame that is cut at a VID has what it had up to there, whatever it is made of.
+TEST_F(LogFormat, AFrameIsCutAtAnyVid) {
+  for (uint64_t last = 0; last <= 12; ++last) {
+    std::filesystem::remove_all(path());
+    std::filesystem::create_directory(path());
+    begin_file(1, 0, 1);
+    FrameWriter frame;
+    frame.begin_batch(base::Vid(0));
+    for (uint64_t vid = 1; vid <= 5; ++vid) add_call(&frame, vid, vid % 2 == 0);
+    frame.begin_batch(base::Vid(5));
+    for (uint64_t vid = 6; vid <= 9; ++vid) add_call(&frame, vid, false);
+    frame.define({.id = kPlainProcedure, .name = "plain", .argument_bytes = 8, .signature = 1});
+    frame.define({.id = kTextProcedure,
+                  .name = "text",
+                  .argument_bytes = sizeof(TextArguments),
+                  .texts = 1,
+                  .signature = 2});
+    const auto sealed = frame.seal(1, 1);
+    const auto cut = frame_up_to({.sequence = 1, .bytes = sealed}, base::Vid(last), 1);
+    ASSERT_TRUE(cut.ok()) << cut.error().to_string();
+    ASSERT_EQ(cut->empty(), last == 0);
+    if (last == 0) continue;
+    ASSERT_TRUE(file_->append(*cut, &ring_));
+    const auto lines = read();
+    ASSERT_TRUE(lines.ok()) << lines.error().to_string();
+    ASSERT_EQ(lines->size(), std::min<uint64_t>(last, 9));
+    EXPECT_EQ((*lines)[0], "1 reads 0 plain at -1000 seed 3 number 5 row 7");
+    const auto updates = updates_frame(0, 1);
+    const auto cut_updates = frame_up_to({.sequence = 1, .bytes = updates}, base::Vid(last), 1);
+    ASSERT_TRUE(cut_updates.ok());
+    const auto found = frame_at(*cut_updates, 0, 1);
+    ASSERT_TRUE(found);
+    class Counter : public FrameVisitor {
+     public:
+      base::Result<void> define(const LoggedProcedure&) override { return {}; }
+      const LoggedProcedure* find(uint32_t) const override { return nullptr; }
+      base::Result<void> begin_batch(base::Vid, uint32_t count) override {
+        transactions = count;
+        return {};
+      }
+      base::Result<void> visit(LoggedCall&) override { return {}; }
+      base::Result<void> visit_updates(const propagation::RecordRun& run) override {
+        propagation::for_each_record(run.records, [&](const auto&) { ++records; });
+        return {};
+      }
+      base::Result<void> end_batch() override { return {}; }
+      uint64_t transactions = 0;
+      uint64_t records = 0;
+    } counter;
+    ASSERT_TRUE(visit_frame(*found, &counter));
+    const uint64_t kept = std::min<uint64_t>(last, 6);
+    EXPECT_EQ(counter.transactions, kept);
+    EXPECT_EQ(counter.records, kept + kept / 3);
+  }
+}
+
 // Frames under checksums that are right, of bytes that nobody wrote.
 TEST_F(LogFormat, NonsenseUnderARightChecksumIsRefused) {
   std::mt19937_64 random(5);
@@ -269,6 +379,7 @@ TEST_F(LogFormat, NonsenseUnderARightChecksumIsRefused) {
     frame.define({.id = kPlainProcedure, .name = "plain", .argument_bytes = 8, .signature = 1});
     const auto sealed = frame.seal(1, 1);
     std::vector<std::byte> bytes(sealed.begin(), sealed.end());
+    if (i % 3 == 0) bytes = updates_frame(0, 1);
     for (uint64_t changes = 1 + random() % 4; changes != 0; --changes) {
       bytes[16 + random() % 300] = static_cast<std::byte>(random());
     }
@@ -281,6 +392,7 @@ TEST_F(LogFormat, NonsenseUnderARightChecksumIsRefused) {
       const LoggedProcedure* find(uint32_t) const override { return &procedure_; }
       base::Result<void> begin_batch(base::Vid, uint32_t) override { return {}; }
       base::Result<void> visit(LoggedCall&) override { return {}; }
+      base::Result<void> visit_updates(const propagation::RecordRun&) override { return {}; }
       base::Result<void> end_batch() override { return {}; }
 
      private:

@@ -78,9 +78,12 @@ class LogFault : public DirectoryFixture {
 };
 
 // What a process does that dies at the n-th step: calls, checkpoints, DDL, a load, several files.
-void live(const std::string& path, StepCounter* steps, std::atomic<int64_t>* acknowledged) {
-  auto bank = Bank::open(
-      {.path = path, .log_file_bytes = 8 << 10, .faults = {.before_step = steps->hook()}});
+void live(const std::string& path, LogMode mode, StepCounter* steps,
+          std::atomic<int64_t>* acknowledged) {
+  auto bank = Bank::open({.path = path,
+                          .log = mode,
+                          .log_file_bytes = 8 << 10,
+                          .faults = {.before_step = steps->hook()}});
   const auto bump = [&] {
     const bool done = bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok();
     if (done) ++*acknowledged;
@@ -94,7 +97,11 @@ void live(const std::string& path, StepCounter* steps, std::atomic<int64_t>* ack
   static_cast<void>(bank->database->close());
 }
 
-TEST_F(LogFault, AProcessThatDiesBetweenAnyTwoStepsLosesNothing) {
+class LogFaultOfMode : public LogFault, public ::testing::WithParamInterface<LogMode> {};
+INSTANTIATE_TEST_SUITE_P(Modes, LogFaultOfMode,
+                         ::testing::Values(LogMode::kCommand, LogMode::kPhysical));
+
+TEST_P(LogFaultOfMode, AProcessThatDiesBetweenAnyTwoStepsLosesNothing) {
   auto* const shared = static_cast<std::atomic<int64_t>*>(
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   Bank::open({.path = path("base")})->fill(10);
@@ -106,7 +113,7 @@ TEST_F(LogFault, AProcessThatDiesBetweenAnyTwoStepsLosesNothing) {
     const pid_t child = ::fork();
     if (child == 0) {
       steps_.kill_at(at);
-      live(path(), &steps_, shared);
+      live(path(), GetParam(), &steps_, shared);
       ::_exit(0);
     }
     int status = 0;

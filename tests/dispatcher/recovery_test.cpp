@@ -193,6 +193,40 @@ TEST_F(Recovered, AProcedureThatTakesOtherArgumentsIsNamed) {
   EXPECT_THAT(refused.error().message, HasSubstr("procedure \"bump\", which takes other"));
 }
 
+TEST_F(Recovered, AProcedureOfAnotherVersionIsNamed) {
+  const auto open_with_version = [&](uint64_t version) {
+    auto database = *Database::open({.path = path()});
+    if (database->catalog().find_table("account") == nullptr) {
+      EXPECT_TRUE(database->execute_ddl(kBankDdl).ok());
+    }
+    const auto accounts = *database->bind_table<Account>("account");
+    const auto open_account = *database->register_procedure<AccountArguments, oltp::Nothing>(
+        "open_account",
+        [accounts](Transaction& txn, const AccountArguments& order) -> base::Result<oltp::Nothing> {
+          auto row = txn.insert(accounts, Account{order.id, order.balance, 0});
+          if (!row) return row.error();
+          return oltp::Nothing{};
+        },
+        {.version = version});
+    return std::pair(std::move(database), open_account);
+  };
+  ASSERT_TRUE(open_with_version(4).first->close().ok());
+  {
+    const auto [database, open_account] = open_with_version(4);
+    ASSERT_TRUE(database->call(open_account, {.id = 1, .balance = {5}}).get().ok());
+    database->discard();
+  }
+  {
+    const auto [database, open_account] = open_with_version(5);
+    const auto refused = database->query("SELECT 1");
+    ASSERT_EQ(refused.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("version 4 of procedure \"open_account\", which is version 5 now"));
+  }
+  const auto [database, open_account] = open_with_version(4);
+  EXPECT_EQ(database->query("SELECT 1 FROM account")->rows.size(), 1u);
+}
+
 TEST_F(Recovered, AProcedureThatDoesSomethingElseEndsTheReplayForGood) {
   make_crashed(3);
   {

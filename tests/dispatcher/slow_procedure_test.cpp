@@ -67,10 +67,10 @@ TEST(SlowProcedures, OneThatStillRunsIsReportedByName) {
 TEST(SlowProcedures, EachIsReportedOnceAndCountedEachTime) {
   const auto bank = Bank::open({.slow_procedure_ns = 5'000'000});
   Database& database = *bank->database;
-  const auto sleeper = [&](const std::string& name, int milliseconds) {
+  const auto sleeper = [&](const std::string& name, int pause_ms) {
     return *database.register_procedure<Nothing, Nothing>(
-        name, [milliseconds](Transaction&, const Nothing&) -> base::Result<Nothing> {
-          std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        name, [pause_ms](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
           return Nothing{};
         });
   };

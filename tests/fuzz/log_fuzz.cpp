@@ -38,8 +38,10 @@ class Reader : public FrameVisitor {
     return found == procedures_.end() ? nullptr : &*found;
   }
   base::Result<void> begin_batch(base::Vid start, uint32_t transactions) override {
+    start_ = start.value;
     last_ = start.value + transactions;
     calls_ = transactions;
+    has_updates_ = false;
     return {};
   }
   base::Result<void> visit(LoggedCall& call) override {
@@ -55,8 +57,19 @@ class Reader : public FrameVisitor {
     --calls_;
     return {};
   }
+  base::Result<void> visit_updates(const propagation::RecordRun& run) override {
+    has_updates_ = true;
+    propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
+      DIPTYCH_CHECK(record.vid.value > start_ && record.vid.value <= last_,
+                    "a batch has the updates of its own transactions");
+      for (const std::byte byte : std::span(record.body(), record.bytes - sizeof record)) {
+        sum_ += static_cast<uint8_t>(byte);
+      }
+    });
+    return {};
+  }
   base::Result<void> end_batch() override {
-    DIPTYCH_CHECK(calls_ == 0, "a batch has the calls that it says");
+    DIPTYCH_CHECK(has_updates_ || calls_ == 0, "a batch has the calls that it says");
     return {};
   }
   uint64_t sum() const { return sum_; }
@@ -65,8 +78,10 @@ class Reader : public FrameVisitor {
   static constexpr size_t kProceduresMax = 64;
   std::vector<LoggedProcedure> procedures_;
   std::vector<std::string> names_;
+  uint64_t start_ = 0;
   uint64_t last_ = 0;
   uint64_t calls_ = 0;
+  bool has_updates_ = false;
   uint64_t sum_ = 0;
 };
 
@@ -124,12 +139,15 @@ void check_files(std::span<const std::byte> bytes) {
   }
   const auto contents = scan_log(directory.path(), base::Vid(0));
   if (!contents) return check_refusal(contents.error());
-  uint64_t calls = 0;
+  uint64_t transactions = 0;
   const auto read = read_calls(*contents, base::Vid(0), [&](LoggedBatch& batch) {
-    calls += batch.calls.size();
+    transactions += batch.last.value - batch.start.value;
+    DIPTYCH_CHECK(
+        !batch.updates.empty() || batch.calls.size() == batch.last.value - batch.start.value,
+        "a batch has calls or updates");
     return base::Result<void>();
   });
-  DIPTYCH_CHECK(read.ok() && calls == contents->transactions, "what was scanned is read");
+  DIPTYCH_CHECK(read.ok() && transactions == contents->transactions, "what was scanned is read");
   DIPTYCH_CHECK(cut_torn_tail(directory.path(), *contents).ok(), "a tail can be cut");
   const auto again = scan_log(directory.path(), base::Vid(0));
   DIPTYCH_CHECK(again.ok() && again->last == contents->last && !again->torn,

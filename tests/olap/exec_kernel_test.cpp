@@ -23,7 +23,7 @@ base::Result<Value> value_of(ExpressionPtr expression) {
   base::Result<QueryResult> result = test::run(plan, replica.replica());
   if (!result.ok()) return result.error();
   EXPECT_EQ(result->rows.size(), 1U);
-  return std::move(result->rows[0][0]);
+  return result->rows[0][0];
 }
 
 ExpressionPtr big(int64_t value) {

@@ -111,7 +111,7 @@ void run_bw_model(std::optional<Concurrency> always, uint64_t seed) {
 }
 
 TEST(BwTreeModel, IsASetOfEntriesUnderRandomOperations) {
-  for (uint64_t seed = 1; seed <= 8; ++seed) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
     for (const std::optional<Concurrency> always :
          {std::optional(Concurrency::kSingle), std::optional(Concurrency::kShared),
           std::optional<Concurrency>()}) {

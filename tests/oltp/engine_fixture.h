@@ -113,6 +113,9 @@ class Bank {
     options.isolation = isolation;
     options.operations_max = operations_max;
     options.note_inserted_rows = true;
+    options.before_push = [this](std::span<const propagation::SealedSet> sets) {
+      if (on_push) on_push(sets);
+    };
     engine = std::make_unique<Engine>(&catalog, options, &queue);
     account = *bind_table<Account>(catalog, "account");
     entry = *bind_table<Entry>(catalog, "entry");
@@ -184,6 +187,7 @@ class Bank {
   }
 
   uint32_t workers;
+  std::function<void(std::span<const propagation::SealedSet>)> on_push;  // may be set
   base::Catalog catalog;
   propagation::UpdateQueue queue;
   Replay replay;

@@ -66,10 +66,10 @@ void run_constant_size(uint32_t workers) {
       bodies.push_back(replace(next - kRows / 2, false));
     }
     for (const auto& call : bank.run_all(bodies)) ASSERT_TRUE(call.outcome());
-    if (batch == 100) settled = bank.engine->metrics().memory_bytes;
+    if (batch == 100) settled = bank.engine->metrics().memory_bytes();
   }
   EXPECT_EQ(bank.engine->row_count(bank.account.table), static_cast<uint64_t>(kRows));
-  EXPECT_LE(bank.engine->metrics().memory_bytes, settled);
+  EXPECT_LE(bank.engine->metrics().memory_bytes(), settled);
   bank.engine->for_each_row(bank.account.table, [&](base::RowId row_id, const std::byte*) {
     EXPECT_LT(row_id.value, 4 * workers * RowTable::kSlotsTaken);
   });
@@ -157,31 +157,6 @@ TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {
   bank.expect_replica_agrees();
   ASSERT_TRUE(bank.put(1, 7, "a", 1));
   bank.expect_replica_agrees();
-}
-
-TEST(EngineRestore, RowsKeepTheirIdsAndTheHolesAreFilledLater) {
-  Bank source;
-  for (int64_t id = 0; id < 20; ++id) ASSERT_TRUE(source.put(id, 7, std::to_string(id), id, "n"));
-  ASSERT_TRUE(source.run([&](Transaction& txn) -> Result<void> {
-    auto row = txn.get_for_update(source.account_pkey, 3);
-    txn.erase(*row);
-    return {};
-  }));
-  Bank restored;
-  source.engine->for_each_row(source.account.table, [&](base::RowId row_id, const std::byte* row) {
-    EXPECT_TRUE(restored.engine->restore_row(source.account.table, row_id, row));
-    EXPECT_EQ(restored.engine->restore_row(source.account.table, row_id, row).code(),
-              ErrorCode::kAlreadyExists);
-  });
-  restored.engine->finish_restore(source.engine->last_vid());
-  restored.engine->release_free_slots();
-  EXPECT_EQ(restored.engine->last_vid(), source.engine->last_vid());
-  EXPECT_EQ(restored.rows(restored.account.table), source.rows(source.account.table));
-  for (int64_t id = 100; id < 110; ++id) {
-    ASSERT_TRUE(restored.put(id, 7, std::to_string(id), id));
-  }
-  ASSERT_EQ(restored.put(1, 7, "else", 1).code(), ErrorCode::kAlreadyExists);
-  EXPECT_EQ(restored.rows(restored.account.table).size(), 29u);
 }
 
 TEST(EngineIndex, AnIndexAddedLaterFindsTheRowsOrNamesEqualKeys) {

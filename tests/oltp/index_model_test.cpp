@@ -137,11 +137,9 @@ TEST(IndexModel, AHashIndexIsAMultimap) {
 }
 
 TEST(IndexModel, AnOrderedIndexIsAMultimap) {
-  for (uint64_t seed = 1; seed <= 2; ++seed) {
-    for (const size_t key_bytes : {8, 16, 32, 64, 90, 250}) {
-      run_against_model(Kind::kOrdered, key_bytes, Concurrency::kSingle, seed);
-      run_against_model(Kind::kOrdered, key_bytes, Concurrency::kShared, seed);
-    }
+  for (const size_t key_bytes : {8, 16, 32, 64, 90, 250}) {
+    run_against_model(Kind::kOrdered, key_bytes, Concurrency::kSingle, key_bytes);
+    run_against_model(Kind::kOrdered, key_bytes, Concurrency::kShared, key_bytes + 1);
   }
 }
 

@@ -213,6 +213,112 @@ class ReplayModel : public ::testing::TestWithParam<ReplayCase> {
   }
 };
 
+// What a batch has exported, as a physical log has it.
+struct RecordedUpdates {
+  struct Set {
+    base::TableId table;
+    std::vector<uint64_t> words;
+  };
+  std::vector<Set> sets;
+  base::Vid last;
+
+  std::vector<propagation::RecordRun> runs() const {
+    std::vector<propagation::RecordRun> all;
+    for (const Set& set : sets) all.push_back({set.table, std::as_bytes(std::span(set.words))});
+    return all;
+  }
+};
+
+void record_updates(Bank* bank, std::vector<RecordedUpdates>* log) {
+  bank->on_push = [bank, log](std::span<const propagation::SealedSet> sets) {
+    RecordedUpdates& batch = log->emplace_back();
+    batch.last = bank->engine->last_vid();
+    for (const propagation::SealedSet& set : sets) {
+      RecordedUpdates::Set& copy = batch.sets.emplace_back();
+      copy.table = set.table;
+      for (const auto& chunk : set.updates->chunks()) {
+        const auto* const words = reinterpret_cast<const uint64_t*>(chunk.data);
+        copy.words.insert(copy.words.end(), words, words + chunk.used / sizeof(uint64_t));
+      }
+    }
+  };
+}
+
+// Batches by their updates alone; then some so and others by their calls, which meet what the
+// updates have left: rows, index entries and the order of equal keys.
+TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto source = bank(GetParam().workers);
+    const base::ProcedureId shuffle = add_shuffle(source.get());
+    std::vector<RecordedBatch> log;
+    std::vector<RecordedUpdates> updates;
+    record_updates(source.get(), &updates);
+    for (int i = 0; i < 30; ++i) run_batch(source.get(), shuffle, 1 + i % 40, &random, &log);
+    ASSERT_EQ(log.size(), updates.size());
+
+    const auto again = bank(GetParam().replaying_workers);
+    const base::ProcedureId replayed = add_shuffle(again.get());
+    base::Vid before;
+    for (size_t i = 0; i < log.size(); ++i) {
+      if (seed > 2 && random() % 2 == 0) {
+        const auto done = replay(again.get(), replayed, log[i]);
+        ASSERT_TRUE(done.ok()) << done.error().to_string();
+      } else {
+        const auto runs = updates[i].runs();
+        for (const auto& run : runs) {
+          ASSERT_TRUE(propagation::check_records(run.records, before, updates[i].last));
+        }
+        const auto done = again->engine->replay_updates(runs, updates[i].last);
+        ASSERT_TRUE(done.ok()) << done.error().to_string();
+        again->replay.apply(&again->queue);
+      }
+      before = updates[i].last;
+    }
+    again->engine->release_free_slots();
+    expect_same_rows(*source, *again);
+    again->expect_replica_agrees();
+    std::vector<RecordedBatch> more;
+    for (int i = 0; i < 5; ++i) run_batch(again.get(), replayed, 40, &random, &more);
+    again->expect_replica_agrees();
+  }
+}
+
+TEST(Replay, UpdatesThatDoNotFitAreRefused) {
+  std::mt19937_64 random(9);
+  Bank source;
+  const base::ProcedureId shuffle = add_shuffle(&source);
+  std::vector<RecordedBatch> log;
+  std::vector<RecordedUpdates> updates;
+  record_updates(&source, &updates);
+  for (int i = 0; i < 20; ++i) run_batch(&source, shuffle, 20, &random, &log);
+  uint64_t refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    RecordedUpdates damaged = updates.back();
+    for (uint64_t changes = 1 + random() % 3; changes != 0; --changes) {
+      RecordedUpdates::Set& set = damaged.sets[random() % damaged.sets.size()];
+      reinterpret_cast<uint8_t*>(set.words.data())[random() % (8 * set.words.size())] =
+          static_cast<uint8_t>(random());
+    }
+    const auto runs = damaged.runs();
+    const base::Vid before = updates[updates.size() - 2].last;
+    const bool whole = std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
+      return propagation::check_records(run.records, before, damaged.last).ok();
+    });
+    refused += whole ? 0 : 1;
+    if (!whole) continue;
+    Bank again;
+    for (size_t b = 0; b + 1 < updates.size(); ++b) {
+      ASSERT_TRUE(again.engine->replay_updates(updates[b].runs(), updates[b].last));
+    }
+    const auto done = again.engine->replay_updates(runs, damaged.last);
+    ASSERT_TRUE(done.ok() || done.code() == ErrorCode::kCorrupt);
+    refused += done.ok() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 50u);
+}
+
 TEST_P(ReplayModel, RowsRowIdsAndVidsAreAsTheyWere) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

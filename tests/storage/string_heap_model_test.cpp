@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ TEST(StringHeapModel, KeepsEveryStringWhileOthersGrowShrinkAndGo) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  StringHeap heap((base::NumaNode(0)));
+  PagePool pages(StringHeap::kCarvedBytesMax, base::NumaNode(0));
+  StringHeap heap(&pages, base::NumaNode(0));
   std::vector<base::StringRef> refs(300);
   std::vector<std::string> model(refs.size());
   for (int i = 0; i < 50'000; ++i) {
@@ -35,7 +37,8 @@ TEST(StringHeapModel, KeepsEveryStringWhileOthersGrowShrinkAndGo) {
 
 TEST(StringHeap, StaysFlatWhenStringsOfTheSameSizesReplaceEachOther) {
   std::mt19937_64 random(1);
-  StringHeap heap((base::NumaNode(0)));
+  PagePool pages(StringHeap::kCarvedBytesMax, base::NumaNode(0));
+  StringHeap heap(&pages, base::NumaNode(0));
   std::vector<base::StringRef> refs(1000);
   for (base::StringRef& ref : refs) heap.assign(&ref, std::string(100, 'x'));
   const size_t before = heap.memory_bytes();
@@ -45,6 +48,27 @@ TEST(StringHeap, StaysFlatWhenStringsOfTheSameSizesReplaceEachOther) {
     heap.assign(&ref, std::string(97 + random() % 30, 'y'));
   }
   EXPECT_EQ(heap.memory_bytes(), before);
+}
+
+TEST(StringHeap, LeavesItsPagesToTheNextOne) {
+  PagePool pages(StringHeap::kCarvedBytesMax, base::NumaNode(0));
+  size_t most = 0;
+  for (int range = 0; range < 5; ++range) {
+    StringHeap heap(&pages, base::NumaNode(0));
+    std::vector<base::StringRef> refs(20'000);
+    for (size_t i = 0; i < refs.size(); ++i)
+      heap.assign(&refs[i], std::to_string(i) + "_0123456789");
+    for (size_t i = 0; i < refs.size(); ++i) {
+      ASSERT_EQ(refs[i].view(), std::to_string(i) + "_0123456789");
+    }
+    if (range == 0) most = pages.memory_bytes();
+    EXPECT_GE(most, heap.memory_bytes());
+    EXPECT_EQ(pages.memory_bytes(), most);
+  }
+  pages.release();
+  EXPECT_EQ(pages.memory_bytes(), 0U);
+  const std::byte* const page = pages.take_zeroed();
+  EXPECT_EQ(std::count(page, page + pages.page_bytes(), std::byte{0}), pages.page_bytes());
 }
 
 }  // namespace

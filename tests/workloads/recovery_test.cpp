@@ -26,9 +26,10 @@ TEST(RecoveryBenchmark, ReplaysWhatRanAndFindsNothing) {
   EXPECT_GT(figures->recovery_seconds, 0);
   EXPECT_GT(figures->replayed_transactions, 0u);
   EXPECT_GT(figures->replayed_transactions_per_second, 0);
+  EXPECT_GT(figures->lost_primary_seconds, 0);
   EXPECT_GT(figures->log_bytes, 0u);
-  for (const char* key :
-       {"files_read_seconds", "recovery_seconds", "replayed_transactions_per_second"}) {
+  for (const char* key : {"files_read_seconds", "recovery_seconds",
+                          "replayed_transactions_per_second", "lost_primary_seconds"}) {
     EXPECT_NE(to_json(*figures).find(key), std::string::npos);
   }
 }

@@ -326,6 +326,7 @@ std::string to_json(const RecoveryFigures& figures) {
   Json out = {{"files_read_seconds", figures.files_read_seconds},
               {"recovery_seconds", figures.recovery_seconds},
               {"replayed_transactions_per_second", figures.replayed_transactions_per_second},
+              {"lost_primary_seconds", figures.lost_primary_seconds},
               {"first_transactions_per_second", figures.first_transactions_per_second},
               {"replayed_transactions", figures.replayed_transactions},
               {"replay_seconds", figures.replay_seconds},

@@ -309,6 +309,7 @@ std::string to_table(const RecoveryFigures& figures) {
   line("Transactions in it", static_cast<double>(figures.replayed_transactions), 0);
   line("Per second, when they first ran", figures.first_transactions_per_second, 0);
   line("Per second, replayed", figures.replayed_transactions_per_second, 0);
+  line("From a lost primary to a running one, s", figures.lost_primary_seconds, 3);
   check_lines(figures.checks, true, &out);
   return out;
 }

@@ -116,17 +116,23 @@ uint64_t by_warehouse(const Arguments& input) {
 
 }  // namespace
 
+ChangingNames changing_names(SizePolicy size) {
+  if (size == SizePolicy::kGrowing) return {"new_order", "payment", "delivery"};
+  return {"new_order_constant", "payment_constant", "delivery_constant"};
+}
+
 Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
                                        SizePolicy size) {
+  const auto [new_order_name, payment_name, delivery_name] = changing_names(size);
   auto registered_new_order = database->register_procedure<NewOrderArguments, NewOrderReply>(
-      "new_order",
+      std::string(new_order_name),
       [tables, size](Transaction& txn, const NewOrderArguments& input) {
         return new_order(txn, tables, size, input);
       },
       {.access = new_order_access(tables), .partition = by_warehouse<NewOrderArguments>});
   if (!registered_new_order) return registered_new_order.error();
   auto registered_payment = database->register_procedure<PaymentArguments, PaymentReply>(
-      "payment",
+      std::string(payment_name),
       [tables, size](Transaction& txn, const PaymentArguments& input) {
         return payment(txn, tables, size, input);
       },
@@ -140,7 +146,7 @@ Result<Procedures> register_procedures(dispatcher::Database* database, const Tab
       {.access = order_status_access(tables), .partition = by_warehouse<OrderStatusArguments>});
   if (!registered_status) return registered_status.error();
   auto registered_delivery = database->register_procedure<DeliveryArguments, DeliveryReply>(
-      "delivery",
+      std::string(delivery_name),
       [tables, size](Transaction& txn, const DeliveryArguments& input) {
         return delivery(txn, tables, size, input);
       },

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/types.h"
@@ -152,7 +153,12 @@ struct Procedures {
   dispatcher::ProcedureRef<StockLevelArguments, StockLevelReply> stock_level;
 };
 
-// Under the names new_order, payment, order_status, delivery, stock_level.
+// The names of those that change something: new_order, payment and delivery; with kConstant, where
+// they do something else, new_order_constant and so on. So a log says which ones it calls.
+using ChangingNames = std::array<std::string_view, 3>;
+ChangingNames changing_names(SizePolicy size);
+
+// Under these names, order_status and stock_level.
 base::Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
                                              SizePolicy size);
 

@@ -1,0 +1,50 @@
+#include "cli/backup_command.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/option_values.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "dispatcher/backup.h"
+
+namespace diptych::cli {
+namespace {
+
+constexpr const char* kBackupExamples =
+    "  diptych backup shop shop-monday\n"
+    "  diptych verify shop-monday\n"
+    "  diptych restore shop-monday shop2\n\n"
+    "The database must not be open (a program that has it open calls Database::backup). No\n"
+    "procedures are needed. DIR must be new or empty; the copy is read again and checked.\n";
+
+}  // namespace
+
+BackupCommand::BackupCommand(CLI::App& parent)
+    : Command(parent, "backup", "Copy a database to another directory", kBackupExamples) {
+  app()
+      .add_option("PATH", path_, "Directory of the database")
+      ->required()
+      ->check(existing_directory())
+      ->type_name("");
+  app()
+      .add_option("DIR", directory_, "Directory of the backup, new or empty")
+      ->required()
+      ->type_name("");
+}
+
+ExitCode BackupCommand::run() {
+  std::optional<ProgressLine> progress("backing up " + path_);
+  const auto backup = dispatcher::backup_database(path_, directory_, [&](double done) {
+    progress->update("backing up " + path_, done);
+    return base::Result<void>();
+  });
+  progress.reset();
+  if (!backup) return fail(backup.error());
+  return print_result(fmt::format("{} is backed up to {}: versions {} to {}, {} bytes\n", path_,
+                                  directory_, backup->first.value, backup->last.value,
+                                  backup->bytes));
+}
+
+}  // namespace diptych::cli

@@ -1,0 +1,307 @@
+#include "dispatcher/backup.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/schema.h"
+#include "dispatcher/command_log/log_reader.h"
+#include "dispatcher/database_files.h"
+#include "dispatcher/database_inspection.h"
+#include "storage/file.h"
+#include "storage/replica_copy.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint32_t kBackupFormat = 1;
+constexpr const char* kMarkName = "/backup.json";
+constexpr const char* kIncompleteName = "/backup.incomplete";
+constexpr uint64_t kMarkBytesMax = 4096;
+constexpr double kCopyShare = 0.6;  // of the time; the rest goes into reading it again
+
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+std::string checksum_of(const json& contents) {
+  const std::string text = contents.dump();
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+base::Error mark_is_damaged(const std::string& path, std::string_view what) {
+  return {base::ErrorCode::kCorrupt, fmt::format("{}: {}; use another backup", path, what)};
+}
+
+base::Result<BackupVids> read_mark(const std::string& path) {
+  auto file = storage::InputFile::open(path);
+  if (!file) return file.error();
+  std::string text(std::min(file->size(), kMarkBytesMax), '\0');
+  if (auto read = file->read(std::as_writable_bytes(std::span(text))); !read) return read.error();
+  json contents = json::parse(text, nullptr, false);
+  if (!contents.is_object()) return mark_is_damaged(path, "is not what a backup's is");
+  const auto number = [&](const char* name) -> std::optional<uint64_t> {
+    const auto found = contents.find(name);
+    if (found == contents.end() || !found->is_number_unsigned()) return std::nullopt;
+    return found->get<uint64_t>();
+  };
+  const auto format = number("format");
+  if (format && *format > kBackupFormat) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("{}: format {}, this program reads {}; use the program that "
+                                   "wrote it",
+                                   path, *format, kBackupFormat));
+  }
+  const auto first = number("first_vid");
+  const auto last = number("last_vid");
+  if (!format || !first || !last || *first > *last) {
+    return mark_is_damaged(path, "a field is missing");
+  }
+  const auto checksum = contents.find("checksum");
+  const json stated = checksum == contents.end() ? json() : *checksum;
+  contents.erase("checksum");
+  if (stated != checksum_of(contents)) return mark_is_damaged(path, "the checksum is wrong");
+  return BackupVids{base::Vid(*first), base::Vid(*last)};
+}
+
+base::Result<void> write_small(const std::string& path, std::string_view text) {
+  auto file = storage::OutputFile::create(path);
+  if (!file) return file.error();
+  if (auto written = file->write(std::as_bytes(std::span(text))); !written) return written;
+  return file->keep();
+}
+
+// The mark under its name at once and whole, since a file without it is no backup.
+base::Result<void> write_mark(const std::string& directory, const BackupVids& vids) {
+  json contents = {
+      {"format", kBackupFormat}, {"first_vid", vids.first.value}, {"last_vid", vids.last.value}};
+  contents["checksum"] = checksum_of(contents);
+  const std::string path = directory + kMarkName;
+  if (auto written = write_small(path + ".new", contents.dump(2) + "\n"); !written) return written;
+  if (::rename((path + ".new").c_str(), path.c_str()) != 0) {
+    return storage::system_error("rename", path, errno);
+  }
+  if (::unlink((directory + kIncompleteName).c_str()) != 0) {
+    return storage::system_error("remove", directory + kIncompleteName, errno);
+  }
+  return storage::sync_directory(directory);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path + "/..").lexically_normal().string();
+  return parent.empty() ? "." : parent;
+}
+
+// Of a catalog that outlives them.
+std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog) {
+  std::vector<const base::TableSchema*> schemas;
+  for (const base::TableSchema& schema : catalog.tables()) schemas.push_back(&schema);
+  return schemas;
+}
+
+base::Result<uint64_t> copy_replica_of(const std::string& from, const storage::Manifest& manifest,
+                                       const std::string& to, storage::CopySpace space,
+                                       const BackupProgress& progress) {
+  const auto catalog = catalog_of(from, manifest);
+  if (!catalog) return catalog.error();
+  return storage::copy_replica(from, manifest, schemas_of(*catalog), to, space, progress);
+}
+
+base::Result<void> check_range(const std::string& directory, const BackupVids& vids,
+                               base::Vid wanted) {
+  if (wanted >= vids.first && wanted <= vids.last) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     fmt::format("{} cannot be restored as of version {}: it has versions {} to {}",
+                                 directory, wanted.value, vids.first.value, vids.last.value));
+}
+
+}  // namespace
+
+std::vector<LogExtent> extents_of(const LogContents& contents) {
+  std::vector<LogExtent> extents;
+  for (size_t i = contents.first_needed; i < contents.files.size(); ++i) {
+    const LogFileFound& file = contents.files[i];
+    extents.push_back({file.header.number, file.header.start, file.bytes});
+  }
+  return extents;
+}
+
+base::Result<std::optional<BackupVids>> read_backup(const std::string& directory) {
+  if (is_there(directory + kMarkName)) {
+    auto vids = read_mark(directory + kMarkName);
+    if (!vids) return vids.error();
+    return std::optional(*vids);
+  }
+  if (!is_there(directory + kIncompleteName)) return std::optional<BackupVids>();
+  return base::Error(base::ErrorCode::kCorrupt,
+                     fmt::format("{}: the backup is incomplete, since it was interrupted; remove "
+                                 "the directory and make it anew",
+                                 directory));
+}
+
+base::Result<void> check_is_no_backup(const std::string& directory) {
+  if (!is_there(directory + kMarkName) && !is_there(directory + kIncompleteName)) return {};
+  return base::Error(base::ErrorCode::kInvalidArgument,
+                     fmt::format("{} is a backup, which is not used itself: make a database of it "
+                                 "with diptych restore",
+                                 directory));
+}
+
+base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) {
+    DirectoryInMaking made(path, true);
+    if (auto synced = storage::sync_directory(parent_of(path)); !synced) return synced.error();
+    return made;
+  }
+  const int refused = errno;
+  if (refused == ENOENT) {
+    return base::Error(base::ErrorCode::kNotFound,
+                       fmt::format("{}: its parent directory is missing", path));
+  }
+  if (refused != EEXIST) return storage::system_error("create", path, refused);
+  std::error_code failed;
+  const std::filesystem::directory_iterator entry(path, failed);
+  if (failed) return storage::system_error("read", path, failed.value());
+  if (entry == std::filesystem::directory_iterator()) return DirectoryInMaking(path, false);
+  return base::Error(base::ErrorCode::kAlreadyExists,
+                     fmt::format("{} is not empty (\"{}\"): give a new or an empty directory", path,
+                                 entry->path().filename().string()));
+}
+
+DirectoryInMaking::DirectoryInMaking(DirectoryInMaking&& other) noexcept
+    : path_(std::move(other.path_)), made_(other.made_), kept_(std::exchange(other.kept_, true)) {}
+
+DirectoryInMaking::~DirectoryInMaking() {
+  if (kept_) return;
+  std::error_code ignored;  // an earlier error is the one to report
+  if (made_) {
+    std::filesystem::remove_all(path_, ignored);
+    return;
+  }
+  // It was empty.
+  for (std::filesystem::directory_iterator entry(path_, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    std::error_code left;
+    std::filesystem::remove_all(entry->path(), left);
+  }
+}
+
+base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory) {
+  auto made = DirectoryInMaking::begin(directory);
+  if (!made) return made.error();
+  auto marked = write_small(directory + kIncompleteName, "");
+  if (marked) marked = storage::sync_directory(directory);
+  if (!marked) return marked.error();
+  return BackupInMaking(std::move(*made));
+}
+
+base::Result<void> BackupInMaking::copy_blocks(const std::string& path,
+                                               const storage::Manifest& manifest,
+                                               const BackupProgress& progress) {
+  manifest_ = manifest;
+  const auto copied = copy_replica_of(path, manifest, directory_.path(), storage::CopySpace::kHoles,
+                                      [&](double done) { return progress(done * kCopyShare); });
+  if (!copied) return copied.error();
+  bytes_ = *copied;
+  return {};
+}
+
+base::Result<BackupReport> BackupInMaking::finish(const std::string& path,
+                                                  std::span<const LogExtent> files, base::Vid last,
+                                                  const BackupProgress& progress) {
+  const std::string& directory = directory_.path();
+  const auto log = copy_log(path, files, manifest_.vid, last, directory);
+  if (!log) return log.error();
+  if (auto named = storage::write_manifest(directory, manifest_); !named) return named.error();
+  base::Result<void> goes_on;
+  const auto inspection = inspect_database(directory, Verify::kYes, [&](double done) {
+    if (goes_on) goes_on = progress(kCopyShare + done * (1 - kCopyShare));
+  });
+  if (!inspection) return inspection.error();
+  if (!goes_on) return goes_on.error();
+  if (!inspection->damaged.empty()) {
+    const DamagedChunk& first = inspection->damaged.front();
+    return base::Error(base::ErrorCode::kCorrupt,
+                       fmt::format("the copy is not what was written: {}: byte {}: {}", first.file,
+                                   first.offset, first.what));
+  }
+  const auto contents = scan_log(directory, manifest_.vid);
+  if (!contents) return contents.error();
+  if (contents->last != last || contents->torn) {
+    return base::Error(base::ErrorCode::kCorrupt,
+                       fmt::format("{}: the copied log ends with VID {} instead of {}", directory,
+                                   contents->last.value, last.value));
+  }
+  if (auto marked = write_mark(directory, {manifest_.vid, last}); !marked) return marked.error();
+  directory_.keep();
+  return BackupReport{.first = manifest_.vid, .last = last, .bytes = bytes_ + *log};
+}
+
+base::Result<BackupReport> backup_database(const std::string& path, const std::string& directory,
+                                           const BackupProgress& progress) {
+  if (auto checked = check_is_no_backup(path); !checked) return checked.error();
+  const auto source = open_directory(path, OpenMode::kOpen);
+  if (!source) return source.error();
+  const auto contents = scan_log(path, source->manifest->vid);
+  if (!contents) return contents.error();
+  auto backup = BackupInMaking::begin(directory);
+  if (!backup) return backup.error();
+  if (auto copied = backup->copy_blocks(path, *source->manifest, progress); !copied) {
+    return copied.error();
+  }
+  return backup->finish(path, extents_of(*contents), contents->last, progress);
+}
+
+base::Result<RestoreReport> restore_database(const std::string& directory, const std::string& path,
+                                             std::optional<base::Vid> vid,
+                                             const BackupProgress& progress) {
+  const auto vids = read_backup(directory);
+  if (!vids) return vids.error();
+  if (!*vids) {
+    return base::Error(base::ErrorCode::kNotFound,
+                       fmt::format("{}: the directory holds no backup", directory));
+  }
+  const base::Vid wanted = vid.value_or((*vids)->last);
+  if (auto checked = check_range(directory, **vids, wanted); !checked) return checked.error();
+  const auto manifest = storage::read_manifest(directory);
+  if (!manifest) return manifest.error();
+  const auto contents = scan_log(directory, manifest->vid);
+  if (!contents) return contents.error();
+  auto made = DirectoryInMaking::begin(path);
+  if (!made) return made.error();
+  const auto lock = storage::DirectoryLock::acquire(path);
+  if (!lock) return lock.error();
+  const auto blocks =
+      copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated, progress);
+  if (!blocks) return blocks.error();
+  const auto log = copy_log(directory, extents_of(*contents), manifest->vid, wanted, path);
+  if (!log) return log.error();
+  auto written = storage::sync_directory(path);
+  if (written) written = storage::write_manifest(path, *manifest);
+  if (!written) return written.error();
+  const auto restored = scan_log(path, manifest->vid);
+  if (!restored) return restored.error();
+  made->keep();
+  RestoreReport report{.vid = wanted,
+                       .bytes = *blocks + *log,
+                       .transactions = restored->transactions,
+                       .procedures = {}};
+  for (const ProcedureInLog& procedure : restored->procedures) {
+    report.procedures.push_back(procedure.name);
+  }
+  std::sort(report.procedures.begin(), report.procedures.end());
+  return report;
+}
+
+}  // namespace diptych::dispatcher

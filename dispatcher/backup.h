@@ -1,0 +1,111 @@
+// Backups: a copy of a database's directory as of one VID, and a database made of it.
+//
+//   DIR/blocks.dtb, manifest.json   the replica as it was saved last, at VID s
+//       log-*.dtl                   the log after it, up to VID e
+//       backup.json                 that it is a backup, whole: s and e; written last
+//
+// It can be restored as of any VID from s to e: the log is cut there, so that the first use of the
+// new database replays up to it and no further; whatever comes then has the next VID. Nothing of a
+// backup is opened or changed: it serves again.
+//
+// A backup that was interrupted has `backup.incomplete` and no backup.json; a database that is not
+// restored whole has no manifest. What fails leaves no directory that it made, and nothing in one
+// that it found empty.
+//
+// Errors     kNotFound, kAlreadyExists, kInvalidArgument, kInUse, kIo, kNoSpace, kCorrupt; each
+//            names the path.
+// Threads    any; one at a time for a directory.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/command_log/log_copy.h"
+#include "dispatcher/command_log/log_reader.h"
+#include "dispatcher/database_reports.h"
+#include "storage/manifest.h"
+
+namespace diptych::dispatcher {
+
+struct BackupVids {
+  base::Vid first;  // the oldest that it can be restored as of: the saved replica's
+  base::Vid last;
+};
+// What a directory says of itself. Nothing: it is no backup. kCorrupt: it is one that was
+// interrupted or damaged.
+base::Result<std::optional<BackupVids>> read_backup(const std::string& directory);
+// kInvalidArgument: it is a backup, whole or not, which no database is opened in.
+base::Result<void> check_is_no_backup(const std::string& directory);
+
+// The files of a log that was scanned, as far as they are whole.
+std::vector<LogExtent> extents_of(const LogContents& contents);
+
+// How far it is, 0 to 1; an error ends it.
+using BackupProgress = std::function<base::Result<void>(double done)>;
+
+// Of a database that no process has open; it need not have been closed, and no procedures are
+// needed.
+base::Result<BackupReport> backup_database(const std::string& path, const std::string& directory,
+                                           const BackupProgress& progress);
+
+struct RestoreReport {
+  base::Vid vid;
+  uint64_t bytes = 0;
+  uint64_t transactions = 0;            // that its first use replays
+  std::vector<std::string> procedures;  // that it needs for them
+};
+// `vid`: none: all that there is. kInvalidArgument: the backup does not have it; says what it has.
+base::Result<RestoreReport> restore_database(const std::string& directory, const std::string& path,
+                                             std::optional<base::Vid> vid,
+                                             const BackupProgress& progress);
+
+// A directory that is filled: new, or found empty. Unless it is kept, it goes with the object, or
+// is empty again.
+class DirectoryInMaking {
+ public:
+  // kAlreadyExists: it is there, and not empty. kNotFound: its parent is missing.
+  static base::Result<DirectoryInMaking> begin(const std::string& path);
+  DirectoryInMaking(DirectoryInMaking&& other) noexcept;
+  DirectoryInMaking& operator=(DirectoryInMaking&&) = delete;
+  ~DirectoryInMaking();
+
+  const std::string& path() const { return path_; }
+  void keep() { kept_ = true; }
+
+ private:
+  DirectoryInMaking(std::string path, bool made) : path_(std::move(path)), made_(made) {}
+
+  std::string path_;
+  bool made_;
+  bool kept_ = false;
+};
+
+// A backup in the making, for backup_database and Database::backup.
+class BackupInMaking {
+ public:
+  static base::Result<BackupInMaking> begin(const std::string& directory);
+
+  // What the manifest names, which stays as it is meanwhile.
+  base::Result<void> copy_blocks(const std::string& path, const storage::Manifest& manifest,
+                                 const BackupProgress& progress);
+  // The log after that, up to the VID; then all is read again and compared with what it says.
+  base::Result<BackupReport> finish(const std::string& path, std::span<const LogExtent> files,
+                                    base::Vid last, const BackupProgress& progress);
+
+ private:
+  explicit BackupInMaking(DirectoryInMaking directory) : directory_(std::move(directory)) {}
+
+  DirectoryInMaking directory_;
+  storage::Manifest manifest_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,128 @@
+#include "dispatcher/primary_restore.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dispatcher/row_assembler.h"
+#include "dispatcher/side_by_side.h"
+#include "oltp/table_restore.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+class PrimaryRestore {
+ public:
+  PrimaryRestore(const base::Catalog& catalog, const storage::Replica& replica,
+                 oltp::Engine* engine, const PrimaryRestoreOptions& options)
+      : options_(options), threads_(options.cores) {
+    for (const base::TableSchema& schema : catalog.tables()) {
+      const storage::Table& rows = replica.table(schema.id);
+      Table& table = tables_.emplace_back();
+      table.schema = &schema;
+      table.layout = &rows.layout();
+      table.restore = engine->restore_table(schema.id, rows.live_rows(), threads_.lanes());
+      rows_ += rows.live_rows();
+      for (uint32_t p = 0; p < rows.partition_count(); ++p) {
+        const storage::Partition& partition = rows.partition(base::PartitionId(p));
+        for (size_t l = 0; l < partition.leaf_count(); ++l) {
+          leaves_.push_back({tables_.size() - 1, &partition.leaf(l)});
+        }
+      }
+    }
+  }
+
+  base::Result<void> run() {
+    threads_.run(leaves_.size(), [this](uint32_t lane, size_t i) { restore_leaf(lane, i); });
+    if (failure_) return *failure_;
+    std::vector<std::pair<Table*, uint32_t>> steps;
+    for (Table& table : tables_) {
+      const uint32_t count = table.restore->make_steps(kStepsPerThread * threads_.lanes());
+      for (uint32_t i = 0; i < count; ++i) steps.emplace_back(&table, i);
+    }
+    threads_.run(steps.size(),
+                 [&](uint32_t, size_t i) { steps[i].first->restore->step(steps[i].second); });
+    threads_.run(tables_.size(), [this](uint32_t, size_t i) {
+      if (auto finished = tables_[i].restore->finish(); !finished) fail(tables_[i], finished);
+    });
+    if (failure_) return *failure_;
+    return {};
+  }
+
+ private:
+  // Of an index: more than one a thread, since they are not equally long.
+  static constexpr uint32_t kStepsPerThread = 2;
+
+  struct Table {
+    const base::TableSchema* schema = nullptr;
+    const base::RowLayout* layout = nullptr;
+    std::unique_ptr<oltp::TableRestore> restore;
+  };
+  struct Leaf {
+    size_t table;
+    const storage::Leaf* leaf;
+  };
+
+  void restore_leaf(uint32_t lane, size_t number) {
+    // relaxed: a hint to stop.
+    if (failed_.load(std::memory_order_relaxed)) return;
+    // This leaf's, where it is the thread's first, and those of the next one that it may get.
+    for (const size_t ahead : {number, number + threads_.lanes()}) read_ahead(ahead);
+    Table& table = tables_[leaves_[number].table];
+    const storage::Leaf& leaf = *leaves_[number].leaf;
+    RowAssembler assembler(table.layout, table.restore.get(), lane);
+    if (auto restored = assembler.restore(leaf); !restored) return fail(table, restored);
+    if (options_.progress == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    done_ += leaf.live_rows();
+    options_.progress(done_, rows_);
+  }
+
+  void read_ahead(size_t number) const {
+    if (number >= leaves_.size()) return;
+    const Leaf& leaf = leaves_[number];
+    const size_t columns = tables_[leaf.table].layout->columns.size();
+    for (size_t i = 0; i < columns; ++i) {
+      if (!leaf.leaf->read_ahead(base::ColumnId(static_cast<uint16_t>(i)))) return;
+    }
+  }
+
+  void fail(const Table& table, const base::Result<void>& failed) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) {
+      const base::Error& error = failed.error();
+      const bool is_disk = error.code == base::ErrorCode::kIo;
+      failure_ = base::Error(is_disk ? error.code : base::ErrorCode::kCorrupt,
+                             fmt::format("table \"{}\": {}", table.schema->name,
+                                         is_disk ? error.message : error.to_string()));
+    }
+    // relaxed: a hint to stop.
+    failed_.store(true, std::memory_order_relaxed);
+  }
+
+  const PrimaryRestoreOptions& options_;
+  const SideBySide threads_;
+  std::vector<Table> tables_;
+  std::vector<Leaf> leaves_;
+  uint64_t rows_ = 0;
+
+  std::atomic<bool> failed_{false};  // writer: the first to fail
+  std::mutex mutex_;
+  std::optional<base::Error> failure_;  // guarded by mutex_
+  uint64_t done_ = 0;                   // guarded by mutex_; rows
+};
+
+}  // namespace
+
+base::Result<void> restore_primary(const base::Catalog& catalog, const storage::Replica& replica,
+                                   oltp::Engine* engine, const PrimaryRestoreOptions& options) {
+  return PrimaryRestore(catalog, replica, engine, options).run();
+}
+
+}  // namespace diptych::dispatcher

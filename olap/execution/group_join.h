@@ -1,0 +1,62 @@
+// Group join: where all keys of a GROUP BY are computed from the build side of one join below it, a
+// build row's group is looked up once, when its first match comes, and not once a joined row.
+//
+//   aggregate [sum(a)] by [x, y]          x and y are the build side's: they are not gathered
+//     ...  filters; joins, whose probe side this is
+//       inner join   puts its build rows' numbers into Batch::build_rows
+//
+// A joined row then costs the load of a group's number, whatever the keys are. The group table
+// itself is as ever: groups of several build rows are one, and a build row without a match is in
+// none.
+//
+// Threads    join_of_group_keys: any. A BuildRowGroups has one worker.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "olap/execution/hash_join.h"
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+// The join below a GROUP BY whose build side has all its keys; nullptr where there is none, or
+// where the array of group numbers would cost more than it saves.
+const Operator* join_of_group_keys(const Operator& aggregate);
+
+// BuildRowGroups: the groups of the build rows that were met.
+class BuildRowGroups {
+ public:
+  // The numbers of the groups of `rows`' keys: `columns` are those of the join's output, of which
+  // the build side's that the keys read are there.
+  using FindGroups = std::function<void(const Batch& columns, uint32_t* groups)>;
+
+  // `key_columns`: what the keys read, of the join's output. The table outlives update().
+  BuildRowGroups(const Operator& join, const JoinTable& table, std::vector<uint32_t> key_columns);
+
+  // groups[k] = the group of the batch's k-th selected row.
+  void find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups);
+
+  size_t memory_bytes() const { return group_of_row_.bytes(); }
+
+ private:
+  static constexpr uint32_t kUnknown = KeyTable::kNoKey;
+  static constexpr uint32_t kAsked = kUnknown - 1;
+
+  void number_new_rows(const FindGroups& find_groups);
+
+  const JoinTable& table_;
+  const uint32_t probe_columns_;
+  const std::vector<uint32_t> key_columns_;
+  GrowingArray<uint32_t> group_of_row_;  // or kUnknown
+  std::vector<uint32_t> new_rows_;       // of this batch, each once
+  std::vector<uint32_t> new_groups_;
+  std::vector<VectorBuffer> buffers_;  // by key column
+  Batch key_batch_;
+  Selection all_new_;
+};
+
+}  // namespace diptych::olap

@@ -1,0 +1,48 @@
+// PagePool: memory in pieces of one size, that go and come with the data: hot pages, and what
+// strings of hot pages lie in.
+//
+// Pages are carved from regions of growing size, and taken back when a compaction has copied what
+// they hold; the one given back last is taken first. New memory is dear (the system clears it,
+// and on a virtual machine the host may have to find it first), so it goes back to the system only
+// by release().
+//
+// Threads    one owner.
+
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/ids.h"
+
+namespace diptych::storage {
+
+class PagePool {
+ public:
+  // `page_bytes`: a multiple of 64.
+  PagePool(size_t page_bytes, base::NumaNode node);
+
+  size_t page_bytes() const { return page_bytes_; }
+  std::byte* take();         // its bytes are anything
+  std::byte* take_zeroed();  // its bytes are zero
+  void give_back(std::byte* page) { free_.push_back(page); }
+  void release();  // the free pages' memory; they can be taken as before
+  // Of the pages that were ever taken and not released since.
+  size_t memory_bytes() const { return carved_bytes_ - released_ * page_bytes_; }
+
+ private:
+  std::byte* take_used();  // nullptr: none is free
+  std::byte* carve();
+
+  base::NumaNode node_;
+  size_t page_bytes_;
+  size_t next_region_bytes_;
+  size_t carved_bytes_ = 0;
+  size_t region_used_ = 0;  // bytes of the last region
+  std::vector<base::Region> regions_;
+  std::vector<std::byte*> free_;
+  size_t released_ = 0;  // the first so many of free_ have no memory
+};
+
+}  // namespace diptych::storage

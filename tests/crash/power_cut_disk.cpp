@@ -1,0 +1,397 @@
+#include "tests/crash/power_cut_disk.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace diptych::crash {
+
+PowerCutDisk& PowerCutDisk::instance() {
+  static PowerCutDisk disk;
+  return disk;
+}
+
+void PowerCutDisk::watch(const std::string& directory, MissingSync missing) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    found.emplace_back(entry.path().filename().string(),
+                       std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+  const std::lock_guard lock(mutex_);
+  directory_ = directory;
+  missing_ = missing;
+  files_.clear();
+  names_.clear();
+  name_changes_.clear();
+  name_changes_before_ = 0;
+  open_.clear();
+  for (const auto& [name, contents] : found) {
+    File file;
+    file.durable_size = contents.size();
+    for (uint64_t at = 0; at < contents.size(); at += kSectorBytes) {
+      Sector sector = {};
+      std::memcpy(sector.data(), contents.data() + at,
+                  std::min(kSectorBytes, contents.size() - at));
+      if (sector != Sector{}) file.durable.emplace(at / kSectorBytes, sector);
+    }
+    file.newest = file.durable;
+    file.newest_size = file.durable_size;
+    names_[name] = files_.size();
+    files_.push_back(std::move(file));
+  }
+  durable_names_ = names_;
+}
+
+void PowerCutDisk::unwatch() {
+  const std::lock_guard lock(mutex_);
+  directory_.clear();
+  open_.clear();
+}
+
+std::string PowerCutDisk::name_in(const std::string& path) const {
+  if (directory_.empty() || !path.starts_with(directory_ + "/")) return {};
+  return path.substr(directory_.size() + 1);
+}
+
+bool PowerCutDisk::exists(const std::string& path) const {
+  return names_.contains(name_in(path));
+}
+
+PowerCutDisk::File* PowerCutDisk::find(int file) {
+  const auto found = open_.find(file);
+  if (found == open_.end() || found->second.is_directory) return nullptr;
+  return &files_[found->second.file];
+}
+
+void PowerCutDisk::note_open(int file, const std::string& path, bool created, bool truncated) {
+  if (!directory_.empty() && path == directory_) {
+    open_[file] = {.is_directory = true};
+    return;
+  }
+  const std::string name = name_in(path);
+  if (name.empty()) return;
+  if (created) {
+    names_[name] = files_.size();
+    name_changes_.push_back({.removed = {}, .made = name, .file = files_.size()});
+    files_.emplace_back();
+  }
+  const auto known = names_.find(name);
+  if (known == names_.end()) return;  // it was there in the system only: a lock file, removed
+  open_[file] = {.file = known->second, .name = name};
+  if (truncated && !created) resize(&files_[known->second], 0);
+}
+
+void PowerCutDisk::resize(File* file, uint64_t size) {
+  Change change{.resizes = true, .size = size};
+  apply(change, &file->newest, &file->newest_size);
+  file->changes.push_back(change);
+}
+
+void PowerCutDisk::note_write(int descriptor, uint64_t offset, std::span<const std::byte> bytes) {
+  File* const file = find(descriptor);
+  if (file == nullptr) return;
+  while (!bytes.empty()) {
+    const uint64_t number = offset / kSectorBytes;
+    const size_t within = offset % kSectorBytes;
+    const size_t count = std::min(bytes.size(), kSectorBytes - within);
+    Change change{.number = number};
+    const auto present = file->newest.find(number);
+    if (present != file->newest.end()) change.bytes = present->second;
+    std::memcpy(change.bytes.data() + within, bytes.data(), count);
+    apply(change, &file->newest, &file->newest_size);
+    file->changes.push_back(change);
+    offset += count;
+    bytes = bytes.subspan(count);
+  }
+  if (offset > file->newest_size) resize(file, offset);
+}
+
+void PowerCutDisk::note_append(int descriptor, std::span<const std::byte> bytes) {
+  const auto found = open_.find(descriptor);
+  if (found == open_.end()) return;
+  note_write(descriptor, found->second.position, bytes);
+  found->second.position += bytes.size();
+}
+
+void PowerCutDisk::note_size(int descriptor, uint64_t size, bool may_shrink) {
+  File* const file = find(descriptor);
+  if (file != nullptr && (may_shrink || size > file->newest_size)) resize(file, size);
+}
+
+PowerCutDisk::Sync PowerCutDisk::begin_sync(int descriptor) {
+  const auto found = open_.find(descriptor);
+  if (found == open_.end()) return {descriptor, 0};
+  if (found->second.is_directory) {
+    return {descriptor, name_changes_before_ + name_changes_.size()};
+  }
+  const File& file = files_[found->second.file];
+  return {descriptor, file.changes_before + file.changes.size()};
+}
+
+void PowerCutDisk::end_sync(const Sync& sync) {
+  const auto found = open_.find(sync.file);
+  if (found == open_.end()) return;
+  if (found->second.is_directory) {
+    if (missing_ == MissingSync::kDirectory) return;
+    while (name_changes_before_ < sync.changes) {
+      apply(name_changes_.front(), &durable_names_);
+      name_changes_.pop_front();
+      ++name_changes_before_;
+    }
+    return;
+  }
+  const std::string& name = found->second.name;
+  const MissingSync kind = name.ends_with(".dtl")         ? MissingSync::kLog
+                           : name == "blocks.dtb"         ? MissingSync::kBlocks
+                           : name.starts_with("manifest") ? MissingSync::kManifest
+                                                          : MissingSync::kNone;
+  if (kind != MissingSync::kNone && kind == missing_) return;
+  File& file = files_[found->second.file];
+  while (file.changes_before < sync.changes) {
+    apply(file.changes.front(), &file.durable, &file.durable_size);
+    file.changes.pop_front();
+    ++file.changes_before;
+  }
+}
+
+void PowerCutDisk::note_rename(const std::string& from, const std::string& to) {
+  const std::string old_name = name_in(from);
+  const std::string new_name = name_in(to);
+  if (old_name.empty() || new_name.empty() || !names_.contains(old_name)) return;
+  const NameChange change{.removed = old_name, .made = new_name, .file = names_.at(old_name)};
+  apply(change, &names_);
+  name_changes_.push_back(change);
+}
+
+void PowerCutDisk::note_unlink(const std::string& path) {
+  const std::string name = name_in(path);
+  if (!names_.contains(name)) return;
+  const NameChange change{.removed = name, .made = {}};
+  apply(change, &names_);
+  name_changes_.push_back(change);
+}
+
+void PowerCutDisk::apply(const Change& change, std::map<uint64_t, Sector>* sectors,
+                         uint64_t* size) {
+  if (!change.resizes) {
+    (*sectors)[change.number] = change.bytes;
+    return;
+  }
+  if (change.size < *size) {
+    const uint64_t whole = (change.size + kSectorBytes - 1) / kSectorBytes;
+    sectors->erase(sectors->lower_bound(whole), sectors->end());
+  }
+  *size = change.size;
+}
+
+void PowerCutDisk::apply(const NameChange& change, std::map<std::string, uint64_t>* names) {
+  if (!change.removed.empty()) names->erase(change.removed);
+  if (!change.made.empty()) (*names)[change.made] = change.file;
+}
+
+void PowerCutDisk::write_image(const File& file, const std::string& path, double share,
+                               std::mt19937_64* random) {
+  std::bernoulli_distribution reaches(share);
+  std::map<uint64_t, Sector> sectors = file.durable;
+  uint64_t size = file.durable_size;
+  const auto resizes = std::count_if(file.changes.begin(), file.changes.end(),
+                                     [](const Change& change) { return change.resizes; });
+  uint64_t resizes_left = (*random)() % (static_cast<uint64_t>(resizes) + 1);
+  for (const Change& change : file.changes) {
+    ++undecided_;
+    if (change.resizes ? resizes_left == 0 : !reaches(*random)) continue;
+    if (change.resizes) --resizes_left;
+    apply(change, &sectors, &size);
+  }
+  std::ofstream out(path, std::ios::binary);
+  for (const auto& [number, bytes] : sectors) {
+    if (number * kSectorBytes >= size) break;
+    out.seekp(static_cast<std::streamoff>(number * kSectorBytes));
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(std::min(kSectorBytes, size - number * kSectorBytes)));
+  }
+  out.close();
+  std::filesystem::resize_file(path, size);
+}
+
+void PowerCutDisk::cut(const std::string& to, std::mt19937_64* random) {
+  const std::lock_guard lock(mutex_);
+  std::filesystem::create_directory(to);
+  undecided_ = name_changes_.size();
+  constexpr double kShares[] = {0, 0.1, 0.5, 0.9, 1};
+  const double share = kShares[(*random)() % std::size(kShares)];
+  std::bernoulli_distribution reaches(share);
+  std::map<std::string, uint64_t> names = durable_names_;
+  for (const NameChange& change : name_changes_) {
+    if (reaches(*random)) apply(change, &names);
+  }
+  for (const auto& [name, file] : names) {
+    write_image(files_[file], to + "/" + name, share, random);
+  }
+}
+
+namespace {
+
+template <class Function>
+Function system_function(const char* name) {
+  void* const found = ::dlsym(RTLD_NEXT, name);
+  DIPTYCH_CHECK(found != nullptr, "the C library has it");
+  return reinterpret_cast<Function>(found);
+}
+
+PowerCutDisk& disk() {
+  return PowerCutDisk::instance();
+}
+
+std::span<const std::byte> written_part(const void* data, ssize_t bytes) {
+  return {static_cast<const std::byte*>(data), static_cast<size_t>(std::max<ssize_t>(bytes, 0))};
+}
+
+int sync_slowly(int file) {
+  PowerCutDisk::Sync sync{};
+  {
+    const std::lock_guard lock(disk().mutex());
+    sync = disk().begin_sync(file);
+  }
+  thread_local std::minstd_rand random{std::random_device{}()};
+  ::usleep(50 + static_cast<useconds_t>(random() % 1000));
+  const std::lock_guard lock(disk().mutex());
+  disk().end_sync(sync);
+  return 0;
+}
+
+}  // namespace
+}  // namespace diptych::crash
+
+// In place of the C library's, for all that is linked into the program.
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  using diptych::crash::disk;
+  static const auto real = diptych::crash::system_function<int (*)(const char*, int, ...)>("open");
+  mode_t mode = 0;
+  if ((flags & O_CREAT) != 0) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  const std::lock_guard lock(disk().mutex());
+  const bool was_there = ::access(path, F_OK) == 0;
+  const int file = real(path, flags, mode);
+  if (file >= 0) {
+    disk().note_open(file, path, (flags & O_CREAT) != 0 && !was_there, (flags & O_TRUNC) != 0);
+  }
+  return file;
+}
+
+int close(int file) {
+  static const auto real = diptych::crash::system_function<int (*)(int)>("close");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  diptych::crash::disk().note_close(file);
+  return real(file);
+}
+
+ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
+  static const auto real =
+      diptych::crash::system_function<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const ssize_t written = real(file, data, bytes, offset);
+  diptych::crash::disk().note_write(file, static_cast<uint64_t>(offset),
+                                    diptych::crash::written_part(data, written));
+  return written;
+}
+
+ssize_t pwritev(int file, const iovec* parts, int count, off_t offset) {
+  static const auto real =
+      diptych::crash::system_function<ssize_t (*)(int, const iovec*, int, off_t)>("pwritev");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const ssize_t written = real(file, parts, count, offset);
+  ssize_t left = written;
+  for (int i = 0; i < count && left > 0; ++i) {
+    const ssize_t taken = std::min(left, static_cast<ssize_t>(parts[i].iov_len));
+    diptych::crash::disk().note_write(file, static_cast<uint64_t>(offset),
+                                      diptych::crash::written_part(parts[i].iov_base, taken));
+    offset += taken;
+    left -= taken;
+  }
+  return written;
+}
+
+ssize_t write(int file, const void* data, size_t bytes) {
+  static const auto real =
+      diptych::crash::system_function<ssize_t (*)(int, const void*, size_t)>("write");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const ssize_t written = real(file, data, bytes);
+  diptych::crash::disk().note_append(file, diptych::crash::written_part(data, written));
+  return written;
+}
+
+int ftruncate(int file, off_t size) noexcept {
+  static const auto real = diptych::crash::system_function<int (*)(int, off_t)>("ftruncate");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const int result = real(file, size);
+  if (result == 0) diptych::crash::disk().note_size(file, static_cast<uint64_t>(size), true);
+  return result;
+}
+
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  static const auto real =
+      diptych::crash::system_function<int (*)(int, int, off_t, off_t)>("fallocate");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const int result = real(file, mode, offset, bytes);
+  if (result == 0) {
+    diptych::crash::disk().note_size(file, static_cast<uint64_t>(offset + bytes), false);
+  }
+  return result;
+}
+
+int posix_fallocate(int file, off_t offset, off_t bytes) {
+  static const auto real =
+      diptych::crash::system_function<int (*)(int, off_t, off_t)>("posix_fallocate");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const int result = real(file, offset, bytes);
+  if (result == 0) {
+    diptych::crash::disk().note_size(file, static_cast<uint64_t>(offset + bytes), false);
+  }
+  return result;
+}
+
+int fsync(int file) {
+  return diptych::crash::sync_slowly(file);
+}
+
+int fdatasync(int file) {
+  return diptych::crash::sync_slowly(file);
+}
+
+int rename(const char* from, const char* to) noexcept {
+  static const auto real =
+      diptych::crash::system_function<int (*)(const char*, const char*)>("rename");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const int result = real(from, to);
+  if (result == 0) diptych::crash::disk().note_rename(from, to);
+  return result;
+}
+
+int unlink(const char* path) noexcept {
+  static const auto real = diptych::crash::system_function<int (*)(const char*)>("unlink");
+  const std::lock_guard lock(diptych::crash::disk().mutex());
+  const int result = real(path);
+  if (result == 0) diptych::crash::disk().note_unlink(path);
+  return result;
+}
+
+}  // extern "C"

@@ -1,0 +1,117 @@
+// PowerCutDisk: what of a directory a disk would still have if the power went now.
+//
+// The program that links this has its own open, pwrite, pwritev, write, ftruncate, fallocate,
+// posix_fallocate, fsync, fdatasync, rename, unlink and close, which do what the system's do and
+// note it, for files in the watched directory. What was written since a file's last sync is kept
+// apart, sector by sector; so are names that were made, moved and removed since the directory's.
+//
+//   durable ◄── sync ── since then ──► cut(): durable, and any of these, each for itself
+//
+// A sync takes a random time here, no disk, and a cut may fall into it.
+//
+// A cut lets through any of the unsynced sectors (of 512 bytes, each whole: of several writes to
+// one, any), any of the unsynced changes of names, and changes of a file's size up to any one, as a
+// journal orders them. A process goes on after a cut: what there would be is made elsewhere.
+//
+// Broken variants: syncs that are asked for and not noted, as if they were missing in the source.
+//
+// Threads    any; one disk a process.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace diptych::crash {
+
+enum class MissingSync : uint8_t { kNone, kLog, kBlocks, kManifest, kDirectory };
+
+class PowerCutDisk {
+ public:
+  static constexpr size_t kSectorBytes = 512;
+
+  static PowerCutDisk& instance();
+
+  // All that is in the directory is durable, and what happens from now on is noted.
+  void watch(const std::string& directory, MissingSync missing);
+  void unwatch();
+  // Makes a directory of what would be there.
+  void cut(const std::string& to, std::mt19937_64* random);
+  // Sectors and names that were not durable at the last cut.
+  uint64_t undecided() const { return undecided_; }
+
+  // For the functions above; mutex() is held over the system's call and the note. A sync makes
+  // durable what was there when it began.
+  std::recursive_mutex& mutex() { return mutex_; }
+  void note_open(int file, const std::string& path, bool created, bool truncated);
+  bool exists(const std::string& path) const;
+  void note_close(int file) { open_.erase(file); }
+  void note_write(int file, uint64_t offset, std::span<const std::byte> bytes);
+  void note_append(int file, std::span<const std::byte> bytes);
+  void note_size(int file, uint64_t size, bool may_shrink);
+  struct Sync {
+    int file;
+    uint64_t changes;  // up to here, counted from the file's, or the names', first one
+  };
+  Sync begin_sync(int file);
+  void end_sync(const Sync& sync);
+  void note_rename(const std::string& from, const std::string& to);
+  void note_unlink(const std::string& path);
+
+ private:
+  using Sector = std::array<std::byte, kSectorBytes>;
+  struct Change {
+    bool resizes = false;
+    uint64_t size = 0;  // of the file, from now on
+    uint64_t number = 0;
+    Sector bytes = {};  // of sector `number`
+  };
+  struct File {
+    std::map<uint64_t, Sector> durable;
+    uint64_t durable_size = 0;
+    std::map<uint64_t, Sector> newest;
+    uint64_t newest_size = 0;
+    std::deque<Change> changes;  // since the last sync
+    uint64_t changes_before = 0;
+  };
+  struct NameChange {
+    std::string removed;  // may be empty
+    std::string made;     // likewise
+    uint64_t file = 0;
+  };
+  struct OpenFile {
+    uint64_t file = 0;
+    uint64_t position = 0;
+    bool is_directory = false;
+    std::string name;
+  };
+
+  File* find(int file);
+  std::string name_in(const std::string& path) const;  // empty: it is not in the directory
+  static void apply(const Change& change, std::map<uint64_t, Sector>* sectors, uint64_t* size);
+  static void apply(const NameChange& change, std::map<std::string, uint64_t>* names);
+  void resize(File* file, uint64_t size);
+  void write_image(const File& file, const std::string& path, double share,
+                   std::mt19937_64* random);
+
+  std::recursive_mutex mutex_;  // what is noted is written by the same functions
+  std::string directory_;       // empty: nothing is watched
+  MissingSync missing_ = MissingSync::kNone;
+  std::vector<File> files_;
+  std::map<std::string, uint64_t> names_;          // as they are
+  std::map<std::string, uint64_t> durable_names_;  // as of the last sync of the directory
+  std::deque<NameChange> name_changes_;            // since then
+  uint64_t name_changes_before_ = 0;
+  std::map<int, OpenFile> open_;
+  uint64_t undecided_ = 0;
+};
+
+}  // namespace diptych::crash

@@ -176,6 +176,28 @@ TEST_F(Program, BlocksHaveTheRowsThatTheDatabaseWasMadeWith) {
   EXPECT_EQ(outcome.out, "n,m\n20000,19999\n");
 }
 
+TEST_F(Program, AQueryEndsAtItsTimeoutAndMetricsAreWritten) {
+  init();
+  std::string csv = "o_id\n";
+  for (int i = 0; i < 3'000; ++i) csv += std::to_string(i) + "\n";
+  expect_outcome(load("orders", csv), 0);
+  const std::string file = folder_.path("metrics.prom");
+  Outcome outcome =
+      run({"query", shop_, "--timeout", "50", "--metrics", file, "--format", "csv", "-c",
+           "SELECT count(*) AS n FROM orders; SELECT count(*) FROM orders a, orders b, orders c "
+           "WHERE a.o_id + b.o_id + c.o_id >= 0"});
+  expect_outcome(outcome, 1);
+  EXPECT_EQ(outcome.out, "n\n3000\n");
+  EXPECT_THAT(outcome.err, HasSubstr("-c, statement 2: deadline exceeded"));
+  std::ifstream metrics(file);
+  const std::string text{std::istreambuf_iterator<char>(metrics), {}};
+  EXPECT_THAT(text, HasSubstr("\ndiptych_queries_completed_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndiptych_queries_failed_total{reason=\"deadline exceeded\"} 1\n"));
+  outcome = run({"query", shop_, "--timeout", "0", "-c", "SELECT 1"});
+  expect_outcome(outcome, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--timeout"));
+}
+
 TEST_F(Program, InitLeavesADatabaseThatIsThereAlone) {
   init();
   expect_outcome(load("orders", "o_id\n1\n"), 0);

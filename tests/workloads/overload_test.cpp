@@ -1,0 +1,48 @@
+// run_overload: it refuses what is too much, and answers what it admitted.
+
+#include "workloads/overload.h"
+
+#include <gtest/gtest.h>
+
+namespace diptych::workloads {
+namespace {
+
+TEST(OverloadBenchmark, RefusesWhatIsTooMuchAndFindsNothingWrong) {
+  OverloadOptions options;
+  options.queue_requests = 64;
+  options.seconds = 0.15;
+  options.warmup_seconds = 0.05;
+  options.loads = {0.2, 8};
+  const StopFlag never{false};
+  const auto report = run_overload(options, never, [](const std::string&, double) {});
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_TRUE(report->clean()) << report->error;
+  EXPECT_GT(report->limit.answered_per_second, 0);
+  EXPECT_EQ(report->limit.refused_per_second, 0);
+  ASSERT_EQ(report->cells.size(), 2u);
+  const OverloadCell& heavy = report->cells[1];
+  EXPECT_GT(heavy.offered_per_second, heavy.answered_per_second);
+  EXPECT_GT(heavy.refused_per_second, 0);
+  EXPECT_GT(heavy.latency_ms.count, 0u);
+  for (const char* key : {"sustainable_per_second", "latency_p50_ratio", "latency_p99_ratio"}) {
+    EXPECT_NE(to_json(*report).find(key), std::string::npos);
+  }
+  EXPECT_NE(to_table(*report).find("refused/s"), std::string::npos);
+}
+
+TEST(OverloadBenchmark, CallsThatWaitTooLongAreNotRun) {
+  OverloadOptions options;
+  options.queue_requests = 4096;
+  options.timeout_ms = 0.05;  // less than a batch of them takes
+  options.seconds = 0.15;
+  options.warmup_seconds = 0.05;
+  options.loads = {};
+  const StopFlag never{false};
+  const auto report = run_overload(options, never, [](const std::string&, double) {});
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_TRUE(report->clean()) << report->error;
+  EXPECT_GT(report->limit.expired_per_second, 0);
+}
+
+}  // namespace
+}  // namespace diptych::workloads

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,6 +35,11 @@ class BatchRunner {
     bool done = false;
   };
 
+  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `row`: of the plan's star, which was
+  // computed with so many `stars`.
+  QueryResult run_plan(const Job& job, RunContext context,
+                       std::chrono::steady_clock::time_point start, const GivenRow* row = nullptr,
+                       size_t stars = 0) const;
   void share_texts();
   void run_stars();
   void run_star_batch(std::span<Job* const> jobs);

@@ -338,7 +338,7 @@ void OlapDispatcher::publish_sizes() {
   table_rows_.resize(replica.table_count());
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     const storage::Table& table = replica.table(base::TableId(id));
-    table_rows_[id] = table.live_rows();
+    olap::refresh_statistics(table, table.schema(), &table_rows_[id]);
     figures_.memory.replica.add(table.figures());
   }
 }

@@ -24,6 +24,7 @@
 #include "base/schema.h"
 #include "base/types.h"
 #include "base/value.h"
+#include "olap/explanation.h"
 
 namespace diptych::olap {
 
@@ -242,14 +243,13 @@ enum class OperatorKind : uint8_t {
 };
 
 enum class JoinKind : uint8_t {
-  kInner,  // output: probe columns, then build columns
-  kLeft,   // every probe row; build columns NULL where nothing matches
-  kSemi,   // probe rows with a match; output: probe columns
-  kAnti,   // probe rows without a match; output: probe columns
-  kMark,   // every probe row; output: probe columns, then whether there is a match (BOOLEAN)
-  // The same as kSemi and kAnti with the sides changed, for where the other one has more rows:
-  kBuildSemi,  // build rows with a match; output: build columns
-  kBuildAnti,  // build rows without a match; output: build columns
+  kInner,      // output: probe columns, then build columns
+  kLeft,       // every probe row; build columns NULL where nothing matches
+  kSemi,       // probe rows with a match; output: probe columns
+  kAnti,       // probe rows without a match; output: probe columns
+  kMark,       // every probe row; output: probe columns, then whether there is a match (BOOLEAN)
+  kBuildSemi,  // as kSemi, of the build side: its rows with a match; output: build columns
+  kBuildAnti,  // its rows without a match; output: build columns
 };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
@@ -292,6 +292,9 @@ struct Plan {
   std::vector<std::string> column_names;  // one per column of root->output
   // EXPLAIN's answer by lines, a column "QUERY PLAN"; where it has some, root is not run.
   std::vector<std::string> explanation;
+  bool is_analyzed = false;  // root is run, and what it did is the answer
+  ExplainFormat format = ExplainFormat::kText;
+  std::vector<PlanLine> lines;
 };
 
 }  // namespace diptych::olap

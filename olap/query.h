@@ -27,6 +27,7 @@
 #include "olap/query_control.h"
 #include "olap/result_rows.h"
 #include "olap/system_table.h"
+#include "olap/table_statistics.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
@@ -38,12 +39,10 @@ struct QueryResult {
   uint64_t execute_ns = 0;
 };
 
-// Row counts by TableId, for the join order.
-using TableRows = std::vector<uint64_t>;
-
-// One SELECT statement, or EXPLAIN and one. Errors: kSyntaxError, kInvalidArgument (no such table
-// or column, types that do not fit) and kUnsupported (named construct), each with "line L, column
-// C" and the text there.
+// One SELECT statement, or EXPLAIN [ANALYZE], or EXPLAIN (ANALYZE, FORMAT JSON), and one. Errors:
+// kSyntaxError, kInvalidArgument (no such table or column, types that do not fit) and kUnsupported
+// (named construct), each with "line L, column C" and the text there. The statistics are for the
+// join order.
 //
 // $1, $2 and so on stand for `parameters`, as literals would: the plan is made for their values. A
 // text takes the type that its place asks for, a whole number is INT where it fits; NULL is any

@@ -43,7 +43,7 @@ GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
-      charge_(memory) {
+      charge_(memory, "the groups of a GROUP BY") {
   for (const Aggregate& one : aggregate.aggregates) {
     std::vector<NodePtr> arguments = compile_expressions(one.further);
     if (one.argument != nullptr) {

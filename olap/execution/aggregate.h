@@ -40,6 +40,7 @@ class GroupTable {
   // The keys' texts, which read() refers to; called when it is called no more.
   QueryHeap take_texts();
 
+  size_t kept_bytes() const { return charge_.bytes(); }
   uint32_t groups() const { return has_keys_ ? table_.size() : 1; }
   // Rows of groups [first, first + count): keys, then aggregates.
   void read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,

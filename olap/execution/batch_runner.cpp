@@ -1,7 +1,6 @@
 #include "olap/execution/batch_runner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <map>
 #include <new>
@@ -9,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/execution/plan_meter.h"
 #include "olap/execution/plan_runner.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/star_batch.h"
@@ -17,10 +17,10 @@ namespace diptych::olap {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A pass carries so many queries at most: what a row's sets of queries take stays in the caches.
 constexpr size_t kStarQueriesMax = 1024;
+
+using Clock = std::chrono::steady_clock;
 
 uint64_t ns_since(Clock::time_point start) {
   return static_cast<uint64_t>(
@@ -28,11 +28,11 @@ uint64_t ns_since(Clock::time_point start) {
 }
 
 // EXPLAIN's answer: the plan as text, a row a line.
-QueryResult explanation_of(const Plan& plan) {
+QueryResult explanation_of(const std::vector<std::string>& text) {
   QueryResult result;
   result.columns.push_back({"QUERY PLAN", {base::TypeKind::kVarchar}});
   std::vector<std::vector<base::Value>> lines;
-  for (const std::string& line : plan.explanation) lines.push_back({line});
+  for (const std::string& line : text) lines.push_back({line});
   result.rows = ResultRows(ResultTable(result.columns, lines));
   return result;
 }
@@ -77,13 +77,40 @@ void BatchRunner::run() {
 base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
   const auto start = Clock::now();
   const Plan& plan = plan_of(*job);
-  if (!plan.explanation.empty()) return explanation_of(plan);
+  if (!plan.explanation.empty()) return explanation_of(plan.explanation);
   const StopSignal stop = signal_of(std::span(&job, 1));
   stop.check();
   MemoryBudget memory(query_memory_bytes_max_);
-  const RunContext context{&replica_, arena_, &stop, &memory};
-  QueryResult result = PlanRunner(context).run(plan);
-  result.execute_ns = ns_since(start);
+  return run_plan(*job, {&replica_, arena_, &stop, &memory}, start);
+}
+
+QueryResult BatchRunner::run_plan(const Job& job, RunContext context, Clock::time_point start,
+                                  const GivenRow* row, size_t stars) const {
+  const Plan& plan = plan_of(job);
+  std::optional<PlanMeter> meter;
+  if (plan.is_analyzed) context.meter = &meter.emplace(*plan.root, arena_->threads());
+  QueryResult result = PlanRunner(context).run(plan, row);
+  const uint64_t execute_ns = ns_since(start);
+  if (plan.is_analyzed) {
+    if (row != nullptr) {
+      meter->once(*row->op).shared = fmt::format("computed in one pass for {} queries", stars);
+    }
+    PlanFigures figures = meter->figures();
+    figures.rows = result.rows.size();
+    figures.execute_ns = execute_ns;
+    figures.memory_bytes = context.memory->bytes_largest();
+    if (!job.same.empty()) {
+      figures.shared.push_back(
+          fmt::format("run once for {} statements of this text", job.same.size() + 1));
+    }
+    if (row != nullptr) {
+      figures.shared.push_back(
+          fmt::format("scans and joins with {} star queries of the batch: {} statements", stars,
+                      queries_.size()));
+    }
+    result = explanation_of(plan_report(plan.lines, plan.format, &figures));
+  }
+  result.execute_ns = execute_ns;
   return result;
 }
 
@@ -169,9 +196,7 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   for (size_t i = 0; i < jobs.size(); ++i) {
     finish(jobs[i], guarded([&] {
              const GivenRow row = batch.result(i);
-             QueryResult result = PlanRunner(context).run(plan_of(*jobs[i]), &row);
-             result.execute_ns = ns_since(start);
-             return result;
+             return run_plan(*jobs[i], context, start, &row, jobs.size());
            }));
   }
 }

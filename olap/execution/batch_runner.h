@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,6 +37,11 @@ class BatchRunner {
   };
 
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
+  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `row`: of the plan's star, which was
+  // computed with so many `stars`.
+  QueryResult run_plan(const Job& job, RunContext context,
+                       std::chrono::steady_clock::time_point start, const GivenRow* row = nullptr,
+                       size_t stars = 0) const;
   void share_texts();
   void drop_stopped();
   base::Result<QueryResult> run_alone(Job* job);

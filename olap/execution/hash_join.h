@@ -66,6 +66,9 @@ class JoinTable {
   // Whether build parts keep keys as integers.
   bool has_integer_keys() const { return has_integer_keys_; }
 
+  // Of rows and keys.
+  size_t kept_bytes() const { return charge_.bytes(); }
+
   // Takes over the parts; called once.
   void build(std::vector<std::unique_ptr<BuildPart>> parts, const StopSignal& stop);
 

@@ -75,7 +75,7 @@ BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBu
     : rows(join.children[1]->output, needed.kept_by(join)),
       unmatchable(join.children[1]->output, needed.kept_by(join)),
       integer_keys(integer_key_types(join)),
-      charge(memory) {}
+      charge(memory, "the build side of a join") {}
 
 void select_without_nulls(std::span<const Vector> keys, const Selection& rows, Selection* result) {
   bool any = false;
@@ -100,7 +100,7 @@ JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
       has_integer_keys_(are_integers(key_types_)),
       packer_(key_types_, NullKeys::kNever),
       table_(packer_),
-      charge_(memory) {}
+      charge_(memory, "the build side of a join") {}
 
 size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +

@@ -48,6 +48,7 @@ void LeafColumns::read(uint32_t column) {
   vector.values = view.values;
   vector.nulls = view.nulls;
   const bool decoded = !buffer.values.empty() && view.values == buffer.values.data();
+  if (decoded && decoded_bytes_ != nullptr) *decoded_bytes_ += rows_ * physical_bytes(vector.type);
   const bool stays = !decoded && source.stays();
   vector.string_life = stays ? StringLife::kQuery : StringLife::kBatch;
 }

@@ -33,6 +33,8 @@ class LeafColumns {
     if (!loaded_[column]) read(column);
   }
   void unpin();
+  // Adds the bytes of what is decompressed to *bytes.
+  void count_decoded(uint64_t* bytes) { decoded_bytes_ = bytes; }
 
  private:
   void read(uint32_t column);
@@ -42,6 +44,7 @@ class LeafColumns {
   const storage::Leaf* leaf_ = nullptr;
   uint32_t first_ = 0;
   uint32_t rows_ = 0;
+  uint64_t* decoded_bytes_ = nullptr;
   std::vector<storage::DecodeBuffer> buffers_;
   std::vector<std::optional<storage::PinnedColumn>> pinned_;  // for this morsel
   std::vector<bool> loaded_;                                  // for this vector

@@ -29,11 +29,14 @@
 
 namespace diptych::olap {
 
+class PlanMeter;  // plan_meter.h
+
 struct RunContext {
   const storage::Replica* replica;
   ExecutionArena* arena;
   const StopSignal* stop;
-  MemoryBudget* memory;  // the query's
+  MemoryBudget* memory;        // the query's
+  PlanMeter* meter = nullptr;  // where somebody asks what the plan's operators do
 };
 
 class Stage {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "olap/execution/expand.h"
+#include "olap/execution/plan_meter.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/read_ahead.h"
 #include "olap/execution/result_stage.h"
@@ -60,8 +61,35 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
 }
 
 void PlanRunner::run(const Operator& op, const StageFactory& sink) {
+  PlanMeter* const meter = context_.meter;
+  if (meter == nullptr) {
+    run_operator(op, sink);
+    return;
+  }
+  run_operator(op, [&](uint32_t worker) {
+    return std::make_unique<MeterStage>(meter, worker, op, sink(worker));
+  });
+}
+
+void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
+                            const SourceFactory& make_source) {
+  PlanMeter* const meter = context_.meter;
+  if (meter == nullptr) {
+    run_pipeline(context_, morsels, workers, make_source);
+    return;
+  }
+  run_pipeline(context_, morsels, workers, [&](uint32_t worker) {
+    return std::make_unique<MeterSource>(meter, worker, op, make_source(worker));
+  });
+}
+
+void PlanRunner::say_memory(const Operator& op, size_t bytes) {
+  if (context_.meter != nullptr) context_.meter->once(op).memory_bytes = bytes;
+}
+
+void PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
   if (given_ != nullptr && given_->op == &op) {
-    run_pipeline(context_, 1, kOneWorker, [&](uint32_t worker) {
+    run_source(op, 1, kOneWorker, [&](uint32_t worker) {
       return std::make_unique<GivenRowSource>(*given_, sink(worker));
     });
     return;
@@ -87,9 +115,8 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
       return;
     }
     case OperatorKind::kValues:
-      run_pipeline(context_, ValuesSource::rows(op), kOneWorker, [&](uint32_t worker) {
-        return std::make_unique<ValuesSource>(op, sink(worker));
-      });
+      run_source(op, ValuesSource::rows(op), kOneWorker,
+                 [&](uint32_t worker) { return std::make_unique<ValuesSource>(op, sink(worker)); });
       return;
     case OperatorKind::kAppend: {
       SharedChains chains(context_.arena->threads(), sink);
@@ -109,10 +136,22 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
 }
 
 void PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
-  const std::vector<ScanMorsel> morsels = scan_morsels(op, context_.replica->table(op.table));
+  ScanLeaves leaves;
+  const std::vector<ScanMorsel> morsels =
+      scan_morsels(op, context_.replica->table(op.table), &leaves);
+  if (context_.meter != nullptr) {
+    OperatorFigures& figures = context_.meter->once(op);
+    figures.ran = true;
+    figures.blocks = leaves.with_rows;
+    figures.blocks_skipped = leaves.skipped;
+  }
   ReadAhead ahead(op, needed_->of(op), morsels, context_.replica->leaves_memory());
-  run_pipeline(context_, morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
-    return std::make_unique<ScanSource>(op, needed_->of(op), morsels, &ahead, sink(worker));
+  run_source(op, morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
+    auto source = std::make_unique<ScanSource>(op, needed_->of(op), morsels, &ahead, sink(worker));
+    if (context_.meter != nullptr) {
+      source->count_decoded(&context_.meter->cell(worker, op).decoded_bytes);
+    }
+    return source;
   });
 }
 
@@ -123,7 +162,11 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
     return std::make_unique<BuildStage>(op, table, parts[worker].get());
   });
-  table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
+  {
+    const MeterScope scope(context_.meter, op);
+    table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
+  }
+  say_memory(op, table.kept_bytes());
   context_.stop->check();
   if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
   if (keeps_build_rows(op.join)) {
@@ -149,6 +192,7 @@ void PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
     });
   }
   std::vector<uint32_t> order;
+  const MeterScope scope(context_.meter, op);
   for (uint32_t row = 0; row < rows.row_count(); ++row) {
     const bool matched = std::any_of(parts.begin(), parts.end(), [row](const MatchedRows& part) {
       return !part.empty() && bit_at(part.data(), row);
@@ -157,19 +201,20 @@ void PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
   }
   std::vector<uint32_t> unmatchable(table.unmatchable().row_count());
   std::iota(unmatchable.begin(), unmatchable.end(), 0U);
-  MemoryCharge listing(context_.memory);
+  MemoryCharge listing(context_.memory, "the build side of a join");
   listing.set((order.size() + unmatchable.size()) * sizeof(uint32_t));
   SharedChains chains(context_.arena->threads(), sink);
-  run_stored(rows, order, 0, context_.arena->threads(), chains.factory());
-  run_stored(table.unmatchable(), unmatchable, 0, context_.arena->threads(), chains.factory());
+  run_stored(op, rows, order, 0, context_.arena->threads(), chains.factory());
+  run_stored(op, table.unmatchable(), unmatchable, 0, context_.arena->threads(), chains.factory());
 }
 
 // rows[order[i]] for i from `first` on.
-void PlanRunner::run_stored(const ColumnStore& rows, const std::vector<uint32_t>& order,
-                            uint64_t first, uint32_t workers, const StageFactory& sink) {
+void PlanRunner::run_stored(const Operator& op, const ColumnStore& rows,
+                            const std::vector<uint32_t>& order, uint64_t first, uint32_t workers,
+                            const StageFactory& sink) {
   if (order.size() <= first) return;
   const uint64_t morsels = (order.size() - first + kVectorRows - 1) / kVectorRows;
-  run_pipeline(context_, morsels, workers, [&](uint32_t worker) {
+  run_source(op, morsels, workers, [&](uint32_t worker) {
     return std::make_unique<StoredSource>(rows, order, first, sink(worker));
   });
 }
@@ -183,10 +228,14 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
   Groups computed;
   Groups& groups = repeated.has_value() ? repeated_groups_[*repeated] : computed;
-  if (groups.empty()) groups = compute_groups(op);
+  if (groups.empty()) {
+    groups = compute_groups(op);
+  } else if (context_.meter != nullptr) {
+    context_.meter->once(op).shared = "the groups of an equal GROUP BY of the plan";
+  }
   const GroupTable& table = *groups[0];
   const uint64_t morsels = (uint64_t{table.groups()} + kVectorRows - 1) / kVectorRows;
-  run_pipeline(context_, morsels, context_.arena->threads(), [&](uint32_t worker) {
+  run_source(op, morsels, context_.arena->threads(), [&](uint32_t worker) {
     return std::make_unique<GroupSource>(op, table, sink(worker));
   });
   if (repeated.has_value()) return;
@@ -202,6 +251,10 @@ PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
     return std::make_unique<AggregateStage>(parts[worker].get());
   });
   parts = made_parts(std::move(parts), op, context_.memory);
+  const MeterScope scope(context_.meter, op);
+  size_t bytes = 0;
+  for (const auto& part : parts) bytes += part->kept_bytes();
+  say_memory(op, bytes);
   GroupTable& groups = *parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     context_.stop->check();
@@ -220,13 +273,15 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   });
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   ColumnStore& rows = parts[0]->rows();
+  const MeterScope scope(context_.meter, op);
   for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
   context_.stop->check();
-  MemoryCharge sorting(context_.memory);
+  say_memory(op, rows.memory_bytes() + rows.row_count() * kSortBytesARow);
+  MemoryCharge sorting(context_.memory, "the rows of a sort");
   sorting.set(rows.row_count() * kSortBytesARow);
   const std::vector<uint32_t> order =
       sorted_rows(rows, op.sort_keys, rows_wanted(op), context_.stop);
-  run_stored(rows, order, op.offset, kOneWorker, sink);
+  run_stored(op, rows, order, op.offset, kOneWorker, sink);
   keep_texts(parts[0]->take_texts());
 }
 
@@ -238,11 +293,12 @@ void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   });
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   ColumnStore& rows = parts[0]->rows();
+  const MeterScope scope(context_.meter, op);
   for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  say_memory(op, rows.memory_bytes());
   const WindowTable table(context_, op, rows);
-  run_pipeline(context_, table.morsels(), kOneWorker, [&](uint32_t worker) {
-    return std::make_unique<WindowSource>(table, sink(worker));
-  });
+  run_source(op, table.morsels(), kOneWorker,
+             [&](uint32_t worker) { return std::make_unique<WindowSource>(table, sink(worker)); });
 }
 
 }  // namespace diptych::olap

@@ -27,13 +27,19 @@ namespace diptych::olap {
 class PlanRunner {
  public:
   explicit PlanRunner(const RunContext& context)
-      : context_(context), texts_charge_(context.memory) {}
+      : context_(context), texts_charge_(context.memory, "its texts") {}
 
   // `given`: the row of one of the plan's operators, which is then not run; nullptr: all are.
   QueryResult run(const Plan& plan, const GivenRow* given = nullptr);
 
  private:
   void run(const Operator& op, const StageFactory& sink);
+  void run_operator(const Operator& op, const StageFactory& sink);
+  // run_pipeline() with sources of the operator.
+  void run_source(const Operator& op, uint64_t morsels, uint32_t workers,
+                  const SourceFactory& make_source);
+  // Tells the meter, if there is one.
+  void say_memory(const Operator& op, size_t bytes);
   void run_scan(const Operator& op, const StageFactory& sink);
   void run_join(const Operator& op, const StageFactory& sink);
   // The build rows with a match, or without one.
@@ -43,8 +49,8 @@ class PlanRunner {
   using Groups = std::vector<std::unique_ptr<GroupTable>>;
   Groups compute_groups(const Operator& op);
   void run_sort(const Operator& op, const StageFactory& sink);
-  void run_stored(const ColumnStore& rows, const std::vector<uint32_t>& order, uint64_t first,
-                  uint32_t workers, const StageFactory& sink);
+  void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
+                  uint64_t first, uint32_t workers, const StageFactory& sink);
   void run_window(const Operator& op, const StageFactory& sink);
 
   // Keeps what rows refer to that outlive the operator which copied it.

@@ -7,14 +7,21 @@
 
 namespace diptych::olap {
 
-std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table) {
+std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table,
+                                     ScanLeaves* leaves) {
   const LeafFilter filter(scan);
   std::vector<ScanMorsel> morsels;
   for (uint32_t p = 0; p < table.partition_count(); ++p) {
     const storage::Partition& partition = table.partition(base::PartitionId(p));
     for (size_t l = 0; l < partition.leaf_count(); ++l) {
       const storage::Leaf& leaf = partition.leaf(l);
-      if (leaf.live_rows() == 0 || !filter.may_match(leaf)) continue;
+      if (leaf.live_rows() == 0) continue;
+      const bool skipped = !filter.may_match(leaf);
+      if (leaves != nullptr) {
+        ++leaves->with_rows;
+        leaves->skipped += static_cast<uint64_t>(skipped);
+      }
+      if (skipped) continue;
       for (uint32_t first = 0; first < leaf.row_slots(); first += kMorselRows) {
         morsels.push_back({&leaf, first, std::min(kMorselRows, leaf.row_slots() - first)});
       }

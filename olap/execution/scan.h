@@ -27,8 +27,14 @@ struct ScanMorsel {
   uint32_t count;
 };
 
-// The morsels of a scan, in the order of partitions and ordinals.
-std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table);
+struct ScanLeaves {
+  uint64_t with_rows = 0;
+  uint64_t skipped = 0;  // of those
+};
+
+// The morsels of a scan, in the order of partitions and ordinals. Counts in *leaves, if it is one.
+std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table,
+                                     ScanLeaves* leaves = nullptr);
 
 class ReadAhead;
 
@@ -37,6 +43,9 @@ class ScanSource : public MorselSource {
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
   ScanSource(const Operator& scan, const std::vector<bool>& needed,
              const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next);
+
+  // Adds the bytes of what is decompressed to *bytes, which outlives this.
+  void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
 
   // Benchmark: BM_ScanSum.
   bool run(uint64_t morsel) override;

@@ -188,7 +188,7 @@ SortPart::SortPart(const Operator& sort, const NeededColumns& needed, MemoryBudg
       needed_(needed.of(sort)),
       wanted_(rows_wanted(sort)),
       rows_(sort.children[0]->output, needed_),
-      charge_(memory) {}
+      charge_(memory, "the rows of a sort") {}
 
 void SortPart::append(const Batch& batch) {
   rows_.append(batch.columns, *batch.selection);

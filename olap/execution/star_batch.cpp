@@ -49,7 +49,9 @@ std::string aggregates_text(const StarQuery& query) {
 }  // namespace
 
 StarBatch::StarBatch(const RunContext& context, std::vector<const StarQuery*> queries)
-    : context_(context), queries_(std::move(queries)), charge_(context.memory) {
+    : context_(context),
+      queries_(std::move(queries)),
+      charge_(context.memory, "the tables of a shared star pass") {
   DIPTYCH_CHECK(!queries_.empty(), "a batch has a query");
   number_queries();
 }

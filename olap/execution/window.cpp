@@ -34,14 +34,15 @@ void mark_differences(const WindowOrder& order, uint32_t column, std::vector<uin
 }  // namespace
 
 WindowPart::WindowPart(const Operator& window, const NeededColumns& needed, MemoryBudget* memory)
-    : rows_(window.children[0]->output, needed.of(window)), charge_(memory) {}
+    : rows_(window.children[0]->output, needed.of(window)),
+      charge_(memory, "the rows of a window") {}
 
 WindowResults::WindowResults(PhysicalType physical, size_t rows) : type(physical), nulls(rows, 0) {
   bytes.resize(rows * physical_bytes(physical), std::byte{0});
 }
 
 WindowTable::WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows)
-    : charge_(context.memory) {
+    : charge_(context.memory, "the results of a window") {
   order_.rows = &rows;
   order_.stop = context.stop;
   const size_t count = rows.row_count();

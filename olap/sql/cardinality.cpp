@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace diptych::olap {
 namespace {
@@ -22,6 +23,17 @@ bool contains(const std::vector<ColumnId>& columns, ColumnId column) {
   return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
+std::optional<double> numeric_value(const base::Value& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* date = std::get_if<base::Date>(&value)) return date->days;
+  if (const auto* at = std::get_if<base::Timestamp>(&value)) return static_cast<double>(at->micros);
+  if (const auto* decimal = std::get_if<base::DecimalValue>(&value)) {
+    return static_cast<double>(decimal->units);
+  }
+  return std::nullopt;
+}
+
 double guessed_values(const base::DataType& type, double rows) {
   switch (type.kind) {
     case TypeKind::kBoolean: return 2;
@@ -37,7 +49,7 @@ double guessed_values(const base::DataType& type, double rows) {
 
 double Estimator::table_rows(const TableSchema& table) const {
   const size_t id = table.id.value;
-  return std::max(1.0, id < rows_.size() ? static_cast<double>(rows_[id]) : 1.0);
+  return std::max(1.0, id < rows_.size() ? static_cast<double>(rows_[id].rows) : 1.0);
 }
 
 double Estimator::distinct(uint32_t slot) {
@@ -141,6 +153,28 @@ double Estimator::equality_selectivity(const Expression& equality) {
   return 1 / std::max(distinct(*equality.children[0]), distinct(*equality.children[1]));
 }
 
+// Values lie evenly between a column's bounds, as far as anybody knows.
+double Estimator::range_selectivity(const Expression& p) {
+  const size_t literal_side = is_literal(*p.children[0]) ? 0 : 1;
+  const Expression& column = without_integer_casts(*p.children[1 - literal_side]);
+  const Expression& literal = *p.children[literal_side];
+  if (column.kind != ExpressionKind::kColumn || !is_literal(literal)) return kRangeSelectivity;
+  const Slot& slot = slots_[column.column];
+  const std::optional<double> value = numeric_value(literal.literal);
+  if (slot.table == nullptr || !value.has_value()) return kRangeSelectivity;
+  const size_t table = slot.table->id.value;
+  if (table >= rows_.size() || slot.column.value >= rows_[table].columns.size()) {
+    return kRangeSelectivity;
+  }
+  const ColumnBounds& bounds = rows_[table].columns[slot.column.value];
+  if (!bounds.known) return kRangeSelectivity;
+  const bool less = p.kind == ExpressionKind::kLess || p.kind == ExpressionKind::kLessEqual;
+  const bool bounds_above = less == (literal_side == 1);
+  const double width = std::max(bounds.max - bounds.min, 1.0);
+  const double below = std::clamp((*value - bounds.min) / width, 0.0, 1.0);
+  return bounds_above ? below : 1 - below;
+}
+
 double Estimator::selectivity(const Expression& p) {
   double share = kOtherSelectivity;
   switch (p.kind) {
@@ -149,7 +183,7 @@ double Estimator::selectivity(const Expression& p) {
     case ExpressionKind::kLess:
     case ExpressionKind::kLessEqual:
     case ExpressionKind::kGreater:
-    case ExpressionKind::kGreaterEqual: share = kRangeSelectivity; break;
+    case ExpressionKind::kGreaterEqual: share = range_selectivity(p); break;
     case ExpressionKind::kLike: share = kLikeSelectivity; break;
     case ExpressionKind::kIsNull: share = kNullSelectivity; break;
     case ExpressionKind::kIsNotNull: share = 1 - kNullSelectivity; break;

@@ -42,6 +42,7 @@ class Estimator {
                                      base::ColumnId* parent_column) const;
   double function_distinct(const Expression& call);
   double equality_selectivity(const Expression& equality);
+  double range_selectivity(const Expression& comparison);
 
   const base::Catalog& catalog_;
   const TableRows& rows_;

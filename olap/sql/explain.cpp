@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "olap/plan_report.h"
+
 namespace diptych::olap {
 namespace {
 
@@ -261,7 +263,7 @@ class Printer {
   explicit Printer(const base::Catalog& catalog) : catalog_(catalog) {}
 
   // Appends the operator's lines and returns the names of its output columns.
-  Names print(const Operator& op, size_t depth, std::string* text) const;
+  Names print(const Operator& op, size_t depth, std::vector<PlanLine>* lines) const;
 
  private:
   std::string scan_line(const Operator& op, Names* output) const;
@@ -345,10 +347,10 @@ std::string Printer::unary_line(const Operator& op, const Names& input, Names* o
   }
 }
 
-Names Printer::print(const Operator& op, size_t depth, std::string* text) const {
+Names Printer::print(const Operator& op, size_t depth, std::vector<PlanLine>* lines) const {
   Names output;
   std::string line;
-  std::string below;
+  std::vector<PlanLine> below;
   if (op.kind == OperatorKind::kScan) {
     line = scan_line(op, &output);
   } else if (op.kind == OperatorKind::kHashJoin) {
@@ -363,8 +365,8 @@ Names Printer::print(const Operator& op, size_t depth, std::string* text) const 
     const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, &below);
     line = unary_line(op, input, &output);
   }
-  *text += fmt::format("{}{} ({:.0f} rows)\n{}", std::string(2 * depth, ' '), line,
-                       op.estimated_rows, below);
+  lines->push_back({&op, depth, std::move(line)});
+  lines->insert(lines->end(), below.begin(), below.end());
   for (size_t i = 0; i < output.size(); ++i) {
     if (output[i].size() > kNameBytesMax) output[i] = fmt::format("#{}", i);
   }
@@ -373,10 +375,16 @@ Names Printer::print(const Operator& op, size_t depth, std::string* text) const 
 
 }  // namespace
 
+std::vector<PlanLine> explain_lines(const Plan& plan, const base::Catalog& catalog) {
+  std::vector<PlanLine> lines;
+  Printer(catalog).print(*plan.root, 0, &lines);
+  return lines;
+}
+
 std::string explain(const Plan& plan, const base::Catalog& catalog) {
-  std::string text;
-  Printer(catalog).print(*plan.root, 0, &text);
-  return text;
+  return fmt::format(
+      "{}\n",
+      fmt::join(plan_report(explain_lines(plan, catalog), ExplainFormat::kText, nullptr), "\n"));
 }
 
 }  // namespace diptych::olap

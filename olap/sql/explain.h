@@ -4,12 +4,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/schema.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
 
+std::vector<PlanLine> explain_lines(const Plan& plan, const base::Catalog& catalog);
+// The lines as text, with the rows that are expected.
 std::string explain(const Plan& plan, const base::Catalog& catalog);
 
 }  // namespace diptych::olap

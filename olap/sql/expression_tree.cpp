@@ -147,4 +147,13 @@ ExpressionPtr disjunction(Expressions branches) {
   return make_expression(ExpressionKind::kOr, kBoolean, std::move(branches));
 }
 
+const Expression& without_integer_casts(const Expression& expression) {
+  const Expression* e = &expression;
+  while (e->kind == ExpressionKind::kCast && e->type.kind == base::TypeKind::kBigInt &&
+         e->children[0]->type.kind == base::TypeKind::kInt) {
+    e = e->children[0].get();
+  }
+  return *e;
+}
+
 }  // namespace diptych::olap

@@ -46,4 +46,8 @@ Expressions split_conjuncts(ExpressionPtr predicate);
 ExpressionPtr conjunction(Expressions conjuncts);
 ExpressionPtr disjunction(Expressions branches);
 
+// What is under casts from INT to BIGINT, which keep values apart and in order: uniqueness and
+// bounds go through them.
+const Expression& without_integer_casts(const Expression& expression);
+
 }  // namespace diptych::olap

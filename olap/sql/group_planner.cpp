@@ -37,16 +37,6 @@ bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
   return found;
 }
 
-// A cast between integers keeps a column's values apart: uniqueness goes through it.
-const Expression& without_integer_casts(const Expression& expression) {
-  const Expression* e = &expression;
-  while (e->kind == ExpressionKind::kCast && e->type.kind == base::TypeKind::kBigInt &&
-         e->children[0]->type.kind == base::TypeKind::kInt) {
-    e = e->children[0].get();
-  }
-  return *e;
-}
-
 }  // namespace
 
 // A group while it is being planned. Subquery joins that no single member takes come last.

@@ -1,8 +1,8 @@
 // prepare() of olap/query.h: the stages of the front end in order.
 
-#include <sstream>
 #include <utility>
 
+#include "olap/plan_report.h"
 #include "olap/query.h"
 #include "olap/sql/explain.h"
 #include "olap/sql/plan_builder.h"
@@ -23,11 +23,38 @@ std::string_view statement_name(const Node& node) {
   }
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(std::move(line));
-  return lines;
+// An option without a value is on.
+bool is_on(const Node* value) {
+  if (value == nullptr) return true;
+  switch (value->node_case) {
+    case PG_QUERY__NODE__NODE_BOOLEAN: return value->boolean->boolval != 0;
+    case PG_QUERY__NODE__NODE_INTEGER: return value->integer->ival != 0;
+    case PG_QUERY__NODE__NODE_STRING: {
+      const std::string_view word = value->string->sval;
+      return word == "on" || word == "true" || word == "yes";
+    }
+    default: return false;
+  }
+}
+
+// EXPLAIN [ANALYZE], EXPLAIN (ANALYZE [on | off], FORMAT TEXT | JSON).
+base::Result<void> read_options(const PgQuery__ExplainStmt& explain, const SourceText& source,
+                                Plan* plan) {
+  for (size_t i = 0; i < explain.n_options; ++i) {
+    const PgQuery__DefElem& option = *explain.options[i]->def_elem;
+    const std::string_view name = option.defname;
+    const bool has_word =
+        option.arg != nullptr && option.arg->node_case == PG_QUERY__NODE__NODE_STRING;
+    const std::string_view word = has_word ? option.arg->string->sval : "";
+    if (name == "analyze") {
+      plan->is_analyzed = is_on(option.arg);
+    } else if (name == "format" && (word == "text" || word == "json")) {
+      plan->format = word == "json" ? ExplainFormat::kJson : ExplainFormat::kText;
+    } else {
+      return source.unsupported(option.location, "this option of EXPLAIN");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -38,13 +65,12 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   const SourceText source(sql);
   const auto tree = ParseTree::parse(source);
   if (!tree) return tree.error();
+  Plan plan;
   const Node* statement = &tree->statement();
   const bool explained = statement->node_case == PG_QUERY__NODE__NODE_EXPLAIN_STMT;
   if (explained) {
     const PgQuery__ExplainStmt& explain = *statement->explain_stmt;
-    if (explain.n_options != 0) {
-      return source.unsupported(explain.options[0]->def_elem->location, "an option of EXPLAIN");
-    }
+    if (const auto options = read_options(explain, source, &plan); !options) return options.error();
     statement = explain.query;
   }
   if (statement->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
@@ -55,7 +81,6 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   auto block =
       SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement->select_stmt);
   if (!block) return block.error();
-  Plan plan;
   plan.sql = source.sql();
   for (size_t i = 0; i < (*block)->visible_outputs; ++i) {
     plan.column_names.push_back((*block)->outputs[i].name);
@@ -64,7 +89,10 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   plan.root = PlanBuilder(estimator).plan_statement(**block).root;
   DIPTYCH_CHECK(plan.root->output.size() == plan.column_names.size(),
                 "the plan's columns are the SELECT list's");
-  if (explained) plan.explanation = lines_of(explain(plan, catalog));
+  if (explained) plan.lines = explain_lines(plan, catalog);
+  if (explained && !plan.is_analyzed) {
+    plan.explanation = plan_report(plan.lines, plan.format, nullptr);
+  }
   return plan;
 }
 

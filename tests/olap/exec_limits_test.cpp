@@ -43,13 +43,14 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
   }
 
   // The plan fails over the budget, the one after it answers; with room enough both do.
-  void expect_limited(const Plan& plan) {
+  void expect_limited(const Plan& plan, const std::string& what) {
     const Plan small = counted(source());
     auto results = run({&plan, &small}, kBudget);
     ASSERT_FALSE(results[0].ok());
     EXPECT_EQ(results[0].error().to_string(),
-              "out of memory: the query would keep more than 200 KiB, which is its limit: let it "
-              "keep fewer rows, or raise query_memory_bytes_max");
+              "out of memory: the query would keep more than 200 KiB, which is its limit, with " +
+                  what + ": let it keep fewer rows, or raise query_memory_bytes_max");
+    EXPECT_STREQ(std::string(results[0].error().sqlstate()).c_str(), "53200");
     ASSERT_TRUE(results[1].ok());
     EXPECT_EQ(results[1]->rows[0][0], number(kRows));
     results = run({&plan, &small}, size_t{64} << 20);
@@ -61,24 +62,26 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
 };
 
 TEST_P(MemoryLimit, HoldsForAResult) {
-  expect_limited(plan_of(source()));
+  expect_limited(plan_of(source()), "its result");
 }
 
 TEST_P(MemoryLimit, HoldsForAJoinsBuildSide) {
-  expect_limited(counted(join(JoinKind::kInner, source(), source(), {{1, 1}})));
-  expect_limited(counted(join(JoinKind::kSemi, source(), source(), {{0, 0}})));
+  expect_limited(counted(join(JoinKind::kInner, source(), source(), {{1, 1}})),
+                 "the build side of a join");
+  expect_limited(counted(join(JoinKind::kSemi, source(), source(), {{0, 0}})),
+                 "the build side of a join");
 }
 
 TEST_P(MemoryLimit, HoldsForGroupsAndTheirStates) {
-  expect_limited(counted(grouped(AggregateKind::kMax)));
-  expect_limited(counted(grouped(AggregateKind::kCountDistinct)));
+  expect_limited(counted(grouped(AggregateKind::kMax)), "the groups of a GROUP BY");
+  expect_limited(counted(grouped(AggregateKind::kCountDistinct)), "the groups of a GROUP BY");
 }
 
 TEST_P(MemoryLimit, HoldsForASortButNotForTheFirstFewOfManyRows) {
   OperatorPtr sorted = over(OperatorKind::kSort, source(), kRowTypes);
   sorted->sort_keys = {{0, true, false}};
   Plan plan = plan_of(std::move(sorted));
-  expect_limited(plan);
+  expect_limited(plan, "the rows of a sort");
   plan.root->limit = 2;
   plan.column_names.pop_back();
   Executor executor(placement(GetParam()), size_t{2} << 20);

@@ -116,9 +116,12 @@ constexpr Refused kRefused[] = {
     {"insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"insert into "
      "parent values ...\")"},
-    {"explain (analyze) select 1",
-     "unsupported: an option of EXPLAIN is not supported yet (line 1, column 10: \"analyze) select "
-     "1\")"},
+    {"explain (verbose) select 1",
+     "unsupported: this option of EXPLAIN is not supported yet (line 1, column 10: \"verbose) "
+     "select 1\")"},
+    {"explain (format xml) select 1",
+     "unsupported: this option of EXPLAIN is not supported yet (line 1, column 10: \"format xml) "
+     "select 1\")"},
     {"explain insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"explain insert into parent "
      "...\")"},

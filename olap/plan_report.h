@@ -1,0 +1,50 @@
+// Plan report: a plan in words, an operator a line, with what was expected of it and what it did:
+// the answer to EXPLAIN and EXPLAIN ANALYZE, as text or as JSON.
+//
+//   text   indented by depth: `scan t [a] where (a = 1) (30 rows)`; of a run, behind that, rows,
+//          time, and what else there is to say
+//   JSON   {"plan": {"operator", "estimated_rows", "children"}}; of a run also "actual_rows",
+//          "time_ms", "decoded_bytes", "blocks", "blocks_skipped", "memory_bytes", "shared" in each
+//          operator, and "execution_ms", "memory_bytes", "rows", "shared" beside the plan
+//
+// Time is an operator's own, without its children's, summed over the workers. Memory is what it
+// kept at its largest: a join's table, groups, a sort's rows.
+//
+// Functions of values; any thread.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+struct OperatorFigures {
+  bool ran = false;
+  uint64_t rows = 0;  // that it handed on
+  uint64_t own_ns = 0;
+  uint64_t decoded_bytes = 0;  // kScan: of values that were decompressed
+  uint64_t blocks = 0;         // kScan: leaves with rows
+  uint64_t blocks_skipped = 0;
+  size_t memory_bytes = 0;
+  std::string shared;  // with what, in words; empty: with nothing
+};
+
+struct PlanFigures {
+  std::unordered_map<const Operator*, OperatorFigures> operators;
+  uint64_t rows = 0;
+  uint64_t execute_ns = 0;
+  size_t memory_bytes = 0;          // of the query, at its largest
+  std::vector<std::string> shared;  // with other statements of the batch
+};
+
+// `figures`: nullptr where the plan was not run.
+std::vector<std::string> plan_report(const std::vector<PlanLine>& lines, ExplainFormat format,
+                                     const PlanFigures* figures);
+
+}  // namespace diptych::olap

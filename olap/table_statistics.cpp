@@ -1,0 +1,50 @@
+#include "olap/table_statistics.h"
+
+#include <algorithm>
+
+namespace diptych::olap {
+
+namespace {
+
+constexpr uint64_t kChangeShare = 16;
+
+bool has_bounds(const base::DataType& type) {
+  return !type.is_string() && type.kind != base::TypeKind::kBoolean;
+}
+
+void widen(const storage::ColumnSummary& summary, bool is_double, ColumnBounds* bounds) {
+  const double min = is_double ? summary.min_double : static_cast<double>(summary.min);
+  const double max = is_double ? summary.max_double : static_cast<double>(summary.max);
+  if (min > max) return;  // no value at all
+  bounds->min = bounds->known ? std::min(bounds->min, min) : min;
+  bounds->max = bounds->known ? std::max(bounds->max, max) : max;
+  bounds->known = true;
+}
+
+}  // namespace
+
+void refresh_statistics(const storage::Table& table, const base::TableSchema& schema,
+                        TableStatistics* statistics) {
+  statistics->rows = table.live_rows();
+  const uint64_t then = statistics->rows_of_bounds;
+  const uint64_t change = std::max(then, statistics->rows) - std::min(then, statistics->rows);
+  if (!statistics->columns.empty() && change <= then / kChangeShare) return;
+  statistics->rows_of_bounds = statistics->rows;
+  statistics->columns.assign(schema.columns.size(), {});
+  for (uint32_t p = 0; p < table.partition_count(); ++p) {
+    const storage::Partition& partition = table.partition(base::PartitionId(p));
+    for (size_t l = 0; l < partition.leaf_count(); ++l) {
+      const storage::Leaf& leaf = partition.leaf(l);
+      if (leaf.live_rows() == 0) continue;
+      for (size_t c = 0; c < schema.columns.size(); ++c) {
+        const base::DataType& type = schema.columns[c].type;
+        if (!has_bounds(type)) continue;
+        const auto summary = leaf.summary(base::ColumnId(static_cast<uint16_t>(c)));
+        if (!summary.known) continue;
+        widen(summary, type.kind == base::TypeKind::kDouble, &statistics->columns[c]);
+      }
+    }
+  }
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,181 @@
+// EXPLAIN and EXPLAIN ANALYZE: what is said of plans and of their runs.
+
+#include "olap/plan_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/olap/exec_table.h"
+#include "tests/olap/sql_fixture.h"
+
+namespace diptych::olap::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+constexpr int64_t kReportRows = 5'000;
+const std::vector<DataType> kReportTypes = {kIntType, kIntType};
+
+void add_lines(const Operator& op, size_t depth, std::vector<PlanLine>* lines) {
+  lines->push_back({&op, depth, "operator " + std::to_string(lines->size())});
+  for (const OperatorPtr& child : op.children) add_lines(*child, depth + 1, lines);
+}
+
+Plan analyzed(OperatorPtr root, ExplainFormat format = ExplainFormat::kText) {
+  Plan plan = plan_of(std::move(root));
+  plan.is_analyzed = true;
+  plan.format = format;
+  add_lines(*plan.root, 0, &plan.lines);
+  return plan;
+}
+
+class ReportTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  // Table 0: (i, i % 10).
+  ReportTest() {
+    const base::TableId table = replica_.add_table(kReportTypes);
+    for (int64_t i = 0; i < kReportRows; ++i) {
+      replica_.insert(table, {number(i), number(i % 10)});
+    }
+  }
+
+  static OperatorPtr rows() { return scan(base::TableId(0), kReportTypes); }
+  static OperatorPtr rows_below(int64_t bound) {
+    OperatorPtr op = rows();
+    op->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(0, kIntType),
+                                  literal(kIntType, number(bound))));
+    return op;
+  }
+  static OperatorPtr groups(OperatorPtr input) {
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(column(1, kIntType));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    return aggregate(std::move(input), std::move(keys), std::move(aggregates));
+  }
+
+  std::vector<std::string> texts(const Plan& plan) {
+    const auto result = run(plan, replica_.replica(), GetParam());
+    EXPECT_TRUE(result.ok()) << result.error().to_string();
+    if (!result.ok()) return {};
+    EXPECT_EQ(result->columns.at(0).name, "QUERY PLAN");
+    std::vector<std::string> lines;
+    for (const auto& row : result->rows) lines.push_back(std::get<std::string>(row[0]));
+    return lines;
+  }
+
+  TestReplica replica_;
+};
+
+TEST_P(ReportTest, AnAnalyzedPlanSaysWhatItsOperatorsDid) {
+  const Plan plan = analyzed(groups(join(JoinKind::kInner, rows(), rows_below(100), {{0, 0}})));
+  EXPECT_THAT(
+      texts(plan),
+      ElementsAre(
+          MatchesRegex("operator 0 \\(0 rows\\) \\(actual 10 rows, [0-9.]+ ms, .* kept\\)"),
+          MatchesRegex("  operator 1 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, .* kept\\)"),
+          MatchesRegex("    operator 2 \\(0 rows\\) \\(actual 5000 rows, [0-9.]+ ms, .* decoded, 0 "
+                       "of [0-9]+ blocks skipped\\)"),
+          MatchesRegex("    operator 3 \\(0 rows\\) \\(actual 100 rows, .* blocks skipped\\)"),
+          MatchesRegex("execution: 10 rows, [0-9.]+ ms, .* kept at most")));
+}
+
+TEST_P(ReportTest, WhatWasNotRunIsSaid) {
+  const Plan plan = analyzed(join(JoinKind::kInner, rows(), rows_below(-1), {{0, 0}}));
+  EXPECT_THAT(texts(plan).at(1), HasSubstr("operator 1 (0 rows) (not run)"));
+}
+
+TEST_P(ReportTest, JsonHasTheSameAsNumbers) {
+  const Plan plan = analyzed(groups(join(JoinKind::kBuildSemi, rows(), rows_below(100), {{0, 0}})),
+                             ExplainFormat::kJson);
+  std::string text;
+  for (const std::string& line : texts(plan)) text += line + "\n";
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["rows"], 10);
+  EXPECT_GT(json["execution_ms"], 0.0);
+  EXPECT_GT(json["memory_bytes"], 0);
+  EXPECT_EQ(json["plan"]["actual_rows"], 10);
+  const auto& join = json["plan"]["children"][0];
+  EXPECT_EQ(join["actual_rows"], 100);
+  EXPECT_EQ(join["children"][0]["actual_rows"], kReportRows);
+  EXPECT_EQ(join["children"][0]["blocks_skipped"], 0);
+  // Every operator's own time is in the whole's, on one thread.
+  const double own = json["plan"]["time_ms"].get<double>() + join["time_ms"].get<double>() +
+                     join["children"][0]["time_ms"].get<double>() +
+                     join["children"][1]["time_ms"].get<double>();
+  EXPECT_GT(own, 0.0);
+  EXPECT_LE(own, json["execution_ms"].get<double>() * GetParam());
+}
+
+// Equal GROUP BYs of a plan, and statements of one text.
+TEST_P(ReportTest, SaysWhatWasShared) {
+  Plan plan = analyzed(join(JoinKind::kLeft, groups(rows()), groups(rows()), {{0, 0}}));
+  plan.sql = "explain analyze select";
+  Executor executor(placement(GetParam()));
+  const StopFlag stop{false};
+  const Plan* const plans[] = {&plan, &plan};
+  const auto results = executor.run_batch(plans, replica_.replica(), stop);
+  std::string text;
+  ASSERT_TRUE(results[1].ok()) << results[1].error().to_string();
+  for (const auto& row : results[1]->rows) text += std::get<std::string>(row[0]) + "\n";
+  EXPECT_THAT(text, HasSubstr("the groups of an equal GROUP BY of the plan"));
+  EXPECT_THAT(text, HasSubstr("shared: run once for 2 statements of this text"));
+}
+
+TEST_P(ReportTest, AStarQuerySaysWhoElseWasInItsPass) {
+  const auto counted = [&](int64_t bound) {
+    std::vector<Aggregate> count;
+    count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    return aggregate(rows_below(bound), {}, std::move(count));
+  };
+  const Plan plan = analyzed(counted(70));
+  const Plan other = plan_of(counted(80));
+  Executor executor(placement(GetParam()));
+  const StopFlag stop{false};
+  const Plan* const plans[] = {&plan, &other};
+  const auto results = executor.run_batch(plans, replica_.replica(), stop);
+  ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
+  const std::vector<std::vector<Value>> lines = results[0]->rows;
+  EXPECT_THAT(std::get<std::string>(lines[0][0]), HasSubstr("actual 1 rows"));
+  EXPECT_THAT(std::get<std::string>(lines[0][0]), HasSubstr("computed in one pass for 2 queries"));
+  ASSERT_TRUE(results[1].ok());
+  EXPECT_EQ(results[1]->rows[0][0], number(80));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ReportTest, ::testing::Values(1U, 3U));
+
+using ExplainTest = SqlTest;
+
+TEST_F(ExplainTest, JsonOfAPlanThatIsNotRunHasEstimatesOnly) {
+  const auto plan =
+      prepare("explain (format json) select p_name from parent where p_id = 3", catalog_, rows_);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  EXPECT_FALSE(plan->is_analyzed);
+  std::string text;
+  for (const std::string& line : plan->explanation) text += line;
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_FALSE(json.contains("execution_ms"));
+  EXPECT_EQ(json["plan"]["operator"], "project [p_name]");
+  EXPECT_EQ(json["plan"]["children"][0]["estimated_rows"], 1.0);
+}
+
+TEST_F(ExplainTest, OptionsSayWhetherItIsRun) {
+  for (const auto& [sql, is_run] : std::vector<std::pair<std::string, bool>>{
+           {"explain select 1", false},
+           {"explain analyze select 1", true},
+           {"explain (analyze) select 1", true},
+           {"explain (analyze off) select 1", false},
+           {"explain (analyze on, format text) select 1", true},
+           {"explain (analyze true, format json) select 1", true}}) {
+    const auto plan = prepare(sql, catalog_, rows_);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    EXPECT_EQ(plan->is_analyzed, is_run) << sql;
+    EXPECT_EQ(plan->explanation.empty(), is_run) << sql;
+  }
+}
+
+}  // namespace
+}  // namespace diptych::olap::test

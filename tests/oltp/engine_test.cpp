@@ -66,10 +66,10 @@ void run_constant_size(uint32_t workers) {
       bodies.push_back(replace(next - kRows / 2, false));
     }
     for (const auto& call : bank.run_all(bodies)) ASSERT_TRUE(call.outcome());
-    if (batch == 100) settled = bank.engine->metrics().memory_bytes;
+    if (batch == 100) settled = bank.engine->metrics().memory_bytes();
   }
   EXPECT_EQ(bank.engine->row_count(bank.account.table), static_cast<uint64_t>(kRows));
-  EXPECT_LE(bank.engine->metrics().memory_bytes, settled);
+  EXPECT_LE(bank.engine->metrics().memory_bytes(), settled);
   bank.engine->for_each_row(bank.account.table, [&](base::RowId row_id, const std::byte*) {
     EXPECT_LT(row_id.value, 4 * workers * RowTable::kSlotsTaken);
   });

@@ -67,7 +67,6 @@ class TableRestore {
     uint32_t number;
   };
 
-  EngineCore* core_;
   Table* table_;
   std::vector<std::unique_ptr<IndexBuild>> builds_;  // by the table's indexes
   std::vector<Lane> lanes_;

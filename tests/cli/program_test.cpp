@@ -93,7 +93,7 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{"bench"}, "subcommand"},
       {{"qeury", "db"},
        "unknown subcommand \"qeury\"; there are init, load, query, call, inspect, test, verify, "
-       "checkpoint, bench"},
+       "checkpoint, backup, restore, bench"},
       {{"bench", "tpcd"},
        "unknown subcommand \"tpcd\"; there are tpcc, ch, isolation, propagation, scan, "
        "queries, recovery, overload"},

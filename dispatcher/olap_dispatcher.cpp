@@ -233,11 +233,14 @@ void OlapDispatcher::execute(const Jobs& jobs) {
     }
     figures_.batch_queries.record(queries.size());
   }
-  std::array<uint64_t, base::kErrorCodes> failed{};
-  uint64_t completed = 0;
   const base::Vid snapshot = replica_.tables->snapshot();
   run(queries, [&](size_t query, base::Result<olap::QueryResult> result) {
-    ++(result ? completed : failed[static_cast<size_t>(result.code())]);
+    if (result) {
+      const std::lock_guard lock(figures_mutex_);
+      ++figures_.queries_completed;
+    } else {
+      count_failed(result.code());
+    }
     const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);
     places[query].answer->put(
         places[query].statement, std::move(result),
@@ -245,11 +248,6 @@ void OlapDispatcher::execute(const Jobs& jobs) {
   });
   const std::lock_guard lock(figures_mutex_);
   figures_.query_batch_ns.record(base::steady_ns() - start_ns);
-  figures_.queries_completed += completed;
-  for (size_t i = 0; i < failed.size(); ++i) {
-    figures_.queries_failed += failed[i];
-    figures_.queries_failed_by[i] += failed[i];
-  }
 }
 
 uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {

@@ -31,8 +31,13 @@ class Loads {
 
   OverloadReport run() {
     report_.limit = measure(0, 0);
+    const bool found = report_.limit.answered_per_second > 0;
+    if (!found && report_.error.empty()) {
+      ++report_.calls_failed;
+      report_.error = "none was answered while the limit was looked for: measure for longer";
+    }
     for (const double load : options_.loads) {
-      if (stopped(stop_)) break;
+      if (!found || stopped(stop_)) break;
       report_.cells.push_back(measure(load, load * report_.limit.answered_per_second));
     }
     report_.interrupted = stopped(stop_);

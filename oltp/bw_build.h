@@ -121,7 +121,7 @@ class BwBuild {
       auto from = run.begin();
       for (uint32_t i = 0; i < stretches; ++i) {
         auto until = run.end();
-        if (i + 1 < stretches) {
+        if (i + 1 < stretches && !run.empty()) {
           until = std::lower_bound(from, run.end(), samples[samples.size() * (i + 1) / stretches]);
         }
         parts[i].emplace_back(from, until);

@@ -1,4 +1,4 @@
-// to_json: the keys that scripts rely on (issue 2, section 5), and the details.
+// to_json: the keys that scripts rely on, and the details.
 
 #include <cmath>
 

@@ -152,8 +152,8 @@ class OlapDispatcher {
   uint64_t pending_since_ns_ = 0;               // this thread only; 0: no update was pending
 
   std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next two
-  uint32_t first_to_compact_ = 0;               // a TableId: those that there was no time for first
-  bool trim_failed_ = false;                    // the last time; said once
+  uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call
+  bool trim_failed_ = false;       // the last time; said once
 
   mutable std::mutex figures_mutex_;
   Metrics figures_;             // guarded by figures_mutex_: this side's part

@@ -260,6 +260,7 @@ void CommandLog::stop() {
   }
   work_.wake_all();
   thread_.join();
+  files_.stop();
   progress_.wake_all();
 }
 

@@ -23,6 +23,10 @@ LogFiles::LogFiles(std::string directory, size_t file_bytes_max, const DiskFault
     : directory_(std::move(directory)), file_bytes_max_(file_bytes_max), faults_(faults) {}
 
 LogFiles::~LogFiles() {
+  stop();
+}
+
+void LogFiles::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -30,6 +34,7 @@ LogFiles::~LogFiles() {
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   if (prepared_ != nullptr) ::unlink(prepared_->path().c_str());
+  prepared_.reset();
 }
 
 void LogFiles::set_present(std::vector<BegunFile> present, uint64_t next_number) {

@@ -38,6 +38,9 @@ class LogFiles {
  public:
   LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults);
   ~LogFiles();
+  // Ends the thread, and removes the file that it has made ready: nothing is appended any more.
+  // Before the directory is anybody else's, whose file of that number it would remove.
+  void stop();
 
   // What an earlier process left, in order; before all else.
   void set_present(std::vector<BegunFile> present, uint64_t next_number);

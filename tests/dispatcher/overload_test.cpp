@@ -111,7 +111,7 @@ TEST_F(Overload, WhoWaitsToBeAdmittedWaitsNoLongerThanItsDeadline) {
   EXPECT_TRUE(bump({.timeout_ns = 3'600'000 * kOneMs}).get().ok());
 }
 
-TEST_F(Overload, AClientWithThousandsHoldsUpNobodyElse) {
+TEST_F(Overload, OfConcurrentClientsOneWithThousandsHoldsUpNobodyElse) {
   open({.client_requests = 4000, .batch_requests_max = 32});
   hold();
   auto greedy = *Client::connect(&database());
@@ -133,15 +133,14 @@ TEST_F(Overload, AClientWithThousandsHoldsUpNobodyElse) {
       // acq_rel: who waits for the last one sees every place.
       self->place = self->finished->fetch_add(1, std::memory_order_acq_rel);
     };
-    ASSERT_TRUE(client->submit(&call->request, {.admission = Admission::kRefuse}).ok());
+    return client->submit(&call->request, {.admission = Admission::kRefuse});
   };
   std::vector<Counted> many(4000);
   Counted one;
-  for (Counted& call : many) submit(greedy.get(), &call);
-  submit(modest.get(), &one);
-  oltp::Request refused = many[0].request;
-  EXPECT_EQ(greedy->submit(&refused, {.admission = Admission::kRefuse}).code(),
-            ErrorCode::kOverloaded);
+  Counted refused;
+  for (Counted& call : many) ASSERT_TRUE(submit(greedy.get(), &call).ok());
+  ASSERT_TRUE(submit(modest.get(), &one).ok());
+  EXPECT_EQ(submit(greedy.get(), &refused).code(), ErrorCode::kOverloaded);
   let_go();
   // acquire: pairs with the last completion.
   while (finished.load(std::memory_order_acquire) < 4001) std::this_thread::yield();

@@ -1,18 +1,11 @@
 // RelaxedAtomic: an std::atomic whose releases and acquires are dropped. A lock-free structure that
-// is made of it is a mutant: ThreadSanitizer must find a data race in its stress test. And
-// DIPTYCH_TSAN, which says that it is looking.
+// is made of it is a mutant: ThreadSanitizer must find a data race in its stress test.
 
 #pragma once
 
 #include <atomic>
 
-#if defined(__SANITIZE_THREAD__)
-#define DIPTYCH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DIPTYCH_TSAN 1
-#endif
-#endif
+#include "tests/sanitizers.h"
 
 namespace diptych::test {
 

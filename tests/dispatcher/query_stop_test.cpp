@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dispatcher/bank_fixture.h"
+#include "tests/sanitizers.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -188,12 +189,7 @@ class QueryStopInLongLoops : public QueryStop, public ::testing::WithParamInterf
   QueryStopInLongLoops() : QueryStop(2000) {}
 };
 
-// Of the release build; under a sanitizer loops are several times as slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
-constexpr double kFreeWithinMs = 1000;
-#else
-constexpr double kFreeWithinMs = 100;
-#endif
+constexpr double kFreeWithinMs = diptych::test::kSanitized ? 1000 : 100;
 
 TEST_P(QueryStopInLongLoops, TheCoresAreFreeWithin100Milliseconds) {
   double worst_ms = 0;

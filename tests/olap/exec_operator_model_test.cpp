@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/olap/exec_naive.h"
+#include "tests/sanitizers.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -336,7 +337,9 @@ TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, OperatorModel, ::testing::Range(uint64_t{1}, uint64_t{25}));
+INSTANTIATE_TEST_SUITE_P(Seeds, OperatorModel,
+                         ::testing::Range(uint64_t{1},
+                                          uint64_t{diptych::test::kSanitized ? 7 : 25}));
 
 }  // namespace
 }  // namespace diptych::olap::test

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include "cli/bench_options.h"
 #include "cli/html_report.h"
 #include "cli/option_values.h"
-#include "cli/progress_line.h"
-#include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {
@@ -66,20 +63,14 @@ ExitCode BenchIsolationCommand::run() {
       fs::weakly_canonical(json_path_, ignored) == fs::weakly_canonical(html_path_, ignored)) {
     return wrong_usage("--json and --html name the same file");
   }
-  const SignalStop stop;
-  std::optional<ProgressLine> progress("starting");
-  const auto report = workloads::run_isolation(
-      options_, stop.flag(),
-      [&](const std::string& what, double done) { progress->update(what, done); });
-  progress.reset();
+  const auto report = run_with_progress(workloads::run_isolation, options_);
   if (!report) return fail(report.error());
-  const std::string json = workloads::to_json(*report);
-  auto written = write_report(json_path_, json + "\n");
-  if (written && !html_path_.empty()) written = write_report(html_path_, to_html(*report, json));
-  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
-  if (report->interrupted) say("interrupted: cells that did not run are left out\n");
-  if (!written) return fail(written.error());
-  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+  base::Result<void> page;
+  if (!html_path_.empty()) {
+    page = write_report(html_path_, to_html(*report, workloads::to_json(*report)));
+  }
+  const ExitCode given = give_report(*report, json_path_, "cells that did not run are left out");
+  return page ? given : fail(page.error());
 }
 
 }  // namespace diptych::cli

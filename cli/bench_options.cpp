@@ -129,31 +129,22 @@ Result<void> write_report(const std::string& path, const std::string& text) {
   return {};
 }
 
+ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path) {
+  const bool measured = report.measured_seconds > 0;
+  const ExitCode given =
+      give_report(report, json_path,
+                  measured ? "the figures are of the time so far" : "nothing was measured yet");
+  return measured ? given : ExitCode::kFailed;
+}
+
 ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path,
                         const std::string& metrics_path) {
-  const SignalStop stop;
-  std::optional<ProgressLine> progress("starting");
-  const auto report = workloads::run_benchmark(
-      options, stop.flag(),
-      [&](const std::string& what, double done) { progress->update(what, done); });
-  progress.reset();
+  const auto report = run_with_progress(workloads::run_benchmark, options);
   if (!report) return fail(report.error());
   if (const auto written = write_report(metrics_path, report->metrics_text); !written) {
     return fail(written.error());
   }
   return give_report(*report, json_path);
-}
-
-ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path) {
-  auto written = write_report(json_path, workloads::to_json(report) + "\n");
-  if (const auto printed = print(workloads::to_table(report)); written) written = printed;
-  const bool measured = report.measured_seconds > 0;
-  if (report.interrupted) {
-    say(measured ? "interrupted: the figures are of the time so far\n"
-                 : "interrupted: nothing was measured yet\n");
-  }
-  if (!written) return fail(written.error());
-  return measured && report.clean() ? ExitCode::kFine : ExitCode::kFailed;
 }
 
 }  // namespace diptych::cli

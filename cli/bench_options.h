@@ -11,6 +11,9 @@
 #include "base/result.h"
 #include "base/topology.h"
 #include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cli/signal_stop.h"
 #include "dispatcher/database.h"
 #include "workloads/benchmark.h"
 
@@ -32,15 +35,36 @@ void add_placement(CLI::App& app, base::PlacementOptions* placement);
 void add_keep(CLI::App& app, std::string* path);
 void add_output(CLI::App& app, const std::string& name, const std::string& what, std::string* path);
 
-// Runs one benchmark with progress and Ctrl-C, then give_report. kFailed where it could not run.
-ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path,
-                        const std::string& metrics_path);
-
-// Writes the JSON where a path is given, and only then prints the table: the reader of a pipe may
-// be gone. kFailed where nothing was measured, a condition is violated, or the replicas differ.
-ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path);
+// Runs a benchmark with progress and Ctrl-C.
+template <class Options, class Report>
+base::Result<Report> run_with_progress(base::Result<Report> (*run)(const Options&,
+                                                                   const workloads::StopFlag&,
+                                                                   const workloads::Progress&),
+                                       const Options& options) {
+  const SignalStop stop;
+  ProgressLine progress("starting");
+  return run(options, stop.flag(),
+             [&](const std::string& what, double done) { progress.update(what, done); });
+}
 
 // Writes the text unless the path is empty, and says on standard error where it lies.
 base::Result<void> write_report(const std::string& path, const std::string& text);
+
+// Writes the JSON where a path is given, and only then prints the table: the reader of a pipe may
+// be gone. An interrupted run says `rest`, what there is of it. kFailed where a check found
+// something.
+template <class Report>
+ExitCode give_report(const Report& report, const std::string& json_path, const std::string& rest) {
+  auto written = write_report(json_path, to_json(report) + "\n");
+  if (const auto printed = print(to_table(report)); written) written = printed;
+  if (report.interrupted) say("interrupted: " + rest + "\n");
+  if (!written) return fail(written.error());
+  return report.clean() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+// The same of TPC-C and CH. kFailed also where nothing was measured.
+ExitCode give_report(const workloads::BenchmarkReport& report, const std::string& json_path);
+ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path,
+                        const std::string& metrics_path);
 
 }  // namespace diptych::cli

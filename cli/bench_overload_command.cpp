@@ -1,12 +1,7 @@
 #include "cli/bench_overload_command.h"
 
-#include <optional>
-
 #include "cli/bench_options.h"
 #include "cli/option_values.h"
-#include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {
@@ -45,17 +40,9 @@ BenchOverloadCommand::BenchOverloadCommand(CLI::App& parent)
 }
 
 ExitCode BenchOverloadCommand::run() {
-  const SignalStop stop;
-  std::optional<ProgressLine> progress("starting");
-  const auto report = workloads::run_overload(
-      options_, stop.flag(),
-      [&](const std::string& what, double done) { progress->update(what, done); });
-  progress.reset();
+  const auto report = run_with_progress(workloads::run_overload, options_);
   if (!report) return fail(report.error());
-  auto written = write_report(json_path_, workloads::to_json(*report) + "\n");
-  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
-  if (!written) return fail(written.error());
-  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+  return give_report(*report, json_path_, "the figures are of the loads so far");
 }
 
 }  // namespace diptych::cli

@@ -1,11 +1,7 @@
 #include "cli/bench_propagation_command.h"
 
-#include <optional>
-
 #include "cli/bench_options.h"
 #include "cli/option_values.h"
-#include "cli/progress_line.h"
-#include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {
@@ -62,18 +58,9 @@ BenchPropagationCommand::BenchPropagationCommand(CLI::App& parent)
 
 ExitCode BenchPropagationCommand::run() {
   if (constant_size_) options_.size = workloads::SizePolicy::kConstant;
-  const SignalStop stop;
-  std::optional<ProgressLine> progress("starting");
-  const auto report = workloads::run_propagation(
-      options_, stop.flag(),
-      [&](const std::string& what, double done) { progress->update(what, done); });
-  progress.reset();
+  const auto report = run_with_progress(workloads::run_propagation, options_);
   if (!report) return fail(report.error());
-  auto written = write_report(json_path_, workloads::to_json(*report) + "\n");
-  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
-  if (report->interrupted) say("interrupted: the figures are of the rounds so far\n");
-  if (!written) return fail(written.error());
-  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+  return give_report(*report, json_path_, "the figures are of the rounds so far");
 }
 
 }  // namespace diptych::cli

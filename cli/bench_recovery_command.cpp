@@ -1,12 +1,7 @@
 #include "cli/bench_recovery_command.h"
 
-#include <optional>
-
 #include "cli/bench_options.h"
 #include "cli/option_values.h"
-#include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {
@@ -46,17 +41,9 @@ BenchRecoveryCommand::BenchRecoveryCommand(CLI::App& parent)
 }
 
 ExitCode BenchRecoveryCommand::run() {
-  const SignalStop stop;
-  std::optional<ProgressLine> progress("starting");
-  const auto figures = workloads::run_recovery(
-      options_, stop.flag(),
-      [&](const std::string& what, double done) { progress->update(what, done); });
-  progress.reset();
-  if (!figures) return fail(figures.error());
-  auto written = write_report(json_path_, workloads::to_json(*figures) + "\n");
-  if (const auto printed = print(workloads::to_table(*figures)); written) written = printed;
-  if (!written) return fail(written.error());
-  return figures->clean() ? ExitCode::kFine : ExitCode::kFailed;
+  const auto report = run_with_progress(workloads::run_recovery, options_);
+  if (!report) return fail(report.error());
+  return give_report(*report, json_path_, "what was not reached is 0");
 }
 
 }  // namespace diptych::cli

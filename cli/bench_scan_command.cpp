@@ -1,12 +1,7 @@
 #include "cli/bench_scan_command.h"
 
-#include <optional>
-
 #include "cli/bench_options.h"
 #include "cli/option_values.h"
-#include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {
@@ -44,21 +39,13 @@ ExitCode BenchScanCommand::run() {
   if (!options_.cold && !options_.path.empty()) {
     return wrong_usage("--path is for --cold: otherwise the database is in memory");
   }
-  const SignalStop stop;
-  std::optional<ProgressLine> progress("starting");
-  const auto report = workloads::run_scan(
-      options_, stop.flag(),
-      [&](const std::string& what, double done) { progress->update(what, done); });
-  progress.reset();
+  const auto report = run_with_progress(workloads::run_scan, options_);
   if (!report) return fail(report.error());
-  auto written = write_report(json_path_, workloads::to_json(*report) + "\n");
-  if (const auto printed = print(workloads::to_table(*report)); written) written = printed;
-  if (report->interrupted) say("interrupted: the figures are of the columns so far\n");
+  const ExitCode given = give_report(*report, json_path_, "the figures are of the columns so far");
   if (report->cold && !report->clean()) {
     say("most of what was scanned fits into memory: give more warehouses\n");
   }
-  if (!written) return fail(written.error());
-  return report->clean() ? ExitCode::kFine : ExitCode::kFailed;
+  return given;
 }
 
 }  // namespace diptych::cli

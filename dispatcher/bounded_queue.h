@@ -75,6 +75,12 @@ class BoundedQueue {
     return true;
   }
 
+  // The popper's: how many were pushed that it has not popped; some may still be on their way.
+  size_t size() const {
+    // relaxed: a figure; try_pop synchronises.
+    return pushed_.load(std::memory_order_relaxed) - popped_;
+  }
+
  private:
   struct Slot {
     Atomic<uint64_t> sequence{0};  // writers: the pusher, then the popper, of its round

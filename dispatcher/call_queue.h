@@ -1,8 +1,8 @@
 // CallQueue: the calls that one client, or all callers of one priority who have no client, have
 // submitted and that no batch has taken yet; and the limit on those that are not answered.
 //
-// Threads    take, push: any. pop, unlist: the OLTP dispatcher's. Tokens go back on whatever thread
-//            completes calls.
+// Threads    take, push: any. pop, waiting, unlist: the OLTP dispatcher's. Tokens go back on
+//            whatever thread completes calls.
 // Memory     fixed at construction. A client's queue is used again by a later client, and freed
 //            with the dispatcher only: who completes a call may still ring its parker.
 //
@@ -53,6 +53,7 @@ class CallQueue {
     return !listed_.exchange(true, std::memory_order_acq_rel);
   }
   bool pop(QueuedCall* call) { return ring_.try_pop(call); }
+  size_t waiting() const { return ring_.size(); }
   // Of an empty ring; whoever pushes from here on lists the queue again. A call that came before
   // is the next pop's: look once more.
   void unlist() {

@@ -29,6 +29,15 @@ void CallTurns::take_arrivals() {
   }
 }
 
+size_t CallTurns::waiting() {
+  take_arrivals();
+  size_t calls = 0;
+  for (const Class& each : classes_) {
+    for (const CallQueue* const queue : each.turns) calls += queue->waiting();
+  }
+  return calls;
+}
+
 void CallTurns::fill(size_t calls_max, uint64_t now_ns, std::vector<oltp::Request*>* batch,
                      std::vector<oltp::Request*>* expired) {
   take_arrivals();

@@ -6,7 +6,7 @@
 //                a client are one of them. So who has queued thousands holds nobody up for longer
 //                than a turn of each.
 //
-// Threads    arrive: any. fill: the OLTP dispatcher's.
+// Threads    arrive: any. waiting, fill: the OLTP dispatcher's.
 // Cost       without clients: a look at each of three rings a batch, and nothing a call. With
 //            clients: an atomic exchange a call, and a step for each client that has calls.
 //
@@ -36,6 +36,8 @@ class CallTurns {
   // A client's queue has calls, and push() said that it is to be listed.
   void arrive(CallQueue* queue);
 
+  // How many calls wait; some may come later than that.
+  size_t waiting();
   // Adds calls to `batch` until it has `calls_max`; those whose deadline has passed go to
   // `expired`.
   void fill(size_t calls_max, uint64_t now_ns, std::vector<oltp::Request*>* batch,

@@ -235,10 +235,19 @@ bool OltpDispatcher::fill_batch() {
   const uint64_t now_ns = base::steady_ns();
   drop_expired(&batch_, now_ns);
   const size_t repeated = batch_.size();
-  turns_.fill(options_.batch_requests_max, now_ns, &batch_, &expired_);
+  const size_t late = expired_.size();
+  turns_.fill(batch_limit(), now_ns, &batch_, &expired_);
+  taken_ += batch_.size() - repeated + expired_.size() - late;
   oldest_ns_ = repeated < batch_.size() ? batch_[repeated]->submitted_ns : 0;
   complete_expired();
   return !batch_.empty();
+}
+
+size_t OltpDispatcher::batch_limit() {
+  // relaxed: a figure; one that is a little old makes the batch a little larger.
+  const uint64_t answered = answered_.load(std::memory_order_relaxed);
+  const size_t in_flight = turns_.waiting() + (taken_ - answered);
+  return std::min<size_t>(options_.batch_requests_max, std::max(kBatchMin, (in_flight + 1) / 2));
 }
 
 void OltpDispatcher::drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns) {
@@ -353,6 +362,8 @@ void OltpDispatcher::complete(std::span<oltp::Request* const> ended) {
     request->complete(request);  // the request may be gone from here on
   }
   if (queue != nullptr) queue->tokens().announce_returned();
+  // relaxed: a figure.
+  answered_.fetch_add(ended.size(), std::memory_order_relaxed);
   // The last ones, after stop(): the dispatcher's thread waits for them.
   if (options_.log != nullptr && drained()) arrivals_.wake_all();
 }

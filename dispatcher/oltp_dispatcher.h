@@ -5,9 +5,10 @@
 //                               └──── report.again ◄─────┘
 //
 // One thread, pinned to the first OLTP core; it is the engine's leader. A batch is what run_batch
-// gave back, then what is queued, up to `batch_requests_max`, by priorities and clients in turn
-// (dispatcher/call_turns.h). Completions run after the batch,
-// in its order: on this thread, or, where there is a log, on the log's, once it is durable.
+// gave back, then what is queued, by priorities and clients in turn (dispatcher/call_turns.h), up
+// to `batch_requests_max`; and, over kBatchMin, no more than half of what is in flight, so that
+// while one half runs the other is written to the log and answered. Completions run after the
+// batch, in its order: on this thread, or, where there is a log, on the log's, once it is durable.
 //
 // Back-pressure  no batch starts while the update queue holds more than `pending_update_bytes_max`;
 //                the waits are counted and timed, and the first time a line on standard error says
@@ -69,6 +70,7 @@ struct OltpDispatcherOptions {
 
 class OltpDispatcher {
  public:
+  static constexpr size_t kBatchMin = 64;
   // `apply_now` asks the OLAP dispatcher to apply what is pending, whatever its interval.
   OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engine* engine,
                  const ProcedureDirectory* procedures, propagation::UpdateQueue* updates,
@@ -118,6 +120,7 @@ class OltpDispatcher {
   base::Timestamp now() const;  // of a transaction
   void run();
   bool fill_batch();  // false: nothing to run
+  size_t batch_limit();
   void run_one_batch();
   // Completes those of the calls whose deadline has passed; the others stay.
   void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
@@ -142,7 +145,9 @@ class OltpDispatcher {
   std::vector<CallQueue*> disconnected_;            // guarded by it: to be used again
   std::array<uint32_t, kPriorities> made_{};  // guarded by it: of queues_, clients' by Priority
   std::array<CallQueue*, kPriorities> anonymous_;  // by Priority; set for good
-  CallTurns turns_;                                // fill: the dispatcher's thread
+  CallTurns turns_;                                // but for arrive: the dispatcher's thread
+  uint64_t taken_ = 0;                             // calls that batches took; that thread's
+  std::atomic<uint64_t> answered_{0};              // of them; writers: it and the log's thread
   std::atomic<bool> closing_{false};               // writer: stop
   base::Parker arrivals_;
   std::atomic<uint64_t> seeds_;                   // writers: submitters

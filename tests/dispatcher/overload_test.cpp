@@ -84,6 +84,18 @@ TEST_F(Overload, EachPriorityHasALimitOfItsOwn) {
   EXPECT_EQ(bumps(), 8);
 }
 
+TEST_F(Overload, ABatchTakesHalfOfWhatIsInFlight) {
+  open({});
+  hold();
+  std::vector<Future<oltp::Nothing>> queued;
+  for (int i = 0; i < 1000; ++i) queued.push_back(bump());
+  let_go();
+  for (auto& future : queued) EXPECT_TRUE(future.get().ok());
+  EXPECT_EQ(bumps(), 1000);
+  const Metrics metrics = database().metrics();
+  EXPECT_EQ(metrics.batch_calls.max(), 500u);
+}
+
 TEST_F(Overload, ACallWhoseDeadlinePassesInTheQueueIsNotRun) {
   open({});
   hold();

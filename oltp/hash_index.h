@@ -77,7 +77,7 @@ class BasicHashIndex final : public Index {
   void visit(uint64_t hash, const Visit& on_row) const {
     const uint64_t wanted = hash_bits(hash);
     for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
-      uint32_t left = is_single() ? matching(*bucket, wanted) : kAllEntries;
+      uint32_t left = is_single() ? matching_alone(*bucket, wanted) : matching(*bucket, wanted);
       for (; left != 0; left &= left - 1) {
         const Entry& slot = bucket->entries[static_cast<size_t>(std::countr_zero(left))];
         // acquire: pairs with place; the row's word is there.
@@ -117,8 +117,17 @@ class BasicHashIndex final : public Index {
   static_assert(sizeof(Bucket) == 64);
   static constexpr uint32_t kAllEntries = (1u << kBucketEntries) - 1;
 
-  // Bit i: entry i has these hash bits, or is free and they are 0. With one worker.
+  // Bit i: entry i has these hash bits, or is free and they are 0. Without a branch an entry.
   static uint32_t matching(const Bucket& bucket, uint64_t wanted) {
+    uint32_t same = 0;
+    for (size_t i = 0; i < kBucketEntries; ++i) {
+      // relaxed: a candidate's entry is loaded again.
+      const uint64_t entry = bucket.entries[i].load(std::memory_order_relaxed);
+      same |= uint32_t{entry >> kRowBits == wanted} << i;
+    }
+    return same;
+  }
+  static uint32_t matching_alone(const Bucket& bucket, uint64_t wanted) {
     const auto* const at = reinterpret_cast<const __m256i*>(&bucket);
     const __m256i bits = _mm256_set1_epi64x(static_cast<int64_t>(wanted));
     const auto half = [&](size_t i) {

@@ -8,7 +8,7 @@ namespace diptych::oltp {
 
 const std::byte* RowReader::read(const base::RowLayout& layout, const RowSlot& slot,
                                  base::Vid read_vid, const ColumnChoice& choice) {
-  row_.resize(std::max<size_t>(row_.size(), words_of(0, layout.bytes).count));
+  room_for(layout.bytes);
   const auto copy = [&](const auto& read_words) {
     if (choice.all) return read_words(words_of(0, layout.bytes));
     for (const auto& columns : {choice.columns, choice.also}) {
@@ -25,7 +25,7 @@ const std::byte* RowReader::read(const base::RowLayout& layout, const RowSlot& s
 const std::byte* RowReader::read_groups(const base::RowLayout& layout, const RowSlot& slot,
                                         base::Vid read_vid, const ColumnChoice& choice,
                                         base::WorkerId reader) {
-  row_.resize(std::max<size_t>(row_.size(), words_of(0, layout.bytes).count));
+  room_for(layout.bytes);
   // Group 0 first: it says whether there is a row, and an index's columns are in it.
   const GroupMask groups = groups_of(layout, choice) | 1;
   for (uint32_t group = 0; group < layout.group_count; ++group) {

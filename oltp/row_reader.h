@@ -95,6 +95,12 @@ class RowReader {
                                base::Vid read_vid, const ColumnChoice& choice,
                                base::WorkerId reader);
 
+  // Where the next read puts a row of so many bytes; for who reads by read_version.
+  uint64_t* room_for(size_t row_bytes) {
+    row_.resize(std::max<size_t>(row_.size(), (row_bytes + 7) / 8));
+    return row_.data();
+  }
+
  private:
   std::vector<uint64_t> row_;
 };

@@ -45,6 +45,7 @@
 #include "base/result.h"
 #include "base/row_binding.h"
 #include "base/types.h"
+#include "oltp/projection.h"
 #include "oltp/table_ref.h"
 #include "oltp/transaction_core.h"
 
@@ -72,31 +73,6 @@ template <auto Member>
 Set<Member> set(const typename base::MemberOf<Member>::Cell& value) {
   return {value};
 }
-
-// What a read of these columns gives: the whole row, one cell, or a tuple of cells.
-template <class Row, auto... Columns>
-struct Projection {
-  using Values = std::tuple<typename base::MemberOf<Columns>::Cell...>;
-  static constexpr base::ColumnId kColumns[] = {base::kColumn<Columns>...};
-  static ColumnChoice choice() { return {false, kColumns}; }
-  static Values load(const std::byte* row) {
-    const Row& typed = *reinterpret_cast<const Row*>(row);
-    return {typed.*Columns...};
-  }
-};
-template <class Row>
-struct Projection<Row> {
-  using Values = Row;
-  static ColumnChoice choice() { return {}; }
-  static Values load(const std::byte* row) { return *reinterpret_cast<const Row*>(row); }
-};
-template <class Row, auto Column>
-struct Projection<Row, Column> {
-  using Values = typename base::MemberOf<Column>::Cell;
-  static constexpr base::ColumnId kColumns[] = {base::kColumn<Column>};
-  static ColumnChoice choice() { return {false, kColumns}; }
-  static Values load(const std::byte* row) { return reinterpret_cast<const Row*>(row)->*Column; }
-};
 
 // A row that was read, and where it is: to claim columns of it.
 template <class RowType, class ValuesType>
@@ -127,7 +103,7 @@ class Transaction : public TransactionCore {
     using Projected = Projection<Row, Columns...>;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<typename Projected::Values>;
-    const base::Result<Found> found = look_up(index, Projected::choice(), key...);
+    const base::Result<Found> found = look_up<Projected>(index, key...);
     return found ? Out(Projected::load(found->row)) : Out(found.error());
   }
 
@@ -140,7 +116,7 @@ class Transaction : public TransactionCore {
     using Projected = Projection<Row, Columns...>;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "find takes the whole key");
     using Read = FoundRow<Row, typename Projected::Values>;
-    const base::Result<Found> found = look_up(index, Projected::choice(), key...);
+    const base::Result<Found> found = look_up<Projected>(index, key...);
     if (!found) return base::Result<Read>(found.error());
     return base::Result<Read>(Read{found->handle, Projected::load(found->row)});
   }
@@ -186,7 +162,7 @@ class Transaction : public TransactionCore {
     using Row = typename IndexRef<KeyMembers...>::Row;
     static_assert(sizeof...(KeyValues) == sizeof...(KeyMembers), "get takes the whole key");
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
-    const base::Result<Found> found = look_up(index, {false, {}, {}}, key...);
+    const base::Result<Found> found = look_up<NoColumns>(index, key...);
     return found ? claim_as<Row, Columns...>(found->handle) : Out(found.error());
   }
 
@@ -258,22 +234,27 @@ class Transaction : public TransactionCore {
   static constexpr size_t kGroupOfKeys = 16;  // of get_each
 
   // The row by its whole key: compiled into the procedure where that can be.
-  template <auto... KeyMembers, class... KeyValues>
-  base::Result<Found> look_up(const IndexRef<KeyMembers...>& index, const ColumnChoice& choice,
-                              const KeyValues&... key) {
+  template <class Projected, auto... KeyMembers, class... KeyValues>
+  base::Result<Found> look_up(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
     const base::Key wanted = detail::make_index_key<Ref>(key...);
     if constexpr (Ref::kNumberBytes != 0) {
-      if (const TableIndex* const alone = index_alone(index.index)) {
+      if (const TableIndex* const compiled = compiled_index(index.index)) {
         const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
-        const RowHandle found = find_alone(*alone, hash, [&](const std::byte* row) {
+        const auto has_key = [&](const std::byte* row) {
           return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), key...);
-        });
-        if (found.slot == nullptr) return base::ErrorCode::kNotFound;
-        return Found{found, found.slot->row()};
+        };
+        const auto for_words = [](const auto& visit) {
+          Projected::for_words(visit);
+          (visit(detail::words_of_member<KeyMembers>()), ...);
+        };
+        const Found found = is_alone() ? find_alone(*compiled, hash, has_key)
+                                       : find_shared(*compiled, hash, for_words, has_key);
+        if (found.row == nullptr) return base::ErrorCode::kNotFound;
+        return found;
       }
     }
-    return find_unique(index.index, wanted, choice);
+    return find_unique(index.index, wanted, Projected::choice());
   }
 
   template <class Row, auto... Columns>

@@ -16,7 +16,10 @@ TransactionCore::TransactionCore(Worker* worker, base::Vid read_vid, base::Times
       random_state_(random_seed),
       worker_(worker),
       indexes_(worker->core_->indexes),
+      reader_(&worker->reader_),
+      worker_id_(worker->id_),
       alone_(worker->is_single()),
+      unrecorded_(!worker->reads_.is_recorded()),
       operations_left_(operations_max),
       stamp_(stamp) {}
 

@@ -99,24 +99,53 @@ class TransactionCore {
   // (base::names_hash). Otherwise the transaction has failed, with this.
   const base::Error* check_handle(const RowHandle& handle, uint64_t names_hash);
 
-  // With one worker, and a hash index over numbers: the whole way to the row is compiled into the
-  // procedure. Counts as an operation. nullptr: find_unique is the way.
-  const TableIndex* index_alone(base::IndexId id) {
-    if (!alone_ || operations_left_ == 0 || id.value >= indexes_.size()) return nullptr;
+  // Of a hash index over numbers the whole way to the row is compiled into the procedure: with one
+  // worker, or where the table has no column groups and reads are not recorded. Counts as an
+  // operation. nullptr: find_unique is the way.
+  const TableIndex* compiled_index(base::IndexId id) {
+    if (!(alone_ || unrecorded_) || operations_left_ == 0 || id.value >= indexes_.size()) {
+      return nullptr;
+    }
     const TableIndex* const index = indexes_[id.value];
     if (index == nullptr || index->by_hash == nullptr) return nullptr;
+    if (!alone_ && index->table->layout.group_count > 1) return nullptr;
     --operations_left_;
     return index;
   }
-  // The live row for which has_key(row bytes) holds; its slot is null where there is none.
+  bool is_alone() const { return alone_; }
+  // The live row for which has_key(row bytes) holds; its `row` is null where there is none.
   template <class HasKey>
-  RowHandle find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) const {
-    RowHandle found{index.table, nullptr, {}, stamp_};
+  Found find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) const {
+    Found found{{index.table, nullptr, {}, stamp_}, nullptr};
     index.by_hash->visit(hash, [&](base::RowId row_id) {
       RowSlot& slot = index.table->rows.slot(row_id);
       if (!slot.is_there() || !has_key(slot.row())) return true;
-      found.slot = &slot;
-      found.row_id = row_id;
+      found = {{index.table, &slot, row_id, stamp_}, slot.row()};
+      return false;
+    });
+    return found;
+  }
+  // The same with several workers: the version that the snapshot sees. for_words(f) calls
+  // f(WordSpan) for the words that are wanted, the key's among them.
+  template <class ForWords, class HasKey>
+  Found find_shared(const TableIndex& index, uint64_t hash, const ForWords& for_words,
+                    const HasKey& has_key) const {
+    Found found{{index.table, nullptr, {}, stamp_}, nullptr};
+    index.by_hash->visit(hash, [&](base::RowId row_id) {
+      RowSlot& slot = index.table->rows.slot(row_id);
+      // acquire: as in read_version; one's own needs no order.
+      const uint64_t word = slot.word.load(std::memory_order_acquire);
+      if (RowSlot::is_owned_by(word, worker_id_)) {
+        found.row = RowSlot::undo_of(word)->erased ? nullptr : slot.row();
+      } else {
+        uint64_t* const copy = reader_->room_for(index.table->layout.bytes);
+        const bool there = read_version(slot, read_vid_, copy, for_words);
+        found.row = there ? reinterpret_cast<const std::byte*>(copy) : nullptr;
+      }
+      if (found.row != nullptr && !has_key(found.row)) found.row = nullptr;
+      if (found.row == nullptr) return true;
+      found.handle.slot = &slot;
+      found.handle.row_id = row_id;
       return false;
     });
     return found;
@@ -186,7 +215,10 @@ class TransactionCore {
   uint64_t random_state_;
   Worker* worker_;
   std::span<TableIndex* const> indexes_;  // [IndexId]
-  bool alone_;                            // no other worker runs
+  RowReader* reader_;                     // the worker's
+  base::WorkerId worker_id_;
+  bool alone_;       // no other worker runs
+  bool unrecorded_;  // no read is validated at the end
   std::unique_ptr<const base::Error> failure_;
   uint64_t operations_left_;  // 0 once it has failed
   uint32_t stamp_;

@@ -1,9 +1,42 @@
 #include "storage/encoding/chunk_test.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace diptych::storage::encoding {
+namespace {
+
+// The first 4 bytes of a text as a number of the same order; zeros behind its end.
+uint32_t head_of(const base::StringRef& text) {
+  uint32_t head;
+  std::memcpy(&head, text.first_bytes(), sizeof head);
+  return __builtin_bswap32(head);
+}
+uint32_t head_of(std::string_view text) {
+  return head_of(base::StringRef(text));
+}
+
+// One range of texts: a long one is gone to only if its first bytes are those of a bound.
+class RangeOfRefs {
+ public:
+  explicit RangeOfRefs(const TextRange& range)
+      : range_(range),
+        first_(head_of(std::string_view(range.first))),
+        end_(range.end ? uint64_t{head_of(std::string_view(*range.end))} : uint64_t{1} << 32) {}
+  bool operator()(const base::StringRef& text) const {
+    const uint32_t head = head_of(text);
+    if (head == first_ || head == end_) return range_.holds(text.view());
+    return head > first_ && head < end_;
+  }
+
+ private:
+  TextRange range_;
+  uint32_t first_;
+  uint64_t end_;
+};
+
+}  // namespace
 
 ChunkTest::ChunkTest(RowAnswer answer, const uint64_t* nulls, uint64_t flip)
     : passes_(answer.passes), nulls_(nulls), flip_(flip), test_(std::move(answer.test)) {
@@ -18,22 +51,29 @@ ChunkTest ChunkTest::of_nulls(bool wants_null, const uint64_t* nulls, bool all_n
   return {RowAnswer::all_or_none(true), nulls, wants_null ? ~uint64_t{0} : 0};
 }
 
+std::optional<ChunkTest> ChunkTest::of_texts(const ColumnRun& run, const Predicate& predicate) {
+  const auto* const texts = run.as<base::StringRef>();
+  const auto text_of = [texts](uint32_t row) { return texts[row].view(); };
+  if (predicate.question() == Predicate::Question::kSuffix) {
+    return ChunkTest(test_texts(text_of, predicate.suffix()), run.nulls);
+  }
+  if (predicate.question() != Predicate::Question::kTexts) return std::nullopt;
+  if (predicate.texts().size() != 1) {
+    return ChunkTest(test_texts(text_of, predicate.texts()), run.nulls);
+  }
+  return ChunkTest(
+      test_texts([texts](uint32_t row) -> const base::StringRef& { return texts[row]; },
+                 RangeOfRefs(predicate.texts()[0])),
+      run.nulls);
+}
+
 std::optional<ChunkTest> ChunkTest::of_values(const ColumnRun& run, const Predicate& predicate) {
   using Question = Predicate::Question;
   const Question question = predicate.question();
   if (question == Question::kIsNull || question == Question::kIsNotNull) {
     return of_nulls(question == Question::kIsNull, run.nulls, false);
   }
-  const auto text_of = [texts = run.as<base::StringRef>()](uint32_t row) {
-    return texts[row].view();
-  };
-  const bool is_text = run.kind == ValueKind::kText;
-  if (is_text && question == Question::kTexts) {
-    return ChunkTest(test_texts(text_of, predicate.texts()), run.nulls);
-  }
-  if (is_text && question == Question::kSuffix) {
-    return ChunkTest(test_texts(text_of, predicate.suffix()), run.nulls);
-  }
+  if (run.kind == ValueKind::kText) return of_texts(run, predicate);
   if (question != Question::kKeys) return std::nullopt;
   const auto& ranges = predicate.keys();
   switch (run.kind) {

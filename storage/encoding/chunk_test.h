@@ -35,6 +35,7 @@ class ChunkTest {
 
  private:
   ChunkTest(RowAnswer answer, const uint64_t* nulls, uint64_t flip);
+  static std::optional<ChunkTest> of_texts(const ColumnRun& run, const Predicate& predicate);
 
   Passes passes_;
   const uint64_t* nulls_;

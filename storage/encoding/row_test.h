@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -88,25 +89,29 @@ class TextTest final : public RowTest {
   Holds holds_;
 };
 
+// holds(text_of(row)): whether the row passes.
+template <class TextOf, class Holds>
+  requires std::is_invocable_r_v<bool, Holds, std::invoke_result_t<TextOf, uint32_t>>
+RowAnswer test_texts(TextOf text_of, Holds holds) {
+  return {Passes::kSome,
+          std::make_unique<TextTest<TextOf, Holds>>(std::move(text_of), std::move(holds))};
+}
 template <class TextOf>
 RowAnswer test_texts(TextOf text_of, std::span<const TextRange> ranges) {
-  const auto make = [&](auto holds) {
-    return RowAnswer{Passes::kSome, std::make_unique<TextTest<TextOf, decltype(holds)>>(
-                                        std::move(text_of), std::move(holds))};
-  };
   if (ranges.empty()) return RowAnswer::all_or_none(false);
   if (ranges.size() == 1) {
-    return make([range = ranges[0]](std::string_view text) { return range.holds(text); });
+    return test_texts(std::move(text_of),
+                      [range = ranges[0]](std::string_view text) { return range.holds(text); });
   }
-  return make([own = std::vector(ranges.begin(), ranges.end())](std::string_view text) {
-    return in_ranges(own, text);
-  });
+  return test_texts(std::move(text_of),
+                    [own = std::vector(ranges.begin(), ranges.end())](std::string_view text) {
+                      return in_ranges(own, text);
+                    });
 }
 template <class TextOf>
 RowAnswer test_texts(TextOf text_of, const Suffix& suffix) {
-  const auto holds = [suffix](std::string_view text) { return suffix.holds(text); };
-  return {Passes::kSome,
-          std::make_unique<TextTest<TextOf, decltype(holds)>>(std::move(text_of), holds)};
+  return test_texts(std::move(text_of),
+                    [suffix](std::string_view text) { return suffix.holds(text); });
 }
 
 }  // namespace diptych::storage::encoding

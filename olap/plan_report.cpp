@@ -40,6 +40,9 @@ std::string actual_text(const Operator& op, const OperatorFigures& figures) {
   if (op.kind == OperatorKind::kScan && figures.ran) {
     text += fmt::format(", {} decoded, {} of {} blocks skipped", bytes_text(figures.decoded_bytes),
                         figures.blocks_skipped, figures.blocks);
+    if (figures.filtered_rows != 0) {
+      text += fmt::format(", {} rows filtered on codes", figures.filtered_rows);
+    }
   }
   if (figures.memory_bytes != 0) text += fmt::format(", {} kept", bytes_text(figures.memory_bytes));
   if (!figures.shared.empty()) text += ", " + figures.shared;
@@ -74,6 +77,7 @@ Json json_operator(const std::vector<PlanLine>& lines, const PlanFigures* figure
     json["time_ms"] = milliseconds(actual.own_ns);
     if (line.op->kind == OperatorKind::kScan) {
       json["decoded_bytes"] = actual.decoded_bytes;
+      json["rows_filtered_on_codes"] = actual.filtered_rows;
       json["blocks"] = actual.blocks;
       json["blocks_skipped"] = actual.blocks_skipped;
     }

@@ -11,7 +11,7 @@ PinnedColumn::PinnedColumn(PinnedColumn&& other) noexcept
       pinned_(other.pinned_),
       values_(other.values_),
       nulls_(other.nulls_),
-      bytes_a_value_(other.bytes_a_value_) {}
+      kind_(other.kind_) {}
 
 PinnedColumn& PinnedColumn::operator=(PinnedColumn&& other) noexcept {
   if (this == &other) return *this;
@@ -20,12 +20,17 @@ PinnedColumn& PinnedColumn::operator=(PinnedColumn&& other) noexcept {
   pinned_ = other.pinned_;
   values_ = other.values_;
   nulls_ = other.nulls_;
-  bytes_a_value_ = other.bytes_a_value_;
+  kind_ = other.kind_;
   return *this;
 }
 
 void PinnedColumn::unpin() {
   if (chunk_ != nullptr) chunk_->unpin();
+}
+
+std::optional<encoding::ChunkTest> PinnedColumn::test(const encoding::Predicate& predicate) const {
+  if (chunk_ != nullptr) return pinned_->test(predicate);
+  return encoding::ChunkTest::of_values({kind_, 0, values_, nulls_}, predicate);
 }
 
 bool PinnedColumn::stays() const {

@@ -55,11 +55,11 @@ PlainLeaf::PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t 
 base::Result<PinnedColumn> PlainLeaf::pin(base::ColumnId column) const {
   const ColumnFormat& format = format_->columns[column.value];
   const uint64_t* const null_words = has_null_[column.value] != 0 ? nulls(format) : nullptr;
-  return PinnedColumn(values(format), format.value_bytes, null_words);
+  return PinnedColumn(values(format), encoding::value_kind(format.type), null_words);
 }
 
 base::Result<PinnedColumn> PlainLeaf::pin_row_ids() const {
-  return PinnedColumn(data_, sizeof(uint64_t), nullptr);
+  return PinnedColumn(data_, encoding::ValueKind::kInt64, nullptr);
 }
 
 ColumnSummary PlainLeaf::summary(base::ColumnId column) const {

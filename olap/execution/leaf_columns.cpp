@@ -38,17 +38,21 @@ const storage::PinnedColumn& LeafColumns::pinned(uint32_t column) {
   return *pinned_[column];
 }
 
-void LeafColumns::read(uint32_t column) {
+void LeafColumns::read(uint32_t column, const Selection& rows) {
   loaded_[column] = true;
   storage::DecodeBuffer& buffer = buffers_[column];
   const storage::PinnedColumn& source = pinned(column);
-  const storage::ColumnView view = source.view(first_, rows_, &buffer);
+  std::optional<storage::ColumnView> some;
+  if (!is_dense(rows)) some = source.view_some(first_, rows_, {rows.rows, rows.count}, &buffer);
+  const storage::ColumnView view = some ? *some : source.view(first_, rows_, &buffer);
   DIPTYCH_DCHECK(view.count >= rows_, "a leaf gives the values that were asked for");
   Vector& vector = batch_.columns[column];
   vector.values = view.values;
   vector.nulls = view.nulls;
   const bool decoded = !buffer.values.empty() && view.values == buffer.values.data();
-  if (decoded && decoded_bytes_ != nullptr) *decoded_bytes_ += rows_ * physical_bytes(vector.type);
+  if (decoded && decoded_bytes_ != nullptr) {
+    *decoded_bytes_ += (some ? rows.count : rows_) * physical_bytes(vector.type);
+  }
   const bool stays = !decoded && source.stays();
   vector.string_life = stays ? StringLife::kQuery : StringLife::kBatch;
 }

@@ -1,7 +1,7 @@
 // LeafColumns: the columns of a scan, loaded vector by vector as somebody asks for them.
 //
 // A column is pinned in memory from its first use in a morsel to the morsel's end, and decoded at
-// most once a vector.
+// most once a vector: where few rows are left, only at those.
 //
 // Threads    one worker.
 
@@ -28,16 +28,23 @@ class LeafColumns {
   // Goes on to rows [first, first + rows) of the leaf: nothing of them is loaded. `first` is a
   // multiple of kVectorRows. The leaf changes only after unpin().
   void start(const storage::Leaf& leaf, uint32_t first, uint32_t rows);
-  // Fails the query where the column cannot be read.
-  void load(uint32_t column) {
-    if (!loaded_[column]) read(column);
+  // At these rows of the vector: who asks for a column again asks for no others. Fails the query
+  // where the column cannot be read.
+  void load(uint32_t column, const Selection& rows) {
+    if (!loaded_[column]) read(column, rows);
+  }
+  // Which rows of the leaf pass, by the column's codes; nothing where it has to be loaded and
+  // compared for that. Until unpin().
+  std::optional<storage::encoding::ChunkTest> test(uint32_t column,
+                                                   const storage::encoding::Predicate& predicate) {
+    return pinned(column).test(predicate);
   }
   void unpin();
   // Adds the bytes of what is decompressed to *bytes.
   void count_decoded(uint64_t* bytes) { decoded_bytes_ = bytes; }
 
  private:
-  void read(uint32_t column);
+  void read(uint32_t column, const Selection& rows);
   const storage::PinnedColumn& pinned(uint32_t column);
 
   const std::vector<base::ColumnId> columns_;

@@ -35,6 +35,7 @@ PlanFigures PlanMeter::figures() const {
       sum.rows += part.rows;
       sum.own_ns += part.own_ns;
       sum.decoded_bytes += part.decoded_bytes;
+      sum.filtered_rows += part.filtered_rows;
     }
     figures.operators.emplace(op, std::move(sum));
   }

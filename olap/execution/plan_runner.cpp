@@ -149,7 +149,9 @@ void PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
   run_source(op, morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
     auto source = std::make_unique<ScanSource>(op, needed_->of(op), morsels, &ahead, sink(worker));
     if (context_.meter != nullptr) {
-      source->count_decoded(&context_.meter->cell(worker, op).decoded_bytes);
+      PlanMeter::Cell& cell = context_.meter->cell(worker, op);
+      source->count_decoded(&cell.decoded_bytes);
+      source->count_filtered(&cell.filtered_rows);
     }
     return source;
   });

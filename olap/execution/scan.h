@@ -2,8 +2,10 @@
 //
 // A morsel is up to kMorselRows rows of one leaf. Leaves whose summaries exclude every row give no
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
-// left, and a column is loaded when the first predicate needs it, or, once all have run and left a
-// row, for the output: late materialisation (leaf_columns.h).
+// left: first those that the codes of a column answer (column_predicate.h), resolved once a morsel;
+// then, by expressions, the others, and what the form of a chunk cannot answer undecoded. A column
+// is loaded when the first expression needs it, or, once all have run and left a row, for the
+// output: late materialisation (leaf_columns.h).
 //
 // Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
 
@@ -13,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "olap/execution/column_predicate.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/leaf_columns.h"
 #include "olap/execution/pipeline.h"
@@ -46,18 +49,33 @@ class ScanSource : public MorselSource {
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.
   void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
+  // The same of rows that codes ruled out.
+  void count_filtered(uint64_t* rows) { filtered_rows_ = rows; }
 
   // Benchmark: BM_ScanSum.
   bool run(uint64_t morsel) override;
 
  private:
+  // How a condition is answered in this morsel.
+  struct Answer {
+    bool is_known = false;  // whether it was asked for yet
+    std::optional<storage::encoding::ChunkTest> test;
+  };
+
   bool run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  // Leaves in selection_ the live rows that pass what codes tell.
+  void select_on_codes(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  const Answer& answer(size_t condition);
 
   const std::vector<bool>& needed_;
   const std::vector<ScanMorsel>& morsels_;
   ReadAhead* const ahead_;
   StagePtr next_;
   Predicates predicates_;
+  std::vector<ColumnCondition> conditions_;
+  std::vector<Answer> answers_;  // by condition
+  std::vector<bool> answered_;   // by predicate: codes answered it in this morsel
+  uint64_t* filtered_rows_ = nullptr;
   std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
   LeafColumns columns_;
   Selection selection_;

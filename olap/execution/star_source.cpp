@@ -51,8 +51,8 @@ bool StarSource::run(uint64_t morsel) {
   return true;
 }
 
-void StarSource::load(const std::vector<uint32_t>& columns) {
-  for (const uint32_t column : columns) columns_.load(column);
+void StarSource::load(const std::vector<uint32_t>& columns, const Selection& rows) {
+  for (const uint32_t column : columns) columns_.load(column, rows);
 }
 
 void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count,
@@ -66,7 +66,7 @@ void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t 
   ahead_->note_output();
   columns_.batch().selection = &wanted_;
   for (size_t i = 0; i < outer_.size(); ++i) {
-    load(outer_columns_[i]);
+    load(outer_columns_[i], wanted_);
     join(node_.edges()[i], outer_[i]);
   }
   if (sums_ != nullptr) {
@@ -80,16 +80,16 @@ void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t 
 void StarSource::apply_predicates() {
   Batch& batch = columns_.batch();
   for (const SharedNode::Ranges& ranges : node_.ranges()) {
-    columns_.load(ranges.column);
+    columns_.load(ranges.column, live_);
     ranges.classes.apply(batch.columns[ranges.column], live_, &rows_);
   }
   for (const SharedNode::Prefixes& prefixes : node_.prefixes()) {
-    columns_.load(prefixes.column);
+    columns_.load(prefixes.column, live_);
     prefixes.classes.apply(batch.columns[prefixes.column], live_, &rows_);
   }
   batch.selection = &live_;
   for (size_t i = 0; i < general_.size(); ++i) {
-    load(general_columns_[i]);
+    load(general_columns_[i], live_);
     general_[i]->evaluate_truth(batch, live_, &truth_);
     const QuerySet& queries = node_.general()[i].queries;
     rows_.drop_where_false(truth_.is_true, queries.data() + node_.first_word(), live_.slots);
@@ -118,7 +118,7 @@ void StarSource::join(const SharedNode::Edge& edge, const std::vector<NodePtr>& 
 void StarSource::store() {
   keys_.clear();
   for (const uint32_t column : node_.key_columns()) {
-    columns_.load(column);
+    columns_.load(column, wanted_);
     keys_.push_back(columns_.batch().columns[column]);
   }
   node_.keys().number(keys_, wanted_, numbers_.data());
@@ -133,7 +133,7 @@ void StarSource::store() {
 
 void StarSource::sum() {
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    load(argument_columns_[i]);
+    load(argument_columns_[i], wanted_);
     sums_->set_argument(i, arguments_[i]->evaluate(columns_.batch(), wanted_), wanted_);
   }
   sums_->add(rows_, wanted_.slots);

@@ -35,7 +35,7 @@ class StarSource : public MorselSource {
   void join(const SharedNode::Edge& edge, const std::vector<NodePtr>& outer);
   void store();
   void sum();
-  void load(const std::vector<uint32_t>& columns);
+  void load(const std::vector<uint32_t>& columns, const Selection& rows);
 
   const SharedNode& node_;
   const SharedNode::Morsels& morsels_;

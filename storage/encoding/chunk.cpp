@@ -106,18 +106,15 @@ const uint64_t* Chunk::run_nulls(uint32_t first, uint32_t count, RunBuffer* buff
   return buffer->nulls.data();
 }
 
-void Chunk::decode_numbers(uint32_t first, uint32_t count, RunBuffer* buffer) const {
-  const NumberCodec& codec = *number_codec(encoding());
+// decode(values) writes keys of 4 or 8 bytes.
+template <class Decode>
+void Chunk::decode_numbers(uint32_t count, RunBuffer* buffer, const Decode& decode) const {
   switch (kind()) {
-    case ValueKind::kInt32:
-      codec.decode(*header_, first, count, buffer->room<uint32_t>(count));
-      return;
-    case ValueKind::kInt64:
-      codec.decode(*header_, first, count, buffer->room<uint64_t>(count));
-      return;
+    case ValueKind::kInt32: return decode(buffer->room<uint32_t>(count));
+    case ValueKind::kInt64: return decode(buffer->room<uint64_t>(count));
     case ValueKind::kDouble: {
       auto* const keys = buffer->room<uint64_t>(count);
-      codec.decode(*header_, first, count, keys);
+      decode(keys);
       for (uint32_t i = 0; i < count; ++i) {
         keys[i] = static_cast<uint64_t>(turn_double_bits(static_cast<int64_t>(keys[i])));
       }
@@ -125,7 +122,7 @@ void Chunk::decode_numbers(uint32_t first, uint32_t count, RunBuffer* buffer) co
     }
     case ValueKind::kBoolean: {
       buffer->numbers.resize(count);
-      codec.decode(*header_, first, count, buffer->numbers.data());
+      decode(buffer->numbers.data());
       auto* const out = buffer->room<uint8_t>(count);
       for (uint32_t i = 0; i < count; ++i) out[i] = buffer->numbers[i] & 1;
       return;
@@ -144,76 +141,60 @@ ColumnRun Chunk::decode(uint32_t first, uint32_t count, RunBuffer* buffer) const
     run.values = buffer->values.data();
     return run;
   }
-  run.values = number_codec(encoding())->view(*header_, first);
+  const NumberCodec& codec = *number_codec(encoding());
+  run.values = codec.view(*header_, first);
   if (run.values == nullptr) {
-    decode_numbers(first, count, buffer);
+    decode_numbers(count, buffer,
+                   [&](auto* values) { codec.decode(*header_, first, count, values); });
     run.values = buffer->values.data();
   }
   return run;
 }
 
-ColumnRun Chunk::gather(std::span<const uint32_t> selection, RunBuffer* buffer) const {
-  const auto count = static_cast<uint32_t>(selection.size());
-  ColumnRun run{kind(), count, nullptr, nullptr};
-  const auto nulls = [&] {
-    buffer->nulls.assign(bitmap_words(count), 0);
-    for (uint32_t i = 0; i < count; ++i) {
-      buffer->nulls[i / 64] |= uint64_t{is_null(selection[i])} << (i % 64);
-    }
-    return buffer->nulls.data();
-  };
-  if (header_->null_rows != 0) run.nulls = nulls();
-  const auto keys = [&](auto* out, auto of_key) {
-    const NumberCodec& codec = *number_codec(encoding());
-    for (uint32_t i = 0; i < count; ++i) out[i] = of_key(codec.key_at(*header_, selection[i]));
-  };
-  switch (kind()) {
-    case ValueKind::kInt32:
-      keys(buffer->room<int32_t>(count), [](int64_t key) { return static_cast<int32_t>(key); });
-      break;
-    case ValueKind::kInt64:
-      keys(buffer->room<int64_t>(count), [](int64_t key) { return key; });
-      break;
-    case ValueKind::kDouble: keys(buffer->room<double>(count), key_double); break;
-    case ValueKind::kBoolean:
-      keys(buffer->room<uint8_t>(count), [](int64_t key) { return static_cast<uint8_t>(key & 1); });
-      break;
-    case ValueKind::kText: {
-      // Texts move while the buffer grows: their sizes first, references at the end.
-      std::string scratch;
-      std::vector<char> all;
-      buffer->numbers.clear();
-      for (const uint32_t row : selection) {
-        const std::string_view text = text_codec(encoding())->text_at(*header_, row, &scratch);
-        all.insert(all.end(), text.begin(), text.end());
-        buffer->numbers.push_back(static_cast<uint32_t>(text.size()));
-      }
-      buffer->text = std::move(all);
-      auto* const out = buffer->room<base::StringRef>(count);
-      const char* text = buffer->text.data();
-      for (uint32_t i = 0; i < count; ++i) {
-        out[i] = base::StringRef(std::string_view(text, buffer->numbers[i]));
-        text += buffer->numbers[i];
-      }
-      break;
-    }
+ColumnRun Chunk::decode_some(uint32_t first, uint32_t count, std::span<const uint16_t> slots,
+                             RunBuffer* buffer) const {
+  DIPTYCH_DCHECK(first % 64 == 0, "a run starts at a word of the null map");
+  DIPTYCH_DCHECK(uint64_t{first} + count <= rows(), "a run stays within its chunk");
+  DIPTYCH_DCHECK(slots.empty() || slots.back() < count, "slots are rows of the run");
+  ColumnRun run{kind(), count, nullptr, run_nulls(first, count, buffer)};
+  if (kind() == ValueKind::kText) {
+    text_codec(encoding())->decode_some(*header_, first, count, slots, buffer);
+    run.values = buffer->values.data();
+    return run;
   }
-  run.values = buffer->values.data();
+  const NumberCodec& codec = *number_codec(encoding());
+  run.values = codec.view(*header_, first);
+  if (run.values == nullptr) {
+    decode_numbers(count, buffer,
+                   [&](auto* values) { codec.decode_some(*header_, first, count, slots, values); });
+    run.values = buffer->values.data();
+  }
   return run;
 }
 
-void Chunk::select_values(const Predicate& predicate, uint64_t* words) const {
-  if (kind() != ValueKind::kText) {
-    DIPTYCH_CHECK(predicate.question() == Predicate::Question::kKeys, "numbers compare as keys");
-    const auto& ranges = predicate.keys();
-    // The ranges that overlap [min, max]: sorted and disjoint, so they are neighbours.
-    const auto from = std::partition_point(
-        ranges.begin(), ranges.end(), [&](const KeyRange& range) { return range.last < min(); });
-    const auto to = std::partition_point(
-        from, ranges.end(), [&](const KeyRange& range) { return range.first <= max(); });
-    if (from == to) return fill_bits(words, rows(), false);
-    if (from->first <= min() && max() <= from->last) return fill_bits(words, rows(), true);
-    return number_codec(encoding())->select(*header_, {from, to}, words);
+bool Chunk::decodes_some(uint32_t slots, uint32_t count) const {
+  const uint32_t rows_a_slot = kind() == ValueKind::kText ? text_codec(encoding())->rows_a_slot()
+                                                          : number_codec(encoding())->rows_a_slot();
+  return rows_a_slot != 0 && slots * rows_a_slot <= count;
+}
+
+RowAnswer Chunk::test_numbers(const Predicate& predicate) const {
+  DIPTYCH_CHECK(predicate.question() == Predicate::Question::kKeys, "numbers compare as keys");
+  const auto& ranges = predicate.keys();
+  // The ranges that overlap [min, max]: sorted and disjoint, so they are neighbours.
+  const auto from = std::partition_point(ranges.begin(), ranges.end(),
+                                         [&](const KeyRange& range) { return range.last < min(); });
+  const auto to = std::partition_point(from, ranges.end(),
+                                       [&](const KeyRange& range) { return range.first <= max(); });
+  if (from == to) return RowAnswer::all_or_none(false);
+  if (from->first <= min() && max() <= from->last) return RowAnswer::all_or_none(true);
+  return number_codec(encoding())->test(*header_, {from, to});
+}
+
+RowAnswer Chunk::test_texts(const Predicate& predicate) const {
+  const TextCodec& codec = *text_codec(encoding());
+  if (predicate.question() == Predicate::Question::kSuffix) {
+    return codec.test(*header_, predicate.suffix());
   }
   DIPTYCH_CHECK(predicate.question() == Predicate::Question::kTexts, "texts compare as texts");
   // Keys are of the first 8 bytes: only where they differ do they tell the order.
@@ -223,30 +204,41 @@ void Chunk::select_values(const Predicate& predicate, uint64_t* words) const {
   });
   const auto to = std::partition_point(
       from, ranges.end(), [&](const TextRange& range) { return text_key(range.first) <= max(); });
-  if (from == to) return fill_bits(words, rows(), false);
+  if (from == to) return RowAnswer::all_or_none(false);
   const bool from_all_on = from->first.empty() || text_key(from->first) < min();
   if (from_all_on && (!from->end || max() < text_key(*from->end))) {
-    return fill_bits(words, rows(), true);
+    return RowAnswer::all_or_none(true);
   }
-  text_codec(encoding())->select(*header_, {from, to}, words);
+  return codec.test(*header_, {from, to});
+}
+
+std::optional<ChunkTest> Chunk::test(const Predicate& predicate) const {
+  const uint64_t* const nulls =
+      header_->nulls_offset == 0 ? nullptr : header_->array<uint64_t>(header_->nulls_offset);
+  const bool all_null = header_->null_rows != 0 && header_->all_null();
+  const bool wants_null = predicate.question() == Predicate::Question::kIsNull;
+  if (wants_null || predicate.question() == Predicate::Question::kIsNotNull) {
+    return ChunkTest::of_nulls(wants_null, header_->null_rows == 0 ? nullptr : nulls, all_null);
+  }
+  if (all_null) return ChunkTest(RowAnswer::all_or_none(false), nullptr);
+  RowAnswer answer = kind() == ValueKind::kText ? test_texts(predicate) : test_numbers(predicate);
+  if (answer.passes == Passes::kSome && answer.test == nullptr) return std::nullopt;
+  return ChunkTest(std::move(answer), header_->null_rows == 0 ? nullptr : nulls);
 }
 
 void Chunk::select(const Predicate& predicate, uint64_t* words) const {
-  const bool no_nulls = header_->null_rows == 0;
-  const bool wants_null = predicate.question() == Predicate::Question::kIsNull;
-  if (wants_null || predicate.question() == Predicate::Question::kIsNotNull) {
-    fill_bits(words, rows(), no_nulls ? !wants_null : wants_null == header_->all_null());
-    if (no_nulls || header_->nulls_offset == 0) return;
-    fill_bits(words, rows(), !wants_null);
-    const auto* const nulls = header_->array<uint64_t>(header_->nulls_offset);
-    for (uint32_t i = 0; i < bitmap_words(rows()); ++i) words[i] ^= nulls[i];
+  std::optional<ChunkTest> test = this->test(predicate);
+  fill_bits(words, rows(), !test || test->passes() != Passes::kNone);
+  if (test) {
+    if (test->passes() == Passes::kSome) test->narrow(0, rows(), words);
     return;
   }
-  if (header_->all_null()) return fill_bits(words, rows(), false);
-  select_values(predicate, words);
-  if (no_nulls) return;
-  const auto* const nulls = header_->array<uint64_t>(header_->nulls_offset);
-  for (uint32_t i = 0; i < bitmap_words(rows()); ++i) words[i] &= ~nulls[i];
+  RunBuffer buffer;
+  for (uint32_t first = 0; first < rows(); first += kVectorRows) {
+    const uint32_t count = std::min(kVectorRows, rows() - first);
+    ChunkTest::of_values(decode(first, count, &buffer), predicate)
+        ->narrow(0, count, words + first / 64);
+  }
 }
 
 void Chunk::prefetch(uint32_t row) const {

@@ -6,19 +6,21 @@
 //
 // Costs     at: a code's load; of a packed text 16 lengths more on average, of kZstd a frame.
 //           decode: a run of some thousand rows is best; plain numbers are a view at no cost.
-//           select: none where the SMA or the dictionary tells that all rows pass, or none.
+//           test: nothing a row where the SMA or the dictionary tells that all pass, or none.
 //
 // Threads   any number of readers; patch() with no reader of the same bytes.
 
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "storage/encoding/chunk_header.h"
+#include "storage/encoding/chunk_test.h"
 #include "storage/encoding/codec.h"
 #include "storage/encoding/predicate.h"
 
@@ -62,10 +64,16 @@ class Chunk {
 
   // Rows [first, first + count); `first` is a multiple of 64. In the chunk or in the buffer.
   ColumnRun decode(uint32_t first, uint32_t count, RunBuffer* buffer) const;
-  // The rows of a selection, in its order.
-  ColumnRun gather(std::span<const uint32_t> selection, RunBuffer* buffer) const;
+  // The same, in which only values [slot] of the slots, which ascend, need be there: the others
+  // are anything, of texts not even texts. Takes less time than decode() if decodes_some().
+  ColumnRun decode_some(uint32_t first, uint32_t count, std::span<const uint16_t> slots,
+                        RunBuffer* buffer) const;
+  bool decodes_some(uint32_t slots, uint32_t count) const;
 
+  // Which rows pass, without decoding any. Nothing: this form has to be decoded for that.
+  std::optional<ChunkTest> test(const Predicate& predicate) const;
   // Bit i of bitmap_words(rows()) words says whether row i passes; bits behind the last row are 0.
+  // By decoding where there is no other way.
   void select(const Predicate& predicate, uint64_t* words) const;
 
   // A hint that patch() of this row comes.
@@ -76,9 +84,11 @@ class Chunk {
 
  private:
   explicit Chunk(const ChunkHeader* header) : header_(header) {}
-  void decode_numbers(uint32_t first, uint32_t count, RunBuffer* buffer) const;
+  template <class Decode>
+  void decode_numbers(uint32_t count, RunBuffer* buffer, const Decode& decode) const;
   const uint64_t* run_nulls(uint32_t first, uint32_t count, RunBuffer* buffer) const;
-  void select_values(const Predicate& predicate, uint64_t* words) const;
+  RowAnswer test_numbers(const Predicate& predicate) const;
+  RowAnswer test_texts(const Predicate& predicate) const;
 
   const ChunkHeader* header_;
 };

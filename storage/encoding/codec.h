@@ -22,6 +22,7 @@
 #include "storage/encoding/chunk_writer.h"
 #include "storage/encoding/column_profile.h"
 #include "storage/encoding/predicate.h"
+#include "storage/encoding/row_test.h"
 
 namespace diptych::storage::encoding {
 
@@ -53,13 +54,22 @@ class NumberCodec : public Codec {
                       uint32_t* out) const = 0;
   virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                       uint64_t* out) const = 0;
+  // At least rows first + slot, to out[slot]; slots ascend and are below `count`.
+  virtual void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                           std::span<const uint16_t> /*slots*/, uint32_t* out) const {
+    decode(chunk, first, count, out);
+  }
+  virtual void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                           std::span<const uint16_t> /*slots*/, uint64_t* out) const {
+    decode(chunk, first, count, out);
+  }
+  // One slot in so many, or fewer: then decode_some() takes less time than decode(). 0: never.
+  virtual uint32_t rows_a_slot() const { return 0; }
   // Where values lie as they are decoded to, so that a run of them is a view; else nullptr.
   virtual const void* view(const ChunkHeader& /*chunk*/, uint32_t /*first*/) const {
     return nullptr;
   }
-  // Writes all words of the bitmap.
-  virtual void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
-                      uint64_t* words) const = 0;
+  virtual RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const = 0;
   // False, and nothing is changed, where this form cannot take the value.
   virtual bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const = 0;
 
@@ -77,8 +87,14 @@ class TextCodec : public Codec {
   // StringRefs at the start of buffer->values, into the chunk or buffer->text.
   virtual void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                       RunBuffer* buffer) const = 0;
-  virtual void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
-                      uint64_t* words) const;  // by decoding
+  // As NumberCodec's.
+  virtual void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                           std::span<const uint16_t> /*slots*/, RunBuffer* buffer) const {
+    decode(chunk, first, count, buffer);
+  }
+  virtual uint32_t rows_a_slot() const { return 0; }
+  virtual RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const = 0;
+  virtual RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const = 0;
   virtual bool patch(ChunkHeader* /*chunk*/, uint32_t /*row*/, std::string_view /*text*/) const {
     return false;
   }

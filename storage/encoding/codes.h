@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 namespace diptych::storage::encoding {
 
@@ -90,9 +89,6 @@ class CodeWriter {
   uint32_t held_bits_ = 0;
 };
 
-// Up to so many ranges, a pass a range over the codes; beyond, a look-up a code.
-inline constexpr size_t kPassesMax = 4;
-
 // Of the codes of a dictionary, whose values ascend: the first that is not below.
 template <class IsBelow>
 uint64_t first_code(uint64_t entries, const IsBelow& is_below) {
@@ -108,16 +104,6 @@ uint64_t first_code(uint64_t entries, const IsBelow& is_below) {
   }
   return first;
 }
-
-// Codes first..last, both included.
-struct CodeRange {
-  uint64_t first;
-  uint64_t last;
-};
-
-// Bit i of `words` is set if code i, of `count`, is in one of the ranges, which are sorted and
-// disjoint; the other bits of its bitmap_words(count) words are 0.
-void select_codes(Codes codes, uint32_t count, std::span<const CodeRange> ranges, uint64_t* words);
 
 // True if all codes are below `end`.
 bool codes_within(Codes codes, uint32_t count, uint64_t end);

@@ -32,13 +32,8 @@ class ConstantNumbers final : public NumberCodec {
               uint64_t* out) const override {
     std::fill_n(out, count, static_cast<uint64_t>(chunk.base));
   }
-  void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
-              uint64_t* words) const override {
-    const CodeRange all{0, 0};
-    const bool in = std::any_of(ranges.begin(), ranges.end(), [&](const KeyRange& range) {
-      return range.first <= chunk.base && chunk.base <= range.last;
-    });
-    select_codes({nullptr, 0}, chunk.rows, {&all, in ? size_t{1} : size_t{0}}, words);
+  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
+    return RowAnswer::all_or_none(in_ranges(ranges, chunk.base));
   }
   bool patch(ChunkHeader* chunk, uint32_t /*row*/, int64_t key) const override {
     return key == chunk->base;
@@ -76,11 +71,11 @@ class ConstantTexts final : public TextCodec {
     std::fill_n(buffer->room<base::StringRef>(count), count,
                 base::StringRef(text_at(chunk, first, nullptr)));
   }
-  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
-              uint64_t* words) const override {
-    const CodeRange all{0, 0};
-    const bool in = in_ranges(ranges, text_at(chunk, 0, nullptr));
-    select_codes({nullptr, 0}, chunk.rows, {&all, in ? size_t{1} : size_t{0}}, words);
+  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+    return RowAnswer::all_or_none(in_ranges(ranges, text_at(chunk, 0, nullptr)));
+  }
+  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+    return RowAnswer::all_or_none(suffix.holds(text_at(chunk, 0, nullptr)));
   }
   bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {
     return text == text_at(*chunk, row, nullptr);

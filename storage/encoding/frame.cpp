@@ -80,8 +80,17 @@ class FrameCodec final : public NumberCodec {
     decode_codes(codes_of(chunk), first, count, static_cast<uint64_t>(chunk.base), out);
   }
 
-  void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
-              uint64_t* words) const override {
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t /*count*/,
+                   std::span<const uint16_t> slots, uint32_t* out) const override {
+    decode_slots(chunk, first, slots, out);
+  }
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t /*count*/,
+                   std::span<const uint16_t> slots, uint64_t* out) const override {
+    decode_slots(chunk, first, slots, out);
+  }
+  uint32_t rows_a_slot() const override { return packing_ == Packing::kBytes ? 32 : 16; }
+
+  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     const auto base = static_cast<uint64_t>(chunk.base);
     for (const KeyRange& range : ranges) {
@@ -92,7 +101,7 @@ class FrameCodec final : public NumberCodec {
       const uint64_t last_code = static_cast<uint64_t>(range.last) - base;
       code_ranges.push_back({first_code, std::min(last_code, code_max(chunk))});
     }
-    select_codes(codes_of(chunk), chunk.rows, code_ranges, words);
+    return test_codes(codes_of(chunk), code_max(chunk), std::move(code_ranges));
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
@@ -104,6 +113,14 @@ class FrameCodec final : public NumberCodec {
 
  private:
   static constexpr uint32_t kNone = 64;
+
+  template <class Lane>
+  static void decode_slots(const ChunkHeader& chunk, uint32_t first,
+                           std::span<const uint16_t> slots, Lane* out) {
+    const Codes codes = codes_of(chunk);
+    const auto base = static_cast<Lane>(chunk.base);
+    for (const uint16_t slot : slots) out[slot] = static_cast<Lane>(base + codes[first + slot]);
+  }
 
   uint32_t width(const ColumnProfile& column) const {
     const uint64_t span = bounds_of(column).span();

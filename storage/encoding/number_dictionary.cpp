@@ -125,8 +125,17 @@ class NumberDictionary final : public NumberCodec {
     }
   }
 
-  void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
-              uint64_t* words) const override {
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t /*count*/,
+                   std::span<const uint16_t> slots, uint32_t* out) const override {
+    decode_slots(chunk, first, slots, out);
+  }
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t /*count*/,
+                   std::span<const uint16_t> slots, uint64_t* out) const override {
+    decode_slots(chunk, first, slots, out);
+  }
+  uint32_t rows_a_slot() const override { return 16; }
+
+  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     for (const KeyRange& range : ranges) {
       const uint64_t first = lower_entry(chunk, range.first);
@@ -134,7 +143,7 @@ class NumberDictionary final : public NumberCodec {
           range.last == kKeyMax ? chunk.entries : lower_entry(chunk, range.last + 1);
       if (first < end) code_ranges.push_back({first, end - 1});
     }
-    select_codes(codes_of(chunk), chunk.rows, code_ranges, words);
+    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
@@ -149,6 +158,14 @@ class NumberDictionary final : public NumberCodec {
   static int64_t entry(const ChunkHeader& chunk, uint64_t code) {
     if (lanes_of(chunk.kind) == Lanes::k4) return chunk.array<int32_t>(chunk.table_offset)[code];
     return chunk.array<int64_t>(chunk.table_offset)[code];
+  }
+
+  template <class Lane>
+  static void decode_slots(const ChunkHeader& chunk, uint32_t first,
+                           std::span<const uint16_t> slots, Lane* out) {
+    const auto* const table = chunk.array<Lane>(chunk.table_offset);
+    const Codes codes = codes_of(chunk);
+    for (const uint16_t slot : slots) out[slot] = table[codes[first + slot]];
   }
 
   // The first entry that is not below the key.

@@ -115,7 +115,7 @@ class Letters {
 class LetterBound {
  public:
   LetterBound(const ChunkHeader& chunk, const Letters& letters, std::string_view bound)
-      : letters_(&letters) {
+      : letters_(letters) {
     const auto* const alphabet = chunk.array<uint8_t>(chunk.table_offset);
     for (const char c : bound) {
       const auto byte = static_cast<uint8_t>(c);
@@ -132,23 +132,140 @@ class LetterBound {
     first_word_ = letters.word(numbers_, 0);
   }
 
+  // Texts with another word at 0 compare as the words do; but not if it is above all.
+  uint64_t first_word() const { return first_word_; }
+  bool above_all() const { return above_all_; }
   // True if the row's text is below; first_word is its word at 0.
   bool above(uint64_t first_word, uint64_t start, uint64_t length) const {
     if (above_all_) return true;
     if (first_word != first_word_) return first_word < first_word_;
     for (uint64_t from = 8; from < length && from < numbers_.size(); from += 8) {
-      const uint64_t of_text = letters_->word(start, length, from);
-      const uint64_t of_bound = letters_->word(numbers_, from);
+      const uint64_t of_text = letters_.word(start, length, from);
+      const uint64_t of_bound = letters_.word(numbers_, from);
       if (of_text != of_bound) return of_text < of_bound;
     }
     return length < numbers_.size();
   }
 
  private:
-  const Letters* letters_;
+  Letters letters_;
   std::vector<uint8_t> numbers_;
   bool above_all_ = false;
   uint64_t first_word_ = 0;
+};
+
+// The numbers of a text's letters; nothing where one is none of the chunk's.
+std::optional<std::vector<uint8_t>> numbers_of(const ChunkHeader& chunk, std::string_view text) {
+  const auto* const alphabet = chunk.array<uint8_t>(chunk.table_offset);
+  std::vector<uint8_t> numbers;
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    const auto* const at = std::lower_bound(alphabet, alphabet + chunk.entries, byte);
+    if (at == alphabet + chunk.entries || *at != byte) return std::nullopt;
+    numbers.push_back(static_cast<uint8_t>(at - alphabet));
+  }
+  return numbers;
+}
+
+// What a text is asked, of the letters from `start` on.
+
+class StartsWith {
+ public:
+  // 1 to 8 letters.
+  StartsWith(const ChunkHeader& chunk, std::span<const uint8_t> numbers)
+      : letters_(chunk), length_(numbers.size()), word_(letters_.word(numbers, 0)) {}
+  bool operator()(uint64_t start, uint64_t length) const {
+    return (length >= length_) & (letters_.word(start, length_, 0) == word_);
+  }
+
+ private:
+  Letters letters_;
+  uint64_t length_;
+  uint64_t word_;
+};
+
+class EndsWith {
+ public:
+  EndsWith(const ChunkHeader& chunk, std::span<const uint8_t> numbers, bool negated)
+      : letters_(chunk), length_(numbers.size()), negated_(negated) {
+    for (uint64_t from = 0; from < length_; from += 8) {
+      words_.push_back(letters_.word(numbers, from));
+    }
+  }
+  bool operator()(uint64_t start, uint64_t length) const {
+    if (length < length_) return negated_;
+    const uint64_t at = start + length - length_;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      if (letters_.word(at, length_, 8 * i) != words_[i]) return negated_;
+    }
+    return !negated_;
+  }
+
+ private:
+  Letters letters_;
+  uint64_t length_;
+  bool negated_;
+  std::vector<uint64_t> words_;
+};
+
+class InRanges {
+ public:
+  InRanges(const ChunkHeader& chunk, std::span<const TextRange> ranges) : letters_(chunk) {
+    for (const TextRange& range : ranges) {
+      firsts_.emplace_back(chunk, letters_, range.first);
+      if (range.end) ends_.emplace_back(chunk, letters_, *range.end);
+    }
+  }
+  bool operator()(uint64_t start, uint64_t length) const {
+    const uint64_t word = letters_.word(start, length, 0);
+    // The last range that the text is not below.
+    const auto behind = std::partition_point(
+        firsts_.begin(), firsts_.end(),
+        [&](const LetterBound& bound) { return !bound.above(word, start, length); });
+    const auto range = static_cast<size_t>(behind - firsts_.begin());
+    return range > 0 && (range > ends_.size() || ends_[range - 1].above(word, start, length));
+  }
+
+ private:
+  Letters letters_;
+  std::vector<LetterBound> firsts_;  // above(): the text is below the range
+  std::vector<LetterBound> ends_;    // above(): it is not behind it; one less if the last has none
+};
+
+// Without a branch that depends on the text, unless its first letters are those of a bound.
+class InOneRange {
+ public:
+  InOneRange(const ChunkHeader& chunk, const TextRange& range)
+      : letters_(chunk), first_(chunk, letters_, range.first), end_(chunk, letters_, *range.end) {}
+  bool is_for_words() const { return !first_.above_all() && !end_.above_all(); }
+  bool operator()(uint64_t start, uint64_t length) const {
+    const uint64_t word = letters_.word(start, length, 0);
+    if (word == first_.first_word() || word == end_.first_word()) {
+      return !first_.above(word, start, length) && end_.above(word, start, length);
+    }
+    return (word > first_.first_word()) & (word < end_.first_word());
+  }
+
+ private:
+  Letters letters_;
+  LetterBound first_;
+  LetterBound end_;
+};
+
+template <class Passes>
+class LettersTest final : public RowTest {
+ public:
+  LettersTest(const ChunkHeader& chunk, Passes passes)
+      : positions_(chunk), passes_(std::move(passes)) {}
+
+ private:
+  void select(uint32_t first, uint32_t count, const uint64_t* wanted,
+              uint64_t* passing) const override {
+    positions_.select(first, count, wanted, passing, passes_);
+  }
+
+  TextPositions positions_;
+  Passes passes_;
 };
 
 class PackedTexts final : public TextCodec {
@@ -202,20 +319,9 @@ class PackedTexts final : public TextCodec {
   std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
                            std::string* scratch) const override {
     const TextPositions positions(chunk);
-    const uint64_t start = positions.start(row);
-    const uint64_t length = positions.length(row);
-    const uint64_t bits = chunk.code_bits;
-    const auto* const alphabet = chunk.array<uint8_t>(chunk.table_offset);
-    const std::byte* const letters = chunk.at(chunk.text_offset);
-    scratch->resize(length + 8);
-    for (uint64_t i = 0; i < length; i += 8) {
-      const uint64_t bit = (start + i) * bits;
-      const uint64_t word = load_big(letters + bit / 8) << (bit % 8);
-      const uint64_t numbers = spread(word >> (64 - 8 * bits), static_cast<uint32_t>(bits));
-      for (uint32_t k = 0; k < 8; ++k) {
-        (*scratch)[i + k] = static_cast<char>(alphabet[(numbers >> (56 - 8 * k)) & 0xff]);
-      }
-    }
+    const uint32_t length = positions.length(row);
+    scratch->resize(room_for(length));
+    unpack_text(chunk, positions.start(row), length, scratch->data());
     scratch->resize(length);
     return *scratch;
   }
@@ -242,46 +348,73 @@ class PackedTexts final : public TextCodec {
     auto* const text = reinterpret_cast<uint8_t*>(buffer->text.data());
     const uint32_t bits = chunk.code_bits;
     unpack(chunk.at(chunk.text_offset) + start / 8 * bits, bits, groups, text);
-    if (bits < 8) {
-      const auto* const alphabet = chunk.array<uint8_t>(chunk.table_offset);
-      translate_bytes(alphabet, bits <= 4 ? 1 : 1U << (bits - 4), text, groups * 8);
-    }
+    translate(chunk, text, groups * 8);
     refer_to_texts(buffer->text.data() + skipped, buffer->numbers,
                    buffer->room<base::StringRef>(count));
   }
 
-  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
-              uint64_t* words) const override {
-    std::fill_n(words, bitmap_words(chunk.rows), 0);
-    const Letters letters(chunk);
-    std::vector<LetterBound> firsts;  // above(): the text is below the range
-    std::vector<LetterBound> ends;    // above(): the text is not behind it; one less if it has none
-    for (const TextRange& range : ranges) {
-      firsts.emplace_back(chunk, letters, range.first);
-      if (range.end) ends.emplace_back(chunk, letters, *range.end);
-    }
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
     const TextPositions positions(chunk);
-    uint64_t start = 0;
-    uint32_t lengths[kVectorRows];
-    for (uint32_t row = 0; row < chunk.rows; ++row) {
-      if (row % kVectorRows == 0) {
-        positions.lengths(row, std::min(kVectorRows, chunk.rows - row), lengths);
-      }
-      const uint32_t length = lengths[row % kVectorRows];
-      const uint64_t word = letters.word(start, length, 0);
-      // The last range that the text is not below.
-      const auto behind = std::partition_point(
-          firsts.begin(), firsts.end(),
-          [&](const LetterBound& bound) { return !bound.above(word, start, length); });
-      const auto range = static_cast<size_t>(behind - firsts.begin());
-      const bool in =
-          range > 0 && (range > ends.size() || ends[range - 1].above(word, start, length));
-      words[row / 64] |= uint64_t{in} << (row % 64);
-      start += length;
+    size_t bytes = 0;
+    for (const uint16_t slot : slots) bytes += room_for(positions.length(first + slot));
+    if (buffer->text.size() < bytes) buffer->text.resize(bytes);
+    auto* const out = buffer->room<base::StringRef>(count);
+    char* to = buffer->text.data();
+    for (const uint16_t slot : slots) {
+      const uint32_t length = positions.length(first + slot);
+      unpack_text(chunk, positions.start(first + slot), length, to);
+      out[slot] = base::StringRef(std::string_view(to, length));
+      to += room_for(length);
     }
+  }
+  uint32_t rows_a_slot() const override { return 8; }
+
+  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+    if (ranges.size() == 1 && ranges[0].is_prefix() && ranges[0].first.size() <= 8) {
+      const auto numbers = numbers_of(chunk, ranges[0].first);
+      if (!numbers) return RowAnswer::all_or_none(false);
+      return answer(chunk, StartsWith(chunk, *numbers));
+    }
+    if (ranges.size() == 1 && ranges[0].end) {
+      InOneRange passes(chunk, ranges[0]);
+      if (passes.is_for_words()) return answer(chunk, std::move(passes));
+    }
+    return answer(chunk, InRanges(chunk, ranges));
+  }
+  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+    const auto numbers = numbers_of(chunk, suffix.text);
+    if (!numbers) return RowAnswer::all_or_none(suffix.negated);
+    return answer(chunk, EndsWith(chunk, *numbers, suffix.negated));
   }
 
  private:
+  template <class Passes>
+  static RowAnswer answer(const ChunkHeader& chunk, Passes passes) {
+    return {encoding::Passes::kSome,
+            std::make_unique<LettersTest<Passes>>(chunk, std::move(passes))};
+  }
+  static uint32_t room_for(uint32_t length) { return (length + 7) / 8 * 8; }
+  // Writes room_for(length) bytes.
+  static void unpack_text(const ChunkHeader& chunk, uint64_t start, uint32_t length, char* out) {
+    const uint32_t bits = chunk.code_bits;
+    const std::byte* const letters = chunk.at(chunk.text_offset);
+    for (uint64_t i = 0; i < length; i += 8) {
+      const uint64_t bit = (start + i) * bits;
+      const uint64_t word = load_big(letters + bit / 8) << (bit % 8);
+      const uint64_t numbers = __builtin_bswap64(spread(word >> (64 - 8 * bits), bits));
+      std::memcpy(out + i, &numbers, sizeof numbers);
+    }
+    translate(chunk, reinterpret_cast<uint8_t*>(out), room_for(length));
+  }
+  // Numbers to letters.
+  static void translate(const ChunkHeader& chunk, uint8_t* bytes, size_t count) {
+    const uint32_t bits = chunk.code_bits;
+    if (bits == 8) return;
+    const auto* const alphabet = chunk.array<uint8_t>(chunk.table_offset);
+    translate_bytes(alphabet, bits <= 4 ? 1 : 1U << (bits - 4), bytes, count);
+  }
+
   static uint32_t width(const ColumnProfile& column) {
     const auto letters = std::count(column.seen().begin(), column.seen().end(), true);
     return std::max(1U, static_cast<uint32_t>(

@@ -4,9 +4,7 @@
 //
 // This is the byte-aligned frame of the type's own width, with base 0: a run of it is a view.
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codec.h"
@@ -33,26 +31,6 @@ void store_key(ValueKind kind, int64_t key, std::byte* to) {
   }
   const int64_t value = kind == ValueKind::kDouble ? turn_double_bits(key) : key;
   std::memcpy(to, &value, sizeof value);
-}
-
-bool in_ranges(std::span<const KeyRange> ranges, int64_t key) {
-  const auto above =
-      std::upper_bound(ranges.begin(), ranges.end(), key,
-                       [](int64_t value, const KeyRange& range) { return value < range.first; });
-  return above != ranges.begin() && key <= std::prev(above)->last;
-}
-
-// Signed or unsigned: select_range() compares differences.
-template <class Lane, class Signed>
-void select_in(const Lane* values, uint32_t count, std::span<const KeyRange> ranges,
-               uint64_t* words) {
-  using Limits = std::numeric_limits<Signed>;
-  for (const KeyRange& range : ranges) {
-    if (range.first > Limits::max() || range.last < Limits::min()) continue;
-    const auto first = static_cast<Signed>(std::max<int64_t>(range.first, Limits::min()));
-    const auto last = static_cast<Signed>(std::min<int64_t>(range.last, Limits::max()));
-    select_range(values, count, static_cast<Lane>(first), static_cast<Lane>(last), words);
-  }
 }
 
 class PlainNumbers final : public NumberCodec {
@@ -96,28 +74,12 @@ class PlainNumbers final : public NumberCodec {
     return place(chunk, first);
   }
 
-  void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
-              uint64_t* words) const override {
-    std::fill_n(words, bitmap_words(chunk.rows), 0);
-    if (ranges.size() > kPassesMax) {
-      for (uint32_t i = 0; i < chunk.rows; ++i) {
-        words[i / 64] |= uint64_t{in_ranges(ranges, key_at(chunk, i))} << (i % 64);
-      }
-      return;
-    }
-    if (chunk.kind == ValueKind::kInt32) {
-      const auto* const values = chunk.array<uint32_t>(chunk.codes_offset);
-      return select_in<uint32_t, int32_t>(values, chunk.rows, ranges, words);
-    }
-    if (chunk.kind == ValueKind::kInt64) {
-      const auto* const values = chunk.array<uint64_t>(chunk.codes_offset);
-      return select_in<uint64_t, int64_t>(values, chunk.rows, ranges, words);
-    }
-    uint64_t keys[kVectorRows];
-    for (uint32_t first = 0; first < chunk.rows; first += kVectorRows) {
-      const uint32_t count = std::min(kVectorRows, chunk.rows - first);
-      decode(chunk, first, count, keys);
-      select_in<uint64_t, int64_t>(keys, count, ranges, words + first / 64);
+  RowAnswer test(const ChunkHeader& chunk, std::span<const KeyRange> ranges) const override {
+    const uint32_t at = chunk.codes_offset;
+    switch (chunk.kind) {
+      case ValueKind::kInt32: return test_values(chunk.array<int32_t>(at), ranges);
+      case ValueKind::kInt64: return test_values(chunk.array<int64_t>(at), ranges);
+      default: return test_values(chunk.array<double>(at), ranges);
     }
   }
 

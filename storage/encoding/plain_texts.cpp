@@ -29,6 +29,15 @@ uint64_t heap_bytes(uint64_t text_bytes) {
   return text_bytes + text_bytes / 8 + 4096;
 }
 
+struct PlaceOfText {
+  const ChunkHeader* chunk;
+
+  std::string_view operator()(uint32_t row) const {
+    const Slot& slot = slots_of(*chunk)[row];
+    return {chunk->array<char>(chunk->text_offset) + slot.offset, slot.size};
+  }
+};
+
 class PlainTexts final : public TextCodec {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
@@ -57,8 +66,7 @@ class PlainTexts final : public TextCodec {
 
   std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
                            std::string* /*scratch*/) const override {
-    const Slot& slot = slots_of(chunk)[row];
-    return {chunk.array<char>(chunk.text_offset) + slot.offset, slot.size};
+    return PlaceOfText{&chunk}(row);
   }
   uint64_t text_bytes(const ChunkHeader& chunk) const override {
     uint64_t bytes = 0;
@@ -72,12 +80,19 @@ class PlainTexts final : public TextCodec {
       out[i] = base::StringRef(text_at(chunk, first + i, nullptr));
     }
   }
-  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
-              uint64_t* words) const override {
-    std::fill_n(words, bitmap_words(chunk.rows), 0);
-    for (uint32_t row = 0; row < chunk.rows; ++row) {
-      words[row / 64] |= uint64_t{in_ranges(ranges, text_at(chunk, row, nullptr))} << (row % 64);
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
+    auto* const out = buffer->room<base::StringRef>(count);
+    for (const uint16_t slot : slots) {
+      out[slot] = base::StringRef(text_at(chunk, first + slot, nullptr));
     }
+  }
+  uint32_t rows_a_slot() const override { return 1; }
+  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+    return test_texts(PlaceOfText{&chunk}, ranges);
+  }
+  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+    return test_texts(PlaceOfText{&chunk}, suffix);
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {

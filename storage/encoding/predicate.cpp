@@ -56,6 +56,10 @@ std::vector<KeyRange> compared(Comparison comparison, KeyRange equal) {
 
 }  // namespace
 
+bool TextRange::is_prefix() const {
+  return !first.empty() && end == behind_prefix(first);
+}
+
 // Sorted and joined where they overlap or touch; empty ones dropped.
 Predicate Predicate::of_keys(std::vector<KeyRange> ranges) {
   std::erase_if(ranges, [](const KeyRange& range) { return range.first > range.last; });
@@ -149,8 +153,19 @@ Predicate Predicate::prefix(std::string_view prefix) {
   return of_texts({{std::string(prefix), behind_prefix(prefix)}});
 }
 
+Predicate Predicate::suffix(std::string_view suffix) {
+  Predicate predicate(Question::kSuffix);
+  predicate.suffix_.text = suffix;
+  return predicate;
+}
+
 Predicate Predicate::complement() const {
   switch (question_) {
+    case Question::kSuffix: {
+      Predicate other = *this;
+      other.suffix_.negated = !suffix_.negated;
+      return other;
+    }
     case Question::kIsNull: return is_not_null();
     case Question::kIsNotNull: return is_null();
     case Question::kKeys: {
@@ -175,6 +190,25 @@ Predicate Predicate::complement() const {
   }
   gaps.push_back({next, std::nullopt});
   return of_texts(std::move(gaps));
+}
+
+std::optional<Predicate> Predicate::either(const Predicate& a, const Predicate& b) {
+  if (a.question_ != b.question_) return std::nullopt;
+  if (a.question_ == Question::kKeys) {
+    std::vector<KeyRange> keys = a.keys_;
+    keys.insert(keys.end(), b.keys_.begin(), b.keys_.end());
+    return of_keys(std::move(keys));
+  }
+  if (a.question_ != Question::kTexts) return std::nullopt;
+  std::vector<TextRange> texts = a.texts_;
+  texts.insert(texts.end(), b.texts_.begin(), b.texts_.end());
+  return of_texts(std::move(texts));
+}
+
+std::optional<Predicate> Predicate::both(const Predicate& a, const Predicate& b) {
+  const std::optional<Predicate> neither = either(a.complement(), b.complement());
+  if (!neither) return std::nullopt;
+  return neither->complement();
 }
 
 bool in_ranges(std::span<const TextRange> ranges, std::string_view text) {

@@ -8,6 +8,8 @@
 //   <> c        [min, c-1] [c+1, max]  LIKE 'ab%'    ["ab", "ac")
 //   BETWEEN     [a, b]                 IS [NOT] NULL no ranges: a question to the null map
 //
+// LIKE '%ab' is no range, and a question of its own.
+//
 // As in SQL, a null value passes IS NULL alone, also where the ranges were complemented.
 // Constants that no value of the column can have (above INT's maximum, say) are allowed.
 //
@@ -43,11 +45,21 @@ struct TextRange {  // [first, end); no end: everything from first on
     return end && end->size() == first.size() + 1 && end->back() == '\0' &&
            end->compare(0, first.size(), first) == 0;
   }
+  // True where it holds the texts that begin with `first`, which is not empty.
+  bool is_prefix() const;
+};
+
+// Which texts end so; `negated`: which do not.
+struct Suffix {
+  std::string text;
+  bool negated = false;
+
+  bool holds(std::string_view whole) const { return whole.ends_with(text) != negated; }
 };
 
 class Predicate {
  public:
-  enum class Question : uint8_t { kKeys, kTexts, kIsNull, kIsNotNull };
+  enum class Question : uint8_t { kKeys, kTexts, kSuffix, kIsNull, kIsNotNull };
 
   // Of integers, decimals (scaled), dates, timestamps and booleans.
   static Predicate compare(Comparison comparison, int64_t constant);
@@ -60,16 +72,21 @@ class Predicate {
   static Predicate in(std::span<const double> constants);
   static Predicate in(std::span<const std::string_view> constants);
   static Predicate prefix(std::string_view prefix);  // LIKE 'prefix%'
+  static Predicate suffix(std::string_view suffix);  // LIKE '%suffix'
   static Predicate is_null() { return Predicate(Question::kIsNull); }
   static Predicate is_not_null() { return Predicate(Question::kIsNotNull); }
 
   // NOT: every value that is not null passes one of the two.
   Predicate complement() const;
+  // OR, and AND, of two that are both of keys or both of texts; else nothing.
+  static std::optional<Predicate> either(const Predicate& a, const Predicate& b);
+  static std::optional<Predicate> both(const Predicate& a, const Predicate& b);
 
   Question question() const { return question_; }
   // Sorted; disjoint; no two adjacent ones.
   const std::vector<KeyRange>& keys() const { return keys_; }
   const std::vector<TextRange>& texts() const { return texts_; }
+  const Suffix& suffix() const { return suffix_; }
 
  private:
   explicit Predicate(Question question) : question_(question) {}
@@ -79,6 +96,7 @@ class Predicate {
   Question question_;
   std::vector<KeyRange> keys_;
   std::vector<TextRange> texts_;
+  Suffix suffix_;
 };
 
 // True if the text is in one of the ranges, which are sorted and disjoint.

@@ -20,6 +20,36 @@ const SymbolBytes& symbols_of(const ChunkHeader& chunk) {
   return *chunk.array<SymbolBytes>(chunk.table_offset);
 }
 
+// Equal texts have equal codes.
+class SymbolTest final : public RowTest {
+ public:
+  // Ranges of one text each.
+  SymbolTest(const ChunkHeader& chunk, std::span<const TextRange> ranges)
+      : positions_(chunk), codes_(chunk.array<char>(chunk.text_offset)) {
+    const SymbolTable table = SymbolTable::of(symbols_of(chunk));
+    for (const TextRange& range : ranges) {
+      std::string codes(SymbolTable::compressed_max(range.first.size()), '\0');
+      codes.resize(table.compress(range.first, reinterpret_cast<uint8_t*>(codes.data())));
+      wanted_.push_back(std::move(codes));
+    }
+    std::sort(wanted_.begin(), wanted_.end());
+  }
+
+ private:
+  void select(uint32_t first, uint32_t count, const uint64_t* wanted,
+              uint64_t* passing) const override {
+    positions_.select(first, count, wanted, passing, [&](uint64_t start, uint32_t length) {
+      const std::string_view text(codes_ + start, length);
+      return wanted_.size() == 1 ? text == wanted_[0]
+                                 : std::binary_search(wanted_.begin(), wanted_.end(), text);
+    });
+  }
+
+  TextPositions positions_;
+  const char* codes_;
+  std::vector<std::string> wanted_;  // ascending
+};
+
 class SymbolTexts final : public TextCodec {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
@@ -101,34 +131,37 @@ class SymbolTexts final : public TextCodec {
     refer_to_texts(buffer->text.data(), buffer->numbers, buffer->room<base::StringRef>(count));
   }
 
-  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
-              uint64_t* words) const override {
-    const bool points = std::all_of(ranges.begin(), ranges.end(),
-                                    [](const TextRange& range) { return range.is_point(); });
-    if (!points) return TextCodec::select(chunk, ranges, words);
-    const SymbolTable table = SymbolTable::of(symbols_of(chunk));
-    std::vector<std::string> wanted;
-    for (const TextRange& range : ranges) {
-      std::string codes(SymbolTable::compressed_max(range.first.size()), '\0');
-      codes.resize(table.compress(range.first, reinterpret_cast<uint8_t*>(codes.data())));
-      wanted.push_back(std::move(codes));
-    }
-    std::sort(wanted.begin(), wanted.end());
-    std::fill_n(words, bitmap_words(chunk.rows), 0);
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
     const TextPositions positions(chunk);
-    const char* codes = chunk.array<char>(chunk.text_offset);
-    uint32_t lengths[kVectorRows];
-    for (uint32_t row = 0; row < chunk.rows; ++row) {
-      if (row % kVectorRows == 0) {
-        positions.lengths(row, std::min(kVectorRows, chunk.rows - row), lengths);
-      }
-      const std::string_view text(codes, lengths[row % kVectorRows]);
-      const bool in = wanted.size() == 1 ? text == wanted[0]
-                                         : std::binary_search(wanted.begin(), wanted.end(), text);
-      words[row / 64] |= uint64_t{in} << (row % 64);
-      codes += text.size();
+    size_t bytes = 0;
+    for (const uint16_t slot : slots) bytes += room_for(positions.length(first + slot));
+    if (buffer->text.size() < bytes) buffer->text.resize(bytes);
+    auto* const out = buffer->room<base::StringRef>(count);
+    const auto* const codes = chunk.array<uint8_t>(chunk.text_offset);
+    char* to = buffer->text.data();
+    for (const uint16_t slot : slots) {
+      const uint32_t length = positions.length(first + slot);
+      const char* const end =
+          expand_symbols(symbols_of(chunk), codes + positions.start(first + slot), length, to);
+      out[slot] = base::StringRef(std::string_view(to, static_cast<size_t>(end - to)));
+      to += room_for(length);
     }
   }
+  uint32_t rows_a_slot() const override { return 6; }
+
+  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+    const bool points = std::all_of(ranges.begin(), ranges.end(),
+                                    [](const TextRange& range) { return range.is_point(); });
+    if (!points) return RowAnswer::only_decoded();
+    return {Passes::kSome, std::make_unique<SymbolTest>(chunk, ranges)};
+  }
+  RowAnswer test(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
+    return RowAnswer::only_decoded();
+  }
+
+ private:
+  static size_t room_for(uint32_t codes) { return size_t{codes} * 8 + 8; }
 };
 
 constexpr SymbolTexts kSymbolTextsCodec;

@@ -111,15 +111,37 @@ class TextDictionary final : public TextCodec {
     }
   }
 
-  void select(const ChunkHeader& chunk, std::span<const TextRange> ranges,
-              uint64_t* words) const override {
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
+    auto* const out = buffer->room<base::StringRef>(count);
+    const Codes codes = codes_of(chunk);
+    for (const uint16_t slot : slots) {
+      out[slot] = base::StringRef(entry(chunk, codes[first + slot]));
+    }
+  }
+  uint32_t rows_a_slot() const override { return 1; }
+
+  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     std::vector<CodeRange> code_ranges;
     for (const TextRange& range : ranges) {
       const uint64_t first = lower_entry(chunk, range.first);
       const uint64_t end = range.end ? lower_entry(chunk, *range.end) : chunk.entries;
       if (first < end) code_ranges.push_back({first, end - 1});
     }
-    select_codes(codes_of(chunk), chunk.rows, code_ranges, words);
+    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
+  }
+  // Each entry is looked at, and no row.
+  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+    std::vector<CodeRange> code_ranges;
+    for (uint64_t code = 0; code < chunk.entries; ++code) {
+      if (!suffix.holds(entry(chunk, code))) continue;
+      if (!code_ranges.empty() && code_ranges.back().last + 1 == code) {
+        code_ranges.back().last = code;
+      } else {
+        code_ranges.push_back({code, code});
+      }
+    }
+    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {

@@ -36,6 +36,29 @@ class TextPositions {
   uint64_t start(uint32_t row) const;
   // The lengths of a run; `first` is a multiple of 64. Returns their sum.
   uint64_t lengths(uint32_t first, uint32_t count, uint32_t* out) const;
+  // Sets bit i of `passing` where passes(start, length) of row first + i, for all wanted rows of a
+  // run of at most kVectorRows, and others of their words.
+  template <class Passes>
+  void select(uint32_t first, uint32_t count, const uint64_t* wanted, uint64_t* passing,
+              const Passes& passes) const {
+    uint32_t lengths_of_run[kVectorRows];
+    lengths(first, count, lengths_of_run);
+    uint64_t start_of_row = start(first);
+    for (uint32_t i = 0; i < count;) {
+      const uint32_t end = i + 64 < count ? i + 64 : count;
+      if (wanted[i / 64] == 0) {
+        for (; i < end; ++i) start_of_row += lengths_of_run[i];
+        continue;
+      }
+      uint64_t word = 0;
+      const uint32_t from = i;
+      for (; i < end; ++i) {
+        word |= uint64_t{passes(start_of_row, lengths_of_run[i])} << (i - from);
+        start_of_row += lengths_of_run[i];
+      }
+      passing[from / 64] = word;
+    }
+  }
 
  private:
   static constexpr uint32_t kGroupRows = 32;

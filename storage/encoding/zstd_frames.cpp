@@ -19,7 +19,6 @@
 #include <zstd.h>
 
 #include "base/check.h"
-#include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codec.h"
 #include "storage/encoding/text_positions.h"
 
@@ -197,29 +196,9 @@ class ZstdNumbers final : public NumberCodec {
               uint64_t* out) const override {
     decode_lanes(chunk, first, count, out);
   }
-  void select(const ChunkHeader& chunk, std::span<const KeyRange> ranges,
-              uint64_t* words) const override {
-    std::fill_n(words, bitmap_words(chunk.rows), 0);
-    const Frames frames(chunk);
-    const bool narrow = lanes_of(chunk.kind) == Lanes::k4;
-    std::vector<uint64_t> keys(std::min(chunk.entries, chunk.rows));
-    std::vector<uint32_t> narrow_keys(narrow ? keys.size() : 0);
-    for (uint32_t frame = 0; frame < frames.count(); ++frame) {
-      const uint32_t first = frames.first_row(frame);
-      const uint32_t count = frames.rows(frame);
-      if (narrow) {
-        decode_lanes(chunk, first, count, narrow_keys.data());
-        for (uint32_t i = 0; i < count; ++i) {
-          keys[i] = static_cast<uint64_t>(int64_t{static_cast<int32_t>(narrow_keys[i])});
-        }
-      } else {
-        decode_lanes(chunk, first, count, keys.data());
-      }
-      for (const KeyRange& range : ranges) {
-        select_range(keys.data(), count, static_cast<uint64_t>(range.first),
-                     static_cast<uint64_t>(range.last), words + first / 64);
-      }
-    }
+  RowAnswer test(const ChunkHeader& /*chunk*/,
+                 std::span<const KeyRange> /*ranges*/) const override {
+    return RowAnswer::only_decoded();
   }
   bool patch(ChunkHeader* /*chunk*/, uint32_t /*row*/, int64_t /*key*/) const override {
     return false;
@@ -321,6 +300,14 @@ class ZstdTexts final : public TextCodec {
         text += each.size();
       }
     }
+  }
+
+  RowAnswer test(const ChunkHeader& /*chunk*/,
+                 std::span<const TextRange> /*ranges*/) const override {
+    return RowAnswer::only_decoded();
+  }
+  RowAnswer test(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
+    return RowAnswer::only_decoded();
   }
 
  private:

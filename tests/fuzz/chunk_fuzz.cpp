@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -88,10 +89,15 @@ void check_reads(const Chunk& chunk) {
   }
   RunBuffer buffer;
   std::string scratch;
-  const ColumnRun gathered = chunk.gather(rows, &buffer);
-  for (uint32_t i = 0; i < rows.size(); ++i) {
-    const Cell cell = as_value(chunk.at(rows[i], &scratch), chunk.kind());
-    DIPTYCH_CHECK(cell == cell_of(gathered, i), "gather() and at() read the same");
+  std::vector<uint16_t> slots;
+  for (const uint32_t row : rows) {
+    if (row <= std::numeric_limits<uint16_t>::max()) slots.push_back(static_cast<uint16_t>(row));
+  }
+  const uint32_t count = slots.empty() ? 0 : slots.back() + 1U;
+  const ColumnRun some = chunk.decode_some(0, count, slots, &buffer);
+  for (const uint16_t slot : slots) {
+    const Cell cell = as_value(chunk.at(slot, &scratch), chunk.kind());
+    DIPTYCH_CHECK(cell == cell_of(some, slot), "decode_some() and at() read the same");
   }
 }
 
@@ -107,6 +113,7 @@ void check_selects(const Chunk& chunk) {
     predicates.push_back(Predicate::between(std::string_view("a"), "q"));
     predicates.push_back(Predicate::in(texts).complement());
     predicates.push_back(Predicate::prefix(text.substr(0, text.size() / 2)));
+    predicates.push_back(Predicate::suffix(text.substr(text.size() / 2)));
   } else {
     const int64_t keys[] = {some.key, 0, 7, chunk.min(), chunk.max()};
     predicates.push_back(Predicate::compare(Comparison::kEqual, some.key));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -49,7 +50,9 @@ inline const Value kNull{};
 
 class TestReplica {
  public:
-  explicit TestReplica(uint32_t partitions = 3) : replica_({.partitions = partitions}) {}
+  explicit TestReplica(uint32_t partitions = 3)
+      : TestReplica(storage::StorageOptions{.partitions = partitions}) {}
+  explicit TestReplica(const storage::StorageOptions& options) : replica_(options) {}
 
   // `unique`: the columns of a unique key; none where empty.
   base::TableId add_table(std::vector<DataType> types, const std::vector<uint16_t>& unique = {}) {
@@ -84,6 +87,16 @@ class TestReplica {
   // Erases the row that the n-th insert made.
   void erase(size_t n) {
     replica_.table(tids_[n].table).partition(tids_[n].partition).erase(tids_[n].ordinal);
+  }
+  // Writes a column of the row that the n-th insert made.
+  void update(size_t n, uint16_t column, const Value& value) {
+    storage::Table& table = replica_.table(tids_[n].table);
+    const base::ColumnLayout& cell = table.layout().columns[column];
+    std::vector<std::byte> bytes(table.layout().bytes);
+    const base::Result<void> stored = base::store_value(cell, value, bytes.data());
+    DIPTYCH_CHECK(stored.ok(), "test values have their columns' types");
+    table.partition(tids_[n].partition)
+        .update(tids_[n].ordinal, base::ColumnId(column), bytes.data() + cell.offset, nullptr);
   }
   size_t inserted() const { return tids_.size(); }
 
@@ -251,7 +264,9 @@ inline std::vector<std::string> lines(const std::vector<Row>& rows, bool sorted 
     std::string line;
     for (const Value& value : row) {
       const bool is_zero = value == Value(0.0);  // -0 equals 0: either may stand for both
-      line += is_zero ? "0|" : base::to_string(value) + "|";
+      const auto* const number = std::get_if<double>(&value);  // as any NaN for another
+      const bool is_nan = number != nullptr && std::isnan(*number);
+      line += is_zero ? "0|" : is_nan ? "nan|" : base::to_string(value) + "|";
     }
     result.push_back(std::move(line));
   }

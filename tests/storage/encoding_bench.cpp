@@ -228,6 +228,76 @@ void select_rows(benchmark::State& state, const Source& source, const Predicate*
   state.SetLabel(std::string(encoding_name(chunk.encoding())));
 }
 
+// BETWEEN, which so many of 1,000 rows pass, in vectors of 1,024: on codes, or of decoded values.
+enum class Way : uint8_t { kCodes, kDecoded };
+void narrow_rows(benchmark::State& state, const Source& source, Way way) {
+  constexpr uint32_t kVector = 1024;
+  TestColumn column = column_of(source);
+  const ChunkBytes bytes = *encode(column.run());
+  const Chunk chunk = Chunk::trusted(bytes);
+  std::vector<Cell> cells;
+  for (const Cell& cell : column.cells()) {
+    if (!cell.is_null) cells.push_back(cell);
+  }
+  const bool is_text = column.kind() == ValueKind::kText;
+  std::sort(cells.begin(), cells.end(), [&](const Cell& a, const Cell& b) {
+    return is_text ? a.text < b.text : a.key < b.key;
+  });
+  const auto passing = static_cast<size_t>(state.range(0)) * cells.size() / 1000;
+  const Cell& low = cells[(cells.size() - passing) / 2];
+  const Cell& high = cells[(cells.size() + passing) / 2 - 1];
+  const Predicate predicate = is_text ? Predicate::between(low.text, high.text)
+                              : column.kind() == ValueKind::kDouble
+                                  ? Predicate::between(key_double(low.key), key_double(high.key))
+                                  : Predicate::between(low.key, high.key);
+  uint64_t words[kVector / 64];
+  RunBuffer buffer;
+  uint64_t passed = 0;
+  for (auto _ : state) {
+    const auto on_codes = chunk.test(predicate);
+    if (way == Way::kCodes && !on_codes) return state.SkipWithError("only decoded");
+    for (uint32_t first = 0; first < kRows; first += kVector) {
+      std::fill(std::begin(words), std::end(words), ~uint64_t{0});
+      if (way == Way::kCodes) {
+        on_codes->narrow(first, kVector, words);
+      } else {
+        const ColumnRun run = chunk.decode(first, kVector, &buffer);
+        ChunkTest::of_values(run, predicate)->narrow(0, kVector, words);
+      }
+      for (const uint64_t word : words) passed += static_cast<uint64_t>(std::popcount(word));
+    }
+  }
+  const auto rows = static_cast<double>(state.iterations() * kRows);
+  state.SetItemsProcessed(static_cast<int64_t>(rows));
+  state.counters["passing"] = static_cast<double>(passed) / rows;
+  state.SetLabel(std::string(encoding_name(chunk.encoding())));
+}
+
+// One row in so many of each vector of 1,024; 0: all, by decode().
+void decode_some_rows(benchmark::State& state, const Source& source) {
+  constexpr uint32_t kVector = 1024;
+  TestColumn column = column_of(source);
+  const ChunkBytes bytes = *encode(column.run());
+  const Chunk chunk = Chunk::trusted(bytes);
+  std::vector<uint16_t> slots;
+  const auto step = static_cast<uint32_t>(state.range(0));
+  for (uint32_t i = step / 2; step != 0 && i < kVector; i += step) {
+    slots.push_back(static_cast<uint16_t>(i));
+  }
+  RunBuffer buffer;
+  for (auto _ : state) {
+    for (uint32_t first = 0; first < kRows; first += kVector) {
+      const ColumnRun run = step == 0 ? chunk.decode(first, kVector, &buffer)
+                                      : chunk.decode_some(first, kVector, slots, &buffer);
+      benchmark::DoNotOptimize(run.values);
+    }
+  }
+  state.counters["vector_ns"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * (kRows / kVector) / 1e9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.SetLabel(std::string(encoding_name(chunk.encoding())));
+}
+
 void read_row(benchmark::State& state, const Source& source, std::optional<Encoding> forced) {
   TestColumn column = column_of(source);
   const ChunkBytes bytes = *encode_as(column.run(), forced);
@@ -288,6 +358,30 @@ void sum_from_memory(benchmark::State& state, const Source* source) {
 const Source& source_named(std::string_view name) {
   return *std::find_if(std::begin(kSources), std::end(kSources),
                        [&](const Source& source) { return source.name == name; });
+}
+
+void register_vectors() {
+  using benchmark::RegisterBenchmark;
+  for (const Source& source : kSources) {
+    const std::string name = source.name;
+    for (const Way way : {Way::kCodes, Way::kDecoded}) {
+      const std::string on = way == Way::kCodes ? "/codes" : "/decoded";
+      RegisterBenchmark(("BM_Narrow/" + name + on).c_str(),
+                        [&, way](benchmark::State& state) { narrow_rows(state, source, way); })
+          ->Arg(1)
+          ->Arg(100)
+          ->Arg(900);
+    }
+    RegisterBenchmark(("BM_DecodeSome/" + name).c_str(),
+                      [&](benchmark::State& state) { decode_some_rows(state, source); })
+        ->Arg(0)
+        ->Arg(128)
+        ->Arg(64)
+        ->Arg(32)
+        ->Arg(16)
+        ->Arg(8)
+        ->Arg(4);
+  }
 }
 
 void register_benchmarks() {
@@ -353,7 +447,7 @@ void register_benchmarks() {
   }
 }
 
-[[maybe_unused]] const bool kRegistered = (register_benchmarks(), true);
+[[maybe_unused]] const bool kRegistered = (register_benchmarks(), register_vectors(), true);
 
 }  // namespace
 }  // namespace diptych::storage::encoding

@@ -26,16 +26,18 @@ uint32_t read_everything(const Chunk& chunk) {
       for (const char c : run.as<base::StringRef>()[i].view()) bytes += static_cast<uint8_t>(c);
     }
   }
-  std::vector<uint32_t> selection;
+  std::vector<uint16_t> slots;
   for (uint32_t row = 0; row < chunk.rows(); row += 7) {
     bytes += chunk.at(row, &scratch).text.size();
-    selection.push_back(row);
+    slots.push_back(static_cast<uint16_t>(row));
   }
-  EXPECT_EQ(chunk.gather(selection, &buffer).rows, selection.size());
+  EXPECT_EQ(chunk.decode_some(0, chunk.rows(), slots, &buffer).rows, chunk.rows());
   std::vector<uint64_t> words(bitmap_words(chunk.rows()));
   if (chunk.kind() == ValueKind::kText) {
     chunk.select(Predicate::compare(Comparison::kEqual, std::string_view("abc")), words.data());
     chunk.select(Predicate::between(std::string_view("a"), "q"), words.data());
+    chunk.select(Predicate::prefix("a"), words.data());
+    chunk.select(Predicate::suffix("abcdefghi"), words.data());
   } else {
     chunk.select(Predicate::between(int64_t{3}, int64_t{70}), words.data());
     const int64_t constants[] = {1, 3, 5, 7, 9, 11};

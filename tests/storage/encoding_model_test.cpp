@@ -69,13 +69,19 @@ void expect_same_rows(const Chunk& chunk, const TestColumn& column, Random* rand
   for (uint32_t row = 0; row < column.rows(); row += 1 + static_cast<uint32_t>((*random)() % 9)) {
     ASSERT_EQ(chunk.at(row, &scratch), column.cell(row)) << "row " << row;
   }
-  std::vector<uint32_t> selection;
-  for (uint32_t i = 0; i < column.rows() && i < 50; ++i) {
-    selection.push_back(static_cast<uint32_t>((*random)() % column.rows()));
-  }
-  const ColumnRun run = chunk.gather(selection, &buffer);
-  for (uint32_t i = 0; i < selection.size(); ++i) {
-    ASSERT_EQ(cell_of(run, i), column.cell(selection[i])) << "gathered row " << selection[i];
+  std::vector<uint16_t> slots;
+  for (uint32_t first = 0; first < column.rows(); first += kVectorRows) {
+    const uint32_t count = std::min(kVectorRows, column.rows() - first);
+    const uint64_t one_in = uint64_t{1} << ((*random)() % 8);
+    slots.clear();
+    for (uint32_t i = 0; i < count; ++i) {
+      if ((*random)() % one_in == 0) slots.push_back(static_cast<uint16_t>(i));
+    }
+    const ColumnRun run = chunk.decode_some(first, count, slots, &buffer);
+    ASSERT_EQ(run.rows, count);
+    for (const uint16_t slot : slots) {
+      ASSERT_EQ(cell_of(run, slot), column.cell(first + slot)) << "one row of some, " << slot;
+    }
   }
 }
 
@@ -172,6 +178,14 @@ void ask(const std::vector<Constant>& constants, Random* random, Of of, Make mak
     questions->push_back({"in", Predicate::in(span), in});
     questions->push_back(
         {"not in", Predicate::in(span).complement(), [=](const Cell& cell) { return !in(cell); }});
+    questions->push_back(
+        {"between or in",
+         *Predicate::either(Predicate::between(make(low), make(high)), Predicate::in(span)),
+         [=](const Cell& cell) { return between(cell) || in(cell); }});
+    questions->push_back({"not between and in",
+                          *Predicate::both(Predicate::between(make(low), make(high)).complement(),
+                                           Predicate::in(span)),
+                          [=](const Cell& cell) { return !between(cell) && in(cell); }});
   }
 }
 
@@ -192,6 +206,7 @@ std::vector<Question> questions_for(const TestColumn& column, Random* random) {
       constants.push_back(text);
       constants.push_back(text.substr(0, (*random)() % 12));
       constants.push_back(text + "x");
+      constants.push_back(text.substr(text.size() - std::min(text.size(), (*random)() % 12)));
       if (text.empty()) continue;
       text[(*random)() % text.size()] = static_cast<char>((*random)());
       constants.push_back(text);
@@ -202,6 +217,12 @@ std::vector<Question> questions_for(const TestColumn& column, Random* random) {
     for (const std::string& prefix : constants) {
       questions.push_back({"prefix", Predicate::prefix(prefix),
                            [=](const Cell& cell) { return cell.text.starts_with(prefix); }});
+      questions.push_back({"not prefix", Predicate::prefix(prefix).complement(),
+                           [=](const Cell& cell) { return !cell.text.starts_with(prefix); }});
+      questions.push_back({"suffix", Predicate::suffix(prefix),
+                           [=](const Cell& cell) { return cell.text.ends_with(prefix); }});
+      questions.push_back({"not suffix", Predicate::suffix(prefix).complement(),
+                           [=](const Cell& cell) { return !cell.text.ends_with(prefix); }});
     }
   } else if (column.kind() == ValueKind::kDouble) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -239,8 +260,43 @@ std::vector<Question> questions_for(const TestColumn& column, Random* random) {
   return questions;
 }
 
-void expect_answers(const Chunk& chunk, const TestColumn& column,
-                    const std::vector<Question>& questions) {
+// Run by run, of rows of which some are no longer wanted.
+void expect_narrowed(const ChunkTest& test, uint32_t rows, const std::vector<uint64_t>& passing,
+                     Random* random) {
+  for (uint32_t first = 0; first < rows;) {
+    const auto count =
+        static_cast<uint32_t>(std::min<uint64_t>(rows - first, 64 * (1 + (*random)() % 24)));
+    std::vector<uint64_t> words(bitmap_words(count) + 1, ~uint64_t{0});
+    for (uint64_t& word : words) word = (*random)() % 3 == 0 ? 0 : (*random)() | (*random)();
+    if (count % 64 != 0) words[count / 64] &= (uint64_t{1} << (count % 64)) - 1;
+    const std::vector<uint64_t> wanted = words;
+    test.narrow(first, count, words.data());
+    for (uint32_t w = 0; w < bitmap_words(count); ++w) {
+      const uint64_t expected = wanted[w] & passing[first / 64 + w];
+      ASSERT_EQ(words[w], expected) << "rows from " << first + w * 64;
+    }
+    ASSERT_EQ(words.back(), wanted.back()) << "a word behind the run";
+    first += count;
+  }
+}
+
+void expect_same_by_runs(const std::optional<ChunkTest>& test, const ColumnRun& plain_run,
+                         const Predicate& predicate, const std::vector<uint64_t>& passing,
+                         Random* random) {
+  const auto plain = ChunkTest::of_values(plain_run, predicate);
+  ASSERT_TRUE(plain);
+  expect_narrowed(*plain, plain_run.rows, passing, random);
+  if (!test) return;
+  expect_narrowed(*test, plain_run.rows, passing, random);
+  for (uint32_t row = 0; test->passes() != Passes::kSome && row < plain_run.rows; ++row) {
+    ASSERT_EQ(bit_is_set(passing.data(), row), test->passes() == Passes::kAll) << row;
+  }
+}
+
+void expect_answers(const Chunk& chunk, TestColumn* values, const std::vector<Question>& questions,
+                    Random* random) {
+  const TestColumn& column = *values;
+  const ColumnRun run = values->run();
   // One word more, to see that it is left alone.
   std::vector<uint64_t> words(bitmap_words(column.rows()) + 1);
   const auto check = [&](const char* name, const Predicate& predicate, auto&& passes) {
@@ -251,6 +307,8 @@ void expect_answers(const Chunk& chunk, const TestColumn& column,
       const bool expected = row < column.rows() && passes(column.cell(row));
       ASSERT_EQ(bit_is_set(words.data(), row), expected) << name << ", row " << row;
     }
+    expect_same_by_runs(chunk.test(predicate), run, predicate, words, random);
+    ASSERT_FALSE(testing::Test::HasFatalFailure()) << name;
   };
   for (const Question& question : questions) {
     check(question.name.c_str(), question.predicate,
@@ -271,7 +329,7 @@ TEST(EncodingModel, PredicatesOnCodesSayWhatValuesSay) {
       for (const Encoded& form : all_forms(&named.column)) {
         SCOPED_TRACE(testing::Message()
                      << "kind " << kind << ", " << named.name << ", " << form.form);
-        expect_answers(Chunk::trusted(form.bytes), named.column, questions);
+        expect_answers(Chunk::trusted(form.bytes), &named.column, questions, &random);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
@@ -296,7 +354,7 @@ TEST(EncodingModel, EveryTargetOfHighwayAgrees) {
         SCOPED_TRACE(testing::Message() << "target " << target << ", " << named.name << ", "
                                         << encoding_name(chunk.encoding()));
         expect_same_rows(chunk, named.column, &random);
-        expect_answers(chunk, named.column, questions);
+        expect_answers(chunk, &named.column, questions, &random);
         if (testing::Test::HasFatalFailure()) break;
       }
     }

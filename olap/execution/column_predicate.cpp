@@ -1,0 +1,204 @@
+#include "olap/execution/column_predicate.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "olap/execution/column_range.h"
+#include "olap/execution/vector.h"
+
+namespace diptych::olap {
+
+namespace {
+
+using storage::encoding::Comparison;
+using storage::encoding::Predicate;
+using Kind = ExpressionKind;
+using Found = std::optional<ColumnPredicate>;
+
+// Of what is true, or, of NOT, of what is false.
+enum class Asked : uint8_t { kTrue, kFalse };
+
+Found answered(const Expression& column, Predicate passes, Asked asked) {
+  return ColumnPredicate{column.column, asked == Asked::kTrue ? passes : passes.complement()};
+}
+
+std::optional<Comparison> comparison_of(Kind kind, bool mirrored) {
+  switch (kind) {
+    case Kind::kEqual: return Comparison::kEqual;
+    case Kind::kNotEqual: return Comparison::kNotEqual;
+    case Kind::kLess: return mirrored ? Comparison::kGreater : Comparison::kLess;
+    case Kind::kLessEqual: return mirrored ? Comparison::kGreaterEqual : Comparison::kLessEqual;
+    case Kind::kGreater: return mirrored ? Comparison::kLess : Comparison::kGreater;
+    case Kind::kGreaterEqual: return mirrored ? Comparison::kLessEqual : Comparison::kGreaterEqual;
+    default: return std::nullopt;
+  }
+}
+
+// of(constant), if the value is one that a column of this type compares with.
+template <class Of>
+std::optional<Predicate> with_constant(const base::DataType& type, const base::Value& value,
+                                       const Of& of) {
+  switch (physical_type(type)) {
+    case PhysicalType::kInt32:
+    case PhysicalType::kInt64:
+      if (const std::optional<int64_t> integer = integer_of(value)) return of(*integer);
+      return std::nullopt;
+    case PhysicalType::kDouble:
+      if (const auto* const number = std::get_if<double>(&value)) return of(*number);
+      return std::nullopt;
+    case PhysicalType::kBool:
+      if (const auto* const boolean = std::get_if<bool>(&value)) return of(int64_t{*boolean});
+      return std::nullopt;
+    case PhysicalType::kString:
+      if (const auto* const text = std::get_if<std::string>(&value)) {
+        return of(std::string_view(*text));
+      }
+      return std::nullopt;
+    case PhysicalType::kInt128: break;
+  }
+  return std::nullopt;
+}
+
+Found of_comparison(const Expression& condition, Asked asked) {
+  if (condition.children.size() != 2) return std::nullopt;
+  const bool mirrored = condition.children[0]->kind == Kind::kLiteral;
+  const Expression* const column = column_of(*condition.children[mirrored ? 1 : 0]);
+  const Expression& literal = *condition.children[mirrored ? 0 : 1];
+  const std::optional<Comparison> comparison = comparison_of(condition.kind, mirrored);
+  if (column == nullptr || literal.kind != Kind::kLiteral || !comparison) return std::nullopt;
+  auto passes = with_constant(column->type, literal.literal, [&](auto constant) {
+    return Predicate::compare(*comparison, constant);
+  });
+  if (!passes) return std::nullopt;
+  return answered(*column, std::move(*passes), asked);
+}
+
+Found of_list(const Expression& condition, Asked asked) {
+  const Expression* const column = column_of(*condition.children[0]);
+  if (column == nullptr) return std::nullopt;
+  std::optional<Predicate> passes;
+  bool has_null = false;
+  for (size_t i = 1; i < condition.children.size(); ++i) {
+    const base::Value& value = condition.children[i]->literal;
+    if (base::is_null(value)) {
+      has_null = true;
+      continue;
+    }
+    const auto equal = with_constant(column->type, value, [](auto constant) {
+      return Predicate::compare(Comparison::kEqual, constant);
+    });
+    if (!equal) return std::nullopt;
+    passes = passes ? Predicate::either(*passes, *equal) : equal;
+  }
+  if (!passes) return std::nullopt;
+  // With a null in the list, NOT IN is never true: nothing is both equal and not.
+  if (has_null && asked == Asked::kFalse) {
+    passes = Predicate::both(*passes, passes->complement());
+    return ColumnPredicate{column->column, std::move(*passes)};
+  }
+  return answered(*column, std::move(*passes), asked);
+}
+
+// The pattern without its one %, at one end at most; nothing where it has anything else to it.
+Found of_like(const Expression& condition, Asked asked) {
+  const Expression& column = *condition.children[0];
+  const Expression& literal = *condition.children[1];
+  if (column.kind != Kind::kColumn || literal.kind != Kind::kLiteral) return std::nullopt;
+  const auto* const pattern = std::get_if<std::string>(&literal.literal);
+  if (pattern == nullptr || physical_type(column.type) != PhysicalType::kString) {
+    return std::nullopt;
+  }
+  std::string_view text = *pattern;
+  const size_t special = text.find_first_of("%_\\");
+  if (special == std::string_view::npos) {
+    return answered(column, Predicate::compare(Comparison::kEqual, text), asked);
+  }
+  if (text[special] != '%') return std::nullopt;
+  if (special + 1 == text.size()) {
+    return answered(column, Predicate::prefix(text.substr(0, special)), asked);
+  }
+  text.remove_prefix(1);
+  if (special != 0 || text.find_first_of("%_\\") != std::string_view::npos) return std::nullopt;
+  return answered(column, Predicate::suffix(text), asked);
+}
+
+Found found_in(const Expression& condition, Asked asked);
+
+Found of_connective(const Expression& condition, Asked asked) {
+  const bool is_and = (condition.kind == Kind::kAnd) == (asked == Asked::kTrue);
+  Found joined;
+  for (const ExpressionPtr& child : condition.children) {
+    Found next = found_in(*child, asked);
+    if (!next) return std::nullopt;
+    if (!joined) {
+      joined = std::move(next);
+      continue;
+    }
+    if (joined->column != next->column) return std::nullopt;
+    auto passes = is_and ? Predicate::both(joined->passes, next->passes)
+                         : Predicate::either(joined->passes, next->passes);
+    if (!passes) return std::nullopt;
+    joined->passes = std::move(*passes);
+  }
+  return joined;
+}
+
+Found found_in(const Expression& condition, Asked asked) {
+  switch (condition.kind) {
+    case Kind::kColumn:
+      if (physical_type(condition.type) != PhysicalType::kBool) return std::nullopt;
+      return answered(condition, Predicate::compare(Comparison::kEqual, int64_t{1}), asked);
+    case Kind::kIsNull:
+    case Kind::kIsNotNull: {
+      const Expression* const column = column_of(*condition.children[0]);
+      if (column == nullptr) return std::nullopt;
+      const bool is_null = condition.kind == Kind::kIsNull;
+      return answered(*column, is_null ? Predicate::is_null() : Predicate::is_not_null(), asked);
+    }
+    case Kind::kInList: return of_list(condition, asked);
+    case Kind::kLike: return of_like(condition, asked);
+    case Kind::kNot:
+      return found_in(*condition.children[0], asked == Asked::kTrue ? Asked::kFalse : Asked::kTrue);
+    case Kind::kAnd:
+    case Kind::kOr: return of_connective(condition, asked);
+    default: return of_comparison(condition, asked);
+  }
+}
+
+bool is_of_texts(const ColumnCondition& condition) {
+  using Question = Predicate::Question;
+  const Question question = condition.predicate.passes.question();
+  return question == Question::kTexts || question == Question::kSuffix;
+}
+
+}  // namespace
+
+std::optional<ColumnPredicate> column_predicate(const Expression& condition) {
+  return found_in(condition, Asked::kTrue);
+}
+
+std::vector<ColumnCondition> column_conditions(const std::vector<ExpressionPtr>& conjuncts) {
+  std::vector<ColumnCondition> conditions;
+  for (uint32_t i = 0; i < conjuncts.size(); ++i) {
+    std::optional<ColumnPredicate> next = column_predicate(*conjuncts[i]);
+    if (!next) continue;
+    bool is_joined = false;
+    for (ColumnCondition& known : conditions) {
+      if (known.predicate.column != next->column) continue;
+      auto passes = Predicate::both(known.predicate.passes, next->passes);
+      if (!passes) continue;
+      known.predicate.passes = std::move(*passes);
+      known.conjuncts.push_back(i);
+      is_joined = true;
+      break;
+    }
+    if (!is_joined) conditions.push_back({std::move(*next), {i}});
+  }
+  std::stable_partition(conditions.begin(), conditions.end(),
+                        [](const ColumnCondition& each) { return !is_of_texts(each); });
+  return conditions;
+}
+
+}  // namespace diptych::olap

@@ -79,6 +79,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       ->transform(number_between(uint64_t{1}, kTimeoutMsMax))
       ->option_text("MS");
   add_memory_option(app(), &memory_bytes_max_);
+  add_query_memory_options(app(), &query_bytes_max_, &queries_bytes_max_);
   add_metrics_option(app(), &metrics_path_);
 }
 
@@ -158,6 +159,8 @@ ExitCode QueryCommand::run() {
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
   options.olap_memory_bytes_max = memory_bytes_max_;
+  options.query_memory_bytes_max = query_bytes_max_;
+  options.queries_memory_bytes_max = queries_bytes_max_;
   const auto database = open_database(options, &*progress);
   if (!database) return fail(database.error());
   progress->update(fmt::format("running {} statement{}", statements->texts.size(),

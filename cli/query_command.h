@@ -1,5 +1,5 @@
 // diptych query PATH [-c SQL]... [-f FILE] [--format table|csv|json] [--threads N]
-//                    [--timeout MS] [--metrics FILE]
+//                    [--timeout MS] [--query-memory MIB] [--queries-memory MIB] [--metrics FILE]
 //
 // All statements of -c, -f and (if neither is given) standard input run as one batch, on one
 // snapshot. Results go to standard output in the order of the statements; times and errors go to
@@ -48,6 +48,8 @@ class QueryCommand : public Command {
   ResultFormat format_ = ResultFormat::kTable;
   uint32_t threads_ = 0;
   size_t memory_bytes_max_ = 0;
+  size_t query_bytes_max_ = 0;
+  size_t queries_bytes_max_ = 0;
   std::string metrics_path_;
   uint64_t timeout_ms_ = 0;
 };

@@ -56,13 +56,13 @@ base::Result<QueryResult> guarded(Run&& run) {
 }  // namespace
 
 BatchRunner::BatchRunner(std::span<const QueryRun> queries, const storage::Replica& replica,
-                         ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max,
-                         const DeliverResult& deliver)
+                         ExecutionArena* arena, const StopFlag& stop,
+                         const MemoryLimits& memory_limits, const DeliverResult& deliver)
     : queries_(queries),
       replica_(replica),
       arena_(arena),
       stop_(stop),
-      query_memory_bytes_max_(query_memory_bytes_max),
+      memory_limits_(memory_limits),
       deliver_(deliver) {}
 
 void BatchRunner::run() {
@@ -80,7 +80,7 @@ base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
   if (!plan.explanation.empty()) return explanation_of(plan.explanation);
   const StopSignal stop = signal_of(std::span(&job, 1));
   stop.check();
-  MemoryBudget memory(query_memory_bytes_max_);
+  MemoryBudget memory(memory_limits_);
   return run_plan(*job, {&replica_, arena_, &stop, &memory}, start);
 }
 
@@ -182,7 +182,7 @@ void BatchRunner::run_stars() {
 void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   if (jobs.size() < 2) return;
   const auto start = Clock::now();
-  MemoryBudget memory(query_memory_bytes_max_);
+  MemoryBudget memory(memory_limits_);
   const StopSignal stop = signal_of(jobs);
   const RunContext context{&replica_, arena_, &stop, &memory};
   std::vector<const StarQuery*> queries;

@@ -23,7 +23,7 @@ namespace diptych::olap {
 class BatchRunner {
  public:
   BatchRunner(std::span<const QueryRun> queries, const storage::Replica& replica,
-              ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max,
+              ExecutionArena* arena, const StopFlag& stop, const MemoryLimits& memory_limits,
               const DeliverResult& deliver);
 
   void run();
@@ -56,7 +56,7 @@ class BatchRunner {
   const storage::Replica& replica_;
   ExecutionArena* const arena_;
   const StopFlag& stop_;
-  const size_t query_memory_bytes_max_;
+  const MemoryLimits memory_limits_;
   const DeliverResult& deliver_;
   std::vector<Job> jobs_;
 };

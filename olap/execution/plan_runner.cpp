@@ -52,11 +52,13 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
   for (size_t c = 0; c < types.size(); ++c) {
     result.columns.push_back({plan.column_names[c], types[c]});
   }
-  std::vector<ResultChunk> chunks = parts[0]->take();
-  for (size_t i = 1; i < parts.size(); ++i) {
-    for (ResultChunk& chunk : parts[i]->take()) chunks.push_back(std::move(chunk));
+  std::vector<ResultChunk> chunks;
+  MemoryHold hold;
+  for (const auto& part : parts) {
+    for (ResultChunk& chunk : part->take()) chunks.push_back(std::move(chunk));
+    hold.absorb(part->hand_over());
   }
-  result.rows = ResultRows(ResultTable(result.columns, std::move(chunks)));
+  result.rows = ResultRows(ResultTable(result.columns, std::move(chunks), std::move(hold)));
   return result;
 }
 

@@ -199,6 +199,25 @@ TEST_F(Program, AQueryEndsAtItsTimeoutAndMetricsAreWritten) {
   EXPECT_THAT(outcome.err, HasSubstr("--timeout"));
 }
 
+TEST_F(Program, StatementsOverAMemoryLimitFailAlone) {
+  init();
+  std::string csv = "o_id\n";
+  for (int i = 0; i < 3'000; ++i) csv += std::to_string(i) + "\n";
+  expect_outcome(load("orders", csv), 0);
+  // Results of 3/4 of a MiB.
+  const std::string rows = "SELECT a.o_id + 1, b.o_id FROM orders a, orders b WHERE b.o_id < 20;";
+  const std::string more = "SELECT a.o_id + 2, b.o_id FROM orders a, orders b WHERE b.o_id < 20";
+  Outcome outcome = run({"query", shop_, "--query-memory", "1", "-c", rows + more});
+  expect_outcome(outcome, 0);
+  outcome = run({"query", shop_, "--queries-memory", "1", "-c", rows + more});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("-c, statement 1: 60000 rows"));
+  EXPECT_THAT(outcome.err, HasSubstr("out of memory: -c, statement 2: all queries, and results"));
+  outcome = run({"query", shop_, "--query-memory", "0", "-c", "SELECT 1"});
+  expect_outcome(outcome, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--query-memory"));
+}
+
 TEST_F(Program, InitLeavesADatabaseThatIsThereAlone) {
   init();
   expect_outcome(load("orders", "o_id\n1\n"), 0);

@@ -37,10 +37,10 @@ class BatchRunner {
   };
 
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
-  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `row`: of the plan's star, which was
+  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `rows`: of the plan's star, which was
   // computed with so many `stars`.
   QueryResult run_plan(const Job& job, RunContext context,
-                       std::chrono::steady_clock::time_point start, const GivenRow* row = nullptr,
+                       std::chrono::steady_clock::time_point start, const GivenRows* rows = nullptr,
                        size_t stars = 0) const;
   void share_texts();
   void drop_stopped();

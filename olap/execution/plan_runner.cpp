@@ -30,7 +30,7 @@ std::vector<std::unique_ptr<Part>> made_parts(std::vector<std::unique_ptr<Part>>
 
 }  // namespace
 
-QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
+QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
   given_ = given;
   const Operator& root = *plan.root;
   if (plan.column_names.size() > root.output.size()) {
@@ -90,10 +90,9 @@ void PlanRunner::say_memory(const Operator& op, size_t bytes) {
 }
 
 void PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
-  if (given_ != nullptr && given_->op == &op) {
-    run_source(op, 1, kOneWorker, [&](uint32_t worker) {
-      return std::make_unique<GivenRowSource>(*given_, sink(worker));
-    });
+  if (given_ != nullptr && &given_->op() == &op) {
+    run_source(op, given_->morsels(), kOneWorker,
+               [&](uint32_t worker) { return given_->source(sink(worker)); });
     return;
   }
   switch (op.kind) {

@@ -14,6 +14,7 @@
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/sort.h"
+#include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {
@@ -308,6 +309,17 @@ void BM_StarGroups(benchmark::State& state) {
   set_rate(state, kLines);
 }
 BENCHMARK(BM_StarGroups)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
+
+// What the planner's sample of a column of the lines costs.
+void BM_SampleColumn(benchmark::State& state) {
+  const storage::Table& table = lines_table().replica.replica().table(lines_table().lines);
+  const auto column = base::ColumnId(static_cast<uint16_t>(state.range(0)));
+  for (auto _ : state) {
+    const SampledRows rows(table);
+    benchmark::DoNotOptimize(rows.sample(column));
+  }
+}
+BENCHMARK(BM_SampleColumn)->Arg(0)->Arg(2)->Arg(3)->Unit(benchmark::kMicrosecond);
 
 void probe(benchmark::State& state, base::TableId build, uint32_t key) {
   OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),

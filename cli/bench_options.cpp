@@ -79,8 +79,13 @@ void add_seed(CLI::App& app, uint64_t* seed) {
 
 void add_queries(CLI::App& app, workloads::QuerySet* queries) {
   add_choice<workloads::QuerySet>(
-      app, "--queries", "ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper",
-      {{"ch", workloads::QuerySet::kCh}, {"templates", workloads::QuerySet::kTemplates}}, queries)
+      app, "--queries",
+      "ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper; grouped: these "
+      "with a GROUP BY each",
+      {{"ch", workloads::QuerySet::kCh},
+       {"templates", workloads::QuerySet::kTemplates},
+       {"grouped", workloads::QuerySet::kGrouped}},
+      queries)
       ->option_text("SET");
 }
 

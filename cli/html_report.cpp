@@ -49,13 +49,15 @@ json report_data(const IsolationReport& report, std::string_view text) {
   };
   json cells = json::array();
   for (const BenchmarkReport& one : report.cells) cells.push_back(cell(report, one));
-  const bool templates = report.options.queries == workloads::QuerySet::kTemplates;
+  const bool ch = report.options.queries == workloads::QuerySet::kCh;
+  const bool grouped = report.options.queries == workloads::QuerySet::kGrouped;
   return {{"warehouses", report.options.warehouses},
           {"seconds", report.options.seconds},
           {"warmupSeconds", report.options.warmup_seconds},
           {"seed", report.options.seed},
-          {"queries", templates ? "the 14 templates of the BatchDB paper, with random parameters"
-                                : "the CH-benCHmark queries, in turn"},
+          {"queries", ch        ? "the CH-benCHmark queries, in turn"
+                      : grouped ? "the 14 templates of the BatchDB paper, each with a GROUP BY"
+                                : "the 14 templates of the BatchDB paper, with random parameters"},
           {"interrupted", report.interrupted},
           {"violations", from_whole("consistency_violations")},
           {"differences", from_whole("replica_differences")},

@@ -14,6 +14,14 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
+void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes) {
+  constexpr uint64_t kMebibytesMax = uint64_t{1} << 30;
+  app.add_option_function<uint64_t>(
+         name, [bytes](uint64_t mebibytes) { *bytes = mebibytes << 20; }, what)
+      ->transform(number_between(uint64_t{1}, kMebibytesMax))
+      ->option_text("MIB");
+}
+
 }  // namespace
 
 CLI::Validator input_file() {
@@ -47,13 +55,21 @@ CLI::Validator output_file() {
 }
 
 void add_memory_option(CLI::App& app, size_t* bytes) {
-  constexpr uint64_t kMebibytesMax = uint64_t{1} << 30;
-  app.add_option_function<uint64_t>(
-         "--memory", [bytes](uint64_t mebibytes) { *bytes = mebibytes << 20; },
-         "MiB that columns may take in memory, the rest is read when it is wanted; default no "
-         "limit")
-      ->transform(number_between(uint64_t{1}, kMebibytesMax))
-      ->option_text("MIB");
+  add_mebibytes(app, "--memory",
+                "MiB that columns may take in memory, the rest is read when it is wanted; default "
+                "no limit",
+                bytes);
+}
+
+void add_query_memory_options(CLI::App& app, size_t* query_bytes, size_t* queries_bytes) {
+  add_mebibytes(app, "--query-memory",
+                "MiB that a query may keep, its result included, before it fails; default a "
+                "quarter of the machine's",
+                query_bytes);
+  add_mebibytes(app, "--queries-memory",
+                "The same of all statements together, results that are not printed yet included; "
+                "default half of the machine's",
+                queries_bytes);
 }
 
 void add_metrics_option(CLI::App& app, std::string* path) {

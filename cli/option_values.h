@@ -61,6 +61,9 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::strin
 
 // --memory, of commands that open a database: sets `bytes`.
 void add_memory_option(CLI::App& app, size_t* bytes);
+// --query-memory and --queries-memory, of commands that run queries: what one and what all of them
+// may keep.
+void add_query_memory_options(CLI::App& app, size_t* query_bytes, size_t* queries_bytes);
 // --metrics, likewise: where its metrics are written at the end, as Prometheus reads them.
 void add_metrics_option(CLI::App& app, std::string* path);
 

@@ -21,6 +21,7 @@ using dispatcher::QueryResult;
 constexpr const char* kQueryExamples =
     "  diptych query shop -c \"SELECT count(*) FROM orders\"\n"
     "  diptych query shop -f report.sql --format csv > report.csv\n"
+    "  diptych query shop -c \"SELECT * FROM orders WHERE o_id = $1\" --param 7\n"
     "  echo \"SELECT 1; SELECT 2\" | diptych query shop --format json\n\n"
     "All statements run as one batch on one snapshot of the data.\n";
 
@@ -63,6 +64,15 @@ QueryCommand::QueryCommand(CLI::App& parent)
       .add_option("-f,--file", file_, "File of statements; - is standard input")
       ->type_name("FILE")
       ->check(input_file());
+  app()
+      .add_option("--param", parameters_,
+                  "Value of $1, given again of $2 and so on, in every statement")
+      ->type_name("VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app()
+      .add_option("--null", null_, "How a --param that is NULL is written; default NULL")
+      ->option_text("TEXT");
   add_choice<ResultFormat>(
       app(), "--format", "table, csv or json; default table",
       {{"table", ResultFormat::kTable}, {"csv", ResultFormat::kCsv}, {"json", ResultFormat::kJson}},
@@ -79,6 +89,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       ->transform(number_between(uint64_t{1}, kTimeoutMsMax))
       ->option_text("MS");
   add_memory_option(app(), &memory_bytes_max_);
+  add_query_memory_options(app(), &query_bytes_max_, &queries_bytes_max_);
   add_metrics_option(app(), &metrics_path_);
 }
 
@@ -94,11 +105,20 @@ QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place
 }
 
 Error QueryCommand::error_in_script(const Error& own, const std::string& statement,
-                                    const Place& place, const base::Catalog& catalog) {
+                                    const Place& place, const base::Catalog& catalog) const {
   const std::string placed =
       std::string(place.lines_before, '\n') + std::string(place.characters_before, ' ') + statement;
-  const auto plan = olap::prepare(placed, catalog, olap::TableRows(catalog.table_count()));
+  const auto plan =
+      olap::prepare(placed, catalog, olap::TableRows(catalog.table_count()), parameters());
   return plan ? own : plan.error();
+}
+
+std::vector<base::Value> QueryCommand::parameters() const {
+  std::vector<base::Value> values;
+  for (const std::string& value : parameters_) {
+    values.push_back(value == null_ ? base::Value() : base::Value(value));
+  }
+  return values;
 }
 
 Result<QueryCommand::Statements> QueryCommand::read_statements() const {
@@ -158,14 +178,16 @@ ExitCode QueryCommand::run() {
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
   options.olap_memory_bytes_max = memory_bytes_max_;
+  options.query_memory_bytes_max = query_bytes_max_;
+  options.queries_memory_bytes_max = queries_bytes_max_;
   const auto database = open_database(options, &*progress);
   if (!database) return fail(database.error());
   progress->update(fmt::format("running {} statement{}", statements->texts.size(),
                                statements->texts.size() == 1 ? "" : "s"),
                    -1);
   const auto begin = std::chrono::steady_clock::now();
-  auto results =
-      (*database)->query_batch(statements->texts, {.timeout_ns = timeout_ms_ * 1'000'000});
+  auto results = (*database)->query_batch(
+      statements->texts, {.parameters = parameters(), .timeout_ns = timeout_ms_ * 1'000'000});
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) continue;

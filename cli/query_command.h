@@ -1,10 +1,15 @@
-// diptych query PATH [-c SQL]... [-f FILE] [--format table|csv|json] [--threads N]
-//                    [--timeout MS] [--metrics FILE]
+// diptych query PATH [-c SQL]... [-f FILE] [--param VALUE]... [--null TEXT]
+//                    [--format table|csv|json] [--threads N]
+//                    [--timeout MS] [--query-memory MIB] [--queries-memory MIB] [--metrics FILE]
 //
 // All statements of -c, -f and (if neither is given) standard input run as one batch, on one
 // snapshot. Results go to standard output in the order of the statements; times and errors go to
 // standard error. A statement that fails does not hold up the others; the exit code is then 1. One
 // that has not ended --timeout milliseconds after the batch was begun fails.
+//
+// The values of --param, in their order, stand for $1, $2 and so on in every statement, as a quoted
+// literal would: each is read as the type that its place asks for. One that is --null's text is
+// NULL.
 
 #pragma once
 
@@ -36,8 +41,9 @@ class QueryCommand : public Command {
   };
   static Place place_after(std::string_view text, Place place);
   // The error that planning the statement at its place in the script gives; its own if none.
-  static base::Error error_in_script(const base::Error& own, const std::string& statement,
-                                     const Place& place, const base::Catalog& catalog);
+  base::Error error_in_script(const base::Error& own, const std::string& statement,
+                              const Place& place, const base::Catalog& catalog) const;
+  std::vector<base::Value> parameters() const;
   base::Result<Statements> read_statements() const;
   ExitCode print(const Statements& statements,
                  const std::vector<base::Result<dispatcher::QueryResult>>& results) const;
@@ -45,9 +51,13 @@ class QueryCommand : public Command {
   std::string path_;
   std::vector<std::string> commands_;
   std::string file_;
+  std::vector<std::string> parameters_;  // of $1 and so on
+  std::string null_ = "NULL";
   ResultFormat format_ = ResultFormat::kTable;
   uint32_t threads_ = 0;
   size_t memory_bytes_max_ = 0;
+  size_t query_bytes_max_ = 0;
+  size_t queries_bytes_max_ = 0;
   std::string metrics_path_;
   uint64_t timeout_ms_ = 0;
 };

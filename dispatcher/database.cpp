@@ -94,6 +94,10 @@ base::SpinPolicy spin_policy(const base::Topology& topology, const base::Placeme
   return own_cores ? base::SpinPolicy::kBriefly : base::SpinPolicy::kNever;
 }
 
+size_t given_or(size_t given, size_t otherwise) {
+  return given != 0 ? given : otherwise;
+}
+
 uint64_t system_seed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
@@ -121,9 +125,10 @@ Database::State::State(const DatabaseOptions& database_options,
       spin(spin_policy),
       replica(storage),
       applier(&replica, computed_placement.olap.node),
-      executor(computed_placement.olap, database_options.query_memory_bytes_max != 0
-                                            ? database_options.query_memory_bytes_max
-                                            : base::machine_memory_bytes() / 4),
+      executor(
+          computed_placement.olap,
+          given_or(database_options.query_memory_bytes_max, base::machine_memory_bytes() / 4),
+          given_or(database_options.queries_memory_bytes_max, base::machine_memory_bytes() / 2)),
       engine(&catalog,
              oltp::EngineOptions{.placement = computed_placement.oltp,
                                  .export_updates = database_options.export_updates,

@@ -59,6 +59,9 @@ struct DatabaseOptions {
   size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
   size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
                                       // over it: kOutOfMemory. 0: a quarter of the machine's memory
+  // The same of all queries that run, and of results for as long as somebody holds them; the query
+  // that would pass it fails alone. 0: half of the machine's memory.
+  size_t queries_memory_bytes_max = 0;
   // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
   // never ends would hold up all others.
   uint64_t operations_max = 10'000'000;

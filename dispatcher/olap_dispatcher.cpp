@@ -312,6 +312,8 @@ void OlapDispatcher::bring_up_to_date() {
   }
   trim();
   const uint64_t end_ns = base::steady_ns();
+  const bool changed = records != 0 || table_rows_.size() != replica.table_count();
+  if (changed || lacks_samples_) refresh_statistics();
   const std::lock_guard lock(figures_mutex_);
   if (records != 0) {
     ++figures_.apply_runs;
@@ -319,12 +321,29 @@ void OlapDispatcher::bring_up_to_date() {
     figures_.apply_ns.record(end_ns - start_ns);
     figures_.apply_cpu_ns += cpu_ns;
   }
-  if (records != 0 || table_rows_.size() != replica.table_count()) publish_sizes();
+  if (changed) publish_sizes();
 }
 
 void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
+  refresh_statistics();
   const std::lock_guard lock(figures_mutex_);
   publish_sizes();
+}
+
+// Only who holds the gate writes table_rows_, so that it may be read without the mutex here; those
+// who plan meanwhile have the old ones.
+void OlapDispatcher::refresh_statistics() {
+  const storage::Replica& replica = *replica_.tables;
+  olap::TableRows rows = table_rows_;
+  rows.resize(replica.table_count());
+  lacks_samples_ = false;
+  for (uint32_t id = 0; id < replica.table_count(); ++id) {
+    const storage::Table& table = replica.table(base::TableId(id));
+    olap::refresh_statistics(table, table.schema(), &rows[id]);
+    lacks_samples_ = lacks_samples_ || rows[id].lacks_samples;
+  }
+  const std::lock_guard lock(figures_mutex_);
+  table_rows_ = std::move(rows);
 }
 
 void OlapDispatcher::publish_sizes() {
@@ -333,11 +352,8 @@ void OlapDispatcher::publish_sizes() {
   figures_.memory.replica = {};
   figures_.memory.replica_indexes = replica_.applier->memory_bytes();
   figures_.apply_steps = replica_.applier->steps();
-  table_rows_.resize(replica.table_count());
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
-    const storage::Table& table = replica.table(base::TableId(id));
-    olap::refresh_statistics(table, table.schema(), &table_rows_[id]);
-    figures_.memory.replica.add(table.figures());
+    figures_.memory.replica.add(replica.table(base::TableId(id)).figures());
   }
 }
 

@@ -133,7 +133,8 @@ class OlapDispatcher {
   uint64_t apply(const propagation::CollectedSets& collected);  // records
   void compact();
   void trim();
-  void publish_sizes();  // the caller holds the gate and figures_mutex_
+  void refresh_statistics();  // the caller holds the gate
+  void publish_sizes();       // the caller holds the gate and figures_mutex_
 
   const OlapDispatcherOptions options_;
   const OlapReplica replica_;
@@ -151,13 +152,14 @@ class OlapDispatcher {
   olap::StopFlag stop_queries_{false};          // writer: cancel_queries, for good
   uint64_t pending_since_ns_ = 0;               // this thread only; 0: no update was pending
 
-  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next two
+  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next three
   uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call
   bool trim_failed_ = false;       // the last time; said once
+  bool lacks_samples_ = false;     // some column that was not in memory
 
   mutable std::mutex figures_mutex_;
   Metrics figures_;             // guarded by figures_mutex_: this side's part
-  olap::TableRows table_rows_;  // guarded by figures_mutex_
+  olap::TableRows table_rows_;  // written under figures_mutex_, by the gate's holder
 
   std::thread thread_;
   std::thread::id thread_id_;

@@ -25,6 +25,7 @@
 #include "base/value.h"
 #include "olap/plan.h"
 #include "olap/query_control.h"
+#include "olap/query_memory_limit.h"
 #include "olap/result_rows.h"
 #include "olap/system_table.h"
 #include "olap/table_statistics.h"
@@ -92,8 +93,10 @@ class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's
 class Executor {
  public:
   // A query that would keep more than so many bytes (rows of joins, groups and sorts, its result)
-  // fails with kOutOfMemory; SIZE_MAX: no limit but the system's.
-  explicit Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max = SIZE_MAX);
+  // fails with kOutOfMemory, and so does one with which all queries, and results that are still
+  // held, would keep more than `queries_memory_bytes_max`; SIZE_MAX: no limit but the system's.
+  explicit Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max = SIZE_MAX,
+                    size_t queries_memory_bytes_max = SIZE_MAX);
   ~Executor();
 
   // Runs the plans on the replica as it stands. Results are in the order of the plans. A query that
@@ -110,9 +113,13 @@ class Executor {
   // applier's partitions run here too.
   void run_parallel(uint32_t count, const std::function<void(uint32_t)>& body);
 
+  // What queries keep, and results that are still held. Any thread.
+  size_t queries_memory_bytes() const { return memory_limit_->used(); }
+
  private:
   std::unique_ptr<ExecutionArena> arena_;
   const size_t query_memory_bytes_max_;
+  const MemoryHold::Limit memory_limit_;
 };
 
 }  // namespace diptych::olap

@@ -95,8 +95,9 @@ void ResultArray::add(const base::Value& value) {
   end_rows(1, null, [null](uint64_t) { return null; });
 }
 
-ResultTable::ResultTable(std::vector<ResultColumn> columns, std::vector<ResultChunk> chunks)
-    : columns_(std::move(columns)), chunks_(std::move(chunks)) {
+ResultTable::ResultTable(std::vector<ResultColumn> columns, std::vector<ResultChunk> chunks,
+                         MemoryHold hold)
+    : hold_(std::move(hold)), columns_(std::move(columns)), chunks_(std::move(chunks)) {
   std::erase_if(chunks_, [](const ResultChunk& chunk) { return chunk.rows == 0; });
   number_rows();
 }

@@ -30,6 +30,7 @@
 #include "base/types.h"
 #include "base/value.h"
 #include "olap/execution/growing_array.h"
+#include "olap/query_memory_limit.h"
 
 namespace diptych::olap {
 
@@ -125,8 +126,9 @@ class ResultTable {
  public:
   static constexpr uint64_t kRowsMax = uint64_t{1} << 16;
 
-  // Chunks without rows are dropped.
-  ResultTable(std::vector<ResultColumn> columns, std::vector<ResultChunk> chunks);
+  // Chunks without rows are dropped. `hold`: what the chunks take of the limit of all queries.
+  ResultTable(std::vector<ResultColumn> columns, std::vector<ResultChunk> chunks,
+              MemoryHold hold = {});
   // Of rows of values of the columns' types.
   ResultTable(std::vector<ResultColumn> columns, const std::vector<std::vector<base::Value>>& rows);
 
@@ -140,6 +142,7 @@ class ResultTable {
  private:
   void number_rows();
 
+  MemoryHold hold_;  // outlives the chunks
   std::vector<ResultColumn> columns_;
   std::vector<ResultChunk> chunks_;
   std::vector<uint64_t> starts_;  // the first row of each chunk, and one more: the row count

@@ -7,6 +7,11 @@ namespace diptych::olap {
 namespace {
 
 constexpr uint64_t kChangeShare = 16;
+constexpr uint64_t kSampleChangeShare = 4;
+
+bool has_changed(uint64_t then, uint64_t now, uint64_t share) {
+  return std::max(then, now) - std::min(then, now) > then / share;
+}
 
 bool has_bounds(const base::DataType& type) {
   return !type.is_string() && type.kind != base::TypeKind::kBoolean;
@@ -21,14 +26,30 @@ void widen(const storage::ColumnSummary& summary, bool is_double, ColumnBounds* 
   bounds->known = true;
 }
 
-}  // namespace
+void refresh_samples(const storage::Table& table, size_t columns, TableStatistics* statistics) {
+  const bool has_grown =
+      has_changed(statistics->rows_of_samples, statistics->rows, kSampleChangeShare);
+  if (!has_grown && !statistics->lacks_samples) return;
+  statistics->samples.resize(columns);
+  statistics->lacks_samples = false;
+  if (has_grown) statistics->rows_of_samples = statistics->rows;
+  if (statistics->rows == 0) return;
+  const SampledRows rows(table);
+  for (size_t c = 0; c < columns; ++c) {
+    if (!has_grown && statistics->samples[c] != nullptr) continue;
+    auto sample = rows.sample(base::ColumnId(static_cast<uint16_t>(c)));
+    if (sample.has_value()) {
+      statistics->samples[c].reset(new const ColumnSample(*std::move(sample)));
+    } else {
+      statistics->lacks_samples = true;  // an old one is better than none
+    }
+  }
+}
 
-void refresh_statistics(const storage::Table& table, const base::TableSchema& schema,
-                        TableStatistics* statistics) {
-  statistics->rows = table.live_rows();
+void refresh_bounds(const storage::Table& table, const base::TableSchema& schema,
+                    TableStatistics* statistics) {
   const uint64_t then = statistics->rows_of_bounds;
-  const uint64_t change = std::max(then, statistics->rows) - std::min(then, statistics->rows);
-  if (!statistics->columns.empty() && change <= then / kChangeShare) return;
+  if (!statistics->columns.empty() && !has_changed(then, statistics->rows, kChangeShare)) return;
   statistics->rows_of_bounds = statistics->rows;
   statistics->columns.assign(schema.columns.size(), {});
   for (uint32_t p = 0; p < table.partition_count(); ++p) {
@@ -45,6 +66,15 @@ void refresh_statistics(const storage::Table& table, const base::TableSchema& sc
       }
     }
   }
+}
+
+}  // namespace
+
+void refresh_statistics(const storage::Table& table, const base::TableSchema& schema,
+                        TableStatistics* statistics) {
+  statistics->rows = table.live_rows();
+  refresh_bounds(table, schema, statistics);
+  refresh_samples(table, schema.columns.size(), statistics);
 }
 
 }  // namespace diptych::olap

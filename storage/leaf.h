@@ -154,6 +154,8 @@ class Leaf {
   virtual base::Result<PinnedColumn> pin_row_ids() const = 0;  // uint64_t each
   // A hint that the column will be pinned. False: there is no room to read it ahead.
   virtual bool read_ahead(base::ColumnId column) const = 0;
+  // Whether pin() reads nothing from disk now.
+  virtual bool in_memory(base::ColumnId column) const = 0;
   virtual ColumnSummary summary(base::ColumnId column) const = 0;
   virtual ColumnStorage storage(base::ColumnId column) const = 0;
 

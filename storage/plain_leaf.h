@@ -35,6 +35,7 @@ class PlainLeaf : public Leaf {
   base::Result<PinnedColumn> pin(base::ColumnId column) const override;
   base::Result<PinnedColumn> pin_row_ids() const override;
   bool read_ahead(base::ColumnId /*column*/) const override { return true; }
+  bool in_memory(base::ColumnId /*column*/) const override { return true; }
   ColumnSummary summary(base::ColumnId column) const override;
   ColumnStorage storage(base::ColumnId column) const override;
 

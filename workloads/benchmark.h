@@ -33,6 +33,7 @@ namespace diptych::workloads {
 enum class QuerySet : uint8_t {
   kCh,         // the 22 CH-benCHmark queries, in turn; those not supported yet are listed
   kTemplates,  // the 14 templates of BatchDB's appendix, with random parameters
+  kGrouped,    // the same, each with a GROUP BY
 };
 // kConstant: New-Order deletes an old order, and so on (workloads/README.md).
 enum class SizePolicy : uint8_t { kGrowing, kConstant };

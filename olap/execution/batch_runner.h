@@ -23,7 +23,7 @@ namespace diptych::olap {
 class BatchRunner {
  public:
   BatchRunner(std::span<const QueryRun> queries, const storage::Replica& replica,
-              ExecutionArena* arena, const StopFlag& stop, size_t query_memory_bytes_max,
+              ExecutionArena* arena, const StopFlag& stop, const MemoryLimits& memory_limits,
               const DeliverResult& deliver);
 
   void run();
@@ -37,10 +37,10 @@ class BatchRunner {
   };
 
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
-  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `row`: of the plan's star, which was
+  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `rows`: of the plan's star, which was
   // computed with so many `stars`.
   QueryResult run_plan(const Job& job, RunContext context,
-                       std::chrono::steady_clock::time_point start, const GivenRow* row = nullptr,
+                       std::chrono::steady_clock::time_point start, const GivenRows* rows = nullptr,
                        size_t stars = 0) const;
   void share_texts();
   void drop_stopped();
@@ -56,7 +56,7 @@ class BatchRunner {
   const storage::Replica& replica_;
   ExecutionArena* const arena_;
   const StopFlag& stop_;
-  const size_t query_memory_bytes_max_;
+  const MemoryLimits memory_limits_;
   const DeliverResult& deliver_;
   std::vector<Job> jobs_;
 };

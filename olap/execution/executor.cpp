@@ -6,9 +6,11 @@
 
 namespace diptych::olap {
 
-Executor::Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max)
+Executor::Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max,
+                   size_t queries_memory_bytes_max)
     : arena_(std::make_unique<ExecutionArena>(placement)),
-      query_memory_bytes_max_(query_memory_bytes_max) {}
+      query_memory_bytes_max_(query_memory_bytes_max),
+      memory_limit_(new QueryMemoryLimit(queries_memory_bytes_max)) {}
 
 Executor::~Executor() = default;
 
@@ -26,7 +28,8 @@ std::vector<base::Result<QueryResult>> Executor::run_batch(std::span<const Plan*
 
 void Executor::run_batch(std::span<const QueryRun> queries, const storage::Replica& replica,
                          const StopFlag& stop, const DeliverResult& deliver) {
-  BatchRunner(queries, replica, arena_.get(), stop, query_memory_bytes_max_, deliver).run();
+  const MemoryLimits memory{query_memory_bytes_max_, memory_limit_};
+  BatchRunner(queries, replica, arena_.get(), stop, memory, deliver).run();
 }
 
 void Executor::run_parallel(uint32_t count, const std::function<void(uint32_t)>& body) {

@@ -1,5 +1,5 @@
 // MemoryBudget: how many bytes one query may keep; MemoryCharge: what one holder of rows has of
-// them.
+// them. All budgets together have the database's limit (olap/query_memory_limit.h).
 //
 // Counted is what grows with the data: the rows, keys and groups that operators keep, and the
 // result's cells. A holder says after each batch what it has by then, so that a worker is over the
@@ -7,41 +7,68 @@
 // has once, the vectors in flight.
 //
 // Threads    a budget: any number. A charge: one, and it goes before its budget.
-// Errors     QueryFailure(kOutOfMemory).
+// Errors     QueryFailure(kOutOfMemory), which says which of the two limits it was; what would be
+//            over it is not counted then.
 
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "olap/execution/query_failure.h"
+#include "olap/query_memory_limit.h"
 
 namespace diptych::olap {
 
+struct MemoryLimits {
+  size_t query_bytes_max = SIZE_MAX;
+  MemoryHold::Limit all;  // nullptr: there is none
+};
+
 class MemoryBudget {
  public:
-  explicit MemoryBudget(size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit MemoryBudget(MemoryLimits limits)
+      : bytes_max_(limits.query_bytes_max), all_(std::move(limits.all)) {}
 
   // `what` is kept: for the message.
-  void change(size_t before, size_t after, const char* what) {
+  void add(size_t bytes, const char* what) {
     // relaxed: only the sum matters; nothing is read on the strength of its value.
-    const size_t used = used_.fetch_add(after - before, std::memory_order_relaxed) + after - before;
-    if (after <= before) return;
+    const size_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    if (used > bytes_max_) {
+      take_off(bytes);
+      fail_query(base::ErrorCode::kOutOfMemory,
+                 fmt::format("the query would keep more than {} KiB, which is its limit, with {}: "
+                             "let it keep fewer rows, or raise query_memory_bytes_max",
+                             bytes_max_ >> 10, what));
+    }
+    if (all_ != nullptr && !all_->try_add(bytes)) {
+      take_off(bytes);
+      fail_query(base::ErrorCode::kOutOfMemory,
+                 fmt::format("all queries, and results that are still held, would keep more than "
+                             "{} KiB, which is their limit, with {} of this one, which has {} KiB "
+                             "itself: ask for less at a time, let go of results, or raise "
+                             "queries_memory_bytes_max",
+                             all_->bytes_max() >> 10, what, used >> 10));
+    }
     // relaxed: a figure for a person.
     size_t largest = largest_.load(std::memory_order_relaxed);
     // relaxed: as above; another worker's larger one stays.
     while (used > largest &&
            !largest_.compare_exchange_weak(largest, used, std::memory_order_relaxed)) {
     }
-    if (used > bytes_max_) {
-      fail_query(base::ErrorCode::kOutOfMemory,
-                 fmt::format("the query would keep more than {} KiB, which is its limit, with {}: "
-                             "let it keep fewer rows, or raise query_memory_bytes_max",
-                             bytes_max_ >> 10, what));
-    }
+  }
+  void give_back(size_t bytes) {
+    take_off(bytes);
+    if (all_ != nullptr) all_->give_back(bytes);
+  }
+  // The same, but for the limit of all queries, where they stay counted until the hold goes.
+  MemoryHold hand_over(size_t bytes) {
+    take_off(bytes);
+    return all_ == nullptr ? MemoryHold() : MemoryHold(all_, bytes);
   }
 
   // The most that was kept at a time.
@@ -51,7 +78,13 @@ class MemoryBudget {
   }
 
  private:
+  void take_off(size_t bytes) {
+    // relaxed: as in add().
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+
   const size_t bytes_max_;
+  const MemoryHold::Limit all_;
   std::atomic<size_t> used_{0};     // writers: the query's workers
   std::atomic<size_t> largest_{0};  // likewise
 };
@@ -66,8 +99,15 @@ class MemoryCharge {
 
   size_t bytes() const { return bytes_; }
   void set(size_t bytes) {
-    if (bytes != bytes_) budget_->change(std::exchange(bytes_, bytes), bytes, what_);
+    if (bytes > bytes_) {
+      budget_->add(bytes - bytes_, what_);
+    } else if (bytes < bytes_) {
+      budget_->give_back(bytes_ - bytes);
+    }
+    bytes_ = bytes;
   }
+  // What is charged outlives the query.
+  MemoryHold hand_over() { return budget_->hand_over(std::exchange(bytes_, 0)); }
 
  private:
   MemoryBudget* budget_;

@@ -30,7 +30,7 @@ std::vector<std::unique_ptr<Part>> made_parts(std::vector<std::unique_ptr<Part>>
 
 }  // namespace
 
-QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
+QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
   given_ = given;
   const Operator& root = *plan.root;
   if (plan.column_names.size() > root.output.size()) {
@@ -52,11 +52,13 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRow* given) {
   for (size_t c = 0; c < types.size(); ++c) {
     result.columns.push_back({plan.column_names[c], types[c]});
   }
-  std::vector<ResultChunk> chunks = parts[0]->take();
-  for (size_t i = 1; i < parts.size(); ++i) {
-    for (ResultChunk& chunk : parts[i]->take()) chunks.push_back(std::move(chunk));
+  std::vector<ResultChunk> chunks;
+  MemoryHold hold;
+  for (const auto& part : parts) {
+    for (ResultChunk& chunk : part->take()) chunks.push_back(std::move(chunk));
+    hold.absorb(part->hand_over());
   }
-  result.rows = ResultRows(ResultTable(result.columns, std::move(chunks)));
+  result.rows = ResultRows(ResultTable(result.columns, std::move(chunks), std::move(hold)));
   return result;
 }
 
@@ -88,10 +90,9 @@ void PlanRunner::say_memory(const Operator& op, size_t bytes) {
 }
 
 void PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
-  if (given_ != nullptr && given_->op == &op) {
-    run_source(op, 1, kOneWorker, [&](uint32_t worker) {
-      return std::make_unique<GivenRowSource>(*given_, sink(worker));
-    });
+  if (given_ != nullptr && &given_->op() == &op) {
+    run_source(op, given_->morsels(), kOneWorker,
+               [&](uint32_t worker) { return given_->source(sink(worker)); });
     return;
   }
   switch (op.kind) {

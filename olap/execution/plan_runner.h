@@ -29,8 +29,8 @@ class PlanRunner {
   explicit PlanRunner(const RunContext& context)
       : context_(context), texts_charge_(context.memory, "its texts") {}
 
-  // `given`: the row of one of the plan's operators, which is then not run; nullptr: all are.
-  QueryResult run(const Plan& plan, const GivenRow* given = nullptr);
+  // `given`: the rows of one of the plan's operators, which is then not run; nullptr: all are.
+  QueryResult run(const Plan& plan, const GivenRows* given = nullptr);
 
  private:
   void run(const Operator& op, const StageFactory& sink);
@@ -64,7 +64,7 @@ class PlanRunner {
   std::vector<Groups> repeated_groups_;       // by number; empty until they are computed
   // The tables of joins that number their build rows, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> key_tables_;
-  const GivenRow* given_ = nullptr;
+  const GivenRows* given_ = nullptr;
 };
 
 }  // namespace diptych::olap

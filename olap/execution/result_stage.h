@@ -21,6 +21,8 @@ class ResultPart {
   // The selected rows of the first columns, which have these types.
   void append(const std::vector<base::DataType>& types, const Batch& batch);
   std::vector<ResultChunk> take() { return std::move(chunks_); }
+  // Of what was taken: counted until the hold goes.
+  MemoryHold hand_over() { return charge_.hand_over(); }
 
  private:
   std::vector<ResultChunk> chunks_;  // the last one is being filled

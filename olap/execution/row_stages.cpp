@@ -60,15 +60,27 @@ bool ValuesSource::run(uint64_t morsel) {
   return next_->push(batch);
 }
 
+namespace {
+
+class GivenRowSource : public MorselSource {
+ public:
+  GivenRowSource(const GivenRow& row, StagePtr next) : row_(row), next_(std::move(next)) {}
+  bool run(uint64_t morsel) override;
+
+ private:
+  const GivenRow& row_;
+  StagePtr next_;
+};
+
 bool GivenRowSource::run(uint64_t) {
-  DIPTYCH_CHECK(row_.cells.size() == row_.op->output.size(), "a given row has all columns");
+  DIPTYCH_CHECK(row_.cells().size() == row_.op().output.size(), "a given row has all columns");
   Selection one;
   select_all(1, &one);
   Batch batch;
   std::vector<VectorBuffer> buffers;
-  for (const base::DataType& type : row_.op->output) buffers.emplace_back(physical_type(type));
+  for (const base::DataType& type : row_.op().output) buffers.emplace_back(physical_type(type));
   for (size_t c = 0; c < buffers.size(); ++c) {
-    const GivenRow::Cell& cell = row_.cells[c];
+    const GivenRow::Cell& cell = row_.cells()[c];
     if (buffers[c].type() == PhysicalType::kInt64) {
       *buffers[c].values<int64_t>() = static_cast<int64_t>(cell.value);
       if (cell.value != static_cast<int64_t>(cell.value)) fail_value(kIntegerOutOfRange);
@@ -81,6 +93,12 @@ bool GivenRowSource::run(uint64_t) {
   }
   batch.selection = &one;
   return next_->push(batch);
+}
+
+}  // namespace
+
+std::unique_ptr<MorselSource> GivenRow::source(StagePtr next) const {
+  return std::make_unique<GivenRowSource>(*this, std::move(next));
 }
 
 }  // namespace diptych::olap

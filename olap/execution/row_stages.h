@@ -85,24 +85,38 @@ class ValuesSource : public MorselSource {
   StagePtr next_;
 };
 
-// The one row of an aggregate that was computed elsewhere (star_batch.h).
-struct GivenRow {
+// The rows of an operator that were computed elsewhere (star_batch.h). Sources refer to it.
+class GivenRows {
+ public:
+  explicit GivenRows(const Operator& op) : op_(&op) {}
+  virtual ~GivenRows() = default;
+  GivenRows(const GivenRows&) = delete;
+  GivenRows& operator=(const GivenRows&) = delete;
+
+  const Operator& op() const { return *op_; }
+  virtual uint64_t morsels() const = 0;
+  virtual std::unique_ptr<MorselSource> source(StagePtr next) const = 0;
+
+ private:
+  const Operator* op_;
+};
+
+// One row, of counts and sums.
+class GivenRow : public GivenRows {
+ public:
   struct Cell {
     bool is_null = false;
     int128_t value = 0;
   };
-  const Operator* op = nullptr;
-  std::vector<Cell> cells;  // by output column: BIGINT, or a decimal of over 18 digits
-};
+  // By output column: BIGINT, or a decimal of over 18 digits.
+  GivenRow(const Operator& op, std::vector<Cell> cells) : GivenRows(op), cells_(std::move(cells)) {}
 
-class GivenRowSource : public MorselSource {
- public:
-  GivenRowSource(const GivenRow& row, StagePtr next) : row_(row), next_(std::move(next)) {}
-  bool run(uint64_t morsel) override;
+  uint64_t morsels() const override { return 1; }
+  std::unique_ptr<MorselSource> source(StagePtr next) const override;
+  const std::vector<Cell>& cells() const { return cells_; }
 
  private:
-  const GivenRow& row_;
-  StagePtr next_;
+  const std::vector<Cell> cells_;
 };
 
 }  // namespace diptych::olap

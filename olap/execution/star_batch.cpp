@@ -27,6 +27,9 @@ std::string shape_text(const StarNode& node) {
 std::string whole_text(const StarNode& node) {
   std::string text = fmt::format("{}[", node.table.value);
   for (const ExpressionPtr& predicate : node.predicates) text += expression_key(*predicate);
+  for (const StarKey& key : node.keys) {
+    text += fmt::format("{}:{}", key.index, expression_key(*key.expression));
+  }
   for (const StarEdge& edge : node.edges) {
     for (size_t i = 0; i < edge.outer.size(); ++i) {
       text += fmt::format("{}={}", expression_key(*edge.outer[i]), edge.inner[i].value);
@@ -56,34 +59,38 @@ StarBatch::StarBatch(const RunContext& context, std::vector<const StarQuery*> qu
   number_queries();
 }
 
-// Queries without joins come first and in words of their own: they want the same rows for long, and
-// such a word is summed up at one stroke.
+// Queries without groups and joins come first and in words of their own: they want the same rows
+// for long, and such a word is summed up at one stroke. Those with groups come last.
 void StarBatch::number_queries() {
+  enum Kind { kPlain, kJoins, kGrouped };
   numbers_.resize(queries_.size());
-  using Order = std::pair<bool, std::string>;  // whether it joins, then its shape
+  using Order = std::pair<Kind, std::string>;  // then its shape
   std::map<Order, std::map<std::string, std::vector<size_t>>> ordered;
   for (size_t i = 0; i < queries_.size(); ++i) {
     const StarNode& root = queries_[i]->root;
-    ordered[{!root.edges.empty(), shape_text(root)}]
-           [whole_text(root) + aggregates_text(*queries_[i])]
-               .push_back(i);
+    const Kind joins = root.edges.empty() ? kPlain : kJoins;
+    const Order order(queries_[i]->is_grouped ? kGrouped : joins, shape_text(root));
+    ordered[order][whole_text(root) + aggregates_text(*queries_[i])].push_back(i);
   }
   uint32_t next = 0;
-  bool joins = false;
+  Kind last = kPlain;
   for (const auto& [order, by_text] : ordered) {
-    if (order.first && !joins) next = (next + 63) / 64 * 64;
-    joins = order.first;
+    if (order.first != last) next = (next + 63) / 64 * 64;
+    last = order.first;
     for (const auto& [text, same] : by_text) {
       for (const size_t i : same) numbers_[i] = next;
       ++next;
     }
+    if (last != kGrouped) sum_words_ = (next + size_t{63}) / 64;
   }
   words_ = (next + size_t{63}) / 64;
 }
 
 bool StarBatch::run() {
   root_ = std::make_unique<SharedNode>(*context_.replica, queries_[0]->root.table, words_);
-  for (size_t i = 0; i < queries_.size(); ++i) root_->add(numbers_[i], queries_[i]->root);
+  for (size_t i = 0; i < queries_.size(); ++i) {
+    key_parts_.push_back(root_->add(numbers_[i], queries_[i]->root));
+  }
   add_arguments();
   if (!root_->finish({})) return false;
   DIPTYCH_CHECK(root_->first_word() == 0 && root_->words() == words_, "the root has all queries");
@@ -93,19 +100,66 @@ bool StarBatch::run() {
 }
 
 void StarBatch::add_arguments() {
-  wanted_arguments_.resize(words_);
+  wanted_arguments_.resize(sum_words_);
+  std::vector<size_t> grouped;
   for (size_t i = 0; i < queries_.size(); ++i) {
-    std::vector<uint32_t>& wanted = wanted_arguments_[numbers_[i] / 64];
-    for (const Aggregate& aggregate : queries_[i]->aggregates) {
-      if (aggregate.argument == nullptr) continue;
-      const auto [place, is_new] = argument_numbers_.try_emplace(
-          expression_key(*aggregate.argument), static_cast<uint32_t>(arguments_.size()));
-      if (is_new) arguments_.push_back(root_->bound(*aggregate.argument));
-      if (std::find(wanted.begin(), wanted.end(), place->second) == wanted.end()) {
-        wanted.push_back(place->second);
-      }
+    if (queries_[i]->is_grouped) {
+      grouped.push_back(i);
+    } else {
+      add_sum_arguments(i);
     }
   }
+  std::sort(grouped.begin(), grouped.end(),
+            [&](size_t a, size_t b) { return numbers_[a] < numbers_[b]; });
+  for (const size_t i : grouped) add_to_grouping(i, key_parts_[i]);
+}
+
+void StarBatch::add_sum_arguments(size_t index) {
+  std::vector<uint32_t>& wanted = wanted_arguments_[numbers_[index] / 64];
+  for (const Aggregate& aggregate : queries_[index]->aggregates) {
+    if (aggregate.argument == nullptr) continue;
+    const auto [place, is_new] = argument_numbers_.try_emplace(
+        expression_key(*aggregate.argument), static_cast<uint32_t>(arguments_.size()));
+    if (is_new) arguments_.push_back(root_->bound(*aggregate.argument));
+    if (std::find(wanted.begin(), wanted.end(), place->second) == wanted.end()) {
+      wanted.push_back(place->second);
+    }
+  }
+}
+
+// Queries come by number; those of one number are one.
+void StarBatch::add_to_grouping(size_t index, const SharedNode::KeyParts& parts) {
+  std::string text;
+  for (const auto& [key, part] : parts) text += fmt::format("{} ", part);
+  const auto [place, is_new] = groupings_by_text_.try_emplace(text, groupings_.size());
+  if (is_new) {
+    StarGrouping& grouping = groupings_.emplace_back();
+    for (const auto& [key, part] : parts) {
+      const ExpressionPtr& own = root_->parts()[part].expression;
+      grouping.parts.push_back(part);
+      grouping.types.push_back(own == nullptr ? PhysicalType::kInt32 : physical_type(own->type));
+    }
+  }
+  std::vector<StarGrouping::Query>& queries = groupings_[place->second].queries;
+  if (queries.empty() || queries.back().number != numbers_[index]) {
+    queries.push_back(grouped_query(index));
+  }
+  places_[index] = {place->second, queries.size() - 1};
+}
+
+StarGrouping::Query StarBatch::grouped_query(size_t index) {
+  StarGrouping::Query query{numbers_[index], queries_[index], {}};
+  for (const Aggregate& aggregate : query.query->aggregates) {
+    if (aggregate.argument == nullptr) {
+      query.arguments.push_back(StarGrouping::kNoArgument);
+      continue;
+    }
+    const auto [place, is_new] = group_argument_numbers_.try_emplace(
+        expression_key(*aggregate.argument), static_cast<uint32_t>(group_arguments_.size()));
+    if (is_new) group_arguments_.push_back(root_->bound(*aggregate.argument));
+    query.arguments.push_back(place->second);
+  }
+  return query;
 }
 
 void StarBatch::run_children(SharedNode* node) {
@@ -120,9 +174,16 @@ void StarBatch::run_node(SharedNode* node) {
   charge_.set(charge_.bytes() + node->found_bytes());
   const SharedNode::Morsels morsels = node->morsels();
   ReadAhead ahead(node->scan(), node->needed(), morsels.morsels, context_.replica->leaves_memory());
-  run_pipeline(context_, morsels.morsels.size(), context_.arena->threads(), [&](uint32_t) {
-    return std::make_unique<StarSource>(*node, morsels, &ahead, node->found());
+  const uint32_t workers = context_.arena->threads();
+  std::vector<SharedNode::PartValues> values(workers);
+  run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
+    values[worker] = node->make_values();
+    StarChildOutput output{.found = node->found(), .worker = worker, .workers = workers};
+    for (SharedNode::Part& part : node->parts()) output.numbers.push_back(part.numbers.data());
+    for (const auto& of_part : values[worker]) output.values.push_back(of_part.get());
+    return std::make_unique<StarSource>(*node, morsels, &ahead, std::move(output));
   });
+  node->take_values(std::move(values));
   // What the children found is in this node's sets now.
   for (SharedNode::Edge& edge : node->edges()) {
     charge_.set(charge_.bytes() - edge.child->found_bytes());
@@ -134,36 +195,77 @@ void StarBatch::run_root() {
   const SharedNode::Morsels morsels = root_->morsels();
   ReadAhead ahead(root_->scan(), root_->needed(), morsels.morsels,
                   context_.replica->leaves_memory());
-  std::vector<std::unique_ptr<StarSums>> parts(context_.arena->threads());
-  sums_ = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
-  run_pipeline(context_, morsels.morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
-    parts[worker] = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
-    return std::make_unique<StarSource>(*root_, morsels, &ahead, parts[worker].get(), arguments_);
+  const uint32_t workers = context_.arena->threads();
+  std::vector<std::unique_ptr<StarSums>> sums(workers);
+  GroupsOfWorkers groups(workers);
+  run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
+    StarRootOutput output{.sum_arguments = &arguments_,
+                          .groups = {},
+                          .groupings = &groupings_,
+                          .group_arguments = &group_arguments_};
+    if (sum_words_ != 0) {
+      sums[worker] = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
+      output.sums = sums[worker].get();
+    }
+    for (const StarGrouping& grouping : groupings_) {
+      groups[worker].push_back(std::make_unique<StarGroups>(grouping, context_.memory));
+      output.groups.push_back(groups[worker].back().get());
+    }
+    return std::make_unique<StarSource>(*root_, morsels, &ahead, std::move(output));
   });
-  for (const auto& part : parts) {
+  sums_ = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
+  for (const auto& part : sums) {
     if (part != nullptr) sums_->merge(*part);
   }
-  root_.reset();
+  for (SharedNode::Edge& edge : root_->edges()) edge.child->drop_found();
   charge_.set(0);
+  merge_groups(std::move(groups));
 }
 
-GivenRow StarBatch::result(size_t index) const {
+void StarBatch::merge_groups(GroupsOfWorkers of_workers) {
+  groups_.resize(groupings_.size());
+  for (size_t g = 0; g < groupings_.size(); ++g) {
+    for (auto& of_worker : of_workers) {
+      if (of_worker.empty()) continue;
+      groups_[g].push_back(std::move(of_worker[g]));
+      if (groups_[g].size() > 1) groups_[g][0]->merge(*groups_[g].back(), *context_.stop);
+    }
+    if (groups_[g].empty()) {  // no morsel, no worker
+      groups_[g].push_back(std::make_unique<StarGroups>(groupings_[g], context_.memory));
+    }
+  }
+}
+
+std::unique_ptr<GivenRows> StarBatch::result(size_t index) const {
+  if (!queries_[index]->is_grouped) return sums_of(index);
+  const Place& place = places_.at(index);
+  const StarGroups& groups = *groups_[place.grouping][0];
+  if (groups.given_up()) return nullptr;
+  std::vector<const StarValues*> values;
+  for (const uint32_t part : groupings_[place.grouping].parts) {
+    values.push_back(root_->values_of(part));
+  }
+  return std::make_unique<StarGroupRows>(*queries_[index]->aggregate, groups, place.query,
+                                         std::move(values));
+}
+
+std::unique_ptr<GivenRows> StarBatch::sums_of(size_t index) const {
   const StarQuery& query = *queries_[index];
-  GivenRow row{query.aggregate, {}};
+  std::vector<GivenRow::Cell> cells;
   for (const Aggregate& aggregate : query.aggregates) {
     if (aggregate.argument == nullptr) {
-      row.cells.push_back({false, sums_->rows(numbers_[index])});
+      cells.push_back({false, sums_->rows(numbers_[index])});
       continue;
     }
     const uint32_t argument = argument_numbers_.at(expression_key(*aggregate.argument));
     const StarSums::Sum& sum = sums_->of(numbers_[index], argument);
     if (aggregate.kind == AggregateKind::kCount) {
-      row.cells.push_back({false, sum.count});
+      cells.push_back({false, sum.count});
     } else {
-      row.cells.push_back({sum.count == 0, sum.sum});
+      cells.push_back({sum.count == 0, sum.sum});
     }
   }
-  return row;
+  return std::make_unique<GivenRow>(*query.aggregate, std::move(cells));
 }
 
 }  // namespace diptych::olap

@@ -4,7 +4,8 @@
 // One pass over each table on a way, the children's before the parents', whatever the number of
 // queries: a column's chunk is decoded once, a literal's predicate costs no row anything of its own
 // (value_classes.h), joins cost a load a row for 64 queries at a time, and a block that no query
-// can want is not read. Queries of one text are one query.
+// can want is not read. Queries of one text are one query; those of one GROUP BY number their
+// groups once (star_groups.h), and each has its own accumulators.
 //
 // Use        add() each query; run() once; result() of each.
 // Threads    one caller; the passes use the context's arena.
@@ -21,6 +22,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/row_stages.h"
+#include "olap/execution/star_groups.h"
 #include "olap/execution/star_node.h"
 #include "olap/execution/star_sums.h"
 
@@ -34,27 +36,49 @@ class StarBatch {
   // False: a key on the way is not dense, and nothing was computed.
   bool run();
 
-  // The row that the aggregate of queries[index] gives.
-  GivenRow result(size_t index) const;
+  // The rows that the aggregate of queries[index] gives; they refer to the batch. nullptr: it had
+  // too many groups to be answered here.
+  std::unique_ptr<GivenRows> result(size_t index) const;
 
  private:
   using Arguments = std::vector<std::vector<uint32_t>>;
 
+  // Where a grouped query is among the groupings.
+  struct Place {
+    size_t grouping;
+    size_t query;
+  };
+  using GroupsOfWorkers = std::vector<std::vector<std::unique_ptr<StarGroups>>>;
+
   void number_queries();
   void add_arguments();
+  void add_sum_arguments(size_t index);
+  void add_to_grouping(size_t index, const SharedNode::KeyParts& parts);
+  StarGrouping::Query grouped_query(size_t index);
   void run_children(SharedNode* node);
   void run_node(SharedNode* node);
   void run_root();
+  void merge_groups(GroupsOfWorkers of_workers);
+  std::unique_ptr<GivenRows> sums_of(size_t index) const;
 
   const RunContext& context_;
   const std::vector<const StarQuery*> queries_;
   std::vector<uint32_t> numbers_;  // of queries_: bits in the batch's sets
   size_t words_ = 0;
+  size_t sum_words_ = 0;  // those of queries without groups come first
   std::unique_ptr<SharedNode> root_;
-  std::vector<ExpressionPtr> arguments_;              // of all queries, over the root's columns
+  std::vector<SharedNode::KeyParts> key_parts_;       // of queries_
+  std::vector<ExpressionPtr> arguments_;              // of sums, over the root's columns
   std::map<std::string, uint32_t> argument_numbers_;  // by text
   Arguments wanted_arguments_;                        // by word
   std::unique_ptr<StarSums> sums_;
+  std::vector<StarGrouping> groupings_;
+  std::map<std::string, size_t> groupings_by_text_;
+  std::map<size_t, Place> places_;                          // of grouped queries_
+  std::vector<ExpressionPtr> group_arguments_;              // as arguments_, of groups
+  std::map<std::string, uint32_t> group_argument_numbers_;  // by text
+  // By grouping, then worker: the first has all groups, whose texts the others may have.
+  GroupsOfWorkers groups_;
   MemoryCharge charge_;
 };
 

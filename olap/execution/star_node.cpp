@@ -86,8 +86,20 @@ void SharedNode::add_predicate(uint32_t query, const Expression& predicate) {
   add_to_set(&general_[place->second].queries, query);
 }
 
-void SharedNode::add(uint32_t query, const StarNode& node) {
+uint32_t SharedNode::add_part(const std::string& text, Part part) {
+  const auto [place, is_new] =
+      parts_by_text_.try_emplace(text, static_cast<uint32_t>(parts_.size()));
+  if (is_new) parts_.push_back(std::move(part));
+  return place->second;
+}
+
+SharedNode::KeyParts SharedNode::add(uint32_t query, const StarNode& node) {
   add_to_set(&queries_, query);
+  KeyParts parts;
+  for (const StarKey& key : node.keys) {
+    parts[key.index] =
+        add_part(expression_key(*key.expression), {.expression = bound(*key.expression)});
+  }
   for (const ExpressionPtr& predicate : node.predicates) add_predicate(query, *predicate);
   for (const StarEdge& edge : node.edges) {
     const auto [place, is_new] = edges_by_text_.try_emplace(edge_text(edge), edges_.size());
@@ -97,8 +109,18 @@ void SharedNode::add(uint32_t query, const StarNode& node) {
       shared.inner = edge.inner;
       shared.child = std::make_unique<SharedNode>(replica_, edge.child->table, queries_.size());
     }
-    edges_[place->second].child->add(query, *edge.child);
+    for (const auto& [key, child_part] : edges_[place->second].child->add(query, *edge.child)) {
+      parts[key] = add_part(fmt::format("{}.{}", place->second, child_part),
+                            {.edge = place->second, .child_part = child_part});
+    }
   }
+  return parts;
+}
+
+const StarValues* SharedNode::values_of(uint32_t part) const {
+  const Part& here = parts_[part];
+  if (here.expression != nullptr) return here.values.get();
+  return edges_[here.edge].child->values_of(here.child_part);
 }
 
 bool SharedNode::finish(const std::vector<base::ColumnId>& inner) {
@@ -169,6 +191,47 @@ void SharedNode::clear_found() {
   for (size_t key = 0; key <= keys_->size(); ++key) {
     for (size_t w = 0; w < words_; ++w) found_[key * words_ + w] = ~queries()[w];
   }
+  for (Part& part : parts_) part.numbers.resize(keys_->size() + size_t{1}, 0);
+}
+
+SharedNode::PartValues SharedNode::make_values() const {
+  PartValues values;
+  for (const Part& part : parts_) {
+    values.push_back(part.expression == nullptr
+                         ? nullptr
+                         : std::make_unique<StarValues>(physical_type(part.expression->type)));
+  }
+  return values;
+}
+
+void SharedNode::take_values(std::vector<PartValues> of_workers) {
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    Part& part = parts_[p];
+    if (part.expression == nullptr) continue;
+    part.values = std::make_unique<StarValues>(physical_type(part.expression->type));
+    std::vector<std::vector<uint32_t>> common(of_workers.size());  // by worker and its number
+    for (size_t w = 0; w < of_workers.size(); ++w) {
+      if (!of_workers[w].empty()) common[w] = part.values->merge(*of_workers[w][p]);
+    }
+    const auto workers = static_cast<uint32_t>(of_workers.size());
+    for (size_t key = 0; key < part.numbers.size(); ++key) {
+      const uint32_t stored = part.numbers[key];
+      const std::vector<uint32_t>& of_worker = common[stored % workers];
+      // Where no row was wanted there is a zero, which may be nobody's.
+      part.numbers[key] = stored / workers < of_worker.size() ? of_worker[stored / workers] : 0;
+    }
+  }
+}
+
+void SharedNode::drop_found() {
+  found_ = {};
+  for (Part& part : parts_) part.numbers = {};
+}
+
+size_t SharedNode::found_bytes() const {
+  size_t bytes = found_.bytes();
+  for (const Part& part : parts_) bytes += part.numbers.bytes();
+  return bytes;
 }
 
 }  // namespace diptych::olap

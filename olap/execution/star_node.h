@@ -8,6 +8,11 @@
 //
 //   columns --value classes, predicates--> QueryRows --children's sets by key--> QueryRows
 //      root: into the sums (star_sums.h)       others: into found(), by this node's key
+//            and groups (star_groups.h)
+//
+// Parts are what rows of the node give to the group keys of queries: a value of an expression, or
+// what the child's row gives that a row joins. Below the root a part is a number (star_values.h),
+// which lies by key beside the sets.
 //
 // A node has only the words of the batch's query sets in which it has queries; in the sets of a
 // child, queries that do not have it are always there.
@@ -27,6 +32,7 @@
 #include "olap/execution/expression.h"
 #include "olap/execution/scan.h"
 #include "olap/execution/star_query.h"
+#include "olap/execution/star_values.h"
 #include "olap/execution/value_classes.h"
 
 namespace diptych::olap {
@@ -52,10 +58,20 @@ class SharedNode {
     QuerySet queries;
   };
 
+  struct Part {
+    ExpressionPtr expression;  // over this node's batch columns; nullptr: it is the child's
+    size_t edge = 0;
+    uint32_t child_part = 0;
+    std::unique_ptr<StarValues> values;  // of an expression, below the root, after the pass
+    GrowingArray<uint32_t> numbers;      // below the root: by key's number
+  };
+  using KeyParts = std::map<uint32_t, uint32_t>;  // part by the place of a GROUP BY's key
+
   SharedNode(const storage::Replica& replica, base::TableId table, size_t batch_words);
 
-  // Adds the query's predicates and joins, and its way on.
-  void add(uint32_t query, const StarNode& node);
+  // Adds the query's predicates and joins, and its way on. Returns what the node and those below
+  // it give to the query's group keys.
+  KeyParts add(uint32_t query, const StarNode& node);
   // A copy over the batch's columns, which get those that it needs.
   ExpressionPtr bound(const Expression& over_table);
   // Once every query was added. False: a child's keys are not dense. `inner`: this node's own key,
@@ -74,6 +90,16 @@ class SharedNode {
   const std::vector<General>& general() const { return general_; }
   std::vector<Edge>& edges() { return edges_; }
   const std::vector<Edge>& edges() const { return edges_; }
+  std::vector<Part>& parts() { return parts_; }
+  const std::vector<Part>& parts() const { return parts_; }
+  // What a worker of the node's pass numbers values in, by part; none for those of children.
+  using PartValues = std::vector<std::unique_ptr<StarValues>>;
+  PartValues make_values() const;
+  // Those of all workers, after the pass: makes common numbers of what they stored, which are a
+  // worker's own, times the number of workers, plus its index.
+  void take_values(std::vector<PartValues> of_workers);
+  // Of a part that is a number: what it stands for; nullptr: it is a value of the root's own.
+  const StarValues* values_of(uint32_t part) const;
   // The leaves in which some query may want a row, by morsel, with these queries.
   struct Morsels {
     std::vector<ScanMorsel> morsels;
@@ -87,16 +113,18 @@ class SharedNode {
   const DenseKeys& keys() const { return *keys_; }
   uint64_t* found() { return found_.data(); }
   const uint64_t* found() const { return found_.data(); }
-  size_t found_bytes() const { return found_.bytes(); }
+  // Of what lies by key.
+  size_t found_bytes() const;
   // Every key as one that no row has. Called once, before the pass.
   void clear_found();
-  void drop_found() { found_ = {}; }
+  void drop_found();
 
  private:
   uint32_t batch_column(base::ColumnId column);
   Ranges& ranges_of(uint32_t column);
   Prefixes& prefixes_of(uint32_t column);
   void add_predicate(uint32_t query, const Expression& predicate);
+  uint32_t add_part(const std::string& text, Part part);
   bool make_keys(const std::vector<base::ColumnId>& inner);
 
   // Key numbers a row, at most, and a range that is always small enough.
@@ -116,6 +144,8 @@ class SharedNode {
   std::map<std::string, size_t> general_by_text_;
   std::vector<Edge> edges_;
   std::map<std::string, size_t> edges_by_text_;
+  std::vector<Part> parts_;
+  std::map<std::string, uint32_t> parts_by_text_;
   std::vector<uint32_t> key_columns_;
   std::optional<DenseKeys> keys_;
   GrowingArray<uint64_t> found_;

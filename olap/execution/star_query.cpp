@@ -66,6 +66,8 @@ class JoinGraph {
   // The tree from the relation, whose nodes take the predicates and equalities over; nothing where
   // the graph is none.
   std::optional<StarNode> tree(uint32_t root);
+  // False: the key is over several relations, or over none.
+  bool add_key(const Expression& key, uint32_t index, const Layout& layout);
   bool reaches_all(uint32_t root) const;
   size_t size() const { return relations_.size(); }
   uint64_t rows(uint32_t relation) const {
@@ -76,6 +78,7 @@ class JoinGraph {
   struct Relation {
     base::TableId table;
     std::vector<ExpressionPtr> predicates;
+    std::vector<StarKey> keys;
   };
 
   bool add_scan(const Operator& op, Layout* layout);
@@ -106,7 +109,7 @@ bool JoinGraph::add(const Operator& op, Layout* layout) {
 
 bool JoinGraph::add_scan(const Operator& op, Layout* layout) {
   const auto relation = static_cast<uint32_t>(relations_.size());
-  relations_.push_back({op.table, {}});
+  relations_.push_back({op.table, {}, {}});
   for (const base::ColumnId column : op.columns) layout->push_back({relation, column});
   return std::all_of(op.predicates.begin(), op.predicates.end(),
                      [&](const ExpressionPtr& p) { return add_predicate(*p, *layout); });
@@ -117,6 +120,14 @@ bool JoinGraph::add_predicate(const Expression& predicate, const Layout& layout)
   ExpressionPtr copy = rebound(predicate, layout, &relation);
   if (copy == nullptr || relation == kNone) return false;
   relations_[relation].predicates.push_back(std::move(copy));
+  return true;
+}
+
+bool JoinGraph::add_key(const Expression& key, uint32_t index, const Layout& layout) {
+  uint32_t relation = kNone;
+  ExpressionPtr copy = rebound(key, layout, &relation);
+  if (copy == nullptr || relation == kNone) return false;
+  relations_[relation].keys.push_back({index, std::move(copy)});
   return true;
 }
 
@@ -191,6 +202,7 @@ StarNode JoinGraph::build(uint32_t relation, uint32_t from) {
   StarNode node;
   node.table = relations_[relation].table;
   node.predicates = std::move(relations_[relation].predicates);
+  node.keys = std::move(relations_[relation].keys);
   for (const uint32_t next : neighbours(relation)) {
     if (next == from) continue;
     StarEdge edge;
@@ -214,6 +226,26 @@ std::optional<StarNode> JoinGraph::tree(uint32_t root) {
   return build(root, kNone);
 }
 
+bool is_shared(const Aggregate& aggregate) {
+  switch (aggregate.kind) {
+    case AggregateKind::kCountAll:
+    case AggregateKind::kCount:
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg:
+    case AggregateKind::kMin:
+    case AggregateKind::kMax: return !aggregate.distinct;
+    default: return false;
+  }
+}
+
+// Whether StarSums has it.
+bool is_simple(const Aggregate& aggregate) {
+  if (aggregate.kind == AggregateKind::kCountAll) return true;
+  const bool known =
+      aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kSum;
+  return known && is_integer(aggregate.argument->type);
+}
+
 // The aggregates over the relation's columns; nothing where one is of another kind.
 std::optional<std::vector<Aggregate>> aggregates_over(const Operator& op, const Layout& layout,
                                                       uint32_t relation) {
@@ -223,11 +255,7 @@ std::optional<std::vector<Aggregate>> aggregates_over(const Operator& op, const 
     copy.kind = aggregate.kind;
     copy.type = aggregate.type;
     if (aggregate.kind != AggregateKind::kCountAll) {
-      const bool known =
-          aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kSum;
-      if (!known || aggregate.distinct || !is_integer(aggregate.argument->type)) {
-        return std::nullopt;
-      }
+      if (!is_shared(aggregate)) return std::nullopt;
       uint32_t of = relation;
       copy.argument = rebound(*aggregate.argument, layout, &of);
       if (copy.argument == nullptr) return std::nullopt;
@@ -246,13 +274,16 @@ std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& re
          op->kind == OperatorKind::kSort || op->kind == OperatorKind::kLimit) {
     op = op->children[0].get();
   }
-  if (op->kind != OperatorKind::kAggregate || !op->expressions.empty() ||
-      !op->standing_groups.empty()) {
+  if (op->kind != OperatorKind::kAggregate || !op->standing_groups.empty() ||
+      op->estimated_rows > kStarGroupsMax) {
     return std::nullopt;
   }
   JoinGraph graph(replica);
   Layout layout;
   if (!graph.add(*op->children[0], &layout)) return std::nullopt;
+  for (uint32_t i = 0; i < op->expressions.size(); ++i) {
+    if (!graph.add_key(*op->expressions[i], i, layout)) return std::nullopt;
+  }
   // Of several tables that would do, the largest: it is the one to go through row by row.
   std::vector<uint32_t> candidates;
   for (uint32_t relation = 0; relation < graph.size(); ++relation) candidates.push_back(relation);
@@ -262,7 +293,9 @@ std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& re
     if (!graph.reaches_all(root)) continue;
     auto aggregates = aggregates_over(*op, layout, root);
     if (!aggregates.has_value()) continue;
-    return StarQuery{op, *graph.tree(root), std::move(*aggregates)};
+    const bool simple =
+        op->expressions.empty() && std::all_of(aggregates->begin(), aggregates->end(), is_simple);
+    return StarQuery{op, *graph.tree(root), std::move(*aggregates), !simple};
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
-// StarQuery: a query that counts and sums over one table, whose rows find at most one row of each
-// of the others: aggregates without groups over a tree of inner joins along unique keys.
+// StarQuery: a query with aggregates over one table, whose rows find at most one row of each of
+// the others: a tree of inner joins along unique keys. Its groups, if it has any, are by columns of
+// whichever tables.
 //
 //   root ──keys──► child ──keys──► child          orderline ──► orders ──► customer ──► nation
 //     └────keys──► child                                  └──► item
@@ -32,18 +33,32 @@ struct StarEdge {
   std::unique_ptr<StarNode> child;
 };
 
+// A key of the GROUP BY over columns of the node's table, and its place among the keys.
+struct StarKey {
+  uint32_t index;
+  ExpressionPtr expression;
+};
+
 struct StarNode {
   base::TableId table;
   std::vector<ExpressionPtr> predicates;
   std::vector<StarEdge> edges;
+  std::vector<StarKey> keys;
 };
 
 struct StarQuery {
   const Operator* aggregate = nullptr;  // of the plan
   StarNode root;
-  // As aggregate->aggregates: count(*), and count and sum of integers and decimals of 64 bits.
+  // As aggregate->aggregates: count, sum, avg, min and max, not of distinct values.
   std::vector<Aggregate> aggregates;
+  // False: there are no keys, and the aggregates are counts, and sums of integers and decimals of
+  // 64 bits: star_sums.h has them. Else star_groups.h.
+  bool is_grouped = false;
 };
+
+// A GROUP BY that is expected to have more groups is left to its own plan: accumulators of many
+// queries with so many groups each would not stay in the caches.
+inline constexpr double kStarGroupsMax = 4096;
 
 // Nothing where the plan is no such query. The tables' schemas say which keys are unique.
 std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& replica);

@@ -4,58 +4,92 @@
 
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "olap/execution/leaf_columns.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/read_ahead.h"
+#include "olap/execution/star_groups.h"
 #include "olap/execution/star_node.h"
 #include "olap/execution/star_sums.h"
 
 namespace diptych::olap {
 
+// What the root's rows go into; all outlive the source. Arguments are over the node's columns.
+struct StarRootOutput {
+  StarSums* sums = nullptr;  // nullptr: no query has any
+  const std::vector<ExpressionPtr>* sum_arguments = nullptr;
+  std::vector<StarGroups*> groups;  // by grouping
+  const std::vector<StarGrouping>* groupings = nullptr;
+  const std::vector<ExpressionPtr>* group_arguments = nullptr;
+};
+
+// What a child's rows go into: their sets and parts by key, which are the node's.
+struct StarChildOutput {
+  uint64_t* found = nullptr;
+  std::vector<uint32_t*> numbers;   // by part
+  std::vector<StarValues*> values;  // this worker's, by part; nullptr: the part is a child's
+  uint32_t worker = 0;
+  uint32_t workers = 1;  // a number of this worker's values is stored times it, plus `worker`
+};
+
 class StarSource : public MorselSource {
  public:
-  // A child's pass: wanted rows go into found[], the node's. All outlive this.
   StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-             uint64_t* found);
-  // The root's: they go into the sums of the arguments, which are over the node's columns.
+             StarChildOutput output);
   StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-             StarSums* sums, const std::vector<ExpressionPtr>& arguments);
+             StarRootOutput output);
 
   // Benchmark: BM_StarBatch.
   bool run(uint64_t morsel) override;
 
  private:
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-             StarSums* sums, const std::vector<ExpressionPtr>& arguments, uint64_t* found);
+  // An expression over the node's columns, and those that it reads.
+  struct Computed {
+    NodePtr node;
+    std::vector<uint32_t> columns;
+  };
+
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead);
+  static Computed computed(const Expression& expression);
+  Vector evaluate(const Computed& expression, const Selection& rows);
   void run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count,
                   const uint64_t* queries);
   void apply_predicates();
-  void join(const SharedNode::Edge& edge, const std::vector<NodePtr>& outer);
+  void join(size_t edge);
   void store();
+  void store_part(size_t part);
   void sum();
+  void group();
+  // A part of the selected rows: a value, or a number.
+  Vector part(uint32_t part, const Selection& rows);
+  void gather_part(const SharedNode::Part& part, const Selection& rows, uint32_t* numbers) const;
   void load(const std::vector<uint32_t>& columns, const Selection& rows);
 
   const SharedNode& node_;
   const SharedNode::Morsels& morsels_;
   ReadAhead* const ahead_;
-  StarSums* const sums_;   // or nullptr
-  uint64_t* const found_;  // or nullptr
+  StarChildOutput child_;
+  StarRootOutput root_;
 
-  std::vector<NodePtr> general_;
-  std::vector<std::vector<uint32_t>> general_columns_;
+  std::vector<Computed> general_;
   std::vector<std::vector<NodePtr>> outer_;  // by edge
   std::vector<std::vector<uint32_t>> outer_columns_;
-  std::vector<NodePtr> arguments_;
-  std::vector<std::vector<uint32_t>> argument_columns_;
+  std::vector<Computed> parts_;  // without a node: a child's
+  std::vector<Computed> sum_arguments_;
+  std::vector<Computed> group_arguments_;
   LeafColumns columns_;
   QueryRows rows_;
   Selection live_;
   Selection wanted_;
+  Selection grouped_;  // by some query of a grouping
   TruthMask truth_;
   std::vector<Vector> keys_;
-  std::vector<uint32_t> numbers_;
+  std::vector<Vector> arguments_;
+  std::vector<uint32_t> numbers_;                    // of this node's key
+  std::vector<std::vector<uint32_t>> edge_numbers_;  // of the children's
+  std::vector<std::vector<uint32_t>> part_numbers_;  // by part
 };
 
 }  // namespace diptych::olap

@@ -44,7 +44,7 @@ void StarSums::set_argument(size_t index, const Vector& values, const Selection&
 }
 
 void StarSums::add(const QueryRows& rows, uint32_t slots) {
-  for (size_t w = 0; w < rows.words(); ++w) add_word(w, rows.word(w), slots);
+  for (size_t w = 0; w < wanted_.size(); ++w) add_word(w, rows.word(w), slots);
 }
 
 void StarSums::add_word(size_t word, const uint64_t* bits, uint32_t slots) {

@@ -29,7 +29,8 @@ class StarSums {
 
   // Sets argument `index` of the vector's rows: INT, DATE (kInt32) or kInt64 values.
   void set_argument(size_t index, const Vector& values, const Selection& rows);
-  // Adds the rows of the vector to the queries that want them. Benchmark: BM_StarBatch.
+  // Adds the rows of the vector to the queries of the first words that want them. Benchmark:
+  // BM_StarBatch.
   void add(const QueryRows& rows, uint32_t slots);
   void merge(const StarSums& other);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "olap/execution/like_pattern.h"
+
 namespace diptych::olap {
 namespace {
 
@@ -23,17 +25,6 @@ bool contains(const std::vector<ColumnId>& columns, ColumnId column) {
   return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
-std::optional<double> numeric_value(const base::Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* date = std::get_if<base::Date>(&value)) return date->days;
-  if (const auto* at = std::get_if<base::Timestamp>(&value)) return static_cast<double>(at->micros);
-  if (const auto* decimal = std::get_if<base::DecimalValue>(&value)) {
-    return static_cast<double>(decimal->units);
-  }
-  return std::nullopt;
-}
-
 double guessed_values(const base::DataType& type, double rows) {
   switch (type.kind) {
     case TypeKind::kBoolean: return 2;
@@ -43,6 +34,13 @@ double guessed_values(const base::DataType& type, double rows) {
     case TypeKind::kTimestamp: return std::max(1.0, rows / 10);
     default: return std::min(rows, kGuessedValues);
   }
+}
+
+// nullptr: there is none.
+const ColumnSample* rows_sample(const TableRows& rows, const TableSchema& table, ColumnId column) {
+  const size_t id = table.id.value;
+  if (id >= rows.size() || column.value >= rows[id].samples.size()) return nullptr;
+  return rows[id].samples[column.value].get();
 }
 
 }  // namespace
@@ -84,12 +82,17 @@ double Estimator::distinct(const TableSchema& table, ColumnId column, unsigned d
         return index.uniqueness == base::Uniqueness::kUnique && index.columns.size() == 1 &&
                index.columns[0] == column;
       });
+  const ColumnSample* const sample = rows_sample(rows_, table, column);
   if (unique) {
     values = rows;
+  } else if (sample != nullptr && sample->is_whole) {
+    values = std::max(sample->distinct, 1.0);
   } else if (parent != nullptr && depth < kForeignKeysDeepMax) {
     values = std::min(rows, distinct(*parent, parent_column, depth + 1));
   } else if (contains(table.primary_key().columns, column)) {
     values = distinct_of_key_part(table, depth);
+  } else if (sample != nullptr) {
+    values = bounded_distinct(table, column, *sample);
   }
   columns_[id] = values;
   return values;
@@ -149,8 +152,70 @@ double Estimator::distinct(const Expression& e) {
   return values;
 }
 
+const ColumnSample* Estimator::sample_of(const Expression& expression, double* rows) const {
+  const Expression& column = without_integer_casts(expression);
+  if (column.kind != ExpressionKind::kColumn) return nullptr;
+  const Slot& slot = slots_[column.column];
+  if (slot.table == nullptr) return nullptr;
+  *rows = table_rows(*slot.table);
+  return rows_sample(rows_, *slot.table, slot.column);
+}
+
+double Estimator::bounded_distinct(const TableSchema& table, ColumnId column,
+                                   const ColumnSample& sample) const {
+  const TableStatistics& statistics = rows_[table.id.value];
+  double values = std::max(sample.distinct, 1.0);
+  const TypeKind kind = table.column(column).type.kind;
+  if (kind == TypeKind::kDouble || column.value >= statistics.columns.size()) return values;
+  const ColumnBounds& bounds = statistics.columns[column.value];
+  if (bounds.known) values = std::min(values, bounds.max - bounds.min + 1);
+  return values;
+}
+
+double Estimator::null_share(const Expression& expression) const {
+  double rows = 0;
+  const ColumnSample* const sample = sample_of(expression, &rows);
+  return sample == nullptr ? kNullSelectivity : sample->null_share;
+}
+
+double Estimator::literal_selectivity(const Expression& expression, const Expression& literal) {
+  double rows = 0;
+  const ColumnSample* const sample = sample_of(expression, &rows);
+  if (sample != nullptr) {
+    if (const auto share = sample->share_of(literal.literal, rows)) return *share;
+  }
+  return 1 / distinct(expression);
+}
+
 double Estimator::equality_selectivity(const Expression& equality) {
-  return 1 / std::max(distinct(*equality.children[0]), distinct(*equality.children[1]));
+  const Expression& left = *equality.children[0];
+  const Expression& right = *equality.children[1];
+  if (is_literal(right)) return literal_selectivity(left, right);
+  if (is_literal(left)) return literal_selectivity(right, left);
+  return 1 / std::max(distinct(left), distinct(right));
+}
+
+double Estimator::in_selectivity(const Expression& in) {
+  double share = 0;
+  for (size_t i = 1; i < in.children.size(); ++i) {
+    share += literal_selectivity(*in.children[0], *in.children[i]);
+  }
+  return share;
+}
+
+// Half a match more than there were, of one text more: none in a few hundred is not never.
+double Estimator::like_selectivity(const Expression& like) const {
+  double rows = 0;
+  const ColumnSample* const sample = sample_of(*like.children[0], &rows);
+  const auto* const text = std::get_if<std::string>(&like.children[1]->literal);
+  if (sample == nullptr || sample->texts.empty() || text == nullptr) return kLikeSelectivity;
+  const auto pattern = LikePattern::compile(*text);
+  if (!pattern) return kLikeSelectivity;
+  const auto matches = static_cast<double>(
+      std::count_if(sample->texts.begin(), sample->texts.end(),
+                    [&](const std::string& one) { return pattern->matches(one); }));
+  const double share = (matches + 0.5) / (static_cast<double>(sample->texts.size()) + 1);
+  return share * (1 - sample->null_share);
 }
 
 // Values lie evenly between a column's bounds, as far as anybody knows.
@@ -159,6 +224,18 @@ double Estimator::range_selectivity(const Expression& p) {
   const Expression& column = without_integer_casts(*p.children[1 - literal_side]);
   const Expression& literal = *p.children[literal_side];
   if (column.kind != ExpressionKind::kColumn || !is_literal(literal)) return kRangeSelectivity;
+  const bool less = p.kind == ExpressionKind::kLess || p.kind == ExpressionKind::kLessEqual;
+  const bool bounds_above = less == (literal_side == 1);
+  const bool takes_equal =
+      p.kind == ExpressionKind::kLessEqual || p.kind == ExpressionKind::kGreaterEqual;
+  double rows = 0;
+  if (const ColumnSample* const sample = sample_of(column, &rows)) {
+    if (const auto below = sample->share_below(literal.literal)) {
+      const double equal = *sample->share_of(literal.literal, rows);
+      if (bounds_above) return *below + (takes_equal ? equal : 0);
+      return 1 - sample->null_share - *below - (takes_equal ? 0 : equal);
+    }
+  }
   const Slot& slot = slots_[column.column];
   const std::optional<double> value = numeric_value(literal.literal);
   if (slot.table == nullptr || !value.has_value()) return kRangeSelectivity;
@@ -168,8 +245,6 @@ double Estimator::range_selectivity(const Expression& p) {
   }
   const ColumnBounds& bounds = rows_[table].columns[slot.column.value];
   if (!bounds.known) return kRangeSelectivity;
-  const bool less = p.kind == ExpressionKind::kLess || p.kind == ExpressionKind::kLessEqual;
-  const bool bounds_above = less == (literal_side == 1);
   const double width = std::max(bounds.max - bounds.min, 1.0);
   const double below = std::clamp((*value - bounds.min) / width, 0.0, 1.0);
   return bounds_above ? below : 1 - below;
@@ -184,13 +259,11 @@ double Estimator::selectivity(const Expression& p) {
     case ExpressionKind::kLessEqual:
     case ExpressionKind::kGreater:
     case ExpressionKind::kGreaterEqual: share = range_selectivity(p); break;
-    case ExpressionKind::kLike: share = kLikeSelectivity; break;
-    case ExpressionKind::kIsNull: share = kNullSelectivity; break;
-    case ExpressionKind::kIsNotNull: share = 1 - kNullSelectivity; break;
+    case ExpressionKind::kLike: share = like_selectivity(p); break;
+    case ExpressionKind::kIsNull: share = null_share(*p.children[0]); break;
+    case ExpressionKind::kIsNotNull: share = 1 - null_share(*p.children[0]); break;
     case ExpressionKind::kNot: share = 1 - selectivity(*p.children[0]); break;
-    case ExpressionKind::kInList:
-      share = static_cast<double>(p.children.size() - 1) / distinct(*p.children[0]);
-      break;
+    case ExpressionKind::kInList: share = in_selectivity(p); break;
     case ExpressionKind::kAnd:
       share = 1;
       for (const ExpressionPtr& child : p.children) share *= selectivity(*child);

@@ -382,7 +382,13 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
   auto value = expressions_.bind_value(node, kLimitClause);
   if (!value) return value.error();
   if (is_null_literal(**value)) return absent;  // LIMIT ALL, LIMIT NULL
-  const auto* number = is_literal(**value) ? std::get_if<int64_t>(&(*value)->literal) : nullptr;
+  base::Value literal = is_literal(**value) ? (*value)->literal : base::Value();
+  if (std::holds_alternative<std::string>(literal)) {  // LIMIT '5', and $1 that is a text
+    auto converted = base::convert_value(kBigIntType, literal);
+    if (!converted) return source_.wrong(start_of(node), converted.error().message, "22P02");
+    literal = *std::move(converted);
+  }
+  const auto* number = std::get_if<int64_t>(&literal);
   if (number == nullptr) {
     return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
   }

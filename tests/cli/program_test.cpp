@@ -199,6 +199,57 @@ TEST_F(Program, AQueryEndsAtItsTimeoutAndMetricsAreWritten) {
   EXPECT_THAT(outcome.err, HasSubstr("--timeout"));
 }
 
+TEST_F(Program, AQueryTakesParametersAsItsPlacesAskForThem) {
+  init();
+  expect_outcome(load("item",
+                      "i_id,i_name,i_price,i_since\n"
+                      "1,it's,2.50,2024-02-29\n2,NULL,,\n-3,c,0.01,2026-01-01\n"),
+                 0);
+  const auto ids = [&](const std::string& where, std::vector<std::string> values) {
+    std::vector<std::string> arguments = {"query", shop_, "--format",
+                                          "csv",   "-c",  "SELECT i_id FROM item WHERE " + where};
+    for (const std::string& value : values) {
+      arguments.push_back("--param");
+      arguments.push_back(value);
+    }
+    return run(arguments);
+  };
+  EXPECT_EQ(ids("i_name = $1", {"it's"}).out, "i_id\n1\n");
+  EXPECT_EQ(ids("i_id = $1", {"-3"}).out, "i_id\n-3\n");
+  EXPECT_EQ(ids("i_price > $2 AND i_since >= $1", {"2024-01-01", "1.5"}).out, "i_id\n1\n");
+  EXPECT_EQ(ids("i_name = $1", {"NULL"}).out, "i_id\n");
+  EXPECT_EQ(ids("i_name IN ($1, 'c') LIMIT $2", {"NULL", "1"}).out, "i_id\n-3\n");
+  Outcome outcome = ids("i_id = $2", {"1"});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("there is no parameter $2: 1 is given (line 1, column 36"));
+  outcome = ids("i_id = $1", {"one"});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("\"one\" is not a whole number (line 1, column 36: \"$\")"));
+  outcome = run({"query", shop_, "--format", "csv", "--null", "none", "--param", "NULL", "-c",
+                 "SELECT i_id FROM item WHERE i_name = $1; SELECT length($1) AS n"});
+  expect_outcome(outcome, 0);
+  EXPECT_EQ(outcome.out, "i_id\n2\n\nn\n4\n");
+}
+
+TEST_F(Program, StatementsOverAMemoryLimitFailAlone) {
+  init();
+  std::string csv = "o_id\n";
+  for (int i = 0; i < 3'000; ++i) csv += std::to_string(i) + "\n";
+  expect_outcome(load("orders", csv), 0);
+  // Results of 3/4 of a MiB.
+  const std::string rows = "SELECT a.o_id + 1, b.o_id FROM orders a, orders b WHERE b.o_id < 20;";
+  const std::string more = "SELECT a.o_id + 2, b.o_id FROM orders a, orders b WHERE b.o_id < 20";
+  Outcome outcome = run({"query", shop_, "--query-memory", "1", "-c", rows + more});
+  expect_outcome(outcome, 0);
+  outcome = run({"query", shop_, "--queries-memory", "1", "-c", rows + more});
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("-c, statement 1: 60000 rows"));
+  EXPECT_THAT(outcome.err, HasSubstr("out of memory: -c, statement 2: all queries, and results"));
+  outcome = run({"query", shop_, "--query-memory", "0", "-c", "SELECT 1"});
+  expect_outcome(outcome, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--query-memory"));
+}
+
 TEST_F(Program, InitLeavesADatabaseThatIsThereAlone) {
   init();
   expect_outcome(load("orders", "o_id\n1\n"), 0);

@@ -390,6 +390,39 @@ TEST(QueryMemory, AQueryOverItsLimitFailsAloneAndTheDatabaseGoesOn) {
   EXPECT_EQ(std::get<int64_t>(results[1]->rows[0][0]), 2'000);
 }
 
+// Each is far below a query's own limit.
+TEST(QueryMemory, OfResultsThatWaitToBeReadIsLimitedTogether) {
+  constexpr int kQueries = 12;
+  auto bank = Bank::open({.queries_memory_bytes_max = size_t{1} << 20});
+  bank->fill(4'000);
+  Database& database = *bank->database;
+  std::vector<RunningQuery> waiting;
+  std::vector<base::Result<QueryResult>> read;
+  size_t refused = 0;
+  for (int i = 0; i < kQueries; ++i) {
+    auto started = database.start_query(
+        fmt::format("SELECT a.id + {}, b.id FROM account a, account b WHERE b.id < 5", i));
+    ASSERT_TRUE(started.ok());
+    waiting.push_back(std::move(*started));
+  }
+  for (RunningQuery& query : waiting) {
+    read.push_back(query.get());
+    if (read.back().ok()) continue;
+    ++refused;
+    EXPECT_EQ(read.back().error().sqlstate(), "53200");
+    EXPECT_NE(read.back().error().message.find("queries_memory_bytes_max"), std::string::npos);
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, static_cast<size_t>(kQueries));
+  EXPECT_GT(database.metrics().queries_memory_bytes, size_t{1} << 19);
+  EXPECT_FALSE(database.query("SELECT a.id, b.id FROM account a, account b WHERE b.id < 5").ok());
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 4'000);
+  read.clear();
+  waiting.clear();
+  EXPECT_EQ(database.metrics().queries_memory_bytes, 0U);
+  EXPECT_TRUE(database.query("SELECT a.id, b.id FROM account a, account b WHERE b.id < 5").ok());
+}
+
 TEST(Close, CancelsTheQueryThatRunsAndTheOneBehindIt) {
   auto bank = Bank::open({});
   bank->fill(2'000);

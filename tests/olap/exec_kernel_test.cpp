@@ -204,6 +204,7 @@ class SummaryLeaf : public storage::Leaf {
     return base::ErrorCode::kUnsupported;
   }
   bool read_ahead(base::ColumnId) const override { return false; }
+  bool in_memory(base::ColumnId) const override { return false; }
   storage::ColumnSummary summary(base::ColumnId) const override { return summary_; }
   storage::ColumnStorage storage(base::ColumnId) const override { return {}; }
 

@@ -99,6 +99,72 @@ TEST_P(MemoryLimit, CountsNothingAfterItsOwner) {
   for (const auto& result : run(plans, size_t{4} << 20)) EXPECT_TRUE(result.ok());
 }
 
+// Each result is far below a query's own limit.
+TEST_P(MemoryLimit, OfAllQueriesFailsThoseThatWouldPassItAndNoOther) {
+  constexpr size_t kLimit = size_t{4} << 20;
+  constexpr size_t kQueries = 16;
+  const Plan rows = plan_of(source());
+  const Plan small = counted(source());
+  std::vector<const Plan*> plans(kQueries, &rows);
+  plans[1] = &small;
+  const StopFlag stop{false};
+  Executor executor(placement(GetParam()), kLimit, kLimit);
+  auto results = executor.run_batch(plans, replica_.replica(), stop);
+  ASSERT_TRUE(results[0].ok());
+  EXPECT_EQ(results[0]->rows.size(), static_cast<size_t>(kRows));
+  ASSERT_TRUE(results[1].ok());
+  EXPECT_EQ(results[1]->rows[0][0], number(kRows));
+  size_t held = 0;
+  size_t failed = 0;
+  for (const auto& result : results) {
+    if (result.ok()) {
+      held += result->rows.table()->memory_bytes();
+      continue;
+    }
+    ++failed;
+    EXPECT_EQ(result.error().sqlstate(), "53200");
+    EXPECT_EQ(result.error().message.find("all queries, and results that are still held, would "
+                                          "keep more than 4096 KiB, which is their limit, with "
+                                          "its result of this one"),
+              0U)
+        << result.error().to_string();
+  }
+  EXPECT_GT(failed, 0U);
+  EXPECT_LE(held, kLimit);
+  EXPECT_EQ(executor.queries_memory_bytes(), held);
+  // A copy of a result is counted once, and for as long as one of them is there.
+  base::Result<QueryResult> copy = results[0];
+  results.clear();
+  EXPECT_EQ(executor.queries_memory_bytes(), copy->rows.table()->memory_bytes());
+  copy = QueryResult();
+  EXPECT_EQ(executor.queries_memory_bytes(), 0U);
+  EXPECT_TRUE(executor.run_batch(plans, replica_.replica(), stop)[0].ok());
+}
+
+TEST_P(MemoryLimit, OfAllQueriesIsGivenBackByThoseThatFail) {
+  const Plan plans[] = {plan_of(source()), counted(grouped(AggregateKind::kMax)),
+                        counted(join(JoinKind::kInner, source(), source(), {{1, 1}}))};
+  std::vector<const Plan*> pointers;
+  for (const Plan& plan : plans) pointers.push_back(&plan);
+  const StopFlag stop{false};
+  Executor executor(placement(GetParam()), SIZE_MAX, kBudget);
+  for (const auto& result : executor.run_batch(pointers, replica_.replica(), stop)) {
+    EXPECT_EQ(result.code(), base::ErrorCode::kOutOfMemory);
+  }
+  EXPECT_EQ(executor.queries_memory_bytes(), 0U);
+}
+
+TEST_P(MemoryLimit, AResultOutlivesTheExecutorThatCountsIt) {
+  const Plan plan = plan_of(source());
+  const StopFlag stop{false};
+  std::vector<base::Result<QueryResult>> results;
+  {
+    Executor executor(placement(GetParam()), SIZE_MAX, size_t{64} << 20);
+    results = executor.run_batch(std::vector<const Plan*>{&plan}, replica_.replica(), stop);
+  }
+  EXPECT_EQ(results[0]->rows.size(), static_cast<size_t>(kRows));
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, MemoryLimit, ::testing::Values(1U, 3U));
 
 }  // namespace

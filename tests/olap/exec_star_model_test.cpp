@@ -7,6 +7,7 @@
 
 #include "olap/execution/dense_keys.h"
 #include "olap/execution/like_pattern.h"
+#include "olap/execution/star_groups.h"
 #include "olap/execution/star_query.h"
 #include "olap/execution/value_classes.h"
 #include "tests/olap/exec_naive.h"
@@ -155,7 +156,42 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
                                    column(fact + 2, kBigIntType));
       aggregates.push_back(aggregate_of(AggregateKind::kSum, std::move(doubled)));
     }
-    return plan_of(aggregate(std::move(op), {}, std::move(aggregates)));
+    std::vector<ExpressionPtr> keys;
+    if (below(2) == 0) {
+      add_aggregates(fact, &aggregates);
+      // Few different GROUP BYs, of any tables' columns.
+      for (uint64_t i = below(3); i != 0; --i) keys.push_back(random_key(op->output));
+    }
+    OperatorPtr groups = aggregate(std::move(op), std::move(keys), std::move(aggregates));
+    if (below(3) != 0) return plan_of(std::move(groups));
+    const auto count = static_cast<uint32_t>(groups->expressions.size());
+    return plan_of(filter(std::move(groups),
+                          make(ExpressionKind::kGreater, kBooleanType, column(count, kBigIntType),
+                               literal(kBigIntType, number(2)))));
+  }
+
+  // Those that only groups have.
+  void add_aggregates(uint32_t fact, std::vector<Aggregate>* aggregates) {
+    if (below(2) == 0) {
+      aggregates->push_back(aggregate_of(AggregateKind::kAvg, column(fact + 4, kFactTypes[4])));
+    }
+    for (const AggregateKind kind : {AggregateKind::kMin, AggregateKind::kMax}) {
+      if (below(2) == 0) continue;
+      const auto c = static_cast<uint32_t>(below(kFactTypes.size()));
+      aggregates->push_back(aggregate_of(kind, column(fact + c, kFactTypes[c])));
+    }
+  }
+  ExpressionPtr random_key(const std::vector<DataType>& types) {
+    const auto c = static_cast<uint32_t>(below(types.size()));
+    ExpressionPtr key = column(c, types[c]);
+    if (types[c].kind == TypeKind::kBigInt && below(2) == 0) {
+      return make(ExpressionKind::kModulo, kBigIntType, std::move(key),
+                  literal(kBigIntType, number(3)));
+    }
+    if (types[c].is_string() && below(2) == 0) {
+      return call(Function::kLength, kBigIntType, std::move(key));
+    }
+    return key;
   }
 
   std::mt19937_64 random_;
@@ -206,12 +242,28 @@ TEST_P(StarQueryOf, NoOtherPlans) {
   joined = join(JoinKind::kLeft, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}});
   EXPECT_FALSE(
       star_query(plan_of(aggregate(std::move(joined), {}, sum())), replica_.replica()).has_value());
-  // Groups, and arguments of another table.
-  std::vector<ExpressionPtr> keys;
-  keys.push_back(column(0, kIntType));
-  EXPECT_FALSE(star_query(plan_of(aggregate(scan(fact_, kFactTypes), std::move(keys), sum())),
-                          replica_.replica())
-                   .has_value());
+  // Many groups; a key of two tables; distinct values.
+  const auto grouped = [&](ExpressionPtr key, Aggregate one) {
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(std::move(key));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(std::move(one));
+    return plan_of(aggregate(
+        join(JoinKind::kInner, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}}),
+        std::move(keys), std::move(aggregates)));
+  };
+  Plan plan = grouped(column(0, kIntType), std::move(sum()[0]));
+  EXPECT_TRUE(star_query(plan, replica_.replica()).has_value());
+  plan.root->estimated_rows = kStarGroupsMax + 1;
+  EXPECT_FALSE(star_query(plan, replica_.replica()).has_value());
+  plan = grouped(
+      make(ExpressionKind::kAdd, kBigIntType, column(2, kBigIntType), column(7, kBigIntType)),
+      std::move(sum()[0]));
+  EXPECT_FALSE(star_query(plan, replica_.replica()).has_value());
+  plan = grouped(column(0, kIntType),
+                 aggregate_of(AggregateKind::kCountDistinct, column(4, kFactTypes[4])));
+  EXPECT_FALSE(star_query(plan, replica_.replica()).has_value());
+  // Arguments of another table.
   joined = join(JoinKind::kInner, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}});
   std::vector<Aggregate> of_place;
   of_place.push_back(aggregate_of(AggregateKind::kSum, column(7, kBigIntType)));
@@ -248,6 +300,45 @@ TEST(StarBatchFailure, OfOneQueryIsItsOwn) {
   ASSERT_FALSE(results[1].ok());
   EXPECT_EQ(results[1].error().message, "division by zero");
   ASSERT_TRUE(results[2].ok());
+}
+
+// The planner may be wrong about the number of groups.
+TEST(StarBatchFailure, OfTooManyGroupsIsThatOfTheirGroupByAlone) {
+  constexpr int64_t kGroups = 70'000;
+  static_assert(kGroups > StarGroups::kGroupsGivenUp);
+  TestReplica replica;
+  const base::TableId table = replica.add_table({kBigIntType, kBigIntType});
+  for (int64_t i = 0; i < kGroups; ++i) replica.insert(table, {number(i), number(i % 3)});
+  const auto plan_by = [&](uint32_t key, int64_t first) {
+    OperatorPtr op = scan(table, {kBigIntType, kBigIntType});
+    op->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
+                                  column(0, kBigIntType), literal(kBigIntType, number(first))));
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(column(key, kBigIntType));
+    std::vector<Aggregate> count;
+    count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    return plan_of(aggregate(std::move(op), std::move(keys), std::move(count)));
+  };
+  for (const uint32_t threads : {1, 3}) {
+    std::vector<Plan> plans;
+    for (int64_t i = 0; i < 16; ++i) plans.push_back(plan_by(static_cast<uint32_t>(i % 2), i));
+    std::vector<const Plan*> batch;
+    for (const Plan& plan : plans) batch.push_back(&plan);
+    Executor executor(placement(threads));
+    const StopFlag stop{false};
+    const auto results = executor.run_batch(batch, replica.replica(), stop);
+    for (int64_t i = 0; i < 16; ++i) {
+      ASSERT_TRUE(results[i].ok());
+      if (i % 2 == 0) {
+        EXPECT_EQ(results[i]->rows.size(), static_cast<size_t>(kGroups - i));
+        continue;
+      }
+      int64_t rows = 0;
+      for (const auto& row : results[i]->rows) rows += std::get<int64_t>(row[1]);
+      EXPECT_EQ(results[i]->rows.size(), 3U);
+      EXPECT_EQ(rows, kGroups - i);
+    }
+  }
 }
 
 TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {

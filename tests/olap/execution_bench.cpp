@@ -14,6 +14,7 @@
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/sort.h"
+#include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {
@@ -276,6 +277,49 @@ void BM_StarBatch(benchmark::State& state) {
   set_rate(state, kLines);
 }
 BENCHMARK(BM_StarBatch)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
+
+// The same by item number, of which the items have 100: so many queries with one GROUP BY.
+void BM_StarGroups(benchmark::State& state) {
+  const Lines& lines = lines_table();
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    OperatorPtr fact = scan(lines.lines, kLineTypes);
+    OperatorPtr items = scan(lines.items, {kIntType, kBigIntType});
+    items->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(0, kIntType),
+                                     literal(kIntType, number(1000 + i))));
+    std::vector<Aggregate> sums;
+    sums.push_back(aggregate_of(AggregateKind::kSum, column(3, kLineTypes[3])));
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(make(ExpressionKind::kModulo, kBigIntType,
+                        column(static_cast<uint32_t>(kLineTypes.size()) + 1, kBigIntType),
+                        literal(kBigIntType, number(100))));
+    plans.push_back(
+        plan_of(aggregate(join(JoinKind::kInner, std::move(fact), std::move(items), {{1, 0}}),
+                          std::move(keys), std::move(sums))));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  Executor executor(placement(1));
+  const StopFlag stop{false};
+  for (auto _ : state) {
+    const auto results = executor.run_batch(batch, lines.replica.replica(), stop);
+    DIPTYCH_CHECK(results[0].ok(), "the benchmark's plans run");
+    benchmark::DoNotOptimize(results);
+  }
+  set_rate(state, kLines);
+}
+BENCHMARK(BM_StarGroups)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
+
+// What the planner's sample of a column of the lines costs.
+void BM_SampleColumn(benchmark::State& state) {
+  const storage::Table& table = lines_table().replica.replica().table(lines_table().lines);
+  const auto column = base::ColumnId(static_cast<uint16_t>(state.range(0)));
+  for (auto _ : state) {
+    const SampledRows rows(table);
+    benchmark::DoNotOptimize(rows.sample(column));
+  }
+}
+BENCHMARK(BM_SampleColumn)->Arg(0)->Arg(2)->Arg(3)->Unit(benchmark::kMicrosecond);
 
 void probe(benchmark::State& state, base::TableId build, uint32_t key) {
   OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),

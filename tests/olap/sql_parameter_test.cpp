@@ -39,6 +39,26 @@ TEST_F(SqlParameterTest, ATextTakesTheTypeOfItsPlace) {
   EXPECT_EQ(first_line("select coalesce($1, 3)", {base::Value()}), "values [coalesce(NULL, 3)]");
 }
 
+// As the program gives them: all values are texts.
+TEST_F(SqlParameterTest, TextsAreNumbersAndDatesWhereTheseAreAskedFor) {
+  EXPECT_EQ(first_line("select c_id from child limit $1", {std::string("5")}), "limit 5");
+  EXPECT_EQ(first_line("select 2 + $1", {std::string("40")}), "values [42]");
+  EXPECT_EQ(first_line("select 1.55 < $1", {std::string("1.2")}), "values [false]");
+  EXPECT_EQ(first_line("select * from parent where p_id in ($1, $2)",
+                       {std::string("7"), std::string("8")}),
+            "scan parent [p_id, p_name, p_kind] where (p_id in (7, 8))");
+  EXPECT_EQ(first_line("select cast($1 as date) + 1", {std::string("2024-02-28")}),
+            "values ['2024-02-29']");
+  const auto error_of = [&](std::string_view sql, const std::string& value) {
+    const std::vector<base::Value> parameters = {value};
+    return prepare(sql, catalog_, rows_, parameters).error();
+  };
+  EXPECT_EQ(error_of("select c_id from child limit $1", "many").sqlstate(), "22P02");
+  EXPECT_EQ(error_of("select c_id from child limit $1", "-1").sqlstate(), "2201W");
+  EXPECT_EQ(error_of("select c_id from child where c_id = $1", "x").sqlstate(), "22P02");
+  EXPECT_EQ(error_of("select date '2024-01-02' < $1", "tomorrow").sqlstate(), "22007");
+}
+
 TEST_F(SqlParameterTest, TypesFollowValues) {
   EXPECT_EQ(type_of(int64_t{1}), "INT");
   EXPECT_EQ(type_of(int64_t{3'000'000'000}), "BIGINT");

@@ -38,7 +38,7 @@ TEST(Benchmark, AnyNumberOfClientsRunsAndStops) {
 }
 
 TEST(Benchmark, EveryQueryRuns) {
-  for (const QuerySet set : {QuerySet::kCh, QuerySet::kTemplates}) {
+  for (const QuerySet set : {QuerySet::kCh, QuerySet::kTemplates, QuerySet::kGrouped}) {
     BenchmarkOptions options = small_options(33);
     options.queries = set;
     auto session = loaded_session(options);

@@ -25,6 +25,11 @@ TEST(Catalog, HasTheTwentyTwoQueriesAndTheFourteenTemplates) {
   for (const NamedQuery& query : catalog(QuerySet::kTemplates)) names.insert(query.name);
   EXPECT_EQ(names, (std::set<std::string>{"Q02", "Q03", "Q05", "Q07", "Q08", "Q09", "Q10", "Q11",
                                           "Q12", "Q14", "Q16", "Q17", "Q19", "Q20"}));
+  for (const NamedQuery& query : catalog(QuerySet::kGrouped)) {
+    EXPECT_EQ(names.erase(query.name), 1U);
+    EXPECT_NE(query.text.find("\ngroup by "), std::string_view::npos) << query.name;
+  }
+  EXPECT_TRUE(names.empty());
 }
 
 TEST(Catalog, EveryFileIsEmbeddedAsItIs) {
@@ -42,7 +47,7 @@ TEST(Catalog, EveryFileIsEmbeddedAsItIs) {
 
 TEST(Catalog, NoPlaceholderIsLeft) {
   tpcc::Random random(1);
-  for (const QuerySet set : {QuerySet::kCh, QuerySet::kTemplates}) {
+  for (const QuerySet set : {QuerySet::kCh, QuerySet::kTemplates, QuerySet::kGrouped}) {
     for (const NamedQuery& query : catalog(set)) {
       EXPECT_EQ(instantiate(query.text, &random).find('['), std::string::npos) << query.name;
     }

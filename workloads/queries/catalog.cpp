@@ -33,8 +33,17 @@ std::string draw(std::string_view placeholder, Random* random) {
 
 }  // namespace
 
+std::string_view query_set_name(QuerySet set) {
+  switch (set) {
+    case QuerySet::kCh: return "ch";
+    case QuerySet::kTemplates: return "templates";
+    case QuerySet::kGrouped: break;
+  }
+  return "grouped";
+}
+
 std::vector<NamedQuery> catalog(QuerySet set) {
-  const std::string_view folder = set == QuerySet::kCh ? "queries/ch/" : "queries/templates/";
+  const std::string folder = fmt::format("queries/{}/", query_set_name(set));
   std::vector<NamedQuery> queries;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(folder)) continue;

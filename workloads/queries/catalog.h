@@ -22,6 +22,8 @@ struct NamedQuery {
   std::string_view text;
 };
 
+// As the folder of its queries is called, and in reports: "ch".
+std::string_view query_set_name(QuerySet set);
 // In the order of their names.
 std::vector<NamedQuery> catalog(QuerySet set);
 

@@ -7,6 +7,7 @@
 #include "base/value.h"
 #include "workloads/benchmark.h"
 #include "workloads/overload.h"
+#include "workloads/queries/catalog.h"
 #include "workloads/query_benchmark.h"
 #include "workloads/recovery.h"
 #include "workloads/reports/machine.h"
@@ -63,10 +64,6 @@ Json machine() {
           {"numa_nodes", here.numa_nodes},
           {"kernel", here.kernel},
           {"compiler", here.compiler}};
-}
-
-std::string_view query_set_name(QuerySet set) {
-  return set == QuerySet::kCh ? "ch" : "templates";
 }
 
 Json placement(const base::PlacementOptions& options) {

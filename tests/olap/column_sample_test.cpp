@@ -1,0 +1,121 @@
+// Samples of columns against the columns: exact where they have all rows, near where they do not;
+// and what the planner makes of them.
+
+#include <random>
+
+#include "olap/table_statistics.h"
+#include "tests/olap/exec_table.h"
+#include "tests/olap/sql_fixture.h"
+
+namespace diptych::olap::test {
+namespace {
+
+constexpr int64_t kFewSampleRows = 4000;
+constexpr int64_t kManySampleRows = 60'000;
+
+// 0: 0 to 9, nine tenths of it 7; 1: all different; 2: 1,000 values, a quarter of the rows null;
+// 3: texts, a tenth ends with b.
+class ColumnSampleTest : public ::testing::TestWithParam<int64_t> {
+ protected:
+  ColumnSampleTest() {
+    table_ = replica_.add_table({kIntType, kBigIntType, decimal_type(9, 2), kTextType});
+    std::mt19937_64 random(5);
+    for (int64_t i = 0; i < GetParam(); ++i) {
+      const auto any = static_cast<int64_t>(random() % 1000);
+      replica_.insert(table_, {number(any % 10 == 0 ? any / 100 : 7), number(i),
+                               any % 4 == 0 ? kNull : decimal(any * 10, 2),
+                               text("text " + std::to_string(random() % 500) +
+                                    (random() % 10 == 0 ? "b" : "a"))});
+    }
+  }
+
+  const storage::Table& table() const { return replica_.replica().table(table_); }
+  ColumnSample sample(uint16_t column) const {
+    return SampledRows(table()).sample(base::ColumnId(column)).value();
+  }
+  // The answer of the sample, and the truth, within a share of it.
+  static void expect_near(double found, double truth, double share) {
+    EXPECT_NEAR(found, truth, truth * share + 1e-9);
+  }
+
+  TestReplica replica_{3};
+  base::TableId table_;
+};
+
+TEST_P(ColumnSampleTest, SaysHowManyValuesAreDifferent) {
+  const bool whole = GetParam() <= kSampledRows;
+  EXPECT_EQ(sample(0).is_whole, whole);
+  expect_near(sample(0).distinct, 10, 0);
+  expect_near(sample(1).distinct, static_cast<double>(GetParam()), whole ? 0 : 0.05);
+  expect_near(sample(2).distinct, 750, whole ? 0.02 : 0.1);
+  expect_near(sample(2).null_share, 0.25, 0.1);
+  EXPECT_EQ(sample(0).null_share, 0);
+}
+
+TEST_P(ColumnSampleTest, KnowsCommonValuesAndRanges) {
+  const auto rows = static_cast<double>(GetParam());
+  const ColumnSample skewed = sample(0);
+  ASSERT_FALSE(skewed.frequent.empty());
+  EXPECT_EQ(skewed.frequent[0].number, 7);
+  expect_near(*skewed.share_of(number(7), rows), 0.91, 0.03);
+  expect_near(*skewed.share_of(number(3), rows), 0.01, 0.5);
+  EXPECT_LT(*skewed.share_of(number(77), rows), 0.01);
+  EXPECT_FALSE(skewed.share_of(kNull, rows).has_value());
+  const ColumnSample spread = sample(2);
+  EXPECT_EQ(*spread.share_below(decimal(0, 2)), 0);
+  expect_near(*spread.share_below(decimal(5000, 2)), 0.375, 0.1);
+  expect_near(*spread.share_below(decimal(100'000, 2)), 0.75, 0.1);
+  const ColumnSample texts = sample(3);
+  EXPECT_TRUE(texts.quantiles.empty());
+  EXPECT_FALSE(texts.share_below(text("a")).has_value());
+  EXPECT_GE(texts.texts.size(), 128U);
+}
+
+// The column that is a parent's has no index and no foreign key here.
+TEST_P(ColumnSampleTest, PlansGoByIt) {
+  base::Catalog catalog;
+  ASSERT_EQ(define(&catalog,
+                   "CREATE TABLE t (a INT, b BIGINT NOT NULL, c DECIMAL(9,2), d TEXT,"
+                   " PRIMARY KEY (b))"),
+            "");
+  TableRows statistics(1);
+  refresh_statistics(table(), *catalog.find_table("t"), &statistics[0]);
+  EXPECT_FALSE(statistics[0].lacks_samples);
+  const auto expected = [&](const std::string& where, double share, double tolerance) {
+    const auto plan = prepare("select b from t where " + where, catalog, statistics);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    SCOPED_TRACE(where);
+    expect_near(plan->root->estimated_rows / static_cast<double>(GetParam()), share, tolerance);
+  };
+  expected("a = 7", 0.91, 0.05);
+  expected("7 <> a", 0.09, 0.3);
+  expected("a in (7, 3)", 0.92, 0.05);
+  expected("c is null", 0.25, 0.1);
+  expected("c is not null", 0.75, 0.1);
+  expected("c > 50", 0.375, 0.15);
+  expected("c <= 25", 0.1875, 0.15);
+  expected("d like '%b'", 0.1, 0.5);
+  expected("d not like '%b'", 0.9, 0.1);
+  const auto groups = prepare("select a, count(*) from t group by a", catalog, statistics);
+  EXPECT_NEAR(groups->root->estimated_rows, 10, 0.01);
+}
+
+TEST_P(ColumnSampleTest, IsDrawnAgainWhenTheTableHasGrownByAQuarter) {
+  TableStatistics statistics;
+  refresh_statistics(table(), table().schema(), &statistics);
+  const auto* const before = statistics.samples[0].get();
+  refresh_statistics(table(), table().schema(), &statistics);
+  EXPECT_EQ(statistics.samples[0].get(), before);
+  for (int64_t i = 0; i < GetParam() / 3; ++i) {
+    replica_.insert(table_, {number(11), number(-i), kNull, kNull});
+  }
+  refresh_statistics(table(), table().schema(), &statistics);
+  EXPECT_NE(statistics.samples[0].get(), before);
+  expect_near(statistics.samples[0]->distinct, 11, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ColumnSampleTest,
+                         ::testing::Values(kFewSampleRows, kManySampleRows));
+
+}  // namespace
+}  // namespace diptych::olap::test

@@ -8,7 +8,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace diptych::base {
 
@@ -36,6 +38,12 @@ void name_this_thread(const std::string& name) {
   constexpr size_t kNameBytesMax = 15;
   // Fails only for a name that is too long, and a name matters to nobody but a debugger.
   pthread_setname_np(pthread_self(), name.substr(0, kNameBytesMax).c_str());
+}
+
+void lower_priority_of_this_thread() {
+  constexpr int kNicest = 19;
+  // Of the thread alone, on Linux. It matters to nobody's result if the system refuses.
+  static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNicest));
 }
 
 uint64_t thread_cpu_ns() {

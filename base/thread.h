@@ -16,6 +16,9 @@ bool pin_this_thread(std::span<const uint32_t> cores);
 // Names the calling thread for debuggers and profilers; at most 15 bytes are kept.
 void name_this_thread(const std::string& name);
 
+// Lets other threads go first where cores are scarce; the calling one still gets a share.
+void lower_priority_of_this_thread();
+
 // CPU time that the calling thread has used, in nanoseconds.
 uint64_t thread_cpu_ns();
 

@@ -6,11 +6,13 @@
 namespace diptych::cli {
 namespace {
 
+constexpr double kCheckpointSecondsMax = 86'400;
 constexpr const char* kTpccExamples =
     "  diptych bench tpcc --warehouses 10 --seconds 30\n"
     "  diptych bench tpcc --warehouses 10 --seconds 30 --export off\n"
     "  diptych bench tpcc --warehouses 4 --workers 2 --seconds 10 --json tpcc.json\n"
-    "  diptych bench tpcc --warehouses 4 --workers 2 --isolation serializable\n\n"
+    "  diptych bench tpcc --warehouses 4 --workers 2 --isolation serializable\n"
+    "  diptych bench tpcc --warehouses 4 --keep /tmp/kept --log command --checkpoint-seconds 1\n\n"
     "Exits with 1 where a consistency condition is violated or the replicas differ.\n";
 
 }  // namespace
@@ -35,6 +37,12 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
       {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}, {"none", LogMode::kNone}},
       &options_.log)
       ->option_text("LOG");
+  app()
+      .add_option("--checkpoint-seconds", options_.checkpoint_seconds,
+                  "A checkpoint this long after the one before, of a database that is kept; "
+                  "default none")
+      ->transform(number_between(0.0, kCheckpointSecondsMax))
+      ->option_text("S");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
@@ -46,6 +54,9 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
 ExitCode BenchTpccCommand::run() {
   if (options_.log != dispatcher::LogMode::kNone && options_.keep_path.empty()) {
     return wrong_usage("--log: a database in memory has none; give --keep");
+  }
+  if (options_.checkpoint_seconds != 0 && options_.keep_path.empty()) {
+    return wrong_usage("--checkpoint-seconds: a database in memory is not saved; give --keep");
   }
   options_.query_clients = 0;
   options_.size =

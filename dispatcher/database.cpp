@@ -275,6 +275,7 @@ void Database::State::stop_dispatchers() {
   if (log != nullptr) log->stop();
   olap_dispatcher->stop();
   query_watch->stop();
+  if (checkpoint_writer != nullptr) checkpoint_writer->cancel();
   const std::lock_guard waiters_lock(checkpoint_mutex);
   checkpoints_closed = true;
   for (auto& waiter : checkpoint_waiters) waiter.set_value(base::ErrorCode::kClosed);
@@ -352,6 +353,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
   }
   state->start_log();
   state->start_dispatchers();
+  state->start_checkpoint_writer();
   state->olap_dispatcher->publish_figures(state->gate.exclude());
   return std::unique_ptr<Database>(new Database(std::move(state)));
 }

@@ -189,10 +189,11 @@ class Database {
   // updates are exported. kIo, kCorrupt: for good; calls end with the error, queries go on.
   base::Result<RebuildReport> rebuild_primary();
 
-  // Saves a database at a path as of now while transactions go on (queries wait), and drops the log
-  // up to there. kIo, kNoSpace: what was saved last stays, and the log.
+  // Saves a database at a path as of now, in the background, while transactions and queries go on,
+  // and drops the log up to there; returns when that is durable. kIo, kNoSpace: what was saved last
+  // stays, and the log. kClosed: the database was closed meanwhile.
   base::Result<void> checkpoint();
-  // The same while everything stands still.
+  // The same while everything stands still. A checkpoint that runs is ended: this save has it all.
   base::Result<void> save();
   // Copies a database at a path to a new or empty directory, while all goes on: as of a VID not
   // older than what was acknowledged before the call. dispatcher/backup.h makes a database of it

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <future>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "dispatcher/database_state.h"
 #include "dispatcher/recovery_progress.h"
 #include "storage/replica_files.h"
+#include "storage/replica_snapshot.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -141,8 +143,10 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
   return report;
 }
 
+// What a checkpoint that is cancelled has written stays written.
 base::Result<void> Database::State::save_changes() {
   if (options.path.empty()) return {};
+  if (checkpoint_writer != nullptr) checkpoint_writer->cancel();
   if (log != nullptr) log->begin_file();
   if (olap_dispatcher != nullptr) olap_dispatcher->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable;
@@ -169,18 +173,95 @@ base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
   return error;
 }
 
+void Database::State::start_checkpoint_writer() {
+  if (options.path.empty()) return;
+  checkpoint_writer = std::make_unique<CheckpointWriter>(
+      CheckpointWriterOptions{.directory = options.path,
+                              .cores = placement.olap.cores,
+                              .bytes_per_second = options.checkpoint_bytes_per_second,
+                              .interval_ns = options.checkpoint_interval_ns,
+                              .before_step = options.faults.before_step},
+      CheckpointWriter::Callbacks{
+          .ended = [this](const CheckpointWriter::Ended& ended) { checkpoint_ended(ended); },
+          .idle = [this] { checkpoint_writer_is_idle(); },
+          .due = [this] { olap_dispatcher->wish_checkpoint(); }});
+}
+
 void Database::State::run_checkpoint() {
-  std::vector<std::promise<base::Result<void>>> waiters;
+  if (checkpoint_writer != nullptr && checkpoint_writer->busy()) {
+    // One that was cut before the wish does not fulfil it.
+    const std::lock_guard waiters_lock(checkpoint_mutex);
+    checkpoint_again = true;
+    return;
+  }
+  CheckpointWaiters waiters;
   {
     const std::lock_guard waiters_lock(checkpoint_mutex);
     waiters.swap(checkpoint_waiters);
+    checkpoint_participants.swap(waiters);
   }
-  const base::Result<void> saved = save_changes();
-  if (!saved && waiters.empty()) {
+  const base::Result<bool> begun = begin_checkpoint();
+  if (begun && *begun) return;
+  {
+    const std::lock_guard waiters_lock(checkpoint_mutex);
+    waiters.swap(checkpoint_participants);
+  }
+  const base::Result<void> outcome = begun ? base::Result<void>() : begun.error();
+  if (!outcome && waiters.empty()) {
     say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n",
-                    saved.error().to_string()));
+                    outcome.error().to_string()));
   }
-  for (auto& waiter : waiters) waiter.set_value(saved);
+  for (auto& waiter : waiters) waiter.set_value(outcome);
+}
+
+// The log's file is changed before the replica is brought up to date: all that the files before it
+// have is in the snapshot.
+base::Result<bool> Database::State::begin_checkpoint() {
+  if (checkpoint_writer == nullptr) return false;
+  if (saved_vid == clock.last() && saved_ddl == ddl.size()) return false;
+  if (log != nullptr) log->begin_file();
+  olap_dispatcher->bring_up_to_date();
+  if (auto usable = check_replica(); !usable) return usable.error();
+  checkpoint_writer->begin(std::make_unique<storage::ReplicaSnapshot>(&replica), ddl);
+  return true;
+}
+
+void Database::State::checkpoint_ended(const CheckpointWriter::Ended& ended) {
+  if (ended.result) {
+    saved_vid = ended.vid;
+    saved_ddl = ended.ddl;
+    // relaxed: a figure to look at.
+    checkpoints.fetch_add(1, std::memory_order_relaxed);
+    if (log != nullptr) log->cover(ended.vid);
+  }
+  CheckpointWaiters waiters;
+  {
+    const std::lock_guard waiters_lock(checkpoint_mutex);
+    waiters.swap(checkpoint_participants);
+    if (!ended.result && ended.result.code() == base::ErrorCode::kCancelled) {
+      // Whoever cancelled it saves the replica; where that fails, there is another checkpoint.
+      std::move(waiters.begin(), waiters.end(), std::back_inserter(checkpoint_waiters));
+      return;
+    }
+  }
+  if (!ended.result && waiters.empty()) {
+    say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n",
+                    ended.result.error().to_string()));
+  }
+  for (auto& waiter : waiters) waiter.set_value(ended.result);
+}
+
+void Database::State::checkpoint_writer_is_idle() {
+  bool again = false;
+  {
+    const std::lock_guard waiters_lock(checkpoint_mutex);
+    again = std::exchange(checkpoint_again, false) || !checkpoint_waiters.empty();
+  }
+  if (again) {
+    olap_dispatcher->wish_checkpoint();
+  } else {
+    olap_dispatcher->snapshot_has_gone();
+  }
 }
 
 base::Result<RecoveryReport> Database::recover() {

@@ -26,7 +26,9 @@ Metrics Database::State::metrics() const {
   if (log != nullptr) log->report(&metrics);
   // relaxed: a figure to look at.
   metrics.checkpoints = checkpoints.load(std::memory_order_relaxed);
+  if (checkpoint_writer != nullptr) checkpoint_writer->report(&metrics);
   olap_dispatcher->report(&metrics);
+  metrics.snapshots = replica.snapshots();
   metrics.last_vid = clock.last();
   metrics.backlog_ns = clock.age_ns(base::steady_ns());
   metrics.pending_update_bytes = updates.pending_bytes();

@@ -65,11 +65,15 @@ struct DatabaseOptions {
   // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
   // never ends would hold up all others.
   uint64_t operations_max = 10'000'000;
-  uint64_t slow_procedure_ns = 1'000'000'000;         // who runs longer is reported; 0: nobody
-  LogMode log = LogMode::kCommand;                    // of a database at a path
-  size_t log_file_bytes = size_t{64} << 20;           // a full file is followed by a new one
-  uint64_t checkpoint_log_bytes = uint64_t{1} << 30;  // a checkpoint, after so much log; 0: none
-  DiskFaults faults;                                  // for tests
+  uint64_t slow_procedure_ns = 1'000'000'000;  // who runs longer is reported; 0: nobody
+  LogMode log = LogMode::kCommand;             // of a database at a path
+  size_t log_file_bytes = size_t{64} << 20;    // a full file is followed by a new one
+  // A checkpoint is written in the background after so much log, and where anything has changed
+  // since the last one after so much time; 0: none. At most so many bytes a second; 0: no limit.
+  uint64_t checkpoint_log_bytes = uint64_t{1} << 30;
+  uint64_t checkpoint_interval_ns = 0;
+  uint64_t checkpoint_bytes_per_second = uint64_t{256} << 20;
+  DiskFaults faults;                   // for tests
   uint64_t random_seed = 0;            // of the seeds that transactions get; 0: from the system
   RecoveryListener recovery_listener;  // of how far it is; none: lines on standard error
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.

@@ -22,6 +22,7 @@
 #include "base/topology.h"
 #include "dispatcher/batch_gate.h"
 #include "dispatcher/catalog_history.h"
+#include "dispatcher/checkpoint_writer.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/database.h"
 #include "dispatcher/database_files.h"
@@ -101,8 +102,16 @@ struct Database::State {
   // Likewise, for a change that the log does not have, or no more: where it fails, calls are
   // refused until another save succeeds.
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
-  // On the OLAP side's thread, which is inside of the gate.
+  // On the OLAP side's thread, which is inside of the gate: has a checkpoint written, and answers
+  // who waits for one where there is nothing to write.
   void run_checkpoint();
+  // Has a snapshot of the replica, brought up to date, saved in the background. False: nothing has
+  // changed since the last save.
+  base::Result<bool> begin_checkpoint();
+  void start_checkpoint_writer();
+  // Its callbacks.
+  void checkpoint_ended(const CheckpointWriter::Ended& ended);
+  void checkpoint_writer_is_idle();
 
   // Backup (database_backup.cpp).
   base::Result<BackupReport> backup(const std::string& directory);
@@ -133,9 +142,10 @@ struct Database::State {
   std::optional<base::Error> primary_failure;  // gate: it was lost, and could not be rebuilt
   Made made = Made::kNothing;                  // by open, at the path
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
-  std::optional<base::Vid> saved_vid;          // gate: none before the first save
-  size_t saved_ddl = 0;                        // gate: statements in the last save
-  std::atomic<uint64_t> checkpoints{0};        // writer: the gate's holder
+  // Of the last save: the gate's holder, while checkpoint_writer is idle; while it is busy, its.
+  std::optional<base::Vid> saved_vid;    // none before the first
+  size_t saved_ddl = 0;                  // statements
+  std::atomic<uint64_t> checkpoints{0};  // writers: as saved_vid's
 
   std::atomic<bool> recovered{true};   // writer: open, recover
   std::mutex recovering;               // held by recover, so that one does it; of the next three
@@ -150,9 +160,12 @@ struct Database::State {
   bool backup_stops = false;                  // the database is being closed
   std::optional<CommandLog::End> backup_end;  // where the log of the one that runs ends; none: open
 
+  using CheckpointWaiters = std::vector<std::promise<base::Result<void>>>;
   std::mutex checkpoint_mutex;
-  std::vector<std::promise<base::Result<void>>> checkpoint_waiters;  // guarded by it, as the next
-  bool checkpoints_closed = false;                                   // nobody answers any more
+  CheckpointWaiters checkpoint_waiters;       // guarded by it, as the next: for one that begins
+  CheckpointWaiters checkpoint_participants;  // for the one that is written
+  bool checkpoint_again = false;              // was wished for while one was written
+  bool checkpoints_closed = false;            // nobody answers any more
 
   std::optional<SlowProcedureWatch> slow_watch;  // after the engine, before the dispatchers
   std::mutex loading;               // held by load_procedures, so that two of them take turns
@@ -160,8 +173,9 @@ struct Database::State {
   std::unique_ptr<CommandLog> log;  // null: nothing is logged
   // Shared with the handles of queries, which may outlive the database.
   const QueryWatchPtr query_watch = QueryWatch::make();
-  std::unique_ptr<OlapDispatcher> olap_dispatcher;  // set by open, until the destruction
-  std::unique_ptr<OltpDispatcher> oltp_dispatcher;  // likewise; goes first
+  std::unique_ptr<OlapDispatcher> olap_dispatcher;      // set by open, until the destruction
+  std::unique_ptr<OltpDispatcher> oltp_dispatcher;      // likewise; goes first
+  std::unique_ptr<CheckpointWriter> checkpoint_writer;  // of a database at a path; goes before them
 };
 
 }  // namespace diptych::dispatcher

@@ -157,6 +157,16 @@ void add_log(Definitions* all) {
       {"diptych_log_files", kGauge, "files", "Files of the command log", read<&M::log_files>},
       {"diptych_checkpoints_total", kCounter, "saves", "Checkpoints, and other saves",
        read<&M::checkpoints>},
+      {"diptych_checkpoints_running", kGauge, "saves", "Checkpoints that are written now",
+       read<&M::checkpoints_running>},
+      {.name = "diptych_checkpoint_seconds",
+       .kind = kHistogram,
+       .unit = "seconds",
+       .help = "How long a checkpoint in the background took, from its snapshot to its manifest",
+       .histogram = histogram<&M::checkpoint_ns>,
+       .scale = kNs},
+      {"diptych_checkpoint_written_bytes_total", kCounter, "bytes",
+       "Columns and pages that checkpoints in the background wrote", read<&M::checkpoint_bytes>},
   };
   all->insert(all->end(), some.begin(), some.end());
 }

@@ -62,7 +62,10 @@ struct Metrics {
   uint64_t log_groups = 0;
   Histogram log_write_ns;  // of a group: until it is durable
   uint64_t log_files = 0;
-  uint64_t checkpoints = 0;  // and other saves, since the database was opened
+  uint64_t checkpoints = 0;          // and other saves, since the database was opened
+  uint64_t checkpoints_running = 0;  // in the background, now
+  Histogram checkpoint_ns;           // of those in the background, from cut to manifest
+  uint64_t checkpoint_bytes = 0;     // that they wrote
   // Queries.
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;
@@ -73,6 +76,7 @@ struct Metrics {
   Histogram query_batch_ns;         // its run, the updates applied
   size_t queries_memory_bytes = 0;  // that running ones keep, and results that are still held
   base::Vid replica_vid;
+  uint64_t snapshots = 0;  // of the replica, held now; memory.replica.snapshot_bytes is theirs
   // Propagation.
   uint64_t updates_applied = 0;
   uint64_t apply_runs = 0;

@@ -74,6 +74,10 @@ void OlapDispatcher::wish_checkpoint() {
   wake();
 }
 
+void OlapDispatcher::snapshot_has_gone() {
+  wake();
+}
+
 void OlapDispatcher::cancel_queries() {
   // relaxed: a flag of its own, which the executor's workers look at.
   stop_queries_.store(true, std::memory_order_relaxed);
@@ -129,6 +133,10 @@ void OlapDispatcher::run() {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
       run_checkpoint_();
       pending_since_ns_ = 0;
+    }
+    if (replica_.tables->wants_reclaim()) {
+      const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+      reclaim();
     }
     if (!jobs.empty()) {
       run_one_batch(&jobs);
@@ -285,6 +293,13 @@ void OlapDispatcher::trim() {
     std::fputs(text.c_str(), stderr);
   }
   trim_failed_ = !trimmed;
+}
+
+// What a snapshot had that has gone.
+void OlapDispatcher::reclaim() {
+  replica_.tables->reclaim();
+  const std::lock_guard lock(figures_mutex_);
+  publish_sizes();
 }
 
 void OlapDispatcher::lose_replica(const base::Error& error) {

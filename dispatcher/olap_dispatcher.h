@@ -87,6 +87,8 @@ class OlapDispatcher {
 
   // Has `run_checkpoint` called soon, between two batches, inside of the gate.
   void wish_checkpoint();
+  // Takes back what it had, soon.
+  void snapshot_has_gone();
 
   // Applies every update that was pushed, compresses and freezes within a time limit, and brings
   // the replica within its memory. The caller holds the gate.
@@ -132,6 +134,7 @@ class OlapDispatcher {
   void wake();
   uint64_t apply(const propagation::CollectedSets& collected);  // records
   void compact();
+  void reclaim();
   void trim();
   void refresh_statistics();  // the caller holds the gate
   void publish_sizes();       // the caller holds the gate and figures_mutex_

@@ -133,7 +133,7 @@ void PartitionApplier::approach(const Group& group) const {
       continue;
     }
     std::array<storage::RowPlace, kGroup> places;
-    partition_->find(found, places.data());
+    partition_->locate(found, places.data());
     partition_->prefetch(std::span(places).first(count), run.plan->columns);
   }
 }

@@ -240,7 +240,10 @@ base::Result<void> BufferManager::trim() {
     const BufferedChunk* const cool = turn_hand();
     if (cool == nullptr || cool->in_arena_) continue;
     if (cool->is_changed()) {
-      const base::Result<SavedChunk> saved = cool->save();
+      // A snapshot is being saved: this chunk perhaps, or the disk is busy; the next trim goes on.
+      const std::unique_lock saving(saving_, std::try_to_lock);
+      if (!saving.owns_lock()) continue;
+      const base::Result<SavedChunk> saved = cool->save_held();
       if (!saved.ok()) return saved.error();
       ++figures_.writes;
     }

@@ -15,7 +15,8 @@
 // thaw() make lies on the heap, and goes between batches, written first where it was changed:
 // trim(). Where all that is left is pinned, a load goes over the budget rather than fail.
 //
-// Threads    pins, loads, read_ahead and figures: any number. trim(): between batches, alone.
+// Threads    pins, loads, saves of chunks, read_ahead and figures: any number. trim(): between
+//            batches, one at a time; a snapshot may be read or saved beside it.
 // Memory     the budget counts chunks and the arena of registered buffers; pages that take inserts
 //            and string heaps are not in it.
 //
@@ -101,6 +102,8 @@ class BufferManager {
   const std::unique_ptr<BlockFile> file_;
   ChunkArena arena_;
   ChunkReader reader_;
+
+  std::mutex saving_;  // held over the write of a changed chunk, so that one does it
 
   mutable std::mutex mutex_;        // guards all below
   std::condition_variable loaded_;  // some load ended

@@ -1,7 +1,9 @@
 #include "storage/buffered_chunk.h"
 
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -132,10 +134,23 @@ bool BufferedChunk::evict(ChunkMemory* memory) const {
   return true;
 }
 
-Chunk BufferedChunk::load() const {
-  const Chunk chunk = value_or_throw(pin());
+ChunkHeader BufferedChunk::header() const {
+  // One that is changed may be saved and evicted before it is pinned: then it is changed no more.
+  while (is_changed()) {
+    if (!try_pin(Heat::kKeep)) continue;
+    ChunkHeader found;
+    std::memcpy(&found, std::as_const(memory_).bytes().data(), sizeof found);
+    unpin();
+    return found;
+  }
+  return header_;
+}
+
+size_t BufferedChunk::memory_bytes() const {
+  if (!try_pin(Heat::kKeep)) return 0;
+  const size_t bytes = memory_.memory_bytes();
   unpin();
-  return chunk;
+  return bytes;
 }
 
 void BufferedChunk::give_up_place() {
@@ -143,10 +158,13 @@ void BufferedChunk::give_up_place() {
   address_ = ChunkAddress();
 }
 
+// Who would evict it, holding the mutex, looks at both.
 void BufferedChunk::begin_change() {
-  static_cast<void>(value_or_throw(pin()));
-  is_changed_.store(true, std::memory_order_relaxed);  // relaxed: see is_changed()
-  unpin();
+  const ChunkPin pinned(*this);
+  const auto lock = manager_ == nullptr ? std::unique_lock<std::mutex>()
+                                        : std::unique_lock<std::mutex>(manager_->mutex_);
+  // relaxed: the mutex orders, and nobody saves a chunk that is its writer's alone.
+  is_changed_.store(true, std::memory_order_relaxed);
   give_up_place();
 }
 
@@ -157,14 +175,28 @@ void BufferedChunk::replace(encoding::ChunkBytes bytes) {
   if (manager_ != nullptr) manager_->note_replaced(this, before, BufferManager::cost(memory_));
 }
 
-base::Result<SavedChunk> BufferedChunk::save() const {
+// A changed chunk stays in memory where it is: nobody evicts it, and who saves it is alone.
+base::Result<SavedChunk> BufferedChunk::save_held() const {
   if (!is_changed()) return SavedChunk{address_, header_};
   const base::Result<ChunkAddress> written = manager_->file().write(memory_.bytes());
   if (!written.ok()) return written.error();
-  header_ = header();
+  std::memcpy(&header_, std::as_const(memory_).bytes().data(), sizeof header_);
   address_ = *written;
-  is_changed_.store(false, std::memory_order_relaxed);  // relaxed: no other phase runs
+  // release: pairs with the acquire in is_changed.
+  is_changed_.store(false, std::memory_order_release);
   return SavedChunk{address_, header_};
+}
+
+base::Result<SavedChunk> BufferedChunk::save(const SavePace& pace) const {
+  if (!is_changed()) return SavedChunk{address_, header_};
+  base::Result<SavedChunk> saved = [&] {
+    const std::lock_guard one_at_a_time(manager_->saving_);
+    return save_held();
+  }();
+  if (!saved.ok()) return saved;
+  const auto goes_on = keep_pace(pace, saved->address.bytes);
+  if (!goes_on.ok()) return goes_on.error();
+  return saved;
 }
 
 }  // namespace diptych::storage

@@ -13,8 +13,11 @@
 // mutex. A chunk that was written since it was last in the file has no place there: it is evicted
 // between batches only, by who writes it out first.
 //
-// Threads    pin, unpin, read_ahead, header: any number, together with evictions and loads. What
-//            writes (patch, replace, save): the partition's one writer, with no reader.
+// It is shared by blocks of the live replica and of snapshots, and written only while it is not.
+//
+// Threads    pin, unpin, read_ahead, header, memory_bytes, save: any number, together with
+//            evictions and loads. What writes (patch, replace, keep): the partition's one writer,
+//            with no reader; patch and replace where the chunk is its own alone.
 // Errors     what the block file says of a read: kIo, kCorrupt with path and offset. Where a writer
 //            meets one, it is thrown as ChunkFailure: an update has nobody to return it to.
 
@@ -31,6 +34,9 @@
 #include "storage/chunk_address.h"
 #include "storage/chunk_memory.h"
 #include "storage/encoding/chunk.h"
+#include "storage/kept_bytes.h"
+#include "storage/save_pace.h"
+#include "storage/shared_ref.h"
 
 namespace diptych::storage {
 
@@ -65,7 +71,8 @@ struct SavedChunk {
 base::Result<void> check_chunk(const SavedChunk& saved, std::span<const std::byte> bytes,
                                const BlockFile& file);
 
-class BufferedChunk {
+// What a write touches comes first, in one cache line.
+class alignas(64) BufferedChunk : public Shared {
  public:
   BufferedChunk() = default;  // empty: to be filled once
   BufferedChunk(const BufferedChunk&) = delete;
@@ -83,10 +90,7 @@ class BufferedChunk {
   // Starts to read an evicted chunk, if there is room. False: there is none.
   bool read_ahead() const;
   // Of the present bytes.
-  const encoding::ChunkHeader& header() const {
-    if (!is_changed()) return header_;
-    return *reinterpret_cast<const encoding::ChunkHeader*>(memory_.bytes().data());
-  }
+  encoding::ChunkHeader header() const;
   bool in_memory() const;
   // It may leave memory between two pins.
   bool evictable() const;
@@ -96,23 +100,29 @@ class BufferedChunk {
     if (!is_changed()) begin_change();
     return encoding::Chunk::patch(memory_.bytes(), row, cell);
   }
+  // Of one that is the writer's own: where others could evict it meanwhile, it is left alone.
   void prefetch_cell(uint32_t row) const {
-    if (in_memory()) encoding::Chunk::trusted(memory_.bytes()).prefetch(row);
+    if (is_changed() || (!evictable() && in_memory())) {
+      encoding::Chunk::trusted(memory_.bytes()).prefetch(row);
+    }
   }
-  // In memory until the next call of anything here.
-  encoding::Chunk load() const;
   void replace(encoding::ChunkBytes bytes);
-  // As it is in the block file, to which it is written if it was changed. kNoSpace, kIo.
-  base::Result<SavedChunk> save() const;
+  // Only snapshots have it from now on, or soon: its memory counts as theirs.
+  void keep(std::atomic<size_t>* total) { kept_.count(total, memory_bytes()); }
 
-  size_t memory_bytes() const { return memory_.memory_bytes(); }
+  // As it is in the block file, to which it is written if it was changed since; `pace` hears of
+  // that. kNoSpace, kIo, and the pace's.
+  base::Result<SavedChunk> save(const SavePace& pace = {}) const;
+
+  size_t memory_bytes() const;  // 0: it is not in memory
 
  private:
   friend class BufferManager;
 
-  // relaxed: the partition's writer sets it while the chunk is pinned, and whoever would evict then
-  // fails; all others read it in another phase.
-  bool is_changed() const { return is_changed_.load(std::memory_order_relaxed); }
+  // acquire: pairs with the release in save_held; who finds it unchanged sees where it lies.
+  bool is_changed() const { return is_changed_.load(std::memory_order_acquire); }
+  // Of save. The caller holds the manager's saving_.
+  base::Result<SavedChunk> save_held() const;
   void begin_change();
   // Its place in the file, if it has one, is free again.
   void give_up_place();
@@ -140,13 +150,33 @@ class BufferedChunk {
 
   // Where its bytes are is no part of what a chunk is: hence mutable.
   mutable std::atomic<uint64_t> swip_{kEvicted};  // writers: who pins, the manager, the writer
-  mutable std::atomic<bool> is_changed_{false};   // its bytes are in memory only
-  mutable ChunkMemory memory_;                    // if it is in memory
-  mutable size_t resident_index_ = 0;             // the manager's, as the next
-  mutable bool in_arena_ = false;                 // where its bytes were when they came
-  mutable ChunkAddress address_;                  // unless it is changed
-  mutable encoding::ChunkHeader header_{};        // unless it is changed
+  // Its bytes are in memory only. Writers: the partition's writer sets, who saves clears.
+  mutable std::atomic<bool> is_changed_{false};
+  mutable ChunkMemory memory_;              // if it is in memory
+  mutable size_t resident_index_ = 0;       // the manager's, as the next
+  mutable bool in_arena_ = false;           // where its bytes were when they came
+  mutable ChunkAddress address_;            // unless it is changed
+  mutable encoding::ChunkHeader header_{};  // unless it is changed
   BufferManager* manager_ = nullptr;
+  KeptBytes kept_;
+};
+
+// A chunk's bytes, in memory and where they are while this lives.
+class ChunkPin {
+ public:
+  // Throws ChunkFailure.
+  explicit ChunkPin(const BufferedChunk& chunk)
+      : chunk_(chunk), pinned_(value_or_throw(chunk.pin())) {}
+  ChunkPin(const ChunkPin&) = delete;
+  ChunkPin& operator=(const ChunkPin&) = delete;
+  ~ChunkPin() { chunk_.unpin(); }
+
+  const encoding::Chunk& operator*() const { return pinned_; }
+  const encoding::Chunk* operator->() const { return &pinned_; }
+
+ private:
+  const BufferedChunk& chunk_;
+  const encoding::Chunk pinned_;
 };
 
 }  // namespace diptych::storage

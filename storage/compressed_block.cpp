@@ -25,10 +25,12 @@ using encoding::ChunkHeader;
 
 }  // namespace
 
-CompressedBlock::CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows)
+CompressedBlock::CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows,
+                                 BufferManager* buffers)
     : Leaf(LeafForm::kCompressed),
       column_count_(format.columns.size() + 1),
-      columns_(std::make_unique<Column[]>(column_count_)) {
+      columns_(std::make_unique<Column[]>(column_count_)),
+      buffers_(buffers) {
   first_ordinal_ = first_ordinal;
   row_slots_ = rows;
   for (size_t c = 0; c < format.columns.size(); ++c) {
@@ -50,7 +52,7 @@ std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
   std::vector<ChunkBytes> chunks = encode_rows(format, pages, kTextBytesMax);
   if (chunks.empty()) return nullptr;
   std::unique_ptr<CompressedBlock> block(
-      new CompressedBlock(format, first_ordinal, format.block_rows));
+      new CompressedBlock(format, first_ordinal, format.block_rows, buffers));
   block->live_bits_.reserve(format.block_rows / 64);
   for (const PlainLeaf* page : pages) {
     DIPTYCH_CHECK(
@@ -58,7 +60,7 @@ std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
         "a block is made from full, adjacent pages");
     block->set_live({page->live_bits(), format.page_rows / 64});
   }
-  block->fill(std::move(chunks), buffers);
+  block->fill(std::move(chunks));
   return block;
 }
 
@@ -71,24 +73,24 @@ std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
   std::vector<ChunkBytes> chunks = encode_rows(format, rows, kTextBytesMax);
   if (chunks.empty()) return nullptr;
   std::unique_ptr<CompressedBlock> block(
-      new CompressedBlock(format, first_ordinal, format.block_rows));
+      new CompressedBlock(format, first_ordinal, format.block_rows, buffers));
   block->set_live(std::vector<uint64_t>(format.block_rows / 64, ~uint64_t{0}));
-  block->fill(std::move(chunks), buffers);
+  block->fill(std::move(chunks));
   return block;
 }
 
-void CompressedBlock::fill(std::vector<ChunkBytes> chunks, BufferManager* buffers) {
+void CompressedBlock::fill(std::vector<ChunkBytes> chunks) {
   for (size_t c = 0; c < chunks.size(); ++c) {
-    columns_[c].chunk.fill(buffers, ChunkMemory(std::move(chunks[c])));
+    columns_[c].chunk->fill(buffers_, ChunkMemory(std::move(chunks[c])));
   }
 }
 
 CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
                                  BufferManager* buffers)
-    : CompressedBlock(format, saved.first_ordinal, saved.rows) {
+    : CompressedBlock(format, saved.first_ordinal, saved.rows, buffers) {
   set_live(saved.live_bits);
   for (size_t c = 0; c < column_count_; ++c) {
-    columns_[c].chunk.fill(buffers, saved.columns[c].chunk);
+    columns_[c].chunk->fill(buffers, saved.columns[c].chunk);
     columns_[c].thawed = saved.columns[c].thawed;
     thawed_columns_ += columns_[c].thawed ? 1 : 0;
   }
@@ -96,37 +98,84 @@ CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& save
 
 CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
                                  std::vector<ChunkMemory> in_memory)
-    : CompressedBlock(format, saved.first_ordinal, saved.rows) {
+    : CompressedBlock(format, saved.first_ordinal, saved.rows, nullptr) {
   set_live(saved.live_bits);
   for (size_t c = 0; c < column_count_; ++c) {
-    columns_[c].chunk.fill(nullptr, std::move(in_memory[c]));
+    columns_[c].chunk->fill(nullptr, std::move(in_memory[c]));
   }
 }
 
-base::Result<SavedLeaf> CompressedBlock::save() {
+CompressedBlock::CompressedBlock(const CompressedBlock& from, std::atomic<size_t>* kept_bytes)
+    : Leaf(from),
+      column_count_(from.column_count_),
+      columns_(std::make_unique<Column[]>(column_count_)),
+      thawed_columns_(from.thawed_columns_),
+      buffers_(from.buffers_),
+      kept_bytes_(kept_bytes) {
+  std::copy_n(from.columns_.get(), column_count_, columns_.get());
+  for (size_t c = 0; c < column_count_; ++c) columns_[c].owned = false;
+}
+
+void CompressedBlock::put(Column* column, ChunkBytes bytes) {
+  column->chunk->keep(kept_bytes_);
+  column->chunk = SharedRef<BufferedChunk>(std::make_unique<BufferedChunk>());
+  column->chunk->fill(buffers_, ChunkMemory(std::move(bytes)));
+}
+
+void CompressedBlock::own(Column* column) {
+  if (column->chunk->is_shared()) {
+    ChunkBytes copy;
+    {
+      const ChunkPin shared(*column->chunk);
+      const std::span<const std::byte> bytes = shared->span();
+      copy.assign(bytes.begin(), bytes.end());
+    }
+    put(column, std::move(copy));
+  }
+  column->owned = true;
+}
+
+void CompressedBlock::replace(Column* column, ChunkBytes bytes) {
+  if (column->chunk->is_shared()) {
+    put(column, std::move(bytes));
+  } else {
+    column->chunk->replace(std::move(bytes));
+  }
+  column->owned = true;
+}
+
+void CompressedBlock::keep_all(std::atomic<size_t>* total) {
+  keep(total, own_bytes());
+  for (size_t c = 0; c < column_count_; ++c) columns_[c].chunk->keep(total);
+}
+
+base::Result<SavedLeaf> CompressedBlock::save(const SavePace& pace) const {
   SavedLeaf saved;
   saved.form = SavedForm::kBlock;
   saved.first_ordinal = first_ordinal_;
   saved.rows = row_slots_;
   saved.live_bits = live_bits_;
   for (size_t c = 0; c < column_count_; ++c) {
-    const base::Result<SavedChunk> chunk = columns_[c].chunk.save();
+    const base::Result<SavedChunk> chunk = columns_[c].chunk->save(pace);
     if (!chunk.ok()) return chunk.error();
     saved.columns.push_back({*chunk, columns_[c].thawed});
   }
   return saved;
 }
 
+size_t CompressedBlock::own_bytes() const {
+  return sizeof *this + live_bits_.capacity() * sizeof(uint64_t) + column_count_ * sizeof(Column);
+}
+
 size_t CompressedBlock::memory_bytes() const {
-  size_t bytes =
-      sizeof *this + live_bits_.capacity() * sizeof(uint64_t) + column_count_ * sizeof(Column);
-  for (size_t c = 0; c < column_count_; ++c) bytes += columns_[c].chunk.memory_bytes();
+  size_t bytes = own_bytes() + column_count_ * sizeof(BufferedChunk);
+  for (size_t c = 0; c < column_count_; ++c) bytes += columns_[c].chunk->memory_bytes();
   return bytes;
 }
 
 base::Result<PinnedColumn> CompressedBlock::pin(size_t column) const {
-  const base::Result<Chunk> chunk = columns_[column].chunk.pin();
-  if (chunk.ok()) return PinnedColumn(&columns_[column].chunk, *chunk);
+  const base::Result<Chunk> chunk = columns_[column].chunk->pin();
+  if (chunk.ok()) return PinnedColumn(columns_[column].chunk.get(), *chunk);
   const bool is_row_ids = column + 1 == column_count_;
   return chunk.error().within(
       fmt::format("{} of rows {} to {}",
@@ -143,7 +192,7 @@ base::Result<PinnedColumn> CompressedBlock::pin_row_ids() const {
 }
 
 ColumnSummary CompressedBlock::summary(base::ColumnId column) const {
-  const ChunkHeader& found = columns_[column.value].chunk.header();
+  const ChunkHeader found = columns_[column.value].chunk->header();
   ColumnSummary summary;
   summary.has_null = found.null_rows != 0;
   switch (found.kind) {
@@ -173,18 +222,20 @@ ColumnSummary CompressedBlock::summary(base::ColumnId column) const {
 
 ColumnStorage CompressedBlock::storage(base::ColumnId column) const {
   const Column& found = columns_[column.value];
-  const ChunkHeader& header = found.chunk.header();
+  const ChunkHeader header = found.chunk->header();
   return {encoding::encoding_name(header.encoding), header.bytes, found.thawed};
 }
 
 bool CompressedBlock::write(Column* column, uint32_t row, const Cell& cell, size_t* thawed) {
   column->written = true;
-  if (column->chunk.patch(row, cell) == encoding::Patch::kDone) return true;
+  if (!column->owned) [[unlikely]]
+    own(column);
+  if (column->chunk->patch(row, cell) == encoding::Patch::kDone) return true;
   const auto nulls = column->nullable ? encoding::NullRoom::kMap : encoding::NullRoom::kNone;
-  base::Result<ChunkBytes> chunk = thaw(column->chunk.load(), row, cell, nulls);
+  base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
   // The only error is one of size (encode.h).
   if (!chunk.ok() || chunk->size() > kTextBytesMax + kTextBytesMax / 4) return false;
-  column->chunk.replace(std::move(*chunk));
+  replace(column, std::move(*chunk));
   if (column->thawed) return true;
   column->thawed = true;
   ++thawed_columns_;
@@ -247,12 +298,14 @@ size_t CompressedBlock::look(Freeze freeze) {
     column.written = false;
     const bool is_quiet = column.quiet_looks >= column.quiet_looks_needed;
     if (!is_quiet || freeze == Freeze::kNone || looked_through != 0) continue;
-    const Chunk thawed = column.chunk.load();
-    looked_through = thawed.bytes();
-    DecodeBuffer buffer;
-    base::Result<ChunkBytes> frozen = encoding::encode(thawed.decode(0, row_slots_, &buffer));
+    base::Result<ChunkBytes> frozen = [&] {
+      const ChunkPin thawed(*column.chunk);
+      looked_through = thawed->bytes();
+      DecodeBuffer buffer;
+      return encoding::encode(thawed->decode(0, row_slots_, &buffer));
+    }();
     DIPTYCH_CHECK(frozen.ok(), "C2: a block's columns are far below what a chunk takes");
-    column.chunk.replace(std::move(*frozen));
+    replace(&column, std::move(*frozen));
     column.thawed = false;
     column.quiet_looks = 0;
     column.quiet_looks_needed = std::min(2 * column.quiet_looks_needed, kQuietLooksMax);
@@ -272,7 +325,7 @@ void CompressedBlock::drop_values(const LeafFormat& format) {
     base::Result<ChunkBytes> constant =
         encoding::encode({kind, row_slots_, zeroes.data(), nullptr}, encoding::Encoding::kConstant);
     DIPTYCH_CHECK(constant.ok(), "rows that are all the same are a constant");
-    columns_[c].chunk.replace(std::move(*constant));
+    replace(&columns_[c], std::move(*constant));
     columns_[c].thawed = false;
     columns_[c].written = false;
   }

@@ -7,6 +7,9 @@
 // frame, a text of its dictionary). A thawed one has a form with room, thawed anew when that is
 // used up. Each column goes its own way: cold ones stay compressed while hot ones change.
 //
+// A copy for the writer, where a snapshot has the block, shares the chunks with it; the first write
+// to a column copies that column's chunk. So a snapshot costs what is written while it lives.
+//
 // Threads    as in leaf.h.
 // Memory     chunks are allocated by the thread that makes them, one of the replica's node.
 //
@@ -14,6 +17,8 @@
 //   C1  Dead rows have values of their own; what a column's chunk says of them is meaningless.
 //   C2  A column has at most kTextBytesMax of chunk, so that one thaw or freeze is a bounded pause:
 //       where texts are larger than 1 KiB on average, rows are kept in pages.
+//   C3  A chunk of a block that is its writer's own (leaf.h: cut) is in no other block where the
+//       column is `owned`.
 
 #pragma once
 
@@ -58,13 +63,17 @@ class CompressedBlock final : public Leaf {
   CompressedBlock(const LeafFormat& format, const SavedLeaf& saved,
                   std::vector<ChunkMemory> in_memory);
 
+  // A copy that shares the chunks. What is written in it counts, as long as snapshots have the
+  // bytes that were there before, in `kept_bytes`, which outlives it.
+  CompressedBlock(const CompressedBlock& from, std::atomic<size_t>* kept_bytes);
+
   base::Result<PinnedColumn> pin(base::ColumnId column) const override;
   base::Result<PinnedColumn> pin_row_ids() const override;
   bool in_memory(base::ColumnId column) const override {
     return columns_[column.value].chunk.in_memory();
   }
   bool read_ahead(base::ColumnId column) const override {
-    return columns_[column.value].chunk.read_ahead();
+    return columns_[column.value].chunk->read_ahead();
   }
   ColumnSummary summary(base::ColumnId column) const override;
   ColumnStorage storage(base::ColumnId column) const override;
@@ -79,8 +88,10 @@ class CompressedBlock final : public Leaf {
                              std::span<const RowPlace> places,
                              std::span<const std::byte* const> records, size_t cell_offset);
   void erase_row(uint32_t position) { clear_live(position); }
+  // Of a block that is the writer's own.
   void prefetch_cell(uint32_t position, base::ColumnId column) const {
-    columns_[column.value].chunk.prefetch_cell(position);
+    const Column& of = columns_[column.value];
+    if (of.owned) of.chunk->prefetch_cell(position);
   }
 
   size_t thawed_columns() const { return thawed_columns_; }
@@ -91,27 +102,36 @@ class CompressedBlock final : public Leaf {
   // Of a block without rows: its chunks become as small as can be.
   void drop_values(const LeafFormat& format);
 
-  // Writes the chunks that changed to the block file. kNoSpace, kIo.
-  base::Result<SavedLeaf> save();
+  // Writes the chunks that changed to the block file. kNoSpace, kIo, and the pace's. Any thread,
+  // beside readers, of a snapshot's block.
+  base::Result<SavedLeaf> save(const SavePace& pace = {}) const;
   size_t memory_bytes() const;
+  size_t own_bytes() const;  // of these, those of no chunk
+  // The writer gives it up: what snapshots have of it counts as theirs.
+  void keep_all(std::atomic<size_t>* total);
 
  private:
-  // What a write of a cell touches comes first, in one cache line.
-  struct alignas(64) Column {
+  struct Column {
+    SharedRef<BufferedChunk> chunk{std::make_unique<BufferedChunk>()};
     bool nullable = false;
     bool thawed = false;
     bool written = false;  // since the last look
-    BufferedChunk chunk;
+    bool owned = false;    // C3
     uint32_t quiet_looks = 0;
     uint32_t quiet_looks_needed = kQuietLooks;
   };
 
   // Columns still empty.
-  CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows);
+  CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows,
+                  BufferManager* buffers);
   void set_live(std::span<const uint64_t> words);
-  void fill(std::vector<encoding::ChunkBytes> chunks, BufferManager* buffers);
+  void fill(std::vector<encoding::ChunkBytes> chunks);
 
   base::Result<PinnedColumn> pin(size_t column) const;
+  // Makes C3 true: with a copy of the chunk, where others have it.
+  void own(Column* column);
+  void replace(Column* column, encoding::ChunkBytes bytes);
+  void put(Column* column, encoding::ChunkBytes bytes);
   bool write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);
   template <class ToCell>
   static Written write_each(const ColumnFormat& format, base::ColumnId column,
@@ -122,6 +142,8 @@ class CompressedBlock final : public Leaf {
   size_t column_count_;                // the RowIDs' included
   std::unique_ptr<Column[]> columns_;  // by ColumnId; the RowIDs behind the last
   size_t thawed_columns_ = 0;
+  BufferManager* buffers_ = nullptr;
+  std::atomic<size_t>* kept_bytes_ = nullptr;  // of a copy
 };
 
 }  // namespace diptych::storage

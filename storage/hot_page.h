@@ -20,8 +20,11 @@ class HotPage final : public PlainLeaf {
   }
 
   // `memory`: zeroed, of bytes(format); it stays its pool's.
-  HotPage(const LeafFormat& format, uint32_t first_ordinal, std::byte* memory, StringHeap* heap)
+  HotPage(const LeafFormat& format, uint32_t first_ordinal, std::byte* memory,
+          const SharedRef<StringHeap>& heap)
       : PlainLeaf(format, first_ordinal, format.page_rows, memory, heap) {}
+  // A copy. `memory`: its bytes may be anything.
+  HotPage(const HotPage& from, std::byte* memory) : PlainLeaf(from, memory) {}
 
   std::byte* memory() const { return data(); }
 };

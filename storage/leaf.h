@@ -6,7 +6,9 @@
 // column, whose chunks may lie in the block file only. All answer the same reads.
 //
 // Threads    readers and writers never run together: the applier writes between two batches of
-//            queries, scans read within one. Any number of readers; one writer a partition.
+//            queries, scans read within one. Any number of readers; one writer a partition. A leaf
+//            that a snapshot has is not written any more: the writer has a copy (cut()), and the
+//            snapshot's readers go on beside it.
 //
 // Invariants
 //   L1  A bit of live_bits() is set if and only if the row at that position lives.
@@ -29,6 +31,8 @@
 #include "base/types.h"
 #include "storage/encoding/chunk.h"
 #include "storage/encoding/column.h"
+#include "storage/kept_bytes.h"
+#include "storage/shared_ref.h"
 
 namespace diptych::storage {
 
@@ -134,7 +138,7 @@ struct ColumnStorage {
 
 enum class LeafForm : uint8_t { kPlain, kCompressed };  // PlainLeaf, CompressedBlock
 
-class Leaf {
+class Leaf : public Shared {
  public:
   virtual ~Leaf() = default;
 
@@ -149,6 +153,13 @@ class Leaf {
 
   void prefetch_live(uint32_t position) const { __builtin_prefetch(&live_bits_[position / 64], 1); }
 
+  // For the partition's writer. How many snapshots were cut when it last made sure that the leaf is
+  // its own: one that was cut since may have it too.
+  uint32_t cut() const { return cut_; }
+  void set_cut(uint32_t cut) { cut_ = cut; }
+  // Only snapshots have it from now on, or soon: its own memory counts as theirs.
+  void keep(std::atomic<size_t>* total, size_t bytes) { kept_.count(total, bytes); }
+
   // Errors: kIo, kCorrupt, of reading a chunk that is not in memory; they say where it lies.
   virtual base::Result<PinnedColumn> pin(base::ColumnId column) const = 0;
   virtual base::Result<PinnedColumn> pin_row_ids() const = 0;  // uint64_t each
@@ -161,6 +172,13 @@ class Leaf {
 
  protected:
   explicit Leaf(LeafForm form) : form_(form) {}
+  Leaf(const Leaf& from)
+      : Shared(from),
+        form_(from.form_),
+        first_ordinal_(from.first_ordinal_),
+        row_slots_(from.row_slots_),
+        live_rows_(from.live_rows_),
+        live_bits_(from.live_bits_) {}
   void clear_live(uint32_t position) {
     DIPTYCH_CHECK(position < row_slots_ && lives(position), "only a live row is erased");
     live_bits_[position / 64] &= ~(uint64_t{1} << (position % 64));
@@ -168,10 +186,12 @@ class Leaf {
   }
 
   LeafForm form_;
+  uint32_t cut_ = 0;
   uint32_t first_ordinal_ = 0;
   uint32_t row_slots_ = 0;
   uint32_t live_rows_ = 0;
   std::vector<uint64_t> live_bits_;
+  KeptBytes kept_;
 };
 
 }  // namespace diptych::storage

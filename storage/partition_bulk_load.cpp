@@ -25,7 +25,7 @@ std::optional<uint32_t> PartitionStore::append_block(std::span<const NewRow> row
       CompressedBlock::make(format_, next_ordinal_, rows, buffers_);
   if (block == nullptr) return std::nullopt;
   directory_.insert(directory_.end(), format_.block_rows / format_.page_rows, block.get());
-  leaves_.push_back(std::move(block));
+  leaves_.emplace_back(std::move(block));
   Range& range = ranges_.emplace_back();
   range.is_block = true;
   ++counts_.blocks_made;
@@ -40,7 +40,7 @@ void PartitionStore::drop_dead_ranges() {
     const auto number = static_cast<uint32_t>(ranges_.size() - 1);
     const uint32_t first = number * format_.block_rows;
     if (range.freed != next_ordinal_ - first) return;
-    size_t leaf = first_leaf_of(number);
+    const size_t leaf = first_leaf_of(number);
     if (leaves_[leaf]->form() == LeafForm::kCompressed) {
       thawed_columns_ -= compressed_block(number).thawed_columns();
       frozen_slots_ -= range.freed;
@@ -53,11 +53,8 @@ void PartitionStore::drop_dead_ranges() {
       }
     }
     if (range.is_block || range.stays_pages) --settled_ranges_;
-    for (; !range.is_block && leaf < leaves_.size(); ++leaf) {
-      pages_.give_back(static_cast<const HotPage&>(*leaves_[leaf]).memory());
-    }
-    leaves_.resize(first_leaf_of(number));
-    forget_saved(&ranges_.back());
+    for (size_t i = leaf; i < leaves_.size(); ++i) drop(std::move(leaves_[i]));
+    leaves_.resize(leaf);
     directory_.resize(size_t{number} * (format_.block_rows / format_.page_rows));
     ranges_.pop_back();
     next_ordinal_ = first;

@@ -13,6 +13,7 @@ struct PartitionFigures {
   size_t block_bytes = 0;
   size_t string_bytes = 0;     // long strings of pages
   size_t directory_bytes = 0;  // which leaf has a row, and which slots are free
+  size_t snapshot_bytes = 0;   // that only snapshots have; of pages, part of the above
   // Since the database was opened.
   uint64_t blocks_made = 0;     // of pages, and of the rows of loads
   uint64_t blocks_melted = 0;   // back to pages
@@ -26,6 +27,7 @@ struct PartitionFigures {
     block_bytes += other.block_bytes;
     string_bytes += other.string_bytes;
     directory_bytes += other.directory_bytes;
+    snapshot_bytes += other.snapshot_bytes;
     blocks_made += other.blocks_made;
     blocks_melted += other.blocks_melted;
     columns_thawed += other.columns_thawed;

@@ -1,4 +1,4 @@
-// PartitionStore: its rows to the block file, and back.
+// A partition's rows to the block file, from an image, and back, to its store.
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "storage/buffer_manager.h"
 #include "storage/encoded_rows.h"
+#include "storage/partition_image.h"
 #include "storage/partition_store.h"
 
 namespace diptych::storage {
@@ -29,18 +30,6 @@ SavedLeaf leaf_of_pages(std::span<const PlainLeaf* const> pages) {
   return saved;
 }
 
-base::Result<void> write_chunks(const std::vector<encoding::ChunkBytes>& chunks, BlockFile* file,
-                                SavedLeaf* leaf) {
-  for (const encoding::ChunkBytes& chunk : chunks) {
-    const base::Result<ChunkAddress> address = file->write(chunk);
-    if (!address.ok()) return address.error();
-    SavedColumn& column = leaf->columns.emplace_back();
-    column.chunk.address = *address;
-    std::memcpy(&column.chunk.header, chunk.data(), sizeof column.chunk.header);
-  }
-  return {};
-}
-
 // The chunk, verified and opened.
 base::Result<ChunkMemory> read_chunk(const SavedChunk& saved, BlockFile* file) {
   base::Result<ChunkMemory> memory = file->read(saved.address);
@@ -52,63 +41,70 @@ base::Result<ChunkMemory> read_chunk(const SavedChunk& saved, BlockFile* file) {
 
 }  // namespace
 
-size_t PartitionStore::leaves_of(size_t range) const {
-  if (ranges_[range].is_block) return 1;
-  const auto first = static_cast<uint32_t>(range * format_.block_rows);
-  const uint32_t rows = std::min(format_.block_rows, next_ordinal_ - first);
-  return (rows + format_.page_rows - 1) / format_.page_rows;
+void SavedPages::clear() {
+  for (const SavedLeaf& leaf : leaves_) {
+    for (const SavedColumn& column : leaf.columns) file_->release(column.chunk.address);
+  }
+  leaves_.clear();
 }
 
-void PartitionStore::forget_saved(Range* range) {
-  for (const SavedLeaf& leaf : range->saved) {
-    for (const SavedColumn& column : leaf.columns) buffers_->file().release(column.chunk.address);
+base::Result<void> SavedPages::write_leaf(const LeafFormat& format,
+                                          std::span<const PlainLeaf* const> pages,
+                                          const SavePace& pace) {
+  SavedLeaf& leaf = leaves_.emplace_back(leaf_of_pages(pages));
+  for (const encoding::ChunkBytes& chunk : encode_rows(format, pages, SIZE_MAX)) {
+    const base::Result<ChunkAddress> address = file_->write(chunk);
+    if (!address.ok()) return address.error();
+    SavedColumn& column = leaf.columns.emplace_back();
+    column.chunk.address = *address;
+    std::memcpy(&column.chunk.header, chunk.data(), sizeof column.chunk.header);
+    if (const auto goes_on = keep_pace(pace, chunk.size()); !goes_on.ok()) return goes_on;
   }
-  range->saved.clear();
-}
-
-base::Result<void> PartitionStore::save_pages(size_t number) {
-  Range& range = ranges_[number];
-  forget_saved(&range);
-  range.changed = true;
-  const size_t first = first_leaf_of(number);
-  std::vector<const PlainLeaf*> pages;
-  size_t texts = 0;
-  const auto write = [&]() -> base::Result<void> {
-    range.saved.push_back(leaf_of_pages(pages));
-    const auto chunks = encode_rows(format_, pages, SIZE_MAX);
-    pages.clear();
-    texts = 0;
-    return write_chunks(chunks, &buffers_->file(), &range.saved.back());
-  };
-  for (size_t i = 0; i < leaves_of(number); ++i) {
-    const auto& page = static_cast<const PlainLeaf&>(*leaves_[first + i]);
-    const size_t bytes = text_bytes(format_, page);
-    if (!pages.empty() && texts + bytes > kSavedTextBytesMax) {
-      if (const auto written = write(); !written.ok()) return written;
-    }
-    pages.push_back(&page);
-    texts += bytes;
-  }
-  if (const auto written = write(); !written.ok()) return written;
-  range.changed = false;
   return {};
 }
 
-base::Result<SavedPartition> PartitionStore::save() {
-  DIPTYCH_CHECK(buffers_ != nullptr, "a replica in memory has nowhere to be saved");
+base::Result<void> SavedPages::write(const LeafFormat& format,
+                                     std::span<const PlainLeaf* const> pages,
+                                     const SavePace& pace) {
+  base::Result<void> written;
+  size_t first = 0;
+  size_t texts = 0;
+  for (size_t i = 0; i < pages.size() && written.ok(); ++i) {
+    const size_t bytes = text_bytes(format, *pages[i]);
+    if (i != first && texts + bytes > kSavedTextBytesMax) {
+      written = write_leaf(format, pages.subspan(first, i - first), pace);
+      first = i;
+      texts = 0;
+    }
+    texts += bytes;
+  }
+  if (written.ok()) written = write_leaf(format, pages.subspan(first), pace);
+  if (!written.ok()) clear();
+  return written;
+}
+
+base::Result<SavedPartition> PartitionImage::save(const SavePace& pace) const {
   SavedPartition saved;
-  for (size_t i = 0; i < ranges_.size(); ++i) {
-    Range& range = ranges_[i];
-    if (is_compressed(range)) {
-      base::Result<SavedLeaf> leaf = compressed_block(i).save();
+  for (size_t i = 0; i < leaves_.size();) {
+    if (leaves_[i]->form() == LeafForm::kCompressed) {
+      const auto& block = static_cast<const CompressedBlock&>(*leaves_[i++]);
+      base::Result<SavedLeaf> leaf = block.save(pace);
       if (!leaf.ok()) return leaf.error();
       saved.push_back(std::move(*leaf));
       continue;
     }
-    if (range.changed) {
-      if (const auto written = save_pages(i); !written.ok()) return written.error();
+    const uint32_t range = leaves_[i]->first_ordinal() / format().block_rows;
+    std::vector<const PlainLeaf*> pages;
+    for (; i < leaves_.size() && leaves_[i]->first_ordinal() / format().block_rows == range; ++i) {
+      pages.push_back(static_cast<const PlainLeaf*>(leaves_[i].get()));
     }
-    saved.insert(saved.end(), range.saved.begin(), range.saved.end());
+    SavedPages& rows = *saved_[range];
+    if (!rows.is_written()) {
+      if (const auto written = rows.write(format(), pages, pace); !written.ok()) {
+        return written.error();
+      }
+    }
+    saved.insert(saved.end(), rows.leaves().begin(), rows.leaves().end());
   }
   return saved;
 }
@@ -126,7 +122,7 @@ void PartitionStore::restore_block(const SavedLeaf& saved) {
   if (range.freed >= worn_rows()) worn_.push_back(number);
   if (block->live_rows() == 0) empty_.push_back(number);
   directory_.insert(directory_.end(), format_.block_rows / format_.page_rows, block.get());
-  leaves_.push_back(std::move(block));
+  leaves_.emplace_back(std::move(block));
   next_ordinal_ += saved.rows;
 }
 
@@ -150,10 +146,12 @@ base::Result<void> PartitionStore::restore_pages(SavedLeaf saved) {
     free_slots_.add(saved.first_ordinal + i);
     ++range.freed;
   }
-  const bool stays_saved = saved.form == SavedForm::kPages;
-  range.changed = !stays_saved;
-  range.saved.push_back(std::move(saved));
-  if (!stays_saved) forget_saved(&range);
+  // Chunks of a block that is kept in pages now are given up: the next save writes pages.
+  range.changed = saved.form != SavedForm::kPages;
+  SharedRef<SavedPages> given_up;
+  SharedRef<SavedPages>& pages = range.changed ? given_up : range.saved;
+  if (!pages) pages = SharedRef<SavedPages>(std::make_unique<SavedPages>(&buffers_->file()));
+  pages->add(std::move(saved));
   return {};
 }
 

@@ -40,16 +40,20 @@ PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptio
       pages_(HotPage::bytes(format_), options.node),
       string_pages_(StringHeap::kCarvedBytesMax, options.node) {}
 
+SharedRef<StringHeap> PartitionStore::new_heap() {
+  return SharedRef<StringHeap>(std::make_unique<StringHeap>(&string_pages_, node_));
+}
+
 void PartitionStore::append_page() {
   DIPTYCH_CHECK(next_ordinal_ <= std::numeric_limits<uint32_t>::max() - format_.block_rows,
                 "a partition has at most 2^32 rows less a block; use more partitions");
   if (next_ordinal_ % format_.block_rows == 0) {
-    ranges_.emplace_back().heap = std::make_unique<StringHeap>(&string_pages_, node_);
+    ranges_.emplace_back().heap = new_heap();
   }
-  auto page = std::make_unique<HotPage>(format_, next_ordinal_, pages_.take_zeroed(),
-                                        ranges_.back().heap.get());
+  auto page =
+      std::make_unique<HotPage>(format_, next_ordinal_, pages_.take_zeroed(), ranges_.back().heap);
   directory_.push_back(page.get());
-  leaves_.push_back(std::move(page));
+  leaves_.emplace_back(std::move(page));
 }
 
 uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
@@ -79,7 +83,7 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
     uint32_t count = 0;
     const uint32_t first = take_ordinals(rows.size(), &count);
     uint32_t position;
-    plain(leaf_of(first, &position)).write_rows(position, rows.first(count));
+    plain(leaf_to_write(first, &position)).write_rows(position, rows.first(count));
     for (uint32_t i = 0; i < count; ++i) *ordinals++ = first + i;
     note_writes(first, count);
     rows = rows.subspan(count);
@@ -91,6 +95,7 @@ void PartitionStore::prefetch(std::span<const RowPlace> places,
   for (const base::ColumnId column : columns) {
     const ColumnFormat& format = format_.columns[column.value];
     for (const RowPlace& place : places) {
+      if (place.leaf->cut() != cuts_) continue;  // its copy will be warm
       if (place.leaf->form() == LeafForm::kPlain) {
         plain(*place.leaf).prefetch_cell(place.position, format);
       } else {
@@ -105,6 +110,7 @@ Partition::Places PartitionStore::update(std::span<const RowPlace> places, base:
                                          size_t cell_offset) {
   const ColumnFormat& format = format_.columns[column.value];
   for (size_t first = 0; first < places.size();) {
+    DIPTYCH_DCHECK(places[first].leaf->cut() == cuts_, "S6: what is written is the store's own");
     const LeafForm form = places[first].leaf->form();
     size_t end = first + 1;
     while (end < places.size() && places[end].leaf->form() == form) ++end;
@@ -142,7 +148,7 @@ Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> plac
   std::vector<RowPlace> found;
   for (const uint32_t ordinal : ordinals) {
     RowPlace& place = found.emplace_back();
-    place.leaf = &leaf_of(ordinal, &place.position);
+    place.leaf = &leaf_to_write(ordinal, &place.position);
   }
   std::ignore = update(found, column, records, cell_offset);
   return Partition::Places::kMoved;
@@ -156,7 +162,7 @@ void PartitionStore::prefetch_erase(const RowPlace& place) const {
 void PartitionStore::erase(uint32_t ordinal) {
   DIPTYCH_CHECK(ordinal < next_ordinal_, "S1: only a row that was inserted is erased");
   uint32_t position;
-  Leaf& leaf = leaf_of(ordinal, &position);
+  Leaf& leaf = leaf_to_write(ordinal, &position);
   Range& range = ranges_[ordinal / format_.block_rows];
   ++range.freed;
   note_writes(ordinal, 1);
@@ -178,7 +184,8 @@ size_t PartitionStore::drop_empty_block() {
   const uint32_t number = empty_.back();
   empty_.pop_back();
   if (!ranges_[number].is_block) return 0;
-  CompressedBlock& block = compressed_block(number);
+  uint32_t position;
+  auto& block = compressed(leaf_to_write(number * format_.block_rows, &position));
   const size_t bytes = block.memory_bytes();
   thawed_columns_ -= block.thawed_columns();
   block.drop_values(format_);
@@ -204,8 +211,10 @@ size_t PartitionStore::freeze_columns(size_t done, uint64_t until_ns) {
   if (thawed_columns_ == 0) return done;
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].is_block) continue;
-    CompressedBlock& block = compressed_block(i);
-    if (block.thawed_columns() == 0) continue;
+    if (compressed_block(i).thawed_columns() == 0) continue;
+    uint32_t position;
+    auto& block =
+        compressed(leaf_to_write(static_cast<uint32_t>(i * format_.block_rows), &position));
     using Freeze = CompressedBlock::Freeze;
     const size_t before = block.thawed_columns();
     done += block.look(goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone);
@@ -248,12 +257,12 @@ size_t PartitionStore::make_block(size_t range) {
                 "S3: a range without a block has all its pages");
   ++settled_ranges_;
   if (block_form_ == BlockForm::kPlain) {
+    // Their strings move to the block: no image may have them.
     std::vector<const HotPage*> pages;
     for (size_t i = 0; i < page_count; ++i) {
-      pages.push_back(static_cast<const HotPage*>(leaves_[first + i].get()));
+      pages.push_back(static_cast<const HotPage*>(&make_own(leaves_[first + i].get())));
     }
-    replace_pages(range,
-                  std::make_unique<PlainBlock>(format_, pages, ranges_[range].heap.get(), node_));
+    replace_pages(range, std::make_unique<PlainBlock>(format_, pages, ranges_[range].heap, node_));
     return format_.leaf_bytes(format_.block_rows);
   }
   std::vector<const PlainLeaf*> pages;
@@ -266,8 +275,8 @@ size_t PartitionStore::make_block(size_t range) {
   const size_t bytes = format_.leaf_bytes(format_.block_rows) + ranges_[range].heap->memory_bytes();
   replace_pages(range, std::move(block));
   withhold_slots(range);
-  ranges_[range].heap = nullptr;
-  forget_saved(&ranges_[range]);
+  ranges_[range].heap = {};
+  ranges_[range].saved = {};
   return bytes;
 }
 
@@ -275,12 +284,10 @@ void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
   const size_t page_count = format_.block_rows / format_.page_rows;
   const auto first = leaves_.begin() + static_cast<std::ptrdiff_t>(first_leaf_of(range));
   const auto end = first + static_cast<std::ptrdiff_t>(page_count);
-  for (auto page = first; page != end; ++page) {
-    pages_.give_back(static_cast<const HotPage&>(**page).memory());
-  }
+  for (auto page = first; page != end; ++page) drop(std::move(*page));
   std::fill_n(directory_.begin() + static_cast<std::ptrdiff_t>(range * page_count), page_count,
               block.get());
-  *first = std::move(block);
+  *first = SharedRef<Leaf>(std::move(block));
   leaves_.erase(first + 1, end);
   ranges_[range].is_block = true;
   ++counts_.blocks_made;
@@ -302,17 +309,17 @@ void PartitionStore::melt(size_t number) {
   Range& range = ranges_[number];
   const size_t page_count = format_.block_rows / format_.page_rows;
   const size_t first = first_leaf_of(number);
-  const std::unique_ptr<Leaf> block = std::move(leaves_[first]);
+  SharedRef<Leaf> block = std::move(leaves_[first]);
   thawed_columns_ -= compressed(*block).thawed_columns();
-  range.heap = std::make_unique<StringHeap>(&string_pages_, node_);
-  std::vector<std::unique_ptr<Leaf>> pages;
+  range.heap = new_heap();
+  std::vector<SharedRef<Leaf>> pages;
   for (size_t i = 0; i < page_count; ++i) {
     const auto from = static_cast<uint32_t>(i * format_.page_rows);
     auto page = std::make_unique<HotPage>(format_, block->first_ordinal() + from,
-                                          pages_.take_zeroed(), range.heap.get());
+                                          pages_.take_zeroed(), range.heap);
     page->copy_rows(*block, from);
     directory_[number * page_count + i] = page.get();
-    pages.push_back(std::move(page));
+    pages.emplace_back(std::move(page));
   }
   leaves_[first] = std::move(pages.front());
   leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
@@ -327,6 +334,7 @@ void PartitionStore::melt(size_t number) {
   range.changed = true;
   --settled_ranges_;
   ++counts_.blocks_melted;
+  drop(std::move(block));
 }
 
 PartitionFigures PartitionStore::figures() const {
@@ -335,8 +343,9 @@ PartitionFigures PartitionStore::figures() const {
   figures.directory_bytes = free_slots_.memory_bytes() + directory_.capacity() * sizeof(Leaf*) +
                             ranges_.capacity() * sizeof(Range);
   figures.string_bytes = string_pages_.memory_bytes();
+  figures.snapshot_bytes = snapshot_bytes();
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].heap != nullptr) figures.string_bytes += ranges_[i].heap->large_bytes();
+    if (ranges_[i].heap) figures.string_bytes += ranges_[i].heap->large_bytes();
     if (!ranges_[i].is_block) continue;
     figures.block_bytes += block_form_ == BlockForm::kPlain ? format_.leaf_bytes(format_.block_rows)
                                                             : compressed_block(i).memory_bytes();

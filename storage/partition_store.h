@@ -13,7 +13,14 @@
 // place of new pages. So memory is flat where the data's size is, and pays for deletes when there
 // are inserts. (Plain blocks take inserts as pages do, and never melt.)
 //
-// Threads    as in leaf.h: one writer, and no reader while it writes.
+// A snapshot's images (partition_image.h) have leaves together with the store. The first write to a
+// leaf after a cut makes sure that it is the store's own:
+//
+//   leaf_to_write: cut() == cuts_ ──► it is          no image has it ──► from now on it is
+//                  an image has it ──► a copy takes its place, and the image keeps the leaf
+//
+// Threads    as in leaf.h: one writer, and no reader while it writes. take_back, snapshot_bytes:
+//            any.
 //
 // Invariants
 //   S1  Ordinals [0, next_ordinal_) were given out; each is live, or in free_slots_, or freed in a
@@ -21,13 +28,16 @@
 //   S2  leaves_ are ordered by first ordinal and cover [0, next_ordinal_) without gaps.
 //   S3  A range has a block, or hot pages; never both.
 //   S4  worn_ has each compressed block with at least worn_rows() freed rows, once.
-//   S5  Range::saved names no chunk of a compressed block, and is what the pages hold unless
-//       `changed`.
+//   S5  Range::saved is null for a compressed block, and else what the pages hold unless
+//       `changed`: where it is written, they need not be.
+//   S6  A leaf whose cut() is cuts_ is in no image. Only such leaves are written.
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,6 +53,7 @@
 #include "storage/leaf_format.h"
 #include "storage/page_pool.h"
 #include "storage/partition_figures.h"
+#include "storage/partition_image.h"
 #include "storage/plain_leaf.h"
 #include "storage/storage_options.h"
 #include "storage/string_heap.h"
@@ -62,6 +73,7 @@ class PartitionStore {
   // `buffers`: nullptr, or outlives it.
   PartitionStore(const base::RowLayout& layout, const StorageOptions& options,
                  BufferManager* buffers);
+  ~PartitionStore();
   PartitionStore(const PartitionStore&) = delete;
   PartitionStore& operator=(const PartitionStore&) = delete;
 
@@ -73,6 +85,13 @@ class PartitionStore {
     Leaf& found = *directory_[ordinal >> page_shift_];
     *position = ordinal - found.first_ordinal();
     return found;
+  }
+  // The same, and S6 is true of it.
+  Leaf& leaf_to_write(uint32_t ordinal, uint32_t* position) {
+    Leaf& found = leaf_of(ordinal, position);
+    if (found.cut() == cuts_) [[likely]]
+      return found;
+    return make_own(&found);
   }
   uint64_t live_rows() const { return next_ordinal_ - free_slots_.size() - frozen_slots_; }
 
@@ -95,8 +114,14 @@ class PartitionStore {
   void compact_all();
 
   // As Partition's.
-  base::Result<SavedPartition> save();
+  std::unique_ptr<PartitionImage> cut();
   base::Result<void> restore(SavedPartition saved);
+  void reclaim();
+  // Of an image that goes: pages that nobody else has.
+  void take_back(std::vector<std::unique_ptr<Leaf>> pages);
+  size_t snapshot_bytes() const {
+    return kept_bytes_.load(std::memory_order_relaxed);  // relaxed: a figure to look at
+  }
 
   PartitionFigures figures() const;
 
@@ -106,13 +131,14 @@ class PartitionStore {
     uint32_t writes = 0;  // since the last compact()
     uint32_t freed = 0;   // of its ordinals
     bool is_block = false;
-    bool stays_pages = false;          // too large for a block
-    bool changed = true;               // since it was saved; not of compressed blocks
-    std::unique_ptr<StringHeap> heap;  // of its pages, or its plain block
-    SavedPartition saved;              // its rows in the block file, if they are there
+    bool stays_pages = false;     // too large for a block
+    bool changed = true;          // since it was saved; not of compressed blocks
+    SharedRef<StringHeap> heap;   // of its pages, or its plain block
+    SharedRef<SavedPages> saved;  // S5
   };
 
   void append_page();
+  SharedRef<StringHeap> new_heap();
   void note_writes(uint32_t ordinal, uint32_t count) {
     Range& range = ranges_[ordinal >> block_shift_];
     range.writes += count;
@@ -124,14 +150,18 @@ class PartitionStore {
   bool is_compressed(const Range& range) const {
     return range.is_block && block_form_ == BlockForm::kCompressed;
   }
-  base::Result<void> save_pages(size_t range);
-  void forget_saved(Range* range);
+  // S6, of a leaf that may be in an image: it, or a copy that took its place.
+  Leaf& make_own(Leaf* leaf);
+  SharedRef<Leaf> copy_of(const Leaf& leaf);
+  // The store has it no more; images may. Pages without an image go back to the pool.
+  void drop(SharedRef<Leaf> leaf);
+  void drop_shared(SharedRef<Leaf> leaf);  // of which there is a copy
+  void count_as_kept(Leaf* leaf);
   base::Result<void> restore_pages(SavedLeaf saved);
   void restore_block(const SavedLeaf& saved);
   size_t drop_empty_block();
 
   size_t first_leaf_of(size_t range) const;
-  size_t leaves_of(size_t range) const;  // how many
   size_t make_block(size_t range);
   // Puts `block` in the place of the range's pages.
   void replace_pages(size_t range, std::unique_ptr<Leaf> block);
@@ -158,18 +188,22 @@ class PartitionStore {
   uint32_t page_shift_;
   uint32_t block_shift_;
   uint32_t next_ordinal_ = 0;
-  std::vector<Leaf*> directory_;  // by ordinal >> page_shift_
+  uint32_t cuts_ = 0;                  // so far
+  std::vector<Leaf*> directory_;       // by ordinal >> page_shift_
+  std::atomic<size_t> kept_bytes_{0};  // that only images have; writers: as KeptBytes
   PagePool pages_;
-  PagePool string_pages_;        // of the ranges' heaps
-  std::vector<Range> ranges_;    // by ordinal / block rows
-  size_t settled_ranges_ = 0;    // that are blocks, or stay pages
-  size_t thawed_columns_ = 0;    // of all compressed blocks
-  uint64_t frozen_slots_ = 0;    // S1
-  PartitionFigures counts_;      // those that are no memory
-  std::vector<uint32_t> worn_;   // ranges
-  std::vector<uint32_t> empty_;  // ranges whose block lost its last row
+  PagePool string_pages_;  // of the ranges' heaps
+  std::mutex returned_mutex_;
+  std::vector<std::unique_ptr<Leaf>> returned_;  // guarded by it: pages of images that went
+  std::vector<Range> ranges_;                    // by ordinal / block rows
+  size_t settled_ranges_ = 0;                    // that are blocks, or stay pages
+  size_t thawed_columns_ = 0;                    // of all compressed blocks
+  uint64_t frozen_slots_ = 0;                    // S1
+  PartitionFigures counts_;                      // those that are no memory
+  std::vector<uint32_t> worn_;                   // ranges
+  std::vector<uint32_t> empty_;                  // ranges whose block lost its last row
   FreeSlots free_slots_;
-  std::vector<std::unique_ptr<Leaf>> leaves_;
+  std::vector<SharedRef<Leaf>> leaves_;
 };
 
 }  // namespace diptych::storage

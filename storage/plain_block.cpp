@@ -8,11 +8,11 @@
 namespace diptych::storage {
 
 PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
-                       StringHeap* heap, base::NumaNode node)
+                       const SharedRef<StringHeap>& heap, base::NumaNode node)
     : PlainBlock(format, pages, heap, base::Region(format.leaf_bytes(format.block_rows), node)) {}
 
 PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
-                       StringHeap* heap, base::Region memory)
+                       const SharedRef<StringHeap>& heap, base::Region memory)
     : PlainLeaf(format, pages.front()->first_ordinal(), format.block_rows, memory.data(), heap),
       memory_(std::move(memory)) {
   DIPTYCH_CHECK(pages.size() * format.page_rows == format.block_rows, "the pages tile the block");
@@ -38,5 +38,11 @@ PlainBlock::PlainBlock(const LeafFormat& format, std::span<const HotPage* const>
   row_slots_ = format.block_rows;
   tighten_bounds();
 }
+
+PlainBlock::PlainBlock(const PlainBlock& from, base::NumaNode node)
+    : PlainBlock(from, base::Region(from.memory_.size(), node)) {}
+
+PlainBlock::PlainBlock(const PlainBlock& from, base::Region memory)
+    : PlainLeaf(from, memory.data()), memory_(std::move(memory)) {}
 
 }  // namespace diptych::storage

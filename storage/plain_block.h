@@ -18,14 +18,17 @@ class PlainBlock final : public PlainLeaf {
  public:
   // Copies the pages, which are full, in the order of their ordinals, and tile the block's range.
   // Strings are not copied: the slots move, their cells stay in the range's heap.
-  PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages, StringHeap* heap,
-             base::NumaNode node);
+  PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
+             const SharedRef<StringHeap>& heap, base::NumaNode node);
+  // A copy, the strings included.
+  PlainBlock(const PlainBlock& from, base::NumaNode node);
 
   size_t bytes() const { return memory_.size(); }
 
  private:
-  PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages, StringHeap* heap,
-             base::Region memory);
+  PlainBlock(const LeafFormat& format, std::span<const HotPage* const> pages,
+             const SharedRef<StringHeap>& heap, base::Region memory);
+  PlainBlock(const PlainBlock& from, base::Region memory);
 
   base::Region memory_;
 };

@@ -32,7 +32,7 @@ void for_each_value(const uint64_t* live, const uint64_t* nulls, size_t words, F
 }  // namespace
 
 PlainLeaf::PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t capacity,
-                     std::byte* data, StringHeap* heap)
+                     std::byte* data, const SharedRef<StringHeap>& heap)
     : Leaf(LeafForm::kPlain),
       format_(&format),
       data_(data),
@@ -50,6 +50,39 @@ PlainLeaf::PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t 
     }
     bounds_.push_back(none);
   }
+}
+
+template <class Function>
+void PlainLeaf::for_each_cell(Function&& fn) const {
+  for (const ColumnFormat& column : format_->columns) {
+    if (!column.is_string()) continue;
+    auto* const slots = reinterpret_cast<base::StringRef*>(values(column));
+    for (uint32_t i = 0; i < row_slots_; ++i) {
+      if (!slots[i].is_short()) fn(&slots[i]);
+    }
+  }
+}
+
+PlainLeaf::PlainLeaf(const PlainLeaf& from, std::byte* data)
+    : Leaf(from),
+      format_(from.format_),
+      data_(data),
+      heap_(from.heap_),
+      capacity_(from.capacity_),
+      bounds_(from.bounds_),
+      has_null_(from.has_null_) {
+  std::memcpy(data_, from.data_, format_->leaf_bytes(capacity_));
+  for_each_cell([&](base::StringRef* slot) { *slot = heap_->store(slot->view()); });
+}
+
+void PlainLeaf::release_strings() {
+  for_each_cell([&](base::StringRef* slot) { heap_->release(slot); });
+}
+
+size_t PlainLeaf::string_bytes() const {
+  size_t bytes = 0;
+  for_each_cell([&](const base::StringRef* slot) { bytes += slot->size(); });
+  return bytes;
 }
 
 base::Result<PinnedColumn> PlainLeaf::pin(base::ColumnId column) const {

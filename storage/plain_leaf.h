@@ -4,11 +4,11 @@
 // Threads    as in leaf.h.
 // Memory     `data` has format.leaf_bytes(capacity) bytes, belongs to the derived class or its
 //            owner, and is zero at first: the string slots of rows never used are valid and empty.
-//            Strings over 12 bytes lie in `heap`, which outlives the leaf.
+//            Strings over 12 bytes lie in `heap`.
 //
 // Invariants (with L1-L3 of leaf.h)
-//   P1  Every string slot below capacity is zero, short, or holds a cell of the heap.
-//       Dead and null strings are empty.
+//   P1  Every string slot below capacity is zero, short, or holds a cell of the heap that is the
+//       leaf's alone. Dead and null strings are empty.
 //   P2  bounds_[c] covers what live rows have in column c. min > max: no value yet; NaN: a NaN was
 //       stored, and nothing is known. Updates and erases never narrow it.
 
@@ -51,6 +51,11 @@ class PlainLeaf : public Leaf {
                           std::span<const std::byte* const> records, size_t cell_offset);
   void erase_row(uint32_t position);
 
+  const StringHeap* heap() const { return heap_.get(); }
+  // Of a leaf that is no more: its strings' cells are free for others.
+  void release_strings();
+  size_t string_bytes() const;  // of its cells, about
+
   void prefetch_cell(uint32_t position, const ColumnFormat& format) const {
     __builtin_prefetch(values(format) + size_t{position} * format.value_bytes, 1);
     if (format.nullable) __builtin_prefetch(&nulls(format)[position / 64], 1);
@@ -64,7 +69,9 @@ class PlainLeaf : public Leaf {
   };
 
   PlainLeaf(const LeafFormat& format, uint32_t first_ordinal, uint32_t capacity, std::byte* data,
-            StringHeap* heap);
+            const SharedRef<StringHeap>& heap);
+  // A copy, in `data`, whose bytes may be anything; its strings get cells of their own.
+  PlainLeaf(const PlainLeaf& from, std::byte* data);
 
   const LeafFormat& format() const { return *format_; }
   std::byte* data() const { return data_; }
@@ -98,6 +105,9 @@ class PlainLeaf : public Leaf {
     has_null_[column] = 1;
     return true;
   }
+  // Calls fn(slot) for each string slot that has a cell of the heap.
+  template <class Function>
+  void for_each_cell(Function&& fn) const;
   // Writes the values of a fixed-size type, from `first` on, and the bounds.
   template <class Value>
   void write_values(size_t column, uint32_t first, std::span<const NewRow> rows);
@@ -114,7 +124,7 @@ class PlainLeaf : public Leaf {
 
   const LeafFormat* format_;
   std::byte* data_;
-  StringHeap* heap_;
+  SharedRef<StringHeap> heap_;
   uint32_t capacity_;
   std::vector<Bounds> bounds_;     // by column; meaningless for strings and booleans
   std::vector<uint8_t> has_null_;  // by column: 1 if a live row may be null

@@ -8,6 +8,7 @@
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
 #include "storage/leaf_directory.h"
+#include "storage/replica_snapshot.h"
 
 namespace diptych::storage {
 namespace {
@@ -15,22 +16,6 @@ namespace {
 base::Error corrupt(const std::string& path, const std::string& what) {
   return {base::ErrorCode::kCorrupt,
           fmt::format("{}: {}; restore the directory from a backup", path, what)};
-}
-
-// One more than the last one's.
-base::Result<uint64_t> next_generation(const std::string& directory) {
-  const base::Result<Manifest> present = read_manifest(directory);
-  if (present.ok()) return present->generation + 1;
-  if (present.code() == base::ErrorCode::kNotFound) return uint64_t{1};
-  return present.error();
-}
-
-base::Result<ManifestTable> save_table(Table* table, BlockFile* file) {
-  const base::Result<SavedTable> saved = table->save();
-  if (!saved.ok()) return saved.error();
-  const base::Result<ChunkAddress> address = file->write(write_directory(table->schema(), *saved));
-  if (!address.ok()) return address.error();
-  return ManifestTable{table->schema().name, saved->live_rows(), *address};
 }
 
 }  // namespace
@@ -77,40 +62,7 @@ base::Result<void> check_tables(const std::string& directory, const Manifest& ma
 base::Result<Manifest> save_replica(const std::string& directory, Replica* replica,
                                     const std::vector<std::string>& ddl,
                                     const BeforeFileStep& before_step) {
-  DIPTYCH_CHECK(replica->buffers() != nullptr, "a replica in memory has nowhere to be saved");
-  BlockFile& file = replica->buffers()->file();
-  const auto generation = next_generation(directory);
-  if (!generation.ok()) return generation.error();
-  Manifest manifest;
-  manifest.generation = *generation;
-  manifest.vid = replica->snapshot();
-  manifest.partitions = replica->options().partitions;
-  manifest.block_rows = replica->options().block_rows;
-  manifest.ddl = ddl;
-  std::vector<ChunkAddress> directories;
-  const auto write_tables = [&]() -> base::Result<void> {
-    for (uint32_t i = 0; i < replica->table_count(); ++i) {
-      const auto table = save_table(&replica->table(base::TableId(i)), &file);
-      if (!table.ok()) return table.error();
-      manifest.tables.push_back(*table);
-      directories.push_back(table->directory);
-    }
-    return file.sync();
-  };
-  if (const auto written = write_tables(); !written.ok()) {
-    for (const ChunkAddress& address : directories) file.release(address);
-    return written.error();
-  }
-  // From here on the file keeps what the old manifest names and what the new one does, until one
-  // commit succeeds.
-  replica->replace_directories(std::move(directories));
-  file.begin_commit();
-  if (const auto written = write_manifest(directory, manifest, before_step); !written.ok()) {
-    return written.error();
-  }
-  // The state is durable. What fails here is to give space back: it stays in the file, free.
-  static_cast<void>(file.commit());
-  return manifest;
+  return ReplicaSnapshot(replica).save(directory, ddl, before_step);
 }
 
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,

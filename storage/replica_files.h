@@ -3,6 +3,9 @@
 //   save   chunks that changed ─► block file    pages ─► chunks ─► block file
 //          leaf directories    ─► block file    sync ─► manifest: switch ─► old places are free
 //
+// What is saved is a snapshot (storage/replica_snapshot.h): save_replica cuts one and saves it
+// while its caller keeps writers away; a checkpoint does it beside them.
+//
 // Both replicas of a database are read from it: the other one from this one's rows.
 
 #pragma once

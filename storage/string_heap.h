@@ -7,7 +7,10 @@
 // which has them back when the heap goes; a string of over kCarvedBytesMax gets a region of its
 // own, unmapped when it is freed.
 //
-// Threads    one writer, the partition's; readers follow StringRefs while it rests (leaf.h).
+// Threads    one writer, the partition's, with which it also ends; readers follow StringRefs to
+//            cells that are not written meanwhile (leaf.h).
+// Owners     the range, and each leaf whose strings lie here: a snapshot's pages may outlive the
+//            range's.
 
 #pragma once
 
@@ -22,10 +25,11 @@
 #include "base/ids.h"
 #include "base/string_ref.h"
 #include "storage/page_pool.h"
+#include "storage/shared_ref.h"
 
 namespace diptych::storage {
 
-class StringHeap {
+class StringHeap : public Shared {
  public:
   static constexpr size_t kCarvedBytesMax = 64 * 1024;
 

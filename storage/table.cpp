@@ -9,6 +9,7 @@
 #include "base/string_ref.h"
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
+#include "storage/partition_image.h"
 #include "storage/partition_store.h"
 
 namespace diptych::storage {
@@ -41,29 +42,31 @@ uint64_t mix(uint64_t bits) {
 Partition::Partition(const base::TableSchema& schema, const StorageOptions& options,
                      BufferManager* buffers)
     : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), options, buffers)) {}
+Partition::Partition(std::unique_ptr<PartitionImage> image) : image_(std::move(image)) {}
 Partition::Partition(Partition&&) noexcept = default;
 Partition::~Partition() = default;
 
 size_t Partition::leaf_count() const {
-  return store_->leaf_count();
+  return store_ != nullptr ? store_->leaf_count() : image_->leaf_count();
 }
 
 const Leaf& Partition::leaf(size_t index) const {
-  DIPTYCH_DCHECK(index < store_->leaf_count(), "leaves are numbered from 0");
-  return store_->leaf(index);
+  DIPTYCH_DCHECK(index < leaf_count(), "leaves are numbered from 0");
+  return store_ != nullptr ? store_->leaf(index) : image_->leaf(index);
 }
 
 const Leaf& Partition::leaf_of(uint32_t ordinal, uint32_t* position) const {
-  return store_->leaf_of(ordinal, position);
+  return store_ != nullptr ? store_->leaf_of(ordinal, position)
+                           : image_->leaf_of(ordinal, position);
 }
 
 uint64_t Partition::live_rows() const {
-  return store_->live_rows();
+  return store_ != nullptr ? store_->live_rows() : image_->live_rows();
 }
 
 base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   uint32_t position;
-  const Leaf& leaf = store_->leaf_of(ordinal, &position);
+  const Leaf& leaf = leaf_of(ordinal, &position);
   DIPTYCH_CHECK(position < leaf.row_slots() && leaf.lives(position), "only live rows have values");
   DecodeBuffer buffer;
   const uint32_t first = position / 64 * 64;
@@ -71,7 +74,8 @@ base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   const PinnedColumn values = value_or_throw(leaf.pin(column));
   const ColumnView view = values.view(first, at + 1, &buffer);
   if (view.nulls != nullptr && (view.nulls[0] >> at & 1) != 0) return std::monostate();
-  return value_at(store_->format().columns[column.value].type, view, at);
+  const LeafFormat& format = store_ != nullptr ? store_->format() : image_->format();
+  return value_at(format.columns[column.value].type, view, at);
 }
 
 void Partition::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
@@ -86,13 +90,20 @@ uint32_t Partition::insert(base::RowId row_id, const std::byte* row,
   return ordinal;
 }
 
-RowPlace Partition::place(uint32_t ordinal) const {
+RowPlace Partition::place(uint32_t ordinal) {
   RowPlace place{};
-  place.leaf = &store_->leaf_of(ordinal, &place.position);
+  place.leaf = &store_->leaf_to_write(ordinal, &place.position);
   return place;
 }
 
-void Partition::find(std::span<const uint32_t> ordinals, RowPlace* places) const {
+void Partition::find(std::span<const uint32_t> ordinals, RowPlace* places) {
+  for (const uint32_t ordinal : ordinals) {
+    places->leaf = &store_->leaf_to_write(ordinal, &places->position);
+    ++places;
+  }
+}
+
+void Partition::locate(std::span<const uint32_t> ordinals, RowPlace* places) const {
   for (const uint32_t ordinal : ordinals) {
     places->leaf = &store_->leaf_of(ordinal, &places->position);
     ++places;
@@ -127,7 +138,9 @@ void Partition::erase(uint32_t ordinal) {
 }
 
 void Partition::prefetch_erase(uint32_t ordinal) const {
-  store_->prefetch_erase(place(ordinal));
+  RowPlace place{};
+  locate({&ordinal, 1}, &place);
+  store_->prefetch_erase(place);
 }
 
 size_t Partition::compact(uint64_t until_ns) {
@@ -138,8 +151,17 @@ void Partition::compact_all() {
   store_->compact_all();
 }
 
-base::Result<SavedPartition> Partition::save() {
-  return store_->save();
+std::unique_ptr<PartitionImage> Partition::cut() {
+  return store_->cut();
+}
+
+void Partition::reclaim() {
+  store_->reclaim();
+}
+
+base::Result<SavedPartition> Partition::save(const SavePace& pace) {
+  if (image_ != nullptr) return image_->save(pace);
+  return cut()->save(pace);
 }
 
 base::Result<void> Partition::restore(SavedPartition saved) {
@@ -158,11 +180,16 @@ Table::Table(const base::TableSchema& schema, const StorageOptions& options, Buf
   }
 }
 
-base::Result<SavedTable> Table::save() {
+Table::Table(Table* cut)
+    : schema_(cut->schema_), block_rows_(cut->block_rows_), layout_(cut->layout_) {
+  for (Partition& partition : cut->partitions_) partitions_.emplace_back(partition.cut());
+}
+
+base::Result<SavedTable> Table::save(const SavePace& pace) {
   SavedTable saved;
   saved.block_rows = block_rows_;
   for (Partition& partition : partitions_) {
-    base::Result<SavedPartition> leaves = partition.save();
+    base::Result<SavedPartition> leaves = partition.save(pace);
     if (!leaves.ok()) return leaves.error();
     saved.partitions.push_back(std::move(*leaves));
   }
@@ -187,12 +214,42 @@ PartitionFigures Table::figures() const {
 }
 
 Replica::Replica(const StorageOptions& options) : options_(options) {}
-Replica::~Replica() = default;
+
+Replica::Replica(Replica* cut)
+    : options_(cut->options_), buffers_(cut->buffers_), snapshot_(cut->snapshot_) {
+  for (const auto& table : cut->tables_) tables_.push_back(std::make_unique<Table>(table.get()));
+}
+
+Replica::~Replica() {
+  DIPTYCH_CHECK(snapshots() == 0, "a replica's snapshots go before it");
+}
+
+uint32_t Replica::snapshots() const {
+  // acquire: pairs with the release of a snapshot that goes; what it did comes before.
+  return snapshots_.load(std::memory_order_acquire);
+}
+
+size_t Replica::snapshot_bytes() const {
+  size_t bytes = 0;
+  for (const auto& table : tables_) bytes += table->figures().snapshot_bytes;
+  return bytes;
+}
+
+void Replica::reclaim() {
+  // acquire: pairs with the release of a snapshot that goes; its pages are there to be taken.
+  if (!reclaims_.exchange(false, std::memory_order_acquire)) return;
+  for (const auto& table : tables_) {
+    for (uint32_t p = 0; p < table->partition_count(); ++p) {
+      table->partition(base::PartitionId(p)).reclaim();
+    }
+  }
+}
 
 void Replica::keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max) {
   DIPTYCH_CHECK(tables_.empty() && buffers_ == nullptr, "the file comes before the tables");
-  buffers_ = std::make_unique<BufferManager>(
+  own_buffers_ = std::make_unique<BufferManager>(
       std::move(file), BufferOptions{.bytes_max = memory_bytes_max, .node = options_.node});
+  buffers_ = own_buffers_.get();
 }
 
 bool Replica::leaves_memory() const {
@@ -201,7 +258,7 @@ bool Replica::leaves_memory() const {
 
 void Replica::add_table(const base::TableSchema& schema) {
   DIPTYCH_CHECK(schema.id.value == tables_.size(), "tables are added in the order of TableIds");
-  tables_.push_back(std::make_unique<Table>(schema, options_, buffers_.get()));
+  tables_.push_back(std::make_unique<Table>(schema, options_, buffers_));
 }
 
 void Replica::replace_directories(std::vector<ChunkAddress> directories) {

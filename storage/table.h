@@ -1,12 +1,14 @@
 // Table: a table of the columnar replica, in partitions by hash(RowID) (BatchDB, section 5).
 //
 // A partition is a list of leaves (storage/leaf.h) over dense ordinals. It alone holds its rows'
-// values, long strings included, in memory of the replica's NUMA node.
+// values, long strings included, in memory of the replica's NUMA node. Those of a snapshot
+// (storage/replica_snapshot.h) are read the same way, and not written.
 //
 // Threads    as in leaf.h: writes only between two batches of queries, one writer a partition.
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,12 +24,14 @@
 #include "storage/leaf.h"
 #include "storage/leaf_directory.h"
 #include "storage/partition_figures.h"
+#include "storage/save_pace.h"
 #include "storage/storage_options.h"
 
 namespace diptych::storage {
 
 class BlockFile;       // storage/block_file.h: where chunks lie on disk
 class BufferManager;   // storage/buffer_manager.h: which chunks are in memory
+class PartitionImage;  // storage/partition_image.h: what a snapshot has of a partition
 class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heaps
 
 // RowIDs of one aligned run lie in one partition: rows that are inserted one after the other
@@ -42,7 +46,7 @@ struct NewRow {
   const std::byte* strings_base;
 };
 
-// Where a live row's cells are. Valid until the partition gets or loses a leaf.
+// Where a live row's cells are. Valid until the partition gets or loses a leaf, or is cut.
 struct RowPlace {
   Leaf* leaf;
   uint32_t position;
@@ -53,6 +57,8 @@ class Partition {
   // `buffers`: nullptr, or outlives it: without one all stays in memory.
   explicit Partition(const base::TableSchema& schema, const StorageOptions& options = {},
                      BufferManager* buffers = nullptr);
+  // As an image has it: for reads, and save().
+  explicit Partition(std::unique_ptr<PartitionImage> image);
   Partition(Partition&&) noexcept;
   ~Partition();
 
@@ -79,8 +85,11 @@ class Partition {
   // After a load was taken back: ranges at the end in which no row lives any more are not there any
   // more, and their ordinals were never given out.
   void drop_dead_ranges();
-  RowPlace place(uint32_t ordinal) const;
-  void find(std::span<const uint32_t> ordinals, RowPlace* places) const;
+  // Of rows to be written: where a snapshot has their leaf, in a copy of it.
+  RowPlace place(uint32_t ordinal);
+  void find(std::span<const uint32_t> ordinals, RowPlace* places);
+  // Where they are now, for the hint.
+  void locate(std::span<const uint32_t> ordinals, RowPlace* places) const;
   // Hints that these cells will be written soon.
   void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns) const;
   // Writes one column of many rows, in their order. The new cell of places[i], the column's bytes
@@ -103,9 +112,13 @@ class Partition {
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
 
-  // Between batches: writes what changed to the block file; where all of it lies. kNoSpace, kIo:
-  // nothing is lost.
-  base::Result<SavedPartition> save();
+  // Between batches: what it is now. It goes before the partition.
+  std::unique_ptr<PartitionImage> cut();
+  // Between batches: takes the memory of pages back that snapshots had.
+  void reclaim();
+  // Writes what changed to the block file; where all of it lies. kNoSpace, kIo, and the pace's:
+  // nothing is lost. Between batches, but for an image's.
+  base::Result<SavedPartition> save(const SavePace& pace = {});
   // Of a new partition. kCorrupt, kIo.
   base::Result<void> restore(SavedPartition saved);
 
@@ -113,13 +126,16 @@ class Partition {
   size_t memory_bytes() const { return figures().memory_bytes(); }
 
  private:
-  std::unique_ptr<PartitionStore> store_;
+  std::unique_ptr<PartitionStore> store_;  // one of them
+  std::unique_ptr<PartitionImage> image_;
 };
 
 class Table {
  public:
   Table(const base::TableSchema& schema, const StorageOptions& options,
         BufferManager* buffers = nullptr);
+  // What a table is now: between batches.
+  explicit Table(Table* cut);
 
   const base::TableSchema& schema() const { return *schema_; }
   const base::RowLayout& layout() const { return layout_; }
@@ -130,7 +146,7 @@ class Table {
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
   // As the partitions', which are restored each on its own.
-  base::Result<SavedTable> save();
+  base::Result<SavedTable> save(const SavePace& pace = {});
   PartitionFigures figures() const;  // of all partitions
   size_t memory_bytes() const { return figures().memory_bytes(); }
 
@@ -145,13 +161,15 @@ class Table {
 class Replica {
  public:
   explicit Replica(const StorageOptions& options);
+  // What a replica is now, for reads: part of a ReplicaSnapshot, which goes before it.
+  explicit Replica(Replica* cut);
   ~Replica();
 
   // Before the first table: chunks lie in this file from now on, and leave memory where the budget
   // of `memory_bytes_max` says so (0: none). Without a file the replica is in memory alone.
   void keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max);
-  BufferManager* buffers() const { return buffers_.get(); }  // nullptr: no file
-  bool leaves_memory() const;                                // there is a budget
+  BufferManager* buffers() const { return buffers_; }  // nullptr: no file
+  bool leaves_memory() const;                          // there is a budget
 
   void add_table(const base::TableSchema& schema);  // in the order of TableIds
   Table& table(base::TableId id) { return *tables_[id.value]; }
@@ -163,16 +181,30 @@ class Replica {
   // Where the leaf directories of the last save lie; the places of those before are given up.
   void replace_directories(std::vector<ChunkAddress> directories);
 
+  // Between batches: takes memory back that snapshots had, if one has gone; and whether one has,
+  // for any thread.
+  void reclaim();
+  bool wants_reclaim() const {
+    return reclaims_.load(std::memory_order_relaxed);  // relaxed: reclaim looks again
+  }
+  // That live, and the memory that they alone have.
+  uint32_t snapshots() const;
+  size_t snapshot_bytes() const;
+
   // The VID that the replica's rows show. Set by the applier.
   base::Vid snapshot() const { return snapshot_; }
   void set_snapshot(base::Vid vid) { snapshot_ = vid; }
 
  private:
+  friend class ReplicaSnapshot;
   StorageOptions options_;
-  std::unique_ptr<BufferManager> buffers_;  // before the tables, which it outlives
+  std::unique_ptr<BufferManager> own_buffers_;  // before the tables, which it outlives
+  BufferManager* buffers_ = nullptr;            // these, or the cut replica's
   std::vector<std::unique_ptr<Table>> tables_;
   std::vector<ChunkAddress> directories_;
   base::Vid snapshot_;
+  std::atomic<uint32_t> snapshots_{0};  // that live; writers: they
+  std::atomic<bool> reclaims_{false};   // one has gone; writers: they set, reclaim clears
 };
 
 }  // namespace diptych::storage

@@ -48,6 +48,7 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.mode = dispatcher::OpenMode::kCreate;
   out.log = options.log;
   out.checkpoint_log_bytes = options.checkpoint_log_bytes;
+  out.checkpoint_interval_ns = static_cast<uint64_t>(options.checkpoint_seconds * 1e9);
   out.placement = options.placement;
   out.export_updates = options.export_updates;
   out.export_mode = options.export_mode;

@@ -47,6 +47,7 @@ class Chunk {
   uint32_t rows() const { return header_->rows; }
   uint32_t null_rows() const { return header_->null_rows; }
   uint32_t bytes() const { return header_->bytes; }
+  std::span<const std::byte> span() const { return {header_->at(0), header_->bytes}; }
   // The bounds of its values, as keys (C3).
   int64_t min() const { return header_->min; }
   int64_t max() const { return header_->max; }

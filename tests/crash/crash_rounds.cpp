@@ -66,6 +66,11 @@ dispatcher::DatabaseOptions random_options(const Arguments& arguments, const Wor
   options.log_file_bytes = size_t{64 << 10} << (*random)() % 8;
   const uint64_t checkpoint_bytes[] = {0, 256 << 10, 1 << 20};
   options.checkpoint_log_bytes = checkpoint_bytes[(*random)() % 3];
+  // One after the other where there is a time, and slow enough to be met by the kill.
+  const uint64_t checkpoint_ns[] = {0, 1'000'000, 100'000'000};
+  options.checkpoint_interval_ns = checkpoint_ns[(*random)() % 3];
+  const uint64_t bytes_per_second[] = {0, 256 << 10, 4 << 20};
+  options.checkpoint_bytes_per_second = bytes_per_second[(*random)() % 3];
   options.faults.reply_early = arguments.reply_early;
   const bool physical = (*random)() % 2 == 0;
   const bool any = arguments.log == "any";

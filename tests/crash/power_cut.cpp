@@ -293,6 +293,7 @@ class PowerCuts {
     options.log_file_bytes = size_t{8 << 10} << random_() % 4;
     const uint64_t checkpoint_bytes[] = {0, 32 << 10, 128 << 10};
     options.checkpoint_log_bytes = checkpoint_bytes[random_() % 3];
+    options.checkpoint_interval_ns = random_() % 2 == 0 ? 0 : 1'000'000;
     // With a hook the log is written by calls, which the disk sees, and not through a ring.
     options.faults.before_step = [](storage::FileStep) { return Result<void>(); };
     return options;

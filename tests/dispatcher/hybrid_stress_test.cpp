@@ -13,7 +13,7 @@
 namespace diptych::dispatcher {
 namespace {
 
-constexpr int32_t kAccounts = 200;
+constexpr int32_t kHybridAccounts = 200;
 
 DatabaseOptions small_batches() {
   DatabaseOptions options;
@@ -25,7 +25,7 @@ DatabaseOptions small_batches() {
 
 TEST(HybridBankStress, EveryQuerySeesOneSnapshotAndReplicasAreEqualAtTheEnd) {
   auto bank = Bank::open(small_batches());
-  bank->fill(kAccounts);
+  bank->fill(kHybridAccounts);
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (uint32_t seed = 0; seed < 3; ++seed) {
@@ -33,8 +33,8 @@ TEST(HybridBankStress, EveryQuerySeesOneSnapshotAndReplicasAreEqualAtTheEnd) {
       std::mt19937 random(seed);
       // relaxed: it only ends the loop.
       while (!stop.load(std::memory_order_relaxed)) {
-        const auto from = static_cast<int32_t>(random() % kAccounts);
-        const auto to = static_cast<int32_t>(random() % kAccounts);
+        const auto from = static_cast<int32_t>(random() % kHybridAccounts);
+        const auto to = static_cast<int32_t>(random() % kHybridAccounts);
         if (from == to) continue;
         auto done = bank->database->call(bank->transfer, {.from = from, .to = to, .cents = 10});
         auto outcome = done.get();
@@ -48,7 +48,7 @@ TEST(HybridBankStress, EveryQuerySeesOneSnapshotAndReplicasAreEqualAtTheEnd) {
       for (int i = 0; i < 60; ++i) {
         auto sum = bank->number("SELECT sum(balance) FROM account");
         ASSERT_TRUE(sum.ok()) << sum.error().to_string();
-        ASSERT_EQ(*sum, int64_t{kAccounts} * 10'000) << "half a transaction is visible";
+        ASSERT_EQ(*sum, int64_t{kHybridAccounts} * 10'000) << "half a transaction is visible";
       }
       // relaxed: it only ends the loops.
       stop.store(true, std::memory_order_relaxed);
@@ -65,7 +65,7 @@ TEST(HybridBankStress, EveryQuerySeesOneSnapshotAndReplicasAreEqualAtTheEnd) {
 // Each thread owns an account, bumps it, and must see its own count at once.
 TEST(HybridReadYourWritesStress, AQuerySeesWhatWasAcknowledgedBeforeItWasSubmitted) {
   auto bank = Bank::open(small_batches());
-  bank->fill(kAccounts);
+  bank->fill(kHybridAccounts);
   std::atomic<bool> stop{false};
   std::thread noise([&] {
     // relaxed: it only ends the loop.
@@ -95,13 +95,13 @@ TEST(HybridReadYourWritesStress, AQuerySeesWhatWasAcknowledgedBeforeItWasSubmitt
 
 TEST(HybridLoadStress, ALoadIsSeenWholeOrNotAtAllWhileBothSidesRun) {
   auto bank = Bank::open(small_batches());
-  bank->fill(kAccounts);
+  bank->fill(kHybridAccounts);
   std::atomic<bool> stop{false};
   std::thread caller([&] {
     // relaxed: it only ends the loop.
     for (int32_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
       ASSERT_TRUE(
-          bank->database->call(bank->bump, {.id = i % kAccounts, .balance = {}}).get().ok());
+          bank->database->call(bank->bump, {.id = i % kHybridAccounts, .balance = {}}).get().ok());
     }
   });
   std::thread querier([&] {
@@ -109,7 +109,7 @@ TEST(HybridLoadStress, ALoadIsSeenWholeOrNotAtAllWhileBothSidesRun) {
     while (!stop.load(std::memory_order_relaxed)) {
       auto count = bank->number("SELECT count(*) FROM account");
       ASSERT_TRUE(count.ok());
-      ASSERT_EQ((*count - kAccounts) % 1'000, 0);
+      ASSERT_EQ((*count - kHybridAccounts) % 1'000, 0);
     }
   });
   for (int32_t round = 0; round < 5; ++round) {
@@ -132,7 +132,7 @@ TEST(HybridLoadStress, ALoadIsSeenWholeOrNotAtAllWhileBothSidesRun) {
   stop.store(true, std::memory_order_relaxed);
   caller.join();
   querier.join();
-  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), kAccounts + 5'000);
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), kHybridAccounts + 5'000);
   expect_equal_replicas(bank->database.get());
 }
 

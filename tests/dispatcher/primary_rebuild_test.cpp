@@ -229,7 +229,7 @@ struct LossCase {
 class PrimaryLossConcurrent : public DirectoryFixture,
                               public ::testing::WithParamInterface<LossCase> {
  protected:
-  static constexpr int32_t kAccounts = 40;
+  static constexpr int32_t kRebuildAccounts = 40;
   static constexpr uint32_t kClients = 3;
 
   // Counts what was acknowledged, by account.
@@ -239,14 +239,14 @@ class PrimaryLossConcurrent : public DirectoryFixture,
     // relaxed: it only ends the loop.
     while (!stopping_.load(std::memory_order_relaxed)) {
       for (int i = 0; i < 16; ++i) {
-        const auto id = static_cast<int32_t>(random() % kAccounts);
+        const auto id = static_cast<int32_t>(random() % kRebuildAccounts);
         bumps.emplace_back(id, bank->database->call(bank->bump, {.id = id, .balance = {}}));
       }
-      const auto from = static_cast<int32_t>(random() % kAccounts);
-      auto moved = bank->database->call(bank->transfer,
-                                        {.from = from, .to = (from + 1) % kAccounts, .cents = 1});
+      const auto from = static_cast<int32_t>(random() % kRebuildAccounts);
+      auto moved = bank->database->call(
+          bank->transfer, {.from = from, .to = (from + 1) % kRebuildAccounts, .cents = 1});
       // relaxed: it only shares out numbers.
-      const int32_t fresh = kAccounts + opened_.fetch_add(1, std::memory_order_relaxed);
+      const int32_t fresh = kRebuildAccounts + opened_.fetch_add(1, std::memory_order_relaxed);
       EXPECT_TRUE(bank->database->call(bank->open_account, {fresh, {0}}).get().ok());
       EXPECT_TRUE(moved.get().ok());
       for (auto& [id, bump] : bumps) {
@@ -260,9 +260,9 @@ class PrimaryLossConcurrent : public DirectoryFixture,
   void expect_all(Bank* bank) {
     expect_equal_replicas(bank->database.get());
     // relaxed: the clients have ended, here and below.
-    const int64_t accounts = kAccounts + opened_.load(std::memory_order_relaxed);
+    const int64_t accounts = kRebuildAccounts + opened_.load(std::memory_order_relaxed);
     EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), accounts);
-    EXPECT_EQ(*bank->number("SELECT sum(balance) FROM account"), kAccounts * 10'000);
+    EXPECT_EQ(*bank->number("SELECT sum(balance) FROM account"), kRebuildAccounts * 10'000);
     for (size_t id = 0; id < acknowledged_.size(); ++id) {
       // relaxed: as above.
       const int64_t expected = acknowledged_[id].load(std::memory_order_relaxed);
@@ -273,16 +273,16 @@ class PrimaryLossConcurrent : public DirectoryFixture,
 
   std::atomic<bool> stopping_{false};
   std::atomic<int32_t> opened_{0};
-  std::array<std::atomic<int64_t>, kAccounts> acknowledged_{};
+  std::array<std::atomic<int64_t>, kRebuildAccounts> acknowledged_{};
 };
 
 TEST_P(PrimaryLossConcurrent, NothingAcknowledgedIsLostOrDoneTwice) {
   DatabaseOptions options;
   if (GetParam().at_a_path) options.path = path();
   options.placement.oltp_workers = GetParam().workers;
-  Bank::open(options)->fill(kAccounts);
+  Bank::open(options)->fill(kRebuildAccounts);
   auto bank = Bank::open(options);
-  if (!GetParam().at_a_path) bank->fill(kAccounts);
+  if (!GetParam().at_a_path) bank->fill(kRebuildAccounts);
   std::vector<std::thread> clients;
   for (uint32_t i = 0; i < kClients; ++i) {
     clients.emplace_back([&, i] { run_client(bank.get(), i); });

@@ -28,6 +28,7 @@ class KeptReplica {
   }
   BufferManager& buffers() { return *replica_->buffers(); }
   Replica& replica() { return *replica_; }
+  const std::string& directory() const { return directory_; }
   std::string file() const { return directory_ + "/blocks.dtb"; }
 
   base::Result<void> save() {

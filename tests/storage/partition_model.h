@@ -105,30 +105,33 @@ class PartitionModel {
   }
 
   // Every row is there with its values, in leaves whose counts (L1) and summaries (L3) are true.
-  void expect_agreement() const {
-    ASSERT_EQ(partition_->live_rows(), rows_.size());
-    auto row = rows_.begin();
+  void expect_agreement() const { expect_agreement(*partition_, rows_); }
+  // The same of a snapshot, and of what the rows were.
+  void expect_agreement(const Partition& partition, const std::map<uint32_t, Row>& rows) const {
+    ASSERT_EQ(partition.live_rows(), rows.size());
+    auto row = rows.begin();
     uint32_t next = 0;
-    for (size_t l = 0; l < partition_->leaf_count(); ++l) {
-      const Leaf& leaf = partition_->leaf(l);
+    for (size_t l = 0; l < partition.leaf_count(); ++l) {
+      const Leaf& leaf = partition.leaf(l);
       ASSERT_EQ(leaf.first_ordinal(), next);
       ASSERT_EQ(next % 64, 0U);
       next += leaf.row_slots();
-      const auto end = rows_.lower_bound(next);
+      const auto end = rows.lower_bound(next);
       ASSERT_EQ(std::distance(row, end), leaf.live_rows());
       for (size_t c = 0; c < schema_.columns.size(); ++c) {
         ASSERT_NO_FATAL_FAILURE(
-            expect_column(leaf, base::ColumnId(static_cast<uint16_t>(c)), row, end));
+            expect_column(partition, leaf, base::ColumnId(static_cast<uint16_t>(c)), row, end));
       }
       row = end;
     }
-    ASSERT_TRUE(row == rows_.end());
+    ASSERT_TRUE(row == rows.end());
   }
 
  private:
   using Place = std::map<uint32_t, Row>::const_iterator;
 
-  void expect_column(const Leaf& leaf, base::ColumnId column, Place row, Place end) const {
+  void expect_column(const Partition& partition, const Leaf& leaf, base::ColumnId column, Place row,
+                     Place end) const {
     const ColumnSummary summary = leaf.summary(column);
     DecodeBuffer buffer;
     const PinnedColumn values = value_or_throw(leaf.pin(column));
@@ -138,20 +141,23 @@ class PartitionModel {
     const auto* const ids = row_ids.view(0, leaf.row_slots(), &id_buffer).as<base::RowId>();
     for (; row != end; ++row) {
       const base::RowId id = ids[row->first - leaf.first_ordinal()];
-      if (id == row->second.row_id && agrees(leaf, view, summary, column, *row)) continue;
+      if (id == row->second.row_id && agrees(partition, leaf, view, summary, column, *row)) {
+        continue;
+      }
       FAIL() << "ordinal " << row->first << " column " << schema_.columns[column.value].name;
     }
   }
-  bool agrees(const Leaf& leaf, const ColumnView& view, const ColumnSummary& summary,
-              base::ColumnId column, const std::pair<const uint32_t, Row>& row) const {
+  bool agrees(const Partition& partition, const Leaf& leaf, const ColumnView& view,
+              const ColumnSummary& summary, base::ColumnId column,
+              const std::pair<const uint32_t, Row>& row) const {
     const base::ColumnLayout& layout = layout_.column(column);
     const uint32_t i = row.first - leaf.first_ordinal();
     const std::byte* const cells = row.second.row.bytes();
     uint32_t position;
     if (!leaf.lives(i)) return false;
-    if (&partition_->leaf_of(row.first, &position) != &leaf || position != i) return false;
+    if (&partition.leaf_of(row.first, &position) != &leaf || position != i) return false;
     if (row.first % 64 == 0 &&
-        partition_->value(row.first, column) != row.second.row.values()[column.value]) {
+        partition.value(row.first, column) != row.second.row.values()[column.value]) {
       return false;
     }
     if (view.is_null(i) != base::is_null_cell(layout, cells)) return false;

@@ -1,0 +1,138 @@
+#include "dispatcher/checkpoint_writer.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+namespace diptych::dispatcher {
+
+CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks)
+    : options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      due_ns_(base::steady_ns() + options_.interval_ns),
+      thread_([this] { run(); }) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    cancelled_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool CheckpointWriter::busy() const {
+  const std::lock_guard lock(mutex_);
+  return busy_;
+}
+
+void CheckpointWriter::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot,
+                             std::vector<std::string> ddl) {
+  {
+    const std::lock_guard lock(mutex_);
+    DIPTYCH_CHECK(!busy_, "C1: one snapshot at a time is saved");
+    snapshot_ = std::move(snapshot);
+    ddl_ = std::move(ddl);
+    busy_ = true;
+    begun_ns_ = base::steady_ns();
+    bytes_ = 0;
+  }
+  changed_.notify_all();
+}
+
+void CheckpointWriter::cancel() {
+  std::unique_lock lock(mutex_);
+  if (!busy_) return;
+  cancelled_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !busy_; });
+  cancelled_ = stopping_;
+}
+
+void CheckpointWriter::report(Metrics* metrics) const {
+  const std::lock_guard lock(mutex_);
+  metrics->checkpoints_running = busy_ ? 1 : 0;
+  metrics->checkpoint_ns = figures_.checkpoint_ns;
+  metrics->checkpoint_bytes = figures_.checkpoint_bytes;
+}
+
+void CheckpointWriter::run() {
+  base::pin_this_thread(options_.cores);
+  base::name_this_thread("olap-checkpoint");
+  base::lower_priority_of_this_thread();
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wait(&lock);
+    if (busy_) {
+      lock.unlock();
+      write();
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+      lock.unlock();
+      callbacks_.idle();
+      lock.lock();
+    } else if (stopping_) {
+      return;
+    } else {
+      lock.unlock();
+      callbacks_.due();
+      lock.lock();
+      due_ns_ = base::steady_ns() + options_.interval_ns;
+    }
+  }
+}
+
+// Until there is something to write, it is to end, or it is time for `due`.
+void CheckpointWriter::wait(std::unique_lock<std::mutex>* held) {
+  const auto called = [this] { return busy_ || stopping_; };
+  if (options_.interval_ns == 0) {
+    changed_.wait(*held, called);
+    return;
+  }
+  while (!called()) {
+    const uint64_t now_ns = base::steady_ns();
+    if (now_ns >= due_ns_) return;
+    changed_.wait_for(*held, std::chrono::nanoseconds(due_ns_ - now_ns), called);
+  }
+}
+
+void CheckpointWriter::write() {
+  Ended ended;
+  ended.vid = snapshot_->vid();
+  ended.ddl = ddl_.size();
+  const auto saved = snapshot_->save(options_.directory, ddl_, options_.before_step,
+                                     [this](size_t bytes) { return pace(bytes); });
+  if (!saved) ended.result = saved.error();
+  snapshot_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    if (saved) figures_.checkpoint_ns.record(base::steady_ns() - begun_ns_);
+    due_ns_ = base::steady_ns() + options_.interval_ns;
+  }
+  callbacks_.ended(ended);
+}
+
+base::Result<void> CheckpointWriter::pace(size_t bytes) {
+  std::unique_lock lock(mutex_);
+  bytes_ += bytes;
+  figures_.checkpoint_bytes += bytes;
+  if (options_.bytes_per_second != 0) {
+    const double seconds =
+        static_cast<double>(bytes_) / static_cast<double>(options_.bytes_per_second);
+    const uint64_t next_ns = begun_ns_ + static_cast<uint64_t>(seconds * 1e9);
+    for (uint64_t now_ns = base::steady_ns(); now_ns < next_ns && !cancelled_;
+         now_ns = base::steady_ns()) {
+      changed_.wait_for(lock, std::chrono::nanoseconds(next_ns - now_ns),
+                        [this] { return cancelled_; });
+    }
+  }
+  if (cancelled_) return base::ErrorCode::kCancelled;
+  return {};
+}
+
+}  // namespace diptych::dispatcher

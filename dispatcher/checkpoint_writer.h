@@ -1,0 +1,93 @@
+// CheckpointWriter: saves snapshots of the replica in the background, one at a time.
+//
+//   idle ──begin: a snapshot, cut between two OLAP batches──► writing ──► ended(...) ──► idle
+//                                                               └─cancel─► ended(kCancelled) ─┘
+//
+// While it writes, transactions, applies and queries go on. It writes at most `bytes_per_second`,
+// on the OLAP side's cores, behind all other threads of this process that want them. What a save
+// wrote before it was cancelled is not written again by the next one, unless it changed.
+//
+// Threads    one of its own. begin: who holds the gate. cancel, report: any but its own. The
+//            callbacks are called on its thread: `ended` before it is idle, `idle` after.
+//
+// Invariants
+//   C1  One snapshot at a time is saved: whoever saves the replica itself cancels first, holding
+//       the gate, so that none begins.
+
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "dispatcher/metrics.h"
+#include "storage/file_step.h"
+#include "storage/replica_snapshot.h"
+
+namespace diptych::dispatcher {
+
+struct CheckpointWriterOptions {
+  std::string directory;
+  std::vector<uint32_t> cores;
+  uint64_t bytes_per_second = 0;  // 0: as fast as it goes
+  uint64_t interval_ns = 0;       // how often `due` is called; 0: never
+  storage::BeforeFileStep before_step;
+};
+
+class CheckpointWriter {
+ public:
+  struct Ended {
+    base::Result<void> result;  // kCancelled: by cancel()
+    base::Vid vid;              // of the snapshot, which has gone
+    size_t ddl = 0;             // statements
+  };
+  struct Callbacks {
+    std::function<void(const Ended&)> ended;
+    std::function<void()> idle;
+    std::function<void()> due;
+  };
+
+  CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks);
+  ~CheckpointWriter();  // cancels
+
+  bool busy() const;
+  // Not while it is busy.
+  void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot, std::vector<std::string> ddl);
+  // Ends what it writes, and returns when it is idle.
+  void cancel();
+
+  void report(Metrics* metrics) const;
+
+ private:
+  void run();
+  void wait(std::unique_lock<std::mutex>* held);
+  void write();
+  base::Result<void> pace(size_t bytes);
+
+  const CheckpointWriterOptions options_;
+  const Callbacks callbacks_;
+
+  mutable std::mutex mutex_;         // guards all below
+  std::condition_variable changed_;  // begun, cancelled, idle, stopping
+  bool busy_ = false;
+  bool cancelled_ = false;
+  bool stopping_ = false;
+  uint64_t due_ns_ = 0;
+  uint64_t begun_ns_ = 0;  // of the one that is written
+  uint64_t bytes_ = 0;     // of it, written
+  Metrics figures_;        // this part
+  // While busy, the thread's: mutex_ was held as they were given.
+  std::unique_ptr<storage::ReplicaSnapshot> snapshot_;
+  std::vector<std::string> ddl_;
+
+  std::thread thread_;
+};
+
+}  // namespace diptych::dispatcher

@@ -1,0 +1,83 @@
+#include "storage/replica_snapshot.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "storage/block_file.h"
+#include "storage/buffer_manager.h"
+#include "storage/leaf_directory.h"
+
+namespace diptych::storage {
+namespace {
+
+// One more than the last one's.
+base::Result<uint64_t> next_generation(const std::string& directory) {
+  const base::Result<Manifest> present = read_manifest(directory);
+  if (present.ok()) return present->generation + 1;
+  if (present.code() == base::ErrorCode::kNotFound) return uint64_t{1};
+  return present.error();
+}
+
+base::Result<ManifestTable> save_table(Table* table, BlockFile* file, const SavePace& pace) {
+  const base::Result<SavedTable> saved = table->save(pace);
+  if (!saved.ok()) return saved.error();
+  const base::Result<ChunkAddress> address = file->write(write_directory(table->schema(), *saved));
+  if (!address.ok()) return address.error();
+  return ManifestTable{table->schema().name, saved->live_rows(), *address};
+}
+
+}  // namespace
+
+ReplicaSnapshot::ReplicaSnapshot(Replica* replica) : live_(replica), image_(replica) {
+  live_->snapshots_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
+}
+
+ReplicaSnapshot::~ReplicaSnapshot() {
+  image_.tables_.clear();
+  // release: pairs with the acquire in reclaim; the pages are there to be taken.
+  live_->reclaims_.store(true, std::memory_order_release);
+  // release: pairs with the acquire in snapshots; from here on the replica may go.
+  live_->snapshots_.fetch_sub(1, std::memory_order_release);
+}
+
+base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
+                                             const std::vector<std::string>& ddl,
+                                             const BeforeFileStep& before_step,
+                                             const SavePace& pace) {
+  DIPTYCH_CHECK(image_.buffers() != nullptr, "a replica in memory has nowhere to be saved");
+  BlockFile& file = image_.buffers()->file();
+  const auto generation = next_generation(directory);
+  if (!generation.ok()) return generation.error();
+  Manifest manifest;
+  manifest.generation = *generation;
+  manifest.vid = vid();
+  manifest.partitions = image_.options().partitions;
+  manifest.block_rows = image_.options().block_rows;
+  manifest.ddl = ddl;
+  std::vector<ChunkAddress> directories;
+  const auto write_tables = [&]() -> base::Result<void> {
+    for (uint32_t i = 0; i < image_.table_count(); ++i) {
+      const auto table = save_table(&image_.table(base::TableId(i)), &file, pace);
+      if (!table.ok()) return table.error();
+      manifest.tables.push_back(*table);
+      directories.push_back(table->directory);
+    }
+    return file.sync();
+  };
+  if (const auto written = write_tables(); !written.ok()) {
+    for (const ChunkAddress& address : directories) file.release(address);
+    return written.error();
+  }
+  // From here on the file keeps what the old manifest names and what the new one does, until one
+  // commit succeeds. What the live replica has written there meanwhile is kept with it.
+  live_->replace_directories(std::move(directories));
+  file.begin_commit();
+  if (const auto written = write_manifest(directory, manifest, before_step); !written.ok()) {
+    return written.error();
+  }
+  // The state is durable. What fails here is to give space back: it stays in the file, free.
+  static_cast<void>(file.commit());
+  return manifest;
+}
+
+}  // namespace diptych::storage

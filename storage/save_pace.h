@@ -1,0 +1,21 @@
+// SavePace: how fast a save writes, and whether it goes on. Called with the bytes of each chunk
+// that was written, it may sleep; its error ends the save, and is the save's. Empty: as fast as it
+// goes.
+
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "base/result.h"
+
+namespace diptych::storage {
+
+using SavePace = std::function<base::Result<void>(size_t bytes)>;
+
+inline base::Result<void> keep_pace(const SavePace& pace, size_t bytes) {
+  if (pace) return pace(bytes);
+  return {};
+}
+
+}  // namespace diptych::storage

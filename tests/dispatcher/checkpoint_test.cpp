@@ -1,0 +1,258 @@
+// Checkpoints in the background: what goes on beside one, what ends one, and what is there after a
+// crash in the middle of one.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using base::ErrorCode;
+using std::chrono::milliseconds;
+using storage::FileStep;
+
+// Stops the thread that writes checkpoints at its next step, until it may go on.
+class CheckpointStop {
+ public:
+  storage::BeforeFileStep hook() {
+    return [this](FileStep step) { return pass(step); };
+  }
+  void stop() { set(true); }
+  void go_on() { set(false); }
+  void refuse(std::optional<FileStep> step) {
+    const std::lock_guard lock(mutex_);
+    refused_ = step;
+  }
+  void wait_until_stopped() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waits_; });
+  }
+
+ private:
+  void set(bool stops) {
+    const std::lock_guard lock(mutex_);
+    stops_ = stops;
+    changed_.notify_all();
+  }
+  base::Result<void> pass(FileStep step) {
+    char name[16] = {};
+    ::pthread_getname_np(::pthread_self(), name, sizeof name);
+    if (std::string_view(name) != "olap-checkpoint") return {};
+    std::unique_lock lock(mutex_);
+    waits_ = stops_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !stops_; });
+    waits_ = false;
+    if (refused_ == step) return base::Error(ErrorCode::kNoSpace, "the test's disk refuses");
+    return {};
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stops_ = false;
+  bool waits_ = false;
+  std::optional<FileStep> refused_;
+};
+
+class Checkpoint : public DirectoryFixture {
+ protected:
+  std::unique_ptr<Bank> open_bank(DatabaseOptions with = {}) {
+    with.path = path();
+    with.faults.before_step = stop_.hook();
+    auto bank = Bank::open(with);
+    if (*bank->number("SELECT count(*) FROM account") == 0) bank->fill(1'000);
+    return bank;
+  }
+  static void bump(Bank* bank, int32_t id) {
+    const auto done = bank->database->call(bank->bump, {.id = id, .balance = {}}).get();
+    ASSERT_TRUE(done.ok()) << done.error().to_string();
+  }
+  std::future<base::Result<void>> checkpoint(Bank* bank) {
+    return std::async(std::launch::async, [bank] { return bank->database->checkpoint(); });
+  }
+  int64_t bumps_after_a_crash(std::unique_ptr<Bank> bank) {
+    bank->database->discard();
+    bank.reset();
+    bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+    expect_equal_replicas(bank->database.get());
+    return *bank->number("SELECT sum(version) FROM account");
+  }
+
+  CheckpointStop stop_;
+};
+
+TEST_F(Checkpoint, TransactionsAndQueriesGoOnWhileOneIsWritten) {
+  Bank::open({.path = path()});
+  auto bank = open_bank();
+  for (int32_t id = 0; id < 100; ++id) bump(bank.get(), id);
+  stop_.stop();
+  auto done = checkpoint(bank.get());
+  stop_.wait_until_stopped();
+  for (int32_t id = 0; id < 200; ++id) bump(bank.get(), id);
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 300);
+  expect_equal_replicas(bank->database.get());
+  const Metrics beside = bank->database->metrics();
+  EXPECT_EQ(beside.checkpoints_running, 1U);
+  EXPECT_EQ(beside.snapshots, 1U);
+  EXPECT_GT(beside.memory.replica.snapshot_bytes, 0U);
+  EXPECT_EQ(done.wait_for(milliseconds(0)), std::future_status::timeout);
+  stop_.go_on();
+  ASSERT_TRUE(done.get().ok());
+  EXPECT_EQ(bank->database->metrics().checkpoint_ns.count(), 1U);
+  EXPECT_EQ(bank->database->metrics().snapshots, 0U);
+  for (int i = 0; bank->database->metrics().memory.replica.snapshot_bytes != 0; ++i) {
+    ASSERT_LT(i, 1'000) << "what the snapshot had is not taken back";
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  // The manifest has what was there as it was cut, and the log the rest.
+  EXPECT_EQ(storage::read_manifest(path())->vid.value + 200,
+            bank->database->metrics().last_vid.value);
+  EXPECT_EQ(bumps_after_a_crash(std::move(bank)), 300);
+}
+
+TEST_F(Checkpoint, ACrashInTheMiddleOfOneFindsTheOneBefore) {
+  Bank::open({.path = path()});
+  auto bank = open_bank();
+  for (int32_t id = 0; id < 100; ++id) bump(bank.get(), id);
+  ASSERT_TRUE(bank->database->checkpoint().ok());
+  const base::Vid before = storage::read_manifest(path())->vid;
+  for (int32_t id = 50; id < 150; ++id) bump(bank.get(), id);
+  stop_.stop();
+  auto done = checkpoint(bank.get());
+  stop_.wait_until_stopped();
+  for (int32_t id = 0; id < 10; ++id) bump(bank.get(), id);
+  EXPECT_EQ(storage::read_manifest(path())->vid, before);
+  std::filesystem::copy(path(), path("crashed"));
+  stop_.go_on();
+  ASSERT_TRUE(done.get().ok());
+  bank->database->discard();
+  bank = Bank::open({.path = path("crashed"), .mode = OpenMode::kOpen});
+  expect_equal_replicas(bank->database.get());
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 210);
+}
+
+TEST_F(Checkpoint, OneThatIsWishedForMeanwhileHasWhatCameMeanwhile) {
+  auto bank = open_bank();
+  bump(bank.get(), 1);
+  stop_.stop();
+  auto first = checkpoint(bank.get());
+  stop_.wait_until_stopped();
+  bump(bank.get(), 2);
+  auto second = checkpoint(bank.get());
+  EXPECT_EQ(second.wait_for(milliseconds(30)), std::future_status::timeout);
+  stop_.go_on();
+  ASSERT_TRUE(first.get().ok());
+  ASSERT_TRUE(second.get().ok());
+  EXPECT_EQ(storage::read_manifest(path())->vid, bank->database->metrics().last_vid);
+}
+
+TEST_F(Checkpoint, IsEndedByDdlLoadAndSaveWhichAnswerWhoWaitsForIt) {
+  for (const std::string what : {"DDL", "load", "save"}) {
+    SCOPED_TRACE(what);
+    std::filesystem::remove_all(path());
+    // At a rate at which it would take hours.
+    auto bank = open_bank({.checkpoint_bytes_per_second = 1});
+    bump(bank.get(), 1);
+    auto done = checkpoint(bank.get());
+    while (bank->database->metrics().checkpoint_bytes == 0) std::this_thread::yield();
+    bump(bank.get(), 2);
+    if (what == "DDL") {
+      ASSERT_TRUE(bank->database->execute_ddl("CREATE INDEX v ON account (version)").ok());
+    } else if (what == "load") {
+      ASSERT_TRUE(bank->database
+                      ->load(bank->accounts.table,
+                             [given = false]() mutable -> RowBatch {
+                               static const Account kRow{5'000, {1}, 0};
+                               if (std::exchange(given, true)) return {};
+                               return {reinterpret_cast<const std::byte*>(&kRow), 1};
+                             })
+                      .ok());
+    } else {
+      ASSERT_TRUE(bank->database->save().ok());
+    }
+    const auto answered = done.get();
+    EXPECT_TRUE(answered.ok()) << answered.error().to_string();
+    EXPECT_EQ(bank->database->metrics().checkpoint_ns.count(), 0U);
+    EXPECT_EQ(storage::read_manifest(path())->vid, bank->database->metrics().last_vid);
+    ASSERT_TRUE(bank->database->close().ok());
+  }
+}
+
+TEST_F(Checkpoint, IsEndedByCloseAndDiscard) {
+  Bank::open({.path = path()});
+  for (const bool closes : {true, false}) {
+    auto bank = open_bank({.checkpoint_bytes_per_second = 1});
+    bump(bank.get(), 1);
+    auto done = checkpoint(bank.get());
+    while (bank->database->metrics().checkpoint_bytes == 0) std::this_thread::yield();
+    bump(bank.get(), 2);
+    if (closes) {
+      ASSERT_TRUE(bank->database->close().ok());
+    } else {
+      bank->database->discard();
+    }
+    EXPECT_EQ(done.get().code(), ErrorCode::kClosed);
+    bank.reset();
+    bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+    EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), closes ? 2 : 4);
+    ASSERT_TRUE(bank->database->close().ok());
+  }
+}
+
+TEST_F(Checkpoint, ThatFailsLeavesTheOneBeforeAndCanBeTriedAgain) {
+  Bank::open({.path = path()});
+  for (const FileStep step : {FileStep::kWrite, FileStep::kRename}) {
+    SCOPED_TRACE(static_cast<int>(step));
+    auto bank = open_bank();
+    const base::Vid before = storage::read_manifest(path())->vid;
+    bump(bank.get(), 1);
+    stop_.refuse(step);
+    const auto failed = bank->database->checkpoint();
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.code(), ErrorCode::kNoSpace);
+    EXPECT_EQ(storage::read_manifest(path())->vid, before);
+    stop_.refuse({});
+    bump(bank.get(), 2);
+    const auto again = bank->database->checkpoint();
+    ASSERT_TRUE(again.ok()) << again.error().to_string();
+    EXPECT_EQ(storage::read_manifest(path())->vid, bank->database->metrics().last_vid);
+    EXPECT_EQ(bumps_after_a_crash(std::move(bank)), 2);
+    std::filesystem::remove_all(path());
+    Bank::open({.path = path()});
+  }
+}
+
+TEST_F(Checkpoint, IsTakenAfterATimeInWhichSomethingChanged) {
+  auto bank = open_bank({.checkpoint_interval_ns = 5'000'000});
+  const auto wait_for_last_vid = [&] {
+    for (int i = 0; storage::read_manifest(path())->vid != bank->database->metrics().last_vid;
+         ++i) {
+      ASSERT_LT(i, 2'000);
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  };
+  bump(bank.get(), 1);
+  ASSERT_NO_FATAL_FAILURE(wait_for_last_vid());
+  bump(bank.get(), 2);
+  ASSERT_NO_FATAL_FAILURE(wait_for_last_vid());
+  while (bank->database->metrics().checkpoints_running != 0) std::this_thread::yield();
+  const uint64_t taken = bank->database->metrics().checkpoints;
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(bank->database->metrics().checkpoints, taken);
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

@@ -7,6 +7,7 @@ namespace diptych::cli {
 namespace {
 
 constexpr double kCheckpointSecondsMax = 86'400;
+constexpr double kCheckpointRateMax = 1'000'000;
 constexpr const char* kTpccExamples =
     "  diptych bench tpcc --warehouses 10 --seconds 30\n"
     "  diptych bench tpcc --warehouses 10 --seconds 30 --export off\n"
@@ -43,6 +44,11 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
                   "default none")
       ->transform(number_between(0.0, kCheckpointSecondsMax))
       ->option_text("S");
+  app()
+      .add_option("--checkpoint-rate", options_.checkpoint_mib_per_second,
+                  "How much they write at most; default 64")
+      ->transform(number_between(0.001, kCheckpointRateMax))
+      ->option_text("MIB/S");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);

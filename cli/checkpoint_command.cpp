@@ -41,7 +41,8 @@ ExitCode CheckpointCommand::run() {
   std::optional<ProgressLine> progress("opening " + path_);
   const auto database = open_database({.path = path_,
                                        .mode = dispatcher::OpenMode::kOpen,
-                                       .olap_memory_bytes_max = memory_bytes_max_},
+                                       .olap_memory_bytes_max = memory_bytes_max_,
+                                       .checkpoint_bytes_per_second = 0},
                                       &*progress, libraries_);
   if (!database) return fail(database.error());
   progress->update("replaying the log", -1);

@@ -72,7 +72,7 @@ struct DatabaseOptions {
   // since the last one after so much time; 0: none. At most so many bytes a second; 0: no limit.
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;
   uint64_t checkpoint_interval_ns = 0;
-  uint64_t checkpoint_bytes_per_second = uint64_t{256} << 20;
+  uint64_t checkpoint_bytes_per_second = uint64_t{64} << 20;
   DiskFaults faults;                   // for tests
   uint64_t random_seed = 0;            // of the seeds that transactions get; 0: from the system
   RecoveryListener recovery_listener;  // of how far it is; none: lines on standard error

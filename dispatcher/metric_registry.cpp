@@ -167,6 +167,11 @@ void add_log(Definitions* all) {
        .scale = kNs},
       {"diptych_checkpoint_written_bytes_total", kCounter, "bytes",
        "Columns and pages that checkpoints in the background wrote", read<&M::checkpoint_bytes>},
+      {"diptych_snapshots", kGauge, "snapshots",
+       "Snapshots of the analytical replica that are held", read<&M::snapshots>},
+      {"diptych_snapshot_bytes", kGauge, "bytes",
+       "Memory that only these have, as of the last time that updates were taken in",
+       read_replica<&storage::PartitionFigures::snapshot_bytes>},
   };
   all->insert(all->end(), some.begin(), some.end());
 }

@@ -10,6 +10,10 @@
 namespace diptych::storage {
 namespace {
 
+// So much is written before it is synced, where the save keeps a pace: what others want of the disk
+// meanwhile (the log's syncs) waits behind this and not behind all of it.
+constexpr size_t kSyncedBytes = size_t{4} << 20;
+
 // One more than the last one's.
 base::Result<uint64_t> next_generation(const std::string& directory) {
   const base::Result<Manifest> present = read_manifest(directory);
@@ -54,10 +58,20 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
   manifest.partitions = image_.options().partitions;
   manifest.block_rows = image_.options().block_rows;
   manifest.ddl = ddl;
+  size_t unsynced_bytes = 0;
+  const SavePace in_pieces = [&](size_t bytes) -> base::Result<void> {
+    unsynced_bytes += bytes;
+    if (unsynced_bytes >= kSyncedBytes) {
+      unsynced_bytes = 0;
+      if (const auto synced = file.sync(); !synced.ok()) return synced;
+    }
+    return pace(bytes);
+  };
   std::vector<ChunkAddress> directories;
   const auto write_tables = [&]() -> base::Result<void> {
     for (uint32_t i = 0; i < image_.table_count(); ++i) {
-      const auto table = save_table(&image_.table(base::TableId(i)), &file, pace);
+      const auto table =
+          save_table(&image_.table(base::TableId(i)), &file, pace ? in_pieces : SavePace());
       if (!table.ok()) return table.error();
       manifest.tables.push_back(*table);
       directories.push_back(table->directory);

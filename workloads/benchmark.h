@@ -59,6 +59,7 @@ struct BenchmarkOptions {
   dispatcher::LogMode log = dispatcher::LogMode::kNone;  // of a database that is kept
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;     // likewise: a checkpoint after so much
   double checkpoint_seconds = 0;                         // likewise, and after so long; 0: never
+  double checkpoint_mib_per_second = 0;                  // 0: the database's default
   std::string keep_path;  // a new directory where the database is kept; empty: in memory only
 };
 

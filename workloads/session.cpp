@@ -49,6 +49,10 @@ dispatcher::DatabaseOptions database_options(const BenchmarkOptions& options) {
   out.log = options.log;
   out.checkpoint_log_bytes = options.checkpoint_log_bytes;
   out.checkpoint_interval_ns = static_cast<uint64_t>(options.checkpoint_seconds * 1e9);
+  if (options.checkpoint_mib_per_second != 0) {
+    out.checkpoint_bytes_per_second =
+        static_cast<uint64_t>(options.checkpoint_mib_per_second * 0x1p20);
+  }
   out.placement = options.placement;
   out.export_updates = options.export_updates;
   out.export_mode = options.export_mode;

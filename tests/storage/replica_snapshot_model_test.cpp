@@ -147,10 +147,11 @@ TEST_P(PartitionImageModel, KeepsItsRowsWhenPagesBecomeBlocks) {
   for (int round = 0; round < 6; ++round) {
     const Partition image(partition.cut());
     const auto rows = model.rows();
+    if (round % 2 == 1) partition.compact_all();  // of pages that the image has
     for (int i = 0; i < 200; ++i) model.update(model.any_ordinal(), model.random().column());
     for (int i = 0; i < 100; ++i) model.erase(model.any_ordinal());
-    for (int i = 0; i < 300; ++i) model.insert();
-    if (round % 2 == 0) partition.compact_all();
+    for (uint32_t i = 0; i < kBlockRowsMin; ++i) model.insert();
+    if (round % 4 == 0) partition.compact_all();
     for (int i = 0; i < 200; ++i) model.update(model.any_ordinal(), model.random().column());
     ASSERT_NO_FATAL_FAILURE(model.expect_agreement()) << "round " << round;
     ASSERT_NO_FATAL_FAILURE(model.expect_agreement(image, rows)) << "round " << round;

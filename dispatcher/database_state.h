@@ -135,6 +135,7 @@ struct Database::State {
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
   std::optional<base::Vid> saved_vid;          // gate: none before the first save
   size_t saved_ddl = 0;                        // gate: statements in the last save
+  uint64_t saved_settled = 0;                  // gate: columns that had settled by then
   std::atomic<uint64_t> checkpoints{0};        // writer: the gate's holder
 
   std::atomic<bool> recovered{true};   // writer: open, recover

@@ -55,6 +55,11 @@ enum class Analytics : uint8_t {
   kStoredOnly,  // replicated for recovery only; queries on it are refused
 };
 
+enum class Settled : uint8_t {
+  kOff,
+  kOn,  // columns that are quiet for long are compressed further (storage/settling.h)
+};
+
 struct TableSchema {
   std::string name;
   TableId id;  // given by Catalog::add_table
@@ -62,6 +67,7 @@ struct TableSchema {
   std::vector<IndexSchema> indexes;  // indexes[0] is the primary key's, unique
   std::vector<ForeignKey> foreign_keys;
   Analytics analytics = Analytics::kScanned;
+  Settled settled = Settled::kOff;
   // Column groups 1, 2, ...: writers of different groups of a row do not conflict. Group 0 is what
   // no list names, and the row's existence.
   std::vector<std::vector<ColumnId>> column_groups;

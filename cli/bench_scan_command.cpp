@@ -21,6 +21,8 @@ BenchScanCommand::BenchScanCommand(CLI::App& parent)
     : Command(parent, "scan", "How fast columns are scanned", kScanExamples) {
   add_warehouses(app(), &options_.warehouses);
   app().add_flag("--cold", options_.cold, "From disk, with little memory");
+  app().add_flag("--settled", options_.settled,
+                 "Cold: of columns that have settled, in frames of zstd");
   app()
       .add_option("--path", options_.path,
                   "Cold: new directory where the database stays; default: one that is removed")
@@ -38,6 +40,9 @@ BenchScanCommand::BenchScanCommand(CLI::App& parent)
 ExitCode BenchScanCommand::run() {
   if (!options_.cold && !options_.path.empty()) {
     return wrong_usage("--path is for --cold: otherwise the database is in memory");
+  }
+  if (!options_.cold && options_.settled) {
+    return wrong_usage("--settled is for --cold: what settles is read from disk");
   }
   const auto report = run_with_progress(workloads::run_scan, options_);
   if (!report) return fail(report.error());

@@ -328,7 +328,8 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
                                                     : std::max(2U, placement->olap.threads),
                                   .node = placement->olap.node,
                                   .blocks = options.blocks,
-                                  .block_rows = options.block_rows};
+                                  .block_rows = options.block_rows,
+                                  .settled = options.settled};
   std::optional<DatabaseDirectory> directory;
   if (!options.path.empty()) {
     if (auto checked = check_is_no_backup(options.path); !checked) return checked.error();

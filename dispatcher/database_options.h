@@ -44,6 +44,8 @@ struct DatabaseOptions {
   // Of a compressed block: a power of two from 2^10 to 2^18. Like the number of partitions, a
   // database keeps it from its creation on.
   uint32_t block_rows = storage::kBlockRowsDefault;
+  // Columns of all tables settle, and not only of those WITH (settled = on): storage/settling.h.
+  base::Settled settled = base::Settled::kOff;
   uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
                             // database that exists keeps the number that it was created with
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it

@@ -145,6 +145,7 @@ struct Database::State {
   // Of the last save: the gate's holder, while checkpoint_writer is idle; while it is busy, its.
   std::optional<base::Vid> saved_vid;    // none before the first
   size_t saved_ddl = 0;                  // statements
+  uint64_t saved_settled = 0;            // columns that had settled by then
   std::atomic<uint64_t> checkpoints{0};  // writers: as saved_vid's
 
   std::atomic<bool> recovered{true};   // writer: open, recover

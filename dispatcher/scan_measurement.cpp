@@ -20,6 +20,7 @@
 #include "storage/compressed_block.h"
 #include "storage/encoding/column.h"
 #include "storage/leaf.h"
+#include "storage/settling.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -402,6 +403,22 @@ Result<void> ScanMeasurement::freeze(base::TableId id) try {
     for (int quiet = 0; quiet < kQuietCallsMax; ++quiet) {
       if (partition.compact() != 0) quiet = 0;
       if (!has_thawed(partition, table.schema())) break;
+    }
+  }
+  return {};
+} catch (const storage::ChunkFailure& failure) {
+  return failure.error();
+}
+
+Result<void> ScanMeasurement::settle(base::TableId id) try {
+  storage::Table& table = parts_->table(id);
+  for (uint32_t p = 0; p < table.partition_count(); ++p) {
+    storage::Partition& partition = table.partition(base::PartitionId(p));
+    // A call looks at some of the blocks; and a column may have been thawed before.
+    const size_t rounds = partition.leaf_count() / storage::kBlocksALook + 1;
+    const size_t calls = rounds * storage::kQuietFactor * 2 * storage::CompressedBlock::kQuietLooks;
+    for (size_t quiet = 0; quiet < calls; ++quiet) {
+      if (partition.compact() != 0) quiet = 0;
     }
   }
   return {};

@@ -61,6 +61,8 @@ class ScanMeasurement {
   // way of the applier; compaction as between batches, until nothing is thawed. Rows written.
   base::Result<uint64_t> update_half(base::TableId table, base::ColumnId column, uint64_t seed);
   base::Result<void> freeze(base::TableId table);
+  // As compaction long after the last write, of a database whose columns settle.
+  base::Result<void> settle(base::TableId table);
 
   // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. The
   // database is at a path, saved, and has a limit of memory far below what the tables take.

@@ -14,6 +14,7 @@
 #include "storage/cell.h"
 #include "storage/encoded_rows.h"
 #include "storage/encoding/encode.h"
+#include "storage/settling.h"
 
 namespace diptych::storage {
 namespace {
@@ -236,6 +237,7 @@ bool CompressedBlock::write(Column* column, uint32_t row, const Cell& cell, size
   // The only error is one of size (encode.h).
   if (!chunk.ok() || chunk->size() > kTextBytesMax + kTextBytesMax / 4) return false;
   replace(column, std::move(*chunk));
+  column->settled = false;
   if (column->thawed) return true;
   column->thawed = true;
   ++thawed_columns_;
@@ -312,6 +314,31 @@ size_t CompressedBlock::look(Freeze freeze) {
     --thawed_columns_;
   }
   return looked_through;
+}
+
+CompressedBlock::Settled CompressedBlock::settle(Freeze settle) {
+  Settled done;
+  for (size_t c = 0; c < column_count_; ++c) {
+    Column& column = columns_[c];
+    if (column.thawed || column.settled) continue;
+    column.settled = column.chunk->header().encoding == encoding::Encoding::kZstd;
+    column.quiet_looks = column.written ? 0 : column.quiet_looks + 1;
+    column.written = false;
+    const bool is_quiet = column.quiet_looks >= kQuietFactor * column.quiet_looks_needed;
+    if (!is_quiet || column.settled || settle == Freeze::kNone || done.bytes != 0) continue;
+    auto smaller = [&] {
+      const ChunkPin frozen(*column.chunk);
+      done.bytes = frozen->bytes();
+      return settled_form(*frozen);
+    }();
+    if (smaller) {
+      replace(&column, std::move(*smaller));
+      ++done.columns;
+    }
+    column.settled = true;
+    column.quiet_looks = 0;
+  }
+  return done;
 }
 
 void CompressedBlock::drop_values(const LeafFormat& format) {

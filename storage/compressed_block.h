@@ -99,6 +99,13 @@ class CompressedBlock final : public Leaf {
   // if `may_freeze`, and returns the bytes it looked through for that.
   enum class Freeze : uint8_t { kNone, kOne };
   size_t look(Freeze freeze);
+  // Of a table whose columns settle (settling.h): a look at the frozen ones. What it looked through
+  // and the columns that became smaller.
+  struct Settled {
+    size_t bytes = 0;
+    size_t columns = 0;
+  };
+  Settled settle(Freeze settle);
   // Of a block without rows: its chunks become as small as can be.
   void drop_values(const LeafFormat& format);
 
@@ -117,6 +124,7 @@ class CompressedBlock final : public Leaf {
     bool thawed = false;
     bool written = false;  // since the last look
     bool owned = false;    // C3
+    bool settled = false;  // or would be no smaller
     uint32_t quiet_looks = 0;
     uint32_t quiet_looks_needed = kQuietLooks;
   };

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "storage/plain_block.h"
+#include "storage/settling.h"
 
 namespace diptych::storage {
 namespace {
@@ -35,6 +36,7 @@ PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptio
       node_(options.node),
       block_form_(options.blocks),
       buffers_(buffers),
+      settled_(options.settled),
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
       block_shift_(static_cast<uint32_t>(std::countr_zero(format_.block_rows))),
       pages_(HotPage::bytes(format_), options.node),
@@ -224,11 +226,26 @@ size_t PartitionStore::freeze_columns(size_t done, uint64_t until_ns) {
   return done;
 }
 
+size_t PartitionStore::settle_columns(size_t done, uint64_t until_ns) {
+  if (settled_ == base::Settled::kOff || block_form_ == BlockForm::kPlain) return done;
+  for (size_t i = std::min(kBlocksALook, ranges_.size()); i != 0; --i) {
+    settle_next_ = settle_next_ + 1 < ranges_.size() ? settle_next_ + 1 : 0;
+    if (!ranges_[settle_next_].is_block) continue;
+    using Freeze = CompressedBlock::Freeze;
+    const auto may = goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone;
+    const CompressedBlock::Settled settled = compressed_block(settle_next_).settle(may);
+    done += settled.bytes;
+    counts_.columns_settled += settled.columns;
+  }
+  return done;
+}
+
 // Pages first: what waits there takes memory that the next rows could have.
 size_t PartitionStore::compact(uint64_t until_ns) {
   size_t done = drop_empty_block();
   done = compact_pages(done, until_ns);
-  return freeze_columns(done, until_ns);
+  done = freeze_columns(done, until_ns);
+  return settle_columns(done, until_ns);
 }
 
 void PartitionStore::compact_all() {

@@ -175,9 +175,10 @@ class PartitionStore {
   CompressedBlock& compressed_block(size_t range) const {
     return static_cast<CompressedBlock&>(*directory_[range * format_.block_rows >> page_shift_]);
   }
-  // Both: `done` is what was gone through before, in bytes; with theirs it is returned.
+  // All: `done` is what was gone through before, in bytes; with theirs it is returned.
   size_t compact_pages(size_t done, uint64_t until_ns);
   size_t freeze_columns(size_t done, uint64_t until_ns);
+  size_t settle_columns(size_t done, uint64_t until_ns);
 
   uint32_t worn_rows() const { return format_.block_rows / kWornShare; }
 
@@ -185,6 +186,8 @@ class PartitionStore {
   base::NumaNode node_;
   BlockForm block_form_;
   BufferManager* buffers_;
+  base::Settled settled_;
+  size_t settle_next_ = 0;  // the range whose block is looked at next (settling.h)
   uint32_t page_shift_;
   uint32_t block_shift_;
   uint32_t next_ordinal_ = 0;

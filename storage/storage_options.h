@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "base/schema.h"
 
 namespace diptych::storage {
 
@@ -22,6 +23,7 @@ struct StorageOptions {
   base::NumaNode node;
   BlockForm blocks = BlockForm::kCompressed;
   uint32_t block_rows = kBlockRowsDefault;
+  base::Settled settled = base::Settled::kOff;  // kOn: of all tables, as if each said it
 };
 
 }  // namespace diptych::storage

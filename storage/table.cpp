@@ -37,11 +37,17 @@ uint64_t mix(uint64_t bits) {
   return bits ^ (bits >> 33);
 }
 
+StorageOptions of_table(StorageOptions options, const base::TableSchema& schema) {
+  if (schema.settled == base::Settled::kOn) options.settled = base::Settled::kOn;
+  return options;
+}
+
 }  // namespace
 
 Partition::Partition(const base::TableSchema& schema, const StorageOptions& options,
                      BufferManager* buffers)
-    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), options, buffers)) {}
+    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), of_table(options, schema),
+                                              buffers)) {}
 Partition::Partition(std::unique_ptr<PartitionImage> image) : image_(std::move(image)) {}
 Partition::Partition(Partition&&) noexcept = default;
 Partition::~Partition() = default;

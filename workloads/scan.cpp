@@ -120,10 +120,17 @@ class WarmScan {
 
 Result<void> run_cold(dispatcher::Database* database, const ScanOptions& options,
                       const Progress& progress, ScanReport* report) {
-  progress("saving", -1);
-  if (auto saved = database->save(); !saved) return saved;
   std::vector<base::TableId> tables;
   for (const base::TableSchema& table : database->catalog().tables()) tables.push_back(table.id);
+  if (options.settled) {
+    ScanMeasurement unsaved(database);
+    for (const base::TableId table : tables) {
+      progress("settling", -1);
+      if (auto settled = unsaved.settle(table); !settled) return settled;
+    }
+  }
+  progress("saving", -1);
+  if (auto saved = database->save(); !saved) return saved;
   progress("reading all blocks", -1);
   ScanMeasurement measurement(database);
   report->threads = measurement.threads();
@@ -139,6 +146,7 @@ Result<std::unique_ptr<dispatcher::Database>> open(const ScanOptions& options) {
     out.path = options.path.empty() ? fmt::format("diptych-scan-{}", ::getpid()) : options.path;
     out.mode = dispatcher::OpenMode::kCreate;
     out.olap_memory_bytes_max = options.memory_bytes_max;
+    if (options.settled) out.settled = base::Settled::kOn;
   }
   out.placement = options.placement;
   out.apply_interval_ns = kApplyNever;

@@ -25,7 +25,8 @@ namespace diptych::workloads {
 struct ScanOptions {
   uint32_t warehouses = 1;
   bool cold = false;
-  double seconds = 1;  // of each measurement, at least
+  bool settled = false;  // cold: columns settle (storage/settling.h) before they are read
+  double seconds = 1;    // of each measurement, at least
   // Cold: a new directory, which is kept; empty: one in the working directory, which is removed.
   std::string path;
   size_t memory_bytes_max = size_t{64} << 20;  // cold: of the replica's columns

@@ -352,11 +352,18 @@ base::Result<void> TableBuilder::add_option(const PgQuery__DefElem& option) {
     }
     return source_.wrong(option.location, "analytics is on or off");
   }
+  if (name == "settled") {
+    if (value == "on" || value == "off") {
+      schema_.settled = value == "on" ? base::Settled::kOn : base::Settled::kOff;
+      return {};
+    }
+    return source_.wrong(option.location, "settled is on or off");
+  }
   if (name == "column_groups") return add_column_groups(option, value);
   return source_.wrong(
       option.location,
       fmt::format("no such table option \"{}\"{}", name,
-                  suggestion(name, {"primary_index", "analytics", "column_groups"})),
+                  suggestion(name, {"primary_index", "analytics", "settled", "column_groups"})),
       "42P01");
 }
 

@@ -175,7 +175,8 @@ class StartsWith {
   StartsWith(const ChunkHeader& chunk, std::span<const uint8_t> numbers)
       : letters_(chunk), length_(numbers.size()), word_(letters_.word(numbers, 0)) {}
   bool operator()(uint64_t start, uint64_t length) const {
-    return (length >= length_) & (letters_.word(start, length_, 0) == word_);
+    return static_cast<int>(length >= length_) &
+           static_cast<int>(letters_.word(start, length_, 0) == word_);
   }
 
  private:
@@ -243,7 +244,8 @@ class InOneRange {
     if (word == first_.first_word() || word == end_.first_word()) {
       return !first_.above(word, start, length) && end_.above(word, start, length);
     }
-    return (word > first_.first_word()) & (word < end_.first_word());
+    const bool is_behind_first = word > first_.first_word();
+    return word < end_.first_word() ? is_behind_first : false;
   }
 
  private:

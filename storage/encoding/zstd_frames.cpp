@@ -1,4 +1,4 @@
-// Zstd frames: plain values in independent zstd frames of some 64 KB, for data that has settled.
+// Zstd frames: plain values in independent zstd frames of at most 16 KiB, for settled data.
 //
 //   table_offset: | ends: u32 a frame, of the frames in the text part, ascending |
 //   text_offset:  | the frames one behind the other |
@@ -26,8 +26,8 @@ namespace diptych::storage::encoding {
 namespace {
 
 constexpr int kLevel = 3;
-constexpr uint64_t kFrameBytes = 64 * 1024;
-constexpr uint32_t kFrameRowsMax = 4096;  // no more than a scan decodes at a time
+constexpr uint64_t kFrameBytes = 16 * 1024;      // where 64 rows take no more
+constexpr uint32_t kFrameRowsMax = kVectorRows;  // that a scan decodes at a time
 constexpr uint64_t kContentMax = 1U << 30;
 constexpr uint64_t kRatioMax = 1U << 16;  // no zstd frame expands more
 

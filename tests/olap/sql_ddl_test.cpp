@@ -27,7 +27,7 @@ TEST(SqlDdlTest, TablesHaveTheirColumnsKeysAndIndexes) {
         g FLOAT8, h BOOLEAN, i DATE, j TIMESTAMP, k CHAR(3), l VARCHAR(9), m TEXT,
         n INT REFERENCES p, o INT NOT NULL UNIQUE, "Mixed" INT,
         PRIMARY KEY (a, b), UNIQUE (b, o), FOREIGN KEY (n) REFERENCES p (x))
-      WITH (primary_index = ordered, analytics = off);
+      WITH (primary_index = ordered, analytics = off, settled = on);
       CREATE INDEX by_c ON t (c, d);
       CREATE UNIQUE INDEX by_o ON t USING hash (o);)"),
             "");
@@ -42,6 +42,7 @@ TEST(SqlDdlTest, TablesHaveTheirColumnsKeysAndIndexes) {
   EXPECT_EQ(t.columns[2].nullability, base::Nullability::kNullable);
   EXPECT_EQ(t.columns[15].name, "Mixed");
   EXPECT_EQ(t.analytics, base::Analytics::kStoredOnly);
+  EXPECT_EQ(t.settled, base::Settled::kOn);
   std::vector<std::string> indexes;
   for (const base::IndexSchema& index : t.indexes) indexes.push_back(index.name);
   EXPECT_THAT(indexes, ElementsAre("t_pkey", "t_o_key", "t_b_o_key", "by_c", "by_o"));
@@ -61,6 +62,7 @@ TEST(SqlDdlTest, DefaultsAreAHashPrimaryKeyAndAnalytics) {
   ASSERT_EQ(define(&catalog, "create table t (a int primary key)"), "");
   EXPECT_EQ(catalog.find_table("t")->indexes[0].kind, base::IndexKind::kHash);
   EXPECT_EQ(catalog.find_table("t")->analytics, base::Analytics::kScanned);
+  EXPECT_EQ(catalog.find_table("t")->settled, base::Settled::kOff);
 }
 
 TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
@@ -82,6 +84,8 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   EXPECT_EQ(error_of("create table t (a int primary key) with (primary_idx = hash)"),
             "invalid argument: no such table option \"primary_idx\"; did you mean "
             "\"primary_index\"? (line 1, column 42: \"primary_idx\")");
+  EXPECT_EQ(error_of("create table t (a int primary key) with (settled = yes)"),
+            "invalid argument: settled is on or off (line 1, column 42: \"settled\")");
   EXPECT_EQ(error_of("create table t (a int primary key) with (analytics = maybe)"),
             "invalid argument: analytics is on or off (line 1, column 42: \"analytics\")");
   EXPECT_THAT(error_of("create table t (a int primary key references q)"),

@@ -309,6 +309,7 @@ std::string to_json(const ScanReport& report) {
               {"configuration",
                {{"warehouses", report.options.warehouses},
                 {"cold", report.options.cold},
+                {"settled", report.options.settled},
                 {"seconds", report.options.seconds},
                 {"memory_bytes_max", report.options.memory_bytes_max},
                 {"placement", placement(report.options.placement)}}},

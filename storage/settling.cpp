@@ -1,0 +1,20 @@
+#include "storage/settling.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "storage/encoding/encode.h"
+
+namespace diptych::storage {
+
+std::optional<encoding::ChunkBytes> settled_form(const encoding::Chunk& chunk) {
+  encoding::RunBuffer buffer;
+  auto settled =
+      encoding::encode(chunk.decode(0, chunk.rows(), &buffer), encoding::Choice::kSettled);
+  DIPTYCH_CHECK(settled.ok(), "a chunk's rows fit into a chunk");
+  const auto form = encoding::Chunk::trusted(*settled).encoding();
+  if (form != encoding::Encoding::kZstd) return std::nullopt;
+  return std::move(*settled);
+}
+
+}  // namespace diptych::storage

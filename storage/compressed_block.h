@@ -70,7 +70,7 @@ class CompressedBlock final : public Leaf {
   base::Result<PinnedColumn> pin(base::ColumnId column) const override;
   base::Result<PinnedColumn> pin_row_ids() const override;
   bool in_memory(base::ColumnId column) const override {
-    return columns_[column.value].chunk.in_memory();
+    return columns_[column.value].chunk->in_memory();
   }
   bool read_ahead(base::ColumnId column) const override {
     return columns_[column.value].chunk->read_ahead();

@@ -48,6 +48,37 @@ class ExecutionStress : public ::testing::Test {
   TestReplica replica_{4};
 };
 
+// Queries of one GROUP BY by a dimension's text: its values are numbered by each worker, and groups
+// put together.
+TEST_F(ExecutionStress, GroupedStarsOfABatchAreAsTheyAreAlone) {
+  const base::TableId places = replica_.add_table({kIntType, kTextType}, {0});
+  for (int64_t i = 0; i < 97; ++i) {
+    replica_.insert(places, {number(i), text("the name of a place " + std::to_string(i % 13))});
+  }
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < 16; ++i) {
+    OperatorPtr place = scan(places, {kIntType, kTextType});
+    place->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
+                                     column(0, kIntType), literal(kIntType, number(i * 3))));
+    std::vector<ExpressionPtr> keys;
+    keys.push_back(column(4, kTextType));
+    std::vector<Aggregate> sums;
+    sums.push_back(aggregate_of(AggregateKind::kSum, column(1, kBigIntType)));
+    plans.push_back(plan_of(aggregate(join(JoinKind::kInner, source(), std::move(place), {{0, 0}}),
+                                      std::move(keys), std::move(sums))));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  Executor executor(placement(kThreads));
+  const StopFlag stop{false};
+  const auto results = executor.run_batch(batch, replica_.replica(), stop);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const auto alone = test::run(plans[i], replica_.replica(), 1);
+    ASSERT_TRUE(results[i].ok() && alone.ok());
+    EXPECT_EQ(lines(results[i]->rows), lines(alone->rows)) << i;
+  }
+}
+
 TEST_F(ExecutionStress, PlansGiveTheSameResultWithAnyThreads) {
   const Plan plan = grouped_join();
   const auto expected = test::run(plan, replica_.replica(), 1);

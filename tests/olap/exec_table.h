@@ -88,7 +88,7 @@ class TestReplica {
   void erase(size_t n) {
     replica_.table(tids_[n].table).partition(tids_[n].partition).erase(tids_[n].ordinal);
   }
-  // Writes a column of the row that the n-th insert made.
+  // Writes a column, not one of long texts, of the row that the n-th insert made.
   void update(size_t n, uint16_t column, const Value& value) {
     storage::Table& table = replica_.table(tids_[n].table);
     const base::ColumnLayout& cell = table.layout().columns[column];
@@ -96,7 +96,7 @@ class TestReplica {
     const base::Result<void> stored = base::store_value(cell, value, bytes.data());
     DIPTYCH_CHECK(stored.ok(), "test values have their columns' types");
     table.partition(tids_[n].partition)
-        .update(tids_[n].ordinal, base::ColumnId(column), bytes.data() + cell.offset, nullptr);
+        .update(tids_[n].ordinal, base::ColumnId(column), bytes.data() + cell.offset, bytes.data());
   }
   size_t inserted() const { return tids_.size(); }
 

@@ -53,6 +53,7 @@ base::Result<void> check_options(const DatabaseOptions& options) {
     return wrong_option(
         fmt::format("queue_queries is {}: give 1 to {}", options.queue_queries, kQueueMax));
   }
+  if (options.long_queries_max == 0) return wrong_option("long_queries_max is 0: give 1 or more");
   if (options.batch_requests_max == 0)
     return wrong_option("batch_requests_max is 0: give 1 or more");
   if (options.partitions > kPartitionsMax) {
@@ -245,7 +246,10 @@ void Database::State::start_dispatchers() {
                             .queue_queries = options.queue_queries,
                             .apply_interval_ns = options.apply_interval_ns,
                             .log = log.get(),
-                            .watch = query_watch.get()},
+                            .watch = query_watch.get(),
+                            .long_query_ns = options.long_query_ns,
+                            .long_query_rows = options.long_query_rows,
+                            .long_queries_max = options.long_queries_max},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
       [this](QueryJob* job) { prepare(job); }, [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(

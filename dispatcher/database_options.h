@@ -64,6 +64,12 @@ struct DatabaseOptions {
   // The same of all queries that run, and of results for as long as somebody holds them; the query
   // that would pass it fails alone. 0: half of the machine's memory.
   size_t queries_memory_bytes_max = 0;
+  // A query that has run alone for so long, or whose plan is thought to handle so many rows (of all
+  // its operators), goes to the long lane (dispatcher/long_lane.h), where it begins anew on a
+  // snapshot of its own and holds nobody up; 0: none does. So many run at a time, the others wait.
+  uint64_t long_query_ns = 0;
+  double long_query_rows = 0;
+  uint32_t long_queries_max = 1;
   // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
   // never ends would hold up all others.
   uint64_t operations_max = 10'000'000;

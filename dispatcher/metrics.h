@@ -72,8 +72,11 @@ struct Metrics {
   std::array<uint64_t, base::kErrorCodes> queries_failed_by{};  // by ErrorCode; the same in all
   uint64_t queries_in_flight = 0;  // calls of query, query_batch, submit_query; now
   uint64_t query_batches = 0;
-  Histogram batch_queries;          // statements in a batch
-  Histogram query_batch_ns;         // its run, the updates applied
+  Histogram batch_queries;    // statements in a batch
+  Histogram query_batch_ns;   // its run, the updates applied
+  uint64_t long_queries = 0;  // that went to the long lane
+  uint64_t long_queries_running = 0;
+  uint64_t long_queries_waiting = 0;
   size_t queries_memory_bytes = 0;  // that running ones keep, and results that are still held
   base::Vid replica_vid;
   uint64_t snapshots = 0;  // of the replica, held now; memory.replica.snapshot_bytes is theirs

@@ -28,6 +28,22 @@ OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapR
       queue_(options.queue_queries),
       arrivals_(options.spin) {
   DIPTYCH_CHECK(options.queue_queries != 0, "Database::open checks its options");
+  if (options.long_query_ns != 0 || options.long_query_rows > 0) {
+    long_lane_ = std::make_unique<LongLane>(
+        LongLaneOptions{options.placement.cores, options.long_queries_max}, replica.executor,
+        &stop_queries_,
+        LongLane::Callbacks{.put =
+                                [this](const LongQuery& query, size_t statement,
+                                       base::Result<olap::QueryResult> result, base::Vid snapshot) {
+                                  put(*query.job, statement, std::move(result), snapshot);
+                                },
+                            .ended =
+                                [this](LongQuery query, base::Vid snapshot) {
+                                  answer(*query.job, snapshot);
+                                  tokens_.announce_returned();
+                                  wake();
+                                }});
+  }
   thread_ = std::thread([this] { run(); });
   thread_id_ = thread_.get_id();
 }
@@ -100,6 +116,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->queries_failed = figures_.queries_failed;
   metrics->queries_failed_by = figures_.queries_failed_by;
   metrics->queries_in_flight = tokens_.in_use();
+  if (long_lane_ != nullptr) long_lane_->report(metrics);
   metrics->query_batches = figures_.query_batches;
   metrics->batch_queries = figures_.batch_queries;
   metrics->query_batch_ns = figures_.query_batch_ns;
@@ -137,6 +154,12 @@ void OlapDispatcher::run() {
     if (replica_.tables->wants_reclaim()) {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
       reclaim();
+    }
+    if (long_lane_ != nullptr && long_lane_->wants_snapshot()) {
+      const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+      bring_up_to_date();
+      pending_since_ns_ = 0;
+      begin_long_queries();
     }
     if (!jobs.empty()) {
       run_one_batch(&jobs);
@@ -183,22 +206,60 @@ void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
 void OlapDispatcher::run_one_batch(Jobs* jobs) {
   compile(*jobs);
   base::Vid snapshot;
+  Moved moved;
   {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
     bring_up_to_date();
     pending_since_ns_ = 0;
-    execute(*jobs);
+    moved = execute(*jobs);
     snapshot = replica_.tables->snapshot();
+    for (size_t i = 0; i < jobs->size(); ++i) {
+      if (!moved[i].empty()) long_lane_->add({std::move((*jobs)[i]), std::move(moved[i])});
+    }
+    if (long_lane_ != nullptr) begin_long_queries();
   }
-  if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
   for (auto& job : *jobs) {
-    // The token first: a completion that submits its successor finds room for it.
-    tokens_.give_back();
-    if (job->answer->deadline_ns() != 0) options_.watch->remove(*job->answer);
-    job->answer->finish();
+    if (job != nullptr) answer(*job, snapshot);
   }
   tokens_.announce_returned();
   jobs->clear();
+}
+
+void OlapDispatcher::begin_long_queries() {
+  while (long_lane_->wants_snapshot()) {
+    if (!replica_failure_) {
+      long_lane_->begin(std::make_unique<storage::ReplicaSnapshot>(replica_.tables));
+      continue;
+    }
+    const LongQuery query = long_lane_->give_up();
+    const base::Vid none;
+    for (const size_t statement : query.statements) {
+      put(*query.job, statement, *replica_failure_, none);
+    }
+    answer(*query.job, none);
+    tokens_.announce_returned();
+  }
+}
+
+void OlapDispatcher::answer(QueryJob& job, base::Vid snapshot) {
+  if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
+  // The token first: a completion that submits its successor finds room for it.
+  tokens_.give_back();
+  if (job.answer->deadline_ns() != 0) options_.watch->remove(*job.answer);
+  job.answer->finish();
+}
+
+void OlapDispatcher::put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
+                         base::Vid snapshot) {
+  if (result) {
+    const std::lock_guard lock(figures_mutex_);
+    ++figures_.queries_completed;
+  } else {
+    count_failed(result.code());
+  }
+  const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);
+  job.answer->put(statement, std::move(result),
+                  durable ? QueryAnswer::Show::kAnyTime : QueryAnswer::Show::kOnceFinished);
 }
 
 void OlapDispatcher::run(std::span<const olap::QueryRun> queries,
@@ -220,7 +281,13 @@ void OlapDispatcher::compile(const Jobs& jobs) {
                                   [&](uint32_t i) { prepare_(left[i]); });
 }
 
-void OlapDispatcher::execute(const Jobs& jobs) {
+bool OlapDispatcher::is_long(const olap::Plan& plan) const {
+  return options_.long_query_rows > 0 && plan.explanation.empty() &&
+         olap::estimated_rows(plan) >= options_.long_query_rows;
+}
+
+OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
+  Moved moved(jobs.size());
   std::vector<olap::QueryRun> queries;
   std::vector<Place> places;
   const uint64_t start_ns = base::steady_ns();
@@ -228,34 +295,38 @@ void OlapDispatcher::execute(const Jobs& jobs) {
     const std::lock_guard lock(figures_mutex_);
     ++figures_.query_batches;
     figures_.freshness_ns.record(clock_->age_ns(start_ns));
-    for (const auto& job : jobs) {
-      QueryAnswer& answer = *job->answer;
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      QueryAnswer& answer = *jobs[j]->answer;
       // Seldom before the watch has seen it.
       if (answer.deadline_ns() != 0 && answer.deadline_ns() <= start_ns) answer.control().expire();
-      for (size_t i = 0; i < job->statements.size(); ++i) {
-        figures_.wait_apply_ns.record(start_ns - job->submitted_ns);
-        if (!job->statements[i].prepared) continue;
-        queries.push_back({&job->statements[i].plan, &answer.control()});
-        places.push_back({&answer, i});
+      for (size_t i = 0; i < jobs[j]->statements.size(); ++i) {
+        const QueryJob::Statement& statement = jobs[j]->statements[i];
+        figures_.wait_apply_ns.record(start_ns - jobs[j]->submitted_ns);
+        if (!statement.prepared) continue;
+        if (is_long(statement.plan)) {
+          moved[j].push_back(i);
+          continue;
+        }
+        queries.push_back({&statement.plan, &answer.control(), options_.long_query_ns});
+        places.push_back({j, i});
       }
     }
     figures_.batch_queries.record(queries.size());
   }
   const base::Vid snapshot = replica_.tables->snapshot();
   run(queries, [&](size_t query, base::Result<olap::QueryResult> result) {
-    if (result) {
-      const std::lock_guard lock(figures_mutex_);
-      ++figures_.queries_completed;
+    const Place& place = places[query];
+    QueryJob& job = *jobs[place.job];
+    const bool too_long = !result && result.code() == base::ErrorCode::kDeadlineExceeded;
+    if (too_long && !job.answer->control().is_stopped()) {
+      moved[place.job].push_back(place.statement);
     } else {
-      count_failed(result.code());
+      put(job, place.statement, std::move(result), snapshot);
     }
-    const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);
-    places[query].answer->put(
-        places[query].statement, std::move(result),
-        durable ? QueryAnswer::Show::kAnyTime : QueryAnswer::Show::kOnceFinished);
   });
   const std::lock_guard lock(figures_mutex_);
   figures_.query_batch_ns.record(base::steady_ns() - start_ns);
+  return moved;
 }
 
 uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {

@@ -11,15 +11,16 @@
 // before its completions run (D2), the query is queued after that, and this thread collects after
 // it took the query from the queue.
 //
-// Where there is a log, results are given out once all that they show is durable.
+// Where there is a log, results are given out once all that they show is durable. Queries that
+// take too long, or would, leave their batch for the long lane (dispatcher/long_lane.h).
 //
 // Threads    submit, apply_now, table_rows, figures: any. bring_up_to_date: who holds the gate, as
 //            this side's batch or exclusively.
 //
 // Invariants
-//   A1  At most `queue_queries` jobs are admitted and not yet out of their batch; each is answered
-//       exactly once, by its batch or, where it was stopped, before it.
-//   A2  The replica changes only while no query runs.
+//   A1  At most `queue_queries` jobs are admitted and not answered; each is answered exactly once,
+//       by its batch or by the long lane or, where it was stopped, before these.
+//   A2  The replica changes only while no query runs, but for those of the long lane.
 
 #pragma once
 
@@ -40,6 +41,7 @@
 #include "dispatcher/bounded_queue.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
+#include "dispatcher/long_lane.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/query_job.h"
 #include "dispatcher/query_watch.h"
@@ -58,6 +60,9 @@ struct OlapDispatcherOptions {
   uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
   CommandLog* log = nullptr;               // null: nothing is logged
   QueryWatch* watch = nullptr;             // of queries with a deadline
+  uint64_t long_query_ns = 0;              // these three: of DatabaseOptions
+  double long_query_rows = 0;
+  uint32_t long_queries_max = 1;
 };
 
 // The parts of the replica, which outlive the dispatcher.
@@ -108,7 +113,10 @@ class OlapDispatcher {
   // Rejects further queries, ends what was admitted, and ends the thread. Again: no effect.
   void stop();
 
-  bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+  bool runs_this_thread() const {
+    return std::this_thread::get_id() == thread_id_ ||
+           (long_lane_ != nullptr && long_lane_->runs_this_thread());
+  }
   // Queries that failed before they came here.
   void count_failed(base::ErrorCode why);
   // Rows by TableId, as of the last apply.
@@ -126,11 +134,19 @@ class OlapDispatcher {
   void run_one_batch(Jobs* jobs);
   void compile(const Jobs& jobs);
   struct Place {
-    QueryAnswer* answer;
+    size_t job;
     size_t statement;
   };
+  // By job: the statements that are the long lane's.
+  using Moved = std::vector<std::vector<size_t>>;
   void run(std::span<const olap::QueryRun> queries, const olap::DeliverResult& deliver);
-  void execute(const Jobs& jobs);
+  Moved execute(const Jobs& jobs);
+  bool is_long(const olap::Plan& plan) const;  // as the planner thinks
+  void put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
+           base::Vid snapshot);
+  // All its statements were put. Any thread.
+  void answer(QueryJob& job, base::Vid snapshot);
+  void begin_long_queries();  // the caller holds the gate
   void wake();
   uint64_t apply(const propagation::CollectedSets& collected);  // records
   void compact();
@@ -164,6 +180,7 @@ class OlapDispatcher {
   Metrics figures_;             // guarded by figures_mutex_: this side's part
   olap::TableRows table_rows_;  // written under figures_mutex_, by the gate's holder
 
+  std::unique_ptr<LongLane> long_lane_;
   std::thread thread_;
   std::thread::id thread_id_;
 };

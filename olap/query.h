@@ -84,11 +84,17 @@ using StopFlag = std::atomic<bool>;
 struct QueryRun {
   const Plan* plan = nullptr;
   const QueryControl* control = nullptr;  // nullptr: nobody stops it alone
+  // Where it runs alone and takes longer, it fails with kDeadlineExceeded, though its control is
+  // not stopped; 0: however long.
+  uint64_t run_ns_max = 0;
 };
 // Called once for each query of a batch when it has ended, on the thread of run_batch.
 using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;
 
 class ExecutionArena;  // olap/execution/arena.h: the TBB arena on the replica's cores
+
+// How many rows the plan's operators are thought to give out, in all.
+double estimated_rows(const Plan& plan);
 
 class Executor {
  public:
@@ -97,6 +103,8 @@ class Executor {
   // held, would keep more than `queries_memory_bytes_max`; SIZE_MAX: no limit but the system's.
   explicit Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max = SIZE_MAX,
                     size_t queries_memory_bytes_max = SIZE_MAX);
+  // Another one within the memory limits of `beside`.
+  Executor(const base::SidePlacement& placement, const Executor& beside);
   ~Executor();
 
   // Runs the plans on the replica as it stands. Results are in the order of the plans. A query that

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/plan_runner.h"
 #include "olap/execution/query_failure.h"
@@ -83,7 +84,9 @@ base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
   const auto start = Clock::now();
   const Plan& plan = plan_of(*job);
   if (!plan.explanation.empty()) return explanation_of(plan.explanation);
-  const StopSignal stop = signal_of(std::span(&job, 1));
+  const uint64_t run_ns_max = queries_[job->query].run_ns_max;
+  const StopSignal stop =
+      signal_of(std::span(&job, 1), run_ns_max == 0 ? 0 : base::steady_ns() + run_ns_max);
   stop.check();
   MemoryBudget memory(memory_limits_);
   return run_plan(*job, {&replica_, arena_, &stop, &memory}, start);
@@ -144,13 +147,13 @@ void BatchRunner::drop_stopped() {
   }
 }
 
-StopSignal BatchRunner::signal_of(std::span<Job* const> jobs) const {
+StopSignal BatchRunner::signal_of(std::span<Job* const> jobs, uint64_t end_ns) const {
   std::vector<const QueryControl*> controls;
   for (const Job* const job : jobs) {
     controls.push_back(queries_[job->query].control);
     for (const size_t same : job->same) controls.push_back(queries_[same].control);
   }
-  return StopSignal(&stop_, std::move(controls));
+  return StopSignal(&stop_, std::move(controls), end_ns);
 }
 
 void BatchRunner::deliver(size_t query, base::Result<QueryResult> result) const {

@@ -48,7 +48,8 @@ class BatchRunner {
   void run_stars();
   void run_star_batch(std::span<Job* const> jobs);
   // All whose result the jobs' are: they stop when each of them is stopped.
-  StopSignal signal_of(std::span<Job* const> jobs) const;
+  // `end_ns`: or then; 0: never.
+  StopSignal signal_of(std::span<Job* const> jobs, uint64_t end_ns = 0) const;
   void finish(Job* job, base::Result<QueryResult> result);
   void deliver(size_t query, base::Result<QueryResult> result) const;
 

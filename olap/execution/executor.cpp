@@ -5,12 +5,30 @@
 #include "olap/query.h"
 
 namespace diptych::olap {
+namespace {
+
+double estimated_rows(const Operator& op) {
+  double rows = op.estimated_rows;
+  for (const OperatorPtr& child : op.children) rows += estimated_rows(*child);
+  return rows;
+}
+
+}  // namespace
+
+double estimated_rows(const Plan& plan) {
+  return estimated_rows(*plan.root);
+}
 
 Executor::Executor(const base::SidePlacement& placement, size_t query_memory_bytes_max,
                    size_t queries_memory_bytes_max)
     : arena_(std::make_unique<ExecutionArena>(placement)),
       query_memory_bytes_max_(query_memory_bytes_max),
       memory_limit_(new QueryMemoryLimit(queries_memory_bytes_max)) {}
+
+Executor::Executor(const base::SidePlacement& placement, const Executor& beside)
+    : arena_(std::make_unique<ExecutionArena>(placement)),
+      query_memory_bytes_max_(beside.query_memory_bytes_max_),
+      memory_limit_(beside.memory_limit_) {}
 
 Executor::~Executor() = default;
 

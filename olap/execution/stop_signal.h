@@ -1,9 +1,11 @@
-// StopSignal: whether what runs at the moment is to end: all queries, or those that it runs for.
+// StopSignal: whether what runs at the moment is to end: all queries, or those that it runs for, or
+// because its time is over.
 //
 // A pass that several queries share goes on until each of them is stopped.
 //
 // Threads    any number at once.
-// Cost       two loads, and one more for each query of the pass that is stopped already.
+// Cost       two loads, and one more for each query of the pass that is stopped already; with a
+//            limit of time a look at the clock.
 
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "olap/execution/query_failure.h"
 #include "olap/query.h"
 #include "olap/query_control.h"
@@ -25,12 +28,14 @@ class StopSignal {
   static constexpr uint32_t kRowsBetween = 16 * 1024;
 
   // `all` outlives it. Of `queries`, nullptr is one that nobody stops alone; none: the same.
-  explicit StopSignal(const StopFlag* all, std::vector<const QueryControl*> queries = {})
-      : all_(all), queries_(std::move(queries)) {}
+  // `end_ns`: of base::steady_ns(); 0: never.
+  explicit StopSignal(const StopFlag* all, std::vector<const QueryControl*> queries = {},
+                      uint64_t end_ns = 0)
+      : all_(all), queries_(std::move(queries)), end_ns_(end_ns) {}
 
   bool is_set() const {
     // relaxed: a flag of its own; a morsel more or less does not matter.
-    if (all_->load(std::memory_order_relaxed)) return true;
+    if (all_->load(std::memory_order_relaxed) || is_late()) return true;
     if (queries_.empty()) return false;
     return std::all_of(queries_.begin(), queries_.end(), [](const QueryControl* query) {
       return query != nullptr && query->is_stopped();
@@ -39,7 +44,9 @@ class StopSignal {
 
   // Throws QueryFailure where it is set.
   void check() const {
-    if (is_set()) fail_query(base::ErrorCode::kCancelled, "the query was stopped");
+    if (!is_set()) return;
+    if (is_late()) fail_query(base::ErrorCode::kDeadlineExceeded, "the query has run too long");
+    fail_query(base::ErrorCode::kCancelled, "the query was stopped");
   }
   // The same, for a loop over rows.
   void check_at(uint64_t row) const {
@@ -48,8 +55,11 @@ class StopSignal {
   }
 
  private:
+  bool is_late() const { return end_ns_ != 0 && base::steady_ns() >= end_ns_; }
+
   const StopFlag* all_;
   std::vector<const QueryControl*> queries_;
+  uint64_t end_ns_;
 };
 
 }  // namespace diptych::olap

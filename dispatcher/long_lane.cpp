@@ -1,0 +1,109 @@
+#include "dispatcher/long_lane.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/thread.h"
+
+namespace diptych::dispatcher {
+
+LongLane::LongLane(const LongLaneOptions& options, const olap::Executor* beside,
+                   const olap::StopFlag* stop, Callbacks callbacks)
+    : options_(options), beside_(beside), stop_(stop), callbacks_(std::move(callbacks)) {
+  for (uint32_t i = 0; i < options_.queries_max; ++i) threads_.emplace_back([this] { work(); });
+}
+
+LongLane::~LongLane() {
+  {
+    const std::lock_guard lock(mutex_);
+    DIPTYCH_CHECK(waiting_.empty() && running_ == 0, "L1: every query has ended");
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void LongLane::add(LongQuery query) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(query));
+  ++added_;
+}
+
+bool LongLane::wants_snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return !waiting_.empty() && running_ < options_.queries_max;
+}
+
+void LongLane::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot) {
+  {
+    const std::lock_guard lock(mutex_);
+    DIPTYCH_CHECK(!waiting_.empty() && running_ < options_.queries_max, "L2: there is room");
+    begun_.push_back({std::move(waiting_.front()), std::move(snapshot)});
+    waiting_.pop_front();
+    ++running_;
+  }
+  changed_.notify_one();
+}
+
+LongQuery LongLane::give_up() {
+  const std::lock_guard lock(mutex_);
+  LongQuery query = std::move(waiting_.front());
+  waiting_.pop_front();
+  return query;
+}
+
+bool LongLane::runs_this_thread() const {
+  return std::any_of(threads_.begin(), threads_.end(), [](const std::thread& thread) {
+    return thread.get_id() == std::this_thread::get_id();
+  });
+}
+
+void LongLane::report(Metrics* metrics) const {
+  const std::lock_guard lock(mutex_);
+  metrics->long_queries = added_;
+  metrics->long_queries_running = running_;
+  metrics->long_queries_waiting = waiting_.size();
+}
+
+void LongLane::work() {
+  base::pin_this_thread(options_.cores);
+  base::name_this_thread("olap-long");
+  base::lower_priority_of_this_thread();
+  base::SidePlacement alone;
+  alone.cores = options_.cores;
+  alone.threads = 1;
+  olap::Executor executor(alone, *beside_);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !begun_.empty(); });
+    if (begun_.empty()) return;
+    Run run = std::move(begun_.front());
+    begun_.pop_front();
+    lock.unlock();
+    execute(&executor, std::move(run));
+    lock.lock();
+  }
+}
+
+void LongLane::execute(olap::Executor* executor, Run run) {
+  const base::Vid vid = run.snapshot->vid();
+  std::vector<olap::QueryRun> queries;
+  for (const size_t statement : run.query.statements) {
+    queries.push_back({.plan = &run.query.job->statements[statement].plan,
+                       .control = &run.query.job->answer->control()});
+  }
+  executor->run_batch(queries, run.snapshot->replica(), *stop_,
+                      [&](size_t query, base::Result<olap::QueryResult> result) {
+                        callbacks_.put(run.query, run.query.statements[query], std::move(result),
+                                       vid);
+                      });
+  run.snapshot.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    --running_;
+  }
+  callbacks_.ended(std::move(run.query), vid);
+}
+
+}  // namespace diptych::dispatcher

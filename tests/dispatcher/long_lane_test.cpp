@@ -1,0 +1,145 @@
+// Queries that take long leave their batch for a snapshot of their own; nobody waits for them.
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/value.h"
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+constexpr uint64_t kLaneMs = 1'000'000;
+// 27 G pairs: minutes.
+constexpr const char* kMinutes =
+    "SELECT count(*) FROM account a, account b, account c "
+    "WHERE a.version + b.version + c.version >= 0";
+// 9 M pairs: longer than kLaneMs, and one sum for each state of the table.
+constexpr const char* kLanePairs =
+    "SELECT sum(a.version), count(*) FROM account a, account b WHERE a.version + b.version >= 0";
+constexpr const char* kLaneShort = "SELECT sum(version) FROM account";
+
+class LongLaneConcurrent : public ::testing::Test {
+ protected:
+  void open(DatabaseOptions options) {
+    options.partitions = 2;
+    bank_ = Bank::open(options);
+    bank_->fill(3000);
+  }
+  Database& database() { return *bank_->database; }
+  RunningQuery start(const std::string& sql) {
+    auto started = database().start_query(sql);
+    EXPECT_TRUE(started.ok()) << started.error().to_string();
+    return std::move(*started);
+  }
+  void bump() { EXPECT_TRUE(database().call(bank_->bump, {1, {}}).get().ok()); }
+  // Waits until so many are in the lane.
+  void wait_for(uint64_t running, uint64_t waiting) {
+    for (int i = 0; i < 60'000; ++i) {
+      const Metrics metrics = database().metrics();
+      if (metrics.long_queries_running == running && metrics.long_queries_waiting == waiting) {
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    FAIL() << running << " running and " << waiting << " waiting were never met";
+  }
+
+  std::unique_ptr<Bank> bank_;
+};
+
+TEST_F(LongLaneConcurrent, ALongQueryHoldsNobodyUp) {
+  open({.long_query_ns = 5 * kLaneMs});
+  RunningQuery endless = start(kMinutes);
+  wait_for(1, 0);
+  for (int i = 1; i <= 20; ++i) {
+    bump();
+    EXPECT_EQ(*bank_->number(kLaneShort), i);
+  }
+  const Metrics metrics = database().metrics();
+  EXPECT_EQ(metrics.long_queries_running, 1u);
+  EXPECT_EQ(metrics.snapshots, 1u);
+  endless.cancel();
+  EXPECT_EQ(endless.get().code(), base::ErrorCode::kCancelled);
+  wait_for(0, 0);
+}
+
+TEST_F(LongLaneConcurrent, ItShowsOneStateThoughTheTableChanges) {
+  open({.long_query_ns = kLaneMs});
+  for (int round = 0; round < 5; ++round) {
+    const int64_t before = *bank_->number(kLaneShort);
+    RunningQuery pairs = start(kLanePairs);
+    for (int i = 0; i < 50; ++i) bump();
+    const auto result = pairs.get();
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    const auto row = result->rows[0];
+    EXPECT_EQ(std::get<int64_t>(row[1]), 9'000'000);
+    // Each account is in 3,000 pairs, whatever the state.
+    const int64_t sum = std::stoll(base::to_string(row[0]));
+    EXPECT_EQ(sum % 3000, 0);
+    EXPECT_GE(sum / 3000, before);
+    EXPECT_LE(sum / 3000, before + 50);
+  }
+  EXPECT_GE(database().metrics().long_queries, 1u);
+  EXPECT_EQ(*bank_->number(kLaneShort), 250);
+}
+
+TEST_F(LongLaneConcurrent, SoManyRunAndTheOthersWait) {
+  open({.long_query_rows = 1e9, .long_queries_max = 1});
+  EXPECT_EQ(*bank_->number(kLaneShort), 0);
+  EXPECT_EQ(database().metrics().long_queries, 0u);
+  RunningQuery first = start(kMinutes);
+  wait_for(1, 0);
+  RunningQuery second = start(std::string(kMinutes) + " AND a.id >= 0");
+  wait_for(1, 1);
+  EXPECT_EQ(database().metrics().snapshots, 1u);
+  first.cancel();
+  EXPECT_EQ(first.get().code(), base::ErrorCode::kCancelled);
+  wait_for(1, 0);
+  RunningQuery third = start(std::string(kMinutes) + " AND b.id >= 0");
+  wait_for(1, 1);
+  third.cancel();  // while it waits
+  EXPECT_EQ(third.get().code(), base::ErrorCode::kCancelled);
+  second.cancel();
+  EXPECT_EQ(second.get().code(), base::ErrorCode::kCancelled);
+  wait_for(0, 0);
+  EXPECT_EQ(database().metrics().long_queries, 3u);
+}
+
+TEST_F(LongLaneConcurrent, ATimeoutCountsFromTheSubmission) {
+  open({.long_query_ns = 5 * kLaneMs});
+  auto late = database().start_query(kMinutes, {.timeout_ns = 50 * kLaneMs});
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->get().code(), base::ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(*bank_->number(kLaneShort), 0);
+}
+
+TEST_F(LongLaneConcurrent, ClosingEndsThoseThatRunAndThoseThatWait) {
+  open({.long_query_ns = 5 * kLaneMs});
+  RunningQuery first = start(kMinutes);
+  wait_for(1, 0);
+  RunningQuery second = start(std::string(kMinutes) + " AND a.id >= 0");
+  wait_for(1, 1);
+  EXPECT_TRUE(database().close().ok());
+  EXPECT_FALSE(first.get().ok());
+  EXPECT_FALSE(second.get().ok());
+}
+
+TEST_F(LongLaneConcurrent, OneOfSeveralStatementsLeavesTheOthersAnswersAsTheyAre) {
+  open({.long_query_ns = kLaneMs});
+  const std::vector<std::string> statements = {kLaneShort, kLanePairs, "SELECT 1/0", kLaneShort};
+  const auto results = database().query_batch(statements);
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_TRUE(results[0].ok());
+  ASSERT_TRUE(results[1].ok()) << results[1].error().to_string();
+  EXPECT_EQ(std::get<int64_t>(results[1]->rows[0][1]), 9'000'000);
+  EXPECT_FALSE(results[2].ok());
+  EXPECT_TRUE(results[3].ok());
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

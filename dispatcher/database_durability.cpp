@@ -220,11 +220,12 @@ void Database::State::run_checkpoint() {
 }
 
 // The log's file is changed before the replica is brought up to date: all that the files before it
-// have is in the snapshot.
+// have is in the snapshot. It takes as much to make ready as a small checkpoint, so one that is
+// hardly used stays.
 base::Result<bool> Database::State::begin_checkpoint() {
   if (checkpoint_writer == nullptr) return false;
   if (saved_vid == clock.last() && saved_ddl == ddl.size()) return false;
-  if (log != nullptr) log->begin_file();
+  if (log != nullptr) log->begin_file(options.log_file_bytes / 2);
   olap_dispatcher->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable.error();
   checkpoint_writer->begin(std::make_unique<storage::ReplicaSnapshot>(&replica), ddl);

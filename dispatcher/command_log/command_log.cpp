@@ -202,10 +202,11 @@ void CommandLog::suspend(const base::Error& why) {
   update_refusal();
 }
 
-void CommandLog::begin_file() {
+void CommandLog::begin_file(size_t used_min) {
   uint64_t wanted = 0;
   {
     const std::lock_guard lock(mutex_);
+    if (end_.bytes < used_min) return;
     wanted = ++files_wanted_;
   }
   work_.wake_all();

@@ -115,8 +115,9 @@ class CommandLog {
   void suspend(const base::Error& why);
 
   // Of a checkpoint: begin_file() before the replica is brought up to date, so that all that the
-  // files before the new one have is in it; cover() once the manifest is durable.
-  void begin_file();
+  // files before the new one have is in it; cover() once the manifest is durable. A file that is
+  // used by less than `used_min` bytes stays the current one, and goes with a later checkpoint.
+  void begin_file(size_t used_min = 0);
   void cover(base::Vid vid);
 
   // For a backup: no file is dropped until release(); and where the log is durable now.

@@ -2,6 +2,7 @@
 //
 //   build/release/tests/olap_bench --benchmark_filter=Scan
 
+#include <functional>
 #include <random>
 
 #include <benchmark/benchmark.h>
@@ -247,23 +248,20 @@ void BM_GroupByInt(benchmark::State& state) {
 }
 BENCHMARK(BM_GroupByInt)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
-// select sum(amount) from lines, items where item = i and date >= ? and number of the item < ?: so
-// many of them at once.
-void BM_StarBatch(benchmark::State& state) {
+// So many star queries in a pass: the lines of items below a number, summed; with `keys`, grouped.
+void run_stars(benchmark::State& state, const std::function<std::vector<ExpressionPtr>()>& keys) {
   const Lines& lines = lines_table();
   std::vector<Plan> plans;
   for (int64_t i = 0; i < state.range(0); ++i) {
     OperatorPtr fact = scan(lines.lines, kLineTypes);
-    fact->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
-                                    column(2, kTimestampType),
-                                    literal(kTimestampType, base::Timestamp{i * 100 % 1'000'000})));
     OperatorPtr items = scan(lines.items, {kIntType, kBigIntType});
     items->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(0, kIntType),
                                      literal(kIntType, number(1000 + i))));
     std::vector<Aggregate> sums;
     sums.push_back(aggregate_of(AggregateKind::kSum, column(3, kLineTypes[3])));
-    plans.push_back(plan_of(aggregate(
-        join(JoinKind::kInner, std::move(fact), std::move(items), {{1, 0}}), {}, std::move(sums))));
+    plans.push_back(
+        plan_of(aggregate(join(JoinKind::kInner, std::move(fact), std::move(items), {{1, 0}}),
+                          keys(), std::move(sums))));
   }
   std::vector<const Plan*> batch;
   for (const Plan& plan : plans) batch.push_back(&plan);
@@ -276,37 +274,23 @@ void BM_StarBatch(benchmark::State& state) {
   }
   set_rate(state, kLines);
 }
+
+// select sum(amount) from lines, items where item = i and date >= ? and number of the item < ?: so
+// many of them at once.
+void BM_StarBatch(benchmark::State& state) {
+  run_stars(state, [] { return std::vector<ExpressionPtr>(); });
+}
 BENCHMARK(BM_StarBatch)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
 
 // The same by item number, of which the items have 100: so many queries with one GROUP BY.
 void BM_StarGroups(benchmark::State& state) {
-  const Lines& lines = lines_table();
-  std::vector<Plan> plans;
-  for (int64_t i = 0; i < state.range(0); ++i) {
-    OperatorPtr fact = scan(lines.lines, kLineTypes);
-    OperatorPtr items = scan(lines.items, {kIntType, kBigIntType});
-    items->predicates.push_back(make(ExpressionKind::kLess, kBooleanType, column(0, kIntType),
-                                     literal(kIntType, number(1000 + i))));
-    std::vector<Aggregate> sums;
-    sums.push_back(aggregate_of(AggregateKind::kSum, column(3, kLineTypes[3])));
+  run_stars(state, [] {
     std::vector<ExpressionPtr> keys;
     keys.push_back(make(ExpressionKind::kModulo, kBigIntType,
                         column(static_cast<uint32_t>(kLineTypes.size()) + 1, kBigIntType),
                         literal(kBigIntType, number(100))));
-    plans.push_back(
-        plan_of(aggregate(join(JoinKind::kInner, std::move(fact), std::move(items), {{1, 0}}),
-                          std::move(keys), std::move(sums))));
-  }
-  std::vector<const Plan*> batch;
-  for (const Plan& plan : plans) batch.push_back(&plan);
-  Executor executor(placement(1));
-  const StopFlag stop{false};
-  for (auto _ : state) {
-    const auto results = executor.run_batch(batch, lines.replica.replica(), stop);
-    DIPTYCH_CHECK(results[0].ok(), "the benchmark's plans run");
-    benchmark::DoNotOptimize(results);
-  }
-  set_rate(state, kLines);
+    return keys;
+  });
 }
 BENCHMARK(BM_StarGroups)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
 

@@ -71,7 +71,8 @@ void DenseKeys::number(std::span<const Vector> keys, const Selection& rows,
     if (keys[c].nulls == nullptr) continue;
     for_slots(rows, [&](uint32_t i) { outside[i] |= keys[c].is_null(i) ? UINT32_MAX : 0; });
   }
-  for_slots(rows, [&](uint32_t i) { numbers[i] = outside[i] != 0 ? size_ : numbers[i]; });
+  const uint32_t none = size_;
+  for_slots(rows, [&](uint32_t i) { numbers[i] = outside[i] != 0 ? none : numbers[i]; });
 }
 
 }  // namespace diptych::olap

@@ -103,24 +103,25 @@ void select_all(uint32_t slots, Selection* selection);
 // selection's own. Benchmark: BM_SelectBits.
 void select_bits(const uint64_t* bits, uint32_t slots, Selection* selection);
 
-// f(slot) for exactly the selected slots, ascending.
-template <class F>
-inline void for_selected(const Selection& selection, F&& f) {
-  if (selection.all()) {
-    for (uint32_t i = 0; i < selection.slots; ++i) f(i);
-  } else {
-    for (uint32_t k = 0; k < selection.count; ++k) f(static_cast<uint32_t>(selection.rows[k]));
-  }
-}
+// The loops below keep the counts in locals: what f writes may have their type, and the compiler
+// would have to read them again, and could not vectorise.
 
 // f(k, slot) for the k-th selected slot.
 template <class F>
 inline void for_numbered(const Selection& selection, F&& f) {
   if (selection.all()) {
-    for (uint32_t i = 0; i < selection.slots; ++i) f(i, i);
+    const uint32_t slots = selection.slots;
+    for (uint32_t i = 0; i < slots; ++i) f(i, i);
   } else {
-    for (uint32_t k = 0; k < selection.count; ++k) f(k, static_cast<uint32_t>(selection.rows[k]));
+    const uint32_t count = selection.count;
+    for (uint32_t k = 0; k < count; ++k) f(k, static_cast<uint32_t>(selection.rows[k]));
   }
+}
+
+// f(slot) for exactly the selected slots, ascending.
+template <class F>
+inline void for_selected(const Selection& selection, F&& f) {
+  for_numbered(selection, [&f](uint32_t, uint32_t slot) { f(slot); });
 }
 
 // True where a vectorised loop over all slots beats one over the selected ones.
@@ -132,9 +133,10 @@ inline bool is_dense(const Selection& selection) {
 template <class F>
 inline void for_slots(const Selection& selection, F&& f) {
   if (is_dense(selection)) {
-    for (uint32_t i = 0; i < selection.slots; ++i) f(i);
+    const uint32_t slots = selection.slots;
+    for (uint32_t i = 0; i < slots; ++i) f(i);
   } else {
-    for (uint32_t k = 0; k < selection.count; ++k) f(static_cast<uint32_t>(selection.rows[k]));
+    for_selected(selection, f);
   }
 }
 

@@ -47,12 +47,16 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
   rows_by_slot_.resize(kVectorRows);
 }
 
-// Looks up the batch's keys: with_key_, numbers_.
-void ProbeStage::find_matches(const Batch& batch) {
+void ProbeStage::evaluate_keys(const Batch& batch) {
   key_vectors_.clear();
   for (const NodePtr& key : keys_) {
     key_vectors_.push_back(key->evaluate(batch, *batch.selection));
   }
+}
+
+// Looks up the batch's keys: with_key_, numbers_.
+void ProbeStage::find_numbers(const Batch& batch) {
+  evaluate_keys(batch);
   if (table_.is_direct()) {
     with_key_ = *batch.selection;
     table_.find(key_vectors_, with_key_, numbers_.data());
@@ -63,38 +67,64 @@ void ProbeStage::find_matches(const Batch& batch) {
   table_.find(packed_.data(), hashes_.data(), with_key_.count, numbers_.data());
 }
 
+// Looks up the batch's keys: matched_, and the numbers of the slots there at the front of rows_.
+// Returns how many there are.
+uint32_t ProbeStage::match(const Batch& batch) {
+  if (table_.is_direct()) {
+    evaluate_keys(batch);
+    return table_.match(key_vectors_, *batch.selection, rows_.data(), matched_);
+  }
+  find_numbers(batch);
+  std::fill_n(matched_, kVectorWords, 0);
+  uint32_t count = 0;
+  // Without a branch: which rows match is not predictable.
+  for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
+    const uint64_t found = numbers_[k] != KeyTable::kNoKey;
+    rows_[count] = numbers_[k];
+    count += static_cast<uint32_t>(found);
+    matched_[slot / 64] |= found << (slot % 64);
+  });
+  return count;
+}
+
 bool ProbeStage::push(Batch& batch) {
-  const uint32_t slots = batch.selection->slots;
+  const bool existence = asks_existence(join_.join);
+  const bool all_pairs = residual_.size() == 0;
+  const bool one_match = table_.has_keys() && table_.unique();
+  if (table_.has_keys() && all_pairs && existence) {
+    match(batch);
+    return push_existence(batch);
+  }
+  if (one_match && all_pairs && join_.join == JoinKind::kInner) {
+    return match(batch) == 0 || push_matched(batch);
+  }
   std::fill_n(matched_, kVectorWords, 0);
   if (table_.has_keys()) {
-    find_matches(batch);
+    find_numbers(batch);
   } else {
     with_key_ = *batch.selection;
   }
-  if (build_matched_ != nullptr && residual_.size() == 0) {
+  if (build_matched_ != nullptr && all_pairs) {
     mark_all();
     return true;
   }
-  const bool existence = asks_existence(join_.join);
-  if (existence && residual_.size() == 0) {
-    const bool all_match = !table_.has_keys() && table_.rows().row_count() != 0;
-    for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
-      if (all_match || (table_.has_keys() && numbers_[k] != KeyTable::kNoKey)) {
-        set_bit(matched_, slot);
-      }
-    });
+  if (existence && all_pairs) {
+    if (table_.rows().row_count() != 0) std::copy_n(with_key_.bits, kVectorWords, matched_);
     return push_existence(batch);
   }
-  output_.columns.assign(batch.columns.begin(), batch.columns.end());
-  output_.columns.resize(batch.columns.size() + build_buffers_.size());
-  output_.build_rows = rows_by_slot_.empty() ? batch.build_rows : rows_by_slot_.data();
-  if (table_.has_keys() && table_.unique() && residual_.size() == 0) {
-    return push_single(batch, slots);
-  }
+  extend_output(batch);
+  if (one_match && all_pairs) return push_left(batch);
   if (!push_rounds(batch)) return false;
   if (build_matched_ != nullptr) return true;
   if (existence) return push_existence(batch);
   return join_.join != JoinKind::kLeft || push_unmatched(*batch.selection);
+}
+
+// The output's columns: those of the batch, and room for the build side's.
+void ProbeStage::extend_output(const Batch& batch) {
+  output_.columns.assign(batch.columns.begin(), batch.columns.end());
+  output_.columns.resize(batch.columns.size() + build_buffers_.size());
+  output_.build_rows = rows_by_slot_.empty() ? batch.build_rows : rows_by_slot_.data();
 }
 
 // Semi and anti join: the probe rows that were matched, or were not. Mark join: all of them.
@@ -120,54 +150,23 @@ bool ProbeStage::push_existence(Batch& batch) {
   return more;
 }
 
-// At most one match a row and no residual predicate: one batch, with the unmatched rows of a left
-// join.
-bool ProbeStage::push_single(Batch& batch, uint32_t slots) {
-  const bool left = join_.join == JoinKind::kLeft;
-  uint32_t count = 0;
-  if (left) {
-    uint32_t by_slot[kVectorRows];
-    std::fill_n(by_slot, slots, ColumnStore::kNoRow);
-    for_numbered(with_key_, [&](uint32_t k, uint32_t slot) { by_slot[slot] = numbers_[k]; });
-    output_selection_ = *batch.selection;
-    for_selected(output_selection_, [&](uint32_t slot) { rows_[count++] = by_slot[slot]; });
-  } else {
-    count = collect_matches();
-    if (count == 0) return true;
-    select_bits(matched_, slots, &output_selection_);
-  }
-  DIPTYCH_DCHECK(count == output_selection_.count, "one build row for each selected slot");
+// Inner join with at most one match a row and no residual predicate: one batch.
+bool ProbeStage::push_matched(const Batch& batch) {
+  extend_output(batch);
+  select_bits(matched_, batch.selection->slots, &output_selection_);
   gather_build_columns();
   return next_->push(output_);
 }
 
-// The numbers of the rows with a match to the front of rows_, their slots to matched_. Returns how
-// many there are. Without a branch: which rows match is not predictable.
-uint32_t ProbeStage::collect_matches() {
-  uint32_t count = 0;
-  if (!with_key_.all()) {
-    for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
-      const uint64_t found = numbers_[k] != KeyTable::kNoKey;
-      rows_[count] = numbers_[k];
-      count += static_cast<uint32_t>(found);
-      matched_[slot / 64] |= found << (slot % 64);
-    });
-    return count;
-  }
-  const uint32_t* const numbers = numbers_.data();
-  uint32_t* const rows = rows_.data();
-  for (uint32_t first = 0; first < with_key_.slots; first += 64) {
-    const uint32_t end = std::min(with_key_.slots, first + 64);
-    uint64_t word = 0;
-    for (uint32_t k = first; k < end; ++k) {
-      const uint64_t found = numbers[k] != KeyTable::kNoKey;
-      rows[count] = numbers[k];
-      count += static_cast<uint32_t>(found);
-      word |= found << (k - first);
-    }
-    matched_[first / 64] = word;
-  }
-  return count;
+// The same of a left join, with the unmatched rows.
+bool ProbeStage::push_left(const Batch& batch) {
+  uint32_t by_slot[kVectorRows];
+  std::fill_n(by_slot, batch.selection->slots, ColumnStore::kNoRow);
+  for_numbered(with_key_, [&](uint32_t k, uint32_t slot) { by_slot[slot] = numbers_[k]; });
+  output_selection_ = *batch.selection;
+  for_numbered(output_selection_, [&](uint32_t k, uint32_t slot) { rows_[k] = by_slot[slot]; });
+  gather_build_columns();
+  return next_->push(output_);
 }
 
 void ProbeStage::mark_all() {

@@ -3,8 +3,8 @@
 //
 // Build      every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable
 //            puts the parts together and builds the key table, in one thread.
-//            Dense integer keys, of several columns too (all of CH's), index an array
-//            (dense_keys.h); others are hashed.
+//            Dense integer keys, of several columns too (all of CH's), are looked up by their place
+//            (dense_keys.h, key_places.h); others are hashed.
 // Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
 //            match (a unique build side), the result is the probe's batch with a narrower selection
 //            and the build columns gathered into its slots: no probe column is copied. Where it has
@@ -32,6 +32,7 @@
 #include "olap/execution/dense_keys.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/key_packer.h"
+#include "olap/execution/key_places.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
@@ -79,12 +80,16 @@ class JoinTable {
   QueryHeap take_texts();
   // True where no two build rows have one key; then a key's number is its row.
   bool unique() const { return row_starts_.size() == 0; }
-  // True where keys index an array, so that they are neither packed nor hashed.
+  // True where keys are looked up by their place, so that they are neither packed nor hashed.
   bool is_direct() const { return dense_.has_value(); }
   // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
-  // The same of packed keys, which have no nulls. Where not is_direct().
+  // The numbers of the selected rows that have a key to the front of `numbers`, their slots to
+  // `matched` (kVectorWords). Returns how many there are. Where is_direct().
+  uint32_t match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
+                 uint64_t* matched) const;
+  // find() of packed keys, which have no nulls. Where not is_direct().
   void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const {
     table_.find(keys, hashes, count, numbers);
   }
@@ -94,8 +99,8 @@ class JoinTable {
 
  private:
   size_t memory_bytes() const;
-  // Numbers the parts' keys in numbers, by build row: through an array where they are dense
-  // integers, else through the key table.
+  // Numbers the parts' keys in numbers, by build row: by their places where they are
+  // dense integers, else through the key table.
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                        GrowingArray<uint32_t>* numbers, const StopSignal& stop);
   void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
@@ -104,12 +109,6 @@ class JoinTable {
 
   // A row's number, its place in a chain, and the slots that its key may take, at most.
   static constexpr size_t kIndexBytesARow = 56;
-  // An array of key numbers pays where it has not many more than the build side has rows, or stays
-  // in the caches near the core, or is small beside the probe side.
-  static constexpr uint64_t kDirectFactor = 4;
-  static constexpr uint64_t kDirectNear = uint64_t{1} << 17;
-  static constexpr uint64_t kDirectProbeShare = 4;
-  static constexpr uint64_t kDirectFarMax = uint64_t{1} << 19;
 
   bool has_keys_;
   double probe_rows_;  // estimated
@@ -118,7 +117,7 @@ class JoinTable {
   KeyPacker packer_;
   KeyTable table_;
   std::optional<DenseKeys> dense_;
-  GrowingArray<uint32_t> direct_;  // key number by dense number; kNoKey where none, and at the end
+  KeyPlaces places_;  // of dense_
   uint32_t key_count_ = 0;
   std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;
@@ -166,14 +165,17 @@ class ProbeStage : public Stage {
     uint32_t end;
   };
 
-  void find_matches(const Batch& batch);
+  void evaluate_keys(const Batch& batch);
+  void find_numbers(const Batch& batch);
+  uint32_t match(const Batch& batch);
+  void extend_output(const Batch& batch);
   // Of all pairs, without residual predicates; and of those that are left in output_selection_.
   void mark_all();
   void mark_pairs();
   void fill_cursors();
   bool push_existence(Batch& batch);
-  bool push_single(Batch& batch, uint32_t slots);
-  uint32_t collect_matches();
+  bool push_matched(const Batch& batch);
+  bool push_left(const Batch& batch);
   bool push_rounds(Batch& batch);
   bool push_unmatched(const Selection& probe);
   // Fills the output's build columns, and its build rows where somebody asks for them, for rows_[]

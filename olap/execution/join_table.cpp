@@ -104,7 +104,7 @@ JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
 
 size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
-                 direct_.bytes() + row_starts_.bytes() + rows_by_key_.bytes();
+                 places_.memory_bytes() + row_starts_.bytes() + rows_by_key_.bytes();
   for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
   return bytes;
 }
@@ -154,27 +154,19 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
   for (const auto& part : parts) {
     for (size_t c = 0; c < bounds.size(); ++c) widen(part->integer_keys, c, &bounds[c]);
   }
-  const auto near = static_cast<uint64_t>(std::clamp<double>(
-      probe_rows_ / kDirectProbeShare, kDirectNear, static_cast<double>(kDirectFarMax)));
-  const uint64_t keys_max = std::max(near, numbers->size() * kDirectFactor);
-  dense_ = DenseKeys::make(bounds, std::min(keys_max, uint64_t{1} << 31));
+  dense_ = DenseKeys::make(bounds, KeyPlaces::size_max(numbers->size(), probe_rows_));
   if (!dense_.has_value()) return false;
-  direct_.resize(dense_->size() + size_t{1}, KeyTable::kNoKey);
   size_t row = 0;
-  uint32_t places[kVectorRows];
   for (const auto& part : parts) {
     for_key_vectors(part->integer_keys,
                     [&](const std::vector<Vector>& keys, const Selection& some) {
                       stop.check();
-                      dense_->number(keys, some, places);
-                      for (uint32_t i = 0; i < some.slots; ++i) {
-                        uint32_t& number = direct_[places[i]];
-                        if (number == KeyTable::kNoKey) number = key_count_++;
-                        (*numbers)[row++] = number;
-                      }
+                      dense_->number(keys, some, numbers->data() + row);
+                      row += some.slots;
                     });
   }
   DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
+  key_count_ = places_.build(dense_->size(), numbers, stop);
   return true;
 }
 
@@ -212,8 +204,14 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
 void JoinTable::find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const {
   uint32_t places[kVectorRows];
   dense_->number(keys, rows, places);
-  const uint32_t* const direct = direct_.data();
-  for_numbered(rows, [&](uint32_t k, uint32_t slot) { numbers[k] = direct[places[slot]]; });
+  for_numbered(rows, [&](uint32_t k, uint32_t slot) { numbers[k] = places_.number(places[slot]); });
+}
+
+uint32_t JoinTable::match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
+                          uint64_t* matched) const {
+  uint32_t places[kVectorRows];
+  dense_->number(keys, rows, places);
+  return places_.match(places, rows, numbers, matched);
 }
 
 // A counting sort of the rows by key number.

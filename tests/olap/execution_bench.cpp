@@ -12,6 +12,7 @@
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/dense_keys.h"
 #include "olap/execution/key_packer.h"
+#include "olap/execution/key_places.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/sort.h"
@@ -140,6 +141,33 @@ void BM_DenseKeys(benchmark::State& state) {
   set_rate(state, kVectorRows);
 }
 BENCHMARK(BM_DenseKeys)->DenseRange(1, 3);
+
+// A vector's places among so many, of which one of so many is taken.
+void BM_KeyPlaces(benchmark::State& state) {
+  const auto size = static_cast<uint32_t>(state.range(0));
+  std::mt19937_64 random(1);
+  GrowingArray<uint32_t> rows;
+  for (uint32_t place = 0; place < size; ++place) {
+    if (random() % static_cast<uint64_t>(state.range(1)) == 0) rows.push_back(place);
+  }
+  const StopFlag never{false};
+  KeyPlaces places;
+  places.build(size, &rows, StopSignal(&never));
+  std::vector<uint32_t> probes(size_t{1} << 20);
+  for (uint32_t& place : probes) place = static_cast<uint32_t>(random() % size);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  std::vector<uint32_t> numbers(kVectorRows);
+  uint64_t matched[kVectorWords];
+  size_t first = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(places.match(&probes[first], selection, numbers.data(), matched));
+    first = (first + kVectorRows) % probes.size();
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_KeyPlaces)
+    ->ArgsProduct({{1 << 10, 1 << 16, 300'000, 1'000'000, 8'000'000}, {1, 3, 60}});
 
 void BM_GatherInt64(benchmark::State& state) {
   const DataType types[] = {kBigIntType};

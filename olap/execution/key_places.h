@@ -1,0 +1,71 @@
+// KeyPlaces: the numbers of a join's keys, by the places that dense_keys.h gives them.
+//
+// Array      a number for each place: where there are few places, or most are taken.
+// Ranked     a bit for each place, and by 32 of them how many are taken before: a sixteenth of an
+//            array's bytes, and the numbers of those that are taken. Where few of many places are
+//            taken, nearly all lookups end at a bit in a cache near the core, and beside a large
+//            probe side even millions of places are cheaper than a hash table.
+//
+// Threads    immutable once built.
+
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "olap/execution/growing_array.h"
+#include "olap/execution/key_table.h"
+#include "olap/execution/stop_signal.h"
+#include "olap/execution/vector.h"
+
+namespace diptych::olap {
+
+class KeyPlaces {
+ public:
+  static constexpr uint32_t kNoKey = KeyTable::kNoKey;
+
+  // How many places are worth having for a build and a probe side of so many rows (the latter
+  // estimated); below 2^31.
+  static uint64_t size_max(uint64_t build_rows, double probe_rows);
+
+  // In `rows`, each row's place becomes its key's number: keys are numbered as they come. Returns
+  // how many there are. Places are below `size`. Called once.
+  uint32_t build(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop);
+
+  // The number of the key at the place, which may be `size`, or kNoKey.
+  uint32_t number(uint32_t place) const {
+    const bool taken = ranked_.size() == 0 || ((ranked_[place / 32 * 2] >> (place % 32)) & 1) != 0;
+    return taken ? numbers_[index(place)] : kNoKey;
+  }
+
+  // The numbers of the selected slots that have a key to the front of `numbers`, their slots to
+  // `matched` (kVectorWords). Returns how many there are. `places`, by slot, has kVectorRows
+  // values; those that are not selected are overwritten. Benchmark: BM_KeyPlaces.
+  uint32_t match(uint32_t* places, const Selection& rows, uint32_t* numbers,
+                 uint64_t* matched) const;
+
+  size_t memory_bytes() const { return numbers_.bytes() + ranked_.bytes(); }
+
+ private:
+  // An array of so many bytes stays in the cache of a core whatever else is there.
+  static constexpr uint64_t kArrayBytesNear = uint64_t{256} << 10;
+  static constexpr uint64_t kArrayPlacesARow = 2;
+  // What places may take: by build row, by probe row, and whatever the rows are.
+  static constexpr uint64_t kBytesABuildRow = 16;
+  static constexpr uint64_t kBytesNear = uint64_t{512} << 10;
+  static constexpr uint64_t kBytesFarMax = uint64_t{2} << 20;
+  static constexpr uint64_t kRankedPlacesAByte = 4;
+
+  // Where in numbers_ that of a place is; ranked, of one that is taken.
+  size_t index(uint32_t place) const {
+    if (ranked_.size() == 0) return place;
+    const uint32_t* const pair = &ranked_[place / 32 * 2];
+    const uint32_t before = pair[0] & ((uint32_t{1} << (place % 32)) - 1);
+    return pair[1] + static_cast<uint32_t>(std::popcount(before));
+  }
+
+  GrowingArray<uint32_t> numbers_;  // by place; or by rank
+  GrowingArray<uint32_t> ranked_;   // for each 32 places, their bits and the taken ones before
+};
+
+}  // namespace diptych::olap

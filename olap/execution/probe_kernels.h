@@ -1,0 +1,24 @@
+// The loops over a join's probe rows that SIMD makes fast, through Highway: each is compiled for
+// AVX2, for AVX-512 and as scalar code, and the best that the machine has is taken at run time
+// (hwy::SetSupportedTargetsForTest chooses another in tests).
+//
+// Slots come in `words` words of 64; all their places can be looked up, whatever is selected.
+// `out` has room for so many values, and is filled from the front, in the order of the slots. Bit
+// i of `found` is set for the slots whose value is there. Returns how many they are. `selected` and
+// `found` may be the same. Benchmark: BM_KeyPlaces.
+
+#pragma once
+
+#include <cstdint>
+
+namespace diptych::olap {
+
+// numbers[places[i]] of the selected slots, without those that are UINT32_MAX.
+uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint32_t words,
+                         const uint32_t* numbers, uint32_t* out, uint64_t* found);
+
+// places[i] of the selected slots, where bit places[i] % 32 of ranked[places[i] / 32 * 2] is set.
+uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
+                       const uint32_t* ranked, uint32_t* out, uint64_t* found);
+
+}  // namespace diptych::olap

@@ -1,0 +1,121 @@
+// Numbers of keys by their places, against a map: arrays and ranked bits, selections of all kinds,
+// every target of Highway.
+
+#include <random>
+#include <unordered_map>
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include "olap/execution/key_places.h"
+
+namespace diptych::olap::test {
+namespace {
+
+using PlacesRandom = std::mt19937_64;
+
+struct PlacesShape {
+  uint32_t size;
+  uint64_t rows;
+  const char* what;
+};
+
+constexpr PlacesShape kPlacesShapes[] = {
+    {1, 1, "one place"},
+    {1, 0, "no rows"},
+    {1000, 400, "an array"},
+    {300'000, 200'000, "an array that is nearly full"},
+    {300'000, 0, "ranked, empty"},
+    {300'000, 1, "ranked, one key"},
+    {300'001, 50'000, "ranked, keys more than once"},
+    {2'000'000, 3'000, "ranked, sparse"},
+};
+
+struct NumberedPlaces {
+  KeyPlaces places;
+  std::unordered_map<uint32_t, uint32_t> model;
+};
+
+NumberedPlaces make_places(const PlacesShape& shape, PlacesRandom* random) {
+  NumberedPlaces made;
+  GrowingArray<uint32_t> rows;
+  std::vector<uint32_t> expected;
+  std::uniform_int_distribution<uint32_t> any(0, shape.size - 1);
+  for (uint64_t row = 0; row < shape.rows; ++row) {
+    // The first and the last place are always among them.
+    const uint32_t place = row == 0 ? 0 : row == 1 ? shape.size - 1 : any(*random);
+    rows.push_back(place);
+    const auto number = static_cast<uint32_t>(made.model.size());
+    expected.push_back(made.model.try_emplace(place, number).first->second);
+  }
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  EXPECT_EQ(made.places.build(shape.size, &rows, stop), made.model.size());
+  for (uint64_t row = 0; row < shape.rows; ++row) EXPECT_EQ(rows[row], expected[row]);
+  return made;
+}
+
+Selection random_selection(uint32_t slots, uint32_t percent, PlacesRandom* random) {
+  Selection selection;
+  uint64_t bits[kVectorWords] = {};
+  for (uint32_t i = 0; i < slots; ++i) {
+    if ((*random)() % 100 < percent) set_bit(bits, i);
+  }
+  select_bits(bits, slots, &selection);
+  return selection;
+}
+
+void expect_matches(const NumberedPlaces& made, const PlacesShape& shape, const Selection& rows,
+                    PlacesRandom* random) {
+  uint32_t places[kVectorRows];
+  // What is not selected may be anything that can be looked up; behind the slots, anything at all.
+  std::fill_n(places, kVectorRows, UINT32_MAX);
+  for (uint32_t i = 0; i < rows.slots; ++i) {
+    const auto known =
+        std::next(made.model.begin(), made.model.empty() ? 0 : i % 7 % made.model.size());
+    const bool hit = !made.model.empty() && (*random)() % 3 == 0;
+    places[i] =
+        hit ? known->first : static_cast<uint32_t>((*random)() % (shape.size + uint64_t{1}));
+  }
+  std::vector<uint32_t> expected;
+  uint64_t expected_bits[kVectorWords] = {};
+  for_selected(rows, [&](uint32_t slot) {
+    const auto found = made.model.find(places[slot]);
+    const bool has_key = found != made.model.end();
+    EXPECT_EQ(made.places.number(places[slot]), has_key ? found->second : KeyPlaces::kNoKey);
+    if (!has_key) return;
+    expected.push_back(found->second);
+    set_bit(expected_bits, slot);
+  });
+  uint32_t numbers[kVectorRows];
+  uint64_t matched[kVectorWords];
+  std::fill_n(matched, kVectorWords, ~uint64_t{0});
+  const uint32_t count = made.places.match(places, rows, numbers, matched);
+  EXPECT_EQ(std::vector<uint32_t>(numbers, numbers + count), expected);
+  EXPECT_TRUE(std::equal(matched, matched + kVectorWords, expected_bits));
+}
+
+TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  PlacesRandom random(seed);
+  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
+    hwy::SetSupportedTargetsForTest(0);
+    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    for (const PlacesShape& shape : kPlacesShapes) {
+      SCOPED_TRACE(testing::Message() << "target " << target << ", " << shape.what);
+      const NumberedPlaces made = make_places(shape, &random);
+      for (const uint32_t slots : {0U, 1U, 63U, 64U, 65U, 1000U, kVectorRows}) {
+        for (const uint32_t percent : {0, 3, 50, 100}) {
+          expect_matches(made, shape, random_selection(slots, percent, &random), &random);
+        }
+      }
+      if (testing::Test::HasFailure()) break;
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+}  // namespace
+}  // namespace diptych::olap::test

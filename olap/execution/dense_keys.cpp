@@ -9,16 +9,40 @@ namespace diptych::olap {
 
 namespace {
 
-// Adds one column's part to the numbers, and marks the slots whose value is out of bounds.
-// `Offset` is as wide as the values: four bytes wide, twice as many go into a register.
-template <class Value, class Offset>
+// Adds one column's part to the numbers, and marks the slots whose value is out of bounds; the
+// first column's part makes both. `Offset` is as wide as the values: four bytes wide, twice as many
+// go into a register.
+template <bool kFirst, class Value, class Offset>
 void add_column(const Value* values, Offset min, Offset last, uint32_t stride,
                 const Selection& rows, uint32_t* numbers, uint32_t* outside) {
   for_slots(rows, [&](uint32_t i) {
     const Offset offset = static_cast<Offset>(values[i]) - min;
-    outside[i] |= offset > last ? UINT32_MAX : 0;
-    numbers[i] += static_cast<uint32_t>(offset) * stride;
+    outside[i] = (kFirst ? 0 : outside[i]) | (offset > last ? UINT32_MAX : 0);
+    numbers[i] = (kFirst ? 0 : numbers[i]) + static_cast<uint32_t>(offset) * stride;
   });
+}
+
+// The same for a column whose values are of any type; its keys are [min, min + last].
+template <bool kFirst>
+void add_column(const Vector& key, int64_t min, uint64_t last, uint32_t stride,
+                const Selection& rows, uint32_t* numbers, uint32_t* outside) {
+  if (key.type == PhysicalType::kInt32) {
+    const auto* const values = key.as<int32_t>();
+    const bool fits =
+        min >= std::numeric_limits<int32_t>::min() && min + static_cast<int64_t>(last) <= INT32_MAX;
+    if (fits) {
+      add_column<kFirst>(values, static_cast<uint32_t>(min), static_cast<uint32_t>(last), stride,
+                         rows, numbers, outside);
+    } else {
+      add_column<kFirst>(values, static_cast<uint64_t>(min), last, stride, rows, numbers, outside);
+    }
+  } else {
+    DIPTYCH_CHECK(key.type == PhysicalType::kInt64, "a dense key's columns are integers");
+    add_column<kFirst>(key.as<int64_t>(), static_cast<uint64_t>(min), last, stride, rows, numbers,
+                       outside);
+  }
+  if (key.nulls == nullptr) return;
+  for_slots(rows, [&](uint32_t i) { outside[i] |= key.is_null(i) ? UINT32_MAX : 0; });
 }
 
 }  // namespace
@@ -45,31 +69,15 @@ std::optional<DenseKeys> DenseKeys::make(std::span<const Bounds> bounds, uint64_
 void DenseKeys::number(std::span<const Vector> keys, const Selection& rows,
                        uint32_t* numbers) const {
   DIPTYCH_CHECK(keys.size() == columns_.size(), "a key has the columns that it was made of");
-  std::fill_n(numbers, rows.slots, 0);
-  if (size_ == 0) return;
+  if (size_ == 0) {
+    std::fill_n(numbers, rows.slots, 0);
+    return;
+  }
   uint32_t outside[kVectorRows];
-  std::fill_n(outside, rows.slots, 0);
   for (size_t c = 0; c < keys.size(); ++c) {
+    const auto add = c == 0 ? add_column<true> : add_column<false>;
     const Column& column = columns_[c];
-    const uint64_t last = column.range - 1;
-    if (keys[c].type == PhysicalType::kInt32) {
-      const auto* const values = keys[c].as<int32_t>();
-      const bool fits = column.min >= std::numeric_limits<int32_t>::min() &&
-                        column.min + static_cast<int64_t>(last) <= INT32_MAX;
-      if (fits) {
-        add_column(values, static_cast<uint32_t>(column.min), static_cast<uint32_t>(last),
-                   column.stride, rows, numbers, outside);
-      } else {
-        add_column(values, static_cast<uint64_t>(column.min), last, column.stride, rows, numbers,
-                   outside);
-      }
-    } else {
-      DIPTYCH_CHECK(keys[c].type == PhysicalType::kInt64, "a dense key's columns are integers");
-      add_column(keys[c].as<int64_t>(), static_cast<uint64_t>(column.min), last, column.stride,
-                 rows, numbers, outside);
-    }
-    if (keys[c].nulls == nullptr) continue;
-    for_slots(rows, [&](uint32_t i) { outside[i] |= keys[c].is_null(i) ? UINT32_MAX : 0; });
+    add(keys[c], column.min, column.range - 1, column.stride, rows, numbers, outside);
   }
   const uint32_t none = size_;
   for_slots(rows, [&](uint32_t i) { numbers[i] = outside[i] != 0 ? none : numbers[i]; });

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/leaf_filter.h"
 #include "olap/execution/like_pattern.h"
 #include "tests/olap/exec_naive.h"
@@ -51,6 +52,54 @@ TEST(TruthTables, AndOrNotAreThreeValued) {
         }
       }
     }
+  }
+}
+
+// Vectors whose operands all fit 31 bits are computed in another way than others.
+TEST(NarrowArithmetic, AgreesWithWide) {
+  std::mt19937_64 random(3);
+  const int64_t edges[] = {1,        2, 3, 7, 9999, 10'000, 46'341, (1 << 30) + 1, INT32_MAX - 1,
+                           INT32_MAX};
+  const int64_t misfits[] = {0, -1, -7, int64_t{INT32_MAX} + 1, INT64_MAX, INT64_MIN};
+  std::vector<int64_t> a(kVectorRows);
+  std::vector<int64_t> b(kVectorRows);
+  std::vector<int64_t> products(kVectorRows);
+  std::vector<int64_t> rests(kVectorRows);
+  Selection all;
+  select_all(kVectorRows, &all);
+  for (uint32_t round = 0; round < 2000; ++round) {
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      a[i] = random() % 4 == 0 ? edges[random() % std::size(edges)]
+                               : static_cast<int32_t>(random() >> 33);
+      b[i] = random() % 4 == 0 ? edges[random() % std::size(edges)]
+                               : static_cast<int32_t>(random() >> (33 + random() % 31)) + 1;
+      if (b[i] > INT32_MAX) b[i] = INT32_MAX;
+    }
+    const bool narrow = round % 4 != 0;
+    if (!narrow)
+      (random() % 2 == 0 ? a : b)[random() % kVectorRows] = misfits[random() % std::size(misfits)];
+    const uint64_t product_faults =
+        apply_operation<MultiplyOperation>(a.data(), b.data(), products.data(), all);
+    const uint64_t rest_faults =
+        apply_operation<ModuloOperation>(a.data(), b.data(), rests.data(), all);
+    bool overflows = false;
+    bool divides_by_zero = false;
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      const auto product = static_cast<base::int128_t>(a[i]) * b[i];
+      if (product == static_cast<int64_t>(product)) {
+        ASSERT_EQ(products[i], static_cast<int64_t>(product)) << a[i] << " * " << b[i];
+      } else {
+        overflows = true;
+      }
+      if (b[i] == 0) {
+        divides_by_zero = true;
+      } else {
+        ASSERT_EQ(rests[i], static_cast<int64_t>(static_cast<base::int128_t>(a[i]) % b[i]))
+            << a[i] << " % " << b[i];
+      }
+    }
+    ASSERT_EQ(product_faults != 0, overflows);
+    ASSERT_EQ(rest_faults != 0, divides_by_zero);
   }
 }
 

@@ -21,10 +21,11 @@
 namespace diptych::crash {
 
 inline constexpr size_t kClients = 8;
+inline constexpr size_t kCountsMax = 8;
 
 class AckBoard {
  public:
-  static constexpr uint64_t kAcksMax = 1 << 16;  // of a client; then it stops
+  static constexpr uint64_t kAcksMax = 1 << 18;  // of a client; then it stops
 
   // Maps the file, which is made and emptied where `fresh`.
   AckBoard(const std::string& path, bool fresh) {
@@ -58,6 +59,16 @@ class AckBoard {
     return {slot.acks, slot.acks + count};
   }
 
+  // One more of the things that go on beside the clients; each kind has one writer.
+  void count(size_t kind) {
+    // relaxed: read when the process is dead.
+    shared_->counts[kind].fetch_add(1, std::memory_order_relaxed);
+  }
+  uint64_t counted(size_t kind) const {
+    // relaxed: as in count().
+    return shared_->counts[kind].load(std::memory_order_relaxed);
+  }
+
   // Something that must not happen happened, other than being killed.
   void fail(const std::string& what) {
     std::snprintf(shared_->failure, sizeof shared_->failure, "%s", what.c_str());
@@ -71,6 +82,7 @@ class AckBoard {
   };
   struct Shared {
     Slot slots[kClients];
+    std::atomic<uint64_t> counts[kCountsMax];
     char failure[1024];
   };
   Shared* shared_;

@@ -6,19 +6,23 @@
 //   child    open, replay ─► clients call, each notes on the AckBoard what it was told; checkpoints
 //
 // Each opening, the child's and the parent's, has other options: workers, isolation, sizes of log
-// files. A kill may fall into an opening, a replay or a checkpoint as well.
+// files. A kill may fall into an opening, a replay or a checkpoint as well. With --seconds, rounds
+// go on for so long, and say each what memory the child and what space its directory took at most.
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +35,7 @@ using dispatcher::Database;
 
 struct Arguments {
   uint64_t rounds = 20;
+  uint64_t seconds = 0;  // in place of rounds
   uint64_t seed = 1;
   std::string workload = "bank";
   std::string directory;
@@ -51,7 +56,8 @@ struct Totals {
 };
 
 std::unique_ptr<Workload> make_workload(const Arguments& arguments) {
-  if (arguments.workload == "tpcc") return make_tpcc();
+  if (arguments.workload == "tpcc") return make_tpcc(workloads::SizePolicy::kGrowing);
+  if (arguments.workload == "soak") return make_soak();
   return make_bank(arguments.library, arguments.schema);
 }
 
@@ -98,8 +104,13 @@ int run_child(const Arguments& arguments) {
       if (auto ran = workload->run_client(client, seed, &board); !ran) fail(ran.error());
     });
   }
+  for (size_t which = 0; which < workload->beside(); ++which) {
+    threads.emplace_back([&, which, seed = random()] {
+      if (auto ran = workload->run_beside(which, seed, &board); !ran) fail(ran.error());
+    });
+  }
   const uint64_t pause_ms = random() % 100;
-  if (pause_ms < 60) {
+  if (pause_ms < 60 && workload->beside() == 0) {
     threads.emplace_back([&, pause_ms] {
       while (true) {
         std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
@@ -109,6 +120,29 @@ int run_child(const Arguments& arguments) {
   }
   for (std::thread& thread : threads) thread.join();
   std::_Exit(0);  // every client's slot is full
+}
+
+// Of the process; 0: it has ended.
+uint64_t resident_bytes(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/statm", process));
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// What the files take, while others may come and go.
+uint64_t directory_bytes(const std::string& path) {
+  namespace fs = std::filesystem;
+  uint64_t bytes = 0;
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator at(path, ignored), end; at != end; at.increment(ignored)) {
+    struct stat status {};
+    if (::stat(at->path().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      bytes += static_cast<uint64_t>(status.st_blocks) * 512;
+    }
+  }
+  return bytes;
 }
 
 pid_t spawn_child(const Arguments& arguments, uint64_t seed) {
@@ -146,7 +180,7 @@ class Rounds {
     AckBoard board(arguments_.directory + "/board", true);
     const uint64_t life_us = random_() % (workload_->milliseconds_max() * 1000);
     const pid_t child = spawn_child(arguments_, random_());
-    std::this_thread::sleep_for(std::chrono::microseconds(life_us));
+    watch(child, std::chrono::microseconds(life_us));
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -157,13 +191,41 @@ class Rounds {
     for (size_t client = 0; client < kClients; ++client) {
       totals_.acknowledged += board.acknowledged(client).size();
     }
+    for (size_t kind = 0; kind < workload_->beside(); ++kind) beside_[kind] += board.counted(kind);
     auto checked = check(board, round);
     return checked ? true : fail(round, checked.error().to_string());
   }
 
   const Totals& totals() const { return totals_; }
+  // Of what went on beside the clients, in words; empty where nothing does.
+  std::string beside() const {
+    if (workload_->beside() == 0) return "";
+    return fmt::format("queries: {}\nlong_queries: {}\nloads: {}\ntables: {}\ncheckpoints: {}\n",
+                       beside_[kSoakQueries], beside_[kSoakLongQueries], beside_[kSoakLoads],
+                       beside_[kSoakTables], beside_[kSoakCheckpoints]);
+  }
 
  private:
+  // Lets it live for so long; of a soak, says what it took at most.
+  void watch(pid_t child, std::chrono::microseconds life) {
+    if (arguments_.seconds == 0) {
+      std::this_thread::sleep_for(life);
+      return;
+    }
+    uint64_t resident = 0;
+    uint64_t disk = 0;
+    const auto end = std::chrono::steady_clock::now() + life;
+    while (std::chrono::steady_clock::now() < end) {
+      const uint64_t now = resident_bytes(child);
+      if (now == 0) break;
+      resident = std::max(resident, now);
+      disk = std::max(disk, directory_bytes(arguments_.directory + "/db"));
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    std::fputs(fmt::format("life: {} {} {}\n", life.count(), resident, disk).c_str(), stdout);
+    std::fflush(stdout);
+  }
+
   bool fail(uint64_t round, const std::string& what) {
     ++totals_.errors;
     std::fputs(fmt::format("round {} of seed {}: {}\n", round, arguments_.seed, what).c_str(),
@@ -197,6 +259,7 @@ class Rounds {
   std::mt19937_64 random_;
   const std::unique_ptr<Workload> workload_;
   Totals totals_;
+  uint64_t beside_[kCountsMax] = {};
 };
 
 int run_rounds(Arguments arguments) {
@@ -210,12 +273,17 @@ int run_rounds(Arguments arguments) {
     return 2;
   }
   uint64_t round = 0;
-  while (round < arguments.rounds && rounds.run(round)) ++round;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(arguments.seconds);
+  const auto goes_on = [&] {
+    return arguments.seconds != 0 ? std::chrono::steady_clock::now() < end
+                                  : round < arguments.rounds;
+  };
+  while (goes_on() && rounds.run(round)) ++round;
   const Totals& totals = rounds.totals();
   std::fputs(fmt::format("workload: {}\nrounds: {}\nreplayed: {}\nacknowledged: {}\nlost: {}\n"
-                         "half_done: {}\nreplica_differences: {}\n",
+                         "half_done: {}\nreplica_differences: {}\n{}",
                          arguments.workload, round, totals.replayed, totals.acknowledged,
-                         totals.lost, totals.half_done, totals.replica_differences)
+                         totals.lost, totals.half_done, totals.replica_differences, rounds.beside())
                  .c_str(),
              stdout);
   const bool clean = totals.errors == 0 && totals.lost == 0 && totals.half_done == 0 &&
@@ -238,6 +306,8 @@ int main(int argument_count, char** values) {
     const auto next = [&] { return i + 1 < argument_count ? std::string(values[++i]) : ""; };
     if (name == "--rounds") {
       arguments.rounds = std::strtoull(next().c_str(), nullptr, 10);
+    } else if (name == "--seconds") {
+      arguments.seconds = std::strtoull(next().c_str(), nullptr, 10);
     } else if (name == "--seed") {
       arguments.seed = std::strtoull(next().c_str(), nullptr, 10);
     } else if (name == "--workload") {

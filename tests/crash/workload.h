@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "dispatcher/database.h"
 #include "tests/crash/ack_board.h"
+#include "workloads/benchmark.h"
 
 namespace diptych::crash {
 
@@ -16,6 +17,16 @@ struct Findings {
   uint64_t lost = 0;       // acknowledged, and not there
   uint64_t half_done = 0;  // transactions of which only a part is there, or conditions violated
   std::vector<std::string> words;
+};
+
+// What the soak does beside the clients: places on the board.
+enum SoakCount : size_t {
+  kSoakQueries,
+  kSoakLongQueries,
+  kSoakLoads,
+  kSoakTables,
+  kSoakCheckpoints,
+  kSoakCounts
 };
 
 class Workload {
@@ -28,6 +39,11 @@ class Workload {
   virtual base::Result<void> attach(dispatcher::Database* database) = 0;
   // Calls until the board is full or the process dies. An error is one that must not happen.
   virtual base::Result<void> run_client(size_t client, uint64_t seed, AckBoard* board) = 0;
+  // What goes on beside the clients, one thread each, until the process dies.
+  virtual size_t beside() const { return 0; }
+  virtual base::Result<void> run_beside(size_t /*which*/, uint64_t /*seed*/, AckBoard* /*board*/) {
+    return {};
+  }
   // Takes note of what was acknowledged, and looks for all that ever was.
   virtual base::Result<void> check(const AckBoard& board, Findings* findings) = 0;
 
@@ -36,6 +52,8 @@ class Workload {
 };
 
 std::unique_ptr<Workload> make_bank(const std::string& library, const std::string& schema);
-std::unique_ptr<Workload> make_tpcc();
+std::unique_ptr<Workload> make_tpcc(workloads::SizePolicy size);
+// TPC-C of constant size, with queries, long ones too, loads, DDL and checkpoints beside it.
+std::unique_ptr<Workload> make_soak();
 
 }  // namespace diptych::crash

@@ -1,0 +1,206 @@
+// The soak: what a database meets in a long life, all at once and of constant size. TPC-C; the 22
+// queries of CH; a join that takes too long, in the long lane; loads of a batch of rows each, and
+// transactions that erase an old batch; a table and an index in each life of the process.
+//
+// A batch of rows is there with all of its rows, or with none.
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include <boost/describe.hpp>
+#include <fmt/format.h>
+
+#include "tests/crash/workload.h"
+#include "workloads/queries/catalog.h"
+
+namespace diptych::crash {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using dispatcher::Database;
+using dispatcher::Nothing;
+using dispatcher::Transaction;
+
+constexpr int32_t kBatchRows = 2000;
+constexpr int32_t kBatchesKept = 3;
+constexpr uint64_t kLongQueryNs = 100'000'000;
+constexpr uint64_t kLongTimeoutNs = 3'000'000'000;
+
+struct LoadedRow {
+  int32_t batch = 0;
+  int32_t number = 0;
+  base::Varchar<40> text;
+};
+BOOST_DESCRIBE_STRUCT(LoadedRow, (), (batch, number, text))
+
+struct EraseBatch {
+  int32_t batch = 0;
+};
+BOOST_DESCRIBE_STRUCT(EraseBatch, (), (batch))
+
+Result<int64_t> first_integer(Database* database, const std::string& sql) {
+  auto result = database->query(sql);
+  if (!result) return result.error();
+  const base::Value& value = result->rows.at(0).at(0);
+  return base::is_null(value) ? 0 : std::get<int64_t>(value);
+}
+
+class SoakWorkload : public Workload {
+ public:
+  Result<void> create(Database* database) override {
+    if (auto created = tpcc_->create(database); !created) return created;
+    return database->execute_ddl(
+        "CREATE TABLE loaded (batch INT NOT NULL, number INT NOT NULL, text VARCHAR(40) NOT NULL, "
+        "PRIMARY KEY (batch, number)) WITH (primary_index = ordered);");
+  }
+
+  Result<void> attach(Database* database) override {
+    database_ = database;
+    if (auto attached = tpcc_->attach(database); !attached) return attached;
+    auto table = database->bind_table<LoadedRow>("loaded");
+    if (!table) return table.error();
+    table_ = table->table;
+    auto by_key = database->bind_index<&LoadedRow::batch, &LoadedRow::number>("loaded_pkey");
+    if (!by_key) return by_key.error();
+    auto erase = database->register_procedure<EraseBatch, Nothing>(
+        "erase_batch",
+        [by_key = *by_key](Transaction& txn, const EraseBatch& order) -> Result<Nothing> {
+          for (int32_t number = 0; number < kBatchRows; ++number) {
+            auto row = txn.get_for_update(by_key, order.batch, number);
+            if (!row) return row.error();
+            txn.erase(*row);
+          }
+          return Nothing{};
+        });
+    if (!erase) return erase.error();
+    erase_ = *erase;
+    return {};
+  }
+
+  Result<void> run_client(size_t client, uint64_t seed, AckBoard* board) override {
+    return tpcc_->run_client(client, seed, board);
+  }
+
+  size_t beside() const override { return kSoakCounts; }
+  Result<void> run_beside(size_t which, uint64_t seed, AckBoard* board) override {
+    switch (which) {
+      case kSoakQueries: return run_queries(board);
+      case kSoakLongQueries: return run_long_queries(board);
+      case kSoakLoads: return run_loads(board);
+      case kSoakCheckpoints: return run_checkpoints(seed, board);
+      default: return make_table(board);
+    }
+  }
+
+  Result<void> check(const AckBoard& board, Findings* findings) override {
+    if (auto checked = tpcc_->check(board, findings); !checked) return checked;
+    auto batches = database_->query(fmt::format(
+        "SELECT batch, count(*) FROM loaded GROUP BY batch HAVING count(*) <> {}", kBatchRows));
+    if (!batches) return batches.error();
+    for (const auto& row : batches->rows) {
+      ++findings->half_done;
+      findings->words.push_back(
+          fmt::format("batch {} has {} rows", base::to_string(row[0]), base::to_string(row[1])));
+    }
+    return {};
+  }
+
+  dispatcher::DatabaseOptions options() const override {
+    dispatcher::DatabaseOptions options = tpcc_->options();
+    options.long_query_ns = kLongQueryNs;
+    return options;
+  }
+  uint64_t milliseconds_max() const override { return 30'000; }
+
+ private:
+  Result<void> run_queries(AckBoard* board) {
+    std::vector<std::string> texts;
+    for (const workloads::NamedQuery& query : workloads::catalog(workloads::QuerySet::kCh)) {
+      texts.emplace_back(query.text);
+    }
+    while (true) {
+      for (const auto& result : database_->query_batch(texts)) {
+        if (!result) return result.error();
+        board->count(kSoakQueries);
+      }
+    }
+  }
+
+  // Ends by its timeout, if the process lives so long.
+  Result<void> run_long_queries(AckBoard* board) {
+    while (true) {
+      auto running = database_->start_query(
+          "SELECT count(*) FROM orderline a JOIN orderline b ON a.ol_d_id = b.ol_d_id "
+          "WHERE a.ol_amount < b.ol_amount",
+          {.timeout_ns = kLongTimeoutNs});
+      if (!running) return running.error();
+      const auto result = running->get();
+      if (!result && result.code() != ErrorCode::kDeadlineExceeded) return result.error();
+      board->count(kSoakLongQueries);
+    }
+  }
+
+  Result<void> run_loads(AckBoard* board) {
+    auto newest = first_integer(database_, "SELECT max(batch) FROM loaded");
+    auto oldest = first_integer(database_, "SELECT min(batch) FROM loaded");
+    if (!newest || !oldest) return newest ? oldest.error() : newest.error();
+    auto first = static_cast<int32_t>(*oldest);
+    for (auto batch = static_cast<int32_t>(*newest) + 1;; ++batch) {
+      if (auto loaded = load(batch); !loaded) return loaded;
+      board->count(kSoakLoads);
+      for (; first <= batch - kBatchesKept; ++first) {
+        const auto erased = database_->call(erase_, {first}).get();
+        if (!erased && erased.code() != ErrorCode::kNotFound) return erased.error();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+
+  Result<void> load(int32_t batch) {
+    std::vector<LoadedRow> rows;
+    for (int32_t number = 0; number < kBatchRows; ++number)
+      rows.push_back({batch, number, {"loaded"}});
+    bool given = false;
+    auto loaded = database_->load(table_, [&]() -> Result<dispatcher::RowBatch> {
+      if (std::exchange(given, true)) return dispatcher::RowBatch{};
+      return dispatcher::RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
+    });
+    if (!loaded) return loaded.error();
+    return {};
+  }
+
+  Result<void> run_checkpoints(uint64_t seed, AckBoard* board) {
+    std::mt19937_64 random(seed);
+    while (true) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 3000));
+      if (auto done = database_->checkpoint(); !done) return done;
+      board->count(kSoakCheckpoints);
+    }
+  }
+
+  Result<void> make_table(AckBoard* board) {
+    const size_t number = database_->catalog().table_count();
+    auto made = database_->execute_ddl(fmt::format(
+        "CREATE TABLE t{0} (a INT NOT NULL PRIMARY KEY, b VARCHAR(20)); CREATE INDEX t{0}_b ON "
+        "t{0} (b, a);",
+        number));
+    if (!made) return made;
+    board->count(kSoakTables);
+    return {};
+  }
+
+  const std::unique_ptr<Workload> tpcc_ = make_tpcc(workloads::SizePolicy::kConstant);
+  Database* database_ = nullptr;
+  base::TableId table_;
+  dispatcher::ProcedureRef<EraseBatch, Nothing> erase_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_soak() {
+  return std::make_unique<SoakWorkload>();
+}
+
+}  // namespace diptych::crash

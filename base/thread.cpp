@@ -46,6 +46,13 @@ void lower_priority_of_this_thread() {
   static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNicest));
 }
 
+bool raise_priority_of_this_thread() {
+  sched_param lowest{};
+  lowest.sched_priority = sched_get_priority_min(SCHED_RR);
+  // Of the thread alone, on Linux.
+  return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0;
+}
+
 uint64_t thread_cpu_ns() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

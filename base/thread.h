@@ -19,6 +19,11 @@ void name_this_thread(const std::string& name);
 // Lets other threads go first where cores are scarce; the calling one still gets a share.
 void lower_priority_of_this_thread();
 
+// Lets the calling thread run as soon as it can, whatever else does: one that works briefly, and
+// that many wait for. Round robin in real time; threads that it starts have the usual priority.
+// False where the system does not permit it (it does for root, with CAP_SYS_NICE or RLIMIT_RTPRIO).
+bool raise_priority_of_this_thread();
+
 // CPU time that the calling thread has used, in nanoseconds.
 uint64_t thread_cpu_ns();
 

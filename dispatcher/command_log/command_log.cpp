@@ -57,7 +57,6 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
       complete_(std::move(complete)),
       checkpoint_is_due_(std::move(checkpoint_is_due)),
       files_(options_.directory, options_.file_bytes_max, &options_.faults),
-      ring_(options_.way),
       work_(options_.spin),
       progress_(options_.spin) {
   thread_ = std::thread([this] { run(); });
@@ -279,8 +278,12 @@ void CommandLog::report(Metrics* metrics) const {
 }
 
 void CommandLog::run() {
-  // Not pinned: it works briefly, and wherever it is let in first.
+  // Not pinned: it works briefly, and wherever it is let in first. Where all cores are busy it
+  // would wait for the end of somebody's slice each time that a write has ended; so would the
+  // ring's workers, which have the usual priority: who is let in waits for the disk itself.
   base::name_this_thread("oltp-log");
+  const bool is_first = base::raise_priority_of_this_thread();
+  ring_.emplace(is_first ? LogWay::kCalls : options_.way);
   while (take_group()) {
     if (options_.faults.reply_early) complete_(std::exchange(writing_.requests, {}));
     finish_group(write_group());
@@ -374,7 +377,7 @@ base::Result<void> CommandLog::write_group() {
     defined_[procedure] = true;
   }
   const auto frame = writing_.frame.seal(files_.current()->header().number, sequence_);
-  if (auto appended = files_.append(frame, &ring_); !appended) return appended;
+  if (auto appended = files_.append(frame, &*ring_); !appended) return appended;
   ++sequence_;
   const std::lock_guard lock(mutex_);
   const LogFileHeader& header = files_.current()->header();

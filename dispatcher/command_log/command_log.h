@@ -60,7 +60,7 @@ struct CommandLogOptions {
   size_t group_bytes_max = size_t{8} << 20;  // then the leader waits
   uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
   base::SpinPolicy spin = base::SpinPolicy::kNever;
-  LogWay way = LogWay::kRing;
+  LogWay way = LogWay::kRing;  // where its thread has the usual priority
   DiskFaults faults;
 };
 
@@ -189,7 +189,7 @@ class CommandLog {
   std::vector<std::byte> noted_bytes_;
 
   // The thread's.
-  LogRing ring_;
+  std::optional<LogRing> ring_;  // the log thread's
   Group writing_;
   uint64_t sequence_ = 1;      // of the next frame
   std::vector<bool> defined_;  // [ProcedureId]: in the current file

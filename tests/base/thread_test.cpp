@@ -41,5 +41,14 @@ TEST(Thread, CpuTimeGrowsWithWork) {
   EXPECT_GT(thread_cpu_ns(), before_ns);
 }
 
+TEST(Thread, PriorityIsRaisedForTheThreadAlone) {
+  std::thread([] {
+    if (!raise_priority_of_this_thread()) GTEST_SKIP() << "real-time priorities are forbidden here";
+    EXPECT_EQ(sched_getscheduler(0), SCHED_RR | SCHED_RESET_ON_FORK);
+    std::thread([] { EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER); }).join();
+  }).join();
+  EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+}
+
 }  // namespace
 }  // namespace diptych::base

@@ -299,6 +299,7 @@ TEST(Replay, UpdatesThatDoNotFitAreRefused) {
   std::vector<RecordedUpdates> updates;
   record_updates(&source, &updates);
   for (int i = 0; i < 20; ++i) run_batch(&source, shuffle, 20, &random, &log);
+  uint64_t refused_unread = 0;
   uint64_t refused = 0;
   for (int i = 0; i < 400; ++i) {
     RecordedUpdates damaged = updates.back();
@@ -312,9 +313,9 @@ TEST(Replay, UpdatesThatDoNotFitAreRefused) {
     const bool whole = std::all_of(last.runs.begin(), last.runs.end(), [&](const auto& run) {
       return propagation::check_records(run.records, before, damaged.last).ok();
     });
-    refused += whole ? 0 : 1;
+    refused_unread += whole ? 0 : 1;
     if (!whole) continue;
-    Bank again;
+    Bank again(1 + i % 3);
     for (size_t b = 0; b + 1 < updates.size(); ++b) {
       ASSERT_TRUE(again.engine->replay_updates(std::vector{updates[b].batch()}));
     }
@@ -322,7 +323,15 @@ TEST(Replay, UpdatesThatDoNotFitAreRefused) {
     ASSERT_TRUE(done.ok() || done.code() == ErrorCode::kCorrupt);
     refused += done.ok() ? 0 : 1;
   }
-  EXPECT_GT(refused, 50u);
+  EXPECT_GT(refused_unread, 50u);
+  EXPECT_GT(refused, 20u);
+}
+
+TEST(Replay, UpdatesOfATableThatIsNotThereAreRefused) {
+  Bank bank;
+  propagation::BatchRuns batch{base::Vid(1), {{base::TableId(99), {}}}};
+  const auto done = bank.engine->replay_updates(std::span(&batch, 1));
+  EXPECT_EQ(done.ok() ? ErrorCode::kClosed : done.code(), ErrorCode::kCorrupt);
 }
 
 TEST(Replay, StringsOfErasedRowsAreUsedAgain) {

@@ -35,6 +35,11 @@ BenchRecoveryCommand::BenchRecoveryCommand(CLI::App& parent)
       ->check(new_directory())
       ->option_text("PATH");
   add_isolation(app(), &options_.isolation);
+  using dispatcher::LogMode;
+  add_choice<LogMode>(app(), "--log", "command or physical: what is replayed; default command",
+                      {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}},
+                      &options_.log)
+      ->option_text("LOG");
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
   add_output(app(), "--json", "Write the report as JSON", &json_path_);

@@ -112,8 +112,8 @@ base::Result<void> Database::State::replay() {
       [&](std::span<oltp::Request* const> requests, oltp::InsertedOfRequests inserted) {
         return in_batch([&] { return engine.replay_batch(requests, inserted); });
       },
-      [&](std::span<const propagation::RecordRun> runs, base::Vid last) {
-        return in_batch([&] { return engine.replay_updates(runs, last); });
+      [&](std::span<const propagation::BatchRuns> batches) {
+        return in_batch([&] { return engine.replay_updates(batches); });
       });
 }
 

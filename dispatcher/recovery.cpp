@@ -47,8 +47,8 @@ base::Result<void> Recovery::check(const ProcedureDirectory& procedures) const {
 base::Result<void> Recovery::replay(const ProcedureDirectory& procedures, const Run& run,
                                     const Apply& apply) {
   return read_calls(contents_, after_, [&](LoggedBatch& batch) {
-    auto replayed = batch.updates.empty() ? replay_batch(procedures, batch, run)
-                                          : apply(batch.updates, batch.last);
+    auto replayed =
+        batch.updates.empty() ? replay_batch(procedures, batch, run) : apply(batch.updates);
     if (replayed) return replayed;
     return base::Result<void>(replayed.error().within(
         fmt::format("{}, the batch after VID {}", batch.path, batch.start.value)));

@@ -41,9 +41,8 @@ class Recovery {
   // is `run`'s own, with the log file and VID in front; memory is then neither here nor there.
   using Run = std::function<base::Result<void>(std::span<oltp::Request* const> requests,
                                                oltp::InsertedOfRequests inserted)>;
-  // A batch of a physical log: its updates, up to the VID.
-  using Apply = std::function<base::Result<void>(std::span<const propagation::RecordRun> runs,
-                                                 base::Vid last)>;
+  // Batches of a physical log.
+  using Apply = std::function<base::Result<void>(std::span<const propagation::BatchRuns> batches)>;
   base::Result<void> replay(const ProcedureDirectory& procedures, const Run& run,
                             const Apply& apply);
 

@@ -65,7 +65,9 @@ void Engine::State::serve(uint32_t worker) {
 }
 
 void Engine::State::run_share(uint32_t worker) {
-  if (batch_.ordered) {
+  if (batch_.replay != nullptr) {
+    batch_.replay->run(workers[worker].get());
+  } else if (batch_.ordered) {
     workers[worker]->run_share(order_.share(worker), 0, 1, batch_.deadline_ns);
   } else {
     workers[worker]->run_share(batch_.requests, worker, workers.size(), batch_.deadline_ns);
@@ -97,6 +99,17 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
   }
   set_indexes(Concurrency::kShared);
   batch_ = {requests, deadline_ns, core.hinted_procedures > 0 && arrange(requests)};
+  run_batch();
+  set_indexes(Concurrency::kSingle);
+}
+
+// Of each table and its indexes, one worker is at them.
+void Engine::State::run_on_workers(UpdateReplay* replay) {
+  batch_ = {.replay = replay};
+  run_batch();
+}
+
+void Engine::State::run_batch() {
   // relaxed: published by generation_.
   running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
   // release: pairs with the acquire in serve. relaxed: the leader alone writes it.
@@ -109,7 +122,6 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
     if (running_.load(std::memory_order_acquire) == 0) break;
     done_.wait(ticket);
   }
-  set_indexes(Concurrency::kSingle);
 }
 
 void Engine::State::set_indexes(Concurrency concurrency) {

@@ -125,9 +125,10 @@ class Engine {
   // The order makes conflicts impossible; one thread runs them. kCorrupt: a call did something else
   // than it once did; the engine must then be discarded.
   base::Result<void> replay_batch(std::span<Request* const> requests, InsertedOfRequests inserted);
-  // The same from the updates that a batch has exported, up to the VID, in place of its calls: no
-  // procedure runs. They were checked (check_records). kCorrupt: they do not fit what is there.
-  base::Result<void> replay_updates(std::span<const propagation::RecordRun> runs, base::Vid last);
+  // The same from the updates that some batches have exported, in place of their calls: no
+  // procedure runs. All workers take part, and the updates are pushed as one batch's. They were
+  // checked (check_records). kCorrupt: they do not fit what is there.
+  base::Result<void> replay_updates(std::span<const propagation::BatchRuns> batches);
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
   // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.

@@ -17,6 +17,7 @@
 #include "oltp/batch_order.h"
 #include "oltp/engine.h"
 #include "oltp/engine_core.h"
+#include "oltp/update_replay.h"
 #include "oltp/worker.h"
 
 namespace diptych::oltp {
@@ -30,6 +31,7 @@ struct Engine::State {
 
   // Runs the batch on all workers and returns when all are done.
   void run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns);
+  void run_on_workers(UpdateReplay* replay);
   // Reclaims, pushes the sealed sets, and brings the metrics up to date (E1).
   void reach_boundary();
   // Of a batch that is lost nothing was pushed: its VIDs were never given.
@@ -57,10 +59,12 @@ struct Engine::State {
     std::span<Request* const> requests;
     uint64_t deadline_ns = 0;
     bool ordered = false;  // shares are order_'s; else worker i's are every n-th from i on
+    UpdateReplay* replay = nullptr;  // in place of requests
   };
 
   void serve(uint32_t worker);
   void run_share(uint32_t worker);
+  void run_batch();  // batch_, on all workers
   // False: no request of the batch has a hint.
   bool arrange(std::span<Request* const> requests);
   // Between batches the leader alone is at the indexes.

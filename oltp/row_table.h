@@ -64,7 +64,7 @@ class RowTable {
   // Makes sure that the rows' slots exist, for rows put back under their ids. Several threads,
   // while nobody takes slots.
   void cover(std::span<const base::RowId> rows);
-  // The leader alone, of one row that is replayed: likewise.
+  // Likewise, of one row that is replayed, by the only thread that is at the table.
   void cover_one(base::RowId row_id) {
     if (row_id.value >= slots_end_ || !has_extent(row_id.value)) cover({&row_id, 1});
   }

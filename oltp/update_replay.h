@@ -1,18 +1,16 @@
-// UpdateReplay: a physical log's updates of one batch, put into rows and indexes as they are,
-// without the procedures that made them; and exported, as they were then.
+// UpdateReplay: the updates of some batches of a physical log, put back by all workers: each takes
+// a table, the largest one first, until none is left. Tables are independent of each other, since
+// a record names all that it changes.
 //
-// Tables are independent of each other. In each, records go in the order of their VIDs. Rows that
-// die and keys that rows lose stay until the batch boundary, as in a batch that runs.
-//
-// Threads    the leader alone, between batches.
-// Errors     kCorrupt: a record does not fit what is there; the engine must then be discarded.
+// Threads    run() by each worker, once, at the same time; the rest by the leader.
 
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <span>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/result.h"
 #include "oltp/engine_core.h"
 #include "oltp/worker.h"
@@ -22,28 +20,23 @@ namespace diptych::oltp {
 
 class UpdateReplay {
  public:
-  UpdateReplay(EngineCore* core, Worker* worker) : core_(core), worker_(worker) {}
+  UpdateReplay(EngineCore* core, std::span<const propagation::BatchRuns> batches);
 
-  // Those of the runs that are the table's.
-  base::Result<void> apply(base::TableId table, std::span<const propagation::RecordRun> runs);
+  void run(Worker* worker);
+  // kCorrupt: as TableReplay; or updates of a table that is not there, of which nothing was done.
+  base::Result<void> result() const;
 
  private:
-  base::Result<void> apply_record(Table* table, const propagation::UpdateRecord& record);
-  base::Result<void> apply_insert(Table* table, const propagation::UpdateRecord& record,
-                                  RowSlot* slot);
-  base::Result<void> apply_cells(Table* table, const propagation::UpdateRecord& record,
-                                 RowSlot* slot);
-  // Moves the row in the indexes whose keys are in old_keys_.
-  base::Result<void> apply_keys(Table* table, const propagation::UpdateRecord& record,
-                                const std::byte* row);
+  struct Part {
+    base::TableId table;
+    size_t bytes = 0;  // of records
+    base::Result<void> applied;
+  };
 
   EngineCore* const core_;
-  Worker* const worker_;  // whose memory and slots they become
-
-  std::vector<const propagation::UpdateRecord*> records_;
-  std::vector<OldKey> old_keys_;         // of the update under way
-  std::vector<std::byte> row_;           // likewise
-  std::vector<base::ColumnId> columns_;  // likewise
+  const std::span<const propagation::BatchRuns> batches_;
+  std::vector<Part> parts_;      // of tables that have records
+  std::atomic<size_t> next_{0};  // writers: the workers; of parts_
 };
 
 }  // namespace diptych::oltp

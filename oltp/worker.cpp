@@ -226,13 +226,17 @@ void Worker::forget_rows() {
   report_ = WorkerReport();
 }
 
-void Worker::finish_batch() {
+void Worker::bury_dead_rows() {
   for (const DeadRow& dead : dead_rows_) {
     dead.slot->set_words(dead.table->layout.group_count, 0);
     tables_[dead.table->schema->id.value].slots.retire(dead.row_id);
   }
   dead_rows_.clear();
   stale_keys_.clear();
+}
+
+void Worker::finish_batch() {
+  bury_dead_rows();
   undo_.reset();
   strings_.reclaim();
   if (!is_single()) strings_.balance();

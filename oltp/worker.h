@@ -79,6 +79,7 @@ class Worker {
   // drop_dead_entries of all, then finish_batch of all.
   void settle_rolled_back();
   void drop_dead_entries();
+  void bury_dead_rows();  // their slots may be used again
   void finish_batch();
   void forget_free_slots();  // before RowTable::free_dead_slots
   void forget_rows();        // and all that it did: there are none (Engine::restart_empty)
@@ -92,7 +93,7 @@ class Worker {
 
  private:
   friend class TransactionCore;
-  friend class UpdateReplay;
+  friend class TableReplay;
 
   struct TableState {
     SlotAllocator slots;
@@ -132,8 +133,7 @@ class Worker {
   bool export_writes(uint64_t vid);
   // nullptr: the write has no record of its own.
   propagation::UpdateRecord* export_write(const Write& write, base::Vid vid);
-  // The records of a transaction that gets no VID after all.
-  void take_back_exports();
+  void take_back_exports();  // of a transaction that gets no VID after all
   // Shows the write to others, as of the VID; lets go a row that was claimed and not written.
   void publish(const Write& write, base::Vid vid);
   void stamp(const Write& write, uint32_t group, uint64_t word) {

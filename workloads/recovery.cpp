@@ -75,7 +75,7 @@ BenchmarkOptions benchmark_options(const RecoveryOptions& options, const std::st
   out.cooldown_seconds = 0;
   out.placement = options.placement;
   out.isolation = options.isolation;
-  out.log = dispatcher::LogMode::kCommand;
+  out.log = options.log;
   out.checkpoint_log_bytes = 0;
   out.keep_path = path;
   out.seed = options.seed;

@@ -27,6 +27,7 @@ struct RecoveryOptions {
   double seconds = 5;  // of the first run
   base::PlacementOptions placement;
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
+  dispatcher::LogMode log = dispatcher::LogMode::kCommand;  // kNone has nothing to replay
   std::string path;  // a new directory, which is kept; empty: one that is removed
   uint64_t seed = 42;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -24,13 +25,26 @@ base::Error damaged(const std::string& path, uint64_t offset, std::string_view w
                       path, offset, what)};
 }
 
-base::Result<std::vector<std::byte>> read_whole(const std::string& path) {
-  auto file = storage::InputFile::open(path);
-  if (!file) return file.error();
-  std::vector<std::byte> bytes(file->size());
-  if (auto read = file->read(bytes); !read) return read.error();
-  return bytes;
-}
+// The bytes of a file, in memory that is used again for the next one.
+class FileBytes {
+ public:
+  // They stay until the next call.
+  base::Result<std::span<const std::byte>> read(const std::string& path) {
+    auto file = storage::InputFile::open(path);
+    if (!file) return file.error();
+    if (file->size() > capacity_) {
+      capacity_ = file->size();
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+    }
+    const std::span bytes(memory_.get(), file->size());
+    if (auto read = file->read(bytes); !read) return read.error();
+    return std::span<const std::byte>(bytes);
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  size_t capacity_ = 0;
+};
 
 // "log-0000000017.dtl" -> 17.
 std::optional<uint64_t> number_of(const std::string& name) {
@@ -159,11 +173,11 @@ base::Result<void> scan_frames(std::span<const std::byte> bytes, Scanner* scanne
 }
 
 base::Result<void> scan_file(const std::string& path, uint64_t number, bool is_last,
-                             Scanner* scanner, LogContents* contents) {
-  auto bytes = read_whole(path);
+                             FileBytes* memory, Scanner* scanner, LogContents* contents) {
+  const auto bytes = memory->read(path);
   if (!bytes) return bytes.error();
   const auto header = read_header(*bytes);
-  const auto head = std::span(*bytes).first(std::min(bytes->size(), kLogHeaderBytes));
+  const auto head = bytes->first(std::min(bytes->size(), kLogHeaderBytes));
   if (!header || header->number != number) {
     if (!header && header.code() == base::ErrorCode::kUnsupported)
       return header.error().within(path);
@@ -219,9 +233,9 @@ class BatchReader : public FrameVisitor {
   }
   base::Result<void> begin_batch(base::Vid start, uint32_t transactions) override {
     wanted_ = start.value + transactions > after_.value;
-    batch_.start = start;
-    batch_.last = base::Vid(start.value + transactions);
-    updates_.clear();
+    start_ = start;
+    last_ = base::Vid(start.value + transactions);
+    runs_.clear();
     count_ = 0;
     if (calls_.size() < transactions) calls_.resize(transactions);
     return {};
@@ -231,25 +245,58 @@ class BatchReader : public FrameVisitor {
     return {};
   }
   base::Result<void> visit_updates(const propagation::RecordRun& run) override {
-    if (wanted_) updates_.push_back(run);
+    if (wanted_) runs_.push_back(run);
     return {};
   }
   base::Result<void> end_batch() override {
     if (!wanted_) return {};
+    if (!runs_.empty()) return add_updates();
+    if (auto handed = hand_out_updates(); !handed) return handed;
+    batch_.start = start_;
+    batch_.last = last_;
     batch_.calls = std::span(calls_).first(count_);
-    batch_.updates = updates_;
+    batch_.updates = {};
+    return replay_(batch_);
+  }
+  base::Result<void> end_file() { return hand_out_updates(); }
+
+ private:
+  // Of updates, as many batches are handed out together: enough for several threads to share, and
+  // little enough to stay in their caches.
+  static constexpr size_t kUpdateBytes = size_t{1} << 20;
+
+  base::Result<void> add_updates() {
+    if (update_batches_ == 0) batch_.start = start_;
+    batch_.last = last_;
+    if (update_batches_ == updates_.size()) updates_.emplace_back();
+    propagation::BatchRuns& added = updates_[update_batches_++];
+    added.last = last_;
+    std::swap(added.runs, runs_);
+    for (const propagation::RecordRun& run : added.runs) update_bytes_ += run.records.size();
+    return update_bytes_ < kUpdateBytes ? base::Result<void>() : hand_out_updates();
+  }
+  base::Result<void> hand_out_updates() {
+    if (update_batches_ == 0) return {};
+    batch_.calls = {};
+    batch_.updates = std::span(updates_).first(update_batches_);
+    update_batches_ = update_bytes_ = 0;
     return replay_(batch_);
   }
 
- private:
   const base::Vid after_;
   const std::function<base::Result<void>(LoggedBatch&)>& replay_;
   std::map<uint32_t, ProcedureInLog> defined_;
   std::map<uint32_t, LoggedProcedure> found_;
   LoggedBatch batch_;
   std::vector<LoggedCall> calls_;  // as many as any batch had: their memory is used again
-  std::vector<propagation::RecordRun> updates_;
   size_t count_ = 0;
+  std::vector<propagation::BatchRuns> updates_;  // likewise
+  size_t update_batches_ = 0;                    // of these, that wait to be handed out
+  size_t update_bytes_ = 0;
+  // The batch that is read.
+  base::Vid start_;
+  base::Vid last_;
+  std::vector<propagation::RecordRun> runs_;
   bool wanted_ = false;
 };
 
@@ -274,10 +321,12 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
     first = i;
     break;
   }
+  FileBytes memory;
   Scanner scanner(after, &contents);
   for (size_t i = first; i < numbers->size(); ++i) {
     const std::string path = log_file_path(directory, (*numbers)[i]);
-    auto scanned = scan_file(path, (*numbers)[i], i + 1 == numbers->size(), &scanner, &contents);
+    auto scanned =
+        scan_file(path, (*numbers)[i], i + 1 == numbers->size(), &memory, &scanner, &contents);
     if (!scanned) return scanned.error();
   }
   for (const LogFileFound& file : contents.files) contents.bytes += file.bytes;
@@ -294,10 +343,11 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
 
 base::Result<void> read_calls(const LogContents& contents, base::Vid after,
                               const std::function<base::Result<void>(LoggedBatch&)>& replay) {
+  FileBytes memory;
   BatchReader reader(after, replay);
   for (size_t i = contents.first_needed; i < contents.files.size(); ++i) {
     const LogFileFound& file = contents.files[i];
-    auto bytes = read_whole(file.path);
+    const auto bytes = memory.read(file.path);
     if (!bytes) return bytes.error();
     reader.next_file(file.path);
     size_t at = kLogHeaderBytes;
@@ -307,6 +357,7 @@ base::Result<void> read_calls(const LogContents& contents, base::Vid after,
       if (auto visited = visit_frame(*frame, &reader); !visited) return visited;
       at += frame->bytes.size();
     }
+    if (auto ended = reader.end_file(); !ended) return ended;
   }
   return {};
 }

@@ -65,12 +65,13 @@ struct LogContents {
 
 base::Result<LogContents> scan_log(const std::string& directory, base::Vid after);
 
-// A batch as it was logged. What the spans and texts point at lives until the next one.
+// A batch as it was logged; of updates, several ones that follow each other in a file. What the
+// spans and texts point at lives until the next one.
 struct LoggedBatch {
   base::Vid start;
   base::Vid last;
   std::span<LoggedCall> calls;                      // or
-  std::span<const propagation::RecordRun> updates;  // of a physical log
+  std::span<const propagation::BatchRuns> updates;  // of a physical log
   // By LoggedCall::procedure; those that the file has defined so far.
   const std::map<uint32_t, ProcedureInLog>* procedures = nullptr;
   std::string path;  // of the file

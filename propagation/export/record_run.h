@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -19,6 +20,12 @@ namespace diptych::propagation {
 struct RecordRun {
   base::TableId table;
   std::span<const std::byte> records;  // on a multiple of 8
+};
+
+// All of a batch, up to its VID.
+struct BatchRuns {
+  base::Vid last;
+  std::vector<RecordRun> runs;
 };
 
 // kCorrupt: they are no records, one behind the other, in the order of their VIDs, which are

@@ -297,11 +297,13 @@ TEST_F(LogFormat, UpdatesAreReadAsTheyWereWritten) {
   EXPECT_EQ(contents->transactions, 15u);
   Lines lines;
   ASSERT_TRUE(read_calls(*contents, base::Vid(6), [&](LoggedBatch& batch) {
-    for (const propagation::RecordRun& run : batch.updates) {
-      propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
-        lines.push_back(fmt::format("{}: table {} row {}", record.vid.value, run.table.value,
-                                    record.row_id.value));
-      });
+    for (const propagation::BatchRuns& updates : batch.updates) {
+      for (const propagation::RecordRun& run : updates.runs) {
+        propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
+          lines.push_back(fmt::format("{}: table {} row {}", record.vid.value, run.table.value,
+                                      record.row_id.value));
+        });
+      }
     }
     if (batch.updates.empty()) lines.push_back(fmt::format("{} calls", batch.calls.size()));
     return base::Result<void>();

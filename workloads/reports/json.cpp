@@ -337,6 +337,7 @@ std::string to_json(const RecoveryFigures& figures) {
                {{"warehouses", options.warehouses},
                 {"transaction_clients", options.transaction_clients},
                 {"seconds", options.seconds},
+                {"log", options.log == dispatcher::LogMode::kPhysical ? "physical" : "command"},
                 {"placement", placement(options.placement)}}},
               {"seed", options.seed},
               {"machine", machine()},

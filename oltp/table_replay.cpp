@@ -1,0 +1,227 @@
+#include "oltp/table_replay.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/value.h"
+#include "oltp/row_fetch.h"
+
+namespace diptych::oltp {
+namespace {
+
+using propagation::UpdateRecord;
+using propagation::UpdateType;
+
+base::Error does_not_fit(const Table& table, const UpdateRecord& record, std::string_view why) {
+  return {base::ErrorCode::kCorrupt,
+          fmt::format("table \"{}\", the update of row {} under VID {}: {}", table.schema->name,
+                      record.row_id.value, record.vid.value, why)};
+}
+
+// Of a long string's cell in the record; empty where it is null.
+base::Text string_of(const UpdateRecord& record, const base::ColumnLayout& column,
+                     const std::byte* cell) {
+  const bool null = column.nullable && cell[column.null_offset - column.offset] != std::byte{0};
+  return null ? base::Text() : base::Text(propagation::long_string(record, cell));
+}
+
+// Of a row's slot, those that have these bytes of the row; beyond the 64th, none.
+SlotLines lines_of_bytes(size_t offset, size_t bytes) {
+  const size_t first = std::min<size_t>((sizeof(RowSlot) + offset) / kLineBytes, 63);
+  const size_t last = std::min<size_t>((sizeof(RowSlot) + offset + bytes - 1) / kLineBytes, 63);
+  return (~SlotLines{0} >> (63 - (last - first))) << first;
+}
+
+}  // namespace
+
+TableReplay::TableReplay(EngineCore* core, Table* table, Worker* worker)
+    : core_(core), table_(table), worker_(worker) {
+  for (const auto& index : table->indexes) {
+    const auto covered = [&](base::ColumnId column) { return index->encoder.covers(column); };
+    const auto& strings = table->layout.long_strings;
+    if (index->by_hash != nullptr && std::none_of(strings.begin(), strings.end(), covered)) {
+      fetched_indexes_.push_back(index.get());
+    }
+  }
+}
+
+void TableReplay::fetch(const UpdateRecord& record) const {
+  const base::RowLayout& layout = table_->layout;
+  SlotLines lines = 1;  // the version's word
+  if (record.type == UpdateType::kUpdate) {
+    for (const base::ColumnId id : record.columns()) {
+      lines |= lines_of_bytes(layout.column(id).offset, layout.column(id).bytes);
+    }
+  } else {
+    lines |= lines_of_bytes(0, layout.bytes);
+  }
+  fetch_lines(*table_, table_->rows.slot(record.row_id), lines_in(*table_, lines));
+  if (record.type != UpdateType::kInsert) return;
+  for (const TableIndex* const index : fetched_indexes_) {
+    base::Key key;
+    index->encoder.encode(record.body(), &key);
+    if (key.ok()) index->by_hash->fetch_bucket(HashIndex::hash_of(key.bytes()));
+  }
+}
+
+base::Result<void> TableReplay::apply_record(const UpdateRecord& record) {
+  RowSlot& slot = table_->rows.slot(record.row_id);
+  // relaxed: nobody else is at the table.
+  const uint64_t word = slot.word.load(std::memory_order_relaxed);
+  const bool inserts = record.type == UpdateType::kInsert;
+  if (inserts ? word != 0 : (word & kLive) == 0) {
+    return does_not_fit(*table_, record,
+                        inserts ? "there is a row already" : "there is no such row");
+  }
+  base::Result<void> applied;
+  if (inserts) {
+    applied = apply_insert(record, &slot);
+  } else if (record.type == UpdateType::kDelete) {
+    apply_delete(record, &slot);
+  } else {
+    applied = apply_cells(record, &slot);
+  }
+  if (applied && core_->options.export_updates) worker_->updates_of(*table_).append_copy(record);
+  return applied;
+}
+
+void TableReplay::apply_delete(const UpdateRecord& record, RowSlot* slot) {
+  for (const base::ColumnId id : table_->layout.long_strings) {
+    base::Text text;
+    std::memcpy(&text, slot->row() + table_->layout.column(id).offset, sizeof text);
+    worker_->strings_.retire(text);
+  }
+  worker_->dead_rows_.push_back({table_, slot, record.row_id, true});
+  --worker_->tables_[table_->schema->id.value].row_count_change;
+  slot->set_words(table_->layout.group_count, erased_word(record.vid));
+}
+
+base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot* slot) {
+  const base::RowLayout& layout = table_->layout;
+  row_.assign(record.body(), record.body() + layout.bytes);
+  for (const base::ColumnId id : layout.long_strings) {
+    const base::ColumnLayout& column = layout.column(id);
+    const base::Text text = string_of(record, column, record.body() + column.offset);
+    std::memcpy(row_.data() + column.offset, &text, sizeof text);
+  }
+  if (auto fits = table_->check_strings(row_.data(), table_->bounded_strings); !fits) {
+    return does_not_fit(*table_, record, fits.error().message);
+  }
+  worker_->fill_slot(*table_, slot, row_.data());
+  worker_->string_changes_.clear();
+  slot->set_words(layout.group_count, live_word(record.vid));
+  ++worker_->tables_[table_->schema->id.value].row_count_change;
+  for (const auto& index : table_->indexes) {
+    base::Key key;
+    index->encoder.encode(slot->row(), &key);
+    if (!key.ok()) return does_not_fit(*table_, record, index->key_too_long().message);
+    // Without a look at who has the key: who had it may give it up later in the transaction.
+    index->index->insert(key.bytes(), record.row_id, nullptr);
+  }
+  return {};
+}
+
+base::Result<void> TableReplay::apply_cells(const UpdateRecord& record, RowSlot* slot) {
+  const base::RowLayout& layout = table_->layout;
+  columns_.assign(record.columns().begin(), record.columns().end());
+  const std::byte* cell = record.cells();
+  if (record.type == UpdateType::kReplace) {
+    columns_.clear();
+    for (size_t i = 0; i < layout.columns.size(); ++i) {
+      columns_.emplace_back(static_cast<uint16_t>(i));
+    }
+  }
+  old_keys_.clear();
+  for (const auto& index : table_->indexes) {
+    const auto covered = [&](base::ColumnId column) { return index->encoder.covers(column); };
+    if (std::none_of(columns_.begin(), columns_.end(), covered)) continue;
+    old_keys_.push_back({index.get(), {}});
+    index->encoder.encode(slot->row(), &old_keys_.back().key);
+  }
+  for (const base::ColumnId id : columns_) {
+    const base::ColumnLayout& column = layout.column(id);
+    if (record.type == UpdateType::kReplace) cell = record.body() + column.offset;
+    std::byte* const place = slot->row() + column.offset;
+    if (column.type.is_inline()) {
+      std::memcpy(place, cell, column.bytes);
+    } else {
+      base::Text before;
+      std::memcpy(&before, place, sizeof before);
+      std::memcpy(place, cell, column.bytes);
+      const base::Text after = worker_->strings_.copy(string_of(record, column, cell).view());
+      std::memcpy(place, &after, sizeof after);
+      worker_->strings_.retire(before);
+    }
+    cell += column.bytes;
+  }
+  if (auto fits = table_->check_strings(slot->row(), columns_); !fits) {
+    return does_not_fit(*table_, record, fits.error().message);
+  }
+  slot->set_words(layout.group_count, live_word(record.vid));
+  return apply_keys(record, slot->row());
+}
+
+base::Result<void> TableReplay::apply_keys(const UpdateRecord& record, const std::byte* row) {
+  for (const OldKey& old : old_keys_) {
+    base::Key key;
+    old.index->encoder.encode(row, &key);
+    if (!key.ok()) return does_not_fit(*table_, record, old.index->key_too_long().message);
+    if (key.bytes() == old.key.bytes()) continue;
+    old.index->index->insert(key.bytes(), record.row_id, nullptr);
+    // Dropped at the boundary, if the row does not have that key again by then.
+    worker_->stale_keys_.push_back({old.index, record.row_id, std::string(old.key.bytes()), false});
+  }
+  return {};
+}
+
+base::Result<void> TableReplay::gather(const propagation::BatchRuns& batch) {
+  const size_t begin = records_.size();
+  size_t count = 0;
+  for (const propagation::RecordRun& run : batch.runs) {
+    if (run.table != table_->schema->id) continue;
+    ++count;
+    propagation::for_each_record(run.records,
+                                 [&](const UpdateRecord& record) { records_.push_back(&record); });
+  }
+  const auto first = records_.begin() + static_cast<std::ptrdiff_t>(begin);
+  // A run is one worker's, in the order of its commits. A transaction is in one run of a table.
+  if (count > 1) {
+    std::stable_sort(first, records_.end(),
+                     [](const UpdateRecord* a, const UpdateRecord* b) { return a->vid < b->vid; });
+  }
+  for (auto each = first; each != records_.end(); ++each) {
+    const UpdateRecord& record = **each;
+    if (auto checked = propagation::check_record(record, table_->layout); !checked) {
+      return checked.error().within(fmt::format("table \"{}\"", table_->schema->name));
+    }
+    if (record.row_id.value >= RowTable::kSlotsMax) {
+      return does_not_fit(*table_, record, "no row has such an id");
+    }
+    table_->rows.cover_one(record.row_id);
+  }
+  if (records_.size() != begin) batch_ends_.push_back(records_.size());
+  return {};
+}
+
+base::Result<void> TableReplay::apply(std::span<const propagation::BatchRuns> batches) {
+  for (const propagation::BatchRuns& batch : batches) {
+    if (auto gathered = gather(batch); !gathered) return gathered;
+  }
+  for (size_t i = 0; i < std::min(kRecordsAhead, records_.size()); ++i) fetch(*records_[i]);
+  size_t next = 0;
+  for (const size_t end : batch_ends_) {
+    for (; next < end; ++next) {
+      if (next + kRecordsAhead < records_.size()) fetch(*records_[next + kRecordsAhead]);
+      if (auto applied = apply_record(*records_[next]); !applied) return applied;
+    }
+    worker_->drop_dead_entries();
+    worker_->bury_dead_rows();
+  }
+  return {};
+}
+
+}  // namespace diptych::oltp

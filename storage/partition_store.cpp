@@ -231,11 +231,13 @@ size_t PartitionStore::settle_columns(size_t done, uint64_t until_ns) {
   for (size_t i = std::min(kBlocksALook, ranges_.size()); i != 0; --i) {
     settle_next_ = settle_next_ + 1 < ranges_.size() ? settle_next_ + 1 : 0;
     if (!ranges_[settle_next_].is_block) continue;
-    using Freeze = CompressedBlock::Freeze;
-    const auto may = goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone;
-    const CompressedBlock::Settled settled = compressed_block(settle_next_).settle(may);
+    if (!compressed_block(settle_next_).look_for_long() || !goes_on(done, until_ns)) continue;
+    uint32_t position;
+    auto& block = compressed(
+        leaf_to_write(static_cast<uint32_t>(settle_next_ * format_.block_rows), &position));
+    const CompressedBlock::Settled settled = block.settle_one();
     done += settled.bytes;
-    counts_.columns_settled += settled.columns;
+    counts_.columns_settled += settled.is_smaller ? 1 : 0;
   }
   return done;
 }

@@ -158,6 +158,22 @@ TEST_P(PartitionImageModel, KeepsItsRowsWhenPagesBecomeBlocks) {
   }
 }
 
+// No row of it lives, and yet who saves the image reads its chunks.
+TEST(PartitionImage, KeepsTheChunksOfAnEmptiedBlock) {
+  const base::TableSchema schema = narrow_schema();
+  Partition partition(schema, {.block_rows = kBlockRowsMin});
+  PartitionModel model(schema, &partition, 4);
+  for (uint32_t i = 0; i < 2 * kBlockRowsMin; ++i) model.insert();
+  partition.compact_all();
+  for (uint32_t ordinal = 0; ordinal < kBlockRowsMin; ++ordinal) model.erase(ordinal);
+  const Partition image(partition.cut());
+  const ColumnStorage before = image.leaf(0).storage(ColumnId(0));
+  ASSERT_GT(partition.compact(), 0U);
+  EXPECT_EQ(partition.leaf(0).storage(ColumnId(0)).encoding, "constant");
+  EXPECT_EQ(image.leaf(0).storage(ColumnId(0)).encoding, before.encoding);
+  EXPECT_NE(before.encoding, "constant");
+}
+
 // What a snapshot costs is what is written; and all of it is given back.
 TEST(ReplicaSnapshot, CostsWhatIsWrittenWhileItLives) {
   SnapshotModel model(every_type_schema(), 0, 5);

@@ -296,25 +296,38 @@ ColumnForms ScanMeasurement::forms(base::TableId table, base::ColumnId column) c
 
 namespace {
 
-// A scan and what it is measured against, in turns.
+// What is measured beside a scan, in turns with it.
+class Yardstick {
+ public:
+  void add(double speed, double reference) {
+    references_.push_back(reference);
+    shares_.push_back(speed / reference);
+  }
+  double reference() const { return median(references_); }
+  double share() const { return median(shares_); }
+
+ private:
+  std::vector<double> references_;
+  std::vector<double> shares_;
+};
+
+// A scan and its yardstick.
 class Rounds {
  public:
   void add(double speed, double reference) {
     speeds_.push_back(speed);
-    references_.push_back(reference);
-    shares_.push_back(speed / reference);
+    yardstick_.add(speed, reference);
   }
-  void report(ScanSpeed* speed) {
+  void report(ScanSpeed* speed) const {
     speed->passes = speeds_.size();
-    speed->bytes_per_second = median(std::move(speeds_));
-    speed->reference = median(std::move(references_));
-    speed->share = median(std::move(shares_));
+    speed->bytes_per_second = median(speeds_);
+    speed->reference = yardstick_.reference();
+    speed->share = yardstick_.share();
   }
 
  private:
   std::vector<double> speeds_;
-  std::vector<double> references_;
-  std::vector<double> shares_;
+  Yardstick yardstick_;
 };
 
 }  // namespace
@@ -427,7 +440,7 @@ Result<void> ScanMeasurement::settle(base::TableId id) try {
 }
 
 Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> tables,
-                                               double seconds) {
+                                               double seconds, const OtherReader& other) {
   std::vector<BlockColumn> columns;
   std::vector<storage::ChunkAddress> chunks;
   for (const base::TableId id : tables) {
@@ -452,7 +465,12 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
   }
   DIPTYCH_CHECK(columns.size() == chunks.size(), "a column of a block has a chunk");
   const storage::BufferManager& buffers = *parts_->state.replica.buffers();
+  uint64_t chunk_pages = 0;
+  for (const storage::ChunkAddress& chunk : chunks) chunk_pages += chunk.pages();
+  const size_t block_bytes =
+      chunk_pages / std::max<size_t>(1, chunks.size()) * storage::kFilePageBytes;
   Rounds rounds;
+  Yardstick others;
   std::vector<double> decoded;
   ScanSpeed speed;
   const uint64_t start = base::steady_ns();
@@ -470,9 +488,15 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
     if (!raw.ok()) return raw.error();
     speed.reference_bytes = *raw;
     rounds.add(scanned, static_cast<double>(*raw) / seconds_since(raw_start));
+    if (!speed.other_error.empty()) continue;
+    const auto read = other(buffers.file().path(), block_bytes, kReadDepth);
+    if (read.ok()) others.add(scanned, *read);
+    if (!read.ok()) speed.other_error = read.error().message;
   } while (seconds_since(start) < seconds);
   rounds.report(&speed);
   speed.decoded = median(std::move(decoded));
+  speed.other = others.reference();
+  speed.other_share = others.share();
   return speed;
 }
 

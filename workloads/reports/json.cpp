@@ -289,6 +289,7 @@ std::string to_json(const QueryBenchmarkReport& report) {
 std::string to_json(const ScanReport& report) {
   const Json none(nullptr);
   const auto& cold = report.cold;
+  const bool has_fio = cold && cold->other_error.empty();
   const auto* const warm = report.columns.empty() ? nullptr : &report.columns.front().frozen.speed;
   const double decoded = cold ? cold->decoded : warm != nullptr ? warm->bytes_per_second : 0;
   Json columns = Json::array();
@@ -299,6 +300,8 @@ std::string to_json(const ScanReport& report) {
               {"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
               {"raw_read_bytes_per_second", cold ? number(cold->reference) : none},
               {"share_of_raw_reads", cold ? number(cold->share) : none},
+              {"fio_bytes_per_second", has_fio ? number(cold->other) : none},
+              {"share_of_fio", has_fio ? number(cold->other_share) : none},
               {"read_bytes", cold ? Json(cold->bytes) : none},
               {"raw_read_bytes", cold ? Json(cold->reference_bytes) : none},
               {"passes", cold ? Json(cold->passes) : none},

@@ -268,6 +268,12 @@ std::string to_table(const ScanReport& report) {
     line("Read while scanning all blocks, GB/s", report.cold->bytes_per_second / kGigabyte, 3);
     line("The same chunks by the reader alone, GB/s", report.cold->reference / kGigabyte, 3);
     line("Share", report.cold->share, 3);
+    if (report.cold->other_error.empty()) {
+      line("fio on the same file at this depth, GB/s", report.cold->other / kGigabyte, 3);
+      line("Share", report.cold->other_share, 3);
+    } else {
+      out += fmt::format("  Nothing by fio: {}\n", report.cold->other_error);
+    }
     line("Decoded, GB/s", report.cold->decoded / kGigabyte, 3);
     line("Bytes that a scan read, MB", static_cast<double>(report.cold->bytes) / kMegabyte, 1);
     line("Bytes that the reader read, MB",

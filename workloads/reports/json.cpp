@@ -114,6 +114,7 @@ Json measured(const BenchmarkReport& report) {
           {"freshness_ms", latency(report.freshness_ms)},
           {"wait_apply_ms", latency(report.wait_apply_ms)},
           {"apply_ms", latency(report.apply_ms)},
+          {"compaction_ms", latency(report.compaction_ms)},
           {"updates_applied_per_second", number(report.updates_applied_per_second)},
           {"calls_failed", report.calls_failed},
           {"interrupted", report.interrupted},

@@ -144,7 +144,10 @@ std::string to_table(const BenchmarkReport& report) {
     latency_line("Freshness", report.freshness_ms, &out);
     latency_line("Query wait and apply", report.wait_apply_ms, &out);
   }
-  if (options.export_updates) latency_line("Apply", report.apply_ms, &out);
+  if (options.export_updates) {
+    latency_line("Apply", report.apply_ms, &out);
+    latency_line("Compaction, of it", report.compaction_ms, &out);
+  }
   if (transactions) type_lines("Transaction", report.transactions, &out);
   if (queries) type_lines("Query", report.queries, &out);
   if (queries) unsupported_lines(report.unsupported_queries, &out);

@@ -83,6 +83,17 @@ class SnapshotModel {
     ASSERT_TRUE(saved.ok()) << saved.error().to_string();
     saved_rows_ = held.rows;
   }
+  // Of the rows as they are: the manifest is switched, and fails to be made durable.
+  void save_and_lose_the_last_sync() {
+    ReplicaSnapshot snapshot(&kept_.replica());
+    saved_rows_ = model_.rows();
+    const auto failed =
+        snapshot.save(directory_.path(), {}, [](FileStep step) -> base::Result<void> {
+          if (step != FileStep::kSyncDirectory) return {};
+          return base::Error(base::ErrorCode::kIo, "the test's disk refuses");
+        });
+    ASSERT_FALSE(failed.ok());
+  }
   void expect_agreement() {
     ASSERT_NO_FATAL_FAILURE(model_.expect_agreement());
     for (const Held& held : held_) {
@@ -245,6 +256,30 @@ TEST(ReplicaSnapshot, CanBeSavedAgainAfterASaveThatWasEnded) {
   model.release_any();
   model.cut();
   ASSERT_NO_FATAL_FAILURE(model.save_any());
+  ASSERT_NO_FATAL_FAILURE(model.expect_saved());
+}
+
+// A restart may find the state whose save has failed: what that names is not written again.
+TEST(ReplicaSnapshot, IsKeptInTheFileThoughItsSaveFailedAfterTheSwitch) {
+  SnapshotModel model(every_type_schema(), 64 << 10, 8);
+  for (uint32_t i = 0; i < 4 * kBlockRowsMin; ++i) model.model().insert();
+  model.kept().partition().compact_all();
+  model.cut();
+  ASSERT_NO_FATAL_FAILURE(model.save_any());
+  model.release_any();
+  const auto write = [&] {
+    for (int i = 0; i < 300; ++i) {
+      model.model().update(model.model().any_ordinal(), model.model().random().column());
+    }
+    model.kept().replica().reclaim();
+    ASSERT_TRUE(model.kept().buffers().trim().ok());
+  };
+  ASSERT_NO_FATAL_FAILURE(write());
+  ASSERT_NO_FATAL_FAILURE(model.save_and_lose_the_last_sync());
+  ASSERT_EQ(read_manifest(model.kept().directory())->generation, 2U);
+  for (int round = 0; round < 8; ++round) {
+    ASSERT_NO_FATAL_FAILURE(write());
+  }
   ASSERT_NO_FATAL_FAILURE(model.expect_saved());
 }
 

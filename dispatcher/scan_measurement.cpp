@@ -244,20 +244,18 @@ struct ScanMeasurement::Parts {
   }
 
   // The same chunks, by the chunk reader alone. Bytes of chunks.
-  Result<uint64_t> read_raw(const std::vector<storage::ChunkAddress>& chunks) {
-    storage::ChunkArena arena(kRawArenaBytes, state.placement.olap.node);
-    const storage::BlockFile& file = state.replica.buffers()->file();
-    storage::ChunkReader reader(&file, &arena, kReadDepth);
+  static Result<uint64_t> read_raw(const std::vector<storage::ChunkAddress>& chunks,
+                                   storage::ChunkReader* reader) {
     std::vector<std::unique_ptr<storage::ChunkRead>> reads(chunks.size());
     uint64_t bytes = 0;
     const auto start = [&](size_t i) {
       reads[i] = std::make_unique<storage::ChunkRead>();
       reads[i]->address = chunks[i];
-      reader.start(reads[i].get());
+      reader->start(reads[i].get());
     };
     for (size_t i = 0; i < std::min<size_t>(kReadDepth, chunks.size()); ++i) start(i);
     for (size_t i = 0; i < chunks.size(); ++i) {
-      if (const auto done = reader.wait(reads[i].get()); !done.ok()) return done.error();
+      if (const auto done = reader->wait(reads[i].get()); !done.ok()) return done.error();
       bytes += chunks[i].bytes;
       reads[i] = nullptr;
       if (i + kReadDepth < chunks.size()) start(i + kReadDepth);
@@ -469,6 +467,9 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
   for (const storage::ChunkAddress& chunk : chunks) chunk_pages += chunk.pages();
   const size_t block_bytes =
       chunk_pages / std::max<size_t>(1, chunks.size()) * storage::kFilePageBytes;
+  // Made once: its memory is zeroed by the system when it is registered.
+  storage::ChunkArena arena(Parts::kRawArenaBytes, parts_->state.placement.olap.node);
+  storage::ChunkReader reader(&buffers.file(), &arena, kReadDepth);
   Rounds rounds;
   Yardstick others;
   std::vector<double> decoded;
@@ -484,7 +485,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
     const double scanned = static_cast<double>(speed.bytes) / pass_seconds;
     decoded.push_back(static_cast<double>(*pass) / pass_seconds);
     const uint64_t raw_start = base::steady_ns();
-    const auto raw = parts_->read_raw(chunks);
+    const auto raw = Parts::read_raw(chunks, &reader);
     if (!raw.ok()) return raw.error();
     speed.reference_bytes = *raw;
     rounds.add(scanned, static_cast<double>(*raw) / seconds_since(raw_start));

@@ -124,6 +124,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->updates_applied = figures_.updates_applied;
   metrics->apply_runs = figures_.apply_runs;
   metrics->apply_ns = figures_.apply_ns;
+  metrics->compact_ns = figures_.compact_ns;
   metrics->apply_cpu_ns = figures_.apply_cpu_ns;
   metrics->apply_steps = figures_.apply_steps;
   metrics->freshness_ns = figures_.freshness_ns;
@@ -382,6 +383,7 @@ void OlapDispatcher::bring_up_to_date() {
   const storage::Replica& replica = *replica_.tables;
   uint64_t records = 0;
   uint64_t cpu_ns = 0;
+  uint64_t compact_ns = 0;
   const uint64_t start_ns = base::steady_ns();
   if (!collected.sets.empty()) {
     const uint64_t cpu_start_ns = base::thread_cpu_ns();
@@ -389,7 +391,9 @@ void OlapDispatcher::bring_up_to_date() {
       if (!replica_failure_) {
         records = apply(collected);
         cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
+        const uint64_t compact_start_ns = base::steady_ns();
         compact();
+        compact_ns = base::steady_ns() - compact_start_ns;
       }
     } catch (const storage::ChunkFailure& failure) {
       lose_replica(failure.error());
@@ -405,6 +409,7 @@ void OlapDispatcher::bring_up_to_date() {
     ++figures_.apply_runs;
     figures_.updates_applied += records;
     figures_.apply_ns.record(end_ns - start_ns);
+    figures_.compact_ns.record(compact_ns);
     figures_.apply_cpu_ns += cpu_ns;
   }
   if (changed) publish_sizes();

@@ -244,20 +244,18 @@ struct ScanMeasurement::Parts {
   }
 
   // The same chunks, by the chunk reader alone. Bytes of chunks.
-  Result<uint64_t> read_raw(const std::vector<storage::ChunkAddress>& chunks) {
-    storage::ChunkArena arena(kRawArenaBytes, state.placement.olap.node);
-    const storage::BlockFile& file = state.replica.buffers()->file();
-    storage::ChunkReader reader(&file, &arena, kReadDepth);
+  static Result<uint64_t> read_raw(const std::vector<storage::ChunkAddress>& chunks,
+                                   storage::ChunkReader* reader) {
     std::vector<std::unique_ptr<storage::ChunkRead>> reads(chunks.size());
     uint64_t bytes = 0;
     const auto start = [&](size_t i) {
       reads[i] = std::make_unique<storage::ChunkRead>();
       reads[i]->address = chunks[i];
-      reader.start(reads[i].get());
+      reader->start(reads[i].get());
     };
     for (size_t i = 0; i < std::min<size_t>(kReadDepth, chunks.size()); ++i) start(i);
     for (size_t i = 0; i < chunks.size(); ++i) {
-      if (const auto done = reader.wait(reads[i].get()); !done.ok()) return done.error();
+      if (const auto done = reader->wait(reads[i].get()); !done.ok()) return done.error();
       bytes += chunks[i].bytes;
       reads[i] = nullptr;
       if (i + kReadDepth < chunks.size()) start(i + kReadDepth);
@@ -296,25 +294,38 @@ ColumnForms ScanMeasurement::forms(base::TableId table, base::ColumnId column) c
 
 namespace {
 
-// A scan and what it is measured against, in turns.
+// What is measured beside a scan, in turns with it.
+class Yardstick {
+ public:
+  void add(double speed, double reference) {
+    references_.push_back(reference);
+    shares_.push_back(speed / reference);
+  }
+  double reference() const { return median(references_); }
+  double share() const { return median(shares_); }
+
+ private:
+  std::vector<double> references_;
+  std::vector<double> shares_;
+};
+
+// A scan and its yardstick.
 class Rounds {
  public:
   void add(double speed, double reference) {
     speeds_.push_back(speed);
-    references_.push_back(reference);
-    shares_.push_back(speed / reference);
+    yardstick_.add(speed, reference);
   }
-  void report(ScanSpeed* speed) {
+  void report(ScanSpeed* speed) const {
     speed->passes = speeds_.size();
-    speed->bytes_per_second = median(std::move(speeds_));
-    speed->reference = median(std::move(references_));
-    speed->share = median(std::move(shares_));
+    speed->bytes_per_second = median(speeds_);
+    speed->reference = yardstick_.reference();
+    speed->share = yardstick_.share();
   }
 
  private:
   std::vector<double> speeds_;
-  std::vector<double> references_;
-  std::vector<double> shares_;
+  Yardstick yardstick_;
 };
 
 }  // namespace
@@ -427,7 +438,7 @@ Result<void> ScanMeasurement::settle(base::TableId id) try {
 }
 
 Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> tables,
-                                               double seconds) {
+                                               double seconds, const OtherReader& other) {
   std::vector<BlockColumn> columns;
   std::vector<storage::ChunkAddress> chunks;
   for (const base::TableId id : tables) {
@@ -452,7 +463,15 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
   }
   DIPTYCH_CHECK(columns.size() == chunks.size(), "a column of a block has a chunk");
   const storage::BufferManager& buffers = *parts_->state.replica.buffers();
+  uint64_t chunk_pages = 0;
+  for (const storage::ChunkAddress& chunk : chunks) chunk_pages += chunk.pages();
+  const size_t block_bytes =
+      chunk_pages / std::max<size_t>(1, chunks.size()) * storage::kFilePageBytes;
+  // Made once: its memory is zeroed by the system when it is registered.
+  storage::ChunkArena arena(Parts::kRawArenaBytes, parts_->state.placement.olap.node);
+  storage::ChunkReader reader(&buffers.file(), &arena, kReadDepth);
   Rounds rounds;
+  Yardstick others;
   std::vector<double> decoded;
   ScanSpeed speed;
   const uint64_t start = base::steady_ns();
@@ -466,13 +485,19 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
     const double scanned = static_cast<double>(speed.bytes) / pass_seconds;
     decoded.push_back(static_cast<double>(*pass) / pass_seconds);
     const uint64_t raw_start = base::steady_ns();
-    const auto raw = parts_->read_raw(chunks);
+    const auto raw = Parts::read_raw(chunks, &reader);
     if (!raw.ok()) return raw.error();
     speed.reference_bytes = *raw;
     rounds.add(scanned, static_cast<double>(*raw) / seconds_since(raw_start));
+    if (!speed.other_error.empty()) continue;
+    const auto read = other(buffers.file().path(), block_bytes, kReadDepth);
+    if (read.ok()) others.add(scanned, *read);
+    if (!read.ok()) speed.other_error = read.error().message;
   } while (seconds_since(start) < seconds);
   rounds.report(&speed);
   speed.decoded = median(std::move(decoded));
+  speed.other = others.reference();
+  speed.other_share = others.share();
   return speed;
 }
 

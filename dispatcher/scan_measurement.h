@@ -3,8 +3,9 @@
 //
 // Each figure stands beside what the machine gives: before each pass over a column the same
 // threads read a buffer that is larger than the caches, which is timed and leaves nothing of the
-// column in them; each pass over a file is followed by the chunk reader's own, at the same depth.
-// Machines drift, so shares are medians of neighbours.
+// column in them; each pass over a file is followed by the chunk reader's own and, where the caller
+// has one, another program's, at the same depth. Machines drift, so shares are medians of
+// neighbours.
 //
 // Rows in pages, as the last of each partition are, are in no figure: they have one form only.
 // What update_half() writes, the OLTP replica does not have: the database is to be discarded.
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -34,8 +36,16 @@ struct ScanSpeed {
   uint64_t reference_bytes = 0;  // of a pass
   double reference = 0;          // of the buffer, or of the chunk reader alone
   double share = 0;              // of the two in one round
-  double decoded = 0;            // of a scan from the file
+  // Of a scan from the file.
+  double decoded = 0;
+  double other = 0;         // of another program; 0: it was none
+  double other_share = 0;   // of the scan and that
+  std::string other_error;  // why there is none
 };
+
+// Bytes a second that something else reads of a file, in blocks of a size and at a depth.
+using OtherReader = std::function<base::Result<double>(const std::string& file, size_t block_bytes,
+                                                       uint32_t depth)>;
 
 // How many blocks keep a column in which form.
 struct ColumnForms {
@@ -65,8 +75,10 @@ class ScanMeasurement {
   base::Result<void> settle(base::TableId table);
 
   // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. The
-  // database is at a path, saved, and has a limit of memory far below what the tables take.
-  base::Result<ScanSpeed> read_blocks(std::span<const base::TableId> tables, double seconds);
+  // database is at a path, saved, and has a limit of memory far below what the tables take. `other`
+  // reads the same file, in blocks of the chunks' mean size; where it fails it is not asked again.
+  base::Result<ScanSpeed> read_blocks(std::span<const base::TableId> tables, double seconds,
+                                      const OtherReader& other);
 
  private:
   struct Parts;

@@ -316,28 +316,38 @@ size_t CompressedBlock::look(Freeze freeze) {
   return looked_through;
 }
 
-CompressedBlock::Settled CompressedBlock::settle(Freeze settle) {
-  Settled done;
+bool CompressedBlock::is_long_quiet(const Column& column) {
+  return !column.thawed && !column.settled &&
+         column.quiet_looks >= kQuietFactor * column.quiet_looks_needed;
+}
+
+bool CompressedBlock::look_for_long() {
+  bool found = false;
   for (size_t c = 0; c < column_count_; ++c) {
     Column& column = columns_[c];
     if (column.thawed || column.settled) continue;
     column.settled = column.chunk->header().encoding == encoding::Encoding::kZstd;
     column.quiet_looks = column.written ? 0 : column.quiet_looks + 1;
     column.written = false;
-    const bool is_quiet = column.quiet_looks >= kQuietFactor * column.quiet_looks_needed;
-    if (!is_quiet || column.settled || settle == Freeze::kNone || done.bytes != 0) continue;
-    auto smaller = [&] {
-      const ChunkPin frozen(*column.chunk);
-      done.bytes = frozen->bytes();
-      return settled_form(*frozen);
-    }();
-    if (smaller) {
-      replace(&column, std::move(*smaller));
-      ++done.columns;
-    }
-    column.settled = true;
-    column.quiet_looks = 0;
+    found = found || is_long_quiet(column);
   }
+  return found;
+}
+
+CompressedBlock::Settled CompressedBlock::settle_one() {
+  Column* const end = columns_.get() + column_count_;
+  Column* const column = std::find_if(columns_.get(), end, is_long_quiet);
+  DIPTYCH_CHECK(column != end, "look_for_long has found one");
+  Settled done;
+  auto smaller = [&] {
+    const ChunkPin frozen(*column->chunk);
+    done.bytes = frozen->bytes();
+    return settled_form(*frozen);
+  }();
+  done.is_smaller = smaller.has_value();
+  if (smaller) replace(column, std::move(*smaller));
+  column->settled = true;
+  column->quiet_looks = 0;
   return done;
 }
 

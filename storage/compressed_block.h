@@ -99,13 +99,15 @@ class CompressedBlock final : public Leaf {
   // if `may_freeze`, and returns the bytes it looked through for that.
   enum class Freeze : uint8_t { kNone, kOne };
   size_t look(Freeze freeze);
-  // Of a table whose columns settle (settling.h): a look at the frozen ones. What it looked through
-  // and the columns that became smaller.
+  // Of a table whose columns settle (settling.h): a look at the frozen ones, which changes nothing
+  // that a snapshot reads. True: one has been quiet for long enough.
+  bool look_for_long();
+  // Settles such a one: what it looked through, and whether the column became smaller.
   struct Settled {
     size_t bytes = 0;
-    size_t columns = 0;
+    bool is_smaller = false;
   };
-  Settled settle(Freeze settle);
+  Settled settle_one();
   // Of a block without rows: its chunks become as small as can be.
   void drop_values(const LeafFormat& format);
 
@@ -136,6 +138,7 @@ class CompressedBlock final : public Leaf {
   void fill(std::vector<encoding::ChunkBytes> chunks);
 
   base::Result<PinnedColumn> pin(size_t column) const;
+  static bool is_long_quiet(const Column& column);
   // Makes C3 true: with a copy of the chunk, where others have it.
   void own(Column* column);
   void replace(Column* column, encoding::ChunkBytes bytes);

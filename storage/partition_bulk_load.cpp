@@ -30,7 +30,7 @@ std::optional<uint32_t> PartitionStore::append_block(std::span<const NewRow> row
   range.is_block = true;
   ++counts_.blocks_made;
   range.changed = false;
-  ++settled_ranges_;
+  ++compacted_ranges_;
   return std::exchange(next_ordinal_, next_ordinal_ + format_.block_rows);
 }
 
@@ -52,7 +52,7 @@ void PartitionStore::drop_dead_ranges() {
         DIPTYCH_CHECK(was_free, "S1: what was freed on pages is in free_slots_");
       }
     }
-    if (range.is_block || range.stays_pages) --settled_ranges_;
+    if (range.is_block || range.stays_pages) --compacted_ranges_;
     for (size_t i = leaf; i < leaves_.size(); ++i) drop(std::move(leaves_[i]));
     leaves_.resize(leaf);
     directory_.resize(size_t{number} * (format_.block_rows / format_.page_rows));

@@ -116,7 +116,7 @@ void PartitionStore::restore_block(const SavedLeaf& saved) {
   range.freed = saved.rows - block->live_rows();
   range.changed = false;
   const auto number = static_cast<uint32_t>(ranges_.size() - 1);
-  ++settled_ranges_;
+  ++compacted_ranges_;
   frozen_slots_ += range.freed;
   thawed_columns_ += block->thawed_columns();
   if (range.freed >= worn_rows()) worn_.push_back(number);

@@ -146,7 +146,7 @@ Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> plac
   Range& range = ranges_[ordinals.front() / format_.block_rows];
   melt(ordinals.front() / format_.block_rows);
   range.stays_pages = true;
-  ++settled_ranges_;
+  ++compacted_ranges_;
   std::vector<RowPlace> found;
   for (const uint32_t ordinal : ordinals) {
     RowPlace& place = found.emplace_back();
@@ -196,7 +196,7 @@ size_t PartitionStore::drop_empty_block() {
 
 size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
   const size_t full_ranges = next_ordinal_ / format_.block_rows;
-  if (settled_ranges_ == full_ranges) return done;
+  if (compacted_ranges_ == full_ranges) return done;
   for (size_t i = 0; i < full_ranges; ++i) {
     Range& range = ranges_[i];
     if (range.is_block || range.stays_pages) continue;
@@ -231,11 +231,13 @@ size_t PartitionStore::settle_columns(size_t done, uint64_t until_ns) {
   for (size_t i = std::min(kBlocksALook, ranges_.size()); i != 0; --i) {
     settle_next_ = settle_next_ + 1 < ranges_.size() ? settle_next_ + 1 : 0;
     if (!ranges_[settle_next_].is_block) continue;
-    using Freeze = CompressedBlock::Freeze;
-    const auto may = goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone;
-    const CompressedBlock::Settled settled = compressed_block(settle_next_).settle(may);
+    if (!compressed_block(settle_next_).look_for_long() || !goes_on(done, until_ns)) continue;
+    uint32_t position;
+    auto& block = compressed(
+        leaf_to_write(static_cast<uint32_t>(settle_next_ * format_.block_rows), &position));
+    const CompressedBlock::Settled settled = block.settle_one();
     done += settled.bytes;
-    counts_.columns_settled += settled.columns;
+    counts_.columns_settled += settled.is_smaller ? 1 : 0;
   }
   return done;
 }
@@ -250,7 +252,7 @@ size_t PartitionStore::compact(uint64_t until_ns) {
 
 void PartitionStore::compact_all() {
   const size_t full_ranges = next_ordinal_ / format_.block_rows;
-  if (settled_ranges_ == full_ranges) return;
+  if (compacted_ranges_ == full_ranges) return;
   for (size_t i = 0; i < full_ranges; ++i) {
     if (!ranges_[i].is_block && !ranges_[i].stays_pages) make_block(i);
   }
@@ -272,7 +274,7 @@ size_t PartitionStore::make_block(size_t range) {
   const size_t first = first_leaf_of(range);
   DIPTYCH_CHECK(leaves_.size() - first >= page_count,
                 "S3: a range without a block has all its pages");
-  ++settled_ranges_;
+  ++compacted_ranges_;
   if (block_form_ == BlockForm::kPlain) {
     // Their strings move to the block: no image may have them.
     std::vector<const HotPage*> pages;
@@ -349,7 +351,7 @@ void PartitionStore::melt(size_t number) {
   range.is_block = false;
   range.writes = 0;
   range.changed = true;
-  --settled_ranges_;
+  --compacted_ranges_;
   ++counts_.blocks_melted;
   drop(std::move(block));
 }

@@ -199,7 +199,7 @@ class PartitionStore {
   std::mutex returned_mutex_;
   std::vector<std::unique_ptr<Leaf>> returned_;  // guarded by it: pages of images that went
   std::vector<Range> ranges_;                    // by ordinal / block rows
-  size_t settled_ranges_ = 0;                    // that are blocks, or stay pages
+  size_t compacted_ranges_ = 0;                  // that are blocks, or stay pages
   size_t thawed_columns_ = 0;                    // of all compressed blocks
   uint64_t frozen_slots_ = 0;                    // S1
   PartitionFigures counts_;                      // those that are no memory

@@ -111,7 +111,8 @@ struct BenchmarkReport {
   // bound); 0 if it sees all.
   Latency freshness_ms;
   Latency wait_apply_ms;  // a query's wait before its batch runs, applying included
-  Latency apply_ms;
+  Latency apply_ms;       // compaction included
+  Latency compaction_ms;  // of it
   double updates_applied_per_second = kNotMeasured;
   uint64_t oltp_bytes = 0, olap_bytes = 0;  // memory at the end
   std::string metrics_text;                 // the database's, at the end, as Prometheus reads it

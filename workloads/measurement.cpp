@@ -73,6 +73,7 @@ void fill_engine(const Reading& before, const Reading& after, BenchmarkReport* r
   report->freshness_ms = milliseconds(now.freshness_ns.since(old.freshness_ns));
   report->wait_apply_ms = milliseconds(now.wait_apply_ns.since(old.wait_apply_ns));
   report->apply_ms = milliseconds(now.apply_ns.since(old.apply_ns));
+  report->compaction_ms = milliseconds(now.compact_ns.since(old.compact_ns));
   report->updates_applied_per_second =
       static_cast<double>(now.updates_applied - old.updates_applied) / seconds;
   report->oltp_cpu_percent = percent(old.oltp_cpu_ns, now.oltp_cpu_ns);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "workloads/fio.h"
 #include "workloads/tpcc/loader.h"
 #include "workloads/tpcc/population.h"
 #include "workloads/tpcc/schema.h"
@@ -134,7 +135,7 @@ Result<void> run_cold(dispatcher::Database* database, const ScanOptions& options
   progress("reading all blocks", -1);
   ScanMeasurement measurement(database);
   report->threads = measurement.threads();
-  auto speed = measurement.read_blocks(tables, options.seconds);
+  auto speed = measurement.read_blocks(tables, options.seconds, fio_read);
   if (!speed) return speed.error();
   report->cold = *speed;
   return {};

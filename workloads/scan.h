@@ -4,7 +4,8 @@
 // From memory: for each form that a 4-byte column of TPC-C takes, the largest such column is summed
 // frozen, after every other row was given another value, and frozen again. A slowdown is a share of
 // the memory's speed by another, since the machine's speed drifts (scan_measurement.h).
-// From the disk: all columns of all blocks of the largest tables, beside raw reads of their chunks.
+// From the disk: all columns of all blocks of the largest tables, beside raw reads of their chunks
+// and, where it is installed, fio on the same file.
 //
 // Threads    as run_benchmark.
 

@@ -132,44 +132,37 @@ void Chunk::decode_numbers(uint32_t count, RunBuffer* buffer, const Decode& deco
   DIPTYCH_CHECK(false, "texts are not numbers");
 }
 
-ColumnRun Chunk::decode(uint32_t first, uint32_t count, RunBuffer* buffer) const {
+// decode(codec, out), where the codec is of numbers or texts: into keys, or into the buffer.
+template <class Decode>
+ColumnRun Chunk::decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
+                            const Decode& decode) const {
   DIPTYCH_DCHECK(first % 64 == 0, "a run starts at a word of the null map");
   DIPTYCH_DCHECK(uint64_t{first} + count <= rows(), "a run stays within its chunk");
   ColumnRun run{kind(), count, nullptr, run_nulls(first, count, buffer)};
   if (kind() == ValueKind::kText) {
-    text_codec(encoding())->decode(*header_, first, count, buffer);
-    run.values = buffer->values.data();
-    return run;
+    decode(*text_codec(encoding()), buffer);
+  } else {
+    const NumberCodec& codec = *number_codec(encoding());
+    run.values = codec.view(*header_, first);
+    if (run.values != nullptr) return run;
+    decode_numbers(count, buffer, [&](auto* keys) { decode(codec, keys); });
   }
-  const NumberCodec& codec = *number_codec(encoding());
-  run.values = codec.view(*header_, first);
-  if (run.values == nullptr) {
-    decode_numbers(count, buffer,
-                   [&](auto* values) { codec.decode(*header_, first, count, values); });
-    run.values = buffer->values.data();
-  }
+  run.values = buffer->values.data();
   return run;
+}
+
+ColumnRun Chunk::decode(uint32_t first, uint32_t count, RunBuffer* buffer) const {
+  return decode_run(first, count, buffer, [&](const auto& codec, auto* out) {
+    codec.decode(*header_, first, count, out);
+  });
 }
 
 ColumnRun Chunk::decode_some(uint32_t first, uint32_t count, std::span<const uint16_t> slots,
                              RunBuffer* buffer) const {
-  DIPTYCH_DCHECK(first % 64 == 0, "a run starts at a word of the null map");
-  DIPTYCH_DCHECK(uint64_t{first} + count <= rows(), "a run stays within its chunk");
   DIPTYCH_DCHECK(slots.empty() || slots.back() < count, "slots are rows of the run");
-  ColumnRun run{kind(), count, nullptr, run_nulls(first, count, buffer)};
-  if (kind() == ValueKind::kText) {
-    text_codec(encoding())->decode_some(*header_, first, count, slots, buffer);
-    run.values = buffer->values.data();
-    return run;
-  }
-  const NumberCodec& codec = *number_codec(encoding());
-  run.values = codec.view(*header_, first);
-  if (run.values == nullptr) {
-    decode_numbers(count, buffer,
-                   [&](auto* values) { codec.decode_some(*header_, first, count, slots, values); });
-    run.values = buffer->values.data();
-  }
-  return run;
+  return decode_run(first, count, buffer, [&](const auto& codec, auto* out) {
+    codec.decode_some(*header_, first, count, slots, out);
+  });
 }
 
 bool Chunk::decodes_some(uint32_t slots, uint32_t count) const {

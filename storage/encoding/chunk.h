@@ -86,6 +86,9 @@ class Chunk {
  private:
   explicit Chunk(const ChunkHeader* header) : header_(header) {}
   template <class Decode>
+  ColumnRun decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
+                       const Decode& decode) const;
+  template <class Decode>
   void decode_numbers(uint32_t count, RunBuffer* buffer, const Decode& decode) const;
   const uint64_t* run_nulls(uint32_t first, uint32_t count, RunBuffer* buffer) const;
   RowAnswer test_numbers(const Predicate& predicate) const;

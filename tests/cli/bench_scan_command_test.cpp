@@ -1,6 +1,9 @@
 // diptych bench scan from outside, at the smallest size.
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,6 +39,76 @@ TEST(BenchScan, FromMemoryMeasuresColumnsFrozenUpdatedAndFrozenAgain) {
   EXPECT_EQ(first.at("frozen").at("thawed_blocks"), 0);
   EXPECT_EQ(first.at("frozen_again").at("thawed_blocks"), 0);
   EXPECT_GT(first.at("updated").at("slowdown"), 0);
+}
+
+// The programs that a test's own find, for as long as it lives.
+class ProgramPath {
+ public:
+  explicit ProgramPath(const std::string& path) : before_(std::getenv("PATH")) {
+    ::setenv("PATH", path.c_str(), 1);
+  }
+  ~ProgramPath() { ::setenv("PATH", before_.c_str(), 1); }
+  ProgramPath(const ProgramPath&) = delete;
+  ProgramPath& operator=(const ProgramPath&) = delete;
+
+ private:
+  std::string before_;
+};
+
+// A cold scan with a program in fio's place; empty: with none.
+class BenchScanFio : public testing::Test {
+ protected:
+  nlohmann::json scan_beside(const std::string& fio) {
+    if (!fio.empty()) {
+      std::filesystem::permissions(folder_.file("fio", "#!/bin/sh\n" + fio),
+                                   std::filesystem::perms::owner_all);
+    }
+    const ProgramPath found(folder_.path(""));
+    const std::string path = folder_.path("scan.json");
+    outcome_ = run({"bench", "scan", "--warehouses", "1", "--cold", "--seconds", "0.01", "--json",
+                    path, "--path", folder_.path("database")});
+    return report_of(path);
+  }
+
+  ScratchFolder folder_;
+  Outcome outcome_;
+};
+
+TEST_F(BenchScanFio, ReadsTheSameFileAsTheScanAtItsDepthPastThePageCache) {
+  const std::string words = folder_.path("words");
+  const nlohmann::json report =
+      scan_beside("echo \"$@\" >" + words +
+                  "\necho a warning\necho '{\"jobs\": [{\"read\": {\"bw_bytes\": 250000000}}]}'\n");
+  EXPECT_EQ(report.at("fio_bytes_per_second"), 250'000'000);
+  EXPECT_GE(report.at("share_of_fio"), 0);
+  EXPECT_THAT(outcome_.out, testing::ContainsRegex("fio on the same file .* 0.250\n"));
+  std::ifstream in(words);
+  const std::string given{std::istreambuf_iterator<char>(in), {}};
+  for (const std::string& word :
+       {"--filename=" + folder_.path("database/blocks.dtb"), std::string("--readonly"),
+        std::string("--rw=read"), std::string("--direct=1"), std::string("--iodepth=32")}) {
+    EXPECT_THAT(given, testing::HasSubstr(word));
+  }
+  const size_t size = given.find("--bs=");
+  ASSERT_NE(size, std::string::npos);
+  const auto block_bytes = std::strtoull(given.c_str() + size + 5, nullptr, 10);
+  EXPECT_GT(block_bytes, 0U);
+  EXPECT_EQ(block_bytes % 4096, 0U);
+}
+
+TEST_F(BenchScanFio, IsMissingWithoutHarm) {
+  const nlohmann::json report = scan_beside("");
+  EXPECT_TRUE(report.at("fio_bytes_per_second").is_null());
+  EXPECT_TRUE(report.at("share_of_fio").is_null());
+  EXPECT_GT(report.at("raw_read_bytes_per_second"), 0);
+  EXPECT_THAT(outcome_.out, testing::HasSubstr("Nothing by fio: there is no fio on PATH\n"));
+}
+
+TEST_F(BenchScanFio, IsQuotedWhereItFails) {
+  const nlohmann::json report = scan_beside("echo fio: no such engine >&2\nexit 1\n");
+  EXPECT_TRUE(report.at("fio_bytes_per_second").is_null());
+  EXPECT_THAT(outcome_.out,
+              testing::HasSubstr("Nothing by fio: fio failed: fio: no such engine\n"));
 }
 
 // What fits into the limit of memory is no measurement of the disk.

@@ -76,6 +76,7 @@ TEST_F(LongLaneConcurrent, ItShowsOneStateThoughTheTableChanges) {
     for (int i = 0; i < 50; ++i) bump();
     const auto result = pairs.get();
     ASSERT_TRUE(result.ok()) << result.error().to_string();
+    EXPECT_EQ(database().metrics().snapshots, 0u) << "it went before the answer";
     const auto row = result->rows[0];
     EXPECT_EQ(std::get<int64_t>(row[1]), 9'000'000);
     // Each account is in 3,000 pairs, whatever the state.

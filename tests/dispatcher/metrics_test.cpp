@@ -107,6 +107,15 @@ TEST(Metrics, StructSqlAndTextAgreeOnWhatHappened) {
   EXPECT_NE(text.find("\ndiptych_calls_failed_total{reason=\"aborted\"} 1\n"), std::string::npos);
 }
 
+TEST(Metrics, CompactionIsAPartOfEachRunOfTheApplier) {
+  const auto bank = busy_bank(200);
+  const Metrics metrics = bank->database->metrics();
+  EXPECT_GT(metrics.apply_runs, 0u);
+  EXPECT_EQ(metrics.compact_ns.count(), metrics.apply_runs);
+  EXPECT_GT(metrics.compact_ns.sum(), 0u);
+  EXPECT_LT(metrics.compact_ns.sum(), metrics.apply_ns.sum());
+}
+
 TEST(Metrics, PartsOfMemoryAreThereAndSumUpToTheSides) {
   auto bank = busy_bank(3000);
   const Metrics metrics = bank->database->metrics();

@@ -6,6 +6,9 @@
 #include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
+#include "tests/storage/kept_replica.h"
+#include "tests/storage/partition_model.h"
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -112,6 +115,33 @@ TEST_P(ColumnSampleTest, IsDrawnAgainWhenTheTableHasGrownByAQuarter) {
   refresh_statistics(table(), table().schema(), &statistics);
   EXPECT_NE(statistics.samples[0].get(), before);
   expect_near(statistics.samples[0]->distinct, 11, 0);
+  EXPECT_EQ(statistics.columns[1].min, static_cast<double>(1 - GetParam() / 3));
+}
+
+// A column that is in the block file only is not read for its sample.
+TEST(TableStatisticsInFile, ColumnsGetTheirSamplesOnceTheyAreInMemory) {
+  const storage::test::TemporaryDirectory directory;
+  const base::TableSchema schema = storage::test::narrow_schema();
+  storage::test::KeptReplica kept(directory.path(), schema, 0);
+  storage::test::PartitionModel model(schema, &kept.partition(), 3);
+  for (uint32_t i = 0; i < 2 * storage::kBlockRowsMin; ++i) model.insert();
+  kept.partition().compact_all();
+  ASSERT_TRUE(kept.save().ok());
+  ASSERT_TRUE(kept.reopen().ok());
+  const storage::Table& table = kept.replica().table(base::TableId(0));
+  TableStatistics statistics;
+  refresh_statistics(table, schema, &statistics);
+  EXPECT_TRUE(statistics.lacks_samples);
+  EXPECT_EQ(statistics.samples[0], nullptr);
+  EXPECT_EQ(kept.buffers().figures().loads, 0U);
+  for (size_t l = 0; l < kept.partition().leaf_count(); ++l) {
+    for (uint16_t c = 0; c < schema.columns.size(); ++c) {
+      ASSERT_TRUE(kept.partition().leaf(l).pin(base::ColumnId(c)).ok());
+    }
+  }
+  refresh_statistics(table, schema, &statistics);
+  EXPECT_FALSE(statistics.lacks_samples);
+  for (const auto& sample : statistics.samples) EXPECT_NE(sample, nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ColumnSampleTest,

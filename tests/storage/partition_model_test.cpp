@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/record_rows.h"
@@ -120,6 +121,32 @@ TEST(Partition, LeavesABusyRangeInItsPages) {
   EXPECT_EQ(partition.leaf_count(), pages);
   EXPECT_GT(partition.compact(), 0U);
   EXPECT_EQ(partition.leaf_count(), 1U);
+}
+
+// Hundreds of ranges wait: a call makes one block, and more only until its time is up.
+TEST(Partition, CompactsUntilItsTimeIsUp) {
+  constexpr uint32_t kRanges = 500;
+  constexpr uint64_t kMillisecond = 1'000'000;
+  const base::TableSchema schema = narrow_schema();
+  const base::RowLayout layout(schema);
+  Partition partition(schema, {.block_rows = kBlockRowsMin});
+  RandomRows rows(layout, 4);
+  RecordRow record(layout);
+  for (uint32_t i = 0; i < kRanges * kBlockRowsMin; ++i) {
+    if (i % 100 == 0) record.encode(rows.row());
+    partition.insert(RowId(i), record.row(), record.strings_base());
+  }
+  const auto made = [&] { return partition.figures().blocks_made; };
+  EXPECT_EQ(partition.compact(), 0U) << "the inserts made every range busy";
+  EXPECT_GT(partition.compact(), 0U);
+  EXPECT_EQ(made(), 1U);
+  partition.compact(base::steady_ns() - kMillisecond);
+  EXPECT_EQ(made(), 2U) << "one, where the time is up already";
+  partition.compact(base::steady_ns() + kMillisecond);
+  EXPECT_GT(made(), 2U);
+  EXPECT_LT(made(), kRanges / 2);
+  partition.compact(UINT64_MAX);
+  EXPECT_EQ(made(), kRanges);
 }
 
 TEST_P(BlockModel, IsBlocksWithoutTheMemoryOfTheirPagesAfterALoad) {

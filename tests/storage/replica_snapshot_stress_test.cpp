@@ -34,6 +34,9 @@ base::TableSchema rounds_schema() {
   schema.columns.push_back({"n", {base::TypeKind::kBigInt}, base::Nullability::kNotNull});
   schema.columns.push_back(
       {"s", {base::TypeKind::kVarchar, 0, 0, 40}, base::Nullability::kNotNull});
+  schema.columns.push_back(
+      {"still", {base::TypeKind::kVarchar, 0, 0, 40}, base::Nullability::kNotNull});
+  schema.settled = base::Settled::kOn;
   schema.indexes.push_back(
       {"rounds_pkey", {}, base::IndexKind::kHash, base::Uniqueness::kUnique, {base::ColumnId(0)}});
   return schema;
@@ -46,6 +49,10 @@ constexpr int kRoundReaders = 3;
 
 std::string text_of(uint32_t row, int round) {
   return "a text of row " + std::to_string(row) + " in " + std::to_string(round);
+}
+// Never written again, so it settles.
+std::string still_text_of(uint32_t row) {
+  return "what stays of row number " + std::to_string(row);
 }
 int64_t number_of(uint32_t row, int round) {
   return int64_t{row} * 1'000'003 * (round % 5 == 0 ? 1 : 4'000'000) + round;
@@ -83,18 +90,21 @@ uint64_t rows_not_of_round(const Round& round) {
     const ColumnSummary summary = leaf.summary(ColumnId(1));
     DecodeBuffer numbers_buffer;
     DecodeBuffer texts_buffer;
+    DecodeBuffer still_buffer;
     const PinnedColumn numbers = value_or_throw(leaf.pin(ColumnId(1)));
     const PinnedColumn texts = value_or_throw(leaf.pin(ColumnId(2)));
+    const PinnedColumn still = value_or_throw(leaf.pin(ColumnId(3)));
     const auto* const n = numbers.view(0, leaf.row_slots(), &numbers_buffer).as<int64_t>();
     const auto* const s = texts.view(0, leaf.row_slots(), &texts_buffer).as<base::StringRef>();
+    const auto* const t = still.view(0, leaf.row_slots(), &still_buffer).as<base::StringRef>();
     for (uint32_t i = 0; i < leaf.row_slots(); ++i) {
       const uint32_t row = leaf.first_ordinal() + i;
       if (leaf.lives(i) != (round.rows[row] != 0)) ++wrong;
       if (!leaf.lives(i)) continue;
       ++live;
-      const bool is_right = n[i] == number_of(row, round.rows[row]) &&
-                            s[i].view() == text_of(row, round.rows[row]) && summary.min <= n[i] &&
-                            n[i] <= summary.max;
+      const bool is_right =
+          n[i] == number_of(row, round.rows[row]) && s[i].view() == text_of(row, round.rows[row]) &&
+          t[i].view() == still_text_of(row) && summary.min <= n[i] && n[i] <= summary.max;
       wrong += is_right ? 0 : 1;
     }
   }
@@ -136,8 +146,8 @@ class RoundsWriter {
 
  private:
   void encode(uint32_t row, int round) {
-    record_.encode(
-        test::TestRow(layout_, {int64_t{row}, number_of(row, round), text_of(row, round)}));
+    record_.encode(test::TestRow(
+        layout_, {int64_t{row}, number_of(row, round), text_of(row, round), still_text_of(row)}));
   }
 
   Partition* partition_;
@@ -177,7 +187,7 @@ TEST(ReplicaSnapshotStress, IsReadAndSavedBesideTheWriter) {
     cut->snapshot = std::make_unique<ReplicaSnapshot>(&kept.replica());
     cut->rows = writer.rows();
     rounds.publish(std::move(cut));
-    // Of leaves that the snapshot has: columns freeze, blocks are made.
+    // Of leaves that the snapshot has: columns freeze and settle, blocks are made.
     for (int i = 0; i < 6; ++i) kept.partition().compact();
     writer.round(round);
     kept.replica().reclaim();
@@ -193,6 +203,7 @@ TEST(ReplicaSnapshotStress, IsReadAndSavedBesideTheWriter) {
   kept.replica().reclaim();
   EXPECT_EQ(kept.replica().snapshot_bytes(), 0U);
   EXPECT_GT(kept.buffers().figures().evictions, 100U);
+  EXPECT_GT(kept.partition().figures().columns_settled, 0U);
 }
 
 // An owner that has read gives up its share; the other writes once it is alone.

@@ -1,7 +1,9 @@
-// What a scan of one column costs, in hot pages and in blocks, per row; and what compaction costs.
+// What a scan of one column costs, in hot pages and in blocks, per row; and what
+// compaction, melting and thawing cost.
 
 #include <benchmark/benchmark.h>
 
+#include "storage/partition_store.h"
 #include "storage/table.h"
 #include "tests/storage/record_rows.h"
 
@@ -78,9 +80,61 @@ void BM_CompactOneBlock(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes));
 }
 
+// The insert that finds no slot, and a worn block: it becomes pages before the row has its place.
+void BM_MeltOneBlock(benchmark::State& state) {
+  const base::TableSchema schema = wide_schema();
+  const base::RowLayout layout(schema);
+  Partition partition(schema);
+  fill(&partition, layout);
+  partition.compact_all();
+  test::RandomRows rows(layout, 2);
+  test::RecordRow record(layout);
+  record.encode(rows.row());
+  constexpr uint32_t kFreed = kBlockRowsDefault / PartitionStore::kWornShare;
+  const auto insert = [&](uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      partition.insert(base::RowId(kRows + i), record.row(), record.strings_base());
+    }
+  };
+  uint32_t block = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (uint32_t i = 0; i < kFreed; ++i) partition.erase(block * kBlockRowsDefault + 4 * i);
+    ++block;
+    state.ResumeTiming();
+    insert(1);
+    state.PauseTiming();
+    insert(kFreed - 1);
+    state.ResumeTiming();
+  }
+  state.counters["melted"] = static_cast<double>(partition.figures().blocks_melted);
+}
+
+// The update whose value its column's form cannot take: of a number, of a text.
+void BM_ThawOneColumn(benchmark::State& state) {
+  const base::TableSchema schema = wide_schema();
+  const base::RowLayout layout(schema);
+  Partition partition(schema);
+  fill(&partition, layout);
+  partition.compact_all();
+  test::RandomRows rows(layout, 2);
+  test::RecordRow record(layout);
+  record.encode(rows.row());
+  const base::ColumnId column(static_cast<uint16_t>(state.range(0)));
+  uint32_t block = 0;
+  for (auto _ : state) {
+    partition.update(block++ * kBlockRowsDefault, column, record.cell(column),
+                     record.strings_base());
+  }
+  state.counters["thawed"] = static_cast<double>(partition.figures().columns_thawed);
+}
+
 BENCHMARK(BM_ScanHotPages);
 BENCHMARK(BM_ScanBlocks);
-BENCHMARK(BM_CompactOneBlock)->Iterations(kRows / kBlockRowsDefault)->Unit(benchmark::kMillisecond);
+constexpr int kBlocks = kRows / kBlockRowsDefault;
+BENCHMARK(BM_CompactOneBlock)->Iterations(kBlocks)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_MeltOneBlock)->Iterations(kBlocks)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ThawOneColumn)->Arg(0)->Arg(15)->Iterations(kBlocks)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace diptych::storage

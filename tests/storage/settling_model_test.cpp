@@ -137,6 +137,21 @@ TEST_F(SettlingModel, AColumnThatIsWrittenNowAndThenDoesNotSettle) {
   model_.expect_agreement();
 }
 
+// Looks write to no leaf that a snapshot has, and settling to a copy of it.
+TEST_F(SettlingModel, ASnapshotKeepsTheFormsThatItsColumnsHad) {
+  SCOPED_TRACE(::testing::Message() << "seed " << seed_);
+  fill();
+  const std::string frozen(form(0, 2));
+  const Partition image(partition_.cut());
+  partition_.compact();
+  EXPECT_EQ(&partition_.leaf(0), &image.leaf(0));
+  settle();
+  EXPECT_EQ(form(0, 2), "zstd");
+  EXPECT_EQ(image.leaf(0).storage(ColumnId(2)).encoding, frozen);
+  ASSERT_NO_FATAL_FAILURE(model_.expect_agreement());
+  ASSERT_NO_FATAL_FAILURE(model_.expect_agreement(image, model_.rows()));
+}
+
 class UnsettledModel : public SettlingModel {
  protected:
   UnsettledModel() : SettlingModel(base::Settled::kOff) {}

@@ -114,6 +114,7 @@ Json measured(const BenchmarkReport& report) {
           {"freshness_ms", latency(report.freshness_ms)},
           {"wait_apply_ms", latency(report.wait_apply_ms)},
           {"apply_ms", latency(report.apply_ms)},
+          {"compaction_ms", latency(report.compaction_ms)},
           {"updates_applied_per_second", number(report.updates_applied_per_second)},
           {"calls_failed", report.calls_failed},
           {"interrupted", report.interrupted},
@@ -289,6 +290,7 @@ std::string to_json(const QueryBenchmarkReport& report) {
 std::string to_json(const ScanReport& report) {
   const Json none(nullptr);
   const auto& cold = report.cold;
+  const bool has_fio = cold && cold->other_error.empty();
   const auto* const warm = report.columns.empty() ? nullptr : &report.columns.front().frozen.speed;
   const double decoded = cold ? cold->decoded : warm != nullptr ? warm->bytes_per_second : 0;
   Json columns = Json::array();
@@ -299,6 +301,8 @@ std::string to_json(const ScanReport& report) {
               {"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
               {"raw_read_bytes_per_second", cold ? number(cold->reference) : none},
               {"share_of_raw_reads", cold ? number(cold->share) : none},
+              {"fio_bytes_per_second", has_fio ? number(cold->other) : none},
+              {"share_of_fio", has_fio ? number(cold->other_share) : none},
               {"read_bytes", cold ? Json(cold->bytes) : none},
               {"raw_read_bytes", cold ? Json(cold->reference_bytes) : none},
               {"passes", cold ? Json(cold->passes) : none},

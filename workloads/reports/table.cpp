@@ -144,7 +144,10 @@ std::string to_table(const BenchmarkReport& report) {
     latency_line("Freshness", report.freshness_ms, &out);
     latency_line("Query wait and apply", report.wait_apply_ms, &out);
   }
-  if (options.export_updates) latency_line("Apply", report.apply_ms, &out);
+  if (options.export_updates) {
+    latency_line("Apply", report.apply_ms, &out);
+    latency_line("Compaction, of it", report.compaction_ms, &out);
+  }
   if (transactions) type_lines("Transaction", report.transactions, &out);
   if (queries) type_lines("Query", report.queries, &out);
   if (queries) unsupported_lines(report.unsupported_queries, &out);
@@ -268,6 +271,12 @@ std::string to_table(const ScanReport& report) {
     line("Read while scanning all blocks, GB/s", report.cold->bytes_per_second / kGigabyte, 3);
     line("The same chunks by the reader alone, GB/s", report.cold->reference / kGigabyte, 3);
     line("Share", report.cold->share, 3);
+    if (report.cold->other_error.empty()) {
+      line("fio on the same file at this depth, GB/s", report.cold->other / kGigabyte, 3);
+      line("Share", report.cold->other_share, 3);
+    } else {
+      out += fmt::format("  Nothing by fio: {}\n", report.cold->other_error);
+    }
     line("Decoded, GB/s", report.cold->decoded / kGigabyte, 3);
     line("Bytes that a scan read, MB", static_cast<double>(report.cold->bytes) / kMegabyte, 1);
     line("Bytes that the reader read, MB",

@@ -1,6 +1,7 @@
 #include "dispatcher/command_log/command_log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -285,7 +286,10 @@ void CommandLog::run() {
   const bool is_first = base::raise_priority_of_this_thread();
   ring_.emplace(is_first ? LogWay::kCalls : options_.way);
   while (take_group()) {
-    if (options_.faults.reply_early) complete_(std::exchange(writing_.requests, {}));
+    if (options_.faults.reply_early) {
+      complete_(std::exchange(writing_.requests, {}));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // for a kill to fall into
+    }
     finish_group(write_group());
   }
 }

@@ -122,7 +122,9 @@ struct DivideOperation {
 struct ModuloOperation {
   static constexpr bool kCheap = false;
   static const char* message(PhysicalType) { return kDivisionByZero; }
-  static uint64_t misfit(int64_t a, int64_t b) { return static_cast<uint64_t>(a | (b - 1)) >> 31; }
+  static uint64_t misfit(int64_t a, int64_t b) {
+    return (static_cast<uint64_t>(a) | (static_cast<uint64_t>(b) - 1)) >> 31;
+  }
   // A double's quotient is near enough: it is 1 / b off a whole number, or is one.
   static int64_t narrow(int32_t a, int32_t b) {
     return a - static_cast<int32_t>(static_cast<double>(a) / static_cast<double>(b)) * b;

@@ -145,7 +145,8 @@ template <class Operation>
 concept HasNarrow = requires { Operation::narrow(int32_t{}, int32_t{}); };
 
 // results[i] = a[i] op b[i] for at least the selected slots (a cheap operation) or exactly those.
-// Returns the faults of all slots touched. Benchmark: BM_AddInt64, BM_MultiplyDecimal.
+// Returns the faults of all slots touched. Benchmark: BM_AddInt64, BM_MultiplyDecimal,
+// BM_MultiplyInt64, BM_ModuloInt64.
 template <class Operation, class Operand, class Outcome>
 uint64_t apply_operation(const Operand* __restrict a, const Operand* __restrict b,
                          Outcome* __restrict results, const Selection& selection) {

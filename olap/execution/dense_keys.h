@@ -29,8 +29,9 @@ class DenseKeys {
 
   uint32_t size() const { return size_; }
 
-  // numbers[slot] for at least the selected slots: the number of its key, or size() where a column
-  // is null or out of bounds. The vectors are kInt32 or kInt64. Benchmark: BM_DenseKeys.
+  // numbers[slot] for the selected slots (where is_dense(rows), for all): the number of its key,
+  // or size() where a column is null or out of bounds. The vectors are kInt32 or kInt64.
+  // Benchmark: BM_DenseKeys.
   void number(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
 
  private:

@@ -39,8 +39,9 @@ class KeyPlaces {
   }
 
   // The numbers of the selected slots that have a key to the front of `numbers`, their slots to
-  // `matched` (kVectorWords). Returns how many there are. `places`, by slot, has kVectorRows
-  // values; those that are not selected are overwritten. Benchmark: BM_KeyPlaces.
+  // `matched` (kVectorWords). Returns how many there are. `places`, by slot, has room for
+  // kVectorRows; where is_dense(rows), those of all slots can be looked up, selected or not; behind
+  // the slots it is overwritten. Benchmark: BM_KeyPlaces.
   uint32_t match(uint32_t* places, const Selection& rows, uint32_t* numbers,
                  uint64_t* matched) const;
 

@@ -70,7 +70,7 @@ template <class Operation, class Outcome>
 void arithmetic(benchmark::State& state) {
   std::mt19937_64 random(1);
   std::vector<int64_t> a(kVectorRows);
-  for (int64_t& value : a) value = static_cast<int64_t>(random() % 1'000'000);
+  for (int64_t& value : a) value = static_cast<int64_t>(random() % 1'000'000 + 1);
   std::vector<Outcome> results(kVectorRows);
   Selection selection;
   select_all(kVectorRows, &selection);
@@ -87,8 +87,16 @@ void BM_AddInt64(benchmark::State& state) {
 void BM_MultiplyDecimal(benchmark::State& state) {
   arithmetic<MultiplyOperation, int128_t>(state);
 }
+void BM_MultiplyInt64(benchmark::State& state) {
+  arithmetic<MultiplyOperation, int64_t>(state);
+}
+void BM_ModuloInt64(benchmark::State& state) {
+  arithmetic<ModuloOperation, int64_t>(state);
+}
 BENCHMARK(BM_AddInt64);
 BENCHMARK(BM_MultiplyDecimal);
+BENCHMARK(BM_MultiplyInt64);
+BENCHMARK(BM_ModuloInt64);
 
 void BM_Like(benchmark::State& state) {
   const char* const patterns[] = {"pr%", "%ORIGINAL%", "a_c%x%"};

@@ -80,20 +80,29 @@ void BM_CompactOneBlock(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes));
 }
 
+// A partition all in blocks, and a row to write that is like none of its own.
+struct WrittenBlocks {
+  WrittenBlocks() : layout(schema), partition(schema), record(layout) {
+    fill(&partition, layout);
+    partition.compact_all();
+    test::RandomRows rows(layout, 2);
+    record.encode(rows.row());
+  }
+
+  const base::TableSchema schema = wide_schema();
+  const base::RowLayout layout;
+  Partition partition;
+  test::RecordRow record;
+};
+
 // The insert that finds no slot, and a worn block: it becomes pages before the row has its place.
 void BM_MeltOneBlock(benchmark::State& state) {
-  const base::TableSchema schema = wide_schema();
-  const base::RowLayout layout(schema);
-  Partition partition(schema);
-  fill(&partition, layout);
-  partition.compact_all();
-  test::RandomRows rows(layout, 2);
-  test::RecordRow record(layout);
-  record.encode(rows.row());
+  WrittenBlocks blocks;
+  Partition& partition = blocks.partition;
   constexpr uint32_t kFreed = kBlockRowsDefault / PartitionStore::kWornShare;
   const auto insert = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
-      partition.insert(base::RowId(kRows + i), record.row(), record.strings_base());
+      partition.insert(base::RowId(kRows + i), blocks.record.row(), blocks.record.strings_base());
     }
   };
   uint32_t block = 0;
@@ -112,21 +121,14 @@ void BM_MeltOneBlock(benchmark::State& state) {
 
 // The update whose value its column's form cannot take: of a number, of a text.
 void BM_ThawOneColumn(benchmark::State& state) {
-  const base::TableSchema schema = wide_schema();
-  const base::RowLayout layout(schema);
-  Partition partition(schema);
-  fill(&partition, layout);
-  partition.compact_all();
-  test::RandomRows rows(layout, 2);
-  test::RecordRow record(layout);
-  record.encode(rows.row());
+  WrittenBlocks blocks;
   const base::ColumnId column(static_cast<uint16_t>(state.range(0)));
   uint32_t block = 0;
   for (auto _ : state) {
-    partition.update(block++ * kBlockRowsDefault, column, record.cell(column),
-                     record.strings_base());
+    blocks.partition.update(block++ * kBlockRowsDefault, column, blocks.record.cell(column),
+                            blocks.record.strings_base());
   }
-  state.counters["thawed"] = static_cast<double>(partition.figures().columns_thawed);
+  state.counters["thawed"] = static_cast<double>(blocks.partition.figures().columns_thawed);
 }
 
 BENCHMARK(BM_ScanHotPages);

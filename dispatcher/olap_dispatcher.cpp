@@ -428,9 +428,10 @@ void OlapDispatcher::refresh_statistics() {
   olap::TableRows rows = table_rows_;
   rows.resize(replica.table_count());
   lacks_samples_ = false;
+  const uint64_t now_ns = base::steady_ns();
   for (uint32_t id = 0; id < replica.table_count(); ++id) {
     const storage::Table& table = replica.table(base::TableId(id));
-    olap::refresh_statistics(table, table.schema(), &rows[id]);
+    olap::refresh_statistics(table, table.schema(), now_ns, &rows[id]);
     lacks_samples_ = lacks_samples_ || rows[id].lacks_samples;
   }
   const std::lock_guard lock(figures_mutex_);

@@ -1,17 +1,20 @@
 #include "olap/table_statistics.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace diptych::olap {
 
 namespace {
 
-constexpr uint64_t kChangeShare = 16;
-constexpr uint64_t kSampleChangeShare = 4;
+// A sample is drawn again once one in so many values has changed, but not more often than that.
+constexpr uint64_t kSampleChangeShare = 8;
+constexpr uint64_t kSampleIntervalNs = 1'000'000'000;
+// A look at a leaf's summary is worth so many changes, at this many leaves it is worth none.
+constexpr uint64_t kChangesALeaf = 16;
+constexpr uint64_t kFreeLeaves = 64;
 
-bool has_changed(uint64_t then, uint64_t now, uint64_t share) {
-  return std::max(then, now) - std::min(then, now) > then / share;
-}
+using Look = TableStatistics::Look;
 
 bool has_bounds(const base::DataType& type) {
   return !type.is_string() && type.kind != base::TypeKind::kBoolean;
@@ -26,20 +29,34 @@ void widen(const storage::ColumnSummary& summary, bool is_double, ColumnBounds* 
   bounds->known = true;
 }
 
-void refresh_samples(const storage::Table& table, size_t columns, TableStatistics* statistics) {
-  const bool has_grown =
-      has_changed(statistics->rows_of_samples, statistics->rows, kSampleChangeShare);
-  if (!has_grown && !statistics->lacks_samples) return;
-  statistics->samples.resize(columns);
+size_t leaf_count(const storage::Table& table) {
+  size_t count = 0;
+  for (uint32_t p = 0; p < table.partition_count(); ++p) {
+    count += table.partition(base::PartitionId(p)).leaf_count();
+  }
+  return count;
+}
+
+bool is_old(const Look& look, uint64_t changes, uint64_t now_ns) {
+  const uint64_t more = changes - look.changes;
+  if (!look.was_taken || more > look.rows) return true;
+  return more > look.rows / kSampleChangeShare && now_ns - look.at_ns >= kSampleIntervalNs;
+}
+
+void refresh_samples(const storage::Table& table, uint64_t now_ns, TableStatistics* statistics) {
   statistics->lacks_samples = false;
-  if (has_grown) statistics->rows_of_samples = statistics->rows;
   if (statistics->rows == 0) return;
-  const SampledRows rows(table);
-  for (size_t c = 0; c < columns; ++c) {
-    if (!has_grown && statistics->samples[c] != nullptr) continue;
-    auto sample = rows.sample(base::ColumnId(static_cast<uint16_t>(c)));
+  std::optional<SampledRows> rows;
+  for (size_t c = 0; c < statistics->samples.size(); ++c) {
+    const base::ColumnId column(static_cast<uint16_t>(c));
+    Look& look = statistics->sample_looks[c];
+    const uint64_t changes = table.changes(column);
+    if (!is_old(look, changes, now_ns)) continue;
+    if (!rows.has_value()) rows.emplace(table);
+    auto sample = rows->sample(column);
     if (sample.has_value()) {
       statistics->samples[c].reset(new const ColumnSample(*std::move(sample)));
+      look = {true, changes, statistics->rows, now_ns};
     } else {
       statistics->lacks_samples = true;  // an old one is better than none
     }
@@ -48,21 +65,29 @@ void refresh_samples(const storage::Table& table, size_t columns, TableStatistic
 
 void refresh_bounds(const storage::Table& table, const base::TableSchema& schema,
                     TableStatistics* statistics) {
-  const uint64_t then = statistics->rows_of_bounds;
-  if (!statistics->columns.empty() && !has_changed(then, statistics->rows, kChangeShare)) return;
-  statistics->rows_of_bounds = statistics->rows;
-  statistics->columns.assign(schema.columns.size(), {});
+  const size_t leaves = leaf_count(table);
+  std::vector<uint16_t> due;
+  for (uint16_t c = 0; c < schema.columns.size(); ++c) {
+    if (!has_bounds(schema.columns[c].type)) continue;
+    Look& look = statistics->bounds_looks[c];
+    const uint64_t changes = table.changes(base::ColumnId(c));
+    const uint64_t more = changes - look.changes;
+    if (look.was_taken && (more == 0 || more / kChangesALeaf + kFreeLeaves < leaves)) continue;
+    look = {.was_taken = true, .changes = changes};
+    statistics->columns[c] = {};
+    due.push_back(c);
+  }
+  if (due.empty()) return;
   for (uint32_t p = 0; p < table.partition_count(); ++p) {
     const storage::Partition& partition = table.partition(base::PartitionId(p));
     for (size_t l = 0; l < partition.leaf_count(); ++l) {
       const storage::Leaf& leaf = partition.leaf(l);
       if (leaf.live_rows() == 0) continue;
-      for (size_t c = 0; c < schema.columns.size(); ++c) {
-        const base::DataType& type = schema.columns[c].type;
-        if (!has_bounds(type)) continue;
-        const auto summary = leaf.summary(base::ColumnId(static_cast<uint16_t>(c)));
+      for (const uint16_t c : due) {
+        const auto summary = leaf.summary(base::ColumnId(c));
         if (!summary.known) continue;
-        widen(summary, type.kind == base::TypeKind::kDouble, &statistics->columns[c]);
+        const bool is_double = schema.columns[c].type.kind == base::TypeKind::kDouble;
+        widen(summary, is_double, &statistics->columns[c]);
       }
     }
   }
@@ -71,10 +96,15 @@ void refresh_bounds(const storage::Table& table, const base::TableSchema& schema
 }  // namespace
 
 void refresh_statistics(const storage::Table& table, const base::TableSchema& schema,
-                        TableStatistics* statistics) {
+                        uint64_t now_ns, TableStatistics* statistics) {
+  const size_t columns = schema.columns.size();
   statistics->rows = table.live_rows();
+  statistics->columns.resize(columns);
+  statistics->samples.resize(columns);
+  statistics->bounds_looks.resize(columns);
+  statistics->sample_looks.resize(columns);
   refresh_bounds(table, schema, statistics);
-  refresh_samples(table, schema.columns.size(), statistics);
+  refresh_samples(table, now_ns, statistics);
 }
 
 }  // namespace diptych::olap

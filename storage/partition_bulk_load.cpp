@@ -31,6 +31,7 @@ std::optional<uint32_t> PartitionStore::append_block(std::span<const NewRow> row
   ++counts_.blocks_made;
   range.changed = false;
   ++compacted_ranges_;
+  rows_changed_ += rows.size();
   return std::exchange(next_ordinal_, next_ordinal_ + format_.block_rows);
 }
 

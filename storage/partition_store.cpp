@@ -40,7 +40,8 @@ PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptio
       page_shift_(static_cast<uint32_t>(std::countr_zero(format_.page_rows))),
       block_shift_(static_cast<uint32_t>(std::countr_zero(format_.block_rows))),
       pages_(HotPage::bytes(format_), options.node),
-      string_pages_(StringHeap::kCarvedBytesMax, options.node) {}
+      string_pages_(StringHeap::kCarvedBytesMax, options.node),
+      cells_updated_(layout.columns.size()) {}
 
 SharedRef<StringHeap> PartitionStore::new_heap() {
   return SharedRef<StringHeap>(std::make_unique<StringHeap>(&string_pages_, node_));
@@ -81,6 +82,7 @@ uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
 }
 
 void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
+  rows_changed_ += rows.size();
   while (!rows.empty()) {
     uint32_t count = 0;
     const uint32_t first = take_ordinals(rows.size(), &count);
@@ -120,9 +122,11 @@ Partition::Places PartitionStore::update(std::span<const RowPlace> places, base:
     const auto run_records = records.subspan(first, end - first);
     if (form == LeafForm::kPlain) {
       PlainLeaf::write_cells(format, column, run, run_records, cell_offset);
+      cells_updated_[column.value] += run.size();
     } else {
       const CompressedBlock::Written written =
           CompressedBlock::write_cells(format, column, run, run_records, cell_offset);
+      cells_updated_[column.value] += written.cells;
       thawed_columns_ += written.thawed;
       counts_.columns_thawed += written.thawed;
       if (written.cells != run.size()) {
@@ -167,6 +171,7 @@ void PartitionStore::erase(uint32_t ordinal) {
   Leaf& leaf = leaf_to_write(ordinal, &position);
   Range& range = ranges_[ordinal / format_.block_rows];
   ++range.freed;
+  ++rows_changed_;
   note_writes(ordinal, 1);
   if (leaf.form() == LeafForm::kPlain) {
     plain(leaf).erase_row(position);

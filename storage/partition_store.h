@@ -96,6 +96,9 @@ class PartitionStore {
   uint64_t live_rows() const { return next_ordinal_ - free_slots_.size() - frozen_slots_; }
 
   // As Partition's.
+  uint64_t changes(base::ColumnId column) const {
+    return rows_changed_ + cells_updated_[column.value];
+  }
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
   uint64_t slots_before_block() const;
   std::optional<uint32_t> append_block(std::span<const NewRow> rows);
@@ -203,6 +206,8 @@ class PartitionStore {
   size_t thawed_columns_ = 0;                    // of all compressed blocks
   uint64_t frozen_slots_ = 0;                    // S1
   PartitionFigures counts_;                      // those that are no memory
+  uint64_t rows_changed_ = 0;                    // inserted and erased, so far
+  std::vector<uint64_t> cells_updated_;          // by ColumnId, so far
   std::vector<uint32_t> worn_;                   // ranges
   std::vector<uint32_t> empty_;                  // ranges whose block lost its last row
   FreeSlots free_slots_;

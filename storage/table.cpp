@@ -70,6 +70,10 @@ uint64_t Partition::live_rows() const {
   return store_ != nullptr ? store_->live_rows() : image_->live_rows();
 }
 
+uint64_t Partition::changes(base::ColumnId column) const {
+  return store_ != nullptr ? store_->changes(column) : 0;
+}
+
 base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   uint32_t position;
   const Leaf& leaf = leaf_of(ordinal, &position);
@@ -211,6 +215,12 @@ uint64_t Table::live_rows() const {
   uint64_t rows = 0;
   for (const Partition& partition : partitions_) rows += partition.live_rows();
   return rows;
+}
+
+uint64_t Table::changes(base::ColumnId column) const {
+  uint64_t changes = 0;
+  for (const Partition& partition : partitions_) changes += partition.changes(column);
+  return changes;
 }
 
 PartitionFigures Table::figures() const {

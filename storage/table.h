@@ -67,6 +67,9 @@ class Partition {
   const Leaf& leaf(size_t index) const;
   const Leaf& leaf_of(uint32_t ordinal, uint32_t* position) const;
   uint64_t live_rows() const;
+  // How many of the column's values came, were updated or went since this was made: for who keeps
+  // statistics of them. 0 in an image.
+  uint64_t changes(base::ColumnId column) const;
   // Slow: for comparisons. Throws ChunkFailure.
   base::Value value(uint32_t ordinal, base::ColumnId column) const;
 
@@ -145,6 +148,7 @@ class Table {
   // By hash of the run of kRowIdRun RowIDs that the row's is in.
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
+  uint64_t changes(base::ColumnId column) const;  // of all partitions
   // As the partitions', which are restored each on its own.
   base::Result<SavedTable> save(const SavePace& pace = {});
   PartitionFigures figures() const;  // of all partitions

@@ -50,11 +50,17 @@ class PartitionModel {
         layout_(schema_),
         random_(layout_, seed),
         record_(layout_),
-        partition_(partition) {}
+        partition_(partition),
+        changes_(schema_.columns.size()) {}
 
   Partition& partition() { return *partition_; }
   // The same rows in another partition, which is expected to have them.
-  void set_partition(Partition* partition) { partition_ = partition; }
+  void set_partition(Partition* partition) {
+    partition_ = partition;
+    for (uint16_t c = 0; c < changes_.size(); ++c) {
+      changes_[c] = partition->changes(base::ColumnId(c));
+    }
+  }
   RandomRows& random() { return random_; }
   const std::map<uint32_t, Row>& rows() const { return rows_; }
   const base::RowLayout& layout() const { return layout_; }
@@ -64,6 +70,7 @@ class PartitionModel {
     record_.encode(row);
     const base::RowId row_id(random_.random()());
     const uint32_t ordinal = partition_->insert(row_id, record_.row(), record_.strings_base());
+    count_row();
     EXPECT_TRUE(rows_.emplace(ordinal, Row{row_id, row}).second) << "ordinal " << ordinal;
     return ordinal;
   }
@@ -79,6 +86,7 @@ class PartitionModel {
     if (!first) return false;
     for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
       rows_.emplace(*first + i, Row{given[i].row_id, std::move(rows[i])});
+      count_row();
     }
     return true;
   }
@@ -98,14 +106,22 @@ class PartitionModel {
     const RowPlace place = partition_->place(ordinal);
     partition_->prefetch({&place, 1}, {&column, 1});
     partition_->update(ordinal, column, record_.cell(column), record_.strings_base());
+    ++changes_[column.value];
   }
   void erase(uint32_t ordinal) {
     partition_->erase(ordinal);
     rows_.erase(ordinal);
+    count_row();
   }
 
-  // Every row is there with its values, in leaves whose counts (L1) and summaries (L3) are true.
-  void expect_agreement() const { expect_agreement(*partition_, rows_); }
+  // Every row is there with its values, in leaves whose counts (L1) and summaries (L3) are true;
+  // all changes were counted.
+  void expect_agreement() const {
+    expect_agreement(*partition_, rows_);
+    for (uint16_t c = 0; c < changes_.size(); ++c) {
+      ASSERT_EQ(partition_->changes(base::ColumnId(c)), changes_[c]) << "column " << c;
+    }
+  }
   // The same of a snapshot, and of what the rows were.
   void expect_agreement(const Partition& partition, const std::map<uint32_t, Row>& rows) const {
     ASSERT_EQ(partition.live_rows(), rows.size());
@@ -130,6 +146,9 @@ class PartitionModel {
  private:
   using Place = std::map<uint32_t, Row>::const_iterator;
 
+  void count_row() {
+    for (uint64_t& changes : changes_) ++changes;
+  }
   void expect_column(const Partition& partition, const Leaf& leaf, base::ColumnId column, Place row,
                      Place end) const {
     const ColumnSummary summary = leaf.summary(column);
@@ -192,6 +211,7 @@ class PartitionModel {
   std::unique_ptr<Partition> own_;
   Partition* partition_;
   std::map<uint32_t, Row> rows_;
+  std::vector<uint64_t> changes_;  // by ColumnId
 };
 
 }  // namespace diptych::storage::test

@@ -218,9 +218,7 @@ struct ScanMeasurement::Parts {
       const std::unique_lock lock(ahead_mutex, std::try_to_lock);
       if (!lock.owns_lock()) return;
       ahead = std::max(ahead, at + 1);
-      // Not as far as there is room: what was read and not yet used is the first to make room.
-      const size_t end = std::min(all.size(), at + 1 + kReadDepth);
-      while (ahead < end && all[ahead].leaf->read_ahead(all[ahead].column)) ++ahead;
+      while (ahead < all.size() && all[ahead].leaf->read_ahead(all[ahead].column)) ++ahead;
     };
     share_out(all.size(), [&](size_t i, storage::DecodeBuffer* decoded) {
       reach(i);

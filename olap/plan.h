@@ -7,9 +7,9 @@
 //            digits are int64_t units, wider ones int128 units (is_wide).
 // Operands   of a comparison and of +, -: equal types (the binder casts, rescales decimals).
 //            Of *: decimals of any scales; the result's scale is their sum. Of /: both DOUBLE, both
-//            BIGINT (truncates), or decimals of any scales of which the result's, a wide one, is
-//            at least the dividend's (rounds half away from zero). Of %: BIGINT, wide decimals.
-//            INT operands of arithmetic are cast to BIGINT. DATE and TIMESTAMP compare as integers.
+//            INT or BIGINT (truncates), or decimals of any scales of which the result's, a wide
+//            one, is at least the dividend's (rounds half away from zero). Of %: INT, BIGINT, wide
+//            decimals. Arithmetic of INT is INT. DATE and TIMESTAMP compare as integers.
 // Nulls      three-valued logic throughout; a filter keeps rows whose predicate is true.
 // Threads    a Plan is immutable once built; any number of threads execute it at once.
 
@@ -67,8 +67,8 @@ enum class ExpressionKind : uint8_t {
 
 enum class Function : uint8_t {
   kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in characters of UTF-8
-  kAscii,      // BIGINT code of the first character, 0 for an empty text
-  kLength,     // bytes
+  kAscii,      // INT: code of the first character, 0 for an empty text
+  kLength,     // INT: bytes
   kUpper,
   kLower,
   kTrim,
@@ -90,7 +90,7 @@ enum class Function : uint8_t {
   kTruncateMonth,
   kTruncateDay,
   kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
-  // Of texts; positions and lengths are BIGINT, in characters (row_functions_text.cpp).
+  // Of texts, in characters; positions and lengths are BIGINT, as results INT.
   kCharLength,
   kPosition,  // text, part: where the part begins, from 1; 0 where it does not
   kReplace,   // text, from, to

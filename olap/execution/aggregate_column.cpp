@@ -153,7 +153,7 @@ class SumColumn : public AggregateColumn {
     if constexpr (std::is_same_v<T, double>) {
       results->values<double>()[i] = state.sum;
     } else if (type_.kind == base::TypeKind::kBigInt) {
-      if (state.sum != static_cast<int64_t>(state.sum)) fail_value(kIntegerOutOfRange);
+      if (state.sum != static_cast<int64_t>(state.sum)) fail_value(kBigIntOutOfRange);
       results->values<int64_t>()[i] = static_cast<int64_t>(state.sum);
     } else {
       Sum value = state.sum;

@@ -36,14 +36,27 @@ inline constexpr uint64_t kFault = uint64_t{1} << 63;
 inline uint64_t fault_if(bool condition) {
   return static_cast<uint64_t>(condition) << 63;
 }
+// Where the wider value is not the narrower one that it became.
+inline uint64_t narrow_fault(int64_t wide, int32_t narrow) {
+  return fault_if(wide != narrow);
+}
 inline uint64_t wide_fault(bool overflow, int128_t value) {
   return fault_if(overflow || value >= kWideDecimalEnd || value <= -kWideDecimalEnd);
 }
 
+// What an integer or decimal of this type has become.
+inline const char* out_of_range(PhysicalType type) {
+  if (type == PhysicalType::kInt128) return kDecimalOutOfRange;
+  return type == PhysicalType::kInt64 ? kBigIntOutOfRange : kIntegerOutOfRange;
+}
+
 struct AddOperation {
   static constexpr bool kCheap = true;
-  static const char* message(PhysicalType type) {
-    return type == PhysicalType::kInt128 ? kDecimalOutOfRange : kIntegerOutOfRange;
+  static const char* message(PhysicalType type) { return out_of_range(type); }
+  static uint64_t apply(int32_t a, int32_t b, int32_t* result) {
+    const int64_t sum = int64_t{a} + b;
+    *result = static_cast<int32_t>(sum);
+    return narrow_fault(sum, *result);
   }
   static uint64_t apply(int64_t a, int64_t b, int64_t* result) {
     const auto sum = static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -62,7 +75,12 @@ struct AddOperation {
 
 struct SubtractOperation {
   static constexpr bool kCheap = true;
-  static const char* message(PhysicalType type) { return AddOperation::message(type); }
+  static const char* message(PhysicalType type) { return out_of_range(type); }
+  static uint64_t apply(int32_t a, int32_t b, int32_t* result) {
+    const int64_t difference = int64_t{a} - b;
+    *result = static_cast<int32_t>(difference);
+    return narrow_fault(difference, *result);
+  }
   static uint64_t apply(int64_t a, int64_t b, int64_t* result) {
     const auto difference =
         static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
@@ -79,13 +97,18 @@ struct SubtractOperation {
   }
 };
 
-// Where no operand of a vector is negative or over 31 bits, and no divisor is 0, products and
-// remainders are computed 32 bits wide, in SIMD (`narrow`). misfit() is not 0 for other operands.
+// Where no operand of a vector is negative or over 31 bits, and no divisor is 0, products of BIGINT
+// and remainders are computed 32 bits wide, in SIMD (`narrow`). misfit() is not 0 for others.
 struct MultiplyOperation {
   static constexpr bool kCheap = true;
   static uint64_t misfit(int64_t a, int64_t b) { return static_cast<uint64_t>(a | b) >> 31; }
   static int64_t narrow(int32_t a, int32_t b) { return int64_t{a} * b; }
-  static const char* message(PhysicalType type) { return AddOperation::message(type); }
+  static const char* message(PhysicalType type) { return out_of_range(type); }
+  static uint64_t apply(int32_t a, int32_t b, int32_t* result) {
+    const int64_t product = int64_t{a} * b;
+    *result = static_cast<int32_t>(product);
+    return narrow_fault(product, *result);
+  }
   static uint64_t apply(int64_t a, int64_t b, int64_t* result) {
     return fault_if(__builtin_mul_overflow(a, b, result));
   }
@@ -106,9 +129,10 @@ struct MultiplyOperation {
 struct DivideOperation {
   static constexpr bool kCheap = false;
   static const char* message(PhysicalType) { return kDivisionByZero; }
-  static uint64_t apply(int64_t a, int64_t b, int64_t* result) {
+  template <class Integer>
+  static uint64_t apply(Integer a, Integer b, Integer* result) {
     if (b == 0) return kFault;
-    if (b == -1) return SubtractOperation::apply(int64_t{0}, a, result);
+    if (b == -1) return SubtractOperation::apply(Integer{0}, a, result);
     *result = a / b;
     return 0;
   }
@@ -126,32 +150,29 @@ struct ModuloOperation {
     return (static_cast<uint64_t>(a) | (static_cast<uint64_t>(b) - 1)) >> 31;
   }
   // A double's quotient is near enough: it is 1 / b off a whole number, or is one.
-  static int64_t narrow(int32_t a, int32_t b) {
+  static int32_t narrow(int32_t a, int32_t b) {
     return a - static_cast<int32_t>(static_cast<double>(a) / static_cast<double>(b)) * b;
   }
-  static uint64_t apply(int64_t a, int64_t b, int64_t* result) {
-    if (b == 0) return kFault;
-    *result = b == -1 ? 0 : a % b;
-    return 0;
-  }
-  static uint64_t apply(int128_t a, int128_t b, int128_t* result) {
+  template <class Integer>
+  static uint64_t apply(Integer a, Integer b, Integer* result) {
     if (b == 0) return kFault;
     *result = b == -1 ? 0 : a % b;
     return 0;
   }
 };
 
-template <class Operation>
-concept HasNarrow = requires { Operation::narrow(int32_t{}, int32_t{}); };
+template <class Operation, class Operand, class Outcome>
+concept HasNarrow = std::is_integral_v<Operand> && std::is_same_v<Operand, Outcome> && requires {
+  Operation::narrow(int32_t{}, int32_t{});
+} && sizeof(Operation::narrow(int32_t{}, int32_t{})) <= sizeof(Outcome);
 
 // results[i] = a[i] op b[i] for at least the selected slots (a cheap operation) or exactly those.
-// Returns the faults of all slots touched. Benchmark: BM_AddInt64, BM_MultiplyDecimal,
-// BM_MultiplyInt64, BM_ModuloInt64.
+// Returns the faults of all slots touched. Benchmark: BM_AddInt32, BM_AddInt64,
+// BM_MultiplyInt32, BM_MultiplyInt64, BM_MultiplyDecimal, BM_ModuloInt32, BM_ModuloInt64.
 template <class Operation, class Operand, class Outcome>
 uint64_t apply_operation(const Operand* __restrict a, const Operand* __restrict b,
                          Outcome* __restrict results, const Selection& selection) {
-  if constexpr (HasNarrow<Operation> && std::is_same_v<Operand, int64_t> &&
-                std::is_same_v<Outcome, int64_t>) {
+  if constexpr (HasNarrow<Operation, Operand, Outcome>) {
     uint64_t misfit = 0;
     for_slots(selection, [&](uint32_t i) { misfit |= Operation::misfit(a[i], b[i]); });
     if (misfit == 0) {

@@ -43,7 +43,7 @@ class ArithmeticNode : public ExpressionNode {
       if (right[i] == Operand{} && Operation::apply(left[i], right[i], &ignored) != 0) zero = true;
     });
     const bool divides = Operation::message(type()) == kDivisionByZero;
-    fail_value(divides && !zero ? kIntegerOutOfRange : Operation::message(type()));
+    fail_value(divides && !zero ? out_of_range(type()) : Operation::message(type()));
   }
 
   NodePtr left_;
@@ -84,10 +84,13 @@ NodePtr make_sum_like(PhysicalType type, std::vector<NodePtr> children) {
     return make_node<Operation, double>(type, std::move(children));
   }
   for (NodePtr& child : children) child = make_widening(std::move(child), type);
+  if (type == PhysicalType::kInt32) {
+    return make_node<Operation, int32_t>(type, std::move(children));
+  }
   if (type == PhysicalType::kInt64) {
     return make_node<Operation, int64_t>(type, std::move(children));
   }
-  require_plan(type == PhysicalType::kInt128, "arithmetic is on BIGINT, DECIMAL or DOUBLE");
+  require_plan(type == PhysicalType::kInt128, "arithmetic is on integers, DECIMAL or DOUBLE");
   return make_node<Operation, int128_t>(type, std::move(children));
 }
 
@@ -99,7 +102,8 @@ NodePtr make_negation(PhysicalType type, std::vector<NodePtr> children) {
     zero_type.kind = base::TypeKind::kDouble;
     zero = -0.0;
   } else {
-    zero_type.kind = base::TypeKind::kBigInt;
+    const bool small = type == PhysicalType::kInt32;
+    zero_type.kind = small ? base::TypeKind::kInt : base::TypeKind::kBigInt;
     zero = int64_t{0};
   }
   children.insert(children.begin(), make_literal(zero_type, zero));
@@ -165,6 +169,16 @@ class DecimalDivisionNode : public ExpressionNode {
   VectorBuffer results_;
 };
 
+template <class Integer>
+NodePtr make_integer_division(ExpressionKind kind, PhysicalType type,
+                              std::vector<NodePtr> children) {
+  for (NodePtr& child : children) child = make_widening(std::move(child), type);
+  if (kind == ExpressionKind::kModulo) {
+    return make_node<ModuloOperation, Integer>(type, std::move(children));
+  }
+  return make_node<DivideOperation, Integer>(type, std::move(children));
+}
+
 // By the remainder of wide decimals of one scale, and by quotients of any scales.
 NodePtr make_decimal_division(const Expression& expression, std::vector<NodePtr> children) {
   for (NodePtr& child : children) child = make_widening(std::move(child), PhysicalType::kInt128);
@@ -194,43 +208,31 @@ NodePtr make_widening(NodePtr child, PhysicalType type) {
 }
 
 NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children) {
-  PhysicalType type = physical_type(expression.type);
-  const bool small = type == PhysicalType::kInt32;  // of INT: computed as BIGINT, then narrowed
-  if (small) type = PhysicalType::kInt64;
-  NodePtr node;
+  const PhysicalType type = physical_type(expression.type);
   switch (expression.kind) {
-    case ExpressionKind::kNegate: node = make_negation(type, std::move(children)); break;
-    case ExpressionKind::kAdd: node = make_sum_like<AddOperation>(type, std::move(children)); break;
+    case ExpressionKind::kNegate: return make_negation(type, std::move(children));
+    case ExpressionKind::kAdd: return make_sum_like<AddOperation>(type, std::move(children));
     case ExpressionKind::kSubtract:
-      node = make_sum_like<SubtractOperation>(type, std::move(children));
-      break;
+      return make_sum_like<SubtractOperation>(type, std::move(children));
     case ExpressionKind::kMultiply:
       if (type == PhysicalType::kInt128 && children[0]->type() == PhysicalType::kInt64 &&
           children[1]->type() == PhysicalType::kInt64) {
-        node = make_node<MultiplyOperation, int64_t, int128_t>(type, std::move(children));
-      } else {
-        node = make_sum_like<MultiplyOperation>(type, std::move(children));
+        return make_node<MultiplyOperation, int64_t, int128_t>(type, std::move(children));
       }
-      break;
-    default: {
-      const bool divide = expression.kind == ExpressionKind::kDivide;
-      if (divide && type == PhysicalType::kDouble) {
-        return make_node<DivideOperation, double>(type, std::move(children));
-      }
-      if (type == PhysicalType::kInt128) {
-        return make_decimal_division(expression, std::move(children));
-      }
-      require_plan(type == PhysicalType::kInt64, "division is of DOUBLE, BIGINT or wide DECIMAL");
-      for (NodePtr& child : children) child = make_widening(std::move(child), type);
-      node = divide ? make_node<DivideOperation, int64_t>(type, std::move(children))
-                    : make_node<ModuloOperation, int64_t>(type, std::move(children));
-      break;
-    }
+      return make_sum_like<MultiplyOperation>(type, std::move(children));
+    default: break;
   }
-  if (!small) return node;
-  base::DataType wide;
-  wide.kind = base::TypeKind::kBigInt;
-  return make_cast(wide, expression.type, std::move(node));
+  switch (type) {
+    case PhysicalType::kInt32:
+      return make_integer_division<int32_t>(expression.kind, type, std::move(children));
+    case PhysicalType::kInt64:
+      return make_integer_division<int64_t>(expression.kind, type, std::move(children));
+    case PhysicalType::kInt128: return make_decimal_division(expression, std::move(children));
+    default:
+      require_plan(type == PhysicalType::kDouble && expression.kind == ExpressionKind::kDivide,
+                   "division is of integers, DOUBLE or wide DECIMAL");
+      return make_node<DivideOperation, double>(type, std::move(children));
+  }
 }
 
 namespace {
@@ -337,7 +339,7 @@ NodePtr make_absolute(NodePtr child) {
     if constexpr (std::is_same_v<T, double>) {
       negated = -x;
     } else if (__builtin_sub_overflow(T{0}, x, &negated)) {
-      fail_value(kIntegerOutOfRange);
+      fail_value(sizeof(T) == sizeof(int32_t) ? kIntegerOutOfRange : kBigIntOutOfRange);
     }
     return x < 0 ? negated : x;
   });

@@ -69,7 +69,7 @@ NodePtr make_rescale(const base::DataType& to, int32_t digits, int128_t end, Nod
   const bool up = digits >= 0;
   const char* const message = to.kind == TypeKind::kDecimal
                                   ? "a value does not fit its DECIMAL's digits"
-                                  : kIntegerOutOfRange;
+                                  : out_of_range(physical_type(to));
   return make_node<From, To>(
       to, std::move(child),
       [factor, up, end](From value, To* result) -> uint64_t {
@@ -148,7 +148,7 @@ NodePtr make_cast_from_double(const base::DataType& to, NodePtr child) {
         *result = fits ? static_cast<To>(rounded) : To{};
         return fault_if(!fits);
       },
-      decimal ? "a value does not fit its DECIMAL's digits" : kIntegerOutOfRange);
+      decimal ? "a value does not fit its DECIMAL's digits" : out_of_range(physical_type(to)));
 }
 
 // Any type to text, row by row: not a path for speed.

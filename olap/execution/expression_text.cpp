@@ -189,14 +189,14 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
       require_plan(children[0]->type() == PhysicalType::kString, "substring is of a text");
       return std::make_unique<SubstringNode>(std::move(children));
     case Function::kAscii:
-      return make_text<int64_t>(
-          PhysicalType::kInt64, std::move(children[0]), [](const StringRef& text, QueryHeap*) {
-            return int64_t{text.size() == 0 ? 0 : first_code_point(text.view())};
+      return make_text<int32_t>(
+          PhysicalType::kInt32, std::move(children[0]), [](const StringRef& text, QueryHeap*) {
+            return static_cast<int32_t>(text.size() == 0 ? 0 : first_code_point(text.view()));
           });
     case Function::kLength:
-      return make_text<int64_t>(
-          PhysicalType::kInt64, std::move(children[0]),
-          [](const StringRef& text, QueryHeap*) { return int64_t{text.size()}; });
+      return make_text<int32_t>(
+          PhysicalType::kInt32, std::move(children[0]),
+          [](const StringRef& text, QueryHeap*) { return static_cast<int32_t>(text.size()); });
     case Function::kUpper: return make_byte_map(std::move(children[0]), upper_byte);
     case Function::kLower: return make_byte_map(std::move(children[0]), lower_byte);
     default:

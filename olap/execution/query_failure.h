@@ -23,7 +23,8 @@ class QueryFailure : public std::exception {
 };
 
 // The messages of evaluation errors.
-inline constexpr const char* kIntegerOutOfRange = "integer out of range";
+inline constexpr const char* kIntegerOutOfRange = "integer out of range";  // INT
+inline constexpr const char* kBigIntOutOfRange = "bigint out of range";
 inline constexpr const char* kDecimalOutOfRange = "decimal out of range: more than 38 digits";
 inline constexpr const char* kDivisionByZero = "division by zero";
 

@@ -83,7 +83,7 @@ bool GivenRowSource::run(uint64_t) {
     const GivenRow::Cell& cell = row_.cells()[c];
     if (buffers[c].type() == PhysicalType::kInt64) {
       *buffers[c].values<int64_t>() = static_cast<int64_t>(cell.value);
-      if (cell.value != static_cast<int64_t>(cell.value)) fail_value(kIntegerOutOfRange);
+      if (cell.value != static_cast<int64_t>(cell.value)) fail_value(kBigIntOutOfRange);
     } else {
       DIPTYCH_CHECK(buffers[c].type() == PhysicalType::kInt128, "counts and sums");
       *buffers[c].values<int128_t>() = cell.value;

@@ -84,7 +84,7 @@ class SumState {
     int128_t value = static_cast<int128_t>(sum_);
     const base::DataType& type = call.function.type;
     if (type.kind == base::TypeKind::kBigInt) {
-      if (value != static_cast<int64_t>(value)) fail_value(kIntegerOutOfRange);
+      if (value != static_cast<int64_t>(value)) fail_value(kBigIntOutOfRange);
       call.results->values<int64_t>()[position] = static_cast<int64_t>(value);
       return;
     }

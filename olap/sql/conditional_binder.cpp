@@ -36,7 +36,7 @@ DataType type_of_value(const base::Value& value) {
   if (std::holds_alternative<bool>(value)) return kBooleanType;
   if (const auto* number = std::get_if<int64_t>(&value)) {
     const bool fits = *number == static_cast<int32_t>(*number);
-    return fits ? DataType{TypeKind::kInt} : kBigIntType;
+    return fits ? kIntType : kBigIntType;
   }
   if (std::holds_alternative<double>(value)) return kDoubleType;
   if (const auto* decimal = std::get_if<base::DecimalValue>(&value)) {

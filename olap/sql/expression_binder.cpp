@@ -97,8 +97,7 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
   if (constant.isnull != 0) return Bound{make_null(kTextType), std::nullopt, true, offset};
   switch (constant.val_case) {
     case PG_QUERY__A__CONST__VAL_IVAL:
-      return typed(make_literal({base::TypeKind::kInt}, base::Value(int64_t{constant.ival->ival})),
-                   offset);
+      return typed(make_literal(kIntType, base::Value(int64_t{constant.ival->ival})), offset);
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
       return typed(make_literal(kBooleanType, base::Value(constant.boolval->boolval != 0)), offset);
     case PG_QUERY__A__CONST__VAL_SVAL:
@@ -109,8 +108,10 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
   }
   const std::string_view digits = constant.fval->fval;
   const size_t point = digits.find('.');
-  if (auto integer = base::parse_value(kBigIntType, digits)) {
-    return typed(make_literal(kBigIntType, *std::move(integer)), offset);
+  for (const base::DataType& type : {kIntType, kBigIntType}) {  // the grammar knows no INT32_MIN
+    if (auto integer = base::parse_value(type, digits)) {
+      return typed(make_literal(type, *std::move(integer)), offset);
+    }
   }
   // A number with a point has as many digits as are written; one with an exponent is DOUBLE.
   const size_t scale = point == std::string_view::npos ? 0 : digits.size() - point - 1;

@@ -105,9 +105,9 @@ BoundResult bind_abs(Call call) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
   auto number = number_argument(call, &call.arguments[0]);
   if (!number) return number.error();
-  const DataType type = is_integer((*number)->type) ? kBigIntType : (*number)->type;
+  const DataType type = (*number)->type;
   Expressions arguments;
-  arguments.push_back(cast_to(*std::move(number), type));
+  arguments.push_back(*std::move(number));
   return done(make_function(Function::kAbs, type, std::move(arguments)), call.offset);
 }
 
@@ -115,9 +115,7 @@ BoundResult bind_floor_or_ceil(Call call, Function function) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
   auto number = number_argument(call, &call.arguments[0]);
   if (!number) return number.error();
-  if (is_integer((*number)->type)) {
-    return done(cast_to(*std::move(number), kBigIntType), call.offset);
-  }
+  if (is_integer((*number)->type)) return done(*std::move(number), call.offset);
   DataType type = (*number)->type;
   if (type.kind == TypeKind::kDecimal) {
     // One digit more than before the point: 9.5 rounds up to 10.
@@ -311,11 +309,11 @@ struct Signature {
 };
 
 constexpr Signature kSignatures[] = {
-    {"length", Function::kCharLength, kBigIntType, "t", {}},
-    {"char_length", Function::kCharLength, kBigIntType, "t", {}},
-    {"character_length", Function::kCharLength, kBigIntType, "t", {}},
-    {"position", Function::kPosition, kBigIntType, "tt", {}},
-    {"strpos", Function::kPosition, kBigIntType, "tt", {}},
+    {"length", Function::kCharLength, kIntType, "t", {}},
+    {"char_length", Function::kCharLength, kIntType, "t", {}},
+    {"character_length", Function::kCharLength, kIntType, "t", {}},
+    {"position", Function::kPosition, kIntType, "tt", {}},
+    {"strpos", Function::kPosition, kIntType, "tt", {}},
     {"replace", Function::kReplace, kTextType, "ttt", {}},
     {"lpad", Function::kLeftPad, kTextType, "tit", " "},
     {"rpad", Function::kRightPad, kTextType, "tit", " "},
@@ -435,9 +433,9 @@ const std::unordered_map<std::string_view, Binder>& binders() {
       {"substring", bind_substring},
       {"substr", bind_substring},
       {"ascii",
-       [](Call c) { return bind_text_function(std::move(c), Function::kAscii, kBigIntType); }},
+       [](Call c) { return bind_text_function(std::move(c), Function::kAscii, kIntType); }},
       {"octet_length",
-       [](Call c) { return bind_text_function(std::move(c), Function::kLength, kBigIntType); }},
+       [](Call c) { return bind_text_function(std::move(c), Function::kLength, kIntType); }},
       {"upper",
        [](Call c) { return bind_text_function(std::move(c), Function::kUpper, kTextType); }},
       {"lower",

@@ -67,10 +67,11 @@ BoundResult bind_decimal_product(const SourceText& source, int64_t offset, Bound
 // Of integers an integer, truncated; else a decimal with 16 digits after the point or more.
 BoundResult bind_exact_division(bool integers, Bound left, Bound right) {
   if (integers) {
-    return typed(make_expression(ExpressionKind::kDivide, kBigIntType,
-                                 cast_to(std::move(left.expression), kBigIntType),
-                                 cast_to(std::move(right.expression), kBigIntType)),
-                 left.offset);
+    const DataType type = *common_type(left.expression->type, right.expression->type);
+    return typed(
+        make_expression(ExpressionKind::kDivide, type, cast_to(std::move(left.expression), type),
+                        cast_to(std::move(right.expression), type)),
+        left.offset);
   }
   const DataType a = as_decimal(*left.expression);
   const DataType b = as_decimal(*right.expression);
@@ -92,7 +93,7 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
   const bool floating = a.kind == TypeKind::kDouble || b.kind == TypeKind::kDouble;
   const bool integers = is_integer(a) && is_integer(b);
   ExpressionKind kind = ExpressionKind::kAdd;
-  DataType type = floating ? kDoubleType : kBigIntType;
+  DataType type = floating ? kDoubleType : *common_type(a, b);
   if (name == "/") {
     kind = ExpressionKind::kDivide;
     if (!floating) return bind_exact_division(integers, std::move(left), std::move(right));
@@ -172,8 +173,7 @@ BoundResult bind_moment_difference(Bound left, Bound right) {
   moments.push_back(cast_to(std::move(left.expression), type));
   moments.push_back(cast_to(std::move(right.expression), type));
   if (dates) {
-    return typed(make_function(Function::kDaysBetween, {TypeKind::kInt}, std::move(moments)),
-                 left.offset);
+    return typed(make_function(Function::kDaysBetween, kIntType, std::move(moments)), left.offset);
   }
   return Bound{make_function(Function::kMicrosBetween, kBigIntType, std::move(moments)), Interval{},
                false, left.offset};
@@ -279,10 +279,11 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
   operand->untyped = false;
   DataType target = type;
   if (target.is_string()) target.length = 0;  // a longer text is merely different
-  if (target.kind == TypeKind::kInt && !is_null_literal(*operand->expression)) {
-    target = kBigIntType;  // unify() narrows it where it fits
-  }
   auto value = base::convert_value(target, operand->expression->literal);
+  if (!value && target.kind == TypeKind::kInt) {  // as a longer text
+    target = kBigIntType;
+    value = base::convert_value(target, operand->expression->literal);
+  }
   const bool moment = target.kind == TypeKind::kDate || target.kind == TypeKind::kTimestamp;
   if (!value) {
     return source.wrong(operand->offset, value.error().message,
@@ -431,14 +432,12 @@ BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operan
     return add_intervals(-1, std::move(zero), std::move(operand));
   }
   if (auto adopted = adopt_type(source, kBigIntType, &operand); !adopted) return adopted.error();
-  DataType type = operand.expression->type;
+  const DataType type = operand.expression->type;
   if (!is_numeric(type)) {
     return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()), "42883");
   }
-  if (is_integer(type)) type = kBigIntType;
-  return typed(
-      make_expression(ExpressionKind::kNegate, type, cast_to(std::move(operand.expression), type)),
-      offset);
+  return typed(make_expression(ExpressionKind::kNegate, type, std::move(operand.expression)),
+               offset);
 }
 
 }  // namespace diptych::olap

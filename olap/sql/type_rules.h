@@ -1,9 +1,11 @@
 // Type rules: which types meet, what they become, and where casts go.
 //
-//   INT op INT, BIGINT       BIGINT (both sides are cast first)
+//   INT op INT               INT
+//   INT op BIGINT            BIGINT (the INT is cast first)
 //   decimal + - decimal      scale: the larger; one digit more before the point; at most 38 digits
 //   decimal * decimal        scale: the sum; digits: the sum, at most 38
-//   numeric / numeric        DOUBLE, for integers too (PostgreSQL truncates there)
+//   integer / integer        as above, truncated
+//   decimal / decimal        16 digits after the point, or as many as an operand; 38 digits
 //   DOUBLE op numeric        DOUBLE
 //   DATE with TIMESTAMP      TIMESTAMP
 //
@@ -19,6 +21,7 @@
 namespace diptych::olap {
 
 inline constexpr base::DataType kBooleanType{base::TypeKind::kBoolean};
+inline constexpr base::DataType kIntType{base::TypeKind::kInt};
 inline constexpr base::DataType kBigIntType{base::TypeKind::kBigInt};
 inline constexpr base::DataType kDoubleType{base::TypeKind::kDouble};
 inline constexpr base::DataType kTextType{base::TypeKind::kVarchar};

@@ -75,6 +75,7 @@ class Generator {
     }
     switch (type.kind) {
       case TypeKind::kBoolean: return truth(depth);
+      case TypeKind::kInt: return small_integer(depth);
       case TypeKind::kBigInt: return integer(depth);
       case TypeKind::kDecimal: return decimals(type, depth);
       case TypeKind::kDouble: return doubles(depth);
@@ -94,16 +95,28 @@ class Generator {
     return e;
   }
 
-  ExpressionPtr integer(int depth) {
-    static constexpr ExpressionKind kKinds[] = {ExpressionKind::kAdd, ExpressionKind::kSubtract,
-                                                ExpressionKind::kMultiply, ExpressionKind::kModulo};
+  static constexpr ExpressionKind kIntegerKinds[] = {
+      ExpressionKind::kAdd, ExpressionKind::kSubtract, ExpressionKind::kMultiply,
+      ExpressionKind::kModulo, ExpressionKind::kDivide};
+
+  ExpressionPtr small_integer(int depth) {
     switch (below(6)) {
+      case 0: return make(ExpressionKind::kCast, kIntType, expression(kBigIntType, depth - 1));
+      case 1: return make(ExpressionKind::kNegate, kIntType, expression(kIntType, depth - 1));
+      case 2: return call(Function::kLength, kIntType, expression(kTextType, depth - 1));
+      default:
+        return make(kIntegerKinds[below(5)], kIntType, expression(kIntType, depth - 1),
+                    expression(kIntType, depth - 1));
+    }
+  }
+
+  ExpressionPtr integer(int depth) {
+    switch (below(5)) {
       case 0: return make(ExpressionKind::kCast, kBigIntType, expression(kIntType, depth - 1));
       case 1: return make(ExpressionKind::kNegate, kBigIntType, expression(kBigIntType, depth - 1));
-      case 2: return call(Function::kLength, kBigIntType, expression(kTextType, depth - 1));
-      case 3: return call(Function::kExtractYear, kBigIntType, expression(kDateType, depth - 1));
+      case 2: return call(Function::kExtractYear, kBigIntType, expression(kDateType, depth - 1));
       default:
-        return make(kKinds[below(4)], kBigIntType, expression(kBigIntType, depth - 1),
+        return make(kIntegerKinds[below(5)], kBigIntType, expression(kBigIntType, depth - 1),
                     expression(kBigIntType, depth - 1));
     }
   }
@@ -216,9 +229,9 @@ TEST_P(ExpressionModel, AgreesWithNaiveEvaluation) {
       tables[0].push_back(std::move(row));
     }
   }
-  static const DataType kResults[] = {kBooleanType, kBigIntType,        kDoubleType,
-                                      kTextType,    decimal_type(6, 2), decimal_type(18, 2),
-                                      kBooleanType, decimal_type(24, 4)};
+  static const DataType kResults[] = {kBooleanType,        kIntType,     kBigIntType,
+                                      kDoubleType,         kTextType,    decimal_type(6, 2),
+                                      decimal_type(18, 2), kBooleanType, decimal_type(24, 4)};
   int failed = 0;
   for (int round = 0; round < 40; ++round) {
     const DataType type = kResults[generator.below(8)];

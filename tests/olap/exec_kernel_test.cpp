@@ -132,12 +132,26 @@ TEST(Faults, FailTheQueryWithTheirMessage) {
     return result.ok() ? "none" : result.error().message;
   };
   using Kind = ExpressionKind;
-  EXPECT_EQ(fault(make(Kind::kAdd, kBigIntType, big(INT64_MAX), big(1))), "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kAdd, kBigIntType, big(INT64_MAX), big(1))), "bigint out of range");
   EXPECT_EQ(fault(make(Kind::kSubtract, kBigIntType, big(INT64_MIN), big(1))),
-            "integer out of range");
+            "bigint out of range");
   EXPECT_EQ(fault(make(Kind::kMultiply, kBigIntType, big(INT64_MAX), big(2))),
+            "bigint out of range");
+  EXPECT_EQ(fault(make(Kind::kDivide, kBigIntType, big(INT64_MIN), big(-1))),
+            "bigint out of range");
+  EXPECT_EQ(fault(make(Kind::kNegate, kBigIntType, big(INT64_MIN))), "bigint out of range");
+  const auto small = [](int64_t value) { return literal(kIntType, number(value)); };
+  EXPECT_EQ(fault(make(Kind::kAdd, kIntType, small(INT32_MAX), small(1))), "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kSubtract, kIntType, small(INT32_MIN), small(1))),
             "integer out of range");
-  EXPECT_EQ(fault(make(Kind::kNegate, kBigIntType, big(INT64_MIN))), "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kMultiply, kIntType, small(65'536), small(32'768))),
+            "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kDivide, kIntType, small(INT32_MIN), small(-1))),
+            "integer out of range");
+  EXPECT_EQ(fault(make(Kind::kDivide, kIntType, small(1), small(0))), "division by zero");
+  EXPECT_EQ(fault(make(Kind::kModulo, kIntType, small(INT32_MIN), small(-1))), "none");
+  EXPECT_EQ(fault(make(Kind::kNegate, kIntType, small(INT32_MIN))), "integer out of range");
+  EXPECT_EQ(fault(call(Function::kAbs, kIntType, small(INT32_MIN))), "integer out of range");
   EXPECT_EQ(fault(make(Kind::kModulo, kBigIntType, big(3), big(0))), "division by zero");
   EXPECT_EQ(fault(make(Kind::kDivide, kDoubleType, literal(kDoubleType, Value(1.0)),
                        literal(kDoubleType, Value(0.0)))),

@@ -189,7 +189,7 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
                   literal(kBigIntType, number(3)));
     }
     if (types[c].is_string() && below(2) == 0) {
-      return call(Function::kLength, kBigIntType, std::move(key));
+      return call(Function::kLength, kIntType, std::move(key));
     }
     return key;
   }

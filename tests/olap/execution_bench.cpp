@@ -66,11 +66,11 @@ void BM_CompareInt64(benchmark::State& state) {
 BENCHMARK(BM_CompareInt32);
 BENCHMARK(BM_CompareInt64);
 
-template <class Operation, class Outcome>
-void arithmetic(benchmark::State& state) {
+template <class Operation, class Outcome, class Operand = int64_t>
+void arithmetic(benchmark::State& state, Operand end = 1'000'000) {
   std::mt19937_64 random(1);
-  std::vector<int64_t> a(kVectorRows);
-  for (int64_t& value : a) value = static_cast<int64_t>(random() % 1'000'000 + 1);
+  std::vector<Operand> a(kVectorRows);
+  for (Operand& value : a) value = static_cast<Operand>(random() % end + 1);
   std::vector<Outcome> results(kVectorRows);
   Selection selection;
   select_all(kVectorRows, &selection);
@@ -93,9 +93,21 @@ void BM_MultiplyInt64(benchmark::State& state) {
 void BM_ModuloInt64(benchmark::State& state) {
   arithmetic<ModuloOperation, int64_t>(state);
 }
+void BM_AddInt32(benchmark::State& state) {
+  arithmetic<AddOperation, int32_t, int32_t>(state);
+}
+void BM_MultiplyInt32(benchmark::State& state) {
+  arithmetic<MultiplyOperation, int32_t, int32_t>(state, 40'000);
+}
+void BM_ModuloInt32(benchmark::State& state) {
+  arithmetic<ModuloOperation, int32_t, int32_t>(state);
+}
+BENCHMARK(BM_AddInt32);
 BENCHMARK(BM_AddInt64);
 BENCHMARK(BM_MultiplyDecimal);
+BENCHMARK(BM_MultiplyInt32);
 BENCHMARK(BM_MultiplyInt64);
+BENCHMARK(BM_ModuloInt32);
 BENCHMARK(BM_ModuloInt64);
 
 void BM_Like(benchmark::State& state) {

@@ -34,12 +34,12 @@ constexpr Planned kPlanned[] = {
      "    aggregate [] by [upper(p_kind), p_kind]\n"
      "      scan parent [p_kind]\n"},
     {"select c_id % 10 from child group by 1 order by 1 desc nulls last",
-     "sort by [(c_id::BIGINT % 10) desc nulls last]\n"
-     "  aggregate [] by [(c_id::BIGINT % 10)]\n"
+     "sort by [(c_id % 10) desc nulls last]\n"
+     "  aggregate [] by [(c_id % 10)]\n"
      "    scan child [c_id]\n"},
     {"select c_id % 10 + 1 from child group by c_id % 10",
-     "project [((c_id::BIGINT % 10) + 1)]\n"
-     "  aggregate [] by [(c_id::BIGINT % 10)]\n"
+     "project [((c_id % 10) + 1)]\n"
+     "  aggregate [] by [(c_id % 10)]\n"
      "    scan child [c_id]\n"},
     {"select distinct p_kind from parent order by p_kind",
      "sort by [p_kind]\n"
@@ -186,7 +186,7 @@ constexpr Planned kPlanned[] = {
      "  scan parent [p_id, p_name, p_kind]\n"
      "  scan parent [p_id, p_name, p_kind]\n"},
     {"select * from parent a, parent b, parent c where a.p_id + b.p_id = c.p_id",
-     "inner join on (p_id::BIGINT + p_id::BIGINT) = p_id::BIGINT\n"
+     "inner join on (p_id + p_id) = p_id\n"
      "  inner join of every pair\n"
      "    scan parent [p_id, p_name, p_kind]\n"
      "    scan parent [p_id, p_name, p_kind]\n"

@@ -246,13 +246,13 @@ def literal(draw, kind):
         return Expression(kind, "'{}'".replace("{}", value.replace("{", "").replace("}", "")))
     if kind in ("date", "timestamp"):
         return Expression(kind, f"{kind.upper()} '{value}'")
-    if kind == "double":
-        return Expression(kind, f"CAST({value} AS DOUBLE PRECISION)")
+    if kind in ("bigint", "double"):  # not the INT or the decimal that its digits are
+        return Expression(kind, f"CAST({value} AS {SQL_TYPES[kind][0]})")
     return Expression(kind, f"({value})" if value.startswith("-") else value)
 
 
 # kind: (weight, template, kinds of the children). N stands for any one kind of number, A for any
-# one kind, the same in the whole production. `bigint` is what whole numbers become.
+# one kind, the same in the whole production. `bigint` is also what counts and sums are.
 PRODUCTIONS = {
     "bool": [
         (6, "{} = {}", "AA"), (3, "{} <> {}", "AA"), (4, "{} < {}", "AA"), (3, "{} >= {}", "AA"),
@@ -262,11 +262,15 @@ PRODUCTIONS = {
         (1, "{} > {}", ["int", "decimal"]), (1, "{} <= {}", ["bigint", "double"]),
         (1, "{} IS DISTINCT FROM {}", "AA"), (1, "{} = {}", ["date", "timestamp"]),
     ],
-    "int": [(1, "abs({})", ["int"]), (1, "-({})", ["int"])],
+    "int": [
+        (1, "abs({})", ["int"]), (1, "-({})", ["int"]), (4, "({} + {})", ["int", "int"]),
+        (2, "({} - {})", ["int", "int"]), (3, "({} * {})", ["int", "int"]),
+        (2, "mod({}, 3)", ["int"]), (1, "ascii({})", ["text"]),
+    ],
     "bigint": [
-        (4, "({} + {})", ["int", "int"]), (3, "({} - {})", ["bigint", "int"]),
-        (3, "({} * {})", ["int", "int"]), (2, "({} % 7)", ["bigint"]), (2, "mod({}, 3)", ["int"]),
-        (2, "length({})", ["text"]), (1, "ascii({})", ["text"]),
+        (4, "({} + {})", ["bigint", "int"]), (3, "({} - {})", ["bigint", "int"]),
+        (3, "({} * {})", ["int", "bigint"]), (2, "({} % 7)", ["bigint"]),
+        (2, "length({})", ["text"]), (1, "abs({})", ["bigint"]),
         (2, "extract(year FROM {})", ["date"]), (1, "extract(month FROM {})", ["timestamp"]),
         (1, "extract(day FROM {})", ["date"]), (1, "extract(hour FROM {})", ["timestamp"]),
         (1, "CAST({} AS BIGINT)", ["int"]),

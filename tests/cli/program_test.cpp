@@ -237,8 +237,10 @@ TEST_F(Program, StatementsOverAMemoryLimitFailAlone) {
   for (int i = 0; i < 3'000; ++i) csv += std::to_string(i) + "\n";
   expect_outcome(load("orders", csv), 0);
   // Results of 3/4 of a MiB.
-  const std::string rows = "SELECT a.o_id + 1, b.o_id FROM orders a, orders b WHERE b.o_id < 20;";
-  const std::string more = "SELECT a.o_id + 2, b.o_id FROM orders a, orders b WHERE b.o_id < 20";
+  const std::string rows =
+      "SELECT a.o_id + 1::BIGINT, b.o_id FROM orders a, orders b WHERE b.o_id < 20;";
+  const std::string more =
+      "SELECT a.o_id + 2::BIGINT, b.o_id FROM orders a, orders b WHERE b.o_id < 20";
   Outcome outcome = run({"query", shop_, "--query-memory", "1", "-c", rows + more});
   expect_outcome(outcome, 0);
   outcome = run({"query", shop_, "--queries-memory", "1", "-c", rows + more});

@@ -229,6 +229,7 @@ void Database::State::start_log() {
           .file_bytes_max = options.log_file_bytes,
           .checkpoint_bytes = options.checkpoint_log_bytes,
           .spin = spin,
+          .cores = placement.olap.cores,
           .faults = options.faults},
       &engine, &procedures,
       [this](std::span<oltp::Request* const> ended) { oltp_dispatcher->complete(ended); },

@@ -5,7 +5,8 @@
 // nothing refused.
 //
 // Threads    run() is one thread, pinned to the OLAP side, so that what it refuses does not take
-//            the transactions' core. Statistics are read after join().
+//            the transactions' core; at a rate with real-time priority, where that is permitted.
+//            Statistics are read after join().
 
 #pragma once
 

@@ -36,6 +36,13 @@ class SlotSet {
   void add(const Expressions& expressions) {
     for (const ExpressionPtr& expression : expressions) add(*expression);
   }
+  // What joining them reads of the rows around.
+  void add(const std::vector<SubqueryJoin>& subqueries) {
+    for (const SubqueryJoin& subquery : subqueries) {
+      add(subquery.conditions);
+      add(subquery.domain.values);
+    }
+  }
   bool has(uint32_t slot) const { return slot < bits_.size() && bits_[slot]; }
 
  private:
@@ -56,8 +63,10 @@ Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t
 // The last column says how often a row comes, and goes.
 Planned make_repeat(Planned input);
 
-// The same rows once more: the whole tree is copied.
+// The same rows once more, if is_repeatable: the whole tree is copied.
 Planned copy_of(const Planned& planned);
+bool is_repeatable(const Operator& op);
+size_t size_of(const Operator& op);  // operators
 
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);

@@ -121,7 +121,8 @@ Planned PlanBuilder::limit_each(QueryBlock& block, Planned input) {
 Planned PlanBuilder::limit_with_ties(QueryBlock& block, Planned input) {
   const uint64_t last =
       block.limit > kNoLimit - block.offset ? kNoLimit : block.limit + block.offset;
-  input = make_window(std::move(input), {}, keys_of(block),
+  std::vector<uint32_t> partition(block.limit_partition.begin(), block.limit_partition.end());
+  input = make_window(std::move(input), std::move(partition), keys_of(block),
                       {number_of(WindowKind::kRowNumber), number_of(WindowKind::kRank)},
                       {block.number_slot, block.rank_slot});
   Expressions kept;

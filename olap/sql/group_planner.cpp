@@ -133,18 +133,28 @@ Planned PlanBuilder::apply_subqueries(std::vector<SubqueryJoin>& subqueries, Pla
 // The domain's values are those of the rows, which are made repeatable.
 void PlanBuilder::offer_domain(const Domain& domain, Planned* rows) {
   if (domain.id == 0) return;
-  if (!is_repeatable(*rows->root)) {
-    WindowFunction number;
-    number.type = {base::TypeKind::kBigInt};
-    const double count = rows->rows();
-    auto unique_keys = std::move(rows->unique_keys);
-    *rows = make_window(std::move(*rows), {}, {}, {number}, {domain.id});
-    estimator_.set_distinct(domain.id, count);
-    *rows = distinct(std::move(*rows));
-    rows->unique_keys = std::move(unique_keys);
-    rows->root->estimated_rows = count;
+  const bool in_base =
+      rows->base != nullptr &&
+      std::all_of(domain.values.begin(), domain.values.end(),
+                  [&](const ExpressionPtr& value) { return rows->base->has_all(*value); });
+  if (!in_base) {
+    if (!is_repeatable(*rows->root)) *rows = grouped_by_all(std::move(*rows), domain.id);
+    rows->base = share(*rows);
   }
-  domains_.insert_or_assign(domain.id, std::pair(copy_of(*rows), clone(domain.values)));
+  domains_.insert_or_assign(domain.id, std::pair(copy_of(*rows->base), clone(domain.values)));
+}
+
+Planned PlanBuilder::grouped_by_all(Planned rows, uint32_t number_slot) {
+  WindowFunction number;
+  number.type = {base::TypeKind::kBigInt};
+  const double count = rows.rows();
+  auto unique_keys = rows.unique_keys;
+  rows = make_window(std::move(rows), {}, {}, {number}, {number_slot});
+  estimator_.set_distinct(number_slot, count);
+  rows = distinct(std::move(rows));
+  rows.unique_keys = std::move(unique_keys);
+  rows.root->estimated_rows = count;
+  return rows;
 }
 
 Planned PlanBuilder::plan_domain(const JoinMember& member) {
@@ -334,9 +344,11 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   const double matched = order_joins(problem)->rows;
   const double rows = join.inner ? matched : std::max(probe.rows(), matched);
   const double unfiltered = std::max(probe.unfiltered, rows);
+  const auto base = probe.base;
   Planned joined = make_join(join.inner ? JoinKind::kInner : JoinKind::kLeft, std::move(probe),
                              std::move(build), std::move(conditions));
   joined.unfiltered = unfiltered;
+  joined.base = base;
   const double share = selectivity(above);
   joined.root->estimated_rows = rows;
   joined = make_filter(std::move(joined), std::move(above));
@@ -424,6 +436,7 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   const double rows = std::max(1.0, outer.rows() * share);
   const double unfiltered = outer.unfiltered;
   auto unique_keys = std::move(outer.unique_keys);
+  const auto base = outer.base;
   const bool by_build = (kind == JoinKind::kSemi || kind == JoinKind::kAnti) &&
                         has_equality(subquery.conditions) &&
                         inner.rows() > kBuildOuterFactor * outer.rows();
@@ -439,6 +452,7 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   joined.root->estimated_rows = rows;
   joined.unfiltered = unfiltered;
   joined.unique_keys = std::move(unique_keys);
+  joined.base = base;
   return joined;
 }
 

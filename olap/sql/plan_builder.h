@@ -19,7 +19,7 @@
 
 namespace diptych::olap {
 
-inline constexpr size_t kCopiesMax = 20'000;
+inline constexpr size_t kCopiesMax = 5'000;
 
 class PlanBuilder {
  public:
@@ -60,6 +60,7 @@ class PlanBuilder {
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
   Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
   void offer_domain(const Domain& domain, Planned* rows);
+  Planned grouped_by_all(Planned rows, uint32_t number_slot);
   Planned plan_domain(const JoinMember& member);
 
   // set_planner.cpp: set operations and VALUES.

@@ -217,6 +217,7 @@ Planned copy_of(const Planned& planned) {
   copy.unfiltered = planned.unfiltered;
   copy.unique_keys = planned.unique_keys;
   copy.single_row = planned.single_row;
+  copy.base = planned.base;
   return copy;
 }
 
@@ -224,6 +225,10 @@ size_t size_of(const Operator& op) {
   size_t size = 1;
   for (const OperatorPtr& child : op.children) size += size_of(*child);
   return size;
+}
+
+std::shared_ptr<const Planned> share(const Planned& planned) {  // shared_ptr: Planned::base
+  return std::make_shared<const Planned>(copy_of(planned));     // shared_ptr: Planned::base
 }
 
 // Equal aggregates of a plan run once, and sorts that keep all rows do not choose any.

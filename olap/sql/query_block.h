@@ -163,8 +163,9 @@ struct QueryBlock {
   size_t visible_outputs = 0;
   bool distinct = false;
   std::vector<size_t> distinct_on;  // outputs; the first row in the order of sort stays
+  uint32_t distinct_slot = 0;       // a row's number among those
   bool with_ties = false;           // rows that sort like the last one within `limit` stay, too
-  uint32_t number_slot = 0;         // for these two: a row's number, and its rank
+  uint32_t number_slot = 0;         // of a limit by rank, or by value: a row's number, and its rank
   uint32_t rank_slot = 0;
   std::vector<size_t> limit_partition;  // outputs: the limit is one for each of their values
   std::vector<SortItem> sort;

@@ -90,9 +90,9 @@ Planned PlanBuilder::first_of_each(QueryBlock& block, Planned input) {
   for (const size_t output : block.distinct_on) partition.push_back(static_cast<uint32_t>(output));
   const double rows = std::max(1.0, input.rows() / 2);
   input = make_window(std::move(input), std::move(partition), keys_of(block),
-                      {number_of(WindowKind::kRowNumber)}, {block.number_slot});
+                      {number_of(WindowKind::kRowNumber)}, {block.distinct_slot});
   Expressions first;
-  first.push_back(compare_number(ExpressionKind::kEqual, block.number_slot, 1));
+  first.push_back(compare_number(ExpressionKind::kEqual, block.distinct_slot, 1));
   input = make_filter(std::move(input), std::move(first));
   input.root->estimated_rows = rows;
   return input;

@@ -234,6 +234,22 @@ TEST_F(SqlErrorTest, AJoinOfTooManyTablesIsRefusedWhereItStands) {
             "\"parent p0, parent p1, parent ...\")");
 }
 
+// Each LATERAL copies the rows that it stands beside, the one before it among them.
+TEST_F(SqlErrorTest, CopiesOfOuterRowsAreBounded) {
+  const auto chain = [&](int length) {
+    std::string sql = "select 1 from parent q0";
+    for (int i = 1; i <= length; ++i) {
+      sql += fmt::format(", lateral (select count(*) as p_id from child where c_id < q{}.p_id) q{}",
+                         i - 1, i);
+    }
+    return plan(sql);
+  };
+  EXPECT_EQ(chain(4).find("unsupported"), std::string::npos);
+  EXPECT_EQ(chain(30),
+            "unsupported: a statement of so many subqueries within each other is not supported yet "
+            "(line 1, column 1: \"select 1 from parent q0, ...\")");
+}
+
 TEST_F(SqlErrorTest, QueriesNestedThroughWithAreBounded) {
   std::string sql = "with q0 as (select p_id from parent)";
   for (int i = 1; i < 25; ++i) {

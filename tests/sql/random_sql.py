@@ -311,11 +311,15 @@ AGGREGATES = {
 SAME_KIND_AGGREGATES = [(1, "min({})", ["="]), (1, "max({})", ["="])]
 
 
+PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality
+
+
 class Generator:
     def __init__(self, seed, tables):
         self.draw = random.Random(seed)
         self.tables = tables
         self.aliases = 0
+        self.pairs = 1  # of rows that the query around compares, at most
 
     def chosen(self, productions):
         weights = [weight for weight, *_ in productions]
@@ -418,6 +422,7 @@ class Generator:
         """FROM and WHERE of a subquery that may name columns of the query around it, and of those
         around that one; the columns that are its own."""
         query, inner = self.one_table()
+        free = self.pairs * self.rows_of(query) < PAIRS_MAX
         if depth > 0 and self.draw.random() < 0.2:
             derived, _ = self.correlated(scope, 0)
             derived.items = [(Expression(of, name), f"d{number}")
@@ -425,7 +430,8 @@ class Generator:
             alias = self.alias()
             query.tables = [("", derived, alias, None)]
             inner = [(f"{alias}.{name}", item.kind) for item, name in derived.items]
-        elif self.draw.random() < 0.15:
+        elif free and self.pairs * self.rows_of(query) ** 2 < PAIRS_MAX and (
+                self.draw.random() < 0.2):
             joined, more = self.one_table()
             condition = self.expression(inner + more + scope, "bool", 1)
             query.tables.append((self.draw.choice(["LEFT JOIN", "JOIN"]), joined.tables[0][1],
@@ -436,11 +442,12 @@ class Generator:
             outer = [name for name, of in scope if of == kind]
             own = [name for name, of in inner if of == kind]
             if outer and own:
-                how = self.draw.choice(["=", "=", "=", "<", "<>", "IS NOT DISTINCT FROM"])
+                how = self.draw.choice(["=", "=", "=", "<", "<>", "IS NOT DISTINCT FROM"]
+                                       if free else ["="])
                 query.where.append(Expression(
                     "bool", f"{self.draw.choice(own)} {how} {self.draw.choice(outer)}"))
         if self.draw.random() < 0.5:
-            both = inner + (scope if self.draw.random() < 0.5 else [])
+            both = inner + (scope if free and self.draw.random() < 0.5 else [])
             query.where.append(self.expression(both, "bool", depth))
         return query, inner
 
@@ -492,9 +499,19 @@ class Generator:
                 query.tables.append((how, derived, alias, condition))
             scope = scope + own
             joined.append((table, alias))
-        if depth > 0 and self.draw.random() < 0.12:
-            scope = scope + self.lateral(query, scope, depth)
+        if depth > 0:
+            self.pairs = self.rows_of(query)
+            if self.pairs < PAIRS_MAX / 100 and self.draw.random() < 0.15:
+                scope = scope + self.lateral(query, scope, depth)
         return scope
+
+    def rows_of(self, query):
+        """At most."""
+        rows = 1
+        for _, source, _, _ in query.tables:
+            rows *= max(1, self.rows_of(source) if isinstance(source, Query) else
+                        next((len(t.rows) for t in self.tables if t.name == source), 1))
+        return rows
 
     def lateral(self, query, scope, depth):
         kind = self.draw.choice(["int", "text"])

@@ -116,8 +116,24 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
   auto bound = bind_aggregate_call(call, name, &aggregate);
   in_aggregate_ = false;
   if (!bound) return bound.error();
+  if (is_of_outer_query(aggregate)) {
+    return source_.unsupported(offset, "an aggregate, in a subquery, of the query around it");
+  }
   const uint32_t slot = add_aggregate(std::move(aggregate), name);
   return Bound{slots_.column(slot), std::nullopt, false, offset};
+}
+
+// SQL gives an aggregate whose columns are all an outer query's to that query.
+bool ExpressionBinder::is_of_outer_query(const Aggregate& aggregate) const {
+  bool outer = false;
+  bool own = false;
+  const auto see = [&](const Expression& column) {
+    (column.column < first_own_slot_ ? outer : own) = true;
+  };
+  if (aggregate.argument != nullptr) {
+    for_each_column(static_cast<const Expression&>(*aggregate.argument), see);
+  }
+  return outer && !own;
 }
 
 // All but the place in the block: the argument with its FILTER, and the type.

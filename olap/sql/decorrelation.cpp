@@ -1,17 +1,12 @@
 #include "olap/sql/decorrelation.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <set>
 
-#include "olap/sql/type_rules.h"
+#include "olap/sql/unnesting.h"
 
 namespace diptych::olap {
 namespace {
-
-bool any_below(const Expressions& expressions, uint32_t first_slot) {
-  return std::any_of(expressions.begin(), expressions.end(),
-                     [&](const ExpressionPtr& e) { return names_slot_below(*e, first_slot); });
-}
 
 bool names_own(const Expression& expression, uint32_t first_slot) {
   bool found = false;
@@ -20,20 +15,20 @@ bool names_own(const Expression& expression, uint32_t first_slot) {
   return found;
 }
 
-bool member_names_below(const JoinMember& member, uint32_t first_slot) {
-  if (member.block != nullptr && names_slot_below(*member.block, first_slot)) return true;
-  for (const Expressions& row : member.rows) {
-    if (any_below(row, first_slot)) return true;
-  }
-  if (member.left_join != nullptr) {
-    const LeftJoin& join = *member.left_join;
-    return names_slot_below(join.preserved, first_slot) ||
-           names_slot_below(join.optional, first_slot) || any_below(join.on, first_slot);
-  }
-  if (member.set_operation == nullptr) return false;
-  const auto& inputs = member.set_operation->inputs;
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [&](const auto& input) { return names_slot_below(*input, first_slot); });
+template <class Tree>
+bool any_below(const Tree& tree, uint32_t first_slot) {
+  bool found = false;
+  for_each_column(tree, [&](const Expression& c) { found = found || c.column < first_slot; });
+  return found;
+}
+
+template <class Tree>
+std::vector<uint32_t> named_slots(const Tree& tree, const std::function<bool(uint32_t)>& wanted) {
+  std::set<uint32_t> found;
+  for_each_column(tree, [&](const Expression& c) {
+    if (wanted(c.column)) found.insert(c.column);
+  });
+  return {found.begin(), found.end()};
 }
 
 // The two sides of `own = outer`, if the predicate is one.
@@ -52,65 +47,76 @@ bool is_key(const Expression& predicate, uint32_t first_slot, size_t* own_side) 
   return false;
 }
 
-ExpressionPtr group_key(SlotTable& slots, QueryBlock& block, ExpressionPtr key) {
-  for (size_t i = 0; i < block.group_keys.size(); ++i) {
-    if (block.grouping_sets.empty() && equal(*block.group_keys[i], *key)) {
-      return slots.column(block.group_slots[i]);
+bool only_predicates_name_below(const JoinGroup& group, uint32_t first_slot, bool equalities);
+
+bool only_predicates_name_below(const JoinGroup& group, uint32_t first_slot, bool equalities) {
+  for (const JoinMember& member : group.members) {
+    if (!any_below(member, first_slot)) continue;
+    if (member.block == nullptr) return false;
+    if (!moves_out(*member.block, first_slot, {.equalities = equalities})) return false;
+  }
+  for (const SubqueryJoin& subquery : group.subqueries) {
+    for (const Expressions* part : {&subquery.conditions, &subquery.domain.values}) {
+      for (const ExpressionPtr& e : *part) {
+        if (names_slot_below(*e, first_slot)) return false;
+      }
     }
   }
-  const Slot slot{"", key->type, key->nullable, nullptr, {}};
-  block.group_slots.push_back(slots.add(slot));
-  block.group_keys.push_back(std::move(key));
-  if (!block.grouping_sets.empty()) block.expanded_slots.push_back(slots.add(slot));
-  for (std::vector<bool>& set : block.grouping_sets) set.push_back(true);
-  return slots.column(block.group_slots.back());
+  return std::all_of(group.predicates.begin(), group.predicates.end(), [&](const ExpressionPtr& p) {
+    size_t side = 0;
+    return !equalities || !names_slot_below(*p, first_slot) || !names_own(*p, first_slot) ||
+           is_key(*p, first_slot, &side);
+  });
+}
+
+Expressions move_out(SlotTable& slots, QueryBlock& block, uint32_t first_slot);
+
+// Takes the predicates that name outer slots out of the group, and those in its derived tables.
+Expressions take_correlated(SlotTable& slots, JoinGroup& group, uint32_t first_slot) {
+  for (JoinMember& member : group.members) {
+    if (member.block == nullptr || !names_slot_below(*member.block, first_slot)) continue;
+    Expressions conditions = move_out(slots, *member.block, first_slot);
+    member = derived_member(std::move(member.block));
+    for (ExpressionPtr& c : conditions) group.predicates.push_back(std::move(c));
+  }
+  const auto first_taken = std::stable_partition(
+      group.predicates.begin(), group.predicates.end(),
+      [&](const ExpressionPtr& p) { return !names_slot_below(*p, first_slot); });
+  Expressions taken(std::make_move_iterator(first_taken),
+                    std::make_move_iterator(group.predicates.end()));
+  group.predicates.erase(first_taken, group.predicates.end());
+  return taken;
+}
+
+Expressions move_out(SlotTable& slots, QueryBlock& block, uint32_t first_slot) {
+  Expressions conditions = take_correlated(slots, block.from, first_slot);
+  for (ExpressionPtr& condition : conditions) {
+    size_t own = 0;
+    if (is_key(*condition, first_slot, &own)) {
+      ExpressionPtr& side = condition->children[own];
+      side = slots.column(expose(slots, block, std::move(side)));
+      continue;
+    }
+    for_each_column(*condition, [&](Expression& column) {
+      if (column.column < first_slot) return;
+      column.column = expose(slots, block, slots.column(column.column));
+    });
+  }
+  return conditions;
 }
 
 }  // namespace
 
 bool names_slot_below(const Expression& expression, uint32_t first_slot) {
-  bool found = false;
-  for_each_column(expression, [&](const Expression& c) { found = found || c.column < first_slot; });
-  return found;
+  return any_below(expression, first_slot);
 }
 
 bool names_slot_below(const JoinGroup& group, uint32_t first_slot) {
-  if (any_below(group.predicates, first_slot)) return true;
-  for (const JoinMember& member : group.members) {
-    if (member_names_below(member, first_slot)) return true;
-  }
-  return std::any_of(group.subqueries.begin(), group.subqueries.end(),
-                     [&](const SubqueryJoin& subquery) {
-                       return names_slot_below(subquery.inner, first_slot) ||
-                              any_below(subquery.conditions, first_slot);
-                     });
+  return any_below(group, first_slot);
 }
 
 bool names_slot_below(const QueryBlock& block, uint32_t first_slot) {
-  if (names_slot_below(block.from, first_slot) || any_below(block.group_keys, first_slot) ||
-      any_below(block.having, first_slot)) {
-    return true;
-  }
-  for (const Aggregate& aggregate : block.aggregates) {
-    if (any_below(aggregate.further, first_slot)) return true;
-    if (aggregate.argument != nullptr && names_slot_below(*aggregate.argument, first_slot)) {
-      return true;
-    }
-  }
-  for (const Window& window : block.windows) {
-    for (const WindowColumn& column : window.columns) {
-      if (names_slot_below(*column.expression, first_slot)) return true;
-    }
-  }
-  for (const SubqueryJoin& subquery : block.subqueries) {
-    if (names_slot_below(subquery.inner, first_slot) ||
-        any_below(subquery.conditions, first_slot)) {
-      return true;
-    }
-  }
-  return std::any_of(block.outputs.begin(), block.outputs.end(), [&](const OutputColumn& output) {
-    return names_slot_below(*output.expression, first_slot);
-  });
+  return any_below(block, first_slot);
 }
 
 bool is_simple(const QueryBlock& block) {
@@ -118,75 +124,54 @@ bool is_simple(const QueryBlock& block) {
          block.distinct_on.empty() && block.limit == kNoLimit && block.offset == 0;
 }
 
-uint32_t expose(SlotTable& slots, QueryBlock& block, ExpressionPtr expression) {
-  if (block.aggregated) expression = group_key(slots, block, std::move(expression));
-  for (Window& window : block.windows) {
-    const uint32_t slot = slots.add({"", expression->type, expression->nullable, nullptr, {}});
-    window.partition.push_back(window.columns.size());
-    window.columns.push_back({clone(*expression), slot});
-  }
-  const size_t place = block.visible_outputs++;
-  const uint32_t slot = slots.add({"", expression->type, expression->nullable, nullptr, {}});
-  block.outputs.insert(block.outputs.begin() + static_cast<std::ptrdiff_t>(place),
-                       {"", std::move(expression), slot, false});
-  for (SortItem& item : block.sort) item.output += item.output >= place ? 1 : 0;
-  for (size_t& output : block.distinct_on) output += output >= place ? 1 : 0;
-  if (!block.distinct_on.empty()) block.distinct_on.push_back(place);
-  if (block.limit != kNoLimit || block.offset != 0) {
-    block.limit_partition.push_back(place);
-    block.number_slot = slots.add({"", kBigIntType, false, nullptr, {}});
-  }
-  return slot;
+bool has_standing_group(const QueryBlock& block) {
+  if (!block.aggregated) return false;
+  if (block.grouping_sets.empty()) return block.group_keys.empty();
+  return std::any_of(block.grouping_sets.begin(), block.grouping_sets.end(),
+                     [](const std::vector<bool>& set) {
+                       return std::find(set.begin(), set.end(), true) == set.end();
+                     });
 }
 
-base::Result<void> decorrelate_members(const SourceText& source, int64_t offset, SlotTable& slots,
-                                       QueryBlock& block, uint32_t first_slot) {
-  for (JoinMember& member : block.from.members) {
-    if (member.block == nullptr || !names_slot_below(*member.block, first_slot)) continue;
-    auto conditions = decorrelate(source, offset, slots, *member.block, first_slot);
-    if (!conditions) return conditions.error();
-    member.slots.clear();
-    for (size_t i = 0; i < member.block->visible_outputs; ++i) {
-      member.slots.push_back(member.block->outputs[i].slot);
-    }
-    for (ExpressionPtr& c : *conditions) block.from.predicates.push_back(std::move(c));
-  }
-  return {};
+bool moves_out(const QueryBlock& block, uint32_t first_slot, TiesWanted wanted) {
+  if (has_standing_group(block) && !wanted.groups_lifted) return false;
+  size_t in_from = 0;
+  size_t in_all = 0;
+  const auto count_in = [first_slot](size_t* count) {
+    return [count, first_slot](const Expression& c) { *count += c.column < first_slot ? 1 : 0; };
+  };
+  for_each_column(block.from, count_in(&in_from));
+  for_each_column(block, count_in(&in_all));
+  return in_from == in_all &&
+         only_predicates_name_below(block.from, first_slot, wanted.equalities || !is_simple(block));
 }
 
-base::Result<Expressions> decorrelate(const SourceText& source, int64_t offset, SlotTable& slots,
-                                      QueryBlock& block, uint32_t first_slot) {
-  auto members = decorrelate_members(source, offset, slots, block, first_slot);
-  if (!members) return members.error();
-  const bool simple = is_simple(block);
-  Expressions conditions;
-  Expressions kept;
-  for (ExpressionPtr& predicate : block.from.predicates) {
-    size_t own = 0;
-    if (!names_slot_below(*predicate, first_slot)) {
-      kept.push_back(std::move(predicate));
-    } else if (is_key(*predicate, first_slot, &own)) {
-      const uint32_t slot = expose(slots, block, std::move(predicate->children[own]));
-      predicate->children[own] = slots.column(slot);
-      conditions.push_back(std::move(predicate));
-    } else if (simple || !names_own(*predicate, first_slot)) {
-      for_each_column(*predicate, [&](Expression& column) {
-        if (column.column < first_slot) return;
-        column.column = expose(slots, block, slots.column(column.column));
-      });
-      conditions.push_back(std::move(predicate));
-    } else {
-      kept.push_back(std::move(predicate));
-    }
+Ties decorrelate(SlotTable& slots, QueryBlock& block, uint32_t first_slot, TiesWanted wanted) {
+  if (moves_out(block, first_slot, wanted)) return {move_out(slots, block, first_slot), {}};
+  const std::vector<uint32_t> outer =
+      named_slots(block, [&](uint32_t slot) { return slot < first_slot; });
+  if (outer.empty()) return {};
+  Unnesting unnesting(slots, outer, wanted.outer_nullable);
+  Expressions given =
+      unnesting.add_to(block, wanted.groups_lifted ? Unnesting::EmptyGroups::kLeftOut
+                                                   : Unnesting::EmptyGroups::kKept);
+  return {unnesting.conditions(std::move(given)), unnesting.domain()};
+}
+
+Ties decorrelate(SlotTable& slots, JoinGroup& group, uint32_t first_slot, TiesWanted wanted) {
+  if (only_predicates_name_below(group, first_slot, wanted.equalities)) {
+    return {take_correlated(slots, group, first_slot), {}};
   }
-  block.from.predicates = std::move(kept);
-  const bool ties = block.with_ties && !conditions.empty();
-  if (ties || names_slot_below(block, first_slot)) {
-    return source.unsupported(offset,
-                              "a correlation like this one, other than by equality in the "
-                              "subquery's own WHERE,");
-  }
-  return conditions;
+  const auto is_outer = [&](uint32_t slot) { return slot < first_slot; };
+  Unnesting unnesting(slots, named_slots(group, is_outer), wanted.outer_nullable);
+  Expressions given = unnesting.add_to(group);
+  return {unnesting.conditions(std::move(given)), unnesting.domain()};
+}
+
+Ties unnest(SlotTable& slots, JoinGroup& group, const std::function<bool(uint32_t)>& is_outer) {
+  Unnesting unnesting(slots, named_slots(group, is_outer), false);
+  Expressions given = unnesting.add_to(group);
+  return {unnesting.conditions(std::move(given)), unnesting.domain()};
 }
 
 }  // namespace diptych::olap

@@ -1,20 +1,19 @@
-// Decorrelation: a subquery's block without references to the query around it.
+// Decorrelation: a subquery's block, or its FROM, without references to the query around it, so
+// that it is computed once for all outer rows and joined to them: no nested loops.
 //
-// What ties the block's rows to an outer row moves into conditions over the block's outputs and the
-// outer slots, and the block's keys become outputs (of an aggregate, group keys; of a window,
-// partitions; of a limit, one for each value), so that the block is computed once for all outer
-// rows and joined: no nested loops.
+// What the block needs of an outer row becomes conditions over its outputs and the outer slots:
 //
-//   inner = outer          inner becomes an output, in any block
+//   inner = outer          inner becomes an output, in any block (of an aggregate, a group key; of
+//                          a window, a partition; of a limit, one for each value)
 //   predicate of both      its inner columns become outputs, in a block of FROM and WHERE alone
 //   predicate of outer     moves as it is
 //
+// Where references would remain, no predicate moves, and the block is unnested (unnesting.h).
 // Slots below `first_slot` are the outer query's.
 
 #pragma once
 
 #include "olap/sql/query_block.h"
-#include "olap/sql/source_text.h"
 
 namespace diptych::olap {
 
@@ -25,16 +24,30 @@ bool names_slot_below(const QueryBlock& block, uint32_t first_slot);
 // True where the block is FROM and WHERE, and outputs of single rows.
 bool is_simple(const QueryBlock& block);
 
-// Makes the expression, over the block's own slots, a visible output of it; gives its slot.
-uint32_t expose(SlotTable& slots, QueryBlock& block, ExpressionPtr expression);
+// True where the block is one group of all rows, or has such a group among others: it has a row
+// even where no row is in it.
+bool has_standing_group(const QueryBlock& block);
 
-// Moves what the block's derived tables have of the outer query into its own predicates.
-base::Result<void> decorrelate_members(const SourceText& source, int64_t offset, SlotTable& slots,
-                                       QueryBlock& block, uint32_t first_slot);
+// How a decorrelated block is joined to the outer rows.
+struct Ties {
+  Expressions conditions;
+  Domain domain;
+};
 
-// Takes the correlated predicates out of the block, and gives the conditions that stand for them.
-// Fails with kUnsupported at the offset, where references to the outer query remain.
-base::Result<Expressions> decorrelate(const SourceText& source, int64_t offset, SlotTable& slots,
-                                      QueryBlock& block, uint32_t first_slot);
+// What the caller does with the block.
+struct TiesWanted {
+  bool equalities = false;      // rows are told apart by conditions: only equalities, or none
+  bool groups_lifted = false;   // the row of a group without rows is made above the join
+  bool outer_nullable = false;  // the outer slots may be NULL though their columns are not
+};
+
+// Whether conditions will do.
+bool moves_out(const QueryBlock& block, uint32_t first_slot, TiesWanted wanted);
+
+Ties decorrelate(SlotTable& slots, QueryBlock& block, uint32_t first_slot, TiesWanted wanted);
+Ties decorrelate(SlotTable& slots, JoinGroup& group, uint32_t first_slot, TiesWanted wanted);
+
+// By a domain of all the group's references that `is_outer` says.
+Ties unnest(SlotTable& slots, JoinGroup& group, const std::function<bool(uint32_t)>& is_outer);
 
 }  // namespace diptych::olap

@@ -112,6 +112,7 @@ class ExpressionBinder {
   BoundResult bind_call(const PgQuery__FuncCall& call);
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
+  bool is_of_outer_query(const Aggregate& aggregate) const;
   base::Result<void> bind_aggregate_call(const PgQuery__FuncCall& call, std::string_view name,
                                          Aggregate* aggregate);
   base::Result<void> bind_aggregate_argument(const PgQuery__FuncCall& call, std::string_view name,

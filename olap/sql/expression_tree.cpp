@@ -128,6 +128,22 @@ void for_each_column(Expression& expression, const std::function<void(Expression
   for (const ExpressionPtr& child : expression.children) for_each_column(*child, visit);
 }
 
+void renew_nullable(Expression* expression) {
+  Expression& e = *expression;
+  if (!e.children.empty()) e.nullable = e.nullable || result_nullable(e.kind, e.children);
+}
+
+void substitute(ExpressionPtr* expression,
+                const std::function<ExpressionPtr(const Expression& column)>& value) {
+  Expression& e = **expression;
+  if (e.kind == ExpressionKind::kColumn) {
+    if (ExpressionPtr replacement = value(e)) *expression = std::move(replacement);
+    return;
+  }
+  for (ExpressionPtr& child : e.children) substitute(&child, value);
+  renew_nullable(&e);
+}
+
 Expressions split_conjuncts(ExpressionPtr predicate) {
   Expressions conjuncts;
   if (predicate != nullptr) flatten(ExpressionKind::kAnd, std::move(predicate), &conjuncts);

@@ -41,6 +41,13 @@ void for_each_column(const Expression& expression,
                      const std::function<void(const Expression&)>& visit);
 void for_each_column(Expression& expression, const std::function<void(Expression&)>& visit);
 
+// After children were replaced: by what may be NULL where the others were not.
+void renew_nullable(Expression* expression);
+
+// Puts in the place of each column what `value` gives for it; nullptr leaves the column.
+void substitute(ExpressionPtr* expression,
+                const std::function<ExpressionPtr(const Expression& column)>& value);
+
 // a AND (b AND c) as [a, b, c]; literal TRUEs are dropped. And back: one predicate, TRUE for none.
 Expressions split_conjuncts(ExpressionPtr predicate);
 ExpressionPtr conjunction(Expressions conjuncts);

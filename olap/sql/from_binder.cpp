@@ -66,6 +66,45 @@ std::vector<std::string> shared_columns(const std::vector<ScopeTable>& tables, s
   return names;
 }
 
+int64_t place_of_item(const Node& item) {
+  if (item.node_case != PG_QUERY__NODE__NODE_RANGE_SUBSELECT) return start_of(&item);
+  return place_of(*item.range_subselect->subquery->select_stmt);
+}
+
+bool offers(const JoinGroup& group, uint32_t slot) {
+  return std::any_of(group.members.begin(), group.members.end(), [&](const JoinMember& member) {
+    return std::find(member.slots.begin(), member.slots.end(), slot) != member.slots.end();
+  });
+}
+
+// Whether the member, group or expression names a column that the group offers.
+template <class Tree>
+bool names_any_of(const Tree& tree, const JoinGroup& group) {
+  bool found = false;
+  for_each_column(tree, [&](const Expression& c) { found = found || offers(group, c.column); });
+  return found;
+}
+
+bool names_only(const JoinGroup& group, const Expression& expression) {
+  bool only = true;
+  for_each_column(expression, [&](const Expression& c) { only = only && offers(group, c.column); });
+  return only;
+}
+
+JoinMember left_join_member(std::unique_ptr<LeftJoin> join, SlotTable& slots) {
+  JoinMember member;
+  append_slots(join->preserved, &member.slots);
+  std::vector<uint32_t> optional;
+  append_slots(join->optional, &optional);
+  for (const uint32_t slot : optional) slots[slot].nullable = slots[slot].nullable || !join->inner;
+  if (join->full) {
+    for (const uint32_t slot : member.slots) slots[slot].nullable = true;
+  }
+  member.slots.insert(member.slots.end(), optional.begin(), optional.end());
+  member.left_join = std::move(join);
+  return member;
+}
+
 // A derived table's columns. The slots are the block around it's from here on: an outer join may
 // make them nullable.
 ScopeTable offered_by(const QueryBlock& block, std::string_view alias) {
@@ -203,19 +242,37 @@ base::Result<void> SelectBinder::bind_lateral(const PgQuery__SelectStmt& select,
   SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
   auto bound = binder.bind(select);
   if (!bound) return bound.error();
-  QueryBlock& block = **bound;
-  ScopeTable entry = offered_by(block, name);
+  ScopeTable entry = offered_by(**bound, name);
   if (auto done = rename_columns(alias, {}, offset, &entry); !done) return done;
-  const bool one_group = block.aggregated && block.group_keys.empty();
-  auto conditions = decorrelate(source_, offset, slots_, block, first_slot);
-  if (!conditions) return conditions.error();
-  if (one_group && !conditions->empty()) {
-    return source_.unsupported(offset, "an aggregate over all rows in LATERAL");
+  if (!moves_out(**bound, first_slot, {})) {
+    add_member(derived_member(*std::move(bound)), first_slot, group);
+    return scope_.add(source_, offset, std::move(entry));
   }
+  Ties ties = decorrelate(slots_, **bound, first_slot, {});
   group.members.push_back(derived_member(*std::move(bound)));
-  Expressions& place = lateral_conditions_ != nullptr ? *lateral_conditions_ : group.predicates;
-  for (ExpressionPtr& condition : *conditions) place.push_back(std::move(condition));
+  for (ExpressionPtr& condition : ties.conditions) {
+    const bool beyond = lateral_conditions_ != nullptr && !names_only(group, *condition);
+    (beyond ? *lateral_conditions_ : group.predicates).push_back(std::move(condition));
+  }
   return scope_.add(source_, offset, std::move(entry));
+}
+
+// A member that may name columns of those before it: they are joined to it first, then, and it is
+// unnested. What else it names is left to those around the group.
+void SelectBinder::add_member(JoinMember member, uint32_t first_slot, JoinGroup& group) {
+  if (!names_any_of(member, group)) {
+    group.members.push_back(std::move(member));
+    return;
+  }
+  auto left_join = std::make_unique<LeftJoin>();
+  left_join->inner = true;
+  left_join->preserved.members = std::move(group.members);
+  left_join->optional.members.push_back(std::move(member));
+  Ties ties = unnest(slots_, left_join->optional, [&](uint32_t slot) { return slot < first_slot; });
+  left_join->on = std::move(ties.conditions);
+  left_join->domain = std::move(ties.domain);
+  group.members.clear();
+  group.members.push_back(left_join_member(std::move(left_join), slots_));
 }
 
 base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, NodeList cte_columns,
@@ -262,33 +319,47 @@ base::Result<void> SelectBinder::bind_outer_join(const PgQuery__JoinExpr& join, 
   JoinGroup& left_side = right ? left_join->optional : left_join->preserved;
   JoinGroup& right_side = right ? left_join->preserved : left_join->optional;
   JoinGroup* const around = scalar_group_;
+  const uint32_t first_slot = slots_.size();
   const size_t first = scope_.tables().size();
+  const bool left = !right && !left_join->full;
+  // Where what LATERAL compares with the tables around this join may go.
+  Expressions* const lateral_around = lateral_conditions_;
   scalar_group_ = &left_side;
+  if (!left) lateral_conditions_ = nullptr;
   if (auto bound = bind_from_item(*join.larg, left_side); !bound) return bound;
+  const uint32_t right_slot = slots_.size();
   const size_t first_right = scope_.tables().size();
   scalar_group_ = &right_side;
-  Expressions* const lateral_around = lateral_conditions_;
-  lateral_conditions_ = &left_join->on;
+  lateral_conditions_ = left ? &left_join->on : nullptr;
   if (auto bound = bind_from_item(*join.rarg, right_side); !bound) return bound;
   lateral_conditions_ = lateral_around;
-  scalar_group_ = around;
-  const bool refused_around = subqueries_refused_;
-  subqueries_refused_ = true;
+  if (!left && names_any_of(right_side, left_side)) {
+    return source_.wrong(place_of_item(*join.rarg),
+                         "LATERAL cannot name the left side of a RIGHT or FULL JOIN", "42P10");
+  }
+  // A subquery in ON is computed beside the optional side's rows, for those that they meet.
+  const uint32_t on_slot = slots_.size();
+  scalar_group_ = &left_join->optional;
   auto conditions = bind_join_condition(join, first, first_right);
-  subqueries_refused_ = refused_around;
+  scalar_group_ = around;
   if (!conditions) return conditions.error();
   for (ExpressionPtr& condition : *conditions) left_join->on.push_back(std::move(condition));
-  JoinMember member;
-  append_slots(left_join->preserved, &member.slots);
-  std::vector<uint32_t> optional;
-  append_slots(left_join->optional, &optional);
-  for (const uint32_t slot : optional) slots_[slot].nullable = true;
-  if (left_join->full) {
-    for (const uint32_t slot : member.slots) slots_[slot].nullable = true;
+  if (names_any_of(left_join->optional, left_join->preserved)) {
+    if (left_join->full) {
+      return source_.unsupported(start_of(join.rarg),
+                                 "a subquery in the ON of a FULL JOIN that names its left side");
+    }
+    for (ExpressionPtr& condition : left_join->on) {
+      left_join->optional.predicates.push_back(std::move(condition));
+    }
+    Ties ties = unnest(slots_, left_join->optional, [&](uint32_t slot) {
+      return right ? slot < first_slot || (slot >= right_slot && slot < on_slot)
+                   : slot < right_slot;
+    });
+    left_join->on = std::move(ties.conditions);
+    left_join->domain = std::move(ties.domain);
   }
-  member.slots.insert(member.slots.end(), optional.begin(), optional.end());
-  member.left_join = std::move(left_join);
-  group.members.push_back(std::move(member));
+  add_member(left_join_member(std::move(left_join), slots_), first_slot, group);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "olap/sql/plan_builder.h"
 #include "olap/sql/predicate_rules.h"
@@ -30,7 +31,8 @@ bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
   for_each_column(expression, [&](const Expression& column) {
     for (const SubqueryJoin& subquery : group.subqueries) {
       const bool own = column.column >= subquery.first_slot && column.column < subquery.end_slot;
-      found = found || (subquery.kind == JoinKind::kLeft && own) ||
+      const bool gives = subquery.kind == JoinKind::kLeft || subquery.kind == JoinKind::kInner;
+      found = found || (gives && own) ||
               (subquery.kind == JoinKind::kMark && subquery.mark == column.column);
     }
   });
@@ -47,7 +49,7 @@ struct PlanBuilder::GroupState {
   };
   struct Subquery {
     SubqueryJoin* join;
-    Planned inner;
+    std::optional<Planned> inner;  // planned before the joins, unless it has a domain
   };
 
   std::vector<std::vector<uint32_t>> slots;  // by member
@@ -76,7 +78,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   add_implied_predicates(group, state);
   SlotSet used = needed;
   used.add(group.predicates);
-  for (const SubqueryJoin& subquery : group.subqueries) used.add(subquery.conditions);
+  used.add(group.subqueries);
   std::vector<Expressions> own(group.members.size());
   Expressions constants;
   Expressions above;  // over the marks of subqueries
@@ -98,7 +100,9 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   plan_subqueries(group, state, used);
   Planned joined = join_members(state);
   for (GroupState::Subquery& subquery : state.subqueries) {
-    joined = apply_subquery(*subquery.join, std::move(joined), std::move(subquery.inner));
+    offer_domain(subquery.join->domain, &joined);
+    if (!subquery.inner) subquery.inner = plan_group(subquery.join->inner, used);
+    joined = apply_subquery(*subquery.join, std::move(joined), *std::move(subquery.inner));
   }
   for (ExpressionPtr& predicate : above) constants.push_back(std::move(predicate));
   const double share = selectivity(constants);
@@ -111,12 +115,73 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
 Planned PlanBuilder::finish_group(JoinGroup& group, Planned input, const SlotSet& needed) {
   SlotSet used = needed;
   used.add(group.predicates);
-  for (const SubqueryJoin& subquery : group.subqueries) used.add(subquery.conditions);
-  for (SubqueryJoin& subquery : group.subqueries) {
-    Planned inner = plan_group(subquery.inner, used);
+  used.add(group.subqueries);
+  input = apply_subqueries(group.subqueries, std::move(input), used);
+  return make_filter(std::move(input), std::move(group.predicates));
+}
+
+Planned PlanBuilder::apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input,
+                                      const SlotSet& needed) {
+  for (SubqueryJoin& subquery : subqueries) {
+    offer_domain(subquery.domain, &input);
+    Planned inner = plan_group(subquery.inner, needed);
     input = apply_subquery(subquery, std::move(input), std::move(inner));
   }
-  return make_filter(std::move(input), std::move(group.predicates));
+  return input;
+}
+
+// The domain's values are those of the rows, which are made repeatable.
+void PlanBuilder::offer_domain(const Domain& domain, Planned* rows) {
+  if (domain.id == 0) return;
+  const bool in_base =
+      rows->base != nullptr &&
+      std::all_of(domain.values.begin(), domain.values.end(),
+                  [&](const ExpressionPtr& value) { return rows->base->has_all(*value); });
+  if (!in_base) {
+    if (!is_repeatable(*rows->root)) *rows = grouped_by_all(std::move(*rows), domain.id);
+    rows->base = share(*rows);
+  }
+  domains_.insert_or_assign(domain.id, std::pair(copy_of(*rows->base), clone(domain.values)));
+}
+
+Planned PlanBuilder::grouped_by_all(Planned rows, uint32_t number_slot) {
+  WindowFunction number;
+  number.type = {base::TypeKind::kBigInt};
+  const double count = rows.rows();
+  auto unique_keys = rows.unique_keys;
+  rows = make_window(std::move(rows), {}, {}, {number}, {number_slot});
+  estimator_.set_distinct(number_slot, count);
+  rows = distinct(std::move(rows));
+  rows.unique_keys = std::move(unique_keys);
+  rows.root->estimated_rows = count;
+  return rows;
+}
+
+Planned PlanBuilder::plan_domain(const JoinMember& member) {
+  const auto& [rows, values] = domains_.at(member.domain);
+  copied_ += size_of(*rows.root);
+  if (is_too_large()) {
+    Expressions nulls;
+    for (const ExpressionPtr& value : values) nulls.push_back(make_null(value->type));
+    return make_values(std::move(nulls), member.slots);
+  }
+  bool unique = false;
+  for (const std::vector<uint32_t>& key : rows.unique_keys) {
+    unique = unique || std::all_of(key.begin(), key.end(), [&](uint32_t slot) {
+               return std::any_of(values.begin(), values.end(), [slot](const ExpressionPtr& value) {
+                 return value->kind == ExpressionKind::kColumn && value->column == slot;
+               });
+             });
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    estimator_.set_distinct(member.slots[i],
+                            std::min(rows.rows(), estimator_.distinct(*values[i])));
+  }
+  const double count = rows.rows();
+  Planned domain = make_project(copy_of(rows), clone(values), member.slots);
+  domain.root->estimated_rows = count;
+  domain.unique_keys = {member.slots};
+  return unique ? std::move(domain) : distinct(std::move(domain));
 }
 
 // Factors ORs, and turns LEFT JOINs whose NULL rows a predicate drops into inner joins.
@@ -132,6 +197,14 @@ void PlanBuilder::simplify(JoinGroup& group) {
         std::any_of(group.predicates.begin(), group.predicates.end(),
                     [&](const ExpressionPtr& p) { return rejects_nulls(*p, optional); });
     if (!inner) continue;
+    const LeftJoin& join = *group.members[i].left_join;
+    const size_t width =
+        group.members.size() - 1 + join.preserved.members.size() + join.optional.members.size();
+    if (width > kJoinMembersMax) continue;
+    if (group.members[i].left_join->domain.id != 0) {
+      group.members[i].left_join->inner = true;
+      continue;
+    }
     const auto left_join = std::move(group.members[i].left_join);
     group.members.erase(group.members.begin() + static_cast<std::ptrdiff_t>(i));
     for (JoinGroup* side : {&left_join->preserved, &left_join->optional}) {
@@ -171,6 +244,7 @@ Planned PlanBuilder::plan_member(JoinMember& member, Expressions predicates,
   if (member.table != nullptr) return plan_table(member, std::move(predicates), needed);
   if (member.left_join != nullptr) return plan_left_join(member, std::move(predicates), needed);
   Planned derived = member.set_operation != nullptr ? plan_set_operation(member, needed)
+                    : member.domain != 0            ? plan_domain(member)
                     : member.block == nullptr       ? plan_values(member, needed)
                                               : plan_block(*member.block, needed, Order::kFree);
   const double rows = derived.rows() * selectivity(predicates);
@@ -236,8 +310,12 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   };
   Expressions above;
   for (ExpressionPtr& predicate : predicates) {
-    const bool below = on_preserved_only(*predicate);
-    (below ? join.preserved.predicates : above).push_back(std::move(predicate));
+    const bool preserved = on_preserved_only(*predicate);
+    const bool optional = join.inner && on_optional_only(*predicate);
+    (preserved  ? join.preserved.predicates
+     : optional ? join.optional.predicates
+                : above)
+        .push_back(std::move(predicate));
   }
   Expressions conditions;
   for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
@@ -246,7 +324,9 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   }
   needed.add(above);
   needed.add(conditions);
+  needed.add(join.domain.values);
   Planned probe = plan_group(join.preserved, needed);
+  offer_domain(join.domain, &probe);
   Planned build = plan_group(join.optional, needed);
   JoinProblem problem;
   problem.relations = {{probe.rows(), probe.unfiltered, probe.unique_keys, false},
@@ -261,11 +341,14 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
       problem.equalities.push_back({a, b});
     }
   }
-  const double rows = std::max(probe.rows(), order_joins(problem)->rows);
+  const double matched = order_joins(problem)->rows;
+  const double rows = join.inner ? matched : std::max(probe.rows(), matched);
   const double unfiltered = std::max(probe.unfiltered, rows);
-  Planned joined =
-      make_join(JoinKind::kLeft, std::move(probe), std::move(build), std::move(conditions));
+  const auto base = probe.base;
+  Planned joined = make_join(join.inner ? JoinKind::kInner : JoinKind::kLeft, std::move(probe),
+                             std::move(build), std::move(conditions));
   joined.unfiltered = unfiltered;
+  joined.base = base;
   const double share = selectivity(above);
   joined.root->estimated_rows = rows;
   joined = make_filter(std::move(joined), std::move(above));
@@ -309,12 +392,18 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
 // joins; the others see the rows that the joins have left.
 void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed) {
   for (SubqueryJoin& subquery : group.subqueries) {
+    if (subquery.domain.id != 0) {
+      state.subqueries.push_back({&subquery, std::nullopt});
+      continue;
+    }
     Planned inner = plan_group(subquery.inner, needed);
     MemberSet outer = 0;
+    bool later = false;  // it reads what another subquery gives
     for (const ExpressionPtr& condition : subquery.conditions) {
       outer |= state.members_of(*condition);
+      later = later || names_a_subquery(group, *condition);
     }
-    const bool early = subquery.kind == JoinKind::kSemi && std::has_single_bit(outer) &&
+    const bool early = !later && subquery.kind == JoinKind::kSemi && std::has_single_bit(outer) &&
                        semi_selectivity(inner, subquery.conditions) < kSubquerySelectivity;
     if (!early) {
       state.subqueries.push_back({&subquery, std::move(inner)});
@@ -347,6 +436,7 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   const double rows = std::max(1.0, outer.rows() * share);
   const double unfiltered = outer.unfiltered;
   auto unique_keys = std::move(outer.unique_keys);
+  const auto base = outer.base;
   const bool by_build = (kind == JoinKind::kSemi || kind == JoinKind::kAnti) &&
                         has_equality(subquery.conditions) &&
                         inner.rows() > kBuildOuterFactor * outer.rows();
@@ -362,6 +452,7 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   joined.root->estimated_rows = rows;
   joined.unfiltered = unfiltered;
   joined.unique_keys = std::move(unique_keys);
+  joined.base = base;
   return joined;
 }
 

@@ -161,7 +161,9 @@ base::Result<ExpressionPtr> SelectBinder::bind_group_item(const Node& item, Node
     const Node* aliased = find_alias(targets, name);
     if (scope_.find_own(name) == nullptr && aliased != nullptr) node = aliased;
   }
-  return expressions_.bind_value(node, kGroupBy);
+  auto key = expressions_.bind_value(node, kGroupBy);
+  if (key) grouped_targets_[node] = clone(**key);
+  return key;
 }
 
 base::Result<void> SelectBinder::check_grouping() {
@@ -176,8 +178,10 @@ base::Result<void> SelectBinder::check_grouping() {
     }
   }
   for (SubqueryJoin& subquery : pending_) {
-    for (ExpressionPtr& condition : subquery.conditions) {
-      if (auto done = replace_grouped(&condition, "a subquery"); !done) return done;
+    for (Expressions* part : {&subquery.conditions, &subquery.domain.values}) {
+      for (ExpressionPtr& e : *part) {
+        if (auto done = replace_grouped(&e, "a subquery", subquery.offset); !done) return done;
+      }
     }
   }
   for (ExpressionPtr& predicate : block_->having) {
@@ -187,8 +191,9 @@ base::Result<void> SelectBinder::check_grouping() {
 }
 
 // Group keys become their slots, from the top of the tree down, so that the largest match wins.
-base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression,
-                                                 std::string_view clause) {
+// What has no place of its own is told at the offset.
+base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression, std::string_view clause,
+                                                 int64_t offset) {
   Expression& e = **expression;
   for (size_t i = 0; i < block_->group_keys.size(); ++i) {
     if (equal(e, *block_->group_keys[i])) {
@@ -215,15 +220,16 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression,
       const bool own = e.column >= subquery.first_slot && e.column < subquery.end_slot;
       if (own || (subquery.kind == JoinKind::kMark && subquery.mark == e.column)) return {};
     }
-    const auto offset = offsets_.find(&e);
-    return source_.wrong(offset == offsets_.end() ? -1 : offset->second,
+    const auto place = offsets_.find(&e);
+    return source_.wrong(place == offsets_.end() ? offset : place->second,
                          fmt::format("column \"{}\" in {} must be in GROUP BY or in an aggregate",
                                      slots_[e.column].name, clause),
                          "42803");
   }
   for (ExpressionPtr& child : e.children) {
-    if (auto done = replace_grouped(&child, clause); !done) return done;
+    if (auto done = replace_grouped(&child, clause, offset); !done) return done;
   }
+  renew_nullable(&e);
   return {};
 }
 

@@ -19,6 +19,7 @@
 namespace diptych::olap {
 
 inline constexpr size_t kJoinMembersMax = 64;
+inline constexpr size_t kJoinTablesMax = kJoinMembersMax - 1;  // that are written: beside a domain
 inline constexpr size_t kExactMembersMax = 10;
 
 using MemberSet = uint64_t;  // bit i: member i

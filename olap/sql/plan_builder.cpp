@@ -34,7 +34,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
     above.add(aggregate.further);
   }
   above.add(block.having);
-  for (const SubqueryJoin& subquery : block.subqueries) above.add(subquery.conditions);
+  above.add(block.subqueries);
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) above.add(*column.expression);
   }
@@ -86,7 +86,7 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
 void PlanBuilder::prune_aggregates(QueryBlock& block) {
   SlotSet used;
   used.add(block.having);
-  for (const SubqueryJoin& subquery : block.subqueries) used.add(subquery.conditions);
+  used.add(block.subqueries);
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) used.add(*column.expression);
   }
@@ -180,12 +180,8 @@ Planned PlanBuilder::add_subqueries(QueryBlock& block, Planned input) {
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) read.add(*column.expression);
   }
-  for (const SubqueryJoin& subquery : block.subqueries) read.add(subquery.conditions);
-  for (SubqueryJoin& subquery : block.subqueries) {
-    Planned inner = plan_group(subquery.inner, read);
-    input = apply_subquery(subquery, std::move(input), std::move(inner));
-  }
-  return input;
+  read.add(block.subqueries);
+  return apply_subqueries(block.subqueries, std::move(input), read);
 }
 
 Planned PlanBuilder::project(QueryBlock& block, Planned input) {
@@ -233,8 +229,11 @@ Planned PlanBuilder::distinct(Planned input) {
 
 Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order order) {
   const double before = input.rows();
-  if (!block.limit_partition.empty()) input = limit_each(block, std::move(input));
-  if (block.with_ties && block.limit != kNoLimit) input = limit_with_ties(block, std::move(input));
+  if (block.with_ties && block.limit != kNoLimit) {
+    input = limit_with_ties(block, std::move(input));
+  } else if (!block.limit_partition.empty()) {
+    input = limit_each(block, std::move(input));
+  }
   if (!block.sort.empty()) {
     std::vector<SortKey> keys;
     for (const SortItem& item : block.sort) {

@@ -1,9 +1,17 @@
 // PlanBuilder: QueryBlocks to operators: predicates to the lowest place, joins in cost order, only
 // the columns that are used.
 //
+// A Domain's values are those of a copy of the plan that it is joined to. What such a copy could
+// not repeat, a limit or row numbers, is grouped by all it has: equal groups are made once.
+//
+// Limits     A plan of over kCopiesMax operators in copies is not made: is_too_large() then, and
+//            what was planned is of no use.
 // Threads    one builder per statement; not shared. Consumes the blocks.
 
 #pragma once
+
+#include <unordered_map>
+#include <utility>
 
 #include "olap/sql/cardinality.h"
 #include "olap/sql/join_order.h"
@@ -11,12 +19,15 @@
 
 namespace diptych::olap {
 
+inline constexpr size_t kCopiesMax = 5'000;
+
 class PlanBuilder {
  public:
   explicit PlanBuilder(Estimator& estimator) : estimator_(estimator) {}
 
   // The statement's outermost block; its output columns are the visible outputs, in order.
   Planned plan_statement(QueryBlock& block);
+  bool is_too_large() const { return copied_ > kCopiesMax; }
 
  private:
   // plan_builder.cpp: what happens above FROM and WHERE.
@@ -48,6 +59,9 @@ class PlanBuilder {
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
   Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
+  void offer_domain(const Domain& domain, Planned* rows);
+  Planned grouped_by_all(Planned rows, uint32_t number_slot);
+  Planned plan_domain(const JoinMember& member);
 
   // set_planner.cpp: set operations and VALUES.
   Planned plan_set_operation(JoinMember& member, const SlotSet& needed);
@@ -55,6 +69,8 @@ class PlanBuilder {
   Planned count_sides(JoinMember& member);
   Planned plan_values(JoinMember& member, const SlotSet& needed);
   void plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed);
+  Planned apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input,
+                           const SlotSet& needed);
   Planned apply_subquery(SubqueryJoin& subquery, Planned outer, Planned inner);
   Planned finish_group(JoinGroup& group, Planned input, const SlotSet& needed);
   double semi_selectivity(const Planned& inner, const Expressions& conditions);
@@ -65,6 +81,9 @@ class PlanBuilder {
   double selectivity(const Expressions& predicates);
 
   Estimator& estimator_;
+  size_t copied_ = 0;  // operators
+  // By the id of a domain: the rows whose values it has, and the expressions.
+  std::unordered_map<uint32_t, std::pair<Planned, Expressions>> domains_;
 };
 
 }  // namespace diptych::olap

@@ -217,7 +217,33 @@ Planned copy_of(const Planned& planned) {
   copy.unfiltered = planned.unfiltered;
   copy.unique_keys = planned.unique_keys;
   copy.single_row = planned.single_row;
+  copy.base = planned.base;
   return copy;
+}
+
+size_t size_of(const Operator& op) {
+  size_t size = 1;
+  for (const OperatorPtr& child : op.children) size += size_of(*child);
+  return size;
+}
+
+std::shared_ptr<const Planned> share(const Planned& planned) {  // shared_ptr: Planned::base
+  return std::make_shared<const Planned>(copy_of(planned));     // shared_ptr: Planned::base
+}
+
+// Equal aggregates of a plan run once, and sorts that keep all rows do not choose any.
+bool is_repeatable(const Operator& op) {
+  switch (op.kind) {
+    case OperatorKind::kAggregate: return true;
+    case OperatorKind::kLimit:
+    case OperatorKind::kWindow: return false;
+    case OperatorKind::kSort:
+      if (op.limit != kNoLimit || op.offset != 0) return false;
+      break;
+    default: break;
+  }
+  return std::all_of(op.children.begin(), op.children.end(),
+                     [](const OperatorPtr& child) { return is_repeatable(*child); });
 }
 
 Planned make_filter(Planned input, Expressions predicates) {

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "olap/sql/query_block.h"
@@ -17,6 +18,8 @@ struct Planned {
   double unfiltered = 1;         // rows before any predicate, for the share that a key finds
   std::vector<std::vector<uint32_t>> unique_keys;  // sets of slots without duplicates
   bool single_row = false;                         // at most one row, whatever the data
+  // Rows, perhaps more, that this plan added columns of subqueries to: a shorter way to a domain.
+  std::shared_ptr<const Planned> base;  // shared_ptr: plans above it have it, too
 
   double rows() const { return root->estimated_rows; }
   bool has(uint32_t slot) const;
@@ -35,6 +38,13 @@ class SlotSet {
   }
   void add(const Expressions& expressions) {
     for (const ExpressionPtr& expression : expressions) add(*expression);
+  }
+  // What joining them reads of the rows around.
+  void add(const std::vector<SubqueryJoin>& subqueries) {
+    for (const SubqueryJoin& subquery : subqueries) {
+      add(subquery.conditions);
+      add(subquery.domain.values);
+    }
   }
   bool has(uint32_t slot) const { return slot < bits_.size() && bits_[slot]; }
 
@@ -56,8 +66,11 @@ Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t
 // The last column says how often a row comes, and goes.
 Planned make_repeat(Planned input);
 
-// The same rows once more: the whole tree is copied.
+// The same rows once more, if is_repeatable: the whole tree is copied.
 Planned copy_of(const Planned& planned);
+std::shared_ptr<const Planned> share(const Planned& planned);  // shared_ptr: Planned::base
+bool is_repeatable(const Operator& op);
+size_t size_of(const Operator& op);  // operators
 
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);

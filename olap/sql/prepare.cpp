@@ -86,7 +86,11 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
     plan.column_names.push_back((*block)->outputs[i].name);
   }
   Estimator estimator(catalog, table_rows, binding.slots);
-  plan.root = PlanBuilder(estimator).plan_statement(**block).root;
+  PlanBuilder builder(estimator);
+  plan.root = builder.plan_statement(**block).root;
+  if (builder.is_too_large()) {
+    return source.unsupported(0, "a statement of so many subqueries within each other");
+  }
   DIPTYCH_CHECK(plan.root->output.size() == plan.column_names.size(),
                 "the plan's columns are the SELECT list's");
   if (explained) plan.lines = explain_lines(plan, catalog);

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,14 +48,23 @@ struct QueryBlock;
 struct LeftJoin;
 struct SetOperation;
 
-// What is joined: a table, a block (derived table), a LEFT JOIN as a whole, a set operation, or the
-// rows of VALUES. Exactly one is set.
+// What a subquery takes from the rows around it where conditions on its rows cannot say it
+// (unnesting.h): inside, members `domain` with this id offer the distinct values of some
+// expressions there.
+struct Domain {
+  uint32_t id = 0;  // a slot that names no column; 0: there is no domain
+  Expressions values;
+};
+
+// What is joined: a table, a block (derived table), a LEFT JOIN as a whole, a set operation, the
+// rows of VALUES, or the values of a Domain. Exactly one is set.
 struct JoinMember {
   const base::TableSchema* table = nullptr;
   std::unique_ptr<QueryBlock> block;
   std::unique_ptr<LeftJoin> left_join;
   std::unique_ptr<SetOperation> set_operation;
-  std::vector<Expressions> rows;  // of VALUES; name no slots
+  std::vector<Expressions> rows;  // of VALUES
+  uint32_t domain = 0;            // the Domain's id
   std::vector<uint32_t> slots;    // offered: by column of the table, or by output of the block
 
   JoinMember();
@@ -78,7 +88,9 @@ struct JoinGroup {
 };
 
 struct LeftJoin {
-  bool full = false;  // rows of the optional side without a match stay, too
+  bool full = false;   // rows of the optional side without a match stay, too
+  bool inner = false;  // rows of the preserved side without a match go; it has a domain
+  Domain domain;       // of the optional side, over the preserved one: LATERAL
   JoinGroup preserved;
   JoinGroup optional;
   Expressions on;  // over both sides
@@ -92,9 +104,11 @@ struct SubqueryJoin {
   JoinKind kind = JoinKind::kSemi;
   JoinGroup inner;
   Expressions conditions;
+  Domain domain;  // of inner
   uint32_t mark = 0;
   uint32_t first_slot = 0;  // of the subquery's own slots, [first_slot, end_slot)
   uint32_t end_slot = 0;
+  int64_t offset = -1;  // where it was written
 };
 
 struct OutputColumn {
@@ -149,8 +163,9 @@ struct QueryBlock {
   size_t visible_outputs = 0;
   bool distinct = false;
   std::vector<size_t> distinct_on;  // outputs; the first row in the order of sort stays
+  uint32_t distinct_slot = 0;       // a row's number among those
   bool with_ties = false;           // rows that sort like the last one within `limit` stay, too
-  uint32_t number_slot = 0;         // for these two: a row's number, and its rank
+  uint32_t number_slot = 0;         // of a limit by rank, or by value: a row's number, and its rank
   uint32_t rank_slot = 0;
   std::vector<size_t> limit_partition;  // outputs: the limit is one for each of their values
   std::vector<SortItem> sort;
@@ -170,6 +185,15 @@ struct SetOperation {
   std::vector<uint32_t> counts;
   uint32_t repeat = 0;  // how often the row comes, of ALL
 };
+
+// The block as a member of a join: a derived table.
+JoinMember derived_member(std::unique_ptr<QueryBlock> block);
+
+// Calls visit with every column that is named in the block, the group or the member, at any depth.
+using VisitColumn = std::function<void(const Expression& column)>;
+void for_each_column(const QueryBlock& block, const VisitColumn& visit);
+void for_each_column(const JoinGroup& group, const VisitColumn& visit);
+void for_each_column(const JoinMember& member, const VisitColumn& visit);
 
 inline JoinMember::JoinMember() = default;
 inline JoinMember::JoinMember(JoinMember&&) noexcept = default;

@@ -125,10 +125,10 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (auto sorted = bind_order_by(sort); !sorted) return sorted.error();
   if (auto checked = check_distinct_on(distinct); !checked) return checked.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
-  if (width_of(block_->from) > kJoinMembersMax) {
+  if (width_of(block_->from) > kJoinTablesMax) {
     const bool named = select.n_from_clause != 0;
     return source_.unsupported(named ? start_of(select.from_clause[0]) : place_of(select),
-                               fmt::format("a join of over {} tables", kJoinMembersMax));
+                               fmt::format("a join of over {} tables", kJoinTablesMax));
   }
   const auto limit = bind_limit(select.limit_count, "LIMIT", kNoLimit);
   if (!limit) return limit.error();
@@ -140,7 +140,10 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (block_->with_ties && block_->sort.empty()) {
     return source_.wrong(start_of(select.limit_count), "WITH TIES needs an ORDER BY", "42601");
   }
-  if (block_->with_ties || !block_->distinct_on.empty()) {
+  if (!block_->distinct_on.empty()) {
+    block_->distinct_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+  }
+  if (block_->with_ties) {
     block_->number_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
     block_->rank_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
   }
@@ -241,11 +244,16 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
       if (auto bound = bind_star(*target.val->column_ref); !bound) return bound;
       continue;
     }
+    std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
+    output_offsets_.push_back(start_of(target.val));
+    if (const auto known = grouped_targets_.find(target.val); known != grouped_targets_.end()) {
+      block_->outputs.push_back({std::move(name), std::move(known->second), 0});
+      grouped_targets_.erase(known);
+      continue;
+    }
     auto value = expressions_.bind_operand(target.val, kSelect);
     if (!value) return value.error();
-    std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
     block_->outputs.push_back({std::move(name), std::move(value->expression), 0, value->untyped});
-    output_offsets_.push_back(start_of(target.val));
   }
   block_->visible_outputs = block_->outputs.size();
   return {};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/schema.h"
+#include "olap/sql/decorrelation.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/query_block.h"
 #include "olap/system_table.h"
@@ -95,6 +96,9 @@ class SelectBinder : private SubqueryBinder {
                       std::string_view name, int64_t offset, JoinGroup& group);
   Status bind_join(const PgQuery__JoinExpr& join, JoinGroup& group);
   Status bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group);
+  Status bind_outer_condition(const PgQuery__JoinExpr& join, size_t first, size_t first_right,
+                              LeftJoin* left_join);
+  void add_member(JoinMember member, uint32_t first_slot, JoinGroup& group);
   base::Result<Expressions> bind_join_condition(const PgQuery__JoinExpr& join, size_t first_table,
                                                 size_t first_right_table);
   base::Result<Expressions> bind_using(const std::vector<std::string>& names, size_t first_table,
@@ -124,15 +128,13 @@ class SelectBinder : private SubqueryBinder {
                                                std::string_view name,
                                                const std::vector<Bound>& tested);
   BoundResult bind_scalar(const PgQuery__SubLink& subquery);
-  base::Result<ExpressionPtr> lift_aggregates(const PgQuery__SubLink& subquery, QueryBlock& block,
-                                              SubqueryJoin* join);
-  base::Result<ExpressionPtr> lift_row(const PgQuery__SubLink& subquery,
-                                       std::unique_ptr<QueryBlock>* block, SubqueryJoin* join);
+  TiesWanted ties_wanted() const;
+  ExpressionPtr lift_aggregates(QueryBlock& block, SubqueryJoin* join);
+  ExpressionPtr lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join);
   ExpressionPtr group_rows(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join,
                            std::unordered_map<uint32_t, uint32_t>* given);
-  ExpressionPtr over_outputs(ExpressionPtr value,
-                             const std::unordered_map<uint32_t, uint32_t>& given,
-                             const std::unordered_map<uint32_t, bool>& counts);
+  void over_outputs(ExpressionPtr* value, const std::unordered_map<uint32_t, uint32_t>& given,
+                    const std::unordered_map<uint32_t, AggregateKind>& kinds);
   ExpressionPtr attach_mark(SubqueryJoin join);
   void attach(SubqueryJoin join);
   void place_pending();
@@ -146,7 +148,7 @@ class SelectBinder : private SubqueryBinder {
   Status bind_grouping_sets(NodeList items, NodeList targets);
   std::optional<uint32_t> dependent_aggregate(const Expression& column);
   Status check_grouping();
-  Status replace_grouped(ExpressionPtr* expression, std::string_view clause);
+  Status replace_grouped(ExpressionPtr* expression, std::string_view clause, int64_t offset = -1);
 
   StatementBinding& statement_;
   const SourceText& source_;
@@ -158,15 +160,13 @@ class SelectBinder : private SubqueryBinder {
   std::unique_ptr<QueryBlock> block_;
   ColumnOffsets offsets_;
   ExpressionBinder expressions_;
-  std::vector<int64_t> output_offsets_;        // where each output was written
+  std::vector<int64_t> output_offsets_;  // where each output was written
+  // SELECT's items that GROUP BY names: bound once, since each time makes a subquery's slots anew.
+  std::unordered_map<const Node*, ExpressionPtr> grouped_targets_;
   std::vector<SubqueryJoin> pending_;          // of SELECT, HAVING and ORDER BY, not yet placed
   JoinGroup* scalar_group_ = nullptr;          // where a subquery goes now; null: pending_
   Expressions* lateral_conditions_ = nullptr;  // in the right side of an outer join: its ON
-  bool subqueries_refused_ = false;            // in the ON of an outer join
 };
-
-// The block as a member of a join: a derived table.
-JoinMember derived_member(std::unique_ptr<QueryBlock> block);
 
 // Where the first column of a SELECT, of the first one of a set operation, or of VALUES stands.
 int64_t place_of(const PgQuery__SelectStmt& select);

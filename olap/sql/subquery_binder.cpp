@@ -17,6 +17,7 @@
 #include "olap/sql/decorrelation.h"
 #include "olap/sql/select_binder.h"
 #include "olap/sql/type_rules.h"
+#include "olap/sql/unnesting.h"
 
 namespace diptych::olap {
 namespace {
@@ -51,11 +52,6 @@ bool has_unique_keys(const QueryBlock& block) {
                                                    output.expression->column == slot;
                                           });
                      });
-}
-
-bool is_count(AggregateKind kind) {
-  return kind == AggregateKind::kCountAll || kind == AggregateKind::kCount ||
-         kind == AggregateKind::kCountDistinct;
 }
 
 ExpressionPtr truth(bool value) {
@@ -95,19 +91,11 @@ std::string_view negated_operator(std::string_view name) {
 
 }  // namespace
 
-JoinMember derived_member(std::unique_ptr<QueryBlock> block) {
-  JoinMember member;
-  for (size_t i = 0; i < block->visible_outputs; ++i) {
-    member.slots.push_back(block->outputs[i].slot);
-  }
-  member.block = std::move(block);
-  return member;
-}
-
 // A subquery whose rows are looked at, not used as values.
 base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__SubLink& subquery) {
   InnerQuery query;
   query.join.first_slot = slots_.size();
+  query.join.offset = subquery.location;
   SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
   auto bound = binder.bind(*subquery.subselect->select_stmt);
   if (!bound) return bound.error();
@@ -117,8 +105,9 @@ base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__S
   const bool limited =
       block.limit == 0 || block.offset != 0 || (block.limit != kNoLimit && !exists(subquery));
   if (!limited) block.limit = kNoLimit;
-  if (!limited) block.sort.clear();
-  block.distinct = false;
+  if (!limited) block.distinct = false;
+  if (!limited && block.distinct_on.empty()) block.sort.clear();
+  Ties ties;
   if (is_simple(block)) {
     if (block.from.members.empty()) {
       JoinMember row;
@@ -127,15 +116,7 @@ base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__S
       row.slots.push_back(slots_.add({"", kBigIntType, false, nullptr, {}}));
       block.from.members.push_back(std::move(row));
     }
-    auto members =
-        decorrelate_members(source_, subquery.location, slots_, block, query.join.first_slot);
-    if (!members) return members.error();
-    Expressions kept;
-    for (ExpressionPtr& predicate : block.from.predicates) {
-      const bool correlated = names_slot_below(*predicate, query.join.first_slot);
-      (correlated ? query.join.conditions : kept).push_back(std::move(predicate));
-    }
-    block.from.predicates = std::move(kept);
+    ties = decorrelate(slots_, block.from, query.join.first_slot, ties_wanted());
     for (size_t i = 0; i < block.visible_outputs; ++i) {
       query.outputs.push_back(std::move(block.outputs[i].expression));
     }
@@ -144,16 +125,18 @@ base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__S
     for (size_t i = 0; i < block.visible_outputs; ++i) {
       query.outputs.push_back(slots_.column(block.outputs[i].slot));
     }
-    auto conditions = decorrelate(source_, subquery.location, slots_, block, query.join.first_slot);
-    if (!conditions) return conditions.error();
-    query.join.conditions = *std::move(conditions);
+    ties = decorrelate(slots_, block, query.join.first_slot, ties_wanted());
     query.join.inner.members.push_back(derived_member(*std::move(bound)));
   }
+  query.join.conditions = std::move(ties.conditions);
+  query.join.domain = std::move(ties.domain);
   query.join.end_slot = slots_.size();
-  if (names_slot_below(query.join.inner, query.join.first_slot)) {
-    return source_.unsupported(subquery.location, "a correlation across two levels of subqueries");
-  }
   return query;
+}
+
+// Grouping sets make columns NULL that are not.
+TiesWanted SelectBinder::ties_wanted() const {
+  return {.outer_nullable = !block_->grouping_sets.empty()};
 }
 
 bool SelectBinder::exists(const PgQuery__SubLink& subquery) {
@@ -217,9 +200,6 @@ base::Result<ExpressionPtr> SelectBinder::compare_rows(const PgQuery__SubLink& s
 
 BoundResult SelectBinder::bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
                                         bool in_aggregate) {
-  if (subqueries_refused_) {
-    return source_.unsupported(subquery.location, "a subquery in the ON of an outer join");
-  }
   JoinGroup* const around = scalar_group_;
   if (in_aggregate) scalar_group_ = &block_->from;
   BoundResult result = bind_subquery_value(subquery, std::move(tested));
@@ -318,6 +298,7 @@ ExpressionPtr SelectBinder::attach_mark(SubqueryJoin join) {
 BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
   SubqueryJoin join;
   join.first_slot = slots_.size();
+  join.offset = subquery.location;
   SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
   auto block = binder.bind(*subquery.subselect->select_stmt);
   if (!block) return block.error();
@@ -325,7 +306,7 @@ BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
     return source_.wrong(subquery.location, "a subquery that stands for a value has one column");
   }
   const std::string name = (*block)->outputs[0].name;
-  base::Result<ExpressionPtr> value = ExpressionPtr();
+  ExpressionPtr value;
   if (has_one_row(**block) && (*block)->from.members.empty() && !(*block)->aggregated) {
     return Bound{std::move((*block)->outputs[0].expression), std::nullopt, false,
                  subquery.location};
@@ -334,21 +315,19 @@ BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
     value = slots_.column((*block)->outputs[0].slot);
     join.kind = JoinKind::kInner;
   } else if (is_one_group(**block)) {
-    value = lift_aggregates(subquery, **block, &join);
+    value = lift_aggregates(**block, &join);
   } else {
-    value = lift_row(subquery, &*block, &join);
+    value = lift_row(&*block, &join);
   }
-  if (!value) return value.error();
   join.inner.members.push_back(derived_member(*std::move(block)));
   join.end_slot = slots_.size();
   attach(std::move(join));
-  offsets_[value->get()] = subquery.location;
-  return Bound{*std::move(value), std::nullopt, false, subquery.location};
+  offsets_[value.get()] = subquery.location;
+  return Bound{std::move(value), std::nullopt, false, subquery.location};
 }
 
 // The block gives its aggregates; the value over them is computed above the join.
-base::Result<ExpressionPtr> SelectBinder::lift_aggregates(const PgQuery__SubLink& subquery,
-                                                          QueryBlock& block, SubqueryJoin* join) {
+ExpressionPtr SelectBinder::lift_aggregates(QueryBlock& block, SubqueryJoin* join) {
   ExpressionPtr value = std::move(block.outputs[0].expression);
   if (!block.having.empty()) {
     const base::DataType type = value->type;
@@ -371,47 +350,38 @@ base::Result<ExpressionPtr> SelectBinder::lift_aggregates(const PgQuery__SubLink
     block.outputs.push_back({"", make_literal(kBigIntType, base::Value(int64_t{1})), slot, false});
   }
   block.visible_outputs = block.outputs.size();
-  std::unordered_map<uint32_t, bool> counts;
+  std::unordered_map<uint32_t, AggregateKind> kinds;
   for (size_t i = 0; i < block.aggregates.size(); ++i) {
-    counts[block.aggregate_slots[i]] = is_count(block.aggregates[i].kind);
+    kinds[block.aggregate_slots[i]] = block.aggregates[i].kind;
   }
-  auto conditions = decorrelate(source_, subquery.location, slots_, block, join->first_slot);
-  if (!conditions) return conditions.error();
-  join->kind = conditions->empty() ? JoinKind::kInner : JoinKind::kLeft;
-  join->conditions = *std::move(conditions);
-  return over_outputs(std::move(value), given, counts);
+  TiesWanted wanted = ties_wanted();
+  wanted.groups_lifted = true;
+  Ties ties = decorrelate(slots_, block, join->first_slot, wanted);
+  join->kind = ties.conditions.empty() ? JoinKind::kInner : JoinKind::kLeft;
+  join->conditions = std::move(ties.conditions);
+  join->domain = std::move(ties.domain);
+  over_outputs(&value, given, kinds);
+  return value;
 }
 
-// The expression with aggregates as the left join gives them.
-ExpressionPtr SelectBinder::over_outputs(ExpressionPtr value,
-                                         const std::unordered_map<uint32_t, uint32_t>& given,
-                                         const std::unordered_map<uint32_t, bool>& counts) {
-  if (value->kind == ExpressionKind::kColumn) {
-    const auto found = given.find(value->column);
-    if (found == given.end()) return value;
-    const auto count = counts.find(value->column);
+// The expression over the block's columns, and aggregates, as a left join with the block has them.
+void SelectBinder::over_outputs(ExpressionPtr* value,
+                                const std::unordered_map<uint32_t, uint32_t>& given,
+                                const std::unordered_map<uint32_t, AggregateKind>& kinds) {
+  substitute(value, [&](const Expression& of) -> ExpressionPtr {
+    const auto found = given.find(of.column);
+    if (found == given.end()) return nullptr;
     slots_[found->second].nullable = true;
+    const auto kind = kinds.find(of.column);
     ExpressionPtr column = slots_.column(found->second);
-    if (count == counts.end() || !count->second) return column;
-    return make_expression(ExpressionKind::kCoalesce, kBigIntType, std::move(column),
-                           make_literal(kBigIntType, base::Value(int64_t{0})));
-  }
-  Expressions children;
-  for (ExpressionPtr& child : value->children) {
-    children.push_back(over_outputs(std::move(child), given, counts));
-  }
-  if (children.empty()) return value;
-  ExpressionPtr copy = make_expression(value->kind, value->type, std::move(children));
-  copy->function = value->function;
-  copy->literal = value->literal;
-  return copy;
+    return kind == kinds.end() ? std::move(column) : over_no_rows(kind->second, std::move(column));
+  });
 }
 
 // Any other block: its value where it has one row for an outer row, NULL where it has none.
-base::Result<ExpressionPtr> SelectBinder::lift_row(const PgQuery__SubLink& subquery,
-                                                   std::unique_ptr<QueryBlock>* block,
-                                                   SubqueryJoin* join) {
-  const bool limited = (*block)->limit <= 1 && !(*block)->with_ties;
+ExpressionPtr SelectBinder::lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join) {
+  const bool no_from = is_simple(**block) && (*block)->from.members.empty();
+  const bool limited = ((*block)->limit <= 1 && !(*block)->with_ties) || no_from;
   // A value that needs the outer row is computed above the join, from columns of the block.
   ExpressionPtr value;
   if (is_simple(**block) && names_slot_below(*(*block)->outputs[0].expression, join->first_slot)) {
@@ -419,10 +389,12 @@ base::Result<ExpressionPtr> SelectBinder::lift_row(const PgQuery__SubLink& subqu
     (*block)->outputs[0].expression = truth(true);
     slots_[(*block)->outputs[0].slot].type = kBooleanType;
   }
-  auto conditions = decorrelate(source_, subquery.location, slots_, **block, join->first_slot);
-  if (!conditions) return conditions.error();
+  TiesWanted wanted = ties_wanted();
+  wanted.equalities = true;
+  Ties ties = decorrelate(slots_, **block, join->first_slot, wanted);
   join->kind = JoinKind::kLeft;
-  join->conditions = *std::move(conditions);
+  join->conditions = std::move(ties.conditions);
+  join->domain = std::move(ties.domain);
   std::unordered_map<uint32_t, uint32_t> given;
   if (value != nullptr) {
     for_each_column(static_cast<const Expression&>(*value), [&](const Expression& column) {
@@ -441,12 +413,8 @@ base::Result<ExpressionPtr> SelectBinder::lift_row(const PgQuery__SubLink& subqu
     const base::DataType type = value->type;
     ExpressionPtr exists =
         fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, std::move(result)));
-    result = case_of(std::move(exists), over_outputs(std::move(value), given, {}), make_null(type));
-  }
-  for (const ExpressionPtr& condition : join->conditions) {
-    if (single || condition->kind == ExpressionKind::kEqual) continue;
-    return source_.unsupported(subquery.location,
-                               "a value from a subquery that is correlated by an inequality");
+    over_outputs(&value, given, {});
+    result = case_of(std::move(exists), std::move(value), make_null(type));
   }
   if (single) return result;
   Expressions checked;
@@ -518,6 +486,7 @@ void SelectBinder::attach(SubqueryJoin join) {
   left_join->preserved.members = std::move(group.members);
   left_join->optional = std::move(join.inner);
   left_join->on = std::move(join.conditions);
+  left_join->domain = std::move(join.domain);
   JoinMember member;
   for (const JoinGroup* side : {&left_join->preserved, &left_join->optional}) {
     for (const JoinMember& inner : side->members) {

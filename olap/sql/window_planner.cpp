@@ -90,9 +90,9 @@ Planned PlanBuilder::first_of_each(QueryBlock& block, Planned input) {
   for (const size_t output : block.distinct_on) partition.push_back(static_cast<uint32_t>(output));
   const double rows = std::max(1.0, input.rows() / 2);
   input = make_window(std::move(input), std::move(partition), keys_of(block),
-                      {number_of(WindowKind::kRowNumber)}, {block.number_slot});
+                      {number_of(WindowKind::kRowNumber)}, {block.distinct_slot});
   Expressions first;
-  first.push_back(compare_number(ExpressionKind::kEqual, block.number_slot, 1));
+  first.push_back(compare_number(ExpressionKind::kEqual, block.distinct_slot, 1));
   input = make_filter(std::move(input), std::move(first));
   input.root->estimated_rows = rows;
   return input;
@@ -121,7 +121,8 @@ Planned PlanBuilder::limit_each(QueryBlock& block, Planned input) {
 Planned PlanBuilder::limit_with_ties(QueryBlock& block, Planned input) {
   const uint64_t last =
       block.limit > kNoLimit - block.offset ? kNoLimit : block.limit + block.offset;
-  input = make_window(std::move(input), {}, keys_of(block),
+  std::vector<uint32_t> partition(block.limit_partition.begin(), block.limit_partition.end());
+  input = make_window(std::move(input), std::move(partition), keys_of(block),
                       {number_of(WindowKind::kRowNumber), number_of(WindowKind::kRank)},
                       {block.number_slot, block.rank_slot});
   Expressions kept;

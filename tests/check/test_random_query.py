@@ -44,7 +44,8 @@ class RandomQueryTest(unittest.TestCase):
         text = "\n".join(str(query) for seed in range(60) for query in queries(seed, 30))
         for word in ("LEFT JOIN", "FULL JOIN", "GROUP BY", "HAVING", "DISTINCT", "UNION", "WITH",
                      "EXISTS", "NOT IN", "LIKE", "CASE", "coalesce", "nullif", "count(*)", "avg(",
-                     "BETWEEN", "ORDER BY", "LIMIT", "OFFSET", "INTERVAL", "extract(", "max("):
+                     "BETWEEN", "ORDER BY", "LIMIT", "OFFSET", "INTERVAL", "extract(", "max(",
+                     "LATERAL", "EXCEPT ALL", "IS NOT DISTINCT FROM"):
             self.assertIn(word, text)
 
     def test_a_wrong_query_is_made_small_and_stays_wrong(self):

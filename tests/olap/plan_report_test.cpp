@@ -125,6 +125,18 @@ TEST_P(ReportTest, SaysWhatWasShared) {
   ASSERT_TRUE(results[1].ok()) << results[1].error().to_string();
   for (const auto& row : results[1]->rows) text += std::get<std::string>(row[0]) + "\n";
   EXPECT_THAT(text, HasSubstr("the groups of an equal GROUP BY of the plan"));
+  // Of a limit too, which could choose other rows the second time.
+  const auto first = [&](uint64_t limit) {
+    OperatorPtr op = over(OperatorKind::kLimit, rows(), kReportTypes);
+    op->limit = limit;
+    return groups(std::move(op));
+  };
+  for (const uint64_t limit : {7, 8}) {
+    const Plan limited = analyzed(join(JoinKind::kLeft, first(7), first(limit), {{0, 0}}));
+    std::string lines;
+    for (const std::string& line : texts(limited)) lines += line + "\n";
+    EXPECT_EQ(lines.find("an equal GROUP BY") != std::string::npos, limit == 7) << lines;
+  }
   EXPECT_THAT(text, HasSubstr("shared: run once for 2 statements of this text"));
 }
 

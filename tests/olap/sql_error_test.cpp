@@ -139,10 +139,17 @@ constexpr Refused kRefused[] = {
      "column 23: \"1\")"},
     {"select t.* from child",
      "invalid argument: no table \"t\" in FROM (line 1, column 8: \"t.\")"},
-    {"select a.p_id from parent a left join child on (select max(p_id) from "
-     "parent) = p_id",
-     "unsupported: a subquery in the ON of an outer join is not supported "
-     "yet (line 1, column 48: \"(select max(p_id) from parent ...\")"},
+    {"select a.p_id from parent a full join child on (select max(d.p_id) from parent d "
+     "where d.p_id < a.p_id) = c_id",
+     "unsupported: a subquery in the ON of a FULL JOIN that names its left side is not "
+     "supported yet (line 1, column 39: \"child on (select max(d.p_id ...\")"},
+    {"select a.p_id from parent a right join lateral (select c_id from child where "
+     "c_id = a.p_id) d on true",
+     "invalid argument: LATERAL cannot name the left side of a RIGHT or FULL JOIN (line 1, "
+     "column 56: \"c_id\")"},
+    {"select p_kind, (select count(*) from child where c_id > p_id) from parent group by p_kind",
+     "invalid argument: column \"p_id\" in a subquery must be in GROUP BY or in an aggregate "
+     "(line 1, column 16: \"(\")"},
     {"select * from parent join child using (p_idd)",
      "invalid argument: USING (p_idd): exactly one table on each side must have "
      "the column (line 1, column 27: \"child\")"},
@@ -151,10 +158,9 @@ constexpr Refused kRefused[] = {
      "11: \"select\")"},
     {"select (1, 2)",
      "unsupported: a row value is not supported yet (line 1, column 8: \"(1, 2)\")"},
-    {"select p_id from parent where exists (select 1 from child where exists "
-     "(select 1 from child d where d.c_id = p_id))",
-     "unsupported: a correlation across two levels of subqueries is not supported "
-     "yet (line 1, column 31: \"exists (select 1 from child ...\")"},
+    {"select p_id, (select sum(p_id) from child) from parent group by p_id",
+     "unsupported: an aggregate, in a subquery, of the query around it is not supported yet "
+     "(line 1, column 22: \"sum(p_id) from child) from ...\")"},
     {"select sum(c_text) from child",
      "invalid argument: sum() does not take TEXT (line 1, column 8: \"sum\")"},
     {"select count(*) from child where c_id = (select 1, 2)",
@@ -219,13 +225,29 @@ TEST_F(SqlErrorTest, DeepAndLongStatementsAreRefusedAndDoNotOverflowTheStack) {
 
 TEST_F(SqlErrorTest, AJoinOfTooManyTablesIsRefusedWhereItStands) {
   std::string from = "parent p0";
-  for (int i = 1; i < 65; ++i) from += fmt::format(", parent p{}", i);
+  for (int i = 1; i < 64; ++i) from += fmt::format(", parent p{}", i);
   EXPECT_EQ(plan("select 1 from " + from),
-            "unsupported: a join of over 64 tables is not supported yet (line 1, column 15: "
+            "unsupported: a join of over 63 tables is not supported yet (line 1, column 15: "
             "\"parent p0, parent p1, parent ...\")");
   EXPECT_EQ(plan("select 1\nwhere exists (select 1 from " + from + ")"),
-            "unsupported: a join of over 64 tables is not supported yet (line 2, column 29: "
+            "unsupported: a join of over 63 tables is not supported yet (line 2, column 29: "
             "\"parent p0, parent p1, parent ...\")");
+}
+
+// Each LATERAL copies the rows that it stands beside, the one before it among them.
+TEST_F(SqlErrorTest, CopiesOfOuterRowsAreBounded) {
+  const auto chain = [&](int length) {
+    std::string sql = "select 1 from parent q0";
+    for (int i = 1; i <= length; ++i) {
+      sql += fmt::format(", lateral (select count(*) as p_id from child where c_id < q{}.p_id) q{}",
+                         i - 1, i);
+    }
+    return plan(sql);
+  };
+  EXPECT_EQ(chain(4).find("unsupported"), std::string::npos);
+  EXPECT_EQ(chain(30),
+            "unsupported: a statement of so many subqueries within each other is not supported yet "
+            "(line 1, column 1: \"select 1 from parent q0, ...\")");
 }
 
 TEST_F(SqlErrorTest, QueriesNestedThroughWithAreBounded) {

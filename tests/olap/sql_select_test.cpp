@@ -150,6 +150,56 @@ constexpr Planned kPlanned[] = {
      "  build anti join on c_p_id = p_id\n"
      "    scan child [c_p_id]\n"
      "    scan parent [p_id, p_name] where (p_id > 3)\n"},
+    // A domain: where conditions cannot say how the subquery's rows belong to the outer ones.
+    {"select (select count(*) from child where c_id > p_id) from parent",
+     "project [coalesce(count(*), 0)]\n"
+     "  left join on p_id = p_id\n"
+     "    scan parent [p_id]\n"
+     "    project [count(*), p_id]\n"
+     "      aggregate [count(*)] by [p_id]\n"
+     "        inner join of every pair where (c_id > p_id)\n"
+     "          scan child [c_id]\n"
+     "          scan parent [p_id]\n"},
+    // Across two levels: the equalities stay equalities.
+    {"select p_name from parent p where exists (select 1 from child where c_p_id = p.p_id and "
+     "exists (select 1 from parent q where q.p_id = c_id and q.p_kind = p.p_kind))",
+     "project [p_name]\n"
+     "  semi join on p_id = p_id and (p_kind is null) = (p_kind is null) and coalesce(p_kind, '') "
+     "= coalesce(p_kind, '')\n"
+     "    scan parent [p_id, p_name, p_kind]\n"
+     "    semi join on c_id = p_id and p_kind = p_kind\n"
+     "      inner join on c_p_id = p_id\n"
+     "        scan child [c_id, c_p_id]\n"
+     "        project [p_id, p_kind]\n"
+     "          scan parent [p_id, p_name, p_kind]\n"
+     "      scan parent [p_id, p_kind]\n"},
+    // What might choose other rows the second time is made once: grouped by all it has.
+    {"select (select count(*) from child where c_id > p_id) from (select p_id from parent limit "
+     "5) q",
+     "project [coalesce(count(*), 0)]\n"
+     "  left join on p_id = p_id\n"
+     "    aggregate [] by [p_id, row_number()]\n"
+     "      window [row_number()]\n"
+     "        limit 5\n"
+     "          scan parent [p_id]\n"
+     "    project [count(*), p_id]\n"
+     "      aggregate [count(*)] by [p_id]\n"
+     "        inner join of every pair where (c_id > p_id)\n"
+     "          scan child [c_id]\n"
+     "          project [p_id]\n"
+     "            aggregate [] by [p_id, row_number()]\n"
+     "              window [row_number()]\n"
+     "                limit 5\n"
+     "                  scan parent [p_id]\n"},
+    {"select p_id, n from parent, lateral (select c_id n from child where c_id > p_id limit 2) l",
+     "project [p_id, c_id]\n"
+     "  inner join on p_id = p_id\n"
+     "    scan parent [p_id]\n"
+     "    filter (row_number() > 0) and (row_number() <= 2)\n"
+     "      window [row_number()] partition by [p_id]\n"
+     "        inner join of every pair where (c_id > p_id)\n"
+     "          scan child [c_id]\n"
+     "          scan parent [p_id]\n"},
     {"select p_name from parent where exists (select 1 from child)",
      "semi join of every pair\n"
      "  scan parent [p_name]\n"

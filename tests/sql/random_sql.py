@@ -165,6 +165,7 @@ class Query:
         self.limit = ""
         self.prefix = ""     # WITH
         self.union = None    # (word, Query)
+        self.lateral = False  # as a source: names columns of those before it
 
     def copy(self):
         other = Query()
@@ -176,6 +177,7 @@ class Query:
         sources = []
         for how, source, alias, condition in self.tables:
             text = f"({source})" if isinstance(source, Query) else source
+            text = "LATERAL " + text if isinstance(source, Query) and source.lateral else text
             text += f" {alias}" if alias else ""
             if not sources:
                 sources.append(text)
@@ -313,11 +315,15 @@ AGGREGATES = {
 SAME_KIND_AGGREGATES = [(1, "min({})", ["="]), (1, "max({})", ["="])]
 
 
+PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality
+
+
 class Generator:
     def __init__(self, seed, tables):
         self.draw = random.Random(seed)
         self.tables = tables
         self.aliases = 0
+        self.pairs = 1  # of rows that the query around compares, at most
 
     def chosen(self, productions):
         weights = [weight for weight, *_ in productions]
@@ -363,27 +369,96 @@ class Generator:
         return self.subquery_predicate(scope, which, word, depth)
 
     def subquery_predicate(self, scope, which, word, depth):
+        if which == "exists":
+            query = self.subquery(scope, self.draw.choice(["int", "text"]), depth - 1)
+            return Expression("bool", word + "EXISTS ({})", query)
+        kind = self.draw.choice(["int", "int", "text"])
+        if which == "in query":
+            query = self.subquery(scope, kind, depth - 1)
+            return Expression("bool", "{} " + word + "IN ({})",
+                              self.expression(scope, kind, depth - 1), query)
+        return Expression("bool", "{} " + self.draw.choice("<=>") + " ({})",
+                          self.expression(scope, "int", depth - 1),
+                          self.scalar(scope, depth - 1))
+
+    def scalar(self, scope, depth):
+        """One row for each outer one: an aggregate of all rows, or the first row."""
+        query, inner = self.correlated(scope, depth)
+        value = self.expression(inner, "int", 1)
+        if self.draw.random() < 0.8:
+            name = self.draw.choice(["max({})", "min({})", "count({})", "count(DISTINCT {})"])
+            query.items = [(Expression("int", name, value, aggregate=True), "")]
+            if not any(column in str(value) for column, _ in inner):
+                query.items = [(Expression("bigint", "count(*)", aggregate=True), "")]
+            if self.draw.random() < 0.1:
+                query.having.append(Expression("bool", "count(*) <> 1", aggregate=True))
+        else:
+            query.items = [(value, "")]
+            query.order = [(1, " NULLS " + self.draw.choice(["FIRST", "LAST"]))]
+            query.limit = " LIMIT 1" + self.draw.choice(["", " OFFSET 1"])
+        return query
+
+    def subquery(self, scope, kind, depth):
+        """Of one column, with any number of rows."""
+        query, inner = self.correlated(scope, depth)
+        item = self.expression(inner, kind, 1)
+        shape = self.draw.choice(["rows", "rows", "rows", "groups", "set", "first", "distinct"])
+        if shape == "groups":
+            query.groups.append(Expression(kind, self.draw.choice(
+                [name for name, of in inner if of == kind] or [str(item)])))
+            item = self.draw.choice([query.groups[0], Expression(
+                kind, "max({})", self.leaf(inner, kind), aggregate=True)])
+            if not any(name in str(item) or name in str(query.groups[0]) for name, _ in inner):
+                query.groups = []
+        elif shape == "set":
+            other, more = self.correlated(scope, 0)
+            other.items = [(self.expression(more, kind, 1), "")]
+            query.union = (self.draw.choice(
+                ["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "EXCEPT ALL"]), other)
+        elif shape == "first":
+            query.order = [(1, " NULLS LAST")]
+            query.limit = f" LIMIT {self.draw.randint(1, 3)}"
+        query.distinct = shape == "distinct"
+        query.items = [(item, "")]
+        return query
+
+    def correlated(self, scope, depth):
+        """FROM and WHERE of a subquery that may name columns of the query around it, and of those
+        around that one; the columns that are its own."""
         query, inner = self.one_table()
-        if self.draw.random() < 0.7:  # correlated
+        free = self.pairs * self.rows_of(query) < PAIRS_MAX
+        if depth > 0 and self.draw.random() < 0.2:
+            derived, _ = self.correlated(scope, 0)
+            derived.items = [(Expression(of, name), f"d{number}")
+                             for number, (name, of) in enumerate(self.own_of(derived))]
+            alias = self.alias()
+            query.tables = [("", derived, alias, None)]
+            inner = [(f"{alias}.{name}", item.kind) for item, name in derived.items]
+        elif free and self.pairs * self.rows_of(query) ** 2 < PAIRS_MAX and (
+                self.draw.random() < 0.2):
+            joined, more = self.one_table()
+            condition = self.expression(inner + more + scope, "bool", 1)
+            query.tables.append((self.draw.choice(["LEFT JOIN", "JOIN"]), joined.tables[0][1],
+                                 joined.tables[0][2], condition))
+            inner = inner + more
+        if self.draw.random() < 0.6:
             kind = self.draw.choice(["int", "int", "text", "date"])
             outer = [name for name, of in scope if of == kind]
             own = [name for name, of in inner if of == kind]
             if outer and own:
+                how = self.draw.choice(["=", "=", "=", "<", "<>", "IS NOT DISTINCT FROM"]
+                                       if free else ["="])
                 query.where.append(Expression(
-                    "bool", f"{self.draw.choice(own)} = {self.draw.choice(outer)}"))
+                    "bool", f"{self.draw.choice(own)} {how} {self.draw.choice(outer)}"))
         if self.draw.random() < 0.5:
-            query.where.append(self.expression(inner, "bool", depth - 1))
-        if which == "exists":
-            query.items = [(Expression("int", "1"), "")]
-            return Expression("bool", word + "EXISTS ({})", query)
-        kind = self.draw.choice(["int", "int", "text"])
-        if which == "in query":
-            query.items = [(self.expression(inner, kind, 1), "")]
-            return Expression("bool", "{} " + word + "IN ({})",
-                              self.expression(scope, kind, depth - 1), query)
-        query.items = [(Expression("int", "max({})", self.expression(inner, "int", 1),
-                                   aggregate=True), "")]
-        return Expression("bool", "{} < ({})", self.expression(scope, "int", depth - 1), query)
+            both = inner + (scope if free and self.draw.random() < 0.5 else [])
+            query.where.append(self.expression(both, "bool", depth))
+        return query, inner
+
+    def own_of(self, query):
+        return [pair for _, source, alias, _ in query.tables
+                for table in self.tables if table.name == source
+                for pair in self.scope_of(table, alias)]
 
     def alias(self):
         self.aliases += 1
@@ -415,17 +490,46 @@ class Generator:
             if number == 0:
                 query.tables.append(("", derived, alias, None))
             else:
-                condition = self.join_condition(scope, own, joined, table, alias)
                 # A comma binds less than JOIN: an ON after one does not see what stands before.
                 how = "," if query.tables[-1][0] == "," else self.draw.choices(
                     ["JOIN", "LEFT JOIN", ",", "RIGHT JOIN", "FULL JOIN"], [8, 5, 3, 1, 1])[0]
+                condition = self.join_condition(scope, own, joined, table, alias)
+                if how == "FULL JOIN":  # whose ON takes no subqueries of both sides
+                    while "SELECT" in str(condition):
+                        condition = self.join_condition(scope, own, joined, table, alias)
                 if how == ",":
                     query.where.append(condition)
                     condition = None
                 query.tables.append((how, derived, alias, condition))
             scope = scope + own
             joined.append((table, alias))
+        if depth > 0:
+            self.pairs = self.rows_of(query)
+            if self.pairs < PAIRS_MAX / 100 and self.draw.random() < 0.15:
+                scope = scope + self.lateral(query, scope, depth)
         return scope
+
+    def rows_of(self, query):
+        """At most."""
+        rows = 1
+        for _, source, _, _ in query.tables:
+            rows *= max(1, self.rows_of(source) if isinstance(source, Query) else
+                        next((len(t.rows) for t in self.tables if t.name == source), 1))
+        return rows
+
+    def lateral(self, query, scope, depth):
+        kind = self.draw.choice(["int", "text"])
+        if self.draw.random() < 0.3:
+            source, kind = self.scalar(scope, depth - 1), "int"
+        else:
+            source = self.subquery(scope, kind, depth - 1)
+        source.items = [(item, "l0") for item, _ in source.items]
+        source.lateral = True
+        alias = self.alias()
+        how = "," if query.tables[-1][0] == "," else self.draw.choice([",", "LEFT JOIN"])
+        query.tables.append((how, source, alias, Expression("bool", "1 = 1")
+                             if how == "LEFT JOIN" else None))
+        return [(f"{alias}.l0", kind)]
 
     def join_condition(self, scope, own, joined, table, alias):
         pairs = []
@@ -447,8 +551,7 @@ class Generator:
             condition = Expression("bool", f"{self.draw.choice(left)} = {self.draw.choice(right)}")
         if self.draw.random() < 0.2:
             more = self.expression(scope + own, "bool", 1)
-            if "SELECT" not in str(more):
-                condition = Expression("bool", "{} AND {}", condition, more)
+            condition = Expression("bool", "{} AND {}", condition, more)
         return condition
 
     def derived(self):

@@ -1,0 +1,73 @@
+#include "olap/sql/query_block.h"
+
+namespace diptych::olap {
+namespace {
+
+void visit_all(const Expressions& expressions, const VisitColumn& visit) {
+  for (const ExpressionPtr& e : expressions) {
+    for_each_column(static_cast<const Expression&>(*e), visit);
+  }
+}
+
+void visit_all(const std::vector<SubqueryJoin>& subqueries, const VisitColumn& visit) {
+  for (const SubqueryJoin& subquery : subqueries) {
+    for_each_column(subquery.inner, visit);
+    visit_all(subquery.conditions, visit);
+    visit_all(subquery.domain.values, visit);
+  }
+}
+
+}  // namespace
+
+JoinMember derived_member(std::unique_ptr<QueryBlock> block) {
+  JoinMember member;
+  for (size_t i = 0; i < block->visible_outputs; ++i) {
+    member.slots.push_back(block->outputs[i].slot);
+  }
+  member.block = std::move(block);
+  return member;
+}
+
+void for_each_column(const JoinMember& member, const VisitColumn& visit) {
+  if (member.block != nullptr) for_each_column(*member.block, visit);
+  for (const Expressions& row : member.rows) visit_all(row, visit);
+  if (member.left_join != nullptr) {
+    const LeftJoin& join = *member.left_join;
+    for_each_column(join.preserved, visit);
+    for_each_column(join.optional, visit);
+    visit_all(join.on, visit);
+    visit_all(join.domain.values, visit);
+  }
+  if (member.set_operation == nullptr) return;
+  for (const auto& input : member.set_operation->inputs) for_each_column(*input, visit);
+  for (const Expressions& input : member.set_operation->columns) visit_all(input, visit);
+}
+
+void for_each_column(const JoinGroup& group, const VisitColumn& visit) {
+  for (const JoinMember& member : group.members) for_each_column(member, visit);
+  visit_all(group.predicates, visit);
+  visit_all(group.subqueries, visit);
+}
+
+void for_each_column(const QueryBlock& block, const VisitColumn& visit) {
+  for_each_column(block.from, visit);
+  visit_all(block.group_keys, visit);
+  for (const Aggregate& aggregate : block.aggregates) {
+    if (aggregate.argument != nullptr) {
+      for_each_column(static_cast<const Expression&>(*aggregate.argument), visit);
+    }
+    visit_all(aggregate.further, visit);
+  }
+  visit_all(block.subqueries, visit);
+  visit_all(block.having, visit);
+  for (const Window& window : block.windows) {
+    for (const WindowColumn& column : window.columns) {
+      for_each_column(static_cast<const Expression&>(*column.expression), visit);
+    }
+  }
+  for (const OutputColumn& output : block.outputs) {
+    for_each_column(static_cast<const Expression&>(*output.expression), visit);
+  }
+}
+
+}  // namespace diptych::olap

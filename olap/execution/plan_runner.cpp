@@ -42,6 +42,11 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
   needed_ = std::make_unique<NeededColumns>(root, types.size());
   repeated_ = std::make_unique<RepeatedGroups>(root);
   repeated_groups_.resize(repeated_->count());
+  const Operator* last = &root;
+  while (last->kind == OperatorKind::kProject || last->kind == OperatorKind::kFilter) {
+    last = last->children[0].get();
+  }
+  result_sort_ = last->kind == OperatorKind::kSort ? last : nullptr;
   std::vector<std::unique_ptr<ResultPart>> parts(context_.arena->threads());
   run(root, [&](uint32_t worker) {
     parts[worker] = std::make_unique<ResultPart>(context_.memory);
@@ -75,14 +80,15 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
 
 void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
                             const SourceFactory& make_source) {
+  run_pipeline(context_, morsels, workers, metered(op, make_source));
+}
+
+SourceFactory PlanRunner::metered(const Operator& op, const SourceFactory& make_source) {
   PlanMeter* const meter = context_.meter;
-  if (meter == nullptr) {
-    run_pipeline(context_, morsels, workers, make_source);
-    return;
-  }
-  run_pipeline(context_, morsels, workers, [&](uint32_t worker) {
+  if (meter == nullptr) return make_source;
+  return [meter, &op, make_source](uint32_t worker) {
     return std::make_unique<MeterSource>(meter, worker, op, make_source(worker));
-  });
+  };
 }
 
 void PlanRunner::say_memory(const Operator& op, size_t bytes) {
@@ -207,18 +213,15 @@ void PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
   MemoryCharge listing(context_.memory, "the build side of a join");
   listing.set((order.size() + unmatchable.size()) * sizeof(uint32_t));
   SharedChains chains(context_.arena->threads(), sink);
-  run_stored(op, rows, order, 0, context_.arena->threads(), chains.factory());
-  run_stored(op, table.unmatchable(), unmatchable, 0, context_.arena->threads(), chains.factory());
+  run_stored(op, rows, order, chains.factory());
+  run_stored(op, table.unmatchable(), unmatchable, chains.factory());
 }
 
-// rows[order[i]] for i from `first` on.
+// rows[order[i]] for all i.
 void PlanRunner::run_stored(const Operator& op, const ColumnStore& rows,
-                            const std::vector<uint32_t>& order, uint64_t first, uint32_t workers,
-                            const StageFactory& sink) {
-  if (order.size() <= first) return;
-  const uint64_t morsels = (order.size() - first + kVectorRows - 1) / kVectorRows;
-  run_source(op, morsels, workers, [&](uint32_t worker) {
-    return std::make_unique<StoredSource>(rows, order, first, sink(worker));
+                            const std::vector<uint32_t>& order, const StageFactory& sink) {
+  run_source(op, StoredSource::morsels(order, 0), context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<StoredSource>(rows, order, 0, sink(worker));
   });
 }
 
@@ -271,20 +274,23 @@ PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
 void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<SortPart>> parts(context_.arena->threads());
   run(*op.children[0], [&](uint32_t worker) {
-    parts[worker] = std::make_unique<SortPart>(op, *needed_, context_.memory);
+    parts[worker] = std::make_unique<SortPart>(context_, op, *needed_);
     return std::make_unique<SortStage>(parts[worker].get());
   });
-  parts = made_parts(std::move(parts), op, *needed_, context_.memory);
+  parts = made_parts(std::move(parts), context_, op, *needed_);
   ColumnStore& rows = parts[0]->rows();
   const MeterScope scope(context_.meter, op);
   for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
-  context_.stop->check();
   say_memory(op, rows.memory_bytes() + rows.row_count() * kSortBytesARow);
   MemoryCharge sorting(context_.memory, "the rows of a sort");
   sorting.set(rows.row_count() * kSortBytesARow);
-  const std::vector<uint32_t> order =
-      sorted_rows(rows, op.sort_keys, rows_wanted(op), context_.stop);
-  run_stored(op, rows, order, op.offset, kOneWorker, sink);
+  const std::vector<uint32_t> order = sorted_rows(rows, op.sort_keys, rows_wanted(op), workers_);
+  // In order is what the result's parts have one after the other, or what one worker passes on.
+  run_in_order(context_, StoredSource::morsels(order, op.offset),
+               &op == result_sort_ ? context_.arena->threads() : kOneWorker,
+               metered(op, [&](uint32_t worker) {
+                 return std::make_unique<StoredSource>(rows, order, op.offset, sink(worker));
+               }));
   keep_texts(parts[0]->take_texts());
 }
 

@@ -83,7 +83,7 @@ class StringAggColumn : public AggregateColumn {
   }
 
   void finish(const StopSignal& stop) override {
-    const std::vector<uint32_t> sorted = sorted_rows(*rows_, order_, kNoLimit, &stop);
+    const std::vector<uint32_t> sorted = sorted_rows(*rows_, order_, kNoLimit, Workers(stop));
     const auto* const groups = rows_->values<int32_t>(0);
     const auto* const texts = rows_->values<StringRef>(kText);
     std::string text;

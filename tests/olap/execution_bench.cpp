@@ -16,6 +16,7 @@
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/sort.h"
+#include "olap/execution/sorted_rows.h"
 #include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 
@@ -370,6 +371,36 @@ void BM_Sort(benchmark::State& state) {
   run_plan(state, plan_of(aggregate(std::move(sort), {}, std::move(count))), kLines);
 }
 BENCHMARK(BM_Sort)->Arg(10)->Arg(kLines)->Unit(benchmark::kMillisecond);
+
+// A million numbers of so many values, by so many workers.
+void BM_SortedRows(benchmark::State& state) {
+  const DataType types[] = {kBigIntType};
+  ColumnStore store(types);
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  std::mt19937_64 random(1);
+  while (store.row_count() < 1 << 20) {
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      values.values<int64_t>()[i] =
+          static_cast<int64_t>(random() % static_cast<uint64_t>(state.range(0)));
+    }
+    const Vector vectors[] = {values.view()};
+    store.append(vectors, selection);
+  }
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(static_cast<uint32_t>(state.range(1))));
+  const Workers workers(&arena, stop);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(sorted_rows(store, {{0, false, false}}, kNoLimit, workers));
+  }
+  set_rate(state, store.row_count());
+}
+BENCHMARK(BM_SortedRows)
+    ->ArgsProduct({{1, 1000, 1 << 30}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace diptych::olap::test

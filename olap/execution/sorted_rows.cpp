@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -60,40 +59,55 @@ class RowOrder {
  public:
   RowOrder(const ColumnStore& rows, const std::vector<SortKey>& keys) : rows_(rows), keys_(keys) {}
 
-  // Makes the entries of rows [range.begin, range.end). True where those of them with equal
-  // prefixes are equal.
-  bool make_entries(RowRange range, SortEntry* entries, const StopSignal& stop) const {
+  // What is known of a range's entries.
+  struct Known {
+    bool prefixes_say_all = true;  // those with equal prefixes are equal
+    bool is_ascending = true;      // by prefix
+  };
+
+  // Makes the entries of rows [range.begin, range.end).
+  Known make_entries(RowRange range, SortEntry* entries, const StopSignal& stop) const {
     const auto end = static_cast<uint32_t>(range.end);
     for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) entries[row] = {0, row};
-    if (keys_.empty()) return true;
+    Known known;
+    if (keys_.empty()) return known;
     const SortKey& key = keys_[0];
     const bool has_nulls = rows_.has_nulls(key.column);
     const uint64_t null_prefix = key.nulls_first ? 0 : UINT64_MAX;
     bool says_all = keys_.size() == 1;
+    uint64_t descents = 0;
     with_physical_type(rows_.type(key.column), [&](auto value) {
       using T = decltype(value);
       const auto* const values = rows_.values<T>(key.column);
+      uint64_t before = 0;
       for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) {
         stop.check_at(row);
-        if (has_nulls && rows_.is_null(key.column, row)) {
-          entries[row].prefix = null_prefix;
-          continue;
+        const bool is_null = has_nulls && rows_.is_null(key.column, row);
+        uint64_t prefix = null_prefix;
+        if (!is_null) {
+          prefix = key.descending ? ~prefix_of(values[row]) : prefix_of(values[row]);
+          if constexpr (std::is_same_v<T, int128_t>) {
+            says_all = says_all && values[row] == static_cast<int64_t>(values[row]);
+          }
+          says_all = says_all && !(has_nulls && prefix == null_prefix);
         }
-        const uint64_t prefix = prefix_of(values[row]);
-        entries[row].prefix = key.descending ? ~prefix : prefix;
-        if constexpr (std::is_same_v<T, int128_t>) {
-          says_all = says_all && values[row] == static_cast<int64_t>(values[row]);
-        }
-        says_all = says_all && !(has_nulls && entries[row].prefix == null_prefix);
+        entries[row].prefix = prefix;
+        descents += static_cast<uint64_t>(prefix < before);
+        before = prefix;
       }
       says_all = says_all && !std::is_same_v<T, base::StringRef>;
     });
-    return says_all;
+    return {says_all, descents == 0};
   }
+
+  // What make_entries() found for all rows.
+  void set_prefixes_say_all(bool all) { prefixes_say_all_ = all; }
+  bool prefixes_say_all() const { return prefixes_say_all_; }
 
   // Total: entries that are equal in all keys are in the order of their rows.
   bool less(const SortEntry& a, const SortEntry& b) const {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    if (prefixes_say_all_) return a.row < b.row;
     for (const SortKey& key : keys_) {
       const int order = compare(key, a.row, b.row);
       if (order != 0) return order < 0;
@@ -120,6 +134,7 @@ class RowOrder {
 
   const ColumnStore& rows_;
   const std::vector<SortKey>& keys_;
+  bool prefixes_say_all_ = false;
 };
 
 // One worker's use of an order. The algorithms copy it: `compared` is all copies' count.
@@ -163,8 +178,8 @@ SortEntry* sort_by_prefix(SortEntry* entries, SortEntry* other, size_t count,
 
 // Sorts the entries, which come in the order of their rows. Returns which of the two arrays has
 // them now.
-SortEntry* sort_entries(const RowOrder& order, bool prefixes_say_all, SortEntry* entries,
-                        SortEntry* other, size_t count, const StopSignal& stop) {
+SortEntry* sort_entries(const RowOrder& order, SortEntry* entries, SortEntry* other, size_t count,
+                        const StopSignal& stop) {
   uint64_t compared = 0;
   const StoppableOrder by_keys(order, stop, &compared);
   if (count < kRadixRowsMin) {
@@ -172,7 +187,7 @@ SortEntry* sort_entries(const RowOrder& order, bool prefixes_say_all, SortEntry*
     return entries;
   }
   entries = sort_by_prefix(entries, other, count, stop);
-  if (prefixes_say_all) return entries;
+  if (order.prefixes_say_all()) return entries;
   const SortEntry* const end = entries + count;
   for (SortEntry* first = entries; first != end;) {
     SortEntry* last = first + 1;
@@ -191,7 +206,7 @@ class SplitSort {
         entries_(entries),
         workers_(workers),
         pieces_(workers.count_for(entries.size(), kRowsAWorkerMin)),
-        ranges_(std::min(pieces_ * kRangesAWorker, kRangesMax)),
+        ranges_(std::min(std::bit_ceil(pieces_ * kRangesAWorker), kRangesMax)),
         begins_(size_t{pieces_} * ranges_, 0),
         range_begins_(ranges_ + size_t{1}) {
     // At random places: every so-manieth row may have a meaning.
@@ -202,6 +217,7 @@ class SplitSort {
     std::sort(samples.begin(), samples.end(), StoppableOrder(order, workers.stop(), &compared));
     for (size_t range = 1; range < ranges_; ++range) {
       splitters_.push_back(samples[range * kSamplesARange]);
+      prefixes_.push_back(splitters_.back().prefix);
     }
   }
 
@@ -219,7 +235,9 @@ class SplitSort {
     range_begins_[ranges_] = begin;
     workers_.run(pieces_, [&](uint32_t piece) {
       const RowRange rows = range_of(entries_.size(), piece, pieces_);
-      uint32_t* const next = &begins_[size_t{piece} * ranges_];
+      // A copy: workers that write to one line of a cache slow each other down.
+      const auto begins = begins_.begin() + size_t{piece} * ranges_;
+      std::vector<uint32_t> next(begins, begins + ranges_);
       for (uint64_t i = rows.begin; i < rows.end; ++i) {
         workers_.stop().check_at(i);
         moved[next[range_of_row[i]]++] = entries_[i];
@@ -231,14 +249,25 @@ class SplitSort {
   uint32_t begin_of(uint32_t range) const { return range_begins_[range]; }
 
  private:
+  // How many splitters are not above the entry: by prefixes without a branch, then, where one is
+  // met, by all keys.
+  uint32_t range_of_entry(const SortEntry& entry) const {
+    uint32_t below = 0;
+    for (uint32_t step = ranges_ / 2; step != 0; step /= 2) {
+      below += step * static_cast<uint32_t>(prefixes_[below + step - 1] < entry.prefix);
+    }
+    if (below == prefixes_.size() || prefixes_[below] != entry.prefix) return below;
+    const auto less = [this](const SortEntry& a, const SortEntry& b) { return order_.less(a, b); };
+    const auto above = std::upper_bound(splitters_.begin() + below, splitters_.end(), entry, less);
+    return static_cast<uint32_t>(above - splitters_.begin());
+  }
+
   void count(uint32_t piece, uint32_t* range_of_row) {
     const RowRange rows = range_of(entries_.size(), piece, pieces_);
-    const auto less = [this](const SortEntry& a, const SortEntry& b) { return order_.less(a, b); };
     std::vector<uint32_t> counts(ranges_, 0);
     for (uint64_t i = rows.begin; i < rows.end; ++i) {
       workers_.stop().check_at(i);
-      const auto above = std::upper_bound(splitters_.begin(), splitters_.end(), entries_[i], less);
-      range_of_row[i] = static_cast<uint32_t>(above - splitters_.begin());
+      range_of_row[i] = range_of_entry(entries_[i]);
       ++counts[range_of_row[i]];
     }
     std::copy(counts.begin(), counts.end(), begins_.begin() + size_t{piece} * ranges_);
@@ -248,15 +277,15 @@ class SplitSort {
   const GrowingArray<SortEntry>& entries_;
   const Workers& workers_;
   const uint32_t pieces_;
-  const uint32_t ranges_;
+  const uint32_t ranges_;               // a power of two
   std::vector<SortEntry> splitters_;    // the first entries of all ranges but the first
+  std::vector<uint64_t> prefixes_;      // of the splitters
   std::vector<uint32_t> begins_;        // by piece and range: where its next entry goes
   std::vector<uint32_t> range_begins_;  // by range, and one more
 };
 
-std::vector<uint32_t> sort_alone(const RowOrder& order, bool prefixes_say_all,
-                                 GrowingArray<SortEntry> entries, uint64_t limit,
-                                 const StopSignal& stop) {
+std::vector<uint32_t> sort_alone(const RowOrder& order, GrowingArray<SortEntry> entries,
+                                 uint64_t limit, const StopSignal& stop) {
   size_t count = entries.size();
   if (limit < count / kPickedShareMin) {
     uint64_t compared = 0;
@@ -268,8 +297,7 @@ std::vector<uint32_t> sort_alone(const RowOrder& order, bool prefixes_say_all,
   }
   GrowingArray<SortEntry> other;
   if (count >= kRadixRowsMin) other.resize(count);
-  const SortEntry* const sorted =
-      sort_entries(order, prefixes_say_all, entries.data(), other.data(), count, stop);
+  const SortEntry* const sorted = sort_entries(order, entries.data(), other.data(), count, stop);
   std::vector<uint32_t> numbers(std::min<uint64_t>(limit, count));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = sorted[i].row;
   return numbers;
@@ -282,19 +310,33 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
   if (rows.row_count() >= UINT32_MAX) {
     fail_query(base::ErrorCode::kOutOfMemory, "a sort has more than 2^32 - 2 rows");
   }
-  const RowOrder order(rows, keys);
+  RowOrder order(rows, keys);
   GrowingArray<SortEntry> entries;
   entries.resize(rows.row_count());
-  std::atomic<bool> ties{false};  // writer: workers
-  workers.run_ranges(entries.size(), kRowsAWorkerMin, [&](RowRange range) {
-    // relaxed: read when all are done.
-    if (!order.make_entries(range, entries.data(), workers.stop()))
-      ties.store(true, std::memory_order_relaxed);
+  const uint32_t pieces = workers.count_for(entries.size(), kRowsAWorkerMin);
+  std::vector<RowOrder::Known> known(pieces);
+  workers.run(pieces, [&](uint32_t piece) {
+    const RowRange range = range_of(entries.size(), piece, pieces);
+    known[piece] = order.make_entries(range, entries.data(), workers.stop());
   });
-  // relaxed: see above.
-  const bool prefixes_say_all = !ties.load(std::memory_order_relaxed);
-  if (workers.count_for(entries.size(), kRowsAWorkerMin) == 1) {
-    return sort_alone(order, prefixes_say_all, std::move(entries), limit, workers.stop());
+  bool prefixes_say_all = true;
+  bool is_ascending = true;
+  for (uint32_t piece = 0; piece < pieces; ++piece) {
+    prefixes_say_all = prefixes_say_all && known[piece].prefixes_say_all;
+    is_ascending = is_ascending && known[piece].is_ascending;
+    const uint64_t begin = range_of(entries.size(), piece, pieces).begin;
+    if (piece != 0) {
+      is_ascending = is_ascending && entries[begin - 1].prefix <= entries[begin].prefix;
+    }
+  }
+  if (prefixes_say_all && is_ascending) {
+    std::vector<uint32_t> numbers(std::min<uint64_t>(limit, entries.size()));
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    return numbers;
+  }
+  order.set_prefixes_say_all(prefixes_say_all);
+  if (pieces == 1) {
+    return sort_alone(order, std::move(entries), limit, workers.stop());
   }
   std::vector<uint32_t> numbers(entries.size());
   GrowingArray<SortEntry> moved;
@@ -305,8 +347,8 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
     const uint32_t begin = split.begin_of(range);
     const uint32_t count = split.begin_of(range + 1) - begin;
     if (count == 0 || begin >= limit) return;
-    const SortEntry* const sorted = sort_entries(order, prefixes_say_all, moved.data() + begin,
-                                                 entries.data() + begin, count, workers.stop());
+    const SortEntry* const sorted =
+        sort_entries(order, moved.data() + begin, entries.data() + begin, count, workers.stop());
     for (uint32_t i = 0; i < count; ++i) numbers[begin + i] = sorted[i].row;
   });
   if (limit < numbers.size()) numbers.resize(limit);

@@ -17,7 +17,7 @@ namespace {
 const std::vector<DataType> kSortedTypes = {kIntType, kBigIntType, decimal_type(30, 2), kDoubleType,
                                             kTextType};
 
-// Rows whose values are of a domain of so many, with nulls where wanted.
+// Rows whose values are of a domain of so many, with nulls where wanted; 0: they ascend twice.
 ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937_64* random) {
   ColumnStore store(kSortedTypes);
   std::vector<VectorBuffer> buffers;
@@ -28,10 +28,11 @@ ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937
     select_all(static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, rows - first)), &selection);
     for (VectorBuffer& buffer : buffers) buffer.clear_nulls();
     for (uint32_t i = 0; i < selection.count; ++i) {
-      const auto value =
-          static_cast<int64_t>((*random)() % domain) - static_cast<int64_t>(domain / 2);
+      const int64_t any = domain == 0 ? static_cast<int64_t>((first + i) % (rows / 2 + 1))
+                                      : static_cast<int64_t>((*random)() % domain);
+      const int64_t value = any - static_cast<int64_t>(domain / 2);
       buffers[0].values<int32_t>()[i] = static_cast<int32_t>(value);
-      buffers[1].values<int64_t>()[i] = value;
+      buffers[1].values<int64_t>()[i] = value == 3 ? INT64_MIN : value == 4 ? INT64_MAX : value;
       // Some beyond 64 bits, and those are equal there.
       buffers[2].values<int128_t>()[i] = value % 7 == 0 ? int128_t{INT64_MAX} * (value + 2) : value;
       buffers[3].values<double>()[i] = value == 1   ? std::nan("")
@@ -76,7 +77,7 @@ TEST(SortedRowsModel, AgreeWithAStableSortWhateverTheWorkers) {
   const StopFlag never{false};
   const StopSignal stop(&never);
   for (const uint64_t row_count : {0, 1, 5, 1500, 40'000, 130'000}) {
-    for (const uint64_t domain : {uint64_t{1}, uint64_t{9}, uint64_t{1} << 31}) {
+    for (const uint64_t domain : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{1} << 31}) {
       const ColumnStore rows = random_rows(row_count, domain, random() % 2 == 0, &random);
       std::vector<SortKey> keys;
       for (uint64_t i = random() % 3 + (domain == 9 ? 0 : 1); i != 0; --i) {
@@ -97,6 +98,25 @@ TEST(SortedRowsModel, AgreeWithAStableSortWhateverTheWorkers) {
               << (keys.empty() ? 99 : keys[0].column) << ", " << workers << " workers, " << limit;
         }
       }
+    }
+  }
+}
+
+// A value may have the prefix that stands for null.
+TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
+  std::mt19937_64 random(1);
+  const StopFlag never{false};
+  const ColumnStore rows = random_rows(3000, 9, true, &random);
+  for (uint32_t column = 0; column < kSortedTypes.size(); ++column) {
+    for (const int flags : {0, 1, 2, 3}) {
+      const std::vector<SortKey> keys = {{column, (flags & 1) != 0, (flags & 2) != 0}};
+      std::vector<uint32_t> expected(rows.row_count());
+      std::iota(expected.begin(), expected.end(), 0U);
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+      const StopSignal stop(&never);
+      EXPECT_EQ(sorted_rows(rows, keys, kNoLimit, Workers(stop)), expected)
+          << "column " << column << ", " << flags;
     }
   }
 }

@@ -78,9 +78,10 @@ TEST(SortedRowsModel, AgreeWithAStableSortWhateverTheWorkers) {
   const StopSignal stop(&never);
   for (const uint64_t row_count : {0, 1, 5, 1500, 40'000, 130'000}) {
     for (const uint64_t domain : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{1} << 31}) {
-      const ColumnStore rows = random_rows(row_count, domain, random() % 2 == 0, &random);
+      const ColumnStore rows =
+          random_rows(row_count, domain, domain != 0 && random() % 2 == 0, &random);
       std::vector<SortKey> keys;
-      if (domain == 0) keys.push_back({1, false, false});
+      if (domain == 0) keys.push_back({0, false, false});
       for (uint64_t i = domain == 0 ? 0 : random() % 3 + (domain == 9 ? 0 : 1); i != 0; --i) {
         const auto column = static_cast<uint32_t>(random() % kSortedTypes.size());
         keys.push_back({column, random() % 2 == 0, random() % 2 == 0});

@@ -116,6 +116,26 @@ void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint
   });
 }
 
+void KeyTable::insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                          uint32_t* numbers) {
+  const uint32_t first = size();
+  if ((first + uint64_t{count}) * 2 > slots_.size()) {
+    reserve(std::max<uint64_t>(first + uint64_t{count}, first * uint64_t{2}));
+  }
+  prefetch(hashes, count);
+  const size_t words = packer_->words();
+  keys_.resize((first + size_t{count}) * words);
+  std::copy_n(keys, count * words, keys_.data() + first * words);
+  hashes_.resize(first + size_t{count});
+  std::copy_n(hashes, count, hashes_.data() + first);
+  for (uint32_t k = 0; k < count; ++k) {
+    numbers[k] = first + k;
+    uint64_t slot = hashes[k] & slot_mask_;
+    while (slots_[slot] != 0) slot = (slot + 1) & slot_mask_;
+    slots_[slot] = (hashes[k] & kTagMask) | (numbers[k] + uint64_t{1});
+  }
+}
+
 template <class Equal>
 void KeyTable::find_with(Equal equal, const uint64_t* keys, const uint64_t* hashes, uint32_t count,
                          uint32_t* numbers) const {

@@ -42,6 +42,9 @@ class KeyTable {
   void find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint32_t count, StringLife life,
                       uint32_t* numbers);
 
+  // The same for keys that are not in the table, and different from each other; their texts stay.
+  void insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers);
+
   // numbers[k] = the number of key k, or kNoKey. Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const;
 

@@ -232,24 +232,22 @@ void PlanRunner::keep_texts(QueryHeap texts) {
 
 void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
-  Groups computed;
-  Groups& groups = repeated.has_value() ? repeated_groups_[*repeated] : computed;
-  if (groups.empty()) {
+  std::unique_ptr<MergedGroups> computed;
+  std::unique_ptr<MergedGroups>& groups =
+      repeated.has_value() ? repeated_groups_[*repeated] : computed;
+  if (groups == nullptr) {
     groups = compute_groups(op);
   } else if (context_.meter != nullptr) {
     context_.meter->once(op).shared = "the groups of an equal GROUP BY of the plan";
   }
-  const GroupTable& table = *groups[0];
-  const uint64_t morsels = (uint64_t{table.groups()} + kVectorRows - 1) / kVectorRows;
-  run_source(op, morsels, context_.arena->threads(), [&](uint32_t worker) {
-    return std::make_unique<GroupSource>(op, table, sink(worker));
+  run_source(op, groups->morsels(), context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<GroupSource>(op, *groups, sink(worker));
   });
-  if (repeated.has_value()) return;
-  for (const auto& part : computed) keep_texts(part->take_texts());
+  if (!repeated.has_value()) keep_texts(groups->take_texts());
 }
 
-PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
-  Groups parts(context_.arena->threads());
+std::unique_ptr<MergedGroups> PlanRunner::compute_groups(const Operator& op) {
+  MergedGroups::Tables parts(context_.arena->threads());
   const Operator* const join = needed_->key_join_of(op);
   run(*op.children[0], [&](uint32_t worker) {
     parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
@@ -261,14 +259,9 @@ PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
   size_t bytes = 0;
   for (const auto& part : parts) bytes += part->kept_bytes();
   say_memory(op, bytes);
-  GroupTable& groups = *parts[0];
-  for (size_t i = 1; i < parts.size(); ++i) {
-    context_.stop->check();
-    groups.merge(*parts[i], *context_.stop);
-  }
-  for (const std::vector<ExpressionPtr>& keys : op.standing_groups) groups.add_group(keys);
-  groups.finish(*context_.stop);
-  return parts;
+  auto groups = std::make_unique<MergedGroups>(op, std::move(parts), context_.memory, workers_);
+  keep_texts(groups->take_part_texts());
+  return groups;
 }
 
 void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {

@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "olap/execution/aggregate.h"
 #include "olap/execution/hash_join.h"
+#include "olap/execution/merged_groups.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/repeated_groups.h"
@@ -50,9 +50,7 @@ class PlanRunner {
   // The build rows with a match, or without one.
   void run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   void run_aggregate(const Operator& op, const StageFactory& sink);
-  // The first has all groups; the others, whose texts it shares, have to stay.
-  using Groups = std::vector<std::unique_ptr<GroupTable>>;
-  Groups compute_groups(const Operator& op);
+  std::unique_ptr<MergedGroups> compute_groups(const Operator& op);
   void run_sort(const Operator& op, const StageFactory& sink);
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);
@@ -65,9 +63,9 @@ class PlanRunner {
   const Workers workers_;
   QueryHeap texts_;
   MemoryCharge texts_charge_;
-  std::unique_ptr<NeededColumns> needed_;     // of the plan being run
-  std::unique_ptr<RepeatedGroups> repeated_;  // likewise
-  std::vector<Groups> repeated_groups_;       // by number; empty until they are computed
+  std::unique_ptr<NeededColumns> needed_;                       // of the plan being run
+  std::unique_ptr<RepeatedGroups> repeated_;                    // likewise
+  std::vector<std::unique_ptr<MergedGroups>> repeated_groups_;  // by number; null until computed
   // The tables of joins that number their build rows, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> key_tables_;
   const GivenRows* given_ = nullptr;

@@ -15,6 +15,7 @@
 #include "olap/execution/key_places.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
+#include "olap/execution/merged_groups.h"
 #include "olap/execution/sort.h"
 #include "olap/execution/sorted_rows.h"
 #include "olap/table_statistics.h"
@@ -399,6 +400,52 @@ void BM_SortedRows(benchmark::State& state) {
 }
 BENCHMARK(BM_SortedRows)
     ->ArgsProduct({{1, 1000, 1 << 30}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// So many parts of 300,000 groups in all, with or without keys in common: merged by the caller (0)
+// or by as many workers.
+void BM_MergeGroups(benchmark::State& state) {
+  const auto part_count = static_cast<uint32_t>(state.range(0));
+  const bool common = state.range(1) != 0;
+  const uint32_t part_groups = 300'000 / part_count;
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(0, kBigIntType));
+  std::vector<Aggregate> aggregates;
+  aggregates.push_back(aggregate_of(AggregateKind::kSum, column(0, kBigIntType)));
+  aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(0, kBigIntType)));
+  const OperatorPtr op =
+      aggregate(scan(base::TableId(0), {kBigIntType}), std::move(keys), std::move(aggregates));
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(part_count));
+  const Workers workers = state.range(2) == 0 ? Workers(stop) : Workers(&arena, stop);
+  MemoryBudget memory{MemoryLimits{}};
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  for (auto _ : state) {
+    state.PauseTiming();
+    MergedGroups::Tables parts;
+    for (uint32_t part = 0; part < part_count; ++part) {
+      parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+      for (uint32_t first = 0; first < part_groups; first += kVectorRows) {
+        for (uint32_t i = 0; i < kVectorRows; ++i) {
+          values.values<int64_t>()[i] = (common ? 0 : part * int64_t{1'000'000}) + first + i;
+        }
+        Batch batch;
+        batch.selection = &selection;
+        batch.columns.push_back(values.view());
+        parts.back()->update(batch);
+      }
+    }
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(MergedGroups(*op, std::move(parts), &memory, workers).morsels());
+  }
+  set_rate(state, uint64_t{part_groups} * part_count);
+}
+BENCHMARK(BM_MergeGroups)
+    ->ArgsProduct({{2, 4, 8}, {0, 1}, {0, 1}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 

@@ -173,7 +173,7 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   });
   {
     const MeterScope scope(context_.meter, op);
-    table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
+    table.build(made_parts(std::move(parts), op, *needed_, context_.memory), workers_);
   }
   say_memory(op, table.kept_bytes());
   context_.stop->check();

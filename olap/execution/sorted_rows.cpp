@@ -19,9 +19,9 @@ namespace {
 constexpr size_t kRadixRowsMin = 1024;  // below, comparing is faster than counting bytes
 // Where so small a share of the rows is wanted, they are picked out before they are sorted.
 constexpr uint64_t kPickedShareMin = 8;
-constexpr uint64_t kRowsAWorkerMin = 8 * kVectorRows;
-constexpr uint32_t kRangesAWorker = 4;
-constexpr uint32_t kRangesMax = 256;
+constexpr uint64_t kSortRowsAWorkerMin = 8 * kVectorRows;
+constexpr uint32_t kSortRangesAWorker = 4;
+constexpr uint32_t kSortRangesMax = 256;
 constexpr uint32_t kSamplesARange = 16;
 
 // Order-preserving: prefix(a) < prefix(b) only if a < b.
@@ -205,8 +205,8 @@ class SplitSort {
       : order_(order),
         entries_(entries),
         workers_(workers),
-        pieces_(workers.count_for(entries.size(), kRowsAWorkerMin)),
-        ranges_(std::min(std::bit_ceil(pieces_ * kRangesAWorker), kRangesMax)),
+        pieces_(workers.count_for(entries.size(), kSortRowsAWorkerMin)),
+        ranges_(std::min(std::bit_ceil(pieces_ * kSortRangesAWorker), kSortRangesMax)),
         begins_(size_t{pieces_} * ranges_, 0),
         range_begins_(ranges_ + size_t{1}) {
     // At random places: every so-manieth row may have a meaning.
@@ -313,7 +313,7 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
   RowOrder order(rows, keys);
   GrowingArray<SortEntry> entries;
   entries.resize(rows.row_count());
-  const uint32_t pieces = workers.count_for(entries.size(), kRowsAWorkerMin);
+  const uint32_t pieces = workers.count_for(entries.size(), kSortRowsAWorkerMin);
   std::vector<RowOrder::Known> known(pieces);
   workers.run(pieces, [&](uint32_t piece) {
     const RowRange range = range_of(entries.size(), piece, pieces);

@@ -127,10 +127,12 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   charge_.set(bytes);
   rows_ = std::make_unique<ColumnStore>(std::move(parts[0]->rows));
   unmatchable_ = std::make_unique<ColumnStore>(std::move(parts[0]->unmatchable));
+  std::vector<ColumnStore*> rows;
   for (size_t i = 1; i < parts.size(); ++i) {
-    rows_->absorb(std::move(parts[i]->rows));
+    rows.push_back(&parts[i]->rows);
     unmatchable_->absorb(std::move(parts[i]->unmatchable));
   }
+  rows_->absorb_all(rows, workers);
   if (!has_keys_) return;
 
   GrowingArray<uint32_t> numbers;

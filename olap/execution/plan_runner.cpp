@@ -28,6 +28,15 @@ std::vector<std::unique_ptr<Part>> made_parts(std::vector<std::unique_ptr<Part>>
   return parts;
 }
 
+// All parts' rows, in the first one's store.
+template <class Part>
+ColumnStore& rows_of(const std::vector<std::unique_ptr<Part>>& parts, const Workers& workers) {
+  std::vector<ColumnStore*> others;
+  for (size_t i = 1; i < parts.size(); ++i) others.push_back(&parts[i]->rows());
+  parts[0]->rows().absorb_all(others, workers);
+  return parts[0]->rows();
+}
+
 }  // namespace
 
 QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
@@ -271,9 +280,8 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
     return std::make_unique<SortStage>(parts[worker].get());
   });
   parts = made_parts(std::move(parts), context_, op, *needed_);
-  ColumnStore& rows = parts[0]->rows();
   const MeterScope scope(context_.meter, op);
-  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  ColumnStore& rows = rows_of(parts, workers_);
   say_memory(op, rows.memory_bytes() + rows.row_count() * kSortBytesARow);
   MemoryCharge sorting(context_.memory, "the rows of a sort");
   sorting.set(rows.row_count() * kSortBytesARow);
@@ -294,9 +302,8 @@ void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
     return std::make_unique<WindowStage>(parts[worker].get());
   });
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
-  ColumnStore& rows = parts[0]->rows();
   const MeterScope scope(context_.meter, op);
-  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  ColumnStore& rows = rows_of(parts, workers_);
   say_memory(op, rows.memory_bytes());
   const WindowTable table(context_, op, rows);
   run_source(op, table.morsels(), kOneWorker,

@@ -1,5 +1,5 @@
-// Numbers of keys, against a map: keys one batch after the other, keys that are known to be new, and
-// all keys at once by several workers.
+// Numbers of keys, against a map: keys one batch after the other, keys that are known to be new,
+// and all keys at once by several workers.
 
 #include <map>
 #include <random>

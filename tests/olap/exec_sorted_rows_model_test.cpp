@@ -123,6 +123,42 @@ TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
   }
 }
 
+// Rows of several stores, some of them empty, some without nulls: as in one after the other.
+TEST(AbsorbedRowsModel, AreThoseOfAllStoresInOrder) {
+  std::mt19937_64 random(1);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint32_t workers : {1, 2, 3, 8}) {
+    ExecutionArena arena(placement(workers));
+    ColumnStore all = random_rows(workers == 3 ? 0 : 30'000, 9, workers == 8, &random);
+    ColumnStore expected(kSortedTypes);
+    std::vector<uint32_t> numbers(70'000);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    expected.append_rows(all, {numbers.data(), all.row_count()});
+    std::vector<ColumnStore> others;
+    for (const uint64_t rows : {0, 70'000, 1, 40'000}) {
+      others.push_back(random_rows(rows, 1 << 20, rows == 70'000, &random));
+      expected.append_rows(others.back(), {numbers.data(), rows});
+    }
+    std::vector<ColumnStore*> absorbed;
+    for (ColumnStore& other : others) absorbed.push_back(&other);
+    all.absorb_all(absorbed, Workers(&arena, stop));
+    ASSERT_EQ(all.row_count(), expected.row_count());
+    for (size_t c = 0; c < kSortedTypes.size(); ++c) {
+      with_physical_type(all.type(c), [&](auto value) {
+        using T = decltype(value);
+        for (uint64_t row = 0; row < all.row_count(); ++row) {
+          ASSERT_EQ(all.is_null(c, row), expected.is_null(c, row)) << row;
+          if (all.is_null(c, row)) continue;
+          const T& a = all.values<T>(c)[row];
+          const T& b = expected.values<T>(c)[row];
+          ASSERT_FALSE(value_less(a, b) || value_less(b, a)) << "row " << row << ", column " << c;
+        }
+      });
+    }
+  }
+}
+
 TEST(SortedRowsModel, AStoppedSortEnds) {
   std::mt19937_64 random(1);
   const ColumnStore rows = random_rows(100'000, 9, false, &random);

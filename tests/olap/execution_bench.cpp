@@ -403,6 +403,62 @@ BENCHMARK(BM_SortedRows)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
+// A million keys of which one in so many is new, into a table by so many workers.
+void BM_BuildKeyTable(benchmark::State& state) {
+  constexpr size_t kKeys = 1 << 20;
+  const PhysicalType types[] = {PhysicalType::kInt64};
+  const KeyPacker packer(types, NullKeys::kNever);
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  GrowingArray<uint64_t> keys;
+  GrowingArray<uint64_t> hashes;
+  keys.resize(kKeys);
+  hashes.resize(kKeys);
+  std::mt19937_64 random(1);
+  for (size_t first = 0; first < kKeys; first += kVectorRows) {
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      const auto key = static_cast<int64_t>(random() % kKeys) / state.range(0);
+      values.values<int64_t>()[i] = key * int64_t{1'000'003};
+    }
+    const Vector vectors[] = {values.view()};
+    packer.pack(vectors, selection, keys.data() + first, hashes.data() + first);
+  }
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(static_cast<uint32_t>(state.range(1))));
+  const Workers workers(&arena, stop);
+  std::vector<uint32_t> numbers(kKeys);
+  for (auto _ : state) {
+    KeyTable table(packer);
+    if (workers.count() == 1) {
+      table.reserve(kKeys);
+      for (size_t first = 0; first < kKeys; first += kVectorRows) {
+        table.find_or_insert(keys.data() + first, hashes.data() + first, kVectorRows,
+                             StringLife::kQuery, numbers.data() + first);
+      }
+    } else {
+      GrowingArray<uint64_t> own_keys;
+      GrowingArray<uint64_t> own_hashes;
+      own_keys.resize(kKeys);
+      own_hashes.resize(kKeys);
+      workers.run_ranges(kKeys, kVectorRows, [&](RowRange range) {
+        std::copy(keys.data() + range.begin, keys.data() + range.end,
+                  own_keys.data() + range.begin);
+        std::copy(hashes.data() + range.begin, hashes.data() + range.end,
+                  own_hashes.data() + range.begin);
+      });
+      table.build(std::move(own_keys), std::move(own_hashes), workers, numbers.data());
+    }
+    benchmark::DoNotOptimize(table.size());
+  }
+  set_rate(state, kKeys);
+}
+BENCHMARK(BM_BuildKeyTable)
+    ->ArgsProduct({{1, 20}, {1, 2, 4}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
 // So many parts of 300,000 groups in all, with or without keys in common: merged by the caller (0)
 // or by as many workers.
 void BM_MergeGroups(benchmark::State& state) {

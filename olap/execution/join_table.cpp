@@ -11,6 +11,8 @@ namespace diptych::olap {
 namespace {
 
 constexpr uint64_t kBuildRowsAWorkerMin = 16 * kVectorRows;
+// A table that is shared out costs about twice the work (BM_BuildKeyTable).
+constexpr uint32_t kSharingWorkersMin = 4;
 
 std::vector<PhysicalType> key_types(const Operator& join) {
   std::vector<PhysicalType> types;
@@ -177,7 +179,7 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
 
 void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                GrowingArray<uint32_t>* numbers, const Workers& workers) {
-  if (workers.count_for(numbers->size(), kBuildRowsAWorkerMin) > 1) {
+  if (workers.count_for(numbers->size(), kBuildRowsAWorkerMin) >= kSharingWorkersMin) {
     number_by_hash_shared(parts, numbers, workers);
     return;
   }

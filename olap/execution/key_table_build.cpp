@@ -19,7 +19,6 @@ namespace diptych::olap {
 
 namespace {
 
-constexpr uint32_t kSlotRangesAWorker = 4;
 constexpr uint32_t kPrefetchKeys = 16;
 
 }  // namespace
@@ -49,25 +48,23 @@ KeyTable::Placed KeyTable::place(Equal equal, uint32_t key, uint64_t slot, uint6
 // numbers[key] = the first key that equals it. Returns how many different keys there are.
 template <class Equal>
 uint64_t KeyTable::place_all(Equal equal, const Workers& workers, uint32_t* numbers) {
-  const uint32_t ranges = static_cast<uint32_t>(
-      std::min<uint64_t>({std::bit_ceil(uint64_t{workers.count()} * kSlotRangesAWorker),
-                          uint64_t{GroupSplit::kPartitionsMax}, slots_.size()}));
-  const auto shift = static_cast<uint32_t>(std::countr_zero(slots_.size() / ranges));
+  const uint32_t ranges = std::min(workers.count(), GroupSplit::kPartitionsMax);
+  const auto slot_bits = static_cast<uint32_t>(std::countr_zero(slots_.size()));
   const uint32_t pieces = workers.count();
   std::vector<NumbersByPartition> lists(pieces);
   workers.run(pieces, [&](uint32_t piece) {
     const RowRange keys = range_of(size(), piece, pieces);
     lists[piece] = NumbersByPartition(
         static_cast<uint32_t>(keys.end - keys.begin), ranges, workers.stop(),
-        [&](uint32_t i) { return (hashes_[keys.begin + i] & slot_mask_) >> shift; });
+        [&](uint32_t i) { return ((hashes_[keys.begin + i] & slot_mask_) * ranges) >> slot_bits; });
     // Here, since workers that fill ranges would write to the same lines of a cache.
     std::iota(numbers + keys.begin, numbers + keys.end, static_cast<uint32_t>(keys.begin));
   });
   std::vector<uint64_t> placed(ranges, 0);
   std::vector<std::vector<uint32_t>> left(ranges);
   workers.run(ranges, [&](uint32_t range) {
-    const uint64_t slot_begin = uint64_t{range} << shift;
-    const uint64_t slot_end = slot_begin + (uint64_t{1} << shift);
+    const uint64_t slot_begin = (range * slots_.size() + ranges - 1) / ranges;
+    const uint64_t slot_end = ((range + uint64_t{1}) * slots_.size() + ranges - 1) / ranges;
     std::fill(slots_.data() + slot_begin, slots_.data() + slot_end, 0);
     uint64_t different = 0;
     for (uint32_t piece = 0; piece < pieces; ++piece) {

@@ -132,7 +132,7 @@ void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSi
   if (has_keys_) {
     const uint32_t words = packer_.words();
     const bool all_new = groups() == 0;
-    table_.reserve(uint64_t{groups()} + merged);
+    if (all_new) table_.reserve(merged);
     for (uint32_t first = 0; first < merged; first += kVectorRows) {
       stop.check();
       const uint32_t count = std::min(kVectorRows, merged - first);

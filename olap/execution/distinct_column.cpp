@@ -70,7 +70,7 @@ class DistinctColumn : public AggregateColumn {
     const uint32_t pairs =
         whole ? column.pairs_.size() : column.pairs_split_.size(groups.partition);
     const bool all_new = pairs_.size() == 0;
-    pairs_.reserve(uint64_t{pairs_.size()} + pairs);
+    if (all_new) pairs_.reserve(pairs);
     VectorBuffer old_groups(PhysicalType::kInt32);
     const uint32_t words = packer_.words();
     for (uint32_t first = 0; first < pairs; first += kVectorRows) {

@@ -58,6 +58,7 @@ GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
 void GroupTable::charge() {
   size_t bytes = table_.memory_bytes();
   if (by_build_row_.has_value()) bytes += by_build_row_->memory_bytes();
+  if (split_.has_value()) bytes += split_->memory_bytes();
   for (const auto& aggregate : aggregates_) bytes += aggregate->memory_bytes();
   charge_.set(bytes);
 }
@@ -109,22 +110,55 @@ void GroupTable::update(const Batch& batch) {
   charge();
 }
 
-void GroupTable::merge(const GroupTable& other, const StopSignal& stop) {
-  std::vector<uint32_t> groups(other.groups(), 0);
+uint64_t GroupTable::merge_rows() const {
+  uint64_t rows = groups();
+  for (const auto& aggregate : aggregates_) rows += aggregate->kept_values();
+  return rows;
+}
+
+void GroupTable::split(uint32_t partitions, const StopSignal& stop) {
+  DIPTYCH_CHECK(has_keys_ && !split_.has_value(), "groups with keys are split, once");
+  by_build_row_.reset();
+  split_.emplace(table_.hashes(), groups(), partitions, stop);
+  for (const auto& aggregate : aggregates_) aggregate->split(*split_, stop);
+  charge();
+}
+
+void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSignal& stop) {
+  const GroupSplit whole(other.groups());
+  const GroupSplit& split = other.split_.has_value() ? *other.split_ : whole;
+  const uint32_t merged = split.size(partition);
+  std::vector<uint32_t> to(merged, 0);
   if (has_keys_) {
     const uint32_t words = packer_.words();
-    for (uint32_t first = 0; first < other.groups(); first += kVectorRows) {
-      stop.check_at(first);
-      const uint32_t count = std::min(kVectorRows, other.groups() - first);
-      table_.find_or_insert(other.table_.keys() + size_t{first} * words,
-                            other.table_.hashes() + first, count, StringLife::kQuery,
-                            groups.data() + first);
+    const bool all_new = groups() == 0;
+    if (all_new) table_.reserve(merged);
+    for (uint32_t first = 0; first < merged; first += kVectorRows) {
+      stop.check();
+      const uint32_t count = std::min(kVectorRows, merged - first);
+      for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t group = split.group(partition, first + i);
+        if (i + 16 < count) {
+          const uint32_t ahead = split.group(partition, first + i + 16);
+          __builtin_prefetch(other.table_.keys() + size_t{ahead} * words);
+          __builtin_prefetch(other.table_.hashes() + ahead);
+        }
+        std::copy_n(other.table_.keys() + size_t{group} * words, words,
+                    &packed_[size_t{i} * words]);
+        hashes_[i] = other.table_.hashes()[group];
+      }
+      if (all_new) {
+        table_.insert_new(packed_.data(), hashes_.data(), count, to.data() + first);
+      } else {
+        table_.find_or_insert(packed_.data(), hashes_.data(), count, StringLife::kQuery,
+                              to.data() + first);
+      }
     }
     for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
   }
+  const GroupMerge groups{split, partition, to.data()};
   for (size_t i = 0; i < aggregates_.size(); ++i) {
-    stop.check();
-    aggregates_[i]->merge(*other.aggregates_[i], groups.data(), stop);
+    aggregates_[i]->merge(*other.aggregates_[i], groups, stop);
   }
   charge();
 }
@@ -164,26 +198,6 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
   for (size_t c = key_count; c < columns->size(); ++c) {
     (*columns)[c].string_life = StringLife::kBatch;
   }
-}
-
-GroupSource::GroupSource(const Operator& aggregate, const GroupTable& groups, StagePtr next)
-    : groups_(groups), next_(std::move(next)) {
-  DIPTYCH_CHECK(
-      aggregate.output.size() == aggregate.expressions.size() + aggregate.aggregates.size(),
-      "an aggregate's output is its keys, then its aggregates");
-  for (const base::DataType& type : aggregate.output) {
-    buffers_.emplace_back(physical_type(type));
-  }
-  batch_.columns.resize(buffers_.size());
-  batch_.selection = &selection_;
-}
-
-bool GroupSource::run(uint64_t morsel) {
-  const auto first = static_cast<uint32_t>(morsel * kVectorRows);
-  const uint32_t count = std::min(kVectorRows, groups_.groups() - first);
-  groups_.read(first, count, &buffers_, &batch_.columns);
-  select_all(count, &selection_);
-  return next_->push(batch_);
 }
 
 }  // namespace diptych::olap

@@ -1,10 +1,12 @@
 // Aggregate: GROUP BY and the aggregates over it.
 //
-// Every worker has a GroupTable of its own; at the end they are merged into one, whose groups are a
-// source of batches again: keys, then aggregates. Without keys there is one group, also over no
-// rows. Nulls in keys are equal to each other.
+// Every worker has a GroupTable of its own; at the end they are merged (merged_groups.h) into one,
+// or into one for each partition of the keys, whose groups are a source of batches again: keys,
+// then aggregates. Without keys there is one group, also over no rows. Nulls in keys are equal to
+// each other.
 //
-// Threads    a GroupTable has one worker; merge() and reading by one, reading by any number.
+// Threads    a GroupTable has one worker; of one that is split, several may merge a partition each
+//            at the same time. Reading by any number.
 
 #pragma once
 
@@ -31,10 +33,15 @@ class GroupTable {
   void take_keys_from(const Operator& join, const JoinTable& table);
 
   void update(const Batch& batch);
-  // Adds the other table's groups; it must stay until this one is done with (its texts are shared).
-  void merge(const GroupTable& other, const StopSignal& stop);
+  // From here on this table's groups are merged into others, a partition at a time.
+  void split(uint32_t partitions, const StopSignal& stop);
+  // Adds the groups of a partition of the other table, of all where it is not split. Its texts are
+  // shared: they must stay until this table is done with.
+  void merge(const GroupTable& other, uint32_t partition, const StopSignal& stop);
   // Makes the group with these keys (literals), if it is not there.
   void add_group(const std::vector<ExpressionPtr>& keys);
+  // What a merge has to look at: groups, and values kept beside them.
+  uint64_t merge_rows() const;
   // Called once after the last merge.
   void finish(const StopSignal& stop);
   // The keys' texts, which read() refers to; called when it is called no more.
@@ -66,6 +73,7 @@ class GroupTable {
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
   std::optional<BuildRowGroups> by_build_row_;
+  std::optional<GroupSplit> split_;
   MemoryCharge charge_;
 };
 
@@ -79,20 +87,6 @@ class AggregateStage : public Stage {
 
  private:
   GroupTable* groups_;
-};
-
-// Morsel m is groups [m * kVectorRows, ...).
-class GroupSource : public MorselSource {
- public:
-  GroupSource(const Operator& aggregate, const GroupTable& groups, StagePtr next);
-  bool run(uint64_t morsel) override;
-
- private:
-  const GroupTable& groups_;
-  StagePtr next_;
-  std::vector<VectorBuffer> buffers_;
-  Batch batch_;
-  Selection selection_;
 };
 
 }  // namespace diptych::olap

@@ -64,10 +64,13 @@ class CountColumn : public AggregateColumn {
     }
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups,
-             const StopSignal& /*stop*/) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups,
+             const StopSignal& stop) override {
     const auto& counts = static_cast<const CountColumn&>(other).counts_;
-    for (size_t g = 0; g < counts.size(); ++g) counts_[groups[g]] += counts[g];
+    for (uint32_t i = 0; i < groups.size(); ++i) {
+      stop.check_at(i);
+      counts_[groups.to[i]] += counts[groups.from(i)];
+    }
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
@@ -113,12 +116,15 @@ class SumColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups,
-             const StopSignal& /*stop*/) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups,
+             const StopSignal& stop) override {
     const auto& states = static_cast<const SumColumn&>(other).states_;
-    for (size_t g = 0; g < states.size(); ++g) {
-      states_[groups[g]].count += states[g].count;
-      add(&states_[groups[g]].sum, states[g].sum);
+    for (uint32_t i = 0; i < groups.size(); ++i) {
+      stop.check_at(i);
+      State& state = states_[groups.to[i]];
+      const State& added = states[groups.from(i)];
+      state.count += added.count;
+      add(&state.sum, added.sum);
     }
   }
 
@@ -215,11 +221,13 @@ class ExtremeColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups,
-             const StopSignal& /*stop*/) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups,
+             const StopSignal& stop) override {
     const auto& column = static_cast<const ExtremeColumn&>(other);
-    for (size_t g = 0; g < column.values_.size(); ++g) {
-      if (column.seen_[g] != 0) offer(groups[g], column.values_[g], true);
+    for (uint32_t i = 0; i < groups.size(); ++i) {
+      stop.check_at(i);
+      const uint32_t from = groups.from(i);
+      if (column.seen_[from] != 0) offer(groups.to[i], column.values_[from], true);
     }
   }
 

@@ -4,7 +4,7 @@
 // number of threads; sums of doubles are added in any order. avg is the exact sum, divided as
 // double or as decimal, by its type.
 //
-// Threads    one worker; merged by one.
+// Threads    one worker.
 
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 
+#include "olap/execution/group_split.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/stop_signal.h"
 #include "olap/execution/vector.h"
@@ -39,8 +40,13 @@ class AggregateColumn {
                           const uint32_t* groups) {
     update(arguments[0], rows, groups);
   }
-  // Adds group g of the other column, of the same class, to group groups[g].
-  virtual void merge(const AggregateColumn& other, const uint32_t* groups,
+  // Values that are kept beside the states: each costs a merge as much as a group does.
+  virtual uint64_t kept_values() const { return 0; }
+  // Called once, before others merge partitions of this column, where there are several.
+  virtual void split(const GroupSplit& /*groups*/, const StopSignal& /*stop*/) {}
+  // Adds groups of the other column, of the same class. Of one other column, several columns may
+  // merge a partition each at the same time.
+  virtual void merge(const AggregateColumn& other, const GroupMerge& groups,
                      const StopSignal& stop) = 0;
   // Called once after the last merge.
   virtual void finish(const StopSignal& /*stop*/) {}

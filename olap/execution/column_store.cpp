@@ -1,11 +1,18 @@
 #include "olap/execution/column_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
 
 namespace diptych::olap {
+
+namespace {
+
+constexpr uint64_t kAbsorbedRowsAWorkerMin = 16 * kVectorRows;
+
+}  // namespace
 
 ColumnStore::ColumnStore(std::span<const base::DataType> types, const std::vector<bool>& needed)
     : ColumnStore(types) {
@@ -100,6 +107,66 @@ void ColumnStore::absorb(ColumnStore&& other) {
   heap_.absorb(std::move(other.heap_));
   other.columns_.clear();
   other.rows_ = 0;
+}
+
+void ColumnStore::absorb_all(std::span<ColumnStore* const> others, const Workers& workers) {
+  uint64_t rows = rows_;
+  for (const ColumnStore* other : others) rows += other->rows_;
+  if (workers.count_for(rows, kAbsorbedRowsAWorkerMin) == 1) {
+    for (ColumnStore* other : others) absorb(std::move(*other));
+    return;
+  }
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].needed) absorb_column(c, others, rows, workers);
+  }
+  rows_ = rows;
+  for (ColumnStore* other : others) {
+    heap_.absorb(std::move(other->heap_));
+    other->columns_.clear();
+    other->rows_ = 0;
+  }
+}
+
+// All stores' values of a column to new memory, which the workers are the first to touch.
+void ColumnStore::absorb_column(size_t c, std::span<ColumnStore* const> others, uint64_t rows,
+                                const Workers& workers) {
+  std::vector<ColumnStore*> stores = {this};
+  stores.insert(stores.end(), others.begin(), others.end());
+  Column& column = columns_[c];
+  const size_t width = column.width;
+  GrowingArray<std::byte> bytes;
+  bytes.resize(rows * width);
+  GrowingArray<uint8_t> nulls;
+  const bool has_nulls = std::any_of(stores.begin(), stores.end(), [c](const ColumnStore* store) {
+    return store->rows_ != 0 && store->columns_[c].has_nulls;
+  });
+  if (has_nulls) nulls.resize(rows);
+  workers.run_ranges(rows, kAbsorbedRowsAWorkerMin, [&](RowRange range) {
+    uint64_t first = 0;  // of the store
+    for (const ColumnStore* store : stores) {
+      const uint64_t begin = std::max(range.begin, first);
+      const uint64_t end = std::min(range.end, first + store->rows_);
+      if (begin < end) {
+        const Column& from = store->columns_[c];
+        std::memcpy(bytes.data() + begin * width, from.bytes.data() + (begin - first) * width,
+                    (end - begin) * width);
+        if (has_nulls && from.has_nulls) {
+          std::memcpy(nulls.data() + begin, from.nulls.data() + (begin - first), end - begin);
+        } else if (has_nulls) {
+          std::memset(nulls.data() + begin, 0, end - begin);
+        }
+      }
+      first += store->rows_;
+    }
+  });
+  column.bytes = std::move(bytes);
+  column.nulls = std::move(nulls);
+  column.has_nulls = has_nulls;
+  for (ColumnStore* other : others) {
+    if (other->rows_ == 0) continue;
+    other->columns_[c].bytes = GrowingArray<std::byte>();
+    other->columns_[c].nulls = GrowingArray<uint8_t>();
+  }
 }
 
 void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t> rows) {

@@ -19,6 +19,7 @@
 #include "olap/execution/growing_array.h"
 #include "olap/execution/query_heap.h"
 #include "olap/execution/vector.h"
+#include "olap/execution/workers.h"
 
 namespace diptych::olap {
 
@@ -37,6 +38,9 @@ class ColumnStore {
   void append(std::span<const Vector> vectors, const Selection& selection);
   // Appends all rows of another store of the same types, which is left empty.
   void absorb(ColumnStore&& other);
+  // The same of several stores, in their order, by all workers: a column at a time, so that no more
+  // than one of them is there twice.
+  void absorb_all(std::span<ColumnStore* const> others, const Workers& workers);
   // The copied texts, when nobody reads the store any more.
   QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
   // Appends rows of another store; long texts are copied.
@@ -67,6 +71,8 @@ class ColumnStore {
     GrowingArray<uint8_t> nulls;  // a byte a row, once has_nulls
   };
 
+  void absorb_column(size_t column, std::span<ColumnStore* const> others, uint64_t rows,
+                     const Workers& workers);
   void append_nulls(Column* column, const Vector& vector, const Selection& selection);
 
   std::vector<Column> columns_;

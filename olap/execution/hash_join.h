@@ -2,7 +2,7 @@
 // it.
 //
 // Build      every worker collects rows, keys and hashes (BuildStage into its BuildPart); JoinTable
-//            puts the parts together and builds the key table, in one thread.
+//            puts the parts together and builds the key table.
 //            Dense integer keys, of several columns too (all of CH's), are looked up by their place
 //            (dense_keys.h, key_places.h); others are hashed.
 // Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
@@ -37,6 +37,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/workers.h"
 
 namespace diptych::olap {
 
@@ -71,7 +72,7 @@ class JoinTable {
   size_t kept_bytes() const { return charge_.bytes(); }
 
   // Takes over the parts; called once.
-  void build(std::vector<std::unique_ptr<BuildPart>> parts, const StopSignal& stop);
+  void build(std::vector<std::unique_ptr<BuildPart>> parts, const Workers& workers);
 
   const ColumnStore& rows() const { return *rows_; }
   // kBuildAnti: further rows, which match nothing.
@@ -104,7 +105,9 @@ class JoinTable {
   bool number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                        GrowingArray<uint32_t>* numbers, const StopSignal& stop);
   void number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
-                      GrowingArray<uint32_t>* numbers, const StopSignal& stop);
+                      GrowingArray<uint32_t>* numbers, const Workers& workers);
+  void number_by_hash_shared(const std::vector<std::unique_ptr<BuildPart>>& parts,
+                             GrowingArray<uint32_t>* numbers, const Workers& workers);
   void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
 
   // A row's number, its place in a chain, and the slots that its key may take, at most.

@@ -10,6 +10,10 @@ namespace diptych::olap {
 
 namespace {
 
+constexpr uint64_t kBuildRowsAWorkerMin = 16 * kVectorRows;
+// A table that is shared out costs about twice the work (BM_BuildKeyTable).
+constexpr uint32_t kSharingWorkersMin = 4;
+
 std::vector<PhysicalType> key_types(const Operator& join) {
   std::vector<PhysicalType> types;
   for (size_t i = 0; i < join.build_keys.size(); ++i) {
@@ -49,13 +53,13 @@ void widen(const ColumnStore& keys, size_t column, DenseKeys::Bounds* bounds) {
   }
 }
 
-// f(vectors of the key columns, their rows) for all rows of a part, a vector's worth at a time.
+// f(vectors of the key columns, their rows) for a part's rows, a vector's worth at a time.
 template <class F>
-void for_key_vectors(const ColumnStore& keys, F&& f) {
+void for_key_vectors(const ColumnStore& keys, RowRange range, F&& f) {
   std::vector<Vector> vectors(keys.column_count());
   Selection rows;
-  for (uint64_t first = 0; first < keys.row_count(); first += kVectorRows) {
-    const uint64_t left = keys.row_count() - first;
+  for (uint64_t first = range.begin; first < range.end; first += kVectorRows) {
+    const uint64_t left = range.end - first;
     select_all(static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, left)), &rows);
     for (size_t c = 0; c < vectors.size(); ++c) {
       vectors[c].type = keys.type(c);
@@ -109,7 +113,7 @@ size_t JoinTable::memory_bytes() const {
   return bytes;
 }
 
-void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const StopSignal& stop) {
+void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Workers& workers) {
   DIPTYCH_CHECK(rows_ == nullptr && !parts.empty(), "a join's table is built once");
   uint64_t row_count = 0;
   for (const auto& part : parts) row_count += part->rows.row_count();
@@ -125,15 +129,18 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const StopS
   charge_.set(bytes);
   rows_ = std::make_unique<ColumnStore>(std::move(parts[0]->rows));
   unmatchable_ = std::make_unique<ColumnStore>(std::move(parts[0]->unmatchable));
+  std::vector<ColumnStore*> rows;
   for (size_t i = 1; i < parts.size(); ++i) {
-    rows_->absorb(std::move(parts[i]->rows));
+    rows.push_back(&parts[i]->rows);
     unmatchable_->absorb(std::move(parts[i]->unmatchable));
   }
+  rows_->absorb_all(rows, workers);
   if (!has_keys_) return;
 
   GrowingArray<uint32_t> numbers;
   numbers.resize(row_count);
-  if (!number_directly(parts, &numbers, stop)) number_by_hash(parts, &numbers, stop);
+  const StopSignal& stop = workers.stop();
+  if (!number_directly(parts, &numbers, stop)) number_by_hash(parts, &numbers, workers);
   for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
   if (key_count_ != row_count) chain(numbers, stop);
   parts.clear();
@@ -158,7 +165,7 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
   if (!dense_.has_value()) return false;
   size_t row = 0;
   for (const auto& part : parts) {
-    for_key_vectors(part->integer_keys,
+    for_key_vectors(part->integer_keys, {0, part->integer_keys.row_count()},
                     [&](const std::vector<Vector>& keys, const Selection& some) {
                       stop.check();
                       dense_->number(keys, some, numbers->data() + row);
@@ -171,7 +178,12 @@ bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& p
 }
 
 void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& parts,
-                               GrowingArray<uint32_t>* numbers, const StopSignal& stop) {
+                               GrowingArray<uint32_t>* numbers, const Workers& workers) {
+  if (workers.count_for(numbers->size(), kBuildRowsAWorkerMin) >= kSharingWorkersMin) {
+    number_by_hash_shared(parts, numbers, workers);
+    return;
+  }
+  const StopSignal& stop = workers.stop();
   table_.reserve(numbers->size());
   uint64_t row = 0;
   const auto insert = [&](const uint64_t* keys, const uint64_t* hashes, uint32_t count) {
@@ -184,7 +196,7 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
   std::vector<uint64_t> hashes(kVectorRows);
   for (const auto& part : parts) {
     if (has_integer_keys_) {
-      for_key_vectors(part->integer_keys,
+      for_key_vectors(part->integer_keys, {0, part->integer_keys.row_count()},
                       [&](const std::vector<Vector>& keys, const Selection& some) {
                         packer_.pack(keys, some, packed.data(), hashes.data());
                         insert(packed.data(), hashes.data(), some.slots);
@@ -198,6 +210,45 @@ void JoinTable::number_by_hash(const std::vector<std::unique_ptr<BuildPart>>& pa
     }
   }
   DIPTYCH_CHECK(row == numbers->size(), "every build row that was kept has a key");
+  key_count_ = table_.size();
+}
+
+void JoinTable::number_by_hash_shared(const std::vector<std::unique_ptr<BuildPart>>& parts,
+                                      GrowingArray<uint32_t>* numbers, const Workers& workers) {
+  const uint32_t words = packer_.words();
+  const size_t rows = numbers->size();
+  // For a second copy of the keys, where some come repeatedly.
+  charge_.set(charge_.bytes() + rows * (words + size_t{1}) * sizeof(uint64_t));
+  GrowingArray<uint64_t> keys;
+  GrowingArray<uint64_t> hashes;
+  keys.resize(rows * words);
+  hashes.resize(rows);
+  uint64_t part_first = 0;
+  for (const auto& part : parts) {
+    const uint64_t part_rows =
+        has_integer_keys_ ? part->integer_keys.row_count() : part->hashes.size();
+    workers.run_ranges(part_rows, kBuildRowsAWorkerMin, [&](RowRange range) {
+      uint64_t* const part_keys = keys.data() + part_first * words;
+      uint64_t* const part_hashes = hashes.data() + part_first;
+      if (!has_integer_keys_) {
+        std::copy(part->keys.data() + range.begin * words, part->keys.data() + range.end * words,
+                  part_keys + range.begin * words);
+        std::copy(part->hashes.data() + range.begin, part->hashes.data() + range.end,
+                  part_hashes + range.begin);
+        return;
+      }
+      uint64_t row = range.begin;
+      for_key_vectors(part->integer_keys, range,
+                      [&](const std::vector<Vector>& vectors, const Selection& some) {
+                        workers.stop().check();
+                        packer_.pack(vectors, some, part_keys + row * words, part_hashes + row);
+                        row += some.slots;
+                      });
+    });
+    part_first += part_rows;
+  }
+  DIPTYCH_CHECK(part_first == rows, "every build row that was kept has a key");
+  table_.build(std::move(keys), std::move(hashes), workers, numbers->data());
   key_count_ = table_.size();
 }
 

@@ -4,32 +4,17 @@
 #include <bit>
 
 #include "base/check.h"
+#include "olap/execution/key_equality.h"
 #include "olap/execution/query_failure.h"
 
 namespace diptych::olap {
 
 namespace {
 
-constexpr uint64_t kTagMask = ~uint64_t{UINT32_MAX};
 constexpr uint64_t kSlotsMin = 256;
 constexpr uint64_t kSparseKeysMax =
     2048;  // up to here, an eighth of the slots is used: no collisions
 constexpr uint64_t kPrefetchSlotsMin = 32 * 1024;  // 256 KiB: a quarter of a core's L2
-
-// Runs f with the equality of the packer's keys, by their width where they are without texts.
-template <class F>
-void with_equality(const KeyPacker& packer, F&& f) {
-  const uint32_t words = packer.words();
-  if (packer.has_texts()) {
-    f([&packer](const uint64_t* a, const uint64_t* b) { return packer.equal_keys(a, b); });
-  } else if (words == 1) {
-    f([](const uint64_t* a, const uint64_t* b) { return a[0] == b[0]; });
-  } else if (words == 2) {
-    f([](const uint64_t* a, const uint64_t* b) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; });
-  } else {
-    f([words](const uint64_t* a, const uint64_t* b) { return std::equal(a, a + words, b); });
-  }
-}
 
 }  // namespace
 
@@ -37,12 +22,15 @@ size_t KeyTable::memory_bytes() const {
   return slots_.bytes() + keys_.bytes() + hashes_.bytes() + heap_.memory_bytes();
 }
 
-void KeyTable::reserve(uint64_t keys) {
+uint64_t KeyTable::slots_for(uint64_t keys) {
   if (keys >= UINT32_MAX) {
     fail_query(base::ErrorCode::kOutOfMemory, "more than 2^32 - 2 groups or join keys");
   }
-  const uint64_t slots =
-      std::bit_ceil(std::max(keys * (keys <= kSparseKeysMax ? 8 : 2), kSlotsMin));
+  return std::bit_ceil(std::max(keys * (keys <= kSparseKeysMax ? 8 : 2), kSlotsMin));
+}
+
+void KeyTable::reserve(uint64_t keys) {
+  const uint64_t slots = slots_for(keys);
   if (slots > slots_.size()) rebuild(slots);
 }
 
@@ -114,6 +102,26 @@ void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint
   with_equality(*packer_, [&](auto equal) {
     find_or_insert_with(equal, keys, hashes, count, life, numbers);
   });
+}
+
+void KeyTable::insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
+                          uint32_t* numbers) {
+  const uint32_t first = size();
+  if ((first + uint64_t{count}) * 2 > slots_.size()) {
+    reserve(std::max<uint64_t>(first + uint64_t{count}, first * uint64_t{2}));
+  }
+  prefetch(hashes, count);
+  const size_t words = packer_->words();
+  keys_.resize((first + size_t{count}) * words);
+  std::copy_n(keys, count * words, keys_.data() + first * words);
+  hashes_.resize(first + size_t{count});
+  std::copy_n(hashes, count, hashes_.data() + first);
+  for (uint32_t k = 0; k < count; ++k) {
+    numbers[k] = first + k;
+    uint64_t slot = hashes[k] & slot_mask_;
+    while (slots_[slot] != 0) slot = (slot + 1) & slot_mask_;
+    slots_[slot] = (hashes[k] & kTagMask) | (numbers[k] + uint64_t{1});
+  }
 }
 
 template <class Equal>

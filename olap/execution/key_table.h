@@ -16,6 +16,7 @@
 
 #include "olap/execution/column_store.h"
 #include "olap/execution/key_packer.h"
+#include "olap/execution/workers.h"
 
 namespace diptych::olap {
 
@@ -42,6 +43,14 @@ class KeyTable {
   void find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint32_t count, StringLife life,
                       uint32_t* numbers);
 
+  // The same for keys that are not in the table, and different from each other; their texts stay.
+  void insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers);
+
+  // Into an empty table: as find_or_insert() of all these keys, whose texts stay, would number
+  // them, by all workers (key_table_build.cpp). Benchmark: BM_BuildKeyTable.
+  void build(GrowingArray<uint64_t> keys, GrowingArray<uint64_t> hashes, const Workers& workers,
+             uint32_t* numbers);
+
   // numbers[k] = the number of key k, or kNoKey. Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const;
 
@@ -54,7 +63,16 @@ class KeyTable {
                  uint32_t* numbers) const;
   uint32_t insert(uint64_t slot, const uint64_t* key, uint64_t hash, StringLife life);
   void prefetch(const uint64_t* hashes, uint32_t count) const;
+  static uint64_t slots_for(uint64_t keys);
   void rebuild(uint64_t slots);
+  enum class Placed : uint8_t { kNew, kRepeated, kNoSlot };
+  template <class Equal>
+  Placed place(Equal equal, uint32_t key, uint64_t slot, uint64_t slot_end, uint32_t* numbers);
+  template <class Equal>
+  uint64_t place_all(Equal equal, const Workers& workers, uint32_t* numbers);
+  void drop_repeated(const Workers& workers, uint32_t* numbers);
+
+  static constexpr uint64_t kTagMask = ~uint64_t{UINT32_MAX};
 
   const KeyPacker* packer_;
   GrowingArray<uint64_t> slots_;  // hash & kTagMask | number + 1; 0 is free

@@ -49,10 +49,13 @@ class MomentsColumn : public AggregateColumn {
     });
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups,
-             const StopSignal& /*stop*/) override {
+  void merge(const AggregateColumn& other, const GroupMerge& groups,
+             const StopSignal& stop) override {
     const auto& states = static_cast<const MomentsColumn&>(other).states_;
-    for (size_t g = 0; g < states.size(); ++g) states_[groups[g]].add(states[g]);
+    for (uint32_t i = 0; i < groups.size(); ++i) {
+      stop.check_at(i);
+      states_[groups.to[i]].add(states[groups.from(i)]);
+    }
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "olap/execution/workers.h"
+
 namespace diptych::olap {
 
 void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
@@ -28,6 +30,20 @@ void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
   };
   const uint64_t count = std::min<uint64_t>(workers, morsels);
   context.arena->run(static_cast<uint32_t>(count), work);
+}
+
+void run_in_order(const RunContext& context, uint64_t morsels, uint32_t workers,
+                  const SourceFactory& make_source) {
+  const auto count = static_cast<uint32_t>(std::min<uint64_t>(workers, morsels));
+  const Workers shared(context.arena, *context.stop);
+  shared.run(count, [&](uint32_t worker) {
+    const RowRange share = range_of(morsels, worker, count);
+    const std::unique_ptr<MorselSource> source = make_source(worker);
+    for (uint64_t morsel = share.begin; morsel < share.end; ++morsel) {
+      context.stop->check();
+      if (!source->run(morsel)) return;
+    }
+  });
 }
 
 }  // namespace diptych::olap

@@ -68,4 +68,9 @@ using SourceFactory = std::function<std::unique_ptr<MorselSource>(uint32_t worke
 void run_pipeline(const RunContext& context, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
 
+// The same, where worker w takes the w-th share of the morsels in ascending order: what the chains
+// of workers 0, 1, 2... keep is, one after the other, in the order of the morsels.
+void run_in_order(const RunContext& context, uint64_t morsels, uint32_t workers,
+                  const SourceFactory& make_source);
+
 }  // namespace diptych::olap

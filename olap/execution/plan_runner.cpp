@@ -28,6 +28,15 @@ std::vector<std::unique_ptr<Part>> made_parts(std::vector<std::unique_ptr<Part>>
   return parts;
 }
 
+// All parts' rows, in the first one's store.
+template <class Part>
+ColumnStore& rows_of(const std::vector<std::unique_ptr<Part>>& parts, const Workers& workers) {
+  std::vector<ColumnStore*> others;
+  for (size_t i = 1; i < parts.size(); ++i) others.push_back(&parts[i]->rows());
+  parts[0]->rows().absorb_all(others, workers);
+  return parts[0]->rows();
+}
+
 }  // namespace
 
 QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
@@ -42,6 +51,11 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
   needed_ = std::make_unique<NeededColumns>(root, types.size());
   repeated_ = std::make_unique<RepeatedGroups>(root);
   repeated_groups_.resize(repeated_->count());
+  const Operator* last = &root;
+  while (last->kind == OperatorKind::kProject || last->kind == OperatorKind::kFilter) {
+    last = last->children[0].get();
+  }
+  result_sort_ = last->kind == OperatorKind::kSort ? last : nullptr;
   std::vector<std::unique_ptr<ResultPart>> parts(context_.arena->threads());
   run(root, [&](uint32_t worker) {
     parts[worker] = std::make_unique<ResultPart>(context_.memory);
@@ -75,14 +89,15 @@ void PlanRunner::run(const Operator& op, const StageFactory& sink) {
 
 void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
                             const SourceFactory& make_source) {
+  run_pipeline(context_, morsels, workers, metered(op, make_source));
+}
+
+SourceFactory PlanRunner::metered(const Operator& op, const SourceFactory& make_source) {
   PlanMeter* const meter = context_.meter;
-  if (meter == nullptr) {
-    run_pipeline(context_, morsels, workers, make_source);
-    return;
-  }
-  run_pipeline(context_, morsels, workers, [&](uint32_t worker) {
+  if (meter == nullptr) return make_source;
+  return [meter, &op, make_source](uint32_t worker) {
     return std::make_unique<MeterSource>(meter, worker, op, make_source(worker));
-  });
+  };
 }
 
 void PlanRunner::say_memory(const Operator& op, size_t bytes) {
@@ -167,7 +182,7 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   });
   {
     const MeterScope scope(context_.meter, op);
-    table.build(made_parts(std::move(parts), op, *needed_, context_.memory), *context_.stop);
+    table.build(made_parts(std::move(parts), op, *needed_, context_.memory), workers_);
   }
   say_memory(op, table.kept_bytes());
   context_.stop->check();
@@ -207,18 +222,15 @@ void PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
   MemoryCharge listing(context_.memory, "the build side of a join");
   listing.set((order.size() + unmatchable.size()) * sizeof(uint32_t));
   SharedChains chains(context_.arena->threads(), sink);
-  run_stored(op, rows, order, 0, context_.arena->threads(), chains.factory());
-  run_stored(op, table.unmatchable(), unmatchable, 0, context_.arena->threads(), chains.factory());
+  run_stored(op, rows, order, chains.factory());
+  run_stored(op, table.unmatchable(), unmatchable, chains.factory());
 }
 
-// rows[order[i]] for i from `first` on.
+// rows[order[i]] for all i.
 void PlanRunner::run_stored(const Operator& op, const ColumnStore& rows,
-                            const std::vector<uint32_t>& order, uint64_t first, uint32_t workers,
-                            const StageFactory& sink) {
-  if (order.size() <= first) return;
-  const uint64_t morsels = (order.size() - first + kVectorRows - 1) / kVectorRows;
-  run_source(op, morsels, workers, [&](uint32_t worker) {
-    return std::make_unique<StoredSource>(rows, order, first, sink(worker));
+                            const std::vector<uint32_t>& order, const StageFactory& sink) {
+  run_source(op, StoredSource::morsels(order, 0), context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<StoredSource>(rows, order, 0, sink(worker));
   });
 }
 
@@ -229,24 +241,22 @@ void PlanRunner::keep_texts(QueryHeap texts) {
 
 void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
-  Groups computed;
-  Groups& groups = repeated.has_value() ? repeated_groups_[*repeated] : computed;
-  if (groups.empty()) {
+  std::unique_ptr<MergedGroups> computed;
+  std::unique_ptr<MergedGroups>& groups =
+      repeated.has_value() ? repeated_groups_[*repeated] : computed;
+  if (groups == nullptr) {
     groups = compute_groups(op);
   } else if (context_.meter != nullptr) {
     context_.meter->once(op).shared = "the groups of an equal GROUP BY of the plan";
   }
-  const GroupTable& table = *groups[0];
-  const uint64_t morsels = (uint64_t{table.groups()} + kVectorRows - 1) / kVectorRows;
-  run_source(op, morsels, context_.arena->threads(), [&](uint32_t worker) {
-    return std::make_unique<GroupSource>(op, table, sink(worker));
+  run_source(op, groups->morsels(), context_.arena->threads(), [&](uint32_t worker) {
+    return std::make_unique<GroupSource>(op, *groups, sink(worker));
   });
-  if (repeated.has_value()) return;
-  for (const auto& part : computed) keep_texts(part->take_texts());
+  if (!repeated.has_value()) keep_texts(groups->take_texts());
 }
 
-PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
-  Groups parts(context_.arena->threads());
+std::unique_ptr<MergedGroups> PlanRunner::compute_groups(const Operator& op) {
+  MergedGroups::Tables parts(context_.arena->threads());
   const Operator* const join = needed_->key_join_of(op);
   run(*op.children[0], [&](uint32_t worker) {
     parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
@@ -258,33 +268,30 @@ PlanRunner::Groups PlanRunner::compute_groups(const Operator& op) {
   size_t bytes = 0;
   for (const auto& part : parts) bytes += part->kept_bytes();
   say_memory(op, bytes);
-  GroupTable& groups = *parts[0];
-  for (size_t i = 1; i < parts.size(); ++i) {
-    context_.stop->check();
-    groups.merge(*parts[i], *context_.stop);
-  }
-  for (const std::vector<ExpressionPtr>& keys : op.standing_groups) groups.add_group(keys);
-  groups.finish(*context_.stop);
-  return parts;
+  auto groups = std::make_unique<MergedGroups>(op, std::move(parts), context_.memory, workers_);
+  keep_texts(groups->take_part_texts());
+  return groups;
 }
 
 void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<SortPart>> parts(context_.arena->threads());
   run(*op.children[0], [&](uint32_t worker) {
-    parts[worker] = std::make_unique<SortPart>(op, *needed_, context_.memory);
+    parts[worker] = std::make_unique<SortPart>(context_, op, *needed_);
     return std::make_unique<SortStage>(parts[worker].get());
   });
-  parts = made_parts(std::move(parts), op, *needed_, context_.memory);
-  ColumnStore& rows = parts[0]->rows();
+  parts = made_parts(std::move(parts), context_, op, *needed_);
   const MeterScope scope(context_.meter, op);
-  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
-  context_.stop->check();
+  ColumnStore& rows = rows_of(parts, workers_);
   say_memory(op, rows.memory_bytes() + rows.row_count() * kSortBytesARow);
   MemoryCharge sorting(context_.memory, "the rows of a sort");
   sorting.set(rows.row_count() * kSortBytesARow);
-  const std::vector<uint32_t> order =
-      sorted_rows(rows, op.sort_keys, rows_wanted(op), context_.stop);
-  run_stored(op, rows, order, op.offset, kOneWorker, sink);
+  const std::vector<uint32_t> order = sorted_rows(rows, op.sort_keys, rows_wanted(op), workers_);
+  // In order is what the result's parts have one after the other, or what one worker passes on.
+  run_in_order(context_, StoredSource::morsels(order, op.offset),
+               &op == result_sort_ ? context_.arena->threads() : kOneWorker,
+               metered(op, [&](uint32_t worker) {
+                 return std::make_unique<StoredSource>(rows, order, op.offset, sink(worker));
+               }));
   keep_texts(parts[0]->take_texts());
 }
 
@@ -295,9 +302,8 @@ void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
     return std::make_unique<WindowStage>(parts[worker].get());
   });
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
-  ColumnStore& rows = parts[0]->rows();
   const MeterScope scope(context_.meter, op);
-  for (size_t i = 1; i < parts.size(); ++i) rows.absorb(std::move(parts[i]->rows()));
+  ColumnStore& rows = rows_of(parts, workers_);
   say_memory(op, rows.memory_bytes());
   const WindowTable table(context_, op, rows);
   run_source(op, table.morsels(), kOneWorker,

@@ -14,12 +14,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "olap/execution/aggregate.h"
 #include "olap/execution/hash_join.h"
+#include "olap/execution/merged_groups.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/repeated_groups.h"
 #include "olap/execution/row_stages.h"
+#include "olap/execution/workers.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -27,7 +28,9 @@ namespace diptych::olap {
 class PlanRunner {
  public:
   explicit PlanRunner(const RunContext& context)
-      : context_(context), texts_charge_(context.memory, "its texts") {}
+      : context_(context),
+        workers_(context.arena, *context.stop),
+        texts_charge_(context.memory, "its texts") {}
 
   // `given`: the rows of one of the plan's operators, which is then not run; nullptr: all are.
   QueryResult run(const Plan& plan, const GivenRows* given = nullptr);
@@ -38,6 +41,8 @@ class PlanRunner {
   // run_pipeline() with sources of the operator.
   void run_source(const Operator& op, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
+  // The same sources, told of by the meter if there is one.
+  SourceFactory metered(const Operator& op, const SourceFactory& make_source);
   // Tells the meter, if there is one.
   void say_memory(const Operator& op, size_t bytes);
   void run_scan(const Operator& op, const StageFactory& sink);
@@ -45,26 +50,27 @@ class PlanRunner {
   // The build rows with a match, or without one.
   void run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   void run_aggregate(const Operator& op, const StageFactory& sink);
-  // The first has all groups; the others, whose texts it shares, have to stay.
-  using Groups = std::vector<std::unique_ptr<GroupTable>>;
-  Groups compute_groups(const Operator& op);
+  std::unique_ptr<MergedGroups> compute_groups(const Operator& op);
   void run_sort(const Operator& op, const StageFactory& sink);
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
-                  uint64_t first, uint32_t workers, const StageFactory& sink);
+                  const StageFactory& sink);
   void run_window(const Operator& op, const StageFactory& sink);
 
   // Keeps what rows refer to that outlive the operator which copied it.
   void keep_texts(QueryHeap texts);
 
   const RunContext& context_;
+  const Workers workers_;
   QueryHeap texts_;
   MemoryCharge texts_charge_;
-  std::unique_ptr<NeededColumns> needed_;     // of the plan being run
-  std::unique_ptr<RepeatedGroups> repeated_;  // likewise
-  std::vector<Groups> repeated_groups_;       // by number; empty until they are computed
+  std::unique_ptr<NeededColumns> needed_;                       // of the plan being run
+  std::unique_ptr<RepeatedGroups> repeated_;                    // likewise
+  std::vector<std::unique_ptr<MergedGroups>> repeated_groups_;  // by number; null until computed
   // The tables of joins that number their build rows, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> key_tables_;
   const GivenRows* given_ = nullptr;
+  // The sort whose order the result has, where only stages that treat rows one by one come after.
+  const Operator* result_sort_ = nullptr;
 };
 
 }  // namespace diptych::olap

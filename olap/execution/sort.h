@@ -1,11 +1,10 @@
 // Sort: orders rows by several columns, whole or the first few.
 //
 // Workers collect rows; with a small LIMIT each keeps only its best and drops the rest whenever it
-// holds several times as many (top-k). At the end the parts are put together and one permutation of
-// row numbers is sorted: by an order-preserving 8-byte prefix of the first key, byte by byte; then,
-// where prefixes tie and do not say all, by all keys, then by row number, so the sort is stable.
+// holds several times as many (top-k). At the end the parts are put together and sorted
+// (sorted_rows.h).
 //
-// Threads    a SortPart has one worker; the rest by one.
+// Threads    a SortPart has one worker.
 
 #pragma once
 
@@ -17,23 +16,16 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/sorted_rows.h"
 
 namespace diptych::olap {
-
-// The numbers of the store's rows in order; at most `limit` of them. `stop` may be null. Benchmark:
-// BM_Sort.
-std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<SortKey>& keys,
-                                  uint64_t limit, const StopSignal* stop);
 
 // Rows that a sort has to deliver at most, offset included; kNoLimit: all.
 uint64_t rows_wanted(const Operator& sort);
 
-// What sorted_rows() takes for each of the store's rows while it runs.
-inline constexpr size_t kSortBytesARow = 36;
-
 class SortPart {
  public:
-  SortPart(const Operator& sort, const NeededColumns& needed, MemoryBudget* memory);
+  SortPart(const RunContext& context, const Operator& sort, const NeededColumns& needed);
 
   void append(const Batch& batch);
   ColumnStore& rows() { return rows_; }
@@ -47,6 +39,7 @@ class SortPart {
   const std::vector<bool>& needed_;
   uint64_t wanted_;
   ColumnStore rows_;
+  const StopSignal& stop_;
   MemoryCharge charge_;
 };
 
@@ -68,6 +61,10 @@ class StoredSource : public MorselSource {
   StoredSource(const ColumnStore& rows, const std::vector<uint32_t>& order, uint64_t first,
                StagePtr next);
   bool run(uint64_t morsel) override;
+
+  static uint64_t morsels(const std::vector<uint32_t>& order, uint64_t first) {
+    return order.size() <= first ? 0 : (order.size() - first + kVectorRows - 1) / kVectorRows;
+  }
 
  private:
   const ColumnStore& rows_;

@@ -181,8 +181,9 @@ void StarGroups::merge(const StarGroups& other, const StopSignal& stop) {
     if (added.seen.size() == 0) continue;
     grow(&state);
     for (size_t g = 0; g < added.seen.size(); ++g) state.seen[numbers[g]] |= added.seen[g];
+    const GroupSplit whole(static_cast<uint32_t>(added.seen.size()));
     for (size_t a = 0; a < state.aggregates.size(); ++a) {
-      state.aggregates[a]->merge(*added.aggregates[a], numbers.data(), stop);
+      state.aggregates[a]->merge(*added.aggregates[a], GroupMerge{whole, 0, numbers.data()}, stop);
     }
   }
   charge();

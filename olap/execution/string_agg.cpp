@@ -38,8 +38,10 @@ class StringAggColumn : public AggregateColumn {
 
   void resize(uint32_t groups) override { results_.resize(groups); }
   size_t memory_bytes() const override {
-    return rows_->memory_bytes() + heap_.memory_bytes() + results_.size() * sizeof(StringRef);
+    return rows_->memory_bytes() + heap_.memory_bytes() + results_.size() * sizeof(StringRef) +
+           rows_split_.memory_bytes();
   }
+  uint64_t kept_values() const override { return rows_->row_count(); }
 
   void update(const Vector&, const Selection&, const uint32_t*) override {
     DIPTYCH_CHECK(false, "string_agg has two arguments at least");
@@ -62,28 +64,42 @@ class StringAggColumn : public AggregateColumn {
     if (present_.count != 0) rows_->append(columns_, present_);
   }
 
-  void merge(const AggregateColumn& other, const uint32_t* groups,
+  void split(const GroupSplit& groups, const StopSignal& stop) override {
+    const auto* const group = rows_->values<int32_t>(0);
+    rows_split_ = NumbersByPartition(checked_rows(), groups.partitions(), stop, [&](uint32_t row) {
+      return groups.partition_of(static_cast<uint32_t>(group[row]));
+    });
+  }
+
+  void merge(const AggregateColumn& other, const GroupMerge& groups,
              const StopSignal& stop) override {
-    const ColumnStore& rows = *static_cast<const StringAggColumn&>(other).rows_;
+    const auto& column = static_cast<const StringAggColumn&>(other);
+    const ColumnStore& rows = *column.rows_;
+    const bool whole = groups.split.is_whole();
+    const uint32_t merged =
+        whole ? column.checked_rows() : column.rows_split_.size(groups.partition);
     std::vector<uint32_t> numbers(kVectorRows);
-    for (uint64_t first = 0; first < rows.row_count(); first += kVectorRows) {
-      stop.check_at(first);
-      const auto count =
-          static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, rows.row_count() - first));
-      for (uint32_t i = 0; i < count; ++i) numbers[i] = static_cast<uint32_t>(first + i);
+    for (uint32_t first = 0; first < merged; first += kVectorRows) {
+      stop.check();
+      const uint32_t count = std::min(kVectorRows, merged - first);
+      for (uint32_t i = 0; i < count; ++i) {
+        numbers[i] = whole ? first + i : column.rows_split_.at(groups.partition, first + i);
+      }
       select_all(count, &present_);
       columns_.clear();
       for (size_t c = 0; c < types_.size(); ++c) {
         columns_.push_back(rows.gather(c, numbers.data(), present_, &buffers_[c]));
       }
       auto* const group = buffers_[0].values<int32_t>();
-      for (uint32_t i = 0; i < count; ++i) group[i] = static_cast<int32_t>(groups[group[i]]);
+      for (uint32_t i = 0; i < count; ++i) {
+        group[i] = static_cast<int32_t>(groups.to_of(static_cast<uint32_t>(group[i])));
+      }
       rows_->append(columns_, present_);
     }
   }
 
   void finish(const StopSignal& stop) override {
-    const std::vector<uint32_t> sorted = sorted_rows(*rows_, order_, kNoLimit, &stop);
+    const std::vector<uint32_t> sorted = sorted_rows(*rows_, order_, kNoLimit, Workers(stop));
     const auto* const groups = rows_->values<int32_t>(0);
     const auto* const texts = rows_->values<StringRef>(kText);
     std::string text;
@@ -126,10 +142,19 @@ class StringAggColumn : public AggregateColumn {
     bool exists = false;
   };
 
+  // Their count, of which the sort in finish() has as many at most.
+  uint32_t checked_rows() const {
+    if (rows_->row_count() >= UINT32_MAX) {
+      fail_query(base::ErrorCode::kOutOfMemory, "string_agg has more than 2^32 - 2 rows");
+    }
+    return static_cast<uint32_t>(rows_->row_count());
+  }
+
   bool distinct_;
   std::vector<base::DataType> types_;
   std::vector<SortKey> order_;
   std::unique_ptr<ColumnStore> rows_;
+  NumbersByPartition rows_split_;  // from split() on
   std::vector<VectorBuffer> buffers_;
   std::vector<Vector> columns_;
   Selection present_;

@@ -54,7 +54,8 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
   }
   charge_.set(bytes);
   context.stop->check();
-  sort(window);
+  const Workers workers(context.arena, *context.stop);
+  sort(workers, window);
   find_groups(window);
   for (size_t i = 0; i < window.window_functions.size(); ++i) {
     context.stop->check();
@@ -63,11 +64,11 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
   }
 }
 
-void WindowTable::sort(const Operator& window) {
+void WindowTable::sort(const Workers& workers, const Operator& window) {
   std::vector<SortKey> keys;
   for (const uint32_t column : window.window_partition) keys.push_back({column, false, false});
   keys.insert(keys.end(), window.sort_keys.begin(), window.sort_keys.end());
-  order_.row_at = sorted_rows(*order_.rows, keys, kNoLimit, order_.stop);
+  order_.row_at = sorted_rows(*order_.rows, keys, kNoLimit, workers);
 }
 
 void WindowTable::find_groups(const Operator& window) {

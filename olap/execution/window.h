@@ -26,6 +26,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/workers.h"
 
 namespace diptych::olap {
 
@@ -113,7 +114,7 @@ class WindowTable {
   std::vector<VectorBuffer> make_buffers() const;
 
  private:
-  void sort(const Operator& window);
+  void sort(const Workers& workers, const Operator& window);
   void find_groups(const Operator& window);
   void compute(const RunContext& context, const Operator& window, size_t function);
 

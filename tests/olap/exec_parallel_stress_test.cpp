@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "olap/execution/key_table.h"
+#include "olap/execution/merged_groups.h"
+#include "olap/execution/sorted_rows.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {
@@ -93,6 +96,68 @@ TEST_F(ExecutionStress, PlansGiveTheSameResultWithAnyThreads) {
       EXPECT_EQ(lines(result->rows, false), lines(expected->rows, false));
     }
   }
+}
+
+// As large as the steps between pipelines have to be for all workers to take part.
+TEST_F(ExecutionStress, StepsBetweenPipelinesAreSharedOut) {
+  constexpr size_t kKeys = 90'000;
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(kThreads));
+  const Workers workers(&arena, stop);
+  const DataType types[] = {kBigIntType};
+  const PhysicalType physical[] = {PhysicalType::kInt64};
+  const KeyPacker packer(physical, NullKeys::kNever);
+  ColumnStore rows(types);
+  ColumnStore more(types);
+  GrowingArray<uint64_t> keys;
+  GrowingArray<uint64_t> hashes;
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  while (keys.size() < kKeys) {
+    const size_t first = keys.size();
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      values.values<int64_t>()[i] = static_cast<int64_t>((first + i) * 7919 % 60'000);
+    }
+    const Vector vectors[] = {values.view()};
+    (first % 2048 == 0 ? rows : more).append(vectors, selection);
+    keys.resize(first + kVectorRows);
+    hashes.resize(first + kVectorRows);
+    packer.pack(vectors, selection, keys.data() + first, hashes.data() + first);
+  }
+  std::vector<uint32_t> numbers(keys.size());
+  KeyTable table(packer);
+  table.build(std::move(keys), std::move(hashes), workers, numbers.data());
+  EXPECT_EQ(table.size(), 60'000U);
+  ColumnStore* const others[] = {&more};
+  rows.absorb_all(others, workers);
+  const std::vector<uint32_t> order = sorted_rows(rows, {{0, false, false}}, kNoLimit, workers);
+  for (size_t i = 1; i < order.size(); ++i) {
+    ASSERT_LE(rows.values<int64_t>(0)[order[i - 1]], rows.values<int64_t>(0)[order[i]]);
+  }
+  // Groups of parts that have the same keys.
+  std::vector<ExpressionPtr> group_keys;
+  group_keys.push_back(column(0, kBigIntType));
+  std::vector<Aggregate> aggregates;
+  aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(0, kBigIntType)));
+  const OperatorPtr op = aggregate(scan(base::TableId(0), {kBigIntType}), std::move(group_keys),
+                                   std::move(aggregates));
+  MemoryBudget memory{MemoryLimits{}};
+  MergedGroups::Tables parts;
+  for (uint32_t part = 0; part < kThreads; ++part) {
+    parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+    for (uint64_t first = 0; first < 20 * kVectorRows; first += kVectorRows) {
+      Batch batch;
+      batch.selection = &selection;
+      for (uint32_t i = 0; i < kVectorRows; ++i) numbers[i] = static_cast<uint32_t>(first + i);
+      batch.columns.push_back(rows.gather(0, numbers.data(), selection, &values));
+      parts.back()->update(batch);
+    }
+  }
+  const uint32_t groups_of_part = parts[0]->groups();
+  const MergedGroups merged(*op, std::move(parts), &memory, workers);
+  EXPECT_GE(merged.morsels() * kVectorRows, groups_of_part);
 }
 
 TEST_F(ExecutionStress, RunParallelRunsEveryStepOnceAndIsSeenByTheCaller) {

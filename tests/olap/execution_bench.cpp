@@ -15,7 +15,9 @@
 #include "olap/execution/key_places.h"
 #include "olap/execution/key_table.h"
 #include "olap/execution/like_pattern.h"
+#include "olap/execution/merged_groups.h"
 #include "olap/execution/sort.h"
+#include "olap/execution/sorted_rows.h"
 #include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 
@@ -382,6 +384,138 @@ void BM_Sort(benchmark::State& state) {
   run_plan(state, plan_of(aggregate(std::move(sort), {}, std::move(count))), kLines);
 }
 BENCHMARK(BM_Sort)->Arg(10)->Arg(kLines)->Unit(benchmark::kMillisecond);
+
+// A million numbers of so many values, by so many workers.
+void BM_SortedRows(benchmark::State& state) {
+  const DataType types[] = {kBigIntType};
+  ColumnStore store(types);
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  std::mt19937_64 random(1);
+  while (store.row_count() < 1 << 20) {
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      values.values<int64_t>()[i] =
+          static_cast<int64_t>(random() % static_cast<uint64_t>(state.range(0)));
+    }
+    const Vector vectors[] = {values.view()};
+    store.append(vectors, selection);
+  }
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(static_cast<uint32_t>(state.range(1))));
+  const Workers workers(&arena, stop);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(sorted_rows(store, {{0, false, false}}, kNoLimit, workers));
+  }
+  set_rate(state, store.row_count());
+}
+BENCHMARK(BM_SortedRows)
+    ->ArgsProduct({{1, 1000, 1 << 30}, {1, 2}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// A million keys of which one in so many is new, into a table by so many workers.
+void BM_BuildKeyTable(benchmark::State& state) {
+  constexpr size_t kKeys = 1 << 20;
+  const PhysicalType types[] = {PhysicalType::kInt64};
+  const KeyPacker packer(types, NullKeys::kNever);
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  GrowingArray<uint64_t> keys;
+  GrowingArray<uint64_t> hashes;
+  keys.resize(kKeys);
+  hashes.resize(kKeys);
+  std::mt19937_64 random(1);
+  for (size_t first = 0; first < kKeys; first += kVectorRows) {
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      const auto key = static_cast<int64_t>(random() % kKeys) / state.range(0);
+      values.values<int64_t>()[i] = key * int64_t{1'000'003};
+    }
+    const Vector vectors[] = {values.view()};
+    packer.pack(vectors, selection, keys.data() + first, hashes.data() + first);
+  }
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(static_cast<uint32_t>(state.range(1))));
+  const Workers workers(&arena, stop);
+  std::vector<uint32_t> numbers(kKeys);
+  for (auto _ : state) {
+    KeyTable table(packer);
+    if (workers.count() == 1) {
+      table.reserve(kKeys);
+      for (size_t first = 0; first < kKeys; first += kVectorRows) {
+        table.find_or_insert(keys.data() + first, hashes.data() + first, kVectorRows,
+                             StringLife::kQuery, numbers.data() + first);
+      }
+    } else {
+      GrowingArray<uint64_t> own_keys;
+      GrowingArray<uint64_t> own_hashes;
+      own_keys.resize(kKeys);
+      own_hashes.resize(kKeys);
+      workers.run_ranges(kKeys, kVectorRows, [&](RowRange range) {
+        std::copy(keys.data() + range.begin, keys.data() + range.end,
+                  own_keys.data() + range.begin);
+        std::copy(hashes.data() + range.begin, hashes.data() + range.end,
+                  own_hashes.data() + range.begin);
+      });
+      table.build(std::move(own_keys), std::move(own_hashes), workers, numbers.data());
+    }
+    benchmark::DoNotOptimize(table.size());
+  }
+  set_rate(state, kKeys);
+}
+BENCHMARK(BM_BuildKeyTable)
+    ->ArgsProduct({{1, 20}, {1, 2, 4}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// So many parts of 300,000 groups in all, with or without keys in common: merged by the caller (0)
+// or by as many workers.
+void BM_MergeGroups(benchmark::State& state) {
+  const auto part_count = static_cast<uint32_t>(state.range(0));
+  const bool common = state.range(1) != 0;
+  const uint32_t part_groups = 300'000 / part_count;
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(0, kBigIntType));
+  std::vector<Aggregate> aggregates;
+  aggregates.push_back(aggregate_of(AggregateKind::kSum, column(0, kBigIntType)));
+  aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(0, kBigIntType)));
+  const OperatorPtr op =
+      aggregate(scan(base::TableId(0), {kBigIntType}), std::move(keys), std::move(aggregates));
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  ExecutionArena arena(placement(part_count));
+  const Workers workers = state.range(2) == 0 ? Workers(stop) : Workers(&arena, stop);
+  MemoryBudget memory{MemoryLimits{}};
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  for (auto _ : state) {
+    state.PauseTiming();
+    MergedGroups::Tables parts;
+    for (uint32_t part = 0; part < part_count; ++part) {
+      parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+      for (uint32_t first = 0; first < part_groups; first += kVectorRows) {
+        for (uint32_t i = 0; i < kVectorRows; ++i) {
+          values.values<int64_t>()[i] = (common ? 0 : part * int64_t{1'000'000}) + first + i;
+        }
+        Batch batch;
+        batch.selection = &selection;
+        batch.columns.push_back(values.view());
+        parts.back()->update(batch);
+      }
+    }
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(MergedGroups(*op, std::move(parts), &memory, workers).morsels());
+  }
+  set_rate(state, uint64_t{part_groups} * part_count);
+}
+BENCHMARK(BM_MergeGroups)
+    ->ArgsProduct({{2, 4, 8}, {0, 1}, {0, 1}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace diptych::olap::test

@@ -1,0 +1,358 @@
+#include "olap/execution/sorted_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/query_failure.h"
+
+namespace diptych::olap {
+
+namespace {
+
+constexpr size_t kRadixRowsMin = 1024;  // below, comparing is faster than counting bytes
+// Where so small a share of the rows is wanted, they are picked out before they are sorted.
+constexpr uint64_t kPickedShareMin = 8;
+constexpr uint64_t kSortRowsAWorkerMin = 8 * kVectorRows;
+constexpr uint32_t kSortRangesAWorker = 4;
+constexpr uint32_t kSortRangesMax = 256;
+constexpr uint32_t kSamplesARange = 16;
+
+// Order-preserving: prefix(a) < prefix(b) only if a < b.
+uint64_t prefix_of(int64_t value) {
+  return static_cast<uint64_t>(value) ^ (uint64_t{1} << 63);
+}
+uint64_t prefix_of(int32_t value) {
+  return prefix_of(int64_t{value});
+}
+uint64_t prefix_of(uint8_t value) {
+  return value;
+}
+uint64_t prefix_of(int128_t value) {
+  return prefix_of(static_cast<int64_t>(std::clamp<int128_t>(value, INT64_MIN, INT64_MAX)));
+}
+uint64_t prefix_of(double value) {
+  if (std::isnan(value)) return UINT64_MAX;
+  if (value == 0) value = 0;  // -0
+  const auto bits = std::bit_cast<uint64_t>(value);
+  return (bits >> 63) != 0 ? ~bits : bits | (uint64_t{1} << 63);
+}
+uint64_t prefix_of(const base::StringRef& text) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
+  return __builtin_bswap64(bytes);
+}
+
+struct SortEntry {
+  uint64_t prefix;
+  uint32_t row;
+};
+static_assert(2 * sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
+
+class RowOrder {
+ public:
+  RowOrder(const ColumnStore& rows, const std::vector<SortKey>& keys) : rows_(rows), keys_(keys) {}
+
+  // What is known of a range's entries.
+  struct Known {
+    bool prefixes_say_all = true;  // those with equal prefixes are equal
+    bool is_ascending = true;      // by prefix
+  };
+
+  // Makes the entries of rows [range.begin, range.end).
+  Known make_entries(RowRange range, SortEntry* entries, const StopSignal& stop) const {
+    const auto end = static_cast<uint32_t>(range.end);
+    for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) entries[row] = {0, row};
+    Known known;
+    if (keys_.empty()) return known;
+    const SortKey& key = keys_[0];
+    const bool has_nulls = rows_.has_nulls(key.column);
+    const uint64_t null_prefix = key.nulls_first ? 0 : UINT64_MAX;
+    bool says_all = keys_.size() == 1;
+    uint64_t descents = 0;
+    with_physical_type(rows_.type(key.column), [&](auto value) {
+      using T = decltype(value);
+      const auto* const values = rows_.values<T>(key.column);
+      uint64_t before = 0;
+      for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) {
+        stop.check_at(row);
+        const bool is_null = has_nulls && rows_.is_null(key.column, row);
+        uint64_t prefix = null_prefix;
+        if (!is_null) {
+          prefix = key.descending ? ~prefix_of(values[row]) : prefix_of(values[row]);
+          if constexpr (std::is_same_v<T, int128_t>) {
+            says_all = says_all && values[row] == static_cast<int64_t>(values[row]);
+          }
+          says_all = says_all && !(has_nulls && prefix == null_prefix);
+        }
+        entries[row].prefix = prefix;
+        descents += static_cast<uint64_t>(prefix < before);
+        before = prefix;
+      }
+      says_all = says_all && !std::is_same_v<T, base::StringRef>;
+    });
+    return {says_all, descents == 0};
+  }
+
+  // What make_entries() found for all rows.
+  void set_prefixes_say_all(bool all) { prefixes_say_all_ = all; }
+  bool prefixes_say_all() const { return prefixes_say_all_; }
+
+  // Total: entries that are equal in all keys are in the order of their rows.
+  bool less(const SortEntry& a, const SortEntry& b) const {
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    if (prefixes_say_all_) return a.row < b.row;
+    for (const SortKey& key : keys_) {
+      const int order = compare(key, a.row, b.row);
+      if (order != 0) return order < 0;
+    }
+    return a.row < b.row;
+  }
+
+ private:
+  int compare(const SortKey& key, uint32_t a, uint32_t b) const {
+    const bool a_null = rows_.is_null(key.column, a);
+    const bool b_null = rows_.is_null(key.column, b);
+    if (a_null || b_null) {
+      if (a_null == b_null) return 0;
+      return a_null == key.nulls_first ? -1 : 1;
+    }
+    return with_physical_type(rows_.type(key.column), [&](auto value) {
+      const auto* const values = rows_.values<decltype(value)>(key.column);
+      const int order = value_less(values[a], values[b])   ? -1
+                        : value_less(values[b], values[a]) ? 1
+                                                           : 0;
+      return key.descending ? -order : order;
+    });
+  }
+
+  const ColumnStore& rows_;
+  const std::vector<SortKey>& keys_;
+  bool prefixes_say_all_ = false;
+};
+
+// One worker's use of an order. The algorithms copy it: `compared` is all copies' count.
+class StoppableOrder {
+ public:
+  StoppableOrder(const RowOrder& order, const StopSignal& stop, uint64_t* compared)
+      : order_(&order), stop_(&stop), compared_(compared) {}
+  bool operator()(const SortEntry& a, const SortEntry& b) const {
+    stop_->check_at(++*compared_);
+    return order_->less(a, b);
+  }
+
+ private:
+  const RowOrder* order_;
+  const StopSignal* stop_;
+  uint64_t* compared_;
+};
+
+// Sorts by prefix, equal ones staying in their order: from the last byte to the first, without
+// those that all entries have in common. Returns which of the two arrays has the entries now.
+SortEntry* sort_by_prefix(SortEntry* entries, SortEntry* other, size_t count,
+                          const StopSignal& stop) {
+  constexpr size_t kBytes = sizeof(uint64_t);
+  std::array<std::array<uint32_t, 256>, kBytes> counts = {};
+  for (size_t i = 0; i < count; ++i) {
+    stop.check_at(i);
+    for (size_t b = 0; b < kBytes; ++b) ++counts[b][(entries[i].prefix >> (8 * b)) & 0xff];
+  }
+  for (size_t b = 0; b < kBytes; ++b) {
+    std::array<uint32_t, 256>& places = counts[b];
+    if (places[(entries[0].prefix >> (8 * b)) & 0xff] == count) continue;
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), uint32_t{0});
+    for (size_t i = 0; i < count; ++i) {
+      stop.check_at(i);
+      other[places[(entries[i].prefix >> (8 * b)) & 0xff]++] = entries[i];
+    }
+    std::swap(entries, other);
+  }
+  return entries;
+}
+
+// Sorts the entries, which come in the order of their rows. Returns which of the two arrays has
+// them now.
+SortEntry* sort_entries(const RowOrder& order, SortEntry* entries, SortEntry* other, size_t count,
+                        const StopSignal& stop) {
+  uint64_t compared = 0;
+  const StoppableOrder by_keys(order, stop, &compared);
+  if (count < kRadixRowsMin) {
+    std::sort(entries, entries + count, by_keys);
+    return entries;
+  }
+  entries = sort_by_prefix(entries, other, count, stop);
+  if (order.prefixes_say_all()) return entries;
+  const SortEntry* const end = entries + count;
+  for (SortEntry* first = entries; first != end;) {
+    SortEntry* last = first + 1;
+    while (last != end && last->prefix == first->prefix) ++last;
+    if (last - first > 1) std::sort(first, last, by_keys);
+    first = last;
+  }
+  return entries;
+}
+
+// The sort by several workers: which entries go to which range of the result.
+class SplitSort {
+ public:
+  SplitSort(const RowOrder& order, const GrowingArray<SortEntry>& entries, const Workers& workers)
+      : order_(order),
+        entries_(entries),
+        workers_(workers),
+        pieces_(workers.count_for(entries.size(), kSortRowsAWorkerMin)),
+        ranges_(std::min(std::bit_ceil(pieces_ * kSortRangesAWorker), kSortRangesMax)),
+        begins_(size_t{pieces_} * ranges_, 0),
+        range_begins_(ranges_ + size_t{1}) {
+    // At random places: every so-manieth row may have a meaning.
+    std::mt19937_64 random(entries.size());
+    std::vector<SortEntry> samples(size_t{ranges_} * kSamplesARange);
+    for (SortEntry& sample : samples) sample = entries[random() % entries.size()];
+    uint64_t compared = 0;
+    std::sort(samples.begin(), samples.end(), StoppableOrder(order, workers.stop(), &compared));
+    for (size_t range = 1; range < ranges_; ++range) {
+      splitters_.push_back(samples[range * kSamplesARange]);
+      prefixes_.push_back(splitters_.back().prefix);
+    }
+  }
+
+  // Moves the entries to their ranges; in each they stay in the order of their rows. `range_of_row`
+  // has room for as many.
+  void split(SortEntry* moved, uint32_t* range_of_row) {
+    workers_.run(pieces_, [&](uint32_t piece) { count(piece, range_of_row); });
+    uint32_t begin = 0;
+    for (uint32_t range = 0; range < ranges_; ++range) {
+      range_begins_[range] = begin;
+      for (uint32_t piece = 0; piece < pieces_; ++piece) {
+        begin += std::exchange(begins_[size_t{piece} * ranges_ + range], begin);
+      }
+    }
+    range_begins_[ranges_] = begin;
+    workers_.run(pieces_, [&](uint32_t piece) {
+      const RowRange rows = range_of(entries_.size(), piece, pieces_);
+      // A copy: workers that write to one line of a cache slow each other down.
+      const auto begins = begins_.begin() + size_t{piece} * ranges_;
+      std::vector<uint32_t> next(begins, begins + ranges_);
+      for (uint64_t i = rows.begin; i < rows.end; ++i) {
+        workers_.stop().check_at(i);
+        moved[next[range_of_row[i]]++] = entries_[i];
+      }
+    });
+  }
+
+  uint32_t ranges() const { return ranges_; }
+  uint32_t begin_of(uint32_t range) const { return range_begins_[range]; }
+
+ private:
+  // How many splitters are not above the entry: by prefixes without a branch, then, where one is
+  // met, by all keys.
+  uint32_t range_of_entry(const SortEntry& entry) const {
+    uint32_t below = 0;
+    for (uint32_t step = ranges_ / 2; step != 0; step /= 2) {
+      below += step * static_cast<uint32_t>(prefixes_[below + step - 1] < entry.prefix);
+    }
+    if (below == prefixes_.size() || prefixes_[below] != entry.prefix) return below;
+    const auto less = [this](const SortEntry& a, const SortEntry& b) { return order_.less(a, b); };
+    const auto above = std::upper_bound(splitters_.begin() + below, splitters_.end(), entry, less);
+    return static_cast<uint32_t>(above - splitters_.begin());
+  }
+
+  void count(uint32_t piece, uint32_t* range_of_row) {
+    const RowRange rows = range_of(entries_.size(), piece, pieces_);
+    std::vector<uint32_t> counts(ranges_, 0);
+    for (uint64_t i = rows.begin; i < rows.end; ++i) {
+      workers_.stop().check_at(i);
+      range_of_row[i] = range_of_entry(entries_[i]);
+      ++counts[range_of_row[i]];
+    }
+    std::copy(counts.begin(), counts.end(), begins_.begin() + size_t{piece} * ranges_);
+  }
+
+  const RowOrder& order_;
+  const GrowingArray<SortEntry>& entries_;
+  const Workers& workers_;
+  const uint32_t pieces_;
+  const uint32_t ranges_;               // a power of two
+  std::vector<SortEntry> splitters_;    // the first entries of all ranges but the first
+  std::vector<uint64_t> prefixes_;      // of the splitters
+  std::vector<uint32_t> begins_;        // by piece and range: where its next entry goes
+  std::vector<uint32_t> range_begins_;  // by range, and one more
+};
+
+std::vector<uint32_t> sort_alone(const RowOrder& order, GrowingArray<SortEntry> entries,
+                                 uint64_t limit, const StopSignal& stop) {
+  size_t count = entries.size();
+  if (limit < count / kPickedShareMin) {
+    uint64_t compared = 0;
+    std::nth_element(entries.data(), entries.data() + limit, entries.data() + count,
+                     StoppableOrder(order, stop, &compared));
+    count = limit;
+    std::sort(entries.data(), entries.data() + count,
+              [](const SortEntry& a, const SortEntry& b) { return a.row < b.row; });
+  }
+  GrowingArray<SortEntry> other;
+  if (count >= kRadixRowsMin) other.resize(count);
+  const SortEntry* const sorted = sort_entries(order, entries.data(), other.data(), count, stop);
+  std::vector<uint32_t> numbers(std::min<uint64_t>(limit, count));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = sorted[i].row;
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<SortKey>& keys,
+                                  uint64_t limit, const Workers& workers) {
+  if (rows.row_count() >= UINT32_MAX) {
+    fail_query(base::ErrorCode::kOutOfMemory, "a sort has more than 2^32 - 2 rows");
+  }
+  RowOrder order(rows, keys);
+  GrowingArray<SortEntry> entries;
+  entries.resize(rows.row_count());
+  const uint32_t pieces = workers.count_for(entries.size(), kSortRowsAWorkerMin);
+  std::vector<RowOrder::Known> known(pieces);
+  workers.run(pieces, [&](uint32_t piece) {
+    const RowRange range = range_of(entries.size(), piece, pieces);
+    known[piece] = order.make_entries(range, entries.data(), workers.stop());
+  });
+  bool prefixes_say_all = true;
+  bool is_ascending = true;
+  for (uint32_t piece = 0; piece < pieces; ++piece) {
+    prefixes_say_all = prefixes_say_all && known[piece].prefixes_say_all;
+    is_ascending = is_ascending && known[piece].is_ascending;
+    const uint64_t begin = range_of(entries.size(), piece, pieces).begin;
+    if (piece != 0) {
+      is_ascending = is_ascending && entries[begin - 1].prefix <= entries[begin].prefix;
+    }
+  }
+  if (prefixes_say_all && is_ascending) {
+    std::vector<uint32_t> numbers(std::min<uint64_t>(limit, entries.size()));
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    return numbers;
+  }
+  order.set_prefixes_say_all(prefixes_say_all);
+  if (pieces == 1) {
+    return sort_alone(order, std::move(entries), limit, workers.stop());
+  }
+  std::vector<uint32_t> numbers(entries.size());
+  GrowingArray<SortEntry> moved;
+  moved.resize(entries.size());
+  SplitSort split(order, entries, workers);
+  split.split(moved.data(), numbers.data());
+  workers.run(split.ranges(), [&](uint32_t range) {
+    const uint32_t begin = split.begin_of(range);
+    const uint32_t count = split.begin_of(range + 1) - begin;
+    if (count == 0 || begin >= limit) return;
+    const SortEntry* const sorted =
+        sort_entries(order, moved.data() + begin, entries.data() + begin, count, workers.stop());
+    for (uint32_t i = 0; i < count; ++i) numbers[begin + i] = sorted[i].row;
+  });
+  if (limit < numbers.size()) numbers.resize(limit);
+  return numbers;
+}
+
+}  // namespace diptych::olap

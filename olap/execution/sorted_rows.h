@@ -1,0 +1,32 @@
+// sorted_rows: the order of kept rows by several columns, as a permutation of their numbers.
+//
+// Entries of an order-preserving 8-byte prefix of the first key and a row number are sorted byte by
+// byte; then, where prefixes tie and do not say all, by all keys, then by row number, so the sort
+// is stable. With several workers, splitters from a sample cut the entries into ranges of the
+// result: workers find each entry's range, move the entries there, and sort a range each. Row
+// numbers count as keys, so rows that are all equal are shared out as well as any others.
+//
+// Threads    one caller.
+// Stopping   within some milliseconds.
+// Memory     kSortBytesARow; throws std::bad_alloc when it ends.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "olap/execution/column_store.h"
+#include "olap/execution/workers.h"
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+// The numbers of the store's rows in order; at most `limit` of them. Benchmark: BM_Sort,
+// BM_SortedRows.
+std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<SortKey>& keys,
+                                  uint64_t limit, const Workers& workers);
+
+// What sorted_rows() takes for each of the store's rows while it runs.
+inline constexpr size_t kSortBytesARow = 36;
+
+}  // namespace diptych::olap

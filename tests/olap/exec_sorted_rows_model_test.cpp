@@ -1,0 +1,175 @@
+// The order of rows against a stable sort of the standard library: types, ties, nulls, limits, and
+// any number of workers.
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "olap/execution/comparison_kernels.h"
+#include "olap/execution/sorted_rows.h"
+#include "tests/olap/exec_table.h"
+
+namespace diptych::olap::test {
+namespace {
+
+const std::vector<DataType> kSortedTypes = {kIntType, kBigIntType, decimal_type(30, 2), kDoubleType,
+                                            kTextType};
+
+// Rows whose values are of a domain of so many, with nulls where wanted; 0: they ascend twice.
+ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937_64* random) {
+  ColumnStore store(kSortedTypes);
+  std::vector<VectorBuffer> buffers;
+  for (const DataType& type : kSortedTypes) buffers.emplace_back(physical_type(type));
+  std::vector<std::string> texts(kVectorRows);
+  for (uint64_t first = 0; first < rows; first += kVectorRows) {
+    Selection selection;
+    select_all(static_cast<uint32_t>(std::min<uint64_t>(kVectorRows, rows - first)), &selection);
+    for (VectorBuffer& buffer : buffers) buffer.clear_nulls();
+    for (uint32_t i = 0; i < selection.count; ++i) {
+      const int64_t any = domain == 0 ? static_cast<int64_t>((first + i) % ((rows + 1) / 2))
+                                      : static_cast<int64_t>((*random)() % domain);
+      const int64_t value = any - static_cast<int64_t>(domain / 2);
+      buffers[0].values<int32_t>()[i] = static_cast<int32_t>(value);
+      buffers[1].values<int64_t>()[i] = value == 3 ? INT64_MIN : value == 4 ? INT64_MAX : value;
+      // Some beyond 64 bits, and those are equal there.
+      buffers[2].values<int128_t>()[i] = value % 7 == 0 ? int128_t{INT64_MAX} * (value + 2) : value;
+      buffers[3].values<double>()[i] = value == 1   ? std::nan("")
+                                       : value == 2 ? -0.0
+                                                    : static_cast<double>(value / 3);
+      texts[i] = (value % 2 == 0 ? "the same first letters " : "") + std::to_string(value);
+      buffers[4].values<base::StringRef>()[i] = base::StringRef(texts[i]);
+      for (VectorBuffer& buffer : buffers) {
+        if (nulls && (*random)() % 5 == 0) set_bit(buffer.nulls(), i);
+      }
+    }
+    std::vector<Vector> vectors;
+    for (VectorBuffer& buffer : buffers) {
+      vectors.push_back(nulls ? buffer.view_with_nulls() : buffer.view());
+      vectors.back().string_life = StringLife::kBatch;
+    }
+    store.append(vectors, selection);
+  }
+  return store;
+}
+
+bool row_less(const ColumnStore& rows, const std::vector<SortKey>& keys, uint32_t a, uint32_t b) {
+  for (const SortKey& key : keys) {
+    const bool a_null = rows.is_null(key.column, a);
+    const bool b_null = rows.is_null(key.column, b);
+    if (a_null != b_null) return a_null == key.nulls_first;
+    if (a_null) continue;
+    const int order = with_physical_type(rows.type(key.column), [&](auto value) {
+      const auto* const values = rows.values<decltype(value)>(key.column);
+      if (value_less(values[a], values[b])) return -1;
+      return value_less(values[b], values[a]) ? 1 : 0;
+    });
+    if (order != 0) return key.descending ? order > 0 : order < 0;
+  }
+  return false;
+}
+
+TEST(SortedRowsModel, AgreeWithAStableSortWhateverTheWorkers) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint64_t row_count : {0, 1, 5, 1500, 40'000, 130'000}) {
+    for (const uint64_t domain : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{1} << 31}) {
+      const ColumnStore rows =
+          random_rows(row_count, domain, domain != 0 && random() % 2 == 0, &random);
+      std::vector<SortKey> keys;
+      if (domain == 0) keys.push_back({0, false, false});
+      for (uint64_t i = domain == 0 ? 0 : random() % 3 + (domain == 9 ? 0 : 1); i != 0; --i) {
+        const auto column = static_cast<uint32_t>(random() % kSortedTypes.size());
+        keys.push_back({column, random() % 2 == 0, random() % 2 == 0});
+      }
+      std::vector<uint32_t> expected(row_count);
+      std::iota(expected.begin(), expected.end(), 0U);
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+      for (const uint32_t workers : {1, 2, 3, 8}) {
+        ExecutionArena arena(placement(workers));
+        for (const uint64_t limit : {kNoLimit, row_count / 2, row_count / 20, uint64_t{0}}) {
+          std::vector<uint32_t> wanted = expected;
+          if (limit < wanted.size()) wanted.resize(limit);
+          ASSERT_EQ(sorted_rows(rows, keys, limit, Workers(&arena, stop)), wanted)
+              << row_count << " rows, " << domain << " values, first key "
+              << (keys.empty() ? 99 : keys[0].column) << ", " << workers << " workers, " << limit;
+        }
+      }
+    }
+  }
+}
+
+// A value may have the prefix that stands for null.
+TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
+  std::mt19937_64 random(1);
+  const StopFlag never{false};
+  const ColumnStore rows = random_rows(3000, 9, true, &random);
+  for (uint32_t column = 0; column < kSortedTypes.size(); ++column) {
+    for (const int flags : {0, 1, 2, 3}) {
+      const std::vector<SortKey> keys = {{column, (flags & 1) != 0, (flags & 2) != 0}};
+      std::vector<uint32_t> expected(rows.row_count());
+      std::iota(expected.begin(), expected.end(), 0U);
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+      const StopSignal stop(&never);
+      EXPECT_EQ(sorted_rows(rows, keys, kNoLimit, Workers(stop)), expected)
+          << "column " << column << ", " << flags;
+    }
+  }
+}
+
+// Rows of several stores, some of them empty, some without nulls: as in one after the other.
+TEST(AbsorbedRowsModel, AreThoseOfAllStoresInOrder) {
+  std::mt19937_64 random(1);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint32_t workers : {1, 2, 3, 8}) {
+    ExecutionArena arena(placement(workers));
+    ColumnStore all = random_rows(workers == 3 ? 0 : 30'000, 9, workers == 8, &random);
+    ColumnStore expected(kSortedTypes);
+    std::vector<uint32_t> numbers(70'000);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    expected.append_rows(all, {numbers.data(), all.row_count()});
+    std::vector<ColumnStore> others;
+    for (const uint64_t rows : {0, 70'000, 1, 40'000}) {
+      others.push_back(random_rows(rows, 1 << 20, rows == 70'000, &random));
+      expected.append_rows(others.back(), {numbers.data(), rows});
+    }
+    std::vector<ColumnStore*> absorbed;
+    for (ColumnStore& other : others) absorbed.push_back(&other);
+    all.absorb_all(absorbed, Workers(&arena, stop));
+    ASSERT_EQ(all.row_count(), expected.row_count());
+    for (size_t c = 0; c < kSortedTypes.size(); ++c) {
+      with_physical_type(all.type(c), [&](auto value) {
+        using T = decltype(value);
+        for (uint64_t row = 0; row < all.row_count(); ++row) {
+          ASSERT_EQ(all.is_null(c, row), expected.is_null(c, row)) << row;
+          if (all.is_null(c, row)) continue;
+          const T& a = all.values<T>(c)[row];
+          const T& b = expected.values<T>(c)[row];
+          ASSERT_FALSE(value_less(a, b) || value_less(b, a)) << "row " << row << ", column " << c;
+        }
+      });
+    }
+  }
+}
+
+TEST(SortedRowsModel, AStoppedSortEnds) {
+  std::mt19937_64 random(1);
+  const ColumnStore rows = random_rows(100'000, 9, false, &random);
+  const StopFlag stopped{true};
+  for (const uint32_t workers : {1, 3}) {
+    ExecutionArena arena(placement(workers));
+    EXPECT_THROW(
+        sorted_rows(rows, {{0, false, false}}, kNoLimit, Workers(&arena, StopSignal(&stopped))),
+        QueryFailure);
+  }
+}
+
+}  // namespace
+}  // namespace diptych::olap::test

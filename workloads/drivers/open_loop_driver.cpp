@@ -59,8 +59,8 @@ uint64_t OpenLoopDriver::next_gap_ns() {
 
 void OpenLoopDriver::run() {
   const bool at_rate = options_.calls_per_second > 0;
-  // Calls come from elsewhere: a rate does not stand still while the replica's threads work, to make
-  // up for it by a burst.
+  // Calls come from elsewhere: a rate does not stand still while the replica's threads work, and
+  // then make up for it by a burst.
   if (at_rate) base::raise_priority_of_this_thread();
   uint64_t next_ns = base::steady_ns();
   while (phase_->calls_go_on() && !closed_) {

@@ -105,28 +105,43 @@ void write_replicas(const fs::path& folder) {
   }
 }
 
+// The statements of a test script's records, which stand between empty lines: without their first
+// lines and their results.
+std::vector<std::string_view> statements_of_records(std::string_view text) {
+  std::vector<std::string_view> statements;
+  while (!text.empty()) {
+    const std::string_view record = text.substr(0, text.find("\n\n"));
+    text.remove_prefix(std::min(record.size() + 2, text.size()));
+    const size_t head = std::min(record.find("query"), record.find("statement"));
+    const size_t sql = head < record.size() ? record.find('\n', head) : head;
+    if (sql >= record.size()) continue;
+    const std::string_view rest = record.substr(sql + 1);
+    statements.push_back(rest.substr(0, rest.find("\n----")));
+  }
+  return statements;
+}
+
 // The statements of the benchmarks' queries, of the differential tests and of the test scripts.
 void write_sql(const fs::path& folder) {
   const fs::path source = DIPTYCH_SOURCE_DIR;
   size_t count = 0;
-  for (const char* const from : {"workloads", "tests/sql", "tests/workloads"}) {
+  for (const char* const from :
+       {"workloads", "tests/sql", "tests/workloads", "tests/olap/answers"}) {
     for (const auto& entry : fs::recursive_directory_iterator(source / from)) {
       const std::string extension = entry.path().extension();
-      if (extension != ".sql" && extension != ".slt") continue;
+      const bool records = extension == ".slt" || extension == ".test";
+      if (extension != ".sql" && !records) continue;
       std::ifstream in(entry.path());
       std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-      // A script of tests holds statements between empty lines; the rest is refused, and that too
-      // is something to begin with.
-      for (size_t at = 0; extension == ".slt" && (at = text.find("\n\n", at)) < text.size();) {
-        text.replace(at, 2, ";\n");
-      }
       const auto bytes = std::as_bytes(std::span(text).first(std::min(text.size(), kSeedBytesMax)));
       write_seed(folder / "sql_split_fuzz", fmt::format("{}", count), bytes);
-      const auto statements = olap::split_statements(text);
-      if (!statements.ok()) continue;
-      for (std::string_view statement : *statements) {
-        const size_t sql = std::min(statement.find("\nSELECT"), statement.find("\nCREATE"));
-        if (extension == ".slt" && sql < statement.size()) statement.remove_prefix(sql + 1);
+      std::vector<std::string_view> statements;
+      if (records) {
+        statements = statements_of_records(text);
+      } else if (auto split = olap::split_statements(text); split.ok()) {
+        statements = *std::move(split);
+      }
+      for (const std::string_view statement : statements) {
         const bool ddl = statement.starts_with("CREATE");
         write_seed(folder / (ddl ? "sql_ddl_fuzz" : "sql_prepare_fuzz"), fmt::format("{}", count++),
                    std::as_bytes(std::span(statement)));

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +14,7 @@
 
 namespace diptych::olap::fuzz {
 
-// CH-benCHmark's tables, a table of every type and one that is not replicated, of a script.
+// Of a script.
 inline base::Catalog catalog_of(std::string_view script) {
   base::Catalog catalog;
   const auto statements = split_statements(script);
@@ -37,6 +39,18 @@ inline constexpr std::string_view kFuzzTables =
     "  day date, big bigint, ratio double precision, flag boolean, note text,"
     "  primary key (id), foreign key (p_id) references p);"
     "create table hidden (x int primary key) with (analytics = off);";
+
+// Those, CH-benCHmark's tables, and those of the questions that PostgreSQL has answered: what the
+// queries that the search begins with name.
+inline base::Catalog catalog_of_queries() {
+  std::string script(kFuzzTables);
+  for (const char* const from : {"workloads/tpcc/schema.sql", "tests/olap/answers/tables.sql"}) {
+    std::ifstream in(std::string(DIPTYCH_SOURCE_DIR "/") + from);
+    DIPTYCH_CHECK(in.good(), "the sources are there");
+    script.append(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  return catalog_of(script);
+}
 
 inline void check_refusal(const base::Error& error) {
   using base::ErrorCode;

@@ -25,10 +25,22 @@ PagePreparer::~PagePreparer() {
 void PagePreparer::prepare(std::span<std::byte> memory) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= kWaitingMax) return;
+    if (pauses_ != 0 || waiting_.size() >= kWaitingMax) return;
     waiting_.push_back(memory);
   }
   parker_.wake_all();
+}
+
+PagePreparer::Pause::Pause(PagePreparer* preparer) : preparer_(preparer) {
+  if (preparer_ == nullptr) return;
+  const std::lock_guard lock(preparer_->mutex_);
+  ++preparer_->pauses_;
+}
+
+PagePreparer::Pause::~Pause() {
+  if (preparer_ == nullptr) return;
+  const std::lock_guard lock(preparer_->mutex_);
+  --preparer_->pauses_;
 }
 
 // A piece at a time, so that neither stopping nor memory that is wanted sooner waits for long.

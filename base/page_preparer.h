@@ -6,7 +6,8 @@
 // which runs on the cores that it is given, asleep when there is nothing to do.
 //
 // Threads    prepare: any; it never waits. The memory may be used, and even unmapped, meanwhile.
-// When full  prepare does nothing: the pages are made at the first touch then, as without it.
+// When full, or while there is a Pause, prepare does nothing: the pages are made at the first touch
+//            then, as without it.
 
 #pragma once
 
@@ -32,6 +33,18 @@ class PagePreparer {
 
   void prepare(std::span<std::byte> memory);
 
+  // Where all cores fill new memory side by side, one more thread that makes pages is in their way.
+  class Pause {
+   public:
+    explicit Pause(PagePreparer* preparer);  // nullptr: of none
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    PagePreparer* preparer_;
+  };
+
  private:
   void run();
   bool take(std::span<std::byte>* memory);
@@ -39,6 +52,7 @@ class PagePreparer {
   std::vector<uint32_t> cores_;
   std::mutex mutex_;
   std::vector<std::span<std::byte>> waiting_;  // guarded by mutex_; oldest first
+  uint32_t pauses_ = 0;                        // guarded by mutex_
   bool stopping_ = false;                      // guarded by mutex_
   Parker parker_;
   std::thread thread_;

@@ -39,6 +39,7 @@ Metrics Database::State::metrics() const {
   metrics.memory.pending_updates = metrics.pending_update_bytes;
   metrics.memory.empty_updates = updates.empty_bytes();
   metrics.memory.queries = olap::query_memory_figures();
+  metrics.memory.chunks = storage::chunk_heap_figures();
   metrics.queries_memory_bytes = executor.queries_memory_bytes();
   metrics.oltp_memory_bytes =
       counted.memory_bytes() + metrics.memory.pending_updates + metrics.memory.empty_updates;

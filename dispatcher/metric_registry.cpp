@@ -13,7 +13,7 @@ using enum MetricKind;
 constexpr double kNs = 1e-9;
 
 // The values of labels, in the order in which the readers below take their indexes.
-constexpr std::array<std::string_view, 13> kMemoryParts = {"rows",
+constexpr std::array<std::string_view, 14> kMemoryParts = {"rows",
                                                            "row_strings",
                                                            "undo",
                                                            "indexes",
@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 13> kMemoryParts = {"rows",
                                                            "replica_directories",
                                                            "replica_indexes",
                                                            "queries",
-                                                           "kept_for_queries"};
+                                                           "kept_for_queries",
+                                                           "kept_for_blocks"};
 constexpr std::array<std::string_view, kPriorities> kPriorityNames = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 2> kSides = {"oltp", "olap"};
 
@@ -43,7 +44,8 @@ double memory_part(const Metrics& metrics, size_t part) {
                                                          memory.replica.directory_bytes,
                                                          memory.replica_indexes,
                                                          memory.queries.used_bytes,
-                                                         memory.queries.kept_bytes};
+                                                         memory.queries.kept_bytes,
+                                                         memory.chunks.kept_bytes};
   return static_cast<double>(bytes[part]);
 }
 

@@ -18,6 +18,7 @@
 #include "olap/query_memory_figures.h"
 #include "propagation/apply_steps.h"
 #include "storage/buffer_figures.h"
+#include "storage/chunk_heap_figures.h"
 #include "storage/partition_figures.h"
 
 namespace diptych::dispatcher {
@@ -37,6 +38,7 @@ struct MemoryFigures {
   size_t replica_indexes = 0;         // RowID -> TID
   // Of all databases of the process.
   olap::QueryMemoryFigures queries;
+  storage::ChunkHeapFigures chunks;
 };
 
 struct Metrics {

@@ -7,7 +7,7 @@
 namespace diptych::oltp {
 
 TableRestore::TableRestore(EngineCore* core, Table* table, uint64_t rows_max, uint32_t lanes)
-    : table_(table) {
+    : table_(table), pause_(core->memory_place().preparer) {
   DIPTYCH_CHECK(table->row_count == 0, "rows are put back into an empty table");
   for (const auto& index : table->indexes) {
     builds_.push_back(index->index->begin_build(rows_max, lanes));

@@ -68,6 +68,7 @@ class TableRestore {
   };
 
   Table* table_;
+  const base::PagePreparer::Pause pause_;
   std::vector<std::unique_ptr<IndexBuild>> builds_;  // by the table's indexes
   std::vector<Lane> lanes_;
   std::vector<Step> steps_;

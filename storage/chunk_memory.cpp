@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "base/alignment.h"
 #include "base/check.h"
+#include "storage/chunk_heap.h"
 
 namespace diptych::storage {
-namespace {
-
-constexpr std::align_val_t kPageAlignment{kFilePageBytes};
-
-}  // namespace
 
 ChunkMemory::ChunkMemory(encoding::ChunkBytes bytes)
     : made_(std::move(bytes)),
@@ -24,9 +19,7 @@ ChunkMemory::ChunkMemory(encoding::ChunkBytes bytes)
 
 ChunkMemory ChunkMemory::on_heap(uint32_t chunk_bytes) {
   DIPTYCH_CHECK(chunk_bytes != 0, "a chunk has bytes");
-  const size_t pages_bytes = file_pages(chunk_bytes) * kFilePageBytes;
-  return {static_cast<std::byte*>(::operator new(pages_bytes, kPageAlignment)), chunk_bytes,
-          nullptr};
+  return {static_cast<std::byte*>(take_chunk_pages(chunk_bytes)), chunk_bytes, nullptr};
 }
 
 ChunkMemory::ChunkMemory(ChunkMemory&& other) noexcept
@@ -53,7 +46,7 @@ void ChunkMemory::free() {
   if (arena_ != nullptr) {
     arena_->give_back(data_, bytes_);
   } else if (made_.empty() && data_ != nullptr) {
-    ::operator delete(data_, kPageAlignment);
+    return_chunk_pages(data_, bytes_);
   }
   made_ = {};
   data_ = nullptr;

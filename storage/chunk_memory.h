@@ -1,8 +1,8 @@
 // ChunkMemory, ChunkArena: the memory of chunks, and the piece of it that the disk reads into.
 //
 // ChunkMemory   owns one chunk's bytes, from one of three places: what encode() or thaw() made,
-//               an arena, or pages of the heap. The latter two begin at a page and have whole
-//               pages, so that direct I/O can read into them.
+//               an arena, or pages of the heap (chunk_heap.h). The latter two begin at a page and
+//               have whole pages, so that direct I/O can read into them.
 // ChunkArena    one region of huge pages on its node, carved in pages of 4 KiB, the lowest run that
 //               fits first; io_uring registers it whole, which pins its memory. It outlives what
 //               was taken from it. An arena of 0 bytes is valid and always full.

@@ -13,22 +13,12 @@
 
 #include <cstddef>
 
+#include "base/address_sanitizer.h"
+
 namespace diptych::olap {
 
 inline constexpr size_t kQueryBlockBytesMin = size_t{64} << 10;
-// AddressSanitizer finds uses of what was freed: nothing is kept from it.
-#if defined(__SANITIZE_ADDRESS__)
-#define DIPTYCH_QUERY_BYTES_KEPT 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define DIPTYCH_QUERY_BYTES_KEPT 0
-#endif
-#endif
-#ifdef DIPTYCH_QUERY_BYTES_KEPT
-inline constexpr size_t kQueryBytesKeptMax = DIPTYCH_QUERY_BYTES_KEPT;
-#else
-inline constexpr size_t kQueryBytesKeptMax = size_t{256} << 20;
-#endif
+inline constexpr size_t kQueryBytesKeptMax = base::kAddressSanitizer ? 0 : size_t{256} << 20;
 
 // Uninitialised memory for max_align_t or cache lines; *bytes is what was asked for, at least
 // kQueryBlockBytesMin, and becomes what there is.

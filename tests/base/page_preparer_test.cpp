@@ -44,5 +44,24 @@ TEST(PagePreparer, MemoryThatGoesAwayAndTooMuchOfItDoNoHarm) {
   }
 }
 
+TEST(PagePreparer, MakesNothingThatComesInAPause) {
+  const Region in_pause(2 * kHugePageBytes, NumaNode(0));
+  const Region after(2 * kHugePageBytes, NumaNode(0));
+  PagePreparer preparer({});
+  {
+    const PagePreparer::Pause pause(&preparer);
+    const PagePreparer::Pause second(&preparer);
+    preparer.prepare({in_pause.data(), in_pause.size()});
+  }
+  preparer.prepare({after.data(), after.size()});
+  const size_t pages = after.size() / static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (int wait = 0; wait < 2000 && resident_pages(after) < pages; ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(resident_pages(after), pages);
+  EXPECT_EQ(resident_pages(in_pause), 0U) << "it would have come first";
+  const PagePreparer::Pause of_none(nullptr);
+}
+
 }  // namespace
 }  // namespace diptych::base

@@ -76,16 +76,19 @@ TEST(ChunkHeap, TakesWhatWasGivenBackAgainAndKeepsALimit) {
   EXPECT_EQ(again.data, first.data);
   give_back(again);
 
-  std::vector<Block> blocks;
+  std::vector<void*> extents;
   for (size_t taken = 0; taken < 2 * kChunkHeapKeptMax; taken += kExtentBytes) {
-    blocks.push_back(take(kExtentBytes, taken));
+    extents.push_back(take_chunk_pages(kExtentBytes));
   }
-  for (const Block& block : blocks) give_back(block);
+  for (void* const extent : extents) return_chunk_pages(extent, kExtentBytes);
   EXPECT_EQ(chunk_heap_figures().used_bytes, before.used_bytes);
   EXPECT_LE(chunk_heap_figures().kept_bytes, before.kept_bytes + kChunkHeapKeptMax);
   // What went back to the system serves again.
-  const Block large = take(2 * kChunkHeapKeptMax, 3);
-  give_back(large);
+  void* const large = take_chunk_pages(2 * kChunkHeapKeptMax);
+  for (const size_t at : {size_t{0}, 2 * kChunkHeapKeptMax - 1}) {
+    static_cast<std::byte*>(large)[at] = std::byte{1};
+  }
+  return_chunk_pages(large, 2 * kChunkHeapKeptMax);
 }
 
 }  // namespace

@@ -1,15 +1,16 @@
-// Chunk heap: the memory of all chunks that lie in no arena, in pages of 4 KiB out of huge ones.
+// Chunk heap: the memory of chunks that are read from disk and lie in no arena, in pages of 4 KiB
+// out of huge ones.
 //
-// Fresh memory costs more than most of what is done with it: a chunk that is read or thawed into
-// pages of 4 KiB takes a fault for each, 0.4 s a GiB where huge pages take 0.1, and what malloc
-// maps for a large chunk goes back to the system with it. So the heap is one range of addresses,
-// which grows by extents of 16 MiB; runs of pages are taken from its lowest free ones, and freed
-// extents stay for the next chunks up to kChunkHeapKeptMax.
+// Fresh memory costs more than most of what is done with it: a chunk that is read into pages of
+// 4 KiB takes a fault for each, 0.4 s a GiB where huge pages take 0.1, and direct I/O has to pin
+// each. So the heap is one range of addresses, which grows by extents of 16 MiB; runs of pages are
+// taken from its lowest free ones, and freed extents stay for the next chunks up to
+// kChunkHeapKeptMax.
 //
 // Threads    any.
 // Errors     std::bad_alloc: the system gives no more memory, or the range is used up (four times
 //            the machine's memory).
-// Benchmark  BM_Thaw, `diptych bench scan`
+// Benchmark  BM_ChunkReaderHeap, `diptych bench recovery`
 
 #pragma once
 
@@ -20,7 +21,7 @@
 namespace diptych::storage {
 
 // Of extents that nobody uses; what is free in others stays, too.
-inline constexpr size_t kChunkHeapKeptMax = base::kAddressSanitizer ? 0 : size_t{256} << 20;
+inline constexpr size_t kChunkHeapKeptMax = base::kAddressSanitizer ? 0 : size_t{64} << 20;
 
 // Whole pages for so many bytes, not zeroed, page-aligned. At least 1 byte.
 void* take_chunk_pages(size_t bytes);

@@ -28,7 +28,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "storage/chunk_heap.h"
+#include "base/arena.h"
 #include "storage/encoding/column.h"
 
 namespace diptych::storage::encoding {
@@ -91,25 +91,21 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader>);
 
-// Memory of chunks: whole cache lines, and the chunk heap's pages from kPagedBytesMin on.
+// Memory of chunks: whole cache lines, and huge pages where there are such.
 template <class Value>
 struct CacheLineAllocator {
   using value_type = Value;
   static constexpr std::align_val_t kAlignment{64};
-  static constexpr size_t kPagedBytesMin = size_t{32} << 10;
 
   CacheLineAllocator() = default;
   template <class Other>
   CacheLineAllocator(const CacheLineAllocator<Other>&) {}  // NOLINT: by design
   Value* allocate(size_t count) {
-    const size_t bytes = count * sizeof(Value);
-    return static_cast<Value*>(bytes < kPagedBytesMin ? ::operator new(bytes, kAlignment)
-                                                      : take_chunk_pages(bytes));
+    void* const memory = ::operator new(count * sizeof(Value), kAlignment);
+    base::prefer_huge_pages(static_cast<std::byte*>(memory), count * sizeof(Value));
+    return static_cast<Value*>(memory);
   }
-  void deallocate(Value* memory, size_t count) {
-    if (count * sizeof(Value) < kPagedBytesMin) return ::operator delete(memory, kAlignment);
-    return_chunk_pages(memory, count * sizeof(Value));
-  }
+  void deallocate(Value* memory, size_t) { ::operator delete(memory, kAlignment); }
   bool operator==(const CacheLineAllocator&) const { return true; }
 };
 using ChunkBytes = std::vector<std::byte, CacheLineAllocator<std::byte>>;

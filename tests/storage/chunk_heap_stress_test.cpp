@@ -68,27 +68,27 @@ TEST(ChunkHeapStress, NoTwoOwnersHaveAPage) {
 TEST(ChunkHeap, TakesWhatWasGivenBackAgainAndKeepsALimit) {
   if (base::kAddressSanitizer) GTEST_SKIP() << "nothing is kept from it";
   const ChunkHeapFigures before = chunk_heap_figures();
-  const size_t bytes = 5 * kExtentBytes + 1;
+  const size_t bytes = 5 * kExtentBytes - kFilePageBytes - 1;
   const Block first = take(bytes, 1);
-  EXPECT_EQ(chunk_heap_figures().used_bytes, before.used_bytes + bytes - 1 + kFilePageBytes);
+  EXPECT_EQ(chunk_heap_figures().used_bytes, before.used_bytes + bytes + 1);
   give_back(first);
   const Block again = take(bytes, 2);
   EXPECT_EQ(again.data, first.data);
   give_back(again);
 
-  std::vector<void*> extents;
+  std::vector<void*> blocks;
   for (size_t taken = 0; taken < 2 * kChunkHeapKeptMax; taken += kExtentBytes) {
-    extents.push_back(take_chunk_pages(kExtentBytes));
+    blocks.push_back(take_chunk_pages(kExtentBytes));
   }
-  for (void* const extent : extents) return_chunk_pages(extent, kExtentBytes);
+  for (void* const block : blocks) return_chunk_pages(block, kExtentBytes);
   EXPECT_EQ(chunk_heap_figures().used_bytes, before.used_bytes);
   EXPECT_LE(chunk_heap_figures().kept_bytes, before.kept_bytes + kChunkHeapKeptMax);
   // What went back to the system serves again.
-  void* const large = take_chunk_pages(2 * kChunkHeapKeptMax);
-  for (const size_t at : {size_t{0}, 2 * kChunkHeapKeptMax - 1}) {
-    static_cast<std::byte*>(large)[at] = std::byte{1};
+  for (void*& block : blocks) {
+    block = take_chunk_pages(kExtentBytes);
+    static_cast<std::byte*>(block)[kExtentBytes - 1] = std::byte{1};
   }
-  return_chunk_pages(large, 2 * kChunkHeapKeptMax);
+  for (void* const block : blocks) return_chunk_pages(block, kExtentBytes);
 }
 
 }  // namespace

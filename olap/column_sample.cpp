@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 
 #include <xxhash.h>
@@ -78,24 +79,13 @@ void add_quantiles(const std::vector<double>& sorted, ColumnSample* sample) {
   }
 }
 
-ColumnSample summary_of(const SampledValues& values, bool is_whole, double table_rows) {
-  ColumnSample sample;
-  sample.is_whole = is_whole;
-  std::vector<double> sorted;
-  sorted.reserve(values.numbers.size());
-  uint64_t nulls = 0;
-  for (const double number : values.numbers) {
-    if (!std::isnan(number)) {
-      sorted.push_back(number);
-    } else if (!SampledValues::is_none(number)) {
-      ++nulls;
-    }
-  }
-  std::sort(sorted.begin(), sorted.end());
-  summarize(sorted, nulls, table_rows, &sample);
-  if (!values.is_text) add_quantiles(sorted, &sample);
-  for (const auto& [slot, text] : values.texts) sample.texts.push_back(text);
-  return sample;
+void sort_numbers(std::vector<double>* numbers) {
+  std::erase_if(*numbers, [](double number) { return std::isnan(number); });
+  std::sort(numbers->begin(), numbers->end());
+}
+
+bool is_null(double number) {
+  return std::isnan(number) && !SampledValues::is_none(number);
 }
 
 }  // namespace
@@ -147,12 +137,68 @@ std::optional<double> ColumnSample::share_below(const base::Value& value) const 
   return place / static_cast<double>(quantiles.size() - 1) * (1 - null_share);
 }
 
-const ColumnSample& SampledColumn::summary() const {
+const std::vector<double>& SampledValues::sorted() const {
   std::call_once(once_, [this] {
-    const bool is_whole = extent_ == Extent::kWhole;
-    summary_ = summary_of(*values_, is_whole, static_cast<double>(table_rows_));
+    sorted_ = numbers_;
+    sort_numbers(&sorted_);
   });
+  return sorted_;
+}
+
+SampledColumn::SampledColumn(SampledValuesPtr values, std::vector<Change> changes,
+                             SampledTextsPtr texts, Extent extent, uint64_t table_rows)
+    : values_(std::move(values)),
+      changes_(std::move(changes)),
+      texts_(std::move(texts)),
+      extent_(extent),
+      table_rows_(table_rows) {}
+
+const ColumnSample& SampledColumn::summary() const {
+  std::call_once(once_, [this] { summary_ = summarized(); });
   return summary_;
+}
+
+std::vector<double> SampledColumn::numbers() const {
+  std::vector<double> numbers = values_->numbers();
+  for (const Change& change : changes_) {
+    if (change.slot >= numbers.size()) numbers.resize(change.slot + 1, SampledValues::kNone);
+    numbers[change.slot] = change.number;
+  }
+  return numbers;
+}
+
+ColumnSample SampledColumn::summarized() const {
+  const std::vector<double> now = numbers();
+  const std::vector<double>& before = values_->numbers();
+  std::vector<uint32_t> slots;
+  for (const Change& change : changes_) slots.push_back(change.slot);
+  std::sort(slots.begin(), slots.end());
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  std::vector<double> gone;
+  std::vector<double> came;
+  for (const uint32_t slot : slots) {
+    if (slot < before.size()) gone.push_back(before[slot]);
+    came.push_back(now[slot]);
+  }
+  sort_numbers(&gone);
+  sort_numbers(&came);
+  const std::vector<double>& all = values_->sorted();
+  std::vector<double> left;
+  left.reserve(now.size());
+  std::set_difference(all.begin(), all.end(), gone.begin(), gone.end(), std::back_inserter(left));
+  std::vector<double> sorted;
+  sorted.reserve(now.size());
+  std::merge(left.begin(), left.end(), came.begin(), came.end(), std::back_inserter(sorted));
+  const auto nulls = static_cast<uint64_t>(std::count_if(now.begin(), now.end(), is_null));
+  ColumnSample sample;
+  sample.is_whole = extent_ == Extent::kWhole;
+  summarize(sorted, nulls, static_cast<double>(table_rows_), &sample);
+  if (texts_ == nullptr) {
+    add_quantiles(sorted, &sample);
+  } else {
+    for (const auto& [slot, text] : *texts_) sample.texts.push_back(text);
+  }
+  return sample;
 }
 
 }  // namespace diptych::olap

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/value.h"
@@ -45,42 +46,61 @@ std::optional<double> numeric_value(const base::Value& value);
 // The number that stands for a text: of its hash, as many bits as a double has.
 double text_number(std::string_view text);
 
-// The values that the drawn rows have in one column, by slot: a row keeps its slot while it lives.
-struct SampledValues {
+// The values that the drawn rows have in one column at some snapshot, by slot: a row keeps its slot
+// while it lives. Immutable.
+class SampledValues {
+ public:
   // NaNs of two kinds, which are told from one another by is_none. A value that is NaN is a kNull.
   static constexpr double kNull = std::numeric_limits<double>::quiet_NaN();
   static const double kNone;  // no row has the slot
   static bool is_none(double number);
 
-  bool is_text = false;
-  std::vector<double> numbers;
-  std::map<uint32_t, std::string> texts;  // of some slots
+  explicit SampledValues(std::vector<double> numbers) : numbers_(std::move(numbers)) {}
+
+  const std::vector<double>& numbers() const { return numbers_; }
+  const std::vector<double>& sorted() const;  // without NaNs
+
+ private:
+  const std::vector<double> numbers_;
+  mutable std::once_flag once_;
+  mutable std::vector<double> sorted_;  // written under once_
 };
-
-// Those of several snapshots, where nothing changed.
+// Those of several snapshots.
 using SampledValuesPtr = std::shared_ptr<const SampledValues>;  // shared_ptr: see above
+using SampledTexts = std::map<uint32_t, std::string>;           // by slot, of some slots
+using SampledTextsPtr = std::shared_ptr<const SampledTexts>;    // shared_ptr: likewise
 
-// A column's sample at one snapshot. It costs nothing until somebody asks.
+// A column's sample at one snapshot: values of an earlier one, and what changed since. So a new
+// snapshot's costs what changed, and it is summed up only where somebody asks.
 //
 // Threads    any.
-// Cost       summary(), the first time: BM_SummarizeColumn.
+// Cost       summary(), the first time: passes over the sorted values, which are sorted once for
+//            many snapshots (BM_SummarizeColumn).
 class SampledColumn {
  public:
   enum class Extent : uint8_t { kSome, kWhole };
-  SampledColumn(SampledValuesPtr values, Extent extent, uint64_t table_rows)
-      : values_(std::move(values)), extent_(extent), table_rows_(table_rows) {}
+  struct Change {
+    uint32_t slot;
+    double number;
+  };
+  // `changes`: the last one of a slot counts. `texts`: nullptr of a column of no texts.
+  SampledColumn(SampledValuesPtr values, std::vector<Change> changes, SampledTextsPtr texts,
+                Extent extent, uint64_t table_rows);
 
-  const SampledValues& values() const { return *values_; }
   const ColumnSample& summary() const;
+  std::vector<double> numbers() const;  // by slot, as those of SampledValues
 
  private:
+  ColumnSample summarized() const;
+
   const SampledValuesPtr values_;
+  const std::vector<Change> changes_;
+  const SampledTextsPtr texts_;
   const Extent extent_;
   const uint64_t table_rows_;
   mutable std::once_flag once_;
   mutable ColumnSample summary_;  // written under once_
 };
-
 // Every statement is planned with a copy of the statistics, which has them.
 using SampledColumnPtr = std::shared_ptr<const SampledColumn>;  // shared_ptr: see above
 

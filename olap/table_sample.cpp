@@ -15,6 +15,10 @@ using storage::ChangeWatch;
 
 namespace {
 
+// A column's values are given out anew, and sorted anew, once so many have changed since.
+constexpr size_t kChangeShare = 8;
+constexpr size_t kChangesMin = 64;
+
 uint64_t key_of(base::Tid tid) {
   return uint64_t{tid.partition.value} << 32 | tid.ordinal;
 }
@@ -46,45 +50,9 @@ double number_at(const base::DataType& type, const storage::ColumnView& view, ui
 
 }  // namespace
 
-// A copy of a column's values, once one of them is another.
-class TableSample::NewValues {
- public:
-  explicit NewValues(const SampledValues& old) : old_(old) {}
-
-  void set_number(uint32_t slot, double number) {
-    const SampledValues& now = made_ != nullptr ? *made_ : old_;
-    const double before = slot < now.numbers.size() ? now.numbers[slot] : SampledValues::kNone;
-    if (std::bit_cast<uint64_t>(before) == std::bit_cast<uint64_t>(number)) return;
-    SampledValues& values = make();
-    if (slot >= values.numbers.size()) values.numbers.resize(slot + 1, SampledValues::kNone);
-    values.numbers[slot] = number;
-  }
-  // Nothing: the slot keeps no text.
-  void set_text(uint32_t slot, std::optional<std::string_view> text) {
-    const SampledValues& now = made_ != nullptr ? *made_ : old_;
-    const auto found = now.texts.find(slot);
-    if (found == now.texts.end() ? !text.has_value() : text == found->second) return;
-    if (text.has_value()) {
-      make().texts.insert_or_assign(slot, std::string(*text));
-    } else {
-      make().texts.erase(slot);
-    }
-  }
-  std::unique_ptr<SampledValues> take() { return std::move(made_); }
-
- private:
-  SampledValues& make() {
-    if (made_ == nullptr) made_ = std::make_unique<SampledValues>(old_);
-    return *made_;
-  }
-
-  const SampledValues& old_;
-  std::unique_ptr<SampledValues> made_;
-};
-
 TableSample::TableSample(const base::TableSchema& schema, Levels levels) : levels_(levels) {
   for (const base::ColumnSchema& column : schema.columns) {
-    columns_.push_back({column.type, SampledValuesPtr(new SampledValues), {}, nullptr});
+    columns_.emplace_back().type = column.type;
   }
 }
 
@@ -105,8 +73,10 @@ void TableSample::refresh(storage::Table* table, const Changes& changes,
   gone_.clear();
   const std::vector<Place> places = is_new ? draw(table) : follow(*table, changes);
   for (size_t c = 0; c < columns_.size(); ++c) {
-    if (is_new || changed[c]) add_unread(places, &columns_[c]);
-    refresh_column(*table, c, is_new || has_grown);
+    Column& column = columns_[c];
+    if (is_new || changed[c]) add_unread(places, &column);
+    column.is_old = column.is_old || is_new || has_grown;
+    refresh_column(*table, base::ColumnId(static_cast<uint16_t>(c)));
   }
 }
 
@@ -114,12 +84,7 @@ std::vector<TableSample::Place> TableSample::draw(storage::Table* table) {
   slots_.clear();
   free_.clear();
   slot_of_.clear();
-  for (Column& column : columns_) {
-    auto none = std::make_unique<SampledValues>();
-    none->is_text = column.type.is_string();
-    column.values = std::move(none);
-    column.unread.clear();
-  }
+  for (Column& column : columns_) column.clear();
   std::vector<Place> places;
   for (uint32_t p = 0; p < table->partition_count(); ++p) {
     const base::PartitionId id(p);
@@ -191,45 +156,79 @@ void TableSample::add_unread(const std::vector<Place>& places, Column* column) c
   unread.erase(std::unique(unread.begin(), unread.end()), unread.end());
 }
 
-void TableSample::refresh_column(const storage::Table& table, size_t number, bool is_due) {
-  Column& column = columns_[number];
-  NewValues values(*column.values);
+void TableSample::refresh_column(const storage::Table& table, base::ColumnId id) {
+  Column& column = columns_[id.value];
   for (const Slot slot : gone_) {
-    values.set_number(slot, SampledValues::kNone);
-    values.set_text(slot, std::nullopt);
+    column.set_number(slot, SampledValues::kNone);
+    column.set_text(slot, std::nullopt);
   }
-  const base::ColumnId id(static_cast<uint16_t>(number));
   size_t done = 0;
   while (done < column.unread.size()) {
-    const size_t read = read_leaf(table, id, std::span(column.unread).subspan(done), &values);
+    const size_t read = read_leaf(table, id, std::span(column.unread).subspan(done), &column);
     if (read == 0) break;
     done += read;
   }
   column.unread.erase(column.unread.begin(),
                       column.unread.begin() + static_cast<std::ptrdiff_t>(done));
-  if (auto made = values.take()) {
-    column.values = std::move(made);
-    is_due = true;
-  }
   if (rows_ == 0) {
     column.sample = nullptr;
-  } else if (column.unread.empty() && (is_due || column.sample == nullptr)) {
-    const auto extent =
-        levels_.rows == 0 ? SampledColumn::Extent::kWhole : SampledColumn::Extent::kSome;
-    column.sample.reset(new SampledColumn(column.values, extent, rows_));
+    column.is_old = true;
+  } else if (column.unread.empty() && column.is_old) {
+    column.give_out(
+        levels_.rows == 0 ? SampledColumn::Extent::kWhole : SampledColumn::Extent::kSome, rows_);
   }
 }
 
+void TableSample::Column::clear() {
+  numbers.clear();
+  texts.clear();
+  given = nullptr;
+  given_texts = nullptr;
+  changes.clear();
+  unread.clear();
+}
+
+void TableSample::Column::set_number(Slot slot, double number) {
+  const bool is_there = slot < numbers.size();
+  const double before = is_there ? numbers[slot] : SampledValues::kNone;
+  if (std::bit_cast<uint64_t>(before) == std::bit_cast<uint64_t>(number)) return;
+  if (!is_there) numbers.resize(slot + 1, SampledValues::kNone);
+  numbers[slot] = number;
+  if (given != nullptr) changes.push_back({slot, number});
+  is_old = true;
+}
+
+void TableSample::Column::set_text(Slot slot, std::optional<std::string_view> text) {
+  const auto found = texts.find(slot);
+  if (found == texts.end() ? !text.has_value() : text == found->second) return;
+  if (text.has_value()) {
+    texts.insert_or_assign(slot, std::string(*text));
+  } else {
+    texts.erase(found);
+  }
+  is_old = true;
+  given_texts = nullptr;
+}
+
+void TableSample::Column::give_out(SampledColumn::Extent extent, uint64_t table_rows) {
+  if (given == nullptr || changes.size() > numbers.size() / kChangeShare + kChangesMin) {
+    given.reset(new SampledValues(numbers));
+    changes.clear();
+  }
+  if (type.is_string() && given_texts == nullptr) given_texts.reset(new SampledTexts(texts));
+  sample.reset(new SampledColumn(given, changes, given_texts, extent, table_rows));
+  is_old = false;
+}
+
 // Values of one run of rows, decoded together, are read one after the other.
-size_t TableSample::read_leaf(const storage::Table& table, base::ColumnId column,
-                              std::span<const Place> places, NewValues* values) const {
-  const base::DataType& type = columns_[column.value].type;
+size_t TableSample::read_leaf(const storage::Table& table, base::ColumnId id,
+                              std::span<const Place> places, Column* column) const {
   const base::PartitionId partition = places.front().tid.partition;
   uint32_t position = 0;
   const storage::Leaf& leaf =
       table.partition(partition).leaf_of(places.front().tid.ordinal, &position);
-  if (!leaf.in_memory(column)) return 0;
-  const auto pinned = leaf.pin(column);
+  if (!leaf.in_memory(id)) return 0;
+  const auto pinned = leaf.pin(id);
   if (!pinned) return 0;
   const base::Tid end{partition, leaf.first_ordinal() + leaf.row_slots()};
   storage::DecodeBuffer buffer;
@@ -247,11 +246,12 @@ size_t TableSample::read_leaf(const storage::Table& table, base::ColumnId column
     const storage::ColumnView view = some ? *some : pinned->view(first, count, &buffer);
     for (const uint16_t i : run) {
       const Place& place = places[done++];
-      values->set_number(place.slot, number_at(type, view, i));
-      if (!type.is_string() || !ChangeWatch::is_drawn(place.tid.ordinal, levels_.texts)) continue;
+      column->set_number(place.slot, number_at(column->type, view, i));
+      if (!column->type.is_string() || !ChangeWatch::is_drawn(place.tid.ordinal, levels_.texts))
+        continue;
       std::optional<std::string_view> text;
       if (!view.is_null(i)) text = view.as<base::StringRef>()[i].view();
-      values->set_text(place.slot, text);
+      column->set_text(place.slot, text);
     }
   }
   return done;

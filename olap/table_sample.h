@@ -20,8 +20,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -67,12 +68,20 @@ class TableSample {
   };
   struct Column {
     base::DataType type;
-    SampledValuesPtr values;
-    std::vector<Place> unread;  // by TID
+    std::vector<double> numbers;  // by slot, as far as they are read
+    SampledTexts texts;
+    SampledValuesPtr given;                      // the numbers, some snapshots ago
+    std::vector<SampledColumn::Change> changes;  // since
+    SampledTextsPtr given_texts;                 // nullptr: they are others
+    std::vector<Place> unread;                   // by TID
+    bool is_old = false;                         // the sample, of what is read
     SampledColumnPtr sample;
-  };
 
-  class NewValues;
+    void clear();
+    void set_number(Slot slot, double number);
+    void set_text(Slot slot, std::optional<std::string_view> text);  // nothing: it keeps none
+    void give_out(SampledColumn::Extent extent, uint64_t table_rows);
+  };
 
   // Both: the rows to be read, by TID.
   std::vector<Place> draw(storage::Table* table);
@@ -83,11 +92,10 @@ class TableSample {
     return slots_[place.slot].lives && slots_[place.slot].tid == place.tid;
   }
   void add_unread(const std::vector<Place>& places, Column* column) const;
-  // Makes the column's sample anew, if `is_due` or a value changed.
-  void refresh_column(const storage::Table& table, size_t number, bool is_due);
+  void refresh_column(const storage::Table& table, base::ColumnId id);
   // Reads the first of these places that lie in one leaf; how many: none where it is not in memory.
-  size_t read_leaf(const storage::Table& table, base::ColumnId column,
-                   std::span<const Place> places, NewValues* values) const;
+  size_t read_leaf(const storage::Table& table, base::ColumnId id, std::span<const Place> places,
+                   Column* column) const;
 
   struct Owner {
     base::Tid tid;

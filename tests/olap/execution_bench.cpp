@@ -357,15 +357,20 @@ void BM_DrawTable(benchmark::State& state) {
 }
 BENCHMARK(BM_DrawTable)->Unit(benchmark::kMicrosecond);
 
+// Sorted anew, and with so many changes since.
 void BM_SummarizeColumn(benchmark::State& state) {
   const auto column = base::ColumnId(static_cast<uint16_t>(state.range(0)));
-  const auto values = std::make_shared<SampledValues>(drawn_lines().sample(column)->values());
+  const std::vector<double> numbers = drawn_lines().sample(column)->numbers();
+  SampledValuesPtr values(new SampledValues(numbers));
+  std::vector<SampledColumn::Change> changes;
+  for (uint32_t i = 0; i < state.range(1); ++i) changes.push_back({i * 7, numbers[i]});
   for (auto _ : state) {
-    const SampledColumn sample(values, SampledColumn::Extent::kSome, 1'000'000);
+    if (changes.empty()) values.reset(new SampledValues(numbers));
+    const SampledColumn sample(values, changes, nullptr, SampledColumn::Extent::kSome, 1'000'000);
     benchmark::DoNotOptimize(sample.summary());
   }
 }
-BENCHMARK(BM_SummarizeColumn)->Arg(0)->Arg(2)->Arg(3)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_SummarizeColumn)->ArgsProduct({{0, 2, 3}, {0, 500}})->Unit(benchmark::kMicrosecond);
 
 void probe(benchmark::State& state, base::TableId build, uint32_t key) {
   OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),

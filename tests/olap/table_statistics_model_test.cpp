@@ -47,8 +47,7 @@ double number_of(const base::Value& value) {
 
 std::vector<uint64_t> bits_of(const SampledColumn& sample) {
   std::vector<uint64_t> bits;
-  for (const double number : sample.values().numbers)
-    bits.push_back(std::bit_cast<uint64_t>(number));
+  for (const double number : sample.numbers()) bits.push_back(std::bit_cast<uint64_t>(number));
   return bits;
 }
 
@@ -169,7 +168,7 @@ class TableStatisticsModel : public ::testing::Test {
     }
     expected.sort();
     Drawn found;
-    for (const double number : sample->values().numbers) {
+    for (const double number : sample->numbers()) {
       if (SampledValues::is_none(number)) continue;
       found.numbers.push_back(std::isnan(number) ? INFINITY : number);
     }

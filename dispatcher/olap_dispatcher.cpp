@@ -1,5 +1,6 @@
 #include "dispatcher/olap_dispatcher.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -427,12 +428,13 @@ void OlapDispatcher::refresh_statistics() {
   storage::Replica& replica = *replica_.tables;
   olap::TableRows rows = table_rows_;
   rows.resize(replica.table_count());
-  lacks_samples_ = false;
-  for (uint32_t id = 0; id < replica.table_count(); ++id) {
-    if (id == keepers_.size()) keepers_.emplace_back(&replica.table(base::TableId(id)));
-    keepers_[id].refresh(&rows[id]);
-    lacks_samples_ = lacks_samples_ || rows[id].lacks_samples;
+  for (size_t id = keepers_.size(); id < rows.size(); ++id) {
+    keepers_.emplace_back(&replica.table(base::TableId(static_cast<uint32_t>(id))));
   }
+  replica_.executor->run_parallel(static_cast<uint32_t>(rows.size()),
+                                  [&](uint32_t id) { keepers_[id].refresh(&rows[id]); });
+  lacks_samples_ =
+      std::any_of(rows.begin(), rows.end(), [](const auto& table) { return table.lacks_samples; });
   const std::lock_guard lock(figures_mutex_);
   table_rows_ = std::move(rows);
 }

@@ -99,8 +99,8 @@ class TableStatisticsModel : public ::testing::Test {
     }
   }
 
-  // Values beyond all others, which are there for one look and gone by the next: summaries stay wide
-  // until leaves are made anew.
+  // Values beyond all others, which are there for one look and gone by the next: summaries stay
+  // wide until leaves are made anew.
   void pass_an_extreme(int round) {
     PartitionModel& model = models_[any(2)];
     if (model.rows().empty()) return;

@@ -1,5 +1,6 @@
 #include "dispatcher/olap_dispatcher.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -424,16 +425,16 @@ void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
 // Only who holds the gate writes table_rows_, so that it may be read without the mutex here; those
 // who plan meanwhile have the old ones.
 void OlapDispatcher::refresh_statistics() {
-  const storage::Replica& replica = *replica_.tables;
+  storage::Replica& replica = *replica_.tables;
   olap::TableRows rows = table_rows_;
   rows.resize(replica.table_count());
-  lacks_samples_ = false;
-  const uint64_t now_ns = base::steady_ns();
-  for (uint32_t id = 0; id < replica.table_count(); ++id) {
-    const storage::Table& table = replica.table(base::TableId(id));
-    olap::refresh_statistics(table, table.schema(), now_ns, &rows[id]);
-    lacks_samples_ = lacks_samples_ || rows[id].lacks_samples;
+  for (size_t id = keepers_.size(); id < rows.size(); ++id) {
+    keepers_.emplace_back(&replica.table(base::TableId(static_cast<uint32_t>(id))));
   }
+  replica_.executor->run_parallel(static_cast<uint32_t>(rows.size()),
+                                  [&](uint32_t id) { keepers_[id].refresh(&rows[id]); });
+  lacks_samples_ =
+      std::any_of(rows.begin(), rows.end(), [](const auto& table) { return table.lacks_samples; });
   const std::lock_guard lock(figures_mutex_);
   table_rows_ = std::move(rows);
 }

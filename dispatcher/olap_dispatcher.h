@@ -175,6 +175,7 @@ class OlapDispatcher {
   uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call
   bool trim_failed_ = false;       // the last time; said once
   bool lacks_samples_ = false;     // some column that was not in memory
+  std::vector<olap::StatisticsKeeper> keepers_;  // by TableId; the gate's holder only, too
 
   mutable std::mutex figures_mutex_;
   Metrics figures_;             // guarded by figures_mutex_: this side's part

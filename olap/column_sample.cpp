@@ -1,46 +1,32 @@
 #include "olap/column_sample.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <string_view>
 
-#include "base/string_ref.h"
+#include <xxhash.h>
 
 namespace diptych::olap {
 
 namespace {
 
-constexpr uint32_t kRunRows = 64;
-constexpr uint32_t kStride = 4;  // of a run: neighbours are alike
-constexpr uint32_t kLeavesMax = 64;
 constexpr size_t kFrequentMax = 32;
 constexpr size_t kQuantiles = 64;
-constexpr size_t kTextsMax = 256;
-
-// The values that were drawn, and the rows that had none.
-template <class Key>
-struct Drawn {
-  std::vector<Key> values;
-  uint64_t nulls = 0;
-
-  double rows() const { return static_cast<double>(values.size() + nulls); }
-};
 
 // Different values and their counts, of sorted ones.
-template <class Key>
 struct Counted {
   struct Value {
-    Key key;
+    double number;
     uint64_t count;
   };
   std::vector<Value> values;
   uint64_t once = 0;
 };
 
-template <class Key>
-Counted<Key> counted(const std::vector<Key>& sorted) {
-  Counted<Key> result;
+Counted counted(const std::vector<double>& sorted) {
+  Counted result;
   for (size_t i = 0; i < sorted.size();) {
     size_t end = i + 1;
     while (end < sorted.size() && sorted[end] == sorted[i]) ++end;
@@ -57,30 +43,22 @@ double distinct_of_all(double drawn, double different, double once, double all) 
   return std::clamp(drawn * different / std::max(left, 1.0), different, std::max(all, different));
 }
 
-void set_key(double* to, std::string* /*text*/, double key) {
-  *to = key;
-}
-void set_key(double* /*number*/, std::string* to, std::string_view key) {
-  *to = key;
-}
-
-// Of drawn values, which it sorts.
-template <class Key>
-ColumnSample summary_of(Drawn<Key>* drawn, bool is_whole, double table_rows) {
-  ColumnSample sample;
-  sample.is_whole = is_whole;
-  if (drawn->rows() == 0) return sample;
-  sample.null_share = static_cast<double>(drawn->nulls) / drawn->rows();
-  std::sort(drawn->values.begin(), drawn->values.end());
-  Counted<Key> all = counted(drawn->values);
-  const auto count = static_cast<double>(drawn->values.size());
+// Ascending numbers, of rows of which so many more had none.
+void summarize(const std::vector<double>& sorted, uint64_t nulls, double table_rows,
+               ColumnSample* sample) {
+  const double rows = static_cast<double>(sorted.size() + nulls);
+  if (rows == 0) return;
+  sample->null_share = static_cast<double>(nulls) / rows;
+  Counted all = counted(sorted);
+  const auto count = static_cast<double>(sorted.size());
   const auto different = static_cast<double>(all.values.size());
-  sample.distinct = is_whole ? different
-                             : distinct_of_all(count, different, static_cast<double>(all.once),
-                                               table_rows * (1 - sample.null_share));
+  sample->distinct = sample->is_whole
+                         ? different
+                         : distinct_of_all(count, different, static_cast<double>(all.once),
+                                           table_rows * (1 - sample->null_share));
   // What is not clearly above the average is a chance of the draw, but where all rows were seen.
-  const bool few = is_whole && all.values.size() <= kFrequentMax;
-  const double average = count / std::max(sample.distinct, 1.0);
+  const bool few = sample->is_whole && all.values.size() <= kFrequentMax;
+  const double average = count / std::max(sample->distinct, 1.0);
   std::erase_if(all.values, [&](const auto& value) {
     return !few && (value.count < 4 || static_cast<double>(value.count) < 1.25 * average);
   });
@@ -89,14 +67,38 @@ ColumnSample summary_of(Drawn<Key>* drawn, bool is_whole, double table_rows) {
                     all.values.end(),
                     [](const auto& a, const auto& b) { return a.count > b.count; });
   for (size_t i = 0; i < kept; ++i) {
-    ColumnSample::Frequent& value = sample.frequent.emplace_back();
-    set_key(&value.number, &value.text, all.values[i].key);
-    value.share = static_cast<double>(all.values[i].count) / drawn->rows();
+    sample->frequent.push_back(
+        {all.values[i].number, static_cast<double>(all.values[i].count) / rows});
   }
-  return sample;
+}
+
+void add_quantiles(const std::vector<double>& sorted, ColumnSample* sample) {
+  if (sorted.empty()) return;
+  for (size_t q = 0; q <= kQuantiles; ++q) {
+    sample->quantiles.push_back(sorted[q * (sorted.size() - 1) / kQuantiles]);
+  }
+}
+
+void sort_numbers(std::vector<double>* numbers) {
+  std::erase_if(*numbers, [](double number) { return std::isnan(number); });
+  std::sort(numbers->begin(), numbers->end());
+}
+
+bool is_null(double number) {
+  return std::isnan(number) && !SampledValues::is_none(number);
 }
 
 }  // namespace
+
+const double SampledValues::kNone = std::bit_cast<double>(uint64_t{0x7ff8'0000'0000'0001});
+
+bool SampledValues::is_none(double number) {
+  return std::bit_cast<uint64_t>(number) == std::bit_cast<uint64_t>(kNone);
+}
+
+double text_number(std::string_view text) {
+  return static_cast<double>(XXH3_64bits(text.data(), text.size()) >> 11);
+}
 
 std::optional<double> numeric_value(const base::Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
@@ -111,11 +113,11 @@ std::optional<double> numeric_value(const base::Value& value) {
 
 std::optional<double> ColumnSample::share_of(const base::Value& value, double rows) const {
   const auto* const text = std::get_if<std::string>(&value);
-  const std::optional<double> number = numeric_value(value);
-  if (text == nullptr && !number.has_value()) return std::nullopt;
+  const std::optional<double> number = text == nullptr ? numeric_value(value) : text_number(*text);
+  if (!number.has_value()) return std::nullopt;
   double others = 1 - null_share;
   for (const Frequent& one : frequent) {
-    if (text != nullptr ? one.text == *text : one.number == *number) return one.share;
+    if (one.number == *number) return one.share;
     others -= one.share;
   }
   if (is_whole && static_cast<double>(frequent.size()) >= distinct)
@@ -135,106 +137,67 @@ std::optional<double> ColumnSample::share_below(const base::Value& value) const 
   return place / static_cast<double>(quantiles.size() - 1) * (1 - null_share);
 }
 
-SampledRows::SampledRows(const storage::Table& table) : table_(table) {
-  std::vector<const storage::Leaf*> leaves;
-  for (uint32_t p = 0; p < table.partition_count(); ++p) {
-    const storage::Partition& partition = table.partition(base::PartitionId(p));
-    for (size_t l = 0; l < partition.leaf_count(); ++l) {
-      if (partition.leaf(l).live_rows() != 0) leaves.push_back(&partition.leaf(l));
-    }
-  }
-  is_whole_ = table.live_rows() <= kSampledRows;
-  if (is_whole_) {
-    for (const storage::Leaf* leaf : leaves) {
-      for (uint32_t first = 0; first < leaf->row_slots(); first += kRunRows) {
-        runs_.push_back({leaf, first, std::min(kRunRows, leaf->row_slots() - first), 1});
-      }
-    }
-    return;
-  }
-  // Runs at even distances over as many leaves as may be.
-  const size_t chosen = std::min<size_t>(leaves.size(), kLeavesMax);
-  const size_t runs = kSampledRows / (kRunRows / kStride) / chosen + 1;
-  for (size_t i = 0; i < chosen; ++i) {
-    const storage::Leaf* const leaf = leaves[i * leaves.size() / chosen];
-    const uint32_t there = (leaf->row_slots() + kRunRows - 1) / kRunRows;
-    const size_t taken = std::min<size_t>(runs, there);
-    for (size_t r = 0; r < taken; ++r) {
-      const auto first = static_cast<uint32_t>(r * there / taken) * kRunRows;
-      runs_.push_back({leaf, first, std::min(kRunRows, leaf->row_slots() - first), kStride});
-    }
-  }
+const std::vector<double>& SampledValues::sorted() const {
+  std::call_once(once_, [this] {
+    sorted_ = numbers_;
+    sort_numbers(&sorted_);
+  });
+  return sorted_;
 }
 
-namespace {
+SampledColumn::SampledColumn(SampledValuesPtr values, std::vector<Change> changes,
+                             SampledTextsPtr texts, Extent extent, uint64_t table_rows)
+    : values_(std::move(values)),
+      changes_(std::move(changes)),
+      texts_(std::move(texts)),
+      extent_(extent),
+      table_rows_(table_rows) {}
 
-// f(slot) for the rows of the run that are drawn.
-template <class F>
-void for_drawn(const storage::Leaf& leaf, uint32_t first, uint32_t count, uint32_t stride, F&& f) {
-  for (uint32_t i = (first / kRunRows) % stride; i < count; i += stride) {
-    if (leaf.lives(first + i)) f(i);
-  }
+const ColumnSample& SampledColumn::summary() const {
+  std::call_once(once_, [this] { summary_ = summarized(); });
+  return summary_;
 }
 
-double number_at(const base::DataType& type, const storage::ColumnView& view, uint32_t i) {
-  switch (type.kind) {
-    case base::TypeKind::kInt:
-    case base::TypeKind::kDate: return view.as<int32_t>()[i];
-    case base::TypeKind::kDouble: return view.as<double>()[i];
-    case base::TypeKind::kBoolean: return view.as<uint8_t>()[i];
-    default: return static_cast<double>(view.as<int64_t>()[i]);
+std::vector<double> SampledColumn::numbers() const {
+  std::vector<double> numbers = values_->numbers();
+  for (const Change& change : changes_) {
+    if (change.slot >= numbers.size()) numbers.resize(change.slot + 1, SampledValues::kNone);
+    numbers[change.slot] = change.number;
   }
+  return numbers;
 }
 
-void add_quantiles(const std::vector<double>& sorted, ColumnSample* sample) {
-  if (sorted.empty()) return;
-  for (size_t q = 0; q <= kQuantiles; ++q) {
-    sample->quantiles.push_back(sorted[q * (sorted.size() - 1) / kQuantiles]);
+ColumnSample SampledColumn::summarized() const {
+  const std::vector<double> now = numbers();
+  const std::vector<double>& before = values_->numbers();
+  std::vector<uint32_t> slots;
+  for (const Change& change : changes_) slots.push_back(change.slot);
+  std::sort(slots.begin(), slots.end());
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  std::vector<double> gone;
+  std::vector<double> came;
+  for (const uint32_t slot : slots) {
+    if (slot < before.size()) gone.push_back(before[slot]);
+    came.push_back(now[slot]);
   }
-}
-
-}  // namespace
-
-std::optional<ColumnSample> SampledRows::sample(base::ColumnId column) const {
-  const base::DataType& type = table_.schema().columns[column.value].type;
-  const auto rows = static_cast<double>(table_.live_rows());
-  Drawn<double> numbers;
-  Drawn<std::string> texts;
-  storage::DecodeBuffer buffer;
-  for (size_t r = 0; r < runs_.size();) {
-    const storage::Leaf& leaf = *runs_[r].leaf;
-    if (!leaf.in_memory(column)) return std::nullopt;
-    const auto pinned = leaf.pin(column);
-    if (!pinned) return std::nullopt;
-    for (; r < runs_.size() && runs_[r].leaf == &leaf; ++r) {
-      const Run& run = runs_[r];
-      const storage::ColumnView view = pinned->view(run.first, run.count, &buffer);
-      for_drawn(leaf, run.first, run.count, run.stride, [&](uint32_t i) {
-        if (type.is_string()) {
-          if (view.is_null(i)) {
-            ++texts.nulls;
-          } else {
-            texts.values.emplace_back(view.as<base::StringRef>()[i].view());
-          }
-        } else if (const double number = view.is_null(i) ? 0 : number_at(type, view, i);
-                   view.is_null(i) || std::isnan(number)) {
-          ++numbers.nulls;
-        } else {
-          numbers.values.push_back(number);
-        }
-      });
-    }
+  sort_numbers(&gone);
+  sort_numbers(&came);
+  const std::vector<double>& all = values_->sorted();
+  std::vector<double> left;
+  left.reserve(now.size());
+  std::set_difference(all.begin(), all.end(), gone.begin(), gone.end(), std::back_inserter(left));
+  std::vector<double> sorted;
+  sorted.reserve(now.size());
+  std::merge(left.begin(), left.end(), came.begin(), came.end(), std::back_inserter(sorted));
+  const auto nulls = static_cast<uint64_t>(std::count_if(now.begin(), now.end(), is_null));
+  ColumnSample sample;
+  sample.is_whole = extent_ == Extent::kWhole;
+  summarize(sorted, nulls, static_cast<double>(table_rows_), &sample);
+  if (texts_ == nullptr) {
+    add_quantiles(sorted, &sample);
+  } else {
+    for (const auto& [slot, text] : *texts_) sample.texts.push_back(text);
   }
-  if (!type.is_string()) {
-    ColumnSample sample = summary_of(&numbers, is_whole_, rows);
-    add_quantiles(numbers.values, &sample);
-    return sample;
-  }
-  std::vector<std::string> some;
-  const size_t step = std::max<size_t>(texts.values.size() / kTextsMax, 1);
-  for (size_t i = 0; i < texts.values.size(); i += step) some.push_back(texts.values[i]);
-  ColumnSample sample = summary_of(&texts, is_whole_, rows);
-  sample.texts = std::move(some);
   return sample;
 }
 

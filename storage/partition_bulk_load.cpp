@@ -32,6 +32,7 @@ std::optional<uint32_t> PartitionStore::append_block(std::span<const NewRow> row
   range.changed = false;
   ++compacted_ranges_;
   rows_changed_ += rows.size();
+  watch_.note_all();
   return std::exchange(next_ordinal_, next_ordinal_ + format_.block_rows);
 }
 
@@ -59,6 +60,7 @@ void PartitionStore::drop_dead_ranges() {
     directory_.resize(size_t{number} * (format_.block_rows / format_.page_rows));
     ranges_.pop_back();
     next_ordinal_ = first;
+    watch_.note_all();
   }
   pages_.release();
   string_pages_.release();

@@ -157,6 +157,7 @@ base::Result<void> PartitionStore::restore_pages(SavedLeaf saved) {
 
 base::Result<void> PartitionStore::restore(SavedPartition saved) {
   DIPTYCH_CHECK(next_ordinal_ == 0, "a partition is restored while it is empty");
+  watch_.note_all();
   for (SavedLeaf& leaf : saved) {
     if (next_ordinal_ % format_.page_rows != 0) {
       return base::Error(

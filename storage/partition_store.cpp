@@ -88,8 +88,10 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
     const uint32_t first = take_ordinals(rows.size(), &count);
     uint32_t position;
     plain(leaf_to_write(first, &position)).write_rows(position, rows.first(count));
-    for (uint32_t i = 0; i < count; ++i) *ordinals++ = first + i;
-    note_writes(first, count);
+    for (uint32_t i = 0; i < count; ++i) {
+      *ordinals++ = first + i;
+      note_write(first + i, ChangeWatch::Change::kAny);
+    }
     rows = rows.subspan(count);
   }
 }
@@ -172,7 +174,7 @@ void PartitionStore::erase(uint32_t ordinal) {
   Range& range = ranges_[ordinal / format_.block_rows];
   ++range.freed;
   ++rows_changed_;
-  note_writes(ordinal, 1);
+  note_write(ordinal, ChangeWatch::Change::kAny);
   if (leaf.form() == LeafForm::kPlain) {
     plain(leaf).erase_row(position);
     free_slots_.add(ordinal);
@@ -225,6 +227,7 @@ size_t PartitionStore::freeze_columns(size_t done, uint64_t until_ns) {
     using Freeze = CompressedBlock::Freeze;
     const size_t before = block.thawed_columns();
     done += block.look(goes_on(done, until_ns) ? Freeze::kOne : Freeze::kNone);
+    if (before != block.thawed_columns()) note_remade(i);
     thawed_columns_ -= before - block.thawed_columns();
     counts_.columns_frozen += before - block.thawed_columns();
   }
@@ -241,6 +244,7 @@ size_t PartitionStore::settle_columns(size_t done, uint64_t until_ns) {
     auto& block = compressed(
         leaf_to_write(static_cast<uint32_t>(settle_next_ * format_.block_rows), &position));
     const CompressedBlock::Settled settled = block.settle_one();
+    note_remade(settle_next_);
     done += settled.bytes;
     counts_.columns_settled += settled.is_smaller ? 1 : 0;
   }
@@ -314,6 +318,7 @@ void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
   *first = SharedRef<Leaf>(std::move(block));
   leaves_.erase(first + 1, end);
   ranges_[range].is_block = true;
+  note_remade(range);
   ++counts_.blocks_made;
 }
 
@@ -356,6 +361,7 @@ void PartitionStore::melt(size_t number) {
   range.is_block = false;
   range.writes = 0;
   range.changed = true;
+  note_remade(number);
   --compacted_ranges_;
   ++counts_.blocks_melted;
   drop(std::move(block));

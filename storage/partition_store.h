@@ -46,6 +46,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/row_layout.h"
+#include "storage/change_watch.h"
 #include "storage/compressed_block.h"
 #include "storage/free_slots.h"
 #include "storage/hot_page.h"
@@ -99,6 +100,7 @@ class PartitionStore {
   uint64_t changes(base::ColumnId column) const {
     return rows_changed_ + cells_updated_[column.value];
   }
+  ChangeWatch& watch() { return watch_; }
   void insert(std::span<const NewRow> rows, uint32_t* ordinals);
   uint64_t slots_before_block() const;
   std::optional<uint32_t> append_block(std::span<const NewRow> rows);
@@ -107,7 +109,10 @@ class PartitionStore {
   Partition::Places update(std::span<const RowPlace> places, base::ColumnId column,
                            std::span<const std::byte* const> records, size_t cell_offset);
   void note_writes(std::span<const RowPlace> places) {
-    for (const RowPlace& place : places) note_writes(place.leaf->first_ordinal(), 1);
+    for (const RowPlace& place : places) {
+      const uint32_t ordinal = place.leaf->first_ordinal() + place.position;
+      note_write(ordinal, ChangeWatch::Change::kCells);
+    }
   }
   void prefetch_erase(const RowPlace& place) const;
   void erase(uint32_t ordinal);
@@ -142,10 +147,17 @@ class PartitionStore {
 
   void append_page();
   SharedRef<StringHeap> new_heap();
-  void note_writes(uint32_t ordinal, uint32_t count) {
-    Range& range = ranges_[ordinal >> block_shift_];
-    range.writes += count;
+  void note_write(uint32_t ordinal, ChangeWatch::Change change) {
+    const uint32_t number = ordinal >> block_shift_;
+    Range& range = ranges_[number];
+    ++range.writes;
     range.changed = true;
+    watch_.note_range(number, change);
+    watch_.note_row(ordinal);
+  }
+  // The range's values are what they were, and its summaries may be others.
+  void note_remade(size_t range) {
+    watch_.note_range(static_cast<uint32_t>(range), ChangeWatch::Change::kAny);
   }
   // The next ordinals that inserts get, one after the other in one page: at most `count_max`.
   uint32_t take_ordinals(size_t count_max, uint32_t* count);
@@ -208,8 +220,9 @@ class PartitionStore {
   PartitionFigures counts_;                      // those that are no memory
   uint64_t rows_changed_ = 0;                    // inserted and erased, so far
   std::vector<uint64_t> cells_updated_;          // by ColumnId, so far
-  std::vector<uint32_t> worn_;                   // ranges
-  std::vector<uint32_t> empty_;                  // ranges whose block lost its last row
+  ChangeWatch watch_;
+  std::vector<uint32_t> worn_;   // ranges
+  std::vector<uint32_t> empty_;  // ranges whose block lost its last row
   FreeSlots free_slots_;
   std::vector<SharedRef<Leaf>> leaves_;
 };

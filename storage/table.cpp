@@ -74,6 +74,16 @@ uint64_t Partition::changes(base::ColumnId column) const {
   return store_ != nullptr ? store_->changes(column) : 0;
 }
 
+ChangeWatch& Partition::watch() {
+  return store_->watch();
+}
+
+uint32_t Partition::row_slots() const {
+  if (leaf_count() == 0) return 0;
+  const Leaf& last = leaf(leaf_count() - 1);
+  return last.first_ordinal() + last.row_slots();
+}
+
 base::Value Partition::value(uint32_t ordinal, base::ColumnId column) const {
   uint32_t position;
   const Leaf& leaf = leaf_of(ordinal, &position);

@@ -20,6 +20,7 @@
 #include "base/row_layout.h"
 #include "base/schema.h"
 #include "base/value.h"
+#include "storage/change_watch.h"
 #include "storage/chunk_address.h"
 #include "storage/leaf.h"
 #include "storage/leaf_directory.h"
@@ -70,6 +71,10 @@ class Partition {
   // How many of the column's values came, were updated or went since this was made: for who keeps
   // statistics of them. 0 in an image.
   uint64_t changes(base::ColumnId column) const;
+  // For the same: which rows, and which leaves' summaries. Not of an image.
+  ChangeWatch& watch();
+  // Ordinals [0, row_slots()) were given out.
+  uint32_t row_slots() const;
   // Slow: for comparisons. Throws ChunkFailure.
   base::Value value(uint32_t ordinal, base::ColumnId column) const;
 

@@ -40,7 +40,8 @@ double guessed_values(const base::DataType& type, double rows) {
 const ColumnSample* rows_sample(const TableRows& rows, const TableSchema& table, ColumnId column) {
   const size_t id = table.id.value;
   if (id >= rows.size() || column.value >= rows[id].samples.size()) return nullptr;
-  return rows[id].samples[column.value].get();
+  const SampledColumn* const sample = rows[id].samples[column.value].get();
+  return sample == nullptr ? nullptr : &sample->summary();
 }
 
 }  // namespace

@@ -6,9 +6,6 @@
 #include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
-#include "tests/storage/kept_replica.h"
-#include "tests/storage/partition_model.h"
-#include "tests/storage/temporary_directory.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -32,13 +29,11 @@ class ColumnSampleTest : public ::testing::TestWithParam<int64_t> {
     }
   }
 
-  const storage::Table& table() const { return replica_.replica().table(table_); }
-  ColumnSample sample(uint16_t column) const {
-    return SampledRows(table()).sample(base::ColumnId(column)).value();
-  }
-  // A second later, each time.
-  void refresh(TableStatistics* statistics) {
-    refresh_statistics(table(), table().schema(), now_ns_ += 1'000'000'000, statistics);
+  storage::Table* table() { return &replica_.replica().table(table_); }
+  ColumnSample sample(uint16_t column) {
+    TableStatistics statistics;
+    StatisticsKeeper(table()).refresh(&statistics);
+    return statistics.samples[column]->summary();
   }
   // The answer of the sample, and the truth, within a share of it.
   static void expect_near(double found, double truth, double share) {
@@ -47,11 +42,10 @@ class ColumnSampleTest : public ::testing::TestWithParam<int64_t> {
 
   TestReplica replica_{3};
   base::TableId table_;
-  uint64_t now_ns_ = 0;
 };
 
 TEST_P(ColumnSampleTest, SaysHowManyValuesAreDifferent) {
-  const bool whole = GetParam() <= kSampledRows;
+  const bool whole = GetParam() <= static_cast<int64_t>(kSampledRows);
   EXPECT_EQ(sample(0).is_whole, whole);
   expect_near(sample(0).distinct, 10, 0);
   expect_near(sample(1).distinct, static_cast<double>(GetParam()), whole ? 0 : 0.05);
@@ -87,7 +81,7 @@ TEST_P(ColumnSampleTest, PlansGoByIt) {
                    " PRIMARY KEY (b))"),
             "");
   TableRows statistics(1);
-  refresh_statistics(table(), *catalog.find_table("t"), 0, &statistics[0]);
+  StatisticsKeeper(table()).refresh(&statistics[0]);
   EXPECT_FALSE(statistics[0].lacks_samples);
   const auto expected = [&](const std::string& where, double share, double tolerance) {
     const auto plan = prepare("select b from t where " + where, catalog, statistics);
@@ -106,107 +100,6 @@ TEST_P(ColumnSampleTest, PlansGoByIt) {
   expected("d not like '%b'", 0.9, 0.1);
   const auto groups = prepare("select a, count(*) from t group by a", catalog, statistics);
   EXPECT_NEAR(groups->root->estimated_rows, 10, 0.01);
-}
-
-TEST_P(ColumnSampleTest, IsDrawnAgainOnceAnEighthOfTheRowsCameOrWent) {
-  TableStatistics statistics;
-  refresh(&statistics);
-  const auto before = statistics.samples;
-  const int64_t few = GetParam() / 9;
-  for (int64_t i = 0; i < few; ++i) {
-    replica_.insert(table_, {number(11), number(-i), kNull, kNull});
-  }
-  refresh(&statistics);
-  EXPECT_EQ(statistics.samples, before);
-  EXPECT_EQ(statistics.rows, GetParam() + few);
-  EXPECT_EQ(statistics.columns[1].min, static_cast<double>(1 - few));
-  for (int64_t i = 0; i < GetParam() / 8 - few; ++i) replica_.erase(i);
-  refresh(&statistics);
-  EXPECT_EQ(statistics.samples, before);
-  replica_.erase(GetParam() - 1);
-  refresh(&statistics);
-  for (size_t c = 0; c < before.size(); ++c) EXPECT_NE(statistics.samples[c], before[c]);
-  expect_near(statistics.samples[0]->distinct, 11, 0);
-}
-
-// A table of constant size, whose values change.
-TEST_P(ColumnSampleTest, IsDrawnAgainOnceAnEighthOfTheColumnWasUpdated) {
-  TableStatistics statistics;
-  refresh(&statistics);
-  const auto before = statistics.samples;
-  for (int64_t i = 0; i < GetParam() / 8; ++i) replica_.update(i, 0, number(1000 + i % 50));
-  refresh(&statistics);
-  EXPECT_EQ(statistics.samples, before);
-  EXPECT_EQ(statistics.columns[0].max, 1049);
-  replica_.update(GetParam() - 1, 0, number(2000));
-  refresh(&statistics);
-  EXPECT_NE(statistics.samples[0], before[0]);
-  EXPECT_EQ(statistics.samples[1], before[1]);
-  expect_near(statistics.samples[0]->distinct, 60, 0.05);
-  EXPECT_EQ(statistics.columns[0].max, 2000);
-}
-
-TEST_P(ColumnSampleTest, IsDrawnAgainWithinASecondOnlyOnceAllMayBeNew) {
-  TableStatistics statistics;
-  refresh(&statistics);
-  const auto before = statistics.samples;
-  const auto refresh_soon = [&] {
-    refresh_statistics(table(), table().schema(), now_ns_ + 999'999'999, &statistics);
-  };
-  for (int64_t i = 0; i < GetParam(); ++i) replica_.update(i, 0, number(12));
-  refresh_soon();
-  EXPECT_EQ(statistics.samples, before);
-  replica_.update(0, 0, number(12));
-  refresh_soon();
-  EXPECT_NE(statistics.samples[0], before[0]);
-  expect_near(statistics.samples[0]->distinct, 1, 0);
-}
-
-// Bounds of a table with more leaves than are looked at for nothing.
-TEST(TableStatistics, BoundsOfManyLeavesAreAtMostSomeChangesBehind) {
-  TestReplica replica(1);
-  const base::TableId id = replica.add_table({kBigIntType});
-  int64_t rows = 0;
-  const storage::Table& table = replica.replica().table(id);
-  const storage::Partition& partition = table.partition(base::PartitionId(0));
-  while (partition.leaf_count() < 70) replica.insert(id, {number(rows++)});
-  TableStatistics statistics;
-  refresh_statistics(table, table.schema(), 0, &statistics);
-  EXPECT_EQ(statistics.columns[0].max, static_cast<double>(rows - 1));
-  const int64_t most = 16 * (70 - 64);
-  for (int64_t i = 1; i < most; ++i) replica.update(i, 0, number(-i));
-  refresh_statistics(table, table.schema(), 0, &statistics);
-  EXPECT_EQ(statistics.columns[0].min, 0);
-  replica.update(0, 0, number(-most));
-  refresh_statistics(table, table.schema(), 0, &statistics);
-  EXPECT_EQ(statistics.columns[0].min, static_cast<double>(-most));
-  EXPECT_EQ(statistics.columns[0].max, static_cast<double>(rows - 1));
-}
-
-// A column that is in the block file only is not read for its sample.
-TEST(TableStatisticsInFile, ColumnsGetTheirSamplesOnceTheyAreInMemory) {
-  const storage::test::TemporaryDirectory directory;
-  const base::TableSchema schema = storage::test::narrow_schema();
-  storage::test::KeptReplica kept(directory.path(), schema, 0);
-  storage::test::PartitionModel model(schema, &kept.partition(), 3);
-  for (uint32_t i = 0; i < 2 * storage::kBlockRowsMin; ++i) model.insert();
-  kept.partition().compact_all();
-  ASSERT_TRUE(kept.save().ok());
-  ASSERT_TRUE(kept.reopen().ok());
-  const storage::Table& table = kept.replica().table(base::TableId(0));
-  TableStatistics statistics;
-  refresh_statistics(table, schema, 0, &statistics);
-  EXPECT_TRUE(statistics.lacks_samples);
-  EXPECT_EQ(statistics.samples[0], nullptr);
-  EXPECT_EQ(kept.buffers().figures().loads, 0U);
-  for (size_t l = 0; l < kept.partition().leaf_count(); ++l) {
-    for (uint16_t c = 0; c < schema.columns.size(); ++c) {
-      ASSERT_TRUE(kept.partition().leaf(l).pin(base::ColumnId(c)).ok());
-    }
-  }
-  refresh_statistics(table, schema, 0, &statistics);
-  EXPECT_FALSE(statistics.lacks_samples);
-  for (const auto& sample : statistics.samples) EXPECT_NE(sample, nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ColumnSampleTest,

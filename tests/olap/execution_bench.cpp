@@ -252,8 +252,8 @@ struct Lines {
   }
 };
 
-const Lines& lines_table() {
-  static const Lines lines;
+Lines& lines_table() {
+  static Lines lines;
   return lines;
 }
 
@@ -344,16 +344,33 @@ void BM_StarGroups(benchmark::State& state) {
 }
 BENCHMARK(BM_StarGroups)->Arg(1)->Arg(2)->Arg(64)->Arg(512)->Unit(benchmark::kMillisecond);
 
-// What the planner's sample of a column of the lines costs.
-void BM_SampleColumn(benchmark::State& state) {
-  const storage::Table& table = lines_table().replica.replica().table(lines_table().lines);
+// The planner's sample of the lines: drawn, and what a column's first use costs.
+TableSample drawn_lines() {
+  storage::Table& table = lines_table().replica.replica().table(lines_table().lines);
+  TableSample sample(table.schema());
+  sample.refresh(&table, TableSample::Changes(table.partition_count()),
+                 std::vector<bool>(table.schema().columns.size(), true));
+  return sample;
+}
+void BM_DrawTable(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(drawn_lines());
+}
+BENCHMARK(BM_DrawTable)->Unit(benchmark::kMicrosecond);
+
+// Sorted anew, and with so many changes since.
+void BM_SummarizeColumn(benchmark::State& state) {
   const auto column = base::ColumnId(static_cast<uint16_t>(state.range(0)));
+  const std::vector<double> numbers = drawn_lines().sample(column)->numbers();
+  SampledValuesPtr values(new SampledValues(numbers));
+  std::vector<SampledColumn::Change> changes;
+  for (uint32_t i = 0; i < state.range(1); ++i) changes.push_back({i * 7, numbers[i]});
   for (auto _ : state) {
-    const SampledRows rows(table);
-    benchmark::DoNotOptimize(rows.sample(column));
+    if (changes.empty()) values.reset(new SampledValues(numbers));
+    const SampledColumn sample(values, changes, nullptr, SampledColumn::Extent::kSome, 1'000'000);
+    benchmark::DoNotOptimize(sample.summary());
   }
 }
-BENCHMARK(BM_SampleColumn)->Arg(0)->Arg(2)->Arg(3)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_SummarizeColumn)->ArgsProduct({{0, 2, 3}, {0, 500}})->Unit(benchmark::kMicrosecond);
 
 void probe(benchmark::State& state, base::TableId build, uint32_t key) {
   OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),

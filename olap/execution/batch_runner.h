@@ -17,6 +17,7 @@
 #include "olap/execution/pipeline.h"
 #include "olap/execution/row_stages.h"
 #include "olap/execution/star_query.h"
+#include "olap/execution/task.h"
 
 namespace diptych::olap {
 
@@ -39,9 +40,10 @@ class BatchRunner {
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
   // The plan's result, or, of EXPLAIN ANALYZE, what it did; `rows`: of the plan's star, which was
   // computed with so many `stars`.
-  QueryResult run_plan(const Job& job, RunContext context,
-                       std::chrono::steady_clock::time_point start, const GivenRows* rows = nullptr,
-                       size_t stars = 0) const;
+  Task run_plan(const Job& job, RunContext context, std::chrono::steady_clock::time_point start,
+                const GivenRows* rows, size_t stars, QueryResult* result) const;
+  void run_riders();
+  Task ride(Job* job, SharedScans* scans);
   void share_texts();
   void drop_stopped();
   base::Result<QueryResult> run_alone(Job* job);

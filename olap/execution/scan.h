@@ -7,12 +7,16 @@
 // is loaded when the first expression needs it, or, once all have run and left a row, for the
 // output: late materialisation (leaf_columns.h).
 //
+// Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
+// want it.
+//
 // Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
 
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "olap/execution/column_predicate.h"
@@ -28,32 +32,38 @@ struct ScanMorsel {
   const storage::Leaf* leaf;
   uint32_t first;  // position in the leaf; a multiple of kVectorRows
   uint32_t count;
+  uint64_t scans = 1;  // bit s: the pass's scan s wants it
 };
+
+inline constexpr size_t kScansMax = 64;  // of a pass
 
 struct ScanLeaves {
   uint64_t with_rows = 0;
   uint64_t skipped = 0;  // of those
 };
 
-// The morsels of a scan, in the order of partitions and ordinals. Counts in *leaves, if it is one.
-std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table,
-                                     ScanLeaves* leaves = nullptr);
+// The morsels that one of the scans wants, in the order of partitions and ordinals, and what each
+// scan finds, by scan.
+std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
+                                     const storage::Table& table, std::vector<ScanLeaves>* leaves);
 
-class ReadAhead;
-
-class ScanSource : public MorselSource {
+class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
-  ScanSource(const Operator& scan, const std::vector<bool>& needed,
-             const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next);
+  ScanSource(const Operator& scan, const std::vector<bool>& needed, LeafReader* reader,
+             StagePtr next);
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.
   void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
   // The same of rows that codes ruled out.
   void count_filtered(uint64_t* rows) { filtered_rows_ = rows; }
 
-  // Benchmark: BM_ScanSum.
-  bool run(uint64_t morsel) override;
+  // The reader goes on to another morsel.
+  void start_morsel();
+  // The reader's vector. False: no more rows are wanted. Benchmark: BM_ScanSum.
+  bool run_vector(const storage::Leaf& leaf);
+  // Some row has passed the predicates so far.
+  bool has_output() const { return has_output_; }
 
  private:
   // How a condition is answered in this morsel.
@@ -62,14 +72,12 @@ class ScanSource : public MorselSource {
     std::optional<storage::encoding::ChunkTest> test;
   };
 
-  bool run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
   // Leaves in selection_ the live rows that pass what codes tell.
-  void select_on_codes(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  void select_on_codes(const storage::Leaf& leaf);
   const Answer& answer(size_t condition);
 
   const std::vector<bool>& needed_;
-  const std::vector<ScanMorsel>& morsels_;
-  ReadAhead* const ahead_;
+  LeafReader& reader_;
   StagePtr next_;
   Predicates predicates_;
   std::vector<ColumnCondition> conditions_;
@@ -79,6 +87,7 @@ class ScanSource : public MorselSource {
   std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
   LeafColumns columns_;
   Selection selection_;
+  bool has_output_ = false;
 };
 
 }  // namespace diptych::olap

@@ -7,6 +7,12 @@
 
 namespace diptych::olap {
 
+void LeafReader::add(const std::vector<base::ColumnId>& columns) {
+  for (const base::ColumnId column : columns) {
+    columns_.resize(std::max(columns_.size(), column.value + size_t{1}));
+  }
+}
+
 void LeafReader::start(const storage::Leaf& leaf, uint32_t first, uint32_t rows) {
   DIPTYCH_DCHECK(first % 64 == 0, "a vector starts at a word of the live bits");
   leaf_ = &leaf;
@@ -19,13 +25,8 @@ void LeafReader::unpin() {
   for (Column& column : columns_) column.pinned.reset();
 }
 
-LeafReader::Column& LeafReader::at(base::ColumnId column) {
-  if (column.value >= columns_.size()) columns_.resize(column.value + size_t{1});
-  return columns_[column.value];
-}
-
 const storage::PinnedColumn& LeafReader::pinned(base::ColumnId column) {
-  std::optional<storage::PinnedColumn>& kept = at(column).pinned;
+  std::optional<storage::PinnedColumn>& kept = columns_[column.value].pinned;
   if (!kept) {
     base::Result<storage::PinnedColumn> pinned = leaf_->pin(column);
     if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
@@ -36,7 +37,7 @@ const storage::PinnedColumn& LeafReader::pinned(base::ColumnId column) {
 
 LeafReader::Values LeafReader::all(base::ColumnId column) {
   const storage::PinnedColumn& source = pinned(column);
-  Column& kept = at(column);
+  Column& kept = columns_[column.value];
   const bool is_new = !kept.is_viewed;
   if (is_new) {
     kept.view = source.view(first_, rows_, &kept.buffer);

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -25,6 +24,9 @@ namespace diptych::olap {
 
 class LeafReader {
  public:
+  // Columns of the table that will be read; before the first start().
+  void add(const std::vector<base::ColumnId>& columns);
+
   // Goes on to rows [first, first + rows) of the leaf: nothing of them is decoded. `first` is a
   // multiple of kVectorRows. The leaf changes only after unpin().
   void start(const storage::Leaf& leaf, uint32_t first, uint32_t rows);
@@ -40,9 +42,7 @@ class LeafReader {
     bool decoded = false;  // into a buffer, not the leaf's own memory
     bool is_new = false;   // by this call
   };
-  bool has_all(base::ColumnId column) const {
-    return column.value < columns_.size() && columns_[column.value].is_viewed;
-  }
+  bool has_all(base::ColumnId column) const { return columns_[column.value].is_viewed; }
   // Of all rows.
   Values all(base::ColumnId column);
 
@@ -54,12 +54,11 @@ class LeafReader {
     bool decoded = false;
     bool is_viewed = false;
   };
-  Column& at(base::ColumnId column);
 
   const storage::Leaf* leaf_ = nullptr;
   uint32_t first_ = 0;
   uint32_t rows_ = 0;
-  std::deque<Column> columns_;  // by the table's column; a deque: they do not move
+  std::vector<Column> columns_;  // by the table's column
 };
 
 class LeafColumns {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "olap/execution/expression_key.h"
 #include "olap/execution/leaf_filter.h"
 
 namespace diptych::olap {
@@ -36,6 +37,14 @@ std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
   return morsels;
 }
 
+std::string predicates_key(const Operator& scan) {
+  std::string key;
+  for (const ExpressionPtr& predicate : scan.predicates) {
+    key += expression_key(*predicate, scan.columns);
+  }
+  return key;
+}
+
 ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed, LeafReader* reader,
                        StagePtr next)
     : needed_(needed),
@@ -49,7 +58,6 @@ ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed, Le
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }
-  columns_.batch().selection = &selection_;
 }
 
 void ScanSource::start_morsel() {
@@ -94,19 +102,29 @@ void ScanSource::select_on_codes(const storage::Leaf& leaf) {
   *filtered_rows_ -= selection_.count;
 }
 
-bool ScanSource::run_vector(const storage::Leaf& leaf) {
-  columns_.start();
+void ScanSource::select(const storage::Leaf& leaf) {
+  columns_.batch().selection = &selection_;
   select_on_codes(leaf);
   for (size_t i = 0; i < predicates_.size() && selection_.count != 0; ++i) {
     if (answered_[i]) continue;
     for (const uint32_t column : predicate_columns_[i]) columns_.load(column, selection_);
     predicates_.narrow(i, columns_.batch(), &selection_);
   }
-  if (selection_.count == 0) return true;
+}
+
+bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selected) {
+  columns_.start();
+  if (*selected == nullptr) {
+    select(leaf);
+    *selected = &selection_;
+  }
+  const Selection& rows = **selected;
+  if (rows.count == 0) return true;
   has_output_ = true;
   for (uint32_t column = 0; column < columns_.count(); ++column) {
-    if (needed_[column]) columns_.load(column, selection_);
+    if (needed_[column]) columns_.load(column, rows);
   }
+  columns_.batch().selection = &rows;
   return next_->push(columns_.batch());
 }
 

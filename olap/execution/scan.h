@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "olap/execution/column_predicate.h"
@@ -47,6 +48,9 @@ struct ScanLeaves {
 std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
                                      const storage::Table& table, std::vector<ScanLeaves>* leaves);
 
+// Equal for scans of a table whose predicates are: the same rows pass them.
+std::string predicates_key(const Operator& scan);
+
 class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
@@ -60,8 +64,9 @@ class ScanSource {
 
   // The reader goes on to another morsel.
   void start_morsel();
-  // The reader's vector. False: no more rows are wanted. Benchmark: BM_ScanSum.
-  bool run_vector(const storage::Leaf& leaf);
+  // The reader's vector. False: no more rows are wanted. *selected: its rows that the predicates
+  // let through; nullptr: nobody knows them yet, and it sets them. Benchmark: BM_ScanSum.
+  bool run_vector(const storage::Leaf& leaf, const Selection** selected);
   // Some row has passed the predicates so far.
   bool has_output() const { return has_output_; }
 
@@ -72,7 +77,8 @@ class ScanSource {
     std::optional<storage::encoding::ChunkTest> test;
   };
 
-  // Leaves in selection_ the live rows that pass what codes tell.
+  // Leaves in selection_ the rows that pass all predicates; those that pass what codes tell.
+  void select(const storage::Leaf& leaf);
   void select_on_codes(const storage::Leaf& leaf);
   const Answer& answer(size_t condition);
 

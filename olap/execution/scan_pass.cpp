@@ -1,9 +1,12 @@
 #include "olap/execution/scan_pass.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "base/check.h"
 #include "olap/execution/plan_meter.h"
@@ -17,7 +20,12 @@ namespace {
 struct Pass {
   Pass(std::span<PlanScan* const> all, const std::vector<ScanMorsel>& of_table, bool leaves_memory)
       : scans(all), morsels(of_table), ahead(of_table, leaves_memory) {
-    for (const PlanScan* const scan : all) ahead.add(scan->op, scan->needed);
+    std::map<std::string, size_t> by_key;
+    for (const PlanScan* const scan : all) {
+      ahead.add(scan->op, scan->needed);
+      predicates.push_back(
+          by_key.try_emplace(predicates_key(scan->op), by_key.size()).first->second);
+    }
   }
 
   void fail(size_t scan, std::exception_ptr why) {
@@ -30,6 +38,7 @@ struct Pass {
   const std::span<PlanScan* const> scans;
   const std::vector<ScanMorsel>& morsels;
   ReadAhead ahead;
+  std::vector<size_t> predicates;   // by scan; equal ones have one number, below scans.size()
   std::atomic<uint64_t> next{0};    // writer: workers, who claim morsels
   std::atomic<uint64_t> failed{0};  // bit s: scan s; writer: a worker in which it failed
   std::mutex failure_mutex;
@@ -38,7 +47,9 @@ struct Pass {
 class PassWorker {
  public:
   PassWorker(Pass* pass, uint32_t worker)
-      : pass_(*pass), worker_(worker), sources_(pass->scans.size()) {}
+      : pass_(*pass), worker_(worker), sources_(pass->scans.size()), selected_(sources_.size()) {
+    for (const PlanScan* const scan : pass->scans) reader_.add(scan->op.columns);
+  }
 
   void run();
 
@@ -53,6 +64,7 @@ class PassWorker {
   const uint32_t worker_;
   LeafReader reader_;
   std::vector<std::unique_ptr<ScanSource>> sources_;  // by scan; made when first used
+  std::vector<const Selection*> selected_;            // of the vector, by number of predicates
   uint64_t ended_ = 0;                                // bit s: scan s wants no more of this worker
 };
 
@@ -112,9 +124,10 @@ void PassWorker::run_morsel(const ScanMorsel& morsel) {
   for (uint32_t first = morsel.first; first < end && (morsel.scans & ~ended_) != 0;
        first += kVectorRows) {
     reader_.start(leaf, first, std::min(kVectorRows, end - first));
+    std::fill(selected_.begin(), selected_.end(), nullptr);
     for_scans(morsel.scans, [&](size_t scan) {
       ScanSource& source = *sources_[scan];
-      const bool wants_more = source.run_vector(leaf);
+      const bool wants_more = source.run_vector(leaf, &selected_[pass_.predicates[scan]]);
       if (source.has_output()) pass_.ahead.note_output(scan);
       return wants_more;
     });

@@ -3,8 +3,8 @@
 //   morsel ─► worker ─► LeafReader ─┬─► scan 0: ScanSource ─► its plan's chain
 //                                   └─► scan 5: ScanSource ─► ...
 //
-// Vector by vector, each scan that wants the leaf selects its rows and pushes them on; chunks are
-// pinned, and whole vectors decoded, once for all of them.
+// Vector by vector, each scan that wants the leaf selects its rows and pushes them on. Chunks are
+// pinned, and whole vectors decoded, once for all of them; scans with equal predicates select once.
 //
 // Errors     each scan's own: one that fails, is stopped or wants no more rows leaves the pass; the
 //            others go on.

@@ -13,6 +13,7 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
       numbers_(kVectorRows),
       edge_numbers_(node.edges().size(), std::vector<uint32_t>(kVectorRows)),
       part_numbers_(node.parts().size(), std::vector<uint32_t>(kVectorRows)) {
+  reader_.add(node.scan().columns);
   for (const SharedNode::General& general : node.general()) {
     general_.push_back(computed(*general.predicate));
   }

@@ -1,11 +1,13 @@
 // BatchRunner: a batch of plans on one snapshot: together what can be shared, the rest one by one.
 //
-// Shared are plans of one text, which run once, and star queries through one root table where there
-// are two of them or more (star_batch.h). A batch of one is not touched by any of it.
+// Shared are plans of one text, which run once; star queries through one root table where there
+// are two of them or more (star_batch.h); of the other plans, the scans of those that ride together
+// (riding_plans.h, shared_scans.h). A batch of one is not touched by any of it.
 //
 // Threads    one caller; the passes and pipelines use the arena.
-// Errors     a query fails alone: where a shared pass fails, its queries are run one by one. One
-//            that is stopped leaves the others of its text and pass as they are.
+// Errors     a query fails alone: where a shared pass of stars fails, its queries are run one by
+//            one, and so is a riding plan that had too little memory beside others. One that is
+//            stopped leaves the others of its text and pass as they are.
 
 #pragma once
 

@@ -12,6 +12,8 @@
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/plan_runner.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/riding_plans.h"
+#include "olap/execution/shared_scans.h"
 #include "olap/execution/star_batch.h"
 
 namespace diptych::olap {
@@ -44,18 +46,25 @@ QueryResult explanation_of(const std::vector<std::string>& text) {
 }
 
 // The query's edge: what it throws becomes its own result, so a query fails alone.
+base::Error error_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const QueryFailure& known) {
+    return known.error();
+  } catch (const std::bad_alloc&) {
+    return {base::ErrorCode::kOutOfMemory, "the query needs more memory than the system has left"};
+  } catch (const std::exception& unforeseen) {
+    return {base::ErrorCode::kUnsupported,
+            fmt::format("the query failed unexpectedly: {}", unforeseen.what())};
+  }
+}
+
 template <class Run>
 base::Result<QueryResult> guarded(Run&& run) {
   try {
     return run();
-  } catch (const QueryFailure& failure) {
-    return failure.error();
-  } catch (const std::bad_alloc&) {
-    return base::Error(base::ErrorCode::kOutOfMemory,
-                       "the query needs more memory than the system has left");
-  } catch (const std::exception& unforeseen) {
-    return base::Error(base::ErrorCode::kUnsupported,
-                       fmt::format("the query failed unexpectedly: {}", unforeseen.what()));
+  } catch (...) {
+    return error_of(std::current_exception());
   }
 }
 
@@ -75,6 +84,7 @@ void BatchRunner::run() {
   share_texts();
   drop_stopped();
   if (jobs_.size() > 1) run_stars();
+  if (jobs_.size() > 1) run_riders();
   for (Job& job : jobs_) {
     if (!job.done) finish(&job, guarded([&] { return run_alone(&job); }));
   }
@@ -89,22 +99,27 @@ base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
       signal_of(std::span(&job, 1), run_ns_max == 0 ? 0 : base::steady_ns() + run_ns_max);
   stop.check();
   MemoryBudget memory(memory_limits_);
-  return run_plan(*job, {&replica_, arena_, &stop, &memory}, start);
+  QueryResult result;
+  Task task = run_plan(*job, {&replica_, arena_, &stop, &memory}, start, nullptr, 0, &result);
+  task.start();
+  task.check();
+  return result;
 }
 
-QueryResult BatchRunner::run_plan(const Job& job, RunContext context, Clock::time_point start,
-                                  const GivenRows* rows, size_t stars) const {
+Task BatchRunner::run_plan(const Job& job, RunContext context, Clock::time_point start,
+                           const GivenRows* rows, size_t stars, QueryResult* result) const {
   const Plan& plan = plan_of(job);
   std::optional<PlanMeter> meter;
   if (plan.is_analyzed) context.meter = &meter.emplace(*plan.root, arena_->threads());
-  QueryResult result = PlanRunner(context).run(plan, rows);
+  PlanRunner runner(context);
+  co_await runner.run(plan, rows, result);
   const uint64_t execute_ns = ns_since(start);
   if (plan.is_analyzed) {
     if (rows != nullptr) {
       meter->once(rows->op()).shared = fmt::format("computed in one pass for {} queries", stars);
     }
     PlanFigures figures = meter->figures();
-    figures.rows = result.rows.size();
+    figures.rows = result->rows.size();
     figures.execute_ns = execute_ns;
     figures.memory_bytes = context.memory->bytes_largest();
     if (!job.same.empty()) {
@@ -116,10 +131,9 @@ QueryResult BatchRunner::run_plan(const Job& job, RunContext context, Clock::tim
           fmt::format("scans and joins with {} star queries of the batch: {} statements", stars,
                       queries_.size()));
     }
-    result = explanation_of(plan_report(plan.lines, plan.format, &figures));
+    *result = explanation_of(plan_report(plan.lines, plan.format, &figures));
   }
-  result.execute_ns = execute_ns;
-  return result;
+  result->execute_ns = execute_ns;
 }
 
 void BatchRunner::share_texts() {
@@ -207,9 +221,60 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const std::unique_ptr<GivenRows> rows = batch.result(i);
     if (rows == nullptr) continue;  // too many groups
-    finish(jobs[i],
-           guarded([&] { return run_plan(*jobs[i], context, start, rows.get(), jobs.size()); }));
+    finish(jobs[i], guarded([&] {
+             QueryResult result;
+             Task task = run_plan(*jobs[i], context, start, rows.get(), jobs.size(), &result);
+             task.start();
+             task.check();
+             return result;
+           }));
   }
+}
+
+void BatchRunner::run_riders() {
+  std::vector<Job*> jobs;
+  std::vector<const Plan*> plans;
+  for (Job& job : jobs_) {
+    // Who is not to run for long is told so by the time that it runs alone.
+    if (job.done || !plan_of(job).explanation.empty()) continue;
+    if (queries_[job.query].run_ns_max != 0) continue;
+    jobs.push_back(&job);
+    plans.push_back(&plan_of(job));
+  }
+  if (jobs.size() < 2) return;
+  for (const std::vector<size_t>& group : riding_plans(plans, replica_)) {
+    try {
+      SharedScans scans;
+      std::vector<Task> tasks;
+      for (const size_t i : group) tasks.push_back(ride(jobs[i], &scans));
+      for (Task& task : tasks) task.start();
+      while (scans.has_waiting()) scans.run_pass();
+    } catch (const std::exception&) {
+      // There was no memory for the pass: who has no answer yet runs alone.
+    }
+  }
+}
+
+Task BatchRunner::ride(Job* job, SharedScans* scans) {
+  const auto start = Clock::now();
+  const StopSignal stop = signal_of(std::span(&job, 1));
+  MemoryBudget memory(memory_limits_);
+  QueryResult result;
+  std::exception_ptr failure;
+  try {
+    stop.check();
+    co_await run_plan(*job, {&replica_, arena_, &stop, &memory, nullptr, scans}, start, nullptr, 0,
+                      &result);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) {
+    finish(job, std::move(result));
+    co_return;
+  }
+  base::Error error = error_of(failure);
+  // Who might have had more memory alone gets it: its job is not done.
+  if (error.code != base::ErrorCode::kOutOfMemory) finish(job, std::move(error));
 }
 
 }  // namespace diptych::olap

@@ -1,11 +1,13 @@
 // BatchRunner: a batch of plans on one snapshot: together what can be shared, the rest one by one.
 //
-// Shared are plans of one text, which run once, and star queries through one root table where there
-// are two of them or more (star_batch.h). A batch of one is not touched by any of it.
+// Shared are plans of one text, which run once; star queries through one root table where there
+// are two of them or more (star_batch.h); of the other plans, the scans of those that ride together
+// (riding_plans.h, shared_scans.h). A batch of one is not touched by any of it.
 //
 // Threads    one caller; the passes and pipelines use the arena.
-// Errors     a query fails alone: where a shared pass fails, its queries are run one by one. One
-//            that is stopped leaves the others of its text and pass as they are.
+// Errors     a query fails alone: where a shared pass of stars fails, its queries are run one by
+//            one, and so is a riding plan that had too little memory beside others. One that is
+//            stopped leaves the others of its text and pass as they are.
 
 #pragma once
 
@@ -17,6 +19,7 @@
 #include "olap/execution/pipeline.h"
 #include "olap/execution/row_stages.h"
 #include "olap/execution/star_query.h"
+#include "olap/execution/task.h"
 
 namespace diptych::olap {
 
@@ -39,9 +42,10 @@ class BatchRunner {
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
   // The plan's result, or, of EXPLAIN ANALYZE, what it did; `rows`: of the plan's star, which was
   // computed with so many `stars`.
-  QueryResult run_plan(const Job& job, RunContext context,
-                       std::chrono::steady_clock::time_point start, const GivenRows* rows = nullptr,
-                       size_t stars = 0) const;
+  Task run_plan(const Job& job, RunContext context, std::chrono::steady_clock::time_point start,
+                const GivenRows* rows, size_t stars, QueryResult* result) const;
+  void run_riders();
+  Task ride(Job* job, SharedScans* scans);
   void share_texts();
   void drop_stopped();
   base::Result<QueryResult> run_alone(Job* job);

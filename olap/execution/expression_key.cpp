@@ -8,13 +8,16 @@ namespace diptych::olap {
 
 namespace {
 
-void append_key(const Expression& expression, std::string* text) {
+// No `columns`: as the expression counts them.
+void append_key(const Expression& expression, std::span<const base::ColumnId> columns,
+                std::string* text) {
   const base::DataType& type = expression.type;
   fmt::format_to(std::back_inserter(*text), "({}:{}.{}.{}", static_cast<int>(expression.kind),
                  static_cast<int>(type.kind), type.precision, type.scale);
   switch (expression.kind) {
     case ExpressionKind::kColumn:
-      fmt::format_to(std::back_inserter(*text), " {}", expression.column);
+      fmt::format_to(std::back_inserter(*text), " {}",
+                     columns.empty() ? expression.column : columns[expression.column].value);
       break;
     case ExpressionKind::kLiteral: {
       const std::string value = base::to_string(expression.literal);
@@ -27,15 +30,19 @@ void append_key(const Expression& expression, std::string* text) {
       break;
     default: break;
   }
-  for (const ExpressionPtr& child : expression.children) append_key(*child, text);
+  for (const ExpressionPtr& child : expression.children) append_key(*child, columns, text);
   text->push_back(')');
 }
 
 }  // namespace
 
 std::string expression_key(const Expression& expression) {
+  return expression_key(expression, {});
+}
+
+std::string expression_key(const Expression& expression, std::span<const base::ColumnId> columns) {
   std::string key;
-  append_key(expression, &key);
+  append_key(expression, columns, &key);
   return key;
 }
 

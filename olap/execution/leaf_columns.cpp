@@ -7,53 +7,75 @@
 
 namespace diptych::olap {
 
-LeafColumns::LeafColumns(const std::vector<base::ColumnId>& columns,
+void LeafReader::add(const std::vector<base::ColumnId>& columns) {
+  for (const base::ColumnId column : columns) {
+    columns_.resize(std::max(columns_.size(), column.value + size_t{1}));
+  }
+}
+
+void LeafReader::start(const storage::Leaf& leaf, uint32_t first, uint32_t rows) {
+  DIPTYCH_DCHECK(first % 64 == 0, "a vector starts at a word of the live bits");
+  leaf_ = &leaf;
+  first_ = first;
+  rows_ = rows;
+  for (Column& column : columns_) column.is_viewed = false;
+}
+
+void LeafReader::unpin() {
+  for (Column& column : columns_) column.pinned.reset();
+}
+
+const storage::PinnedColumn& LeafReader::pinned(base::ColumnId column) {
+  std::optional<storage::PinnedColumn>& kept = columns_[column.value].pinned;
+  if (!kept) {
+    base::Result<storage::PinnedColumn> pinned = leaf_->pin(column);
+    if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
+    kept.emplace(std::move(*pinned));
+  }
+  return *kept;
+}
+
+LeafReader::Values LeafReader::all(base::ColumnId column) {
+  const storage::PinnedColumn& source = pinned(column);
+  Column& kept = columns_[column.value];
+  const bool is_new = !kept.is_viewed;
+  if (is_new) {
+    kept.view = source.view(first_, rows_, &kept.buffer);
+    kept.decoded = !kept.buffer.values.empty() && kept.view.values == kept.buffer.values.data();
+    kept.is_viewed = true;
+  }
+  return {kept.view, kept.decoded, is_new};
+}
+
+LeafColumns::LeafColumns(LeafReader* reader, const std::vector<base::ColumnId>& columns,
                          const std::vector<base::DataType>& types)
-    : columns_(columns), buffers_(columns.size()), loaded_(columns.size()) {
+    : reader_(*reader), columns_(columns), buffers_(columns.size()), loaded_(columns.size()) {
   DIPTYCH_CHECK(columns.size() == types.size(), "every column has a type");
-  pinned_.resize(columns.size());
   for (const base::DataType& type : types) {
     batch_.columns.emplace_back().type = physical_type(type);
   }
 }
 
-void LeafColumns::start(const storage::Leaf& leaf, uint32_t first, uint32_t rows) {
-  DIPTYCH_DCHECK(first % 64 == 0, "a vector starts at a word of the live bits");
-  leaf_ = &leaf;
-  first_ = first;
-  rows_ = rows;
-  std::fill(loaded_.begin(), loaded_.end(), false);
-}
-
-void LeafColumns::unpin() {
-  for (auto& column : pinned_) column.reset();
-}
-
-const storage::PinnedColumn& LeafColumns::pinned(uint32_t column) {
-  if (!pinned_[column]) {
-    base::Result<storage::PinnedColumn> pinned = leaf_->pin(columns_[column]);
-    if (!pinned.ok()) fail_query(pinned.code(), pinned.error().message);
-    pinned_[column].emplace(std::move(*pinned));
-  }
-  return *pinned_[column];
-}
-
 void LeafColumns::read(uint32_t column, const Selection& rows) {
   loaded_[column] = true;
-  storage::DecodeBuffer& buffer = buffers_[column];
-  const storage::PinnedColumn& source = pinned(column);
+  const base::ColumnId of_table = columns_[column];
+  const storage::PinnedColumn& source = reader_.pinned(of_table);
   std::optional<storage::ColumnView> some;
-  if (!is_dense(rows)) some = source.view_some(first_, rows_, {rows.rows, rows.count}, &buffer);
-  const storage::ColumnView view = some ? *some : source.view(first_, rows_, &buffer);
-  DIPTYCH_DCHECK(view.count >= rows_, "a leaf gives the values that were asked for");
-  Vector& vector = batch_.columns[column];
-  vector.values = view.values;
-  vector.nulls = view.nulls;
-  const bool decoded = !buffer.values.empty() && view.values == buffer.values.data();
-  if (decoded && decoded_bytes_ != nullptr) {
-    *decoded_bytes_ += (some ? rows.count : rows_) * physical_bytes(vector.type);
+  if (!is_dense(rows) && !reader_.has_all(of_table)) {
+    some = source.view_some(reader_.first(), reader_.rows(), {rows.rows, rows.count},
+                            &buffers_[column]);
   }
-  const bool stays = !decoded && source.stays();
+  const LeafReader::Values values =
+      some ? LeafReader::Values{*some, true, true} : reader_.all(of_table);
+  DIPTYCH_DCHECK(values.view.count >= reader_.rows(),
+                 "a leaf gives the values that were asked for");
+  Vector& vector = batch_.columns[column];
+  vector.values = values.view.values;
+  vector.nulls = values.view.nulls;
+  if (values.decoded && values.is_new && decoded_bytes_ != nullptr) {
+    *decoded_bytes_ += (some ? rows.count : reader_.rows()) * physical_bytes(vector.type);
+  }
+  const bool stays = !values.decoded && source.stays();
   vector.string_life = stays ? StringLife::kQuery : StringLife::kBatch;
 }
 

@@ -29,14 +29,16 @@
 
 namespace diptych::olap {
 
-class PlanMeter;  // plan_meter.h
+class PlanMeter;    // plan_meter.h
+class SharedScans;  // shared_scans.h
 
 struct RunContext {
   const storage::Replica* replica;
   ExecutionArena* arena;
   const StopSignal* stop;
-  MemoryBudget* memory;        // the query's
-  PlanMeter* meter = nullptr;  // where somebody asks what the plan's operators do
+  MemoryBudget* memory;          // the query's
+  PlanMeter* meter = nullptr;    // where somebody asks what the plan's operators do
+  SharedScans* scans = nullptr;  // where the plan scans tables together with others
 };
 
 class Stage {

@@ -1,15 +1,18 @@
 #include "olap/execution/plan_runner.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "olap/execution/expand.h"
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/query_failure.h"
-#include "olap/execution/read_ahead.h"
 #include "olap/execution/result_stage.h"
-#include "olap/execution/scan.h"
+#include "olap/execution/scan_pass.h"
 #include "olap/execution/set_operation.h"
+#include "olap/execution/shared_scans.h"
 #include "olap/execution/sort.h"
 #include "olap/execution/window.h"
 
@@ -39,7 +42,7 @@ ColumnStore& rows_of(const std::vector<std::unique_ptr<Part>>& parts, const Work
 
 }  // namespace
 
-QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
+Task PlanRunner::run(const Plan& plan, const GivenRows* given, QueryResult* result) {
   given_ = given;
   const Operator& root = *plan.root;
   if (plan.column_names.size() > root.output.size()) {
@@ -57,14 +60,14 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
   }
   result_sort_ = last->kind == OperatorKind::kSort ? last : nullptr;
   std::vector<std::unique_ptr<ResultPart>> parts(context_.arena->threads());
-  run(root, [&](uint32_t worker) {
+  const StageFactory keep = [&](uint32_t worker) {
     parts[worker] = std::make_unique<ResultPart>(context_.memory);
     return std::make_unique<ResultStage>(types, parts[worker].get());
-  });
+  };
+  co_await run(root, keep);
   parts = made_parts(std::move(parts), context_.memory);
-  QueryResult result;
   for (size_t c = 0; c < types.size(); ++c) {
-    result.columns.push_back({plan.column_names[c], types[c]});
+    result->columns.push_back({plan.column_names[c], types[c]});
   }
   std::vector<ResultChunk> chunks;
   MemoryHold hold;
@@ -72,19 +75,19 @@ QueryResult PlanRunner::run(const Plan& plan, const GivenRows* given) {
     for (ResultChunk& chunk : part->take()) chunks.push_back(std::move(chunk));
     hold.absorb(part->hand_over());
   }
-  result.rows = ResultRows(ResultTable(result.columns, std::move(chunks), std::move(hold)));
-  return result;
+  result->rows = ResultRows(ResultTable(result->columns, std::move(chunks), std::move(hold)));
 }
 
-void PlanRunner::run(const Operator& op, const StageFactory& sink) {
+Task PlanRunner::run(const Operator& op, const StageFactory& sink) {
   PlanMeter* const meter = context_.meter;
   if (meter == nullptr) {
-    run_operator(op, sink);
-    return;
+    co_await run_operator(op, sink);
+    co_return;
   }
-  run_operator(op, [&](uint32_t worker) {
+  const StageFactory metered = [&](uint32_t worker) {
     return std::make_unique<MeterStage>(meter, worker, op, sink(worker));
-  });
+  };
+  co_await run_operator(op, metered);
 }
 
 void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
@@ -104,82 +107,78 @@ void PlanRunner::say_memory(const Operator& op, size_t bytes) {
   if (context_.meter != nullptr) context_.meter->once(op).memory_bytes = bytes;
 }
 
-void PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
+Task PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
   if (given_ != nullptr && &given_->op() == &op) {
     run_source(op, given_->morsels(), kOneWorker,
                [&](uint32_t worker) { return given_->source(sink(worker)); });
-    return;
+    co_return;
   }
   switch (op.kind) {
-    case OperatorKind::kScan: run_scan(op, sink); return;
-    case OperatorKind::kHashJoin: run_join(op, sink); return;
-    case OperatorKind::kAggregate: run_aggregate(op, sink); return;
-    case OperatorKind::kSort: run_sort(op, sink); return;
-    case OperatorKind::kWindow: run_window(op, sink); return;
-    case OperatorKind::kFilter:
-      run(*op.children[0],
-          [&](uint32_t worker) { return std::make_unique<FilterStage>(op, sink(worker)); });
-      return;
-    case OperatorKind::kProject:
-      run(*op.children[0],
-          [&](uint32_t worker) { return std::make_unique<ProjectStage>(op, sink(worker)); });
-      return;
-    case OperatorKind::kLimit: {
-      LimitCounter counter(op.offset, op.limit);
-      run(*op.children[0],
-          [&](uint32_t worker) { return std::make_unique<LimitStage>(&counter, sink(worker)); });
-      return;
-    }
+    case OperatorKind::kScan: co_return co_await run_scan(op, sink);
+    case OperatorKind::kHashJoin: co_return co_await run_join(op, sink);
+    case OperatorKind::kAggregate: co_return co_await run_aggregate(op, sink);
+    case OperatorKind::kSort: co_return co_await run_sort(op, sink);
+    case OperatorKind::kWindow: co_return co_await run_window(op, sink);
+    case OperatorKind::kAppend: co_return co_await run_append(op, sink);
     case OperatorKind::kValues:
       run_source(op, ValuesSource::rows(op), kOneWorker,
                  [&](uint32_t worker) { return std::make_unique<ValuesSource>(op, sink(worker)); });
-      return;
-    case OperatorKind::kAppend: {
-      SharedChains chains(context_.arena->threads(), sink);
-      for (const OperatorPtr& child : op.children) run(*child, chains.factory());
-      return;
-    }
+      co_return;
+    case OperatorKind::kFilter:
+    case OperatorKind::kProject:
+    case OperatorKind::kLimit:
     case OperatorKind::kExpand:
-      run(*op.children[0],
-          [&](uint32_t worker) { return std::make_unique<ExpandStage>(op, sink(worker)); });
-      return;
-    case OperatorKind::kRepeat:
-      run(*op.children[0],
-          [&](uint32_t worker) { return std::make_unique<RepeatStage>(context_, sink(worker)); });
-      return;
+    case OperatorKind::kRepeat: co_return co_await run_rows(op, sink);
   }
   fail_query(base::ErrorCode::kUnsupported, "an operator of unknown kind");
 }
 
-void PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
-  ScanLeaves leaves;
-  const std::vector<ScanMorsel> morsels =
-      scan_morsels(op, context_.replica->table(op.table), &leaves);
+Task PlanRunner::run_rows(const Operator& op, const StageFactory& sink) {
+  LimitCounter counter(op.offset, op.limit);
+  const StageFactory stage = [&](uint32_t worker) -> StagePtr {
+    switch (op.kind) {
+      case OperatorKind::kFilter: return std::make_unique<FilterStage>(op, sink(worker));
+      case OperatorKind::kProject: return std::make_unique<ProjectStage>(op, sink(worker));
+      case OperatorKind::kExpand: return std::make_unique<ExpandStage>(op, sink(worker));
+      case OperatorKind::kRepeat: return std::make_unique<RepeatStage>(context_, sink(worker));
+      default: return std::make_unique<LimitStage>(&counter, sink(worker));
+    }
+  };
+  co_await run(*op.children[0], stage);
+}
+
+Task PlanRunner::run_append(const Operator& op, const StageFactory& sink) {
+  SharedChains chains(context_.arena->threads(), sink);
+  const StageFactory stage = chains.factory();
+  for (const OperatorPtr& child : op.children) co_await run(*child, stage);
+}
+
+Task PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
+  PlanScan scan{.context = context_, .op = op, .needed = needed_->of(op), .sink = sink};
+  if (context_.scans != nullptr) {
+    co_await context_.scans->scan(&scan);
+  } else {
+    PlanScan* const alone = &scan;
+    run_pass({&alone, 1});
+  }
   if (context_.meter != nullptr) {
     OperatorFigures& figures = context_.meter->once(op);
     figures.ran = true;
-    figures.blocks = leaves.with_rows;
-    figures.blocks_skipped = leaves.skipped;
+    figures.blocks = scan.leaves.with_rows;
+    figures.blocks_skipped = scan.leaves.skipped;
+    if (scan.scans > 1) figures.shared = fmt::format("one pass for {} scans", scan.scans);
   }
-  ReadAhead ahead(op, needed_->of(op), morsels, context_.replica->leaves_memory());
-  run_source(op, morsels.size(), context_.arena->threads(), [&](uint32_t worker) {
-    auto source = std::make_unique<ScanSource>(op, needed_->of(op), morsels, &ahead, sink(worker));
-    if (context_.meter != nullptr) {
-      PlanMeter::Cell& cell = context_.meter->cell(worker, op);
-      source->count_decoded(&cell.decoded_bytes);
-      source->count_filtered(&cell.filtered_rows);
-    }
-    return source;
-  });
+  if (scan.failure) std::rethrow_exception(scan.failure);
 }
 
-void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
+Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   JoinTable table(op, context_.memory);
   std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
-  run(*op.children[1], [&](uint32_t worker) {
+  const StageFactory build = [&](uint32_t worker) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
     return std::make_unique<BuildStage>(op, table, parts[worker].get());
-  });
+  };
+  co_await run(*op.children[1], build);
   {
     const MeterScope scope(context_.meter, op);
     table.build(made_parts(std::move(parts), op, *needed_, context_.memory), workers_);
@@ -188,26 +187,28 @@ void PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   context_.stop->check();
   if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
   if (keeps_build_rows(op.join)) {
-    run_build_rows(op, table, sink);
+    co_await run_build_rows(op, table, sink);
   } else {
     const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
-    if (needs_match && table.rows().row_count() == 0) return;
-    run(*op.children[0], [&](uint32_t worker) {
+    if (needs_match && table.rows().row_count() == 0) co_return;
+    const StageFactory probe = [&](uint32_t worker) {
       return std::make_unique<ProbeStage>(context_, op, *needed_, table, sink(worker));
-    });
+    };
+    co_await run(*op.children[0], probe);
   }
   keep_texts(table.take_texts());
 }
 
-void PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
+Task PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,
                                 const StageFactory& sink) {
   const ColumnStore& rows = table.rows();
   const bool wanted = op.join == JoinKind::kBuildSemi;  // matched or not
   std::vector<MatchedRows> parts(context_.arena->threads());
   if (rows.row_count() != 0) {
-    run(*op.children[0], [&](uint32_t worker) {
+    const StageFactory mark = [&](uint32_t worker) {
       return std::make_unique<ProbeStage>(context_, op, *needed_, table, &parts[worker]);
-    });
+    };
+    co_await run(*op.children[0], mark);
   }
   std::vector<uint32_t> order;
   const MeterScope scope(context_.meter, op);
@@ -239,13 +240,13 @@ void PlanRunner::keep_texts(QueryHeap texts) {
   texts_charge_.set(texts_.memory_bytes());
 }
 
-void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
+Task PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   const std::optional<size_t> repeated = repeated_->number_of(op);
   std::unique_ptr<MergedGroups> computed;
   std::unique_ptr<MergedGroups>& groups =
       repeated.has_value() ? repeated_groups_[*repeated] : computed;
   if (groups == nullptr) {
-    groups = compute_groups(op);
+    co_await compute_groups(op, &groups);
   } else if (context_.meter != nullptr) {
     context_.meter->once(op).shared = "the groups of an equal GROUP BY of the plan";
   }
@@ -255,30 +256,31 @@ void PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   if (!repeated.has_value()) keep_texts(groups->take_texts());
 }
 
-std::unique_ptr<MergedGroups> PlanRunner::compute_groups(const Operator& op) {
+Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups) {
   MergedGroups::Tables parts(context_.arena->threads());
   const Operator* const join = needed_->key_join_of(op);
-  run(*op.children[0], [&](uint32_t worker) {
+  const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
     if (join != nullptr) parts[worker]->take_keys_from(*join, *key_tables_.at(join));
     return std::make_unique<AggregateStage>(parts[worker].get());
-  });
+  };
+  co_await run(*op.children[0], collect);
   parts = made_parts(std::move(parts), op, context_.memory);
   const MeterScope scope(context_.meter, op);
   size_t bytes = 0;
   for (const auto& part : parts) bytes += part->kept_bytes();
   say_memory(op, bytes);
-  auto groups = std::make_unique<MergedGroups>(op, std::move(parts), context_.memory, workers_);
-  keep_texts(groups->take_part_texts());
-  return groups;
+  *groups = std::make_unique<MergedGroups>(op, std::move(parts), context_.memory, workers_);
+  keep_texts((*groups)->take_part_texts());
 }
 
-void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
+Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<SortPart>> parts(context_.arena->threads());
-  run(*op.children[0], [&](uint32_t worker) {
+  const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<SortPart>(context_, op, *needed_);
     return std::make_unique<SortStage>(parts[worker].get());
-  });
+  };
+  co_await run(*op.children[0], collect);
   parts = made_parts(std::move(parts), context_, op, *needed_);
   const MeterScope scope(context_.meter, op);
   ColumnStore& rows = rows_of(parts, workers_);
@@ -295,12 +297,13 @@ void PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {
   keep_texts(parts[0]->take_texts());
 }
 
-void PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
+Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   std::vector<std::unique_ptr<WindowPart>> parts(context_.arena->threads());
-  run(*op.children[0], [&](uint32_t worker) {
+  const StageFactory collect = [&](uint32_t worker) {
     parts[worker] = std::make_unique<WindowPart>(op, *needed_, context_.memory);
     return std::make_unique<WindowStage>(parts[worker].get());
-  });
+  };
+  co_await run(*op.children[0], collect);
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   const MeterScope scope(context_.meter, op);
   ColumnStore& rows = rows_of(parts, workers_);

@@ -20,6 +20,7 @@
 #include "olap/execution/pipeline.h"
 #include "olap/execution/repeated_groups.h"
 #include "olap/execution/row_stages.h"
+#include "olap/execution/task.h"
 #include "olap/execution/workers.h"
 #include "olap/plan.h"
 
@@ -33,11 +34,15 @@ class PlanRunner {
         texts_charge_(context.memory, "its texts") {}
 
   // `given`: the rows of one of the plan's operators, which is then not run; nullptr: all are.
-  QueryResult run(const Plan& plan, const GivenRows* given = nullptr);
+  // Waits where the context has shared scans; *result is there when the task has ended.
+  Task run(const Plan& plan, const GivenRows* given, QueryResult* result);
 
  private:
-  void run(const Operator& op, const StageFactory& sink);
-  void run_operator(const Operator& op, const StageFactory& sink);
+  Task run(const Operator& op, const StageFactory& sink);
+  Task run_operator(const Operator& op, const StageFactory& sink);
+  // Operators that treat rows one by one; kAppend.
+  Task run_rows(const Operator& op, const StageFactory& sink);
+  Task run_append(const Operator& op, const StageFactory& sink);
   // run_pipeline() with sources of the operator.
   void run_source(const Operator& op, uint64_t morsels, uint32_t workers,
                   const SourceFactory& make_source);
@@ -45,16 +50,16 @@ class PlanRunner {
   SourceFactory metered(const Operator& op, const SourceFactory& make_source);
   // Tells the meter, if there is one.
   void say_memory(const Operator& op, size_t bytes);
-  void run_scan(const Operator& op, const StageFactory& sink);
-  void run_join(const Operator& op, const StageFactory& sink);
+  Task run_scan(const Operator& op, const StageFactory& sink);
+  Task run_join(const Operator& op, const StageFactory& sink);
   // The build rows with a match, or without one.
-  void run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
-  void run_aggregate(const Operator& op, const StageFactory& sink);
-  std::unique_ptr<MergedGroups> compute_groups(const Operator& op);
-  void run_sort(const Operator& op, const StageFactory& sink);
+  Task run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
+  Task run_aggregate(const Operator& op, const StageFactory& sink);
+  Task compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups);
+  Task run_sort(const Operator& op, const StageFactory& sink);
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);
-  void run_window(const Operator& op, const StageFactory& sink);
+  Task run_window(const Operator& op, const StageFactory& sink);
 
   // Keeps what rows refer to that outlive the operator which copied it.
   void keep_texts(QueryHeap texts);

@@ -1,33 +1,40 @@
 #include "olap/execution/read_ahead.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "olap/execution/expression.h"
 
 namespace diptych::olap {
 
-ReadAhead::ReadAhead(const Operator& scan, const std::vector<bool>& needed,
-                     const std::vector<ScanMorsel>& morsels, bool replica_leaves_memory)
-    : morsels_(morsels), is_needed_(replica_leaves_memory), has_output_(scan.predicates.empty()) {
+void ReadAhead::add(const Operator& scan, const std::vector<bool>& needed) {
   std::vector<bool> in_predicate(scan.columns.size());
   for (const ExpressionPtr& predicate : scan.predicates) {
     for (const uint32_t column : columns_read(*predicate)) in_predicate[column] = true;
   }
+  Columns columns;
   for (size_t i = 0; i < scan.columns.size(); ++i) {
     if (in_predicate[i]) {
-      predicate_columns_.push_back(scan.columns[i]);
+      columns.predicate.push_back(scan.columns[i]);
     } else if (needed[i]) {
-      output_columns_.push_back(scan.columns[i]);
+      columns.output.push_back(scan.columns[i]);
     }
   }
+  if (scan.predicates.empty()) note_output(scans_.size());
+  scans_.push_back(std::move(columns));
 }
 
-bool ReadAhead::ask(const storage::Leaf& leaf) {
-  const auto ask_for = [&](base::ColumnId column) { return leaf.read_ahead(column); };
-  if (!std::ranges::all_of(predicate_columns_, ask_for)) return false;
+bool ReadAhead::ask(const ScanMorsel& morsel) {
+  const auto ask_for = [&](base::ColumnId column) { return morsel.leaf->read_ahead(column); };
   // relaxed: a hint.
-  return !has_output_.load(std::memory_order_relaxed) ||
-         std::ranges::all_of(output_columns_, ask_for);
+  const uint64_t has_output = has_output_.load(std::memory_order_relaxed);
+  for (uint64_t left = morsel.scans; left != 0; left &= left - 1) {
+    const auto scan = static_cast<size_t>(std::countr_zero(left));
+    if (!std::ranges::all_of(scans_[scan].predicate, ask_for)) return false;
+    if ((has_output >> scan & 1) == 0) continue;
+    if (!std::ranges::all_of(scans_[scan].output, ask_for)) return false;
+  }
+  return true;
 }
 
 void ReadAhead::reach(uint64_t morsel) {
@@ -39,7 +46,7 @@ void ReadAhead::reach(uint64_t morsel) {
   for (; next_ < end; ++next_) {
     const storage::Leaf* const leaf = morsels_[next_].leaf;
     if (next_ > 0 && morsels_[next_ - 1].leaf == leaf) continue;
-    if (!ask(*leaf)) return;
+    if (!ask(morsels_[next_])) return;
   }
 }
 

@@ -3,63 +3,66 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
+#include "olap/execution/expression_key.h"
 #include "olap/execution/leaf_filter.h"
-#include "olap/execution/read_ahead.h"
 
 namespace diptych::olap {
 
-std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table,
-                                     ScanLeaves* leaves) {
-  const LeafFilter filter(scan);
+std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
+                                     const storage::Table& table, std::vector<ScanLeaves>* leaves) {
+  DIPTYCH_CHECK(scans.size() <= kScansMax, "a morsel has a bit for each scan");
+  std::vector<LeafFilter> filters;
+  for (const Operator* const scan : scans) filters.emplace_back(*scan);
+  leaves->assign(scans.size(), {});
   std::vector<ScanMorsel> morsels;
   for (uint32_t p = 0; p < table.partition_count(); ++p) {
     const storage::Partition& partition = table.partition(base::PartitionId(p));
     for (size_t l = 0; l < partition.leaf_count(); ++l) {
       const storage::Leaf& leaf = partition.leaf(l);
       if (leaf.live_rows() == 0) continue;
-      const bool skipped = !filter.may_match(leaf);
-      if (leaves != nullptr) {
-        ++leaves->with_rows;
-        leaves->skipped += static_cast<uint64_t>(skipped);
+      uint64_t wanted = 0;
+      for (size_t s = 0; s < filters.size(); ++s) {
+        const bool may_match = filters[s].may_match(leaf);
+        ++(*leaves)[s].with_rows;
+        (*leaves)[s].skipped += static_cast<uint64_t>(!may_match);
+        wanted |= uint64_t{may_match} << s;
       }
-      if (skipped) continue;
+      if (wanted == 0) continue;
       for (uint32_t first = 0; first < leaf.row_slots(); first += kMorselRows) {
-        morsels.push_back({&leaf, first, std::min(kMorselRows, leaf.row_slots() - first)});
+        morsels.push_back({&leaf, first, std::min(kMorselRows, leaf.row_slots() - first), wanted});
       }
     }
   }
   return morsels;
 }
 
-ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
-                       const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next)
+std::string predicates_key(const Operator& scan) {
+  std::string key;
+  for (const ExpressionPtr& predicate : scan.predicates) {
+    key += expression_key(*predicate, scan.columns);
+  }
+  return key;
+}
+
+ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed, LeafReader* reader,
+                       StagePtr next)
     : needed_(needed),
-      morsels_(morsels),
-      ahead_(ahead),
+      reader_(*reader),
       next_(std::move(next)),
       predicates_(scan.predicates),
       conditions_(column_conditions(scan.predicates)),
       answers_(conditions_.size()),
       answered_(scan.predicates.size()),
-      columns_(scan.columns, scan.output) {
+      columns_(reader, scan.columns, scan.output) {
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }
-  columns_.batch().selection = &selection_;
 }
 
-bool ScanSource::run(uint64_t morsel) {
-  const ScanMorsel& range = morsels_[morsel];
-  ahead_->reach(morsel);
+void ScanSource::start_morsel() {
   for (Answer& answer : answers_) answer = Answer();
   std::fill(answered_.begin(), answered_.end(), false);
-  const uint32_t end = range.first + range.count;
-  bool wants_more = true;
-  for (uint32_t first = range.first; wants_more && first < end; first += kVectorRows) {
-    wants_more = run_vector(*range.leaf, first, std::min(kVectorRows, end - first));
-  }
-  columns_.unpin();
-  return wants_more;
 }
 
 const ScanSource::Answer& ScanSource::answer(size_t condition) {
@@ -73,8 +76,10 @@ const ScanSource::Answer& ScanSource::answer(size_t condition) {
   return answer;
 }
 
-void ScanSource::select_on_codes(const storage::Leaf& leaf, uint32_t first, uint32_t count) {
+void ScanSource::select_on_codes(const storage::Leaf& leaf) {
   using storage::encoding::Passes;
+  const uint32_t first = reader_.first();
+  const uint32_t count = reader_.rows();
   const uint64_t* const live = leaf.live_bits() + first / 64;
   uint64_t wanted[kVectorWords];
   std::copy_n(live, words_of(count), wanted);
@@ -97,19 +102,29 @@ void ScanSource::select_on_codes(const storage::Leaf& leaf, uint32_t first, uint
   *filtered_rows_ -= selection_.count;
 }
 
-bool ScanSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count) {
-  columns_.start(leaf, first, count);
-  select_on_codes(leaf, first, count);
+void ScanSource::select(const storage::Leaf& leaf) {
+  columns_.batch().selection = &selection_;
+  select_on_codes(leaf);
   for (size_t i = 0; i < predicates_.size() && selection_.count != 0; ++i) {
     if (answered_[i]) continue;
     for (const uint32_t column : predicate_columns_[i]) columns_.load(column, selection_);
     predicates_.narrow(i, columns_.batch(), &selection_);
   }
-  if (selection_.count == 0) return true;
-  ahead_->note_output();
-  for (uint32_t column = 0; column < columns_.count(); ++column) {
-    if (needed_[column]) columns_.load(column, selection_);
+}
+
+bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selected) {
+  columns_.start();
+  if (*selected == nullptr) {
+    select(leaf);
+    *selected = &selection_;
   }
+  const Selection& rows = **selected;
+  if (rows.count == 0) return true;
+  has_output_ = true;
+  for (uint32_t column = 0; column < columns_.count(); ++column) {
+    if (needed_[column]) columns_.load(column, rows);
+  }
+  columns_.batch().selection = &rows;
   return next_->push(columns_.batch());
 }
 

@@ -7,12 +7,17 @@
 // is loaded when the first expression needs it, or, once all have run and left a row, for the
 // output: late materialisation (leaf_columns.h).
 //
+// Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
+// want it.
+//
 // Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
 
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "olap/execution/column_predicate.h"
@@ -28,32 +33,42 @@ struct ScanMorsel {
   const storage::Leaf* leaf;
   uint32_t first;  // position in the leaf; a multiple of kVectorRows
   uint32_t count;
+  uint64_t scans = 1;  // bit s: the pass's scan s wants it
 };
+
+inline constexpr size_t kScansMax = 64;  // of a pass
 
 struct ScanLeaves {
   uint64_t with_rows = 0;
   uint64_t skipped = 0;  // of those
 };
 
-// The morsels of a scan, in the order of partitions and ordinals. Counts in *leaves, if it is one.
-std::vector<ScanMorsel> scan_morsels(const Operator& scan, const storage::Table& table,
-                                     ScanLeaves* leaves = nullptr);
+// The morsels that one of the scans wants, in the order of partitions and ordinals, and what each
+// scan finds, by scan.
+std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
+                                     const storage::Table& table, std::vector<ScanLeaves>* leaves);
 
-class ReadAhead;
+// Equal for scans of a table whose predicates are: the same rows pass them.
+std::string predicates_key(const Operator& scan);
 
-class ScanSource : public MorselSource {
+class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
-  ScanSource(const Operator& scan, const std::vector<bool>& needed,
-             const std::vector<ScanMorsel>& morsels, ReadAhead* ahead, StagePtr next);
+  ScanSource(const Operator& scan, const std::vector<bool>& needed, LeafReader* reader,
+             StagePtr next);
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.
   void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
   // The same of rows that codes ruled out.
   void count_filtered(uint64_t* rows) { filtered_rows_ = rows; }
 
-  // Benchmark: BM_ScanSum.
-  bool run(uint64_t morsel) override;
+  // The reader goes on to another morsel.
+  void start_morsel();
+  // The reader's vector. False: no more rows are wanted. *selected: its rows that the predicates
+  // let through; nullptr: nobody knows them yet, and it sets them. Benchmark: BM_ScanSum.
+  bool run_vector(const storage::Leaf& leaf, const Selection** selected);
+  // Some row has passed the predicates so far.
+  bool has_output() const { return has_output_; }
 
  private:
   // How a condition is answered in this morsel.
@@ -62,14 +77,13 @@ class ScanSource : public MorselSource {
     std::optional<storage::encoding::ChunkTest> test;
   };
 
-  bool run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count);
-  // Leaves in selection_ the live rows that pass what codes tell.
-  void select_on_codes(const storage::Leaf& leaf, uint32_t first, uint32_t count);
+  // Leaves in selection_ the rows that pass all predicates; those that pass what codes tell.
+  void select(const storage::Leaf& leaf);
+  void select_on_codes(const storage::Leaf& leaf);
   const Answer& answer(size_t condition);
 
   const std::vector<bool>& needed_;
-  const std::vector<ScanMorsel>& morsels_;
-  ReadAhead* const ahead_;
+  LeafReader& reader_;
   StagePtr next_;
   Predicates predicates_;
   std::vector<ColumnCondition> conditions_;
@@ -79,6 +93,7 @@ class ScanSource : public MorselSource {
   std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
   LeafColumns columns_;
   Selection selection_;
+  bool has_output_ = false;
 };
 
 }  // namespace diptych::olap

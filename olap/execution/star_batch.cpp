@@ -173,7 +173,8 @@ void StarBatch::run_node(SharedNode* node) {
   node->clear_found();
   charge_.set(charge_.bytes() + node->found_bytes());
   const SharedNode::Morsels morsels = node->morsels();
-  ReadAhead ahead(node->scan(), node->needed(), morsels.morsels, context_.replica->leaves_memory());
+  ReadAhead ahead(morsels.morsels, context_.replica->leaves_memory());
+  ahead.add(node->scan(), node->needed());
   const uint32_t workers = context_.arena->threads();
   std::vector<SharedNode::PartValues> values(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
@@ -193,8 +194,8 @@ void StarBatch::run_node(SharedNode* node) {
 
 void StarBatch::run_root() {
   const SharedNode::Morsels morsels = root_->morsels();
-  ReadAhead ahead(root_->scan(), root_->needed(), morsels.morsels,
-                  context_.replica->leaves_memory());
+  ReadAhead ahead(morsels.morsels, context_.replica->leaves_memory());
+  ahead.add(root_->scan(), root_->needed());
   const uint32_t workers = context_.arena->threads();
   std::vector<std::unique_ptr<StarSums>> sums(workers);
   GroupsOfWorkers groups(workers);

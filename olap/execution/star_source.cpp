@@ -8,11 +8,12 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
     : node_(node),
       morsels_(morsels),
       ahead_(ahead),
-      columns_(node.scan().columns, node.scan().output),
+      columns_(&reader_, node.scan().columns, node.scan().output),
       rows_(node.words()),
       numbers_(kVectorRows),
       edge_numbers_(node.edges().size(), std::vector<uint32_t>(kVectorRows)),
       part_numbers_(node.parts().size(), std::vector<uint32_t>(kVectorRows)) {
+  reader_.add(node.scan().columns);
   for (const SharedNode::General& general : node.general()) {
     general_.push_back(computed(*general.predicate));
   }
@@ -64,7 +65,7 @@ bool StarSource::run(uint64_t morsel) {
   for (uint32_t first = range.first; first < end; first += kVectorRows) {
     run_vector(*range.leaf, first, std::min(kVectorRows, end - first), queries);
   }
-  columns_.unpin();
+  reader_.unpin();
   return true;
 }
 
@@ -74,13 +75,14 @@ void StarSource::load(const std::vector<uint32_t>& columns, const Selection& row
 
 void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count,
                             const uint64_t* queries) {
-  columns_.start(leaf, first, count);
+  reader_.start(leaf, first, count);
+  columns_.start();
   select_live(leaf, first, count, &live_);
   if (live_.count == 0) return;
   rows_.reset(queries, live_);
   apply_predicates();
   if (wanted_.count == 0) return;
-  ahead_->note_output();
+  ahead_->note_output(0);
   columns_.batch().selection = &wanted_;
   for (size_t i = 0; i < outer_.size(); ++i) {
     load(outer_columns_[i], wanted_);

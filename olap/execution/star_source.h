@@ -79,6 +79,7 @@ class StarSource : public MorselSource {
   std::vector<Computed> parts_;  // without a node: a child's
   std::vector<Computed> sum_arguments_;
   std::vector<Computed> group_arguments_;
+  LeafReader reader_;
   LeafColumns columns_;
   QueryRows rows_;
   Selection live_;

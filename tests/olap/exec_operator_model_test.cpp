@@ -91,6 +91,14 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
       ASSERT_TRUE(result.ok()) << result.error().to_string();
       ASSERT_EQ(lines(result->rows, !ordered), lines(expected, !ordered)) << threads << " threads";
     }
+    // Two of them scan together.
+    Executor executor(placement(3));
+    const StopFlag stop{false};
+    const Plan* const twice[] = {&plan, &plan};
+    for (const auto& result : executor.run_batch(twice, replica_.replica(), stop)) {
+      ASSERT_TRUE(result.ok()) << result.error().to_string();
+      ASSERT_EQ(lines(result->rows, !ordered), lines(expected, !ordered)) << "two of a batch";
+    }
   }
 
   std::mt19937_64 random_;

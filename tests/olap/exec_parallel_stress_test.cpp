@@ -98,6 +98,47 @@ TEST_F(ExecutionStress, PlansGiveTheSameResultWithAnyThreads) {
   }
 }
 
+// Scans of several plans in one pass, of which some fail in all workers, and some want few rows.
+TEST_F(ExecutionStress, PlansThatScanTogetherAreAsTheyAreAlone) {
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < 9; ++i) {
+    OperatorPtr rows = source();
+    const bool fails = i % 3 == 1;
+    rows->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
+                                    column(0, kIntType), literal(kIntType, number(i * 7))));
+    rows->predicates.push_back(
+        make(ExpressionKind::kLess, kBooleanType,
+             make(ExpressionKind::kModulo, kBigIntType, column(1, kBigIntType),
+                  literal(kBigIntType, number(fails ? 0 : i + 2))),
+             literal(kBigIntType, number(1))));
+    plans.push_back(plan_of(join(JoinKind::kSemi, std::move(rows), source(), {{0, 0}, {1, 1}})));
+    if (i % 3 != 2) continue;
+    OperatorPtr few = over(OperatorKind::kLimit, std::move(plans.back().root), kParallelTypes);
+    few->limit = 7;
+    plans.back().root = std::move(few);
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  Executor executor(placement(kThreads));
+  const StopFlag stop{false};
+  for (int round = 0; round < 3; ++round) {
+    const auto results = executor.run_batch(batch, replica_.replica(), stop);
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (i % 3 == 1) {
+        EXPECT_EQ(results[i].code(), base::ErrorCode::kInvalidArgument);
+        continue;
+      }
+      ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
+      if (i % 3 == 2) {
+        EXPECT_EQ(results[i]->rows.size(), 7U);
+        continue;
+      }
+      const auto alone = test::run(plans[i], replica_.replica(), 1);
+      EXPECT_EQ(lines(results[i]->rows), lines(alone->rows)) << i;
+    }
+  }
+}
+
 // As large as the steps between pipelines have to be for all workers to take part.
 TEST_F(ExecutionStress, StepsBetweenPipelinesAreSharedOut) {
   constexpr size_t kKeys = 90'000;

@@ -118,7 +118,7 @@ class Executor {
                  const StopFlag& stop, const DeliverResult& deliver);
 
   // Runs body(i) for i in [0, count) on the replica's cores and returns when all are done: the
-  // applier's partitions run here too.
+  // applier's partitions run here too. Any thread.
   void run_parallel(uint32_t count, const std::function<void(uint32_t)>& body);
 
   // What queries keep, and results that are still held. Any thread.

@@ -6,7 +6,7 @@
 // Threads may exceed cores; work is handed out in steps that wait for nobody, so a thread that
 // never gets to run delays nothing.
 //
-// Threads    run(): one caller at a time. Not from within a step.
+// Threads    run(): any number of callers, who share the threads. Not from within a step.
 
 #pragma once
 

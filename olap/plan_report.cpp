@@ -43,6 +43,9 @@ std::string actual_text(const Operator& op, const OperatorFigures& figures) {
     if (figures.filtered_rows != 0) {
       text += fmt::format(", {} rows filtered on codes", figures.filtered_rows);
     }
+    if (figures.joinless_rows != 0) {
+      text += fmt::format(", {} rows filtered by joins", figures.joinless_rows);
+    }
   }
   if (figures.memory_bytes != 0) text += fmt::format(", {} kept", bytes_text(figures.memory_bytes));
   if (!figures.shared.empty()) text += ", " + figures.shared;
@@ -78,6 +81,7 @@ Json json_operator(const std::vector<PlanLine>& lines, const PlanFigures* figure
     if (line.op->kind == OperatorKind::kScan) {
       json["decoded_bytes"] = actual.decoded_bytes;
       json["rows_filtered_on_codes"] = actual.filtered_rows;
+      json["rows_filtered_by_joins"] = actual.joinless_rows;
       json["blocks"] = actual.blocks;
       json["blocks_skipped"] = actual.blocks_skipped;
     }

@@ -36,6 +36,7 @@ PlanFigures PlanMeter::figures() const {
       sum.own_ns += part.own_ns;
       sum.decoded_bytes += part.decoded_bytes;
       sum.filtered_rows += part.filtered_rows;
+      sum.joinless_rows += part.joinless_rows;
     }
     figures.operators.emplace(op, std::move(sum));
   }

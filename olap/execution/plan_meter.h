@@ -31,6 +31,7 @@ class PlanMeter {
     uint64_t own_ns = 0;
     uint64_t decoded_bytes = 0;
     uint64_t filtered_rows = 0;
+    uint64_t joinless_rows = 0;
     bool ran = false;
   };
 

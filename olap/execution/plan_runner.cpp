@@ -154,7 +154,11 @@ Task PlanRunner::run_append(const Operator& op, const StageFactory& sink) {
 }
 
 Task PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
-  PlanScan scan{.context = context_, .op = op, .needed = needed_->of(op), .sink = sink};
+  PlanScan scan{.context = context_,
+                .op = op,
+                .needed = needed_->of(op),
+                .sink = sink,
+                .filters = join_filters_[&op]};
   if (context_.scans != nullptr) {
     co_await context_.scans->scan(&scan);
   } else {
@@ -186,6 +190,12 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   say_memory(op, table.kept_bytes());
   context_.stop->check();
   if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
+  // Those of joins further down come later, and are asked first: they are here first when rows are
+  // probed, since the plan thinks that they drop the most.
+  if (const Operator* const scan = filtered_scan(op); scan != nullptr && table.is_direct()) {
+    std::vector<JoinFilter>& filters = join_filters_[scan];
+    filters.insert(filters.begin(), {&op, &table});
+  }
   if (keeps_build_rows(op.join)) {
     co_await run_build_rows(op, table, sink);
   } else {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "olap/execution/hash_join.h"
+#include "olap/execution/join_filter.h"
 #include "olap/execution/merged_groups.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
@@ -73,6 +74,8 @@ class PlanRunner {
   std::vector<std::unique_ptr<MergedGroups>> repeated_groups_;  // by number; null until computed
   // The tables of joins that number their build rows, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> key_tables_;
+  // By scan: joins above it whose tables are built.
+  std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;
   const GivenRows* given_ = nullptr;
   // The sort whose order the result has, where only stages that treat rows one by one come after.
   const Operator* result_sort_ = nullptr;

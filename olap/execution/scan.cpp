@@ -45,8 +45,8 @@ std::string predicates_key(const Operator& scan) {
   return key;
 }
 
-ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed, LeafReader* reader,
-                       StagePtr next)
+ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
+                       const std::vector<JoinFilter>& filters, LeafReader* reader, StagePtr next)
     : needed_(needed),
       reader_(*reader),
       next_(std::move(next)),
@@ -54,6 +54,7 @@ ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed, Le
       conditions_(column_conditions(scan.predicates)),
       answers_(conditions_.size()),
       answered_(scan.predicates.size()),
+      joins_(filters.begin(), filters.end()),
       columns_(reader, scan.columns, scan.output) {
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
@@ -112,15 +113,30 @@ void ScanSource::select(const storage::Leaf& leaf) {
   }
 }
 
+const Selection* ScanSource::ask_joins(const Selection* rows) {
+  const uint32_t before = rows->count;
+  for (JoinFilterProbe& join : joins_) {
+    if (rows->count == 0) break;
+    if (!join.pays()) continue;
+    for (const uint32_t column : join.columns()) columns_.load(column, *rows);
+    columns_.batch().selection = rows;
+    join.narrow(columns_.batch(), &joined_);
+    rows = &joined_;
+  }
+  if (joinless_rows_ != nullptr) *joinless_rows_ += before - rows->count;
+  return rows;
+}
+
 bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selected) {
   columns_.start();
   if (*selected == nullptr) {
     select(leaf);
     *selected = &selection_;
   }
-  const Selection& rows = **selected;
-  if (rows.count == 0) return true;
+  if ((*selected)->count == 0) return true;
   has_output_ = true;
+  const Selection& rows = *ask_joins(*selected);
+  if (rows.count == 0) return true;
   for (uint32_t column = 0; column < columns_.count(); ++column) {
     if (needed_[column]) columns_.load(column, rows);
   }

@@ -3,9 +3,9 @@
 // A morsel is up to kMorselRows rows of one leaf. Leaves whose summaries exclude every row give no
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left: first those that the codes of a column answer (column_predicate.h), resolved once a morsel;
-// then, by expressions, the others, and what the form of a chunk cannot answer undecoded. A column
-// is loaded when the first expression needs it, or, once all have run and left a row, for the
-// output: late materialisation (leaf_columns.h).
+// then, by expressions, the others, and what the form of a chunk cannot answer undecoded; then
+// joins above that drop most rows (join_filter.h). A column is loaded when the first of them needs
+// it, or, once all have run and left a row, for the output: late materialisation (leaf_columns.h).
 //
 // Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
 // want it.
@@ -22,6 +22,7 @@
 
 #include "olap/execution/column_predicate.h"
 #include "olap/execution/expression.h"
+#include "olap/execution/join_filter.h"
 #include "olap/execution/leaf_columns.h"
 #include "olap/execution/pipeline.h"
 
@@ -54,13 +55,15 @@ std::string predicates_key(const Operator& scan);
 class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
-  ScanSource(const Operator& scan, const std::vector<bool>& needed, LeafReader* reader,
-             StagePtr next);
+  ScanSource(const Operator& scan, const std::vector<bool>& needed,
+             const std::vector<JoinFilter>& filters, LeafReader* reader, StagePtr next);
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.
   void count_decoded(uint64_t* bytes) { columns_.count_decoded(bytes); }
   // The same of rows that codes ruled out.
   void count_filtered(uint64_t* rows) { filtered_rows_ = rows; }
+  // The same of rows that joins ruled out.
+  void count_joinless(uint64_t* rows) { joinless_rows_ = rows; }
 
   // The reader goes on to another morsel.
   void start_morsel();
@@ -81,6 +84,8 @@ class ScanSource {
   void select(const storage::Leaf& leaf);
   void select_on_codes(const storage::Leaf& leaf);
   const Answer& answer(size_t condition);
+  // Those of the rows that the joins which the scan may ask would keep.
+  const Selection* ask_joins(const Selection* rows);
 
   const std::vector<bool>& needed_;
   LeafReader& reader_;
@@ -90,9 +95,12 @@ class ScanSource {
   std::vector<Answer> answers_;  // by condition
   std::vector<bool> answered_;   // by predicate: codes answered it in this morsel
   uint64_t* filtered_rows_ = nullptr;
+  std::vector<JoinFilterProbe> joins_;
+  uint64_t* joinless_rows_ = nullptr;
   std::vector<std::vector<uint32_t>> predicate_columns_;  // by predicate
   LeafColumns columns_;
   Selection selection_;
+  Selection joined_;  // of selection_, or of an equal scan's
   bool has_output_ = false;
 };
 

@@ -28,6 +28,7 @@ struct PlanScan {
   const Operator& op;
   const std::vector<bool>& needed;
   const StageFactory& sink;
+  const std::vector<JoinFilter>& filters;
   // What the pass leaves.
   ScanLeaves leaves = {};
   size_t scans = 0;                 // in the pass, with this one

@@ -1,0 +1,57 @@
+// JoinFilter: a join above a scan, asked by the scan which of its rows the join would drop, before
+// the other columns that the plan reads are loaded and the joins in between probe.
+//
+//   scan: predicates ─► join filters ─► other columns ─► probe ─► probe ─► ...
+//
+// A row that stays is probed again by its join, so a filter is for joins that drop most rows: one
+// that lets more than one in kJoinFilterShare through is not asked any more by that worker.
+//
+// Threads    the list is the plan's; a JoinFilterProbe belongs to one worker.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "olap/execution/expression.h"
+#include "olap/execution/hash_join.h"
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+struct JoinFilter {
+  const Operator* join;
+  const JoinTable* table;  // built; its keys are dense
+};
+
+// The scan below this join that may ask it: rows go from there to its probe side one by one, and
+// those without a match do not come out of it. nullptr: there is none. Keys that are computed may
+// fail for rows which go on the way; such a join is asked only where nothing is between.
+const Operator* filtered_scan(const Operator& join);
+
+class JoinFilterProbe {
+ public:
+  // One row in so many that are asked about may pass.
+  static constexpr uint64_t kJoinFilterShare = 4;
+
+  explicit JoinFilterProbe(const JoinFilter& filter);
+
+  // The scan's columns that narrow() reads.
+  const std::vector<uint32_t>& columns() const { return columns_; }
+  bool pays() const { return asked_ < kTrialRows || passed_ * kJoinFilterShare <= asked_; }
+  // Leaves in *rows those of the batch that the join would keep. It may be the batch's selection.
+  void narrow(const Batch& batch, Selection* rows);
+
+ private:
+  static constexpr uint64_t kTrialRows = 16 * kVectorRows;
+
+  const JoinTable& table_;
+  std::vector<NodePtr> keys_;
+  std::vector<uint32_t> columns_;
+  std::vector<Vector> key_vectors_;
+  std::vector<uint32_t> numbers_;  // of the keys that were found: not used
+  uint64_t asked_ = 0;
+  uint64_t passed_ = 0;
+};
+
+}  // namespace diptych::olap

@@ -1,0 +1,120 @@
+// Scans ask joins above them: which they may ask, what that leaves, and that answers stay the same
+// (OperatorModel and the differential tests have random plans).
+
+#include <gtest/gtest.h>
+
+#include "olap/execution/join_filter.h"
+#include "olap/execution/plan_meter.h"
+#include "tests/olap/exec_table.h"
+
+namespace diptych::olap::test {
+namespace {
+
+constexpr int64_t kFilterRows = 60'000;
+const std::vector<DataType> kFilterTypes = {kIntType, kIntType};
+
+class JoinFilterTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  // Table 0: (i, i % 1000).
+  JoinFilterTest() {
+    const base::TableId table = replica_.add_table(kFilterTypes);
+    for (int64_t i = 0; i < kFilterRows; ++i) {
+      replica_.insert(table, {number(i), number(i % 1000)});
+    }
+  }
+
+  static OperatorPtr rows() { return scan(base::TableId(0), kFilterTypes); }
+  static OperatorPtr rows_below(int64_t bound) {
+    OperatorPtr op = rows();
+    op->predicates.push_back(below(bound));
+    return op;
+  }
+  static ExpressionPtr below(int64_t bound) {
+    return make(ExpressionKind::kLess, kBooleanType, column(0, kIntType),
+                literal(kIntType, number(bound)));
+  }
+
+  // What EXPLAIN ANALYZE says of rows that joins ruled out, of the plan's first scan; and the rows
+  // of the plan.
+  struct Ran {
+    size_t rows = 0;
+    bool has_asked = false;
+  };
+  Ran ran(OperatorPtr root) {
+    Plan plan = plan_of(std::move(root));
+    const auto result = run(plan, replica_.replica(), GetParam());
+    EXPECT_TRUE(result.ok()) << result.error().to_string();
+    Ran ran;
+    ran.rows = result.ok() ? result->rows.size() : 0;
+    plan.is_analyzed = true;
+    const Operator* op = plan.root.get();
+    while (!op->children.empty()) op = op->children[0].get();
+    plan.lines.push_back({op, 0, "the scan"});
+    const auto report = run(plan, replica_.replica(), GetParam());
+    EXPECT_TRUE(report.ok()) << report.error().to_string();
+    if (!report.ok()) return ran;
+    const std::string text = std::get<std::string>(report->rows[0][0]);
+    ran.has_asked = text.find("filtered by joins") != std::string::npos;
+    return ran;
+  }
+
+  TestReplica replica_;
+};
+
+TEST_P(JoinFilterTest, JoinsThatDropRowsAreAsked) {
+  for (const JoinKind kind : {JoinKind::kInner, JoinKind::kSemi, JoinKind::kBuildSemi}) {
+    const Ran all = ran(join(kind, rows(), rows_below(300), {{0, 0}}));
+    EXPECT_EQ(all.rows, 300U);
+    EXPECT_TRUE(all.has_asked);
+  }
+  const Ran anti = ran(join(JoinKind::kBuildAnti, rows_below(100), rows_below(300), {{0, 0}}));
+  EXPECT_EQ(anti.rows, 200U);
+}
+
+TEST_P(JoinFilterTest, JoinsThatKeepRowsWithoutAMatchAreNot) {
+  for (const JoinKind kind : {JoinKind::kLeft, JoinKind::kAnti, JoinKind::kMark}) {
+    const Ran all = ran(join(kind, rows(), rows_below(300), {{0, 0}}));
+    EXPECT_EQ(all.rows,
+              static_cast<size_t>(kind == JoinKind::kAnti ? kFilterRows - 300 : kFilterRows));
+    EXPECT_FALSE(all.has_asked);
+  }
+}
+
+TEST_P(JoinFilterTest, JoinsFurtherUpAreAskedThroughOthers) {
+  for (const JoinKind kind : {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSemi}) {
+    OperatorPtr lower = join(kind, filter(rows(), below(50'000)), rows(), {{0, 0}});
+    const Ran all = ran(join(JoinKind::kInner, std::move(lower), rows_below(300), {{0, 0}}));
+    EXPECT_EQ(all.rows, 300U);
+    EXPECT_TRUE(all.has_asked);
+  }
+  // The keys are the lower build side's.
+  OperatorPtr lower = join(JoinKind::kInner, rows(), rows(), {{0, 0}});
+  const Ran all = ran(join(JoinKind::kInner, std::move(lower), rows_below(300), {{2, 0}}));
+  EXPECT_EQ(all.rows, 300U);
+  EXPECT_FALSE(all.has_asked);
+}
+
+TEST_P(JoinFilterTest, OneThatKeepsMostIsAskedNoMore) {
+  const OperatorPtr join_of_most = join(JoinKind::kInner, rows(), rows_below(1000), {{1, 0}});
+  const Operator* const scan = filtered_scan(*join_of_most);
+  ASSERT_EQ(scan, join_of_most->children[0].get());
+  // Half of the rows: the others are dropped by the join itself.
+  const Ran half = ran(join(JoinKind::kInner, rows(), rows_below(500), {{1, 0}}));
+  EXPECT_EQ(half.rows, kFilterRows / 2U);
+}
+
+TEST_P(JoinFilterTest, RowsThatAFilterDropsComputeNoKeys) {
+  // 1 / c1 fails where c1 is 0, which the filter drops.
+  OperatorPtr probe = filter(rows(), make(ExpressionKind::kLess, kBooleanType,
+                                          literal(kIntType, number(0)), column(1, kIntType)));
+  OperatorPtr op = join(JoinKind::kInner, std::move(probe), rows_below(1), {{0, 0}});
+  op->probe_keys[0] =
+      make(ExpressionKind::kDivide, kIntType, literal(kIntType, number(1)), column(1, kIntType));
+  EXPECT_EQ(filtered_scan(*op), nullptr);
+  EXPECT_EQ(ran(std::move(op)).rows, static_cast<size_t>(kFilterRows / 1000 * 998));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, JoinFilterTest, ::testing::Values(1, 4));
+
+}  // namespace
+}  // namespace diptych::olap::test

@@ -290,7 +290,9 @@ TEST_P(SharedScansOf, EndWhereAllAreStopped) {
   EXPECT_EQ(code_of(all, 1), base::ErrorCode::kCancelled);
 }
 
-// Together they would keep several times what they may; one by one they do not.
+// Together they would keep more than they may: each more than half of `alone`, so eight more than
+// four times that. One by one they do not, not even where each of three workers has as much as the
+// one that did all the work alone.
 TEST_P(SharedScansOf, RunAgainAloneWhoHasTooLittleMemoryBesideOthers) {
   std::vector<Plan> plans;
   for (int i = 0; i < 8; ++i) plans.push_back(keeping(kLarge));
@@ -301,7 +303,7 @@ TEST_P(SharedScansOf, RunAgainAloneWhoHasTooLittleMemoryBesideOthers) {
               .result.ok())
     alone *= 2;
   const auto all = run(
-      runs_of(plans), [](size_t) {}, alone + alone / 2);
+      runs_of(plans), [](size_t) {}, 3 * alone + alone / 2);
   ASSERT_EQ(all.size(), 8U);
   expect_right(all, plans, {0, 1, 2, 3, 4, 5, 6, 7});
 }

@@ -84,6 +84,11 @@ void release_memory(std::byte* data, size_t bytes) {
   if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
 }
 
+void populate_memory(std::byte* data, size_t bytes) {
+  // A refusal (an old kernel, memory that is gone) costs time only.
+  (void)madvise(data, bytes, MADV_POPULATE_WRITE);
+}
+
 void prefer_huge_pages(std::byte* data, size_t bytes) {
   if (bytes < kHugePageBytes) return;
   const auto start = reinterpret_cast<uintptr_t>(data);

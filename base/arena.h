@@ -42,6 +42,9 @@ class Region {
 // when they are used again.
 void release_memory(std::byte* data, size_t bytes);
 
+// Makes the pages of memory now, not at their first touch, which reads and then writes them.
+void populate_memory(std::byte* data, size_t bytes);
+
 // Asks the system for huge pages where whole ones lie within memory that is not used yet.
 void prefer_huge_pages(std::byte* data, size_t bytes);
 

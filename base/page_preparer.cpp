@@ -61,8 +61,7 @@ void PagePreparer::run() {
     const uint32_t ticket = parker_.ticket();
     std::span<std::byte> memory;
     if (take(&memory)) {
-      // A refusal (an old kernel, memory that is gone) costs time only.
-      (void)madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE);
+      populate_memory(memory.data(), memory.size());
       continue;
     }
     {

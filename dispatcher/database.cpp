@@ -183,7 +183,6 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   if (auto loaded = storage::load_replica(options.path, manifest, &replica, for_each); !loaded) {
     return loaded;
   }
-  applier.add_tables(for_each);
   replica.set_snapshot(manifest.vid);
   if (auto restored = restore_engine(); !restored) return restored.error().within(options.path);
   updates.push({}, manifest.vid);
@@ -252,7 +251,8 @@ void Database::State::start_dispatchers() {
                             .long_query_rows = options.long_query_rows,
                             .long_queries_max = options.long_queries_max},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
-      [this](QueryJob* job) { prepare(job); }, [this] { run_checkpoint(); });
+      [this](QueryJob* job, const olap::TableRows& rows) { prepare(job, rows); },
+      [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
       OltpDispatcherOptions{
           .placement = placement.oltp,
@@ -360,7 +360,6 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
   state->start_log();
   state->start_dispatchers();
   state->start_checkpoint_writer();
-  state->olap_dispatcher->publish_figures(state->gate.exclude());
   return std::unique_ptr<Database>(new Database(std::move(state)));
 }
 

@@ -46,11 +46,8 @@ void QueryHandle::cancel() const {
   if (const auto watch = watch_.lock()) watch->cancel(answer_);
 }
 
-void Database::State::prepare(QueryJob* job) const {
-  DIPTYCH_CHECK(!job->compiled, "a job is compiled once");
+void Database::State::prepare(QueryJob* job, const olap::TableRows& rows) const {
   const base::Catalog& known = catalogs.current();
-  olap::TableRows rows = olap_dispatcher->table_rows();
-  rows.resize(known.table_count());  // a table that was created since has no rows to speak of
   for (size_t i = 0; i < job->statements.size(); ++i) {
     QueryJob::Statement& statement = job->statements[i];
     auto plan =
@@ -63,19 +60,6 @@ void Database::State::prepare(QueryJob* job) const {
       job->answer->put(i, plan.error(), QueryAnswer::Show::kAnyTime);
     }
   }
-  job->compiled = true;
-}
-
-// Compiles and submits; false: nothing is left to run, and the answer can be taken. An error: the
-// job was not taken.
-base::Result<bool> Database::State::launch(std::unique_ptr<QueryJob> job, Admission admission) {
-  prepare(job.get());
-  const bool any = std::any_of(job->statements.begin(), job->statements.end(),
-                               [](const QueryJob::Statement& s) { return s.prepared; });
-  if (!any) return false;
-  auto submitted = olap_dispatcher->submit(job, admission == Admission::kWait);
-  if (!submitted) return submitted.error();
-  return true;
 }
 
 base::Result<void> Database::State::check_may_query() {
@@ -92,9 +76,10 @@ std::vector<base::Result<QueryResult>> Database::query_batch(
   auto job = make_job(statements, options);
   const QueryAnswerPtr answer = job->answer;
   auto future = promised<Results>(answer.get(), [](Results results) { return results; });
-  auto launched = state_->launch(std::move(job), options.admission);
-  if (!launched) return all_failed(statements.size(), launched.error());
-  if (!*launched) answer->finish();
+  const bool may_wait = options.admission == Admission::kWait;
+  if (auto submitted = state_->olap_dispatcher->submit(job, may_wait); !submitted) {
+    return all_failed(statements.size(), submitted.error());
+  }
   return future.get();
 }
 
@@ -113,9 +98,10 @@ base::Result<RunningQuery> Database::start_query(std::string_view sql,
   const QueryAnswerPtr answer = job->answer;
   auto future = promised<base::Result<QueryResult>>(
       answer.get(), [](Results results) { return std::move(results.front()); });
-  auto launched = state_->launch(std::move(job), options.admission);
-  if (!launched) return launched.error();
-  if (!*launched) answer->finish();
+  const bool may_wait = options.admission == Admission::kWait;
+  if (auto submitted = state_->olap_dispatcher->submit(job, may_wait); !submitted) {
+    return submitted.error();
+  }
   return RunningQuery(QueryHandle(answer, state_->query_watch), std::move(future));
 }
 

@@ -76,13 +76,10 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   base::Result<void> outcome;
   for (size_t i = 0; i < statements->size() && outcome; ++i) {
     const std::string statement((*statements)[i]);
-    const size_t tables = state_->catalog.table_count();
     outcome = state_->apply_ddl(held, statement);
     if (!outcome) {
       outcome =
           outcome.error().within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
-    } else if (state_->catalog.table_count() > tables) {
-      state_->applier.add_table(base::TableId(static_cast<uint32_t>(tables)));
     }
   }
   state_->catalogs.publish(state_->catalog);

@@ -69,15 +69,14 @@ struct Database::State {
   // Likewise, and kInvalidArgument where no table has the id.
   base::Result<void> check_table(const BatchGate::Exclusive& gate_held, base::TableId table) const;
 
-  // Applies one DDL statement to the catalog, the engine and the replica; not yet to the applier.
+  // Applies one DDL statement to the catalog, the engine and the replica.
   base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement);
   base::Result<void> create_table(base::TableSchema schema);
   base::Result<void> create_index(std::string_view table, base::IndexSchema index);
 
   base::Result<void> submit(Request* request, CallQueue* queue, const CallOptions& call);
   // Compiles a job's statements; errors become their results.
-  void prepare(QueryJob* job) const;
-  base::Result<bool> launch(std::unique_ptr<QueryJob> job, Admission admission);
+  void prepare(QueryJob* job, const olap::TableRows& rows) const;
   base::Result<void> check_may_query();
   Metrics metrics() const;
   // What queries can name besides the catalog's tables.

@@ -45,6 +45,7 @@ OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapR
                                   wake();
                                 }});
   }
+  publish_sizes();
   thread_ = std::thread([this] { run(); });
   thread_id_ = thread_.get_id();
 }
@@ -106,11 +107,6 @@ void OlapDispatcher::count_failed(base::ErrorCode why) {
   ++figures_.queries_failed_by[static_cast<size_t>(why)];
 }
 
-olap::TableRows OlapDispatcher::table_rows() const {
-  const std::lock_guard lock(figures_mutex_);
-  return table_rows_;
-}
-
 void OlapDispatcher::report(Metrics* metrics) const {
   const std::lock_guard lock(figures_mutex_);
   metrics->queries_completed = figures_.queries_completed;
@@ -142,6 +138,12 @@ void OlapDispatcher::report(Metrics* metrics) const {
 void OlapDispatcher::run() {
   base::pin_this_thread(options_.placement.cores);
   base::name_this_thread("olap-dispatcher");
+  {
+    // The applier's index and the statistics of what was there before, which opening the database
+    // does not wait for.
+    const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+    bring_up_to_date();
+  }
   Jobs jobs;
   while (true) {
     const uint32_t arrival_ticket = arrivals_.ticket();
@@ -206,13 +208,13 @@ void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
 }
 
 void OlapDispatcher::run_one_batch(Jobs* jobs) {
-  compile(*jobs);
   base::Vid snapshot;
   Moved moved;
   {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
     bring_up_to_date();
     pending_since_ns_ = 0;
+    compile(*jobs);
     moved = execute(*jobs);
     snapshot = replica_.tables->snapshot();
     for (size_t i = 0; i < jobs->size(); ++i) {
@@ -275,12 +277,8 @@ void OlapDispatcher::run(std::span<const olap::QueryRun> queries,
 
 // On all the side's cores: by the hundred, statements take as long to compile as to run.
 void OlapDispatcher::compile(const Jobs& jobs) {
-  std::vector<QueryJob*> left;
-  for (const auto& job : jobs) {
-    if (!job->compiled) left.push_back(job.get());
-  }
-  replica_.executor->run_parallel(static_cast<uint32_t>(left.size()),
-                                  [&](uint32_t i) { prepare_(left[i]); });
+  replica_.executor->run_parallel(static_cast<uint32_t>(jobs.size()),
+                                  [&](uint32_t i) { prepare_(jobs[i].get(), table_rows_); });
 }
 
 bool OlapDispatcher::is_long(const olap::Plan& plan) const {
@@ -332,10 +330,12 @@ OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
 }
 
 uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
-  return replica_.applier
-      ->apply(collected, [this](uint32_t count,
-                                const auto& body) { replica_.executor->run_parallel(count, body); })
-      .records;
+  const auto in_parallel = [this](uint32_t count, const auto& body) {
+    replica_.executor->run_parallel(count, body);
+  };
+  replica_.applier->add_tables(in_parallel);
+  if (collected.sets.empty()) return 0;
+  return replica_.applier->apply(collected, in_parallel).records;
 }
 
 // Each partition looks at its tables until the time is up; the next call begins with another one,
@@ -386,21 +386,19 @@ void OlapDispatcher::bring_up_to_date() {
   uint64_t cpu_ns = 0;
   uint64_t compact_ns = 0;
   const uint64_t start_ns = base::steady_ns();
-  if (!collected.sets.empty()) {
-    const uint64_t cpu_start_ns = base::thread_cpu_ns();
-    try {
-      if (!replica_failure_) {
-        records = apply(collected);
-        cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
-        const uint64_t compact_start_ns = base::steady_ns();
-        compact();
-        compact_ns = base::steady_ns() - compact_start_ns;
-      }
-    } catch (const storage::ChunkFailure& failure) {
-      lose_replica(failure.error());
+  try {
+    if (!replica_failure_) {
+      const uint64_t cpu_start_ns = base::thread_cpu_ns();
+      records = apply(collected);
+      cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
+      const uint64_t compact_start_ns = base::steady_ns();
+      if (!collected.sets.empty()) compact();
+      compact_ns = base::steady_ns() - compact_start_ns;
     }
-    updates_->recycle(std::move(collected.sets));
+  } catch (const storage::ChunkFailure& failure) {
+    lose_replica(failure.error());
   }
+  if (!collected.sets.empty()) updates_->recycle(std::move(collected.sets));
   trim();
   const uint64_t end_ns = base::steady_ns();
   const bool changed = records != 0 || table_rows_.size() != replica.table_count();
@@ -422,21 +420,16 @@ void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {
   publish_sizes();
 }
 
-// Only who holds the gate writes table_rows_, so that it may be read without the mutex here; those
-// who plan meanwhile have the old ones.
 void OlapDispatcher::refresh_statistics() {
   storage::Replica& replica = *replica_.tables;
-  olap::TableRows rows = table_rows_;
-  rows.resize(replica.table_count());
-  for (size_t id = keepers_.size(); id < rows.size(); ++id) {
+  table_rows_.resize(replica.table_count());
+  for (size_t id = keepers_.size(); id < table_rows_.size(); ++id) {
     keepers_.emplace_back(&replica.table(base::TableId(static_cast<uint32_t>(id))));
   }
-  replica_.executor->run_parallel(static_cast<uint32_t>(rows.size()),
-                                  [&](uint32_t id) { keepers_[id].refresh(&rows[id]); });
-  lacks_samples_ =
-      std::any_of(rows.begin(), rows.end(), [](const auto& table) { return table.lacks_samples; });
-  const std::lock_guard lock(figures_mutex_);
-  table_rows_ = std::move(rows);
+  replica_.executor->run_parallel(static_cast<uint32_t>(table_rows_.size()),
+                                  [&](uint32_t id) { keepers_[id].refresh(&table_rows_[id]); });
+  lacks_samples_ = std::any_of(table_rows_.begin(), table_rows_.end(),
+                               [](const auto& table) { return table.lacks_samples; });
 }
 
 void OlapDispatcher::publish_sizes() {

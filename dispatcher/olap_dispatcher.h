@@ -1,11 +1,12 @@
 // OlapDispatcher: takes queries in, and runs them in batches on the newest snapshot of the replica
 // (BatchDB, section 5).
 //
-//   submit ──► queue ──► batch ──► gate ──► collect ──► apply ──► Executor::run_batch ──► done(...)
+//   submit ──► queue ──► batch ──► gate ──► collect ──► apply ──► compile ──► run ──► done(...)
 //
 // One thread, pinned to the OLAP cores. It sleeps until a query comes; where updates are pending it
 // applies them every `apply_interval_ns` though nobody asks, or at once when apply_now() says so.
-// A batch is everything that is queued.
+// A batch is everything that is queued. Its statements are compiled once what was collected is
+// applied, so that their plans follow the statistics of the snapshot that they run on.
 //
 // Why a query sees what was acknowledged before it was submitted: an OLTP batch pushes its updates
 // before its completions run (D2), the query is queued after that, and this thread collects after
@@ -14,8 +15,8 @@
 // Where there is a log, results are given out once all that they show is durable. Queries that
 // take too long, or would, leave their batch for the long lane (dispatcher/long_lane.h).
 //
-// Threads    submit, apply_now, table_rows, figures: any. bring_up_to_date: who holds the gate, as
-//            this side's batch or exclusively.
+// Threads    submit, apply_now, report: any. bring_up_to_date: who holds the gate, as this side's
+//            batch or exclusively.
 //
 // Invariants
 //   A1  At most `queue_queries` jobs are admitted and not answered; each is answered exactly once,
@@ -74,9 +75,9 @@ struct OlapReplica {
 
 class OlapDispatcher {
  public:
-  // Compiles the job's statements against the catalog of the moment. Called by several threads at
-  // once, each with a job of its own.
-  using Prepare = std::function<void(QueryJob*)>;
+  // Compiles the job's statements against the catalog of the moment; the gate is held. Called by
+  // several threads at once, each with a job of its own.
+  using Prepare = std::function<void(QueryJob*, const olap::TableRows&)>;
 
   OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
                  propagation::UpdateQueue* updates, BatchGate* gate, FreshnessClock* clock,
@@ -119,8 +120,6 @@ class OlapDispatcher {
   }
   // Queries that failed before they came here.
   void count_failed(base::ErrorCode why);
-  // Rows by TableId, as of the last apply.
-  olap::TableRows table_rows() const;
   // Adds this side's figures.
   void report(Metrics* metrics) const;
 
@@ -171,15 +170,15 @@ class OlapDispatcher {
   olap::StopFlag stop_queries_{false};          // writer: cancel_queries, for good
   uint64_t pending_since_ns_ = 0;               // this thread only; 0: no update was pending
 
-  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next three
+  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next five
   uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call
   bool trim_failed_ = false;       // the last time; said once
   bool lacks_samples_ = false;     // some column that was not in memory
-  std::vector<olap::StatisticsKeeper> keepers_;  // by TableId; the gate's holder only, too
+  std::vector<olap::StatisticsKeeper> keepers_;  // by TableId, as the next
+  olap::TableRows table_rows_;
 
   mutable std::mutex figures_mutex_;
-  Metrics figures_;             // guarded by figures_mutex_: this side's part
-  olap::TableRows table_rows_;  // written under figures_mutex_, by the gate's holder
+  Metrics figures_;  // guarded by figures_mutex_: this side's part
 
   std::unique_ptr<LongLane> long_lane_;
   std::thread thread_;

@@ -1,7 +1,7 @@
 // QueryJob: one call of query, query_batch or submit_query, from submission to its results.
 //
-//   created (SQL text) -> [prepare: caller's or OLAP dispatcher's thread] -> plans
-//     -> [OlapDispatcher::submit] -> queued -> [a batch] -> results -> answer finished
+//   created (SQL text) -> [OlapDispatcher::submit] -> queued -> [a batch: prepare] -> plans
+//     -> results -> answer finished
 //
 // Statements that do not compile have their error in the answer and no plan; the others run.
 
@@ -28,7 +28,6 @@ struct QueryJob {
 
   std::vector<Statement> statements;
   QueryAnswerPtr answer;  // also the watch's and the caller's
-  bool compiled = false;  // prepare was tried on every statement
   uint64_t submitted_ns = 0;
 };
 

@@ -180,8 +180,10 @@ void BasicHashIndex<Atomic>::find_alike(const Bucket& first, uint64_t entry,
 
 template <template <class> class Atomic>
 void BasicHashIndex<Atomic>::add_segment() {
-  segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
-  buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
+  const base::Region& segment = segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
+  buckets_.push_back(reinterpret_cast<Bucket*>(segment.data()));
+  // A bucket is read before it is written: of each small page that is two faults.
+  if (segment.size() < base::kHugePageBytes) base::populate_memory(segment.data(), segment.size());
 }
 
 template <template <class> class Atomic>

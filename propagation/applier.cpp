@@ -10,29 +10,23 @@ namespace diptych::propagation {
 Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records)
     : replica_(replica), node_(node), slice_records_(slice_records) {
   DIPTYCH_CHECK(slice_records != 0, "a turn takes some records");
-  for (size_t i = 0; i < replica->table_count(); ++i) {
-    add_table(base::TableId(static_cast<uint32_t>(i)));
-  }
-}
-
-void Applier::add_table(base::TableId table) {
-  if (table.value < tables_.size()) return;  // the constructor met it
-  add_unindexed(table);
-  for (PartitionApplier& partition : tables_.back().partitions) partition.index_rows();
+  add_tables([](uint32_t count, const std::function<void(uint32_t)>& body) {
+    for (uint32_t i = 0; i < count; ++i) body(i);
+  });
 }
 
 void Applier::add_tables(const ForEach& for_each) {
   std::vector<PartitionApplier*> added;
   for (uint32_t table = static_cast<uint32_t>(tables_.size()); table < replica_->table_count();
        ++table) {
-    add_unindexed(base::TableId(table));
+    add_table(base::TableId(table));
     for (PartitionApplier& partition : tables_.back().partitions) added.push_back(&partition);
   }
+  if (added.empty()) return;
   for_each(static_cast<uint32_t>(added.size()), [&](uint32_t i) { added[i]->index_rows(); });
 }
 
-void Applier::add_unindexed(base::TableId table) {
-  DIPTYCH_CHECK(table.value == tables_.size(), "tables are added in the order of TableIds");
+void Applier::add_table(base::TableId table) {
   storage::Table& rows = replica_->table(table);
   TableState& state = tables_.emplace_back();
   for (uint32_t p = 0; p < rows.partition_count(); ++p) {

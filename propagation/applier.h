@@ -10,11 +10,11 @@
 // the cache, and the vectors of pointers stay small.
 //
 // Threads    apply() is called by the OLAP dispatcher while no query runs. What runs side by side
-//            runs through `for_each`, which the caller provides. add_table and apply have one
+//            runs through `for_each`, which the caller provides. add_tables and apply have one
 //            caller at a time; find() runs while neither does.
 // Memory     vectors of pointers to a slice; nothing is allocated a record.
 // Errors     a record that does not fit (an update of an absent row) is our bug, and checked. Where
-//            the disk fails or a chunk is damaged, apply() and add_table() throw ChunkFailure
+//            the disk fails or a chunk is damaged, apply() and add_tables() throw ChunkFailure
 //            (storage/buffered_chunk.h): the replica has then part of the updates, and is useless.
 //
 // Invariants
@@ -57,9 +57,8 @@ class Applier {
   // `slice_records`: of a table for each partition, that a turn of the steps takes.
   Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records = 2048);
 
-  // A table was added to the replica (empty, or filled by load_replica: its rows get indexed).
-  void add_table(base::TableId table);
-  // The same for all of the replica's tables that are new, partitions side by side.
+  // Tables that were added to the replica since, empty or filled by load_replica: their rows get
+  // indexed, partitions side by side.
   void add_tables(const ForEach& for_each);
 
   // Applies all collected sets; the replica then shows collected.snapshot. The caller recycles the
@@ -96,7 +95,7 @@ class Applier {
     UpdateMerge merge;
   };
 
-  void add_unindexed(base::TableId table);
+  void add_table(base::TableId table);
   void order_and_route(Work* work) const;
   ApplyCounts counts() const;
 

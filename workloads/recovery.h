@@ -5,8 +5,9 @@
 //                                             ─► the primary is lost, and rebuilt ─► checked
 //                                                lost_primary_seconds
 //
-// Cold: the files are not in the page cache. The first run is in the same process as the replay,
-// with the same workers, and its rate counts what the log has: transactions that changed something.
+// Cold: the files are not in the page cache, but the machine's free memory is at hand, since it is
+// touched before. The first run is in the same process as the replay, with the same workers; its
+// rate counts what the log has: transactions that changed something.
 //
 // Threads    as run_benchmark.
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -377,6 +378,17 @@ TEST(Freshness, BeforeTheIntervalOnlyAQueryHasUpdatesApplied) {
   EXPECT_LT(before.replica_vid, before.last_vid);
   EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 1);
   EXPECT_EQ(bank->database->metrics().replica_vid, before.last_vid);
+}
+
+TEST(Freshness, APlanFollowsTheStatisticsOfTheSnapshotThatItRunsOn) {
+  auto bank = Bank::open({.apply_interval_ns = 3'600'000'000'000});
+  bank->fill(10);
+  for (int32_t id = 10; id < 13; ++id) {
+    ASSERT_TRUE(bank->database->call(bank->open_account, {.id = id, .balance = {}}).get().ok());
+    const auto plan = bank->database->query("EXPLAIN SELECT id FROM account");
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    EXPECT_THAT(base::to_string(plan->rows[0][0]), HasSubstr(fmt::format("({} rows)", id + 1)));
+  }
 }
 
 TEST(QueryMemory, AQueryOverItsLimitFailsAloneAndTheDatabaseGoesOn) {

@@ -36,7 +36,10 @@ class ReplicaComparisonTest : public ::testing::Test {
     engine_ = std::make_unique<oltp::Engine>(&catalog_, oltp::EngineOptions{}, &updates_);
     engine_->add_table(kTable);
     replica_.add_table(catalog_.tables()[0]);
-    applier_.add_table(kTable);
+    const auto one_after_the_other = [](uint32_t count, const auto& body) {
+      for (uint32_t i = 0; i < count; ++i) body(i);
+    };
+    applier_.add_tables(one_after_the_other);
     for (int32_t id = 0; id < kRows; ++id) {
       rows_.push_back(random_.row());
       rows_.back().set(base::ColumnId(0), int64_t{id});
@@ -45,9 +48,6 @@ class ReplicaComparisonTest : public ::testing::Test {
     const auto row_by_row = [&]() -> oltp::RowBatch {
       if (next == rows_.size()) return {};
       return {rows_[next++].bytes(), 1};
-    };
-    const auto one_after_the_other = [](uint32_t count, const auto& body) {
-      for (uint32_t i = 0; i < count; ++i) body(i);
     };
     propagation::BulkLoad sink(&replica_, &applier_, kTable, one_after_the_other, {});
     auto loaded = engine_->load(kTable, row_by_row, &sink);

@@ -364,7 +364,7 @@ class OneRow : public testing::Test {
  protected:
   OneRow() : schema_(every_type_schema()), layout_(schema_), rows_(layout_, 1), row_(rows_.row()) {
     replica_.add_table(schema_);
-    applier_.add_table(TableId(0));
+    applier_.add_tables(one_after_the_other);
   }
 
   void insert() { set_->append_insert(Vid(++vid_), kRow, layout_, row_.bytes()); }

@@ -24,6 +24,7 @@
 #include "base/schema.h"
 #include "base/types.h"
 #include "base/value.h"
+#include "olap/aggregate_kind.h"
 #include "olap/explanation.h"
 
 namespace diptych::olap {
@@ -142,21 +143,6 @@ struct Expression {
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-enum class AggregateKind : uint8_t {
-  kCountAll,
-  kCount,
-  kCountDistinct,
-  kSum,
-  kAvg,
-  kMin,
-  kMax,
-  kVarSamp,
-  kVarPop,
-  kStddevSamp,
-  kStddevPop,
-  kStringAgg,
-};
-
 struct SortKey {
   uint32_t column = 0;  // of children[0]'s output
   bool descending = false;
@@ -166,15 +152,16 @@ struct SortKey {
 // Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
 // DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
 // wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; variances
-// and deviations are DOUBLE of DOUBLE; min and max keep their type. All but the counts are NULL
-// over no (non-null) values.
+// and deviations are DOUBLE of DOUBLE; min, max, percentile_disc and mode keep their type. All but
+// the counts are NULL over no (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll
   base::DataType type;
   bool distinct = false;  // each value of the argument once (kSum, kAvg, variances, kStringAgg)
   // kStringAgg: the delimiter in front of each text but the first, then what the texts are ordered
-  // by; the columns of `order` count the argument as 0.
+  // by; the columns of `order` count the argument as 0. Percentiles: the fraction, a DOUBLE
+  // literal; they and kMode have one key in `order`, the argument.
   std::vector<ExpressionPtr> further;
   std::vector<SortKey> order;
 };

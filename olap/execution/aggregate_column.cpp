@@ -299,6 +299,9 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
       if (argument == PhysicalType::kDouble) return make_moments(aggregate.kind);
       fail_query(base::ErrorCode::kUnsupported, "variances are of doubles");
     case AggregateKind::kStringAgg: return make_string_agg(aggregate);
+    case AggregateKind::kPercentileCont:
+    case AggregateKind::kPercentileDisc:
+    case AggregateKind::kMode: return make_ordered_set(aggregate);
     default: break;
   }
   switch (argument) {

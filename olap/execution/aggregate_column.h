@@ -63,5 +63,7 @@ std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
 std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind);
 // string_agg (string_agg.cpp).
 std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate);
+// Percentiles and mode (ordered_set.cpp).
+std::unique_ptr<AggregateColumn> make_ordered_set(const Aggregate& aggregate);
 
 }  // namespace diptych::olap

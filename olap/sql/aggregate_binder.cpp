@@ -28,6 +28,9 @@ std::optional<AggregateKind> aggregate_kind(std::string_view name) {
   if (name == "variance" || name == "var_samp") return AggregateKind::kVarSamp;
   if (name == "var_pop") return AggregateKind::kVarPop;
   if (name == "string_agg") return AggregateKind::kStringAgg;
+  if (name == "percentile_cont") return AggregateKind::kPercentileCont;
+  if (name == "percentile_disc") return AggregateKind::kPercentileDisc;
+  if (name == "mode") return AggregateKind::kMode;
   return std::nullopt;
 }
 
@@ -69,6 +72,9 @@ DataType aggregate_type(AggregateKind kind, const DataType& argument) {
     case AggregateKind::kStddevSamp:
     case AggregateKind::kStddevPop: return kDoubleType;
     case AggregateKind::kStringAgg: return kTextType;
+    case AggregateKind::kPercentileCont: return kDoubleType;
+    case AggregateKind::kPercentileDisc:
+    case AggregateKind::kMode:
     case AggregateKind::kMin:
     case AggregateKind::kMax: return argument;
   }
@@ -110,7 +116,6 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
     return source_.wrong(
         offset, fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint), "42803");
   }
-  if (call.agg_within_group != 0) return source_.unsupported(offset, "WITHIN GROUP");
   Aggregate aggregate;
   in_aggregate_ = true;
   auto bound = bind_aggregate_call(call, name, &aggregate);
@@ -163,6 +168,7 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
                                                              std::string_view name,
                                                              Aggregate* aggregate) {
   const int64_t offset = call.location;
+  if (is_ordered_set(aggregate->kind)) return bind_ordered_set(call, name, aggregate);
   if (call.agg_star != 0) {
     if (aggregate->kind != AggregateKind::kCount) {
       return source_.wrong(offset, fmt::format("{}(*): only count takes *", name), "42883");
@@ -171,7 +177,10 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
     return {};
   }
   const size_t arguments = aggregate->kind == AggregateKind::kStringAgg ? 2 : 1;
-  if (call.n_args != arguments) {
+  if (call.agg_within_group != 0 && call.n_args + call.n_agg_order == arguments) {
+    return source_.wrong(offset, fmt::format("{}() does not take WITHIN GROUP", name), "42809");
+  }
+  if (call.agg_within_group != 0 || call.n_args != arguments) {
     return source_.wrong(offset,
                          fmt::format("{}() takes {} argument{}, not {}", name, arguments,
                                      arguments == 1 ? "" : "s", call.n_args),

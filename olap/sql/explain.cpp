@@ -155,10 +155,22 @@ std::string text_of(const Expression& e, const Names& names) {
 }
 
 std::string_view aggregate_name(AggregateKind kind) {
-  static constexpr std::array<std::string_view, 12> kNames = {
-      "count(*)", "count",    "count distinct", "sum",         "avg",        "min",
-      "max",      "var_samp", "var_pop",        "stddev_samp", "stddev_pop", "string_agg"};
-  static_assert(kNames.size() == static_cast<size_t>(AggregateKind::kStringAgg) + 1);
+  static constexpr std::array<std::string_view, 15> kNames = {"count(*)",
+                                                              "count",
+                                                              "count distinct",
+                                                              "sum",
+                                                              "avg",
+                                                              "min",
+                                                              "max",
+                                                              "var_samp",
+                                                              "var_pop",
+                                                              "stddev_samp",
+                                                              "stddev_pop",
+                                                              "string_agg",
+                                                              "percentile_cont",
+                                                              "percentile_disc",
+                                                              "mode"};
+  static_assert(kNames.size() == static_cast<size_t>(AggregateKind::kMode) + 1);
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -119,6 +119,9 @@ class ExpressionBinder {
                                              Aggregate* aggregate);
   base::Result<void> bind_string_agg(const PgQuery__FuncCall& call, Aggregate* aggregate);
   base::Result<void> bind_aggregate_order(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  // ordered_set_binder.cpp
+  base::Result<void> bind_ordered_set(const PgQuery__FuncCall& call, std::string_view name,
+                                      Aggregate* aggregate);
   BoundResult bind_grouping(const PgQuery__GroupingFunc& call);
 
   // window_binder.cpp

@@ -395,8 +395,8 @@ base::Result<void> ExpressionBinder::bind_window_aggregate(const PgQuery__FuncCa
   }
   Aggregate aggregate;
   if (auto bound = bind_aggregate_call(call, name, &aggregate); !bound) return bound;
-  if (aggregate.kind == AggregateKind::kStringAgg) {
-    return source_.unsupported(call.location, "string_agg() over a window");
+  if (aggregate.kind == AggregateKind::kStringAgg || is_ordered_set(aggregate.kind)) {
+    return source_.unsupported(call.location, fmt::format("{}() over a window", name));
   }
   WindowFunction& function = result->function;
   function.kind = WindowKind::kAggregate;

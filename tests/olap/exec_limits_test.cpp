@@ -32,7 +32,8 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
     std::vector<ExpressionPtr> keys;
     if (kind == AggregateKind::kMax) keys.push_back(column(0, kIntType));
     std::vector<Aggregate> aggregates;
-    aggregates.push_back(aggregate_of(kind, column(1, kTextType)));
+    aggregates.push_back(is_ordered_set(kind) ? ordered_set_of(kind, column(1, kTextType), false)
+                                              : aggregate_of(kind, column(1, kTextType)));
     return aggregate(source(), std::move(keys), std::move(aggregates));
   }
 
@@ -75,6 +76,7 @@ TEST_P(MemoryLimit, HoldsForAJoinsBuildSide) {
 TEST_P(MemoryLimit, HoldsForGroupsAndTheirStates) {
   expect_limited(counted(grouped(AggregateKind::kMax)), "the groups of a GROUP BY");
   expect_limited(counted(grouped(AggregateKind::kCountDistinct)), "the groups of a GROUP BY");
+  expect_limited(counted(grouped(AggregateKind::kPercentileDisc)), "the groups of a GROUP BY");
 }
 
 TEST_P(MemoryLimit, HoldsForASortButNotForTheFirstFewOfManyRows) {

@@ -109,6 +109,10 @@ OperatorPtr grouped(bool text_key, OperatorPtr child) {
   texts.further.push_back(column(4, kTextType));
   texts.order.push_back({2, true, false});
   all.push_back(std::move(texts));
+  using Kind = AggregateKind;
+  all.push_back(ordered_set_of(Kind::kMode, column(4, kTextType), true));
+  all.push_back(ordered_set_of(Kind::kPercentileDisc, column(2, kBigIntType), false, 0.7));
+  all.push_back(ordered_set_of(Kind::kPercentileCont, column(3, kDoubleType), true, 0.5));
   return aggregate(std::move(child), std::move(keys), std::move(all));
 }
 

@@ -399,6 +399,41 @@ Value naive_string_agg(const Aggregate& one, const std::vector<Row>& rows) {
   return result;
 }
 
+// The values in order, without NULLs.
+Value naive_ordered_set(const Aggregate& one, std::vector<Value> values) {
+  std::stable_sort(values.begin(), values.end(), [&](const Value& a, const Value& b) {
+    return sorts_before(one.order, {a}, {b});
+  });
+  if (one.kind == AggregateKind::kMode) {
+    size_t best = 0;
+    size_t most = 0;
+    for (size_t i = 0, times = 0; i < values.size(); ++i) {
+      times = i != 0 && naive_compare(values[i - 1], values[i]) == 0 ? times + 1 : 1;
+      if (times > most) {
+        most = times;
+        best = i + 1 - times;
+      }
+    }
+    return values[best];
+  }
+  const Value fraction = one.further[0]->literal;
+  if (is_null(fraction)) return kNull;
+  const auto count = static_cast<double>(values.size());
+  const double share = std::get<double>(fraction);
+  if (one.kind == AggregateKind::kPercentileDisc) {
+    // The first value that at least this share of them is not after.
+    size_t i = 0;
+    while (i + 1 < values.size() && static_cast<double>(i + 1) < share * count) ++i;
+    return values[i];
+  }
+  const double place = share * (count - 1);
+  const auto low = static_cast<size_t>(place);
+  const double at_low = std::get<double>(values[low]);
+  if (place == static_cast<double>(low)) return at_low;
+  const double at_high = std::get<double>(values[low + 1]);
+  return at_low + (place - static_cast<double>(low)) * (at_high - at_low);
+}
+
 Value naive_moment(AggregateKind kind, const std::vector<Value>& values) {
   const auto count = static_cast<double>(values.size());
   double mean = 0;
@@ -432,6 +467,7 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
         std::set<Value, decltype(less)>(values.begin(), values.end(), less).size());
   }
   if (values.empty()) return kNull;
+  if (is_ordered_set(one.kind)) return naive_ordered_set(one, std::move(values));
   if (one.kind == AggregateKind::kMin) return *std::min_element(values.begin(), values.end(), less);
   if (one.kind == AggregateKind::kMax) return *std::max_element(values.begin(), values.end(), less);
   if (one.kind >= AggregateKind::kVarSamp) return naive_moment(one.kind, values);

@@ -145,6 +145,15 @@ TEST_P(OperatorModel, AggregatesAgree) {
       aggregates.push_back(
           aggregate_of(kKinds[below(4)], column(static_cast<uint32_t>(c), kOperatorTypes[c])));
     }
+    for (uint64_t i = below(3); i != 0; --i) {
+      const auto c = static_cast<uint32_t>(below(kColumns));
+      const double fraction = static_cast<double>(below(33)) / 32;
+      ExpressionPtr value = column(c, kOperatorTypes[c]);
+      const bool continuous = kOperatorTypes[c].kind == TypeKind::kDouble;
+      AggregateKind kind = below(2) == 0 ? AggregateKind::kMode : AggregateKind::kPercentileDisc;
+      if (continuous && below(2) == 0) kind = AggregateKind::kPercentileCont;
+      aggregates.push_back(ordered_set_of(kind, std::move(value), below(2) == 0, fraction));
+    }
     for (const uint32_t c : {0U, 2U, 4U}) {
       aggregates.push_back(aggregate_of(AggregateKind::kSum, column(c, kOperatorTypes[c])));
       aggregates.push_back(aggregate_of(AggregateKind::kAvg, column(c, kOperatorTypes[c])));

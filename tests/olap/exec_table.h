@@ -222,6 +222,16 @@ inline Aggregate aggregate_of(AggregateKind kind, ExpressionPtr argument) {
   result.argument = std::move(argument);
   return result;
 }
+
+// kMode, or a percentile of a fraction.
+inline Aggregate ordered_set_of(AggregateKind kind, ExpressionPtr argument, bool descending,
+                                double fraction = 0) {
+  Aggregate result = aggregate_of(kind, std::move(argument));
+  if (kind == AggregateKind::kPercentileCont) result.type = kDoubleType;
+  result.order.push_back({0, descending, false});
+  if (kind != AggregateKind::kMode) result.further.push_back(literal(kDoubleType, fraction));
+  return result;
+}
 inline OperatorPtr aggregate(OperatorPtr child, std::vector<ExpressionPtr> keys,
                              std::vector<Aggregate> aggregates) {
   std::vector<DataType> output;

@@ -309,10 +309,16 @@ AGGREGATES = {
                (3, "sum({})", ["int"]), (1, "sum({})", ["bigint"]),
                (1, "sum(DISTINCT {})", ["int"]),
                (1, "count(*) FILTER (WHERE {})", ["bool"])],
-    "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"])],
+    "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"]),
+               (1, "percentile_cont(0.25) WITHIN GROUP (ORDER BY {})", ["int"]),
+               (1, "percentile_cont(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["double"])],
     "decimal": [(3, "sum({})", ["decimal"])],
 }
-SAME_KIND_AGGREGATES = [(1, "min({})", ["="]), (1, "max({})", ["="])]
+SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's is any
+    (2, "min({})", ["="]), (2, "max({})", ["="]),
+    (1, "percentile_disc(0.25) WITHIN GROUP (ORDER BY {})", ["="]),
+    (1, "percentile_disc(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["="]),
+]
 
 
 PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality

@@ -1,0 +1,32 @@
+// AggregateKind: the aggregate functions of a Plan.
+
+#pragma once
+
+#include <cstdint>
+
+namespace diptych::olap {
+
+enum class AggregateKind : uint8_t {
+  kCountAll,
+  kCount,
+  kCountDistinct,
+  kSum,
+  kAvg,
+  kMin,
+  kMax,
+  kVarSamp,
+  kVarPop,
+  kStddevSamp,
+  kStddevPop,
+  kStringAgg,
+  kPercentileCont,  // of DOUBLE
+  kPercentileDisc,
+  kMode,
+};
+
+// Those with WITHIN GROUP (ORDER BY value): of all of a group's values in their order.
+inline bool is_ordered_set(AggregateKind kind) {
+  return kind >= AggregateKind::kPercentileCont;
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,195 @@
+// Ordered-set aggregates, as PostgreSQL has them (orderedsetaggs.c): percentile_disc, mode, and
+// percentile_cont of doubles.
+//
+//   percentile_disc(p)   of n rows in order the row ceil(p * n), from 1, and at least the first
+//   percentile_cont(p)   between the rows around p * (n - 1), from 0, by their distance
+//   mode()               the value that most rows have; of several the first in the order
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "olap/execution/query_failure.h"
+#include "olap/execution/rows_by_group.h"
+
+namespace diptych::olap {
+
+namespace {
+
+using base::StringRef;
+using SortedRows = std::span<const uint32_t>;
+
+constexpr uint32_t kValue = 1;  // the column of the rows kept, beside the group
+
+class OrderedSetColumn : public RowsByGroup {
+ public:
+  explicit OrderedSetColumn(const Aggregate& aggregate)
+      : RowsByGroup({&aggregate.argument->type, 1}, aggregate.order) {}
+};
+
+// Whose result is the value of one of the group's rows.
+class ChosenRowColumn : public OrderedSetColumn {
+ public:
+  using OrderedSetColumn::OrderedSetColumn;
+
+  void resize(uint32_t groups) override { chosen_.resize(groups, ColumnStore::kNoRow); }
+  size_t memory_bytes() const override {
+    return RowsByGroup::memory_bytes() + chosen_.size() * sizeof(uint32_t);
+  }
+  void finish(const StopSignal& stop) override {
+    std::vector<uint32_t> kept;
+    for_each_group(stop, [&](uint32_t group, SortedRows sorted) {
+      chosen_[group] = static_cast<uint32_t>(kept.size());
+      kept.push_back(choose(sorted, stop));
+    });
+    keep_only(kept);
+  }
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    Selection all;
+    select_all(count, &all);
+    return rows().gather(kValue, chosen_.data() + first, all, results);
+  }
+
+ protected:
+  virtual uint32_t choose(SortedRows sorted, const StopSignal& stop) const = 0;
+
+ private:
+  std::vector<uint32_t> chosen_;  // by group: which of the rows kept, once finished
+};
+
+// The literal that a percentile is asked for; NULL gives NULL.
+class Fraction {
+ public:
+  explicit Fraction(const Aggregate& aggregate) {
+    const auto* const value = std::get_if<double>(&aggregate.further[0]->literal);
+    if (value != nullptr) value_ = *value;
+  }
+  bool is_usable() const { return value_ && *value_ >= 0 && *value_ <= 1; }
+  double operator*() const { return *value_; }
+  // PostgreSQL's error comes with a group, even one without rows, and not without groups.
+  void check() const {
+    if (!value_ || is_usable()) return;
+    fail_value(fmt::format("percentile value {} is not between 0 and 1", *value_));
+  }
+
+ private:
+  std::optional<double> value_;
+};
+
+class PercentileDiscColumn : public ChosenRowColumn {
+ public:
+  explicit PercentileDiscColumn(const Aggregate& aggregate)
+      : ChosenRowColumn(aggregate), fraction_(aggregate) {}
+
+  void finish(const StopSignal& stop) override {
+    if (fraction_.is_usable()) ChosenRowColumn::finish(stop);
+  }
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    fraction_.check();
+    return ChosenRowColumn::result(first, count, results);
+  }
+
+ protected:
+  uint32_t choose(SortedRows sorted, const StopSignal&) const override {
+    const double number = std::ceil(*fraction_ * static_cast<double>(sorted.size()));
+    return sorted[static_cast<size_t>(std::max(number, 1.0)) - 1];
+  }
+
+ private:
+  Fraction fraction_;
+};
+
+bool are_equal(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+bool are_equal(const StringRef& a, const StringRef& b) {
+  return a.view() == b.view();
+}
+template <class T>
+bool are_equal(T a, T b) {
+  return a == b;
+}
+
+template <class T>
+class ModeColumn : public ChosenRowColumn {
+ public:
+  using ChosenRowColumn::ChosenRowColumn;
+
+ protected:
+  uint32_t choose(SortedRows sorted, const StopSignal& stop) const override {
+    const T* const values = rows().template values<T>(kValue);
+    size_t most = 0;
+    uint32_t chosen = ColumnStore::kNoRow;
+    for (size_t first = 0, end = 0; first < sorted.size(); first = end) {
+      while (end < sorted.size() && are_equal(values[sorted[first]], values[sorted[end]])) {
+        stop.check_at(++end);
+      }
+      if (end - first <= most) continue;
+      most = end - first;
+      chosen = sorted[first];
+    }
+    return chosen;
+  }
+};
+
+class PercentileContColumn : public OrderedSetColumn {
+ public:
+  explicit PercentileContColumn(const Aggregate& aggregate)
+      : OrderedSetColumn(aggregate), fraction_(aggregate) {}
+
+  void resize(uint32_t groups) override { results_.resize(groups); }
+  size_t memory_bytes() const override {
+    return RowsByGroup::memory_bytes() + results_.size() * sizeof(results_[0]);
+  }
+  void finish(const StopSignal& stop) override {
+    if (!fraction_.is_usable()) return;
+    const auto* const values = rows().values<double>(kValue);
+    for_each_group(stop, [&](uint32_t group, SortedRows sorted) {
+      const double place = *fraction_ * static_cast<double>(sorted.size() - 1);
+      const double low = values[sorted[static_cast<size_t>(std::floor(place))]];
+      const double high = values[sorted[static_cast<size_t>(std::ceil(place))]];
+      const double part = place - std::floor(place);
+      // Not between infinities that are one row.
+      results_[group] = part == 0 ? low : low + part * (high - low);
+    });
+  }
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    fraction_.check();
+    results->clear_nulls();
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::optional<double>& one = results_[first + i];
+      if (!one) set_bit(results->nulls(), i);
+      results->values<double>()[i] = one.value_or(0);
+    }
+    return results->view_with_nulls();
+  }
+
+ private:
+  Fraction fraction_;
+  std::vector<std::optional<double>> results_;
+};
+
+}  // namespace
+
+std::unique_ptr<AggregateColumn> make_ordered_set(const Aggregate& aggregate) {
+  const PhysicalType type = physical_type(aggregate.argument->type);
+  if (aggregate.kind == AggregateKind::kMode) {
+    return with_physical_type(type, [&](auto value) -> std::unique_ptr<AggregateColumn> {
+      return std::make_unique<ModeColumn<decltype(value)>>(aggregate);
+    });
+  }
+  if (aggregate.further.size() != 1 || aggregate.further[0]->kind != ExpressionKind::kLiteral) {
+    fail_query(base::ErrorCode::kUnsupported, "a percentile's fraction is a literal");
+  }
+  if (aggregate.kind == AggregateKind::kPercentileDisc) {
+    return std::make_unique<PercentileDiscColumn>(aggregate);
+  }
+  if (type != PhysicalType::kDouble) {
+    fail_query(base::ErrorCode::kUnsupported, "percentile_cont is of doubles");
+  }
+  return std::make_unique<PercentileContColumn>(aggregate);
+}
+
+}  // namespace diptych::olap

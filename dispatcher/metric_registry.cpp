@@ -255,7 +255,8 @@ void add_propagation(Definitions* all) {
       {.name = "diptych_compaction_seconds",
        .kind = kHistogram,
        .unit = "seconds",
-       .help = "Of that, how long compressing pages and columns took",
+       .help = "How long compressing pages and columns took, in such a run or where no "
+               "updates come",
        .histogram = histogram<&M::compact_ns>,
        .scale = kNs},
       {"diptych_apply_cpu_seconds_total", kCounter, "seconds",

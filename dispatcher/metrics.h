@@ -86,7 +86,7 @@ struct Metrics {
   uint64_t updates_applied = 0;
   uint64_t apply_runs = 0;
   Histogram apply_ns;    // of applies that applied something, compaction included
-  Histogram compact_ns;  // of the compaction behind each of them
+  Histogram compact_ns;  // of the compaction behind each of them, and where none come
   // Of the same: CPU time of the thread that applies, and where the time goes, by TableId.
   uint64_t apply_cpu_ns = 0;
   std::vector<propagation::TableSteps> apply_steps;

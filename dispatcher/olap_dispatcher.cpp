@@ -81,7 +81,7 @@ void OlapDispatcher::wake() {
 }
 
 void OlapDispatcher::apply_now() {
-  // release: pairs with the acquire in apply_is_due; who sees the wish sees what it is about.
+  // release: pairs with the acquire in turn_is_due; who sees the wish sees what it is about.
   apply_wanted_.store(true, std::memory_order_release);
   wake();
 }
@@ -142,7 +142,7 @@ void OlapDispatcher::run() {
     // The applier's index and the statistics of what was there before, which opening the database
     // does not wait for.
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
-    bring_up_to_date();
+    take_turn();
   }
   Jobs jobs;
   while (true) {
@@ -161,16 +161,14 @@ void OlapDispatcher::run() {
     }
     if (long_lane_ != nullptr && long_lane_->wants_snapshot()) {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
-      bring_up_to_date();
-      pending_since_ns_ = 0;
+      take_turn();
       begin_long_queries();
     }
     if (!jobs.empty()) {
       run_one_batch(&jobs);
-    } else if (apply_is_due(base::steady_ns())) {
+    } else if (turn_is_due(base::steady_ns())) {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
-      bring_up_to_date();
-      pending_since_ns_ = 0;
+      take_turn();
     } else if (tokens_.drained()) {
       return;
     } else {
@@ -184,9 +182,17 @@ void OlapDispatcher::take_jobs(Jobs* jobs) {
   while (queue_.try_pop(&job)) jobs->push_back(std::move(job));
 }
 
-bool OlapDispatcher::apply_is_due(uint64_t now_ns) {
+void OlapDispatcher::take_turn() {
+  bring_up_to_date();
+  pending_since_ns_ = 0;
+  const bool wanted = !replica_failure_ && replica_.tables->wants_compaction();
+  compaction_due_ns_ = wanted ? compacted_ns_ + options_.apply_interval_ns : 0;
+}
+
+bool OlapDispatcher::turn_is_due(uint64_t now_ns) {
   // acquire: pairs with the release in apply_now.
   const bool wanted = apply_wanted_.exchange(false, std::memory_order_acquire);
+  if (compaction_due_ns_ != 0 && now_ns >= compaction_due_ns_) return true;
   if (updates_->pending_bytes() == 0) {
     pending_since_ns_ = 0;
     return false;
@@ -196,15 +202,17 @@ bool OlapDispatcher::apply_is_due(uint64_t now_ns) {
 }
 
 // With updates pending: until they are due, unless a query or apply_now comes first; further pushes
-// do not wake the thread. With none: until anything comes.
+// do not wake the thread. With none: until anything comes, or compaction goes on.
 void OlapDispatcher::sleep(uint32_t arrival_ticket, uint32_t update_ticket) {
-  if (pending_since_ns_ == 0) {
-    updates_->parker().wait(update_ticket);
-    return;
-  }
-  const uint64_t due_ns = pending_since_ns_ + options_.apply_interval_ns;
   const uint64_t now_ns = base::steady_ns();
-  if (due_ns > now_ns) arrivals_.wait_for(arrival_ticket, due_ns - now_ns);
+  if (pending_since_ns_ != 0) {
+    const uint64_t due_ns = pending_since_ns_ + options_.apply_interval_ns;
+    if (due_ns > now_ns) arrivals_.wait_for(arrival_ticket, due_ns - now_ns);
+  } else if (compaction_due_ns_ == 0) {
+    updates_->parker().wait(update_ticket);
+  } else if (compaction_due_ns_ > now_ns) {
+    updates_->parker().wait_for(update_ticket, compaction_due_ns_ - now_ns);
+  }
 }
 
 void OlapDispatcher::run_one_batch(Jobs* jobs) {
@@ -212,8 +220,7 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
   Moved moved;
   {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
-    bring_up_to_date();
-    pending_since_ns_ = 0;
+    take_turn();
     compile(*jobs);
     moved = execute(*jobs);
     snapshot = replica_.tables->snapshot();
@@ -392,8 +399,12 @@ void OlapDispatcher::bring_up_to_date() {
       records = apply(collected);
       cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
       const uint64_t compact_start_ns = base::steady_ns();
-      if (!collected.sets.empty()) compact();
-      compact_ns = base::steady_ns() - compact_start_ns;
+      const bool rests = compact_start_ns - compacted_ns_ >= options_.apply_interval_ns;
+      if (records != 0 || (rests && replica_.tables->wants_compaction())) {
+        compact();
+        compacted_ns_ = base::steady_ns();
+        compact_ns = compacted_ns_ - compact_start_ns;
+      }
     }
   } catch (const storage::ChunkFailure& failure) {
     lose_replica(failure.error());
@@ -408,10 +419,10 @@ void OlapDispatcher::bring_up_to_date() {
     ++figures_.apply_runs;
     figures_.updates_applied += records;
     figures_.apply_ns.record(end_ns - start_ns);
-    figures_.compact_ns.record(compact_ns);
     figures_.apply_cpu_ns += cpu_ns;
   }
-  if (changed) publish_sizes();
+  if (compact_ns != 0) figures_.compact_ns.record(compact_ns);
+  if (changed || compact_ns != 0) publish_sizes();
 }
 
 void OlapDispatcher::publish_figures(const BatchGate::Exclusive&) {

@@ -5,6 +5,7 @@
 //
 // One thread, pinned to the OLAP cores. It sleeps until a query comes; where updates are pending it
 // applies them every `apply_interval_ns` though nobody asks, or at once when apply_now() says so.
+// It compacts what it applied to, and where no updates come goes on as often until that is done.
 // A batch is everything that is queued. Its statements are compiled once what was collected is
 // applied, so that their plans follow the statistics of the snapshot that they run on.
 //
@@ -128,8 +129,9 @@ class OlapDispatcher {
 
   void run();
   void take_jobs(Jobs* jobs);
-  bool apply_is_due(uint64_t now_ns);
+  bool turn_is_due(uint64_t now_ns);
   void sleep(uint32_t arrival_ticket, uint32_t update_ticket);
+  void take_turn();  // the caller holds the gate, for this side's batch
   void run_one_batch(Jobs* jobs);
   void compile(const Jobs& jobs);
   struct Place {
@@ -169,9 +171,11 @@ class OlapDispatcher {
   std::atomic<bool> checkpoint_wanted_{false};  // likewise: wish_checkpoint
   olap::StopFlag stop_queries_{false};          // writer: cancel_queries, for good
   uint64_t pending_since_ns_ = 0;               // this thread only; 0: no update was pending
+  uint64_t compaction_due_ns_ = 0;              // this thread only; 0: nothing to compact
 
-  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next five
+  std::optional<base::Error> replica_failure_;  // the gate's holder only, as the next six
   uint32_t first_to_compact_ = 0;  // the table and partition that come first, one on each call
+  uint64_t compacted_ns_ = 0;      // when, last
   bool trim_failed_ = false;       // the last time; said once
   bool lacks_samples_ = false;     // some column that was not in memory
   std::vector<olap::StatisticsKeeper> keepers_;  // by TableId, as the next

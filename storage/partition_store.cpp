@@ -201,16 +201,28 @@ size_t PartitionStore::drop_empty_block() {
   return bytes;
 }
 
+bool PartitionStore::awaits_inserts(const Range& range) const {
+  return block_form_ == BlockForm::kCompressed && range.freed > worn_rows() / 2;
+}
+
+bool PartitionStore::wants_compaction() const {
+  if (thawed_columns_ != 0 || !empty_.empty()) return true;
+  const size_t full_ranges = next_ordinal_ / format_.block_rows;
+  if (compacted_ranges_ == full_ranges) return false;
+  return std::any_of(ranges_.begin(), ranges_.begin() + static_cast<std::ptrdiff_t>(full_ranges),
+                     [&](const Range& range) {
+                       return !range.is_block && !range.stays_pages && !awaits_inserts(range);
+                     });
+}
+
 size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
   const size_t full_ranges = next_ordinal_ / format_.block_rows;
   if (compacted_ranges_ == full_ranges) return done;
   for (size_t i = 0; i < full_ranges; ++i) {
     Range& range = ranges_[i];
     if (range.is_block || range.stays_pages) continue;
-    const bool awaits_inserts =
-        block_form_ == BlockForm::kCompressed && range.freed > worn_rows() / 2;
     const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
-    if (is_quiet && !awaits_inserts && goes_on(done, until_ns)) done += make_block(i);
+    if (is_quiet && !awaits_inserts(range) && goes_on(done, until_ns)) done += make_block(i);
     range.writes = 0;
   }
   return done;

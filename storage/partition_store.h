@@ -118,6 +118,7 @@ class PartitionStore {
   void erase(uint32_t ordinal);
   // Without a candidate it looks at two counts.
   size_t compact(uint64_t until_ns);
+  bool wants_compaction() const;
   // Makes a block of every full range, busy or not, and gives the pages' memory back.
   void compact_all();
 
@@ -191,6 +192,7 @@ class PartitionStore {
     return static_cast<CompressedBlock&>(*directory_[range * format_.block_rows >> page_shift_]);
   }
   // All: `done` is what was gone through before, in bytes; with theirs it is returned.
+  bool awaits_inserts(const Range& range) const;
   size_t compact_pages(size_t done, uint64_t until_ns);
   size_t freeze_columns(size_t done, uint64_t until_ns);
   size_t settle_columns(size_t done, uint64_t until_ns);

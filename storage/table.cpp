@@ -167,6 +167,10 @@ size_t Partition::compact(uint64_t until_ns) {
   return store_->compact(until_ns);
 }
 
+bool Partition::wants_compaction() const {
+  return store_->wants_compaction();
+}
+
 void Partition::compact_all() {
   store_->compact_all();
 }
@@ -276,6 +280,15 @@ void Replica::keep_in(std::unique_ptr<BlockFile> file, size_t memory_bytes_max) 
   own_buffers_ = std::make_unique<BufferManager>(
       std::move(file), BufferOptions{.bytes_max = memory_bytes_max, .node = options_.node});
   buffers_ = own_buffers_.get();
+}
+
+bool Replica::wants_compaction() const {
+  for (const auto& table : tables_) {
+    for (uint32_t p = 0; p < table->partition_count(); ++p) {
+      if (table->partition(base::PartitionId(p)).wants_compaction()) return true;
+    }
+  }
+  return false;
 }
 
 bool Replica::leaves_memory() const {

@@ -117,6 +117,9 @@ class Partition {
   // call, and more until `until_ns` (base::steady_ns), so the pause is bounded. "Quiet" is
   // meant since the call before.
   size_t compact(uint64_t until_ns = 0);
+  // Whether further calls will find something to do, though nothing is written any more. Not for
+  // settled columns, which are looked at as long as updates come.
+  bool wants_compaction() const;
   // After a load, whose rows are not written again soon: turns all full pages into blocks.
   void compact_all();
 
@@ -189,6 +192,8 @@ class Replica {
 
   // Where the leaf directories of the last save lie; the places of those before are given up.
   void replace_directories(std::vector<ChunkAddress> directories);
+
+  bool wants_compaction() const;  // of any partition
 
   // Between batches: takes memory back that snapshots had, if one has gone; and whether one has,
   // for any thread.

@@ -380,6 +380,22 @@ TEST(Freshness, BeforeTheIntervalOnlyAQueryHasUpdatesApplied) {
   EXPECT_EQ(bank->database->metrics().replica_vid, before.last_vid);
 }
 
+// The last update comes before the column is quiet, and nothing after it.
+TEST(Compaction, GoesOnWhereNoUpdatesCome) {
+  auto bank = Bank::open({.block_rows = 1024, .partitions = 1, .apply_interval_ns = 1'000'000});
+  bank->fill(2'000);
+  ASSERT_TRUE(bank->database->call(bank->bump, {.id = 1, .balance = {}}).get().ok());
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 1);
+  ASSERT_EQ(bank->database->metrics().memory.replica.columns_thawed, 1U);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (bank->database->metrics().memory.replica.columns_frozen == 0 &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(bank->database->metrics().memory.replica.columns_frozen, 1U);
+  EXPECT_EQ(*bank->number("SELECT sum(version) FROM account"), 1);
+}
+
 TEST(Freshness, APlanFollowsTheStatisticsOfTheSnapshotThatItRunsOn) {
   auto bank = Bank::open({.apply_interval_ns = 3'600'000'000'000});
   bank->fill(10);

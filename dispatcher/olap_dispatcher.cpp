@@ -138,12 +138,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
 void OlapDispatcher::run() {
   base::pin_this_thread(options_.placement.cores);
   base::name_this_thread("olap-dispatcher");
-  {
-    // The applier's index and the statistics of what was there before, which opening the database
-    // does not wait for.
-    const BatchGate::Passage passage = gate_->pass(Side::kOlap);
-    take_turn();
-  }
+  get_ready();
   Jobs jobs;
   while (true) {
     const uint32_t arrival_ticket = arrivals_.ticket();
@@ -175,6 +170,18 @@ void OlapDispatcher::run() {
       sleep(arrival_ticket, update_ticket);
     }
   }
+}
+
+void OlapDispatcher::get_ready() {
+  const BatchGate::Passage passage = gate_->pass(Side::kOlap);
+  try {
+    index_rows();
+  } catch (const storage::ChunkFailure& failure) {
+    lose_replica(failure.error());
+  }
+  refresh_statistics();
+  const std::lock_guard lock(figures_mutex_);
+  publish_sizes();
 }
 
 void OlapDispatcher::take_jobs(Jobs* jobs) {
@@ -336,13 +343,18 @@ OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
   return moved;
 }
 
+void OlapDispatcher::index_rows() {
+  replica_.applier->add_tables(
+      [this](uint32_t count, const auto& body) { replica_.executor->run_parallel(count, body); });
+}
+
 uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
-  const auto in_parallel = [this](uint32_t count, const auto& body) {
-    replica_.executor->run_parallel(count, body);
-  };
-  replica_.applier->add_tables(in_parallel);
+  index_rows();
   if (collected.sets.empty()) return 0;
-  return replica_.applier->apply(collected, in_parallel).records;
+  return replica_.applier
+      ->apply(collected, [this](uint32_t count,
+                                const auto& body) { replica_.executor->run_parallel(count, body); })
+      .records;
 }
 
 // Each partition looks at its tables until the time is up; the next call begins with another one,

@@ -128,6 +128,8 @@ class OlapDispatcher {
   using Jobs = std::vector<std::unique_ptr<QueryJob>>;
 
   void run();
+  // Indexes, and counts, the rows that were there before, which opening does not wait for.
+  void get_ready();
   void take_jobs(Jobs* jobs);
   bool turn_is_due(uint64_t now_ns);
   void sleep(uint32_t arrival_ticket, uint32_t update_ticket);
@@ -149,6 +151,7 @@ class OlapDispatcher {
   void answer(QueryJob& job, base::Vid snapshot);
   void begin_long_queries();  // the caller holds the gate
   void wake();
+  void index_rows();  // of tables that are new to the applier
   uint64_t apply(const propagation::CollectedSets& collected);  // records
   void compact();
   void reclaim();

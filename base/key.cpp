@@ -24,7 +24,7 @@ void append_cell(const ColumnLayout& column, const std::byte* row, Key* key) {
     case TypeKind::kTimestamp: key->append(load_cell<int64_t>(row, column.offset)); return;
     case TypeKind::kDouble: key->append(load_cell<double>(row, column.offset)); return;
     case TypeKind::kChar:
-    case TypeKind::kVarchar: key->append(load_string(column, row)); return;
+    case TypeKind::kVarchar: key->append_text(load_string(column, row), column.type.length); return;
   }
 }
 

@@ -7,7 +7,9 @@
 //   BIGINT, DECIMAL, TIMESTAMP   8 bytes likewise
 //   DOUBLE            8 bytes, big-endian; sign bit flipped if positive, all bits if negative
 //   BOOLEAN           1 byte
-//   strings           the bytes, each 0x00 followed by 0xFF; then 0x00 0x00
+//   strings           of a column of up to kPaddedTextBytesMax bytes: the bytes, zeros up to the
+//                     column's length, and how many bytes there were
+//                     of others: the bytes, each 0x00 followed by 0xFF; then 0x00 0x00
 //
 // A key made of the first columns only is a prefix: every key that begins with its bytes matches.
 // Decimals of one index column share their scale, so their units order as the values do.
@@ -26,6 +28,10 @@
 #include "base/types.h"
 
 namespace diptych::base {
+
+// Of a column whose texts a key has at their full length. An ordered index is as wide as its
+// longest key: with the other form that is one of nothing but zeros, twice as long.
+inline constexpr uint32_t kPaddedTextBytesMax = 32;
 
 class Key {
  public:
@@ -57,7 +63,7 @@ class Key {
   }
   template <uint32_t N>
   void append(const InlineString<N>& part) {
-    append(part.view());
+    append_text(part.view(), N);
     ok_ = ok_ && part.fits();
   }
   template <uint32_t N>
@@ -71,7 +77,20 @@ class Key {
     ok_ = ok_ && part.fits();
   }
   void append(const Text& part) { append(part.view()); }
-  void append(std::string_view part);
+  void append(std::string_view part);  // of a column without a length, or with a long one
+  // Of a column of texts of at most `length` bytes; 0: of any.
+  void append_text(std::string_view part, uint32_t length) {
+    if (length == 0 || length > kPaddedTextBytesMax) {
+      append(part);
+    } else if (part.size() > length || size_ + length + 1 > kKeyBytesMax) {
+      ok_ = false;
+    } else {
+      std::memset(bytes_ + size_, 0, length);
+      std::memcpy(bytes_ + size_, part.data(), part.size());
+      bytes_[size_ + length] = static_cast<char>(part.size());
+      size_ = static_cast<uint16_t>(size_ + length + 1);
+    }
+  }
   template <class Cell>
   void append(const Nullable<Cell>& part) {
     append_null_flag(part.is_null);

@@ -123,6 +123,7 @@ std::unique_ptr<Index> make_ordered_index(size_t key_bytes_max, Concurrency conc
   if (key_bytes_max <= 16) return std::make_unique<OrderedIndex<2>>(concurrency, place);
   if (key_bytes_max <= 24) return std::make_unique<OrderedIndex<3>>(concurrency, place);
   if (key_bytes_max <= 32) return std::make_unique<OrderedIndex<4>>(concurrency, place);
+  if (key_bytes_max <= 48) return std::make_unique<OrderedIndex<6>>(concurrency, place);
   if (key_bytes_max <= 64) return std::make_unique<OrderedIndex<8>>(concurrency, place);
   if (key_bytes_max <= 96) return std::make_unique<OrderedIndex<12>>(concurrency, place);
   return std::make_unique<OrderedIndex<base::kKeyBytesMax / 8>>(concurrency, place);

@@ -20,6 +20,8 @@ size_t longest_key(const base::RowLayout& layout, const std::vector<base::Column
       bytes += base::cell_bytes(column.type);
     } else if (column.type.length == 0) {
       return base::kKeyBytesMax;
+    } else if (column.type.length <= base::kPaddedTextBytesMax) {
+      bytes += size_t{column.type.length} + 1;
     } else {
       bytes += 2 * size_t{column.type.length} + 2;  // every byte of it could be a zero
     }

@@ -89,6 +89,7 @@ Value any_value(Random& random, const ColumnSchema& column) {
 TableSchema every_column() {
   TableSchema schema;
   schema.name = "every";
+  constexpr uint32_t kNotPadded = kPaddedTextBytesMax + 1;
   const std::vector<DataType> types = {{.kind = TypeKind::kInt},
                                        {.kind = TypeKind::kBigInt},
                                        {.kind = TypeKind::kDecimal, .precision = 3, .scale = 1},
@@ -97,6 +98,7 @@ TableSchema every_column() {
                                        {.kind = TypeKind::kDate},
                                        {.kind = TypeKind::kTimestamp},
                                        {.kind = TypeKind::kVarchar, .length = 5},
+                                       {.kind = TypeKind::kVarchar, .length = kNotPadded},
                                        {.kind = TypeKind::kVarchar}};
   for (const DataType& type : types) {
     for (const auto nullability : {Nullability::kNotNull, Nullability::kNullable}) {
@@ -176,13 +178,15 @@ TEST(KeyModel, EncodedRowsEqualKeysMadeOfParts) {
   put(11, Value());
   put(14, Value(std::string("a\0b", 3)));
   const Value text(std::string("text"));  // its cell points here
-  put(17, text);
+  put(16, Value(std::string("\0a", 2)));
+  put(19, text);
   Key encoded;
-  KeyEncoder(layout,
-             {ColumnId(0), ColumnId(4), ColumnId(10), ColumnId(11), ColumnId(14), ColumnId(17)})
+  KeyEncoder(layout, {ColumnId(0), ColumnId(4), ColumnId(10), ColumnId(11), ColumnId(14),
+                      ColumnId(16), ColumnId(19)})
       .encode(row.data(), &encoded);
   const Key made = make_key(int32_t{-7}, Decimal<3, 1>{15}, Date{3}, Nullable<Date>(),
-                            Varchar<5>(std::string_view("a\0b", 3)), Nullable<Text>(Text("text")));
+                            Varchar<5>(std::string_view("a\0b", 3)),
+                            Varchar<33>(std::string_view("\0a", 2)), Nullable<Text>(Text("text")));
   EXPECT_EQ(encoded.bytes(), made.bytes());
 }
 
@@ -218,6 +222,20 @@ TEST(Key, AKeyThatDoesNotFitSaysSo) {
   EXPECT_EQ(key.size(), kKeyBytesMax);
   key.append(true);
   EXPECT_FALSE(key.ok());
+}
+
+TEST(Key, APaddedTextThatDoesNotFitItsColumnOrTheKeySaysSo) {
+  Key key;
+  key.append(Varchar<5>("12345"));
+  EXPECT_TRUE(key.ok());
+  EXPECT_EQ(key.size(), 6u);
+  key.append(Varchar<5>("123456"));
+  EXPECT_FALSE(key.ok());
+  Key full;
+  while (full.size() + 17 <= kKeyBytesMax) full.append(Varchar<16>(""));
+  EXPECT_TRUE(full.ok());
+  full.append(Varchar<16>(""));
+  EXPECT_FALSE(full.ok());
 }
 
 TEST(Key, TheEncoderKnowsItsColumns) {

@@ -58,7 +58,7 @@ void run_constant_size(uint32_t workers) {
   for (; next < kRows; ++next) bodies.push_back(insert(next));
   static_cast<void>(bank.run_all(bodies));
   size_t settled = 0;
-  for (int batch = 0; batch < 400; ++batch) {
+  for (int batch = 0; batch < 1200; ++batch) {
     bodies.clear();
     for (int i = 0; i < 20; ++i, ++next) {
       bodies.push_back(insert(next));
@@ -66,7 +66,7 @@ void run_constant_size(uint32_t workers) {
       bodies.push_back(replace(next - kRows / 2, false));
     }
     for (const auto& call : bank.run_all(bodies)) ASSERT_TRUE(call.outcome());
-    if (batch == 100) settled = bank.engine->metrics().memory_bytes();
+    if (batch == 300) settled = bank.engine->metrics().memory_bytes();
   }
   EXPECT_EQ(bank.engine->row_count(bank.account.table), static_cast<uint64_t>(kRows));
   EXPECT_LE(bank.engine->metrics().memory_bytes(), settled);

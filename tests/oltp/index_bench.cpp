@@ -6,7 +6,9 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -182,6 +184,48 @@ void scan_48(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
+// A customer's namesakes, as Payment finds them: three in a district of 3,000, in the index of
+// district, last and first name. Text: Varchar<16> (padded), or std::string_view, as if longer ones
+// could come.
+template <class Text>
+base::Key name_key(uint64_t district, uint64_t last) {
+  static constexpr std::string_view kNames[] = {"BAR", "OUGHT", "ABLE",  "PRI",   "PRES",
+                                                "ESE", "ANTI",  "CALLY", "ATION", "EING"};
+  std::string name;
+  for (const uint64_t part : {last / 100, last / 10 % 10, last % 10}) name += kNames[part];
+  base::Key key;
+  key.append(static_cast<int32_t>(district / 10));
+  key.append(static_cast<int32_t>(district % 10));
+  key.append(Text(std::string_view(name)));
+  return key;
+}
+
+template <class Text>
+void scan_names(benchmark::State& state) {
+  constexpr uint64_t kNamesakes = 3;
+  constexpr uint64_t kLast = 1000;
+  constexpr size_t kKeyBytes = std::is_same_v<Text, std::string_view> ? 8 + 2 * 34 : 8 + 2 * 17;
+  const auto districts = static_cast<uint64_t>(state.range(0)) / kLast / kNamesakes;
+  const auto index = make_ordered_index(kKeyBytes, kSingle, base::NumaNode(0));
+  std::mt19937_64 random(7);
+  for (uint64_t i = 0; i < districts * kLast * kNamesakes; ++i) {
+    base::Key key = name_key<Text>(i / kLast / kNamesakes, i / kNamesakes % kLast);
+    key.append(Text(std::string_view(std::to_string(random() % 10'000'000'000))));
+    index->insert(key.bytes(), RowId(i), nullptr);
+  }
+  uint64_t sum = 0;
+  for (auto _ : state) {
+    const base::Key name = name_key<Text>(random() % districts, random() % kLast);
+    const base::Key end = name.prefix_end();
+    IndexCursor cursor(name.bytes(), end.bytes(), true, UINT64_MAX, CursorKeys::kLast);
+    for (index->next_group(&cursor); cursor.count != 0; index->next_group(&cursor)) {
+      for (size_t i = 0; i < cursor.count; ++i) sum += cursor.rows[i].value;
+    }
+  }
+  benchmark::DoNotOptimize(sum);
+  state.SetItemsProcessed(state.iterations());
+}
+
 template <class Map>
 void map_look_up(benchmark::State& state) {
   const auto entries = static_cast<uint64_t>(state.range(0));
@@ -217,6 +261,8 @@ BENCHMARK(queue)->Arg(180'000);
 BENCHMARK_CAPTURE(scan_10, lines8, Keys::kLines8)->Apply(few_and_many);
 BENCHMARK_CAPTURE(scan_10, lines16, Keys::kLines16)->Apply(few_and_many);
 BENCHMARK(scan_48)->Apply(few_and_many);
+BENCHMARK(scan_names<base::Varchar<16>>)->Arg(300'000)->Arg(3'000'000);
+BENCHMARK(scan_names<std::string_view>)->Arg(300'000)->Arg(3'000'000);
 BENCHMARK(map_look_up<std::unordered_map<std::string, uint64_t>>)->Arg(100'000);
 BENCHMARK(map_look_up<std::map<std::string, uint64_t>>)->Arg(100'000);
 

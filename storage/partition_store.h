@@ -191,8 +191,9 @@ class PartitionStore {
   CompressedBlock& compressed_block(size_t range) const {
     return static_cast<CompressedBlock&>(*directory_[range * format_.block_rows >> page_shift_]);
   }
-  // All: `done` is what was gone through before, in bytes; with theirs it is returned.
+  // Its pages are not compressed yet: rows of the next inserts go there.
   bool awaits_inserts(const Range& range) const;
+  // All: `done` is what was gone through before, in bytes; with theirs it is returned.
   size_t compact_pages(size_t done, uint64_t until_ns);
   size_t freeze_columns(size_t done, uint64_t until_ns);
   size_t settle_columns(size_t done, uint64_t until_ns);

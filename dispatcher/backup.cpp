@@ -112,10 +112,11 @@ std::vector<const base::TableSchema*> schemas_of(const base::Catalog& catalog) {
 
 base::Result<uint64_t> copy_replica_of(const std::string& from, const storage::Manifest& manifest,
                                        const std::string& to, storage::CopySpace space,
-                                       const BackupProgress& progress) {
+                                       const BackupProgress& progress,
+                                       const storage::SavePace& pace) {
   const auto catalog = catalog_of(from, manifest);
   if (!catalog) return catalog.error();
-  return storage::copy_replica(from, manifest, schemas_of(*catalog), to, space, progress);
+  return storage::copy_replica(from, manifest, schemas_of(*catalog), to, space, progress, pace);
 }
 
 base::Result<void> check_range(const std::string& directory, const BackupVids& vids,
@@ -197,39 +198,50 @@ DirectoryInMaking::~DirectoryInMaking() {
   }
 }
 
-base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory) {
+base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory,
+                                                   BackupProgress progress,
+                                                   storage::SavePace pace) {
   auto made = DirectoryInMaking::begin(directory);
   if (!made) return made.error();
   auto marked = write_small(directory + kIncompleteName, "");
   if (marked) marked = storage::sync_directory(directory);
   if (!marked) return marked.error();
-  return BackupInMaking(std::move(*made));
+  return BackupInMaking(std::move(*made), std::move(progress), std::move(pace));
 }
 
 base::Result<void> BackupInMaking::copy_blocks(const std::string& path,
-                                               const storage::Manifest& manifest,
-                                               const BackupProgress& progress) {
+                                               const storage::Manifest& manifest) {
   manifest_ = manifest;
-  const auto copied = copy_replica_of(path, manifest, directory_.path(), storage::CopySpace::kHoles,
-                                      [&](double done) { return progress(done * kCopyShare); });
+  const auto copied = copy_replica_of(
+      path, manifest, directory_.path(), storage::CopySpace::kHoles,
+      [&](double done) { return progress_(done * kCopyShare); }, pace_);
   if (!copied) return copied.error();
   bytes_ = *copied;
   return {};
 }
 
+base::Result<DatabaseInspection> BackupInMaking::read_again() const {
+  base::Result<void> goes_on;
+  uint64_t read = 0;
+  auto inspection = inspect_database(directory_.path(), Verify::kYes, [&](double done) {
+    const auto so_far = static_cast<uint64_t>(done * static_cast<double>(bytes_));
+    if (goes_on) goes_on = storage::keep_pace(pace_, so_far - read);
+    if (goes_on) goes_on = progress_(kCopyShare + done * (1 - kCopyShare));
+    read = so_far;
+  });
+  if (!goes_on) return goes_on.error();
+  return inspection;
+}
+
 base::Result<BackupReport> BackupInMaking::finish(const std::string& path,
-                                                  std::span<const LogExtent> files, base::Vid last,
-                                                  const BackupProgress& progress) {
+                                                  std::span<const LogExtent> files,
+                                                  base::Vid last) {
   const std::string& directory = directory_.path();
   const auto log = copy_log(path, files, manifest_.vid, last, directory);
   if (!log) return log.error();
   if (auto named = storage::write_manifest(directory, manifest_); !named) return named.error();
-  base::Result<void> goes_on;
-  const auto inspection = inspect_database(directory, Verify::kYes, [&](double done) {
-    if (goes_on) goes_on = progress(kCopyShare + done * (1 - kCopyShare));
-  });
+  const auto inspection = read_again();
   if (!inspection) return inspection.error();
-  if (!goes_on) return goes_on.error();
   if (!inspection->damaged.empty()) {
     const DamagedChunk& first = inspection->damaged.front();
     return base::Error(base::ErrorCode::kCorrupt,
@@ -255,12 +267,12 @@ base::Result<BackupReport> backup_database(const std::string& path, const std::s
   if (!source) return source.error();
   const auto contents = scan_log(path, source->manifest->vid);
   if (!contents) return contents.error();
-  auto backup = BackupInMaking::begin(directory);
+  auto backup = BackupInMaking::begin(directory, progress, {});
   if (!backup) return backup.error();
-  if (auto copied = backup->copy_blocks(path, *source->manifest, progress); !copied) {
+  if (auto copied = backup->copy_blocks(path, *source->manifest); !copied) {
     return copied.error();
   }
-  return backup->finish(path, extents_of(*contents), contents->last, progress);
+  return backup->finish(path, extents_of(*contents), contents->last);
 }
 
 base::Result<RestoreReport> restore_database(const std::string& directory, const std::string& path,
@@ -283,7 +295,7 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   const auto lock = storage::DirectoryLock::acquire(path);
   if (!lock) return lock.error();
   const auto blocks =
-      copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated, progress);
+      copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated, progress, {});
   if (!blocks) return blocks.error();
   const auto log = copy_log(directory, extents_of(*contents), manifest->vid, wanted, path);
   if (!log) return log.error();

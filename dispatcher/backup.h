@@ -30,8 +30,10 @@
 #include "base/result.h"
 #include "dispatcher/command_log/log_copy.h"
 #include "dispatcher/command_log/log_reader.h"
+#include "dispatcher/database_inspection.h"
 #include "dispatcher/database_reports.h"
 #include "storage/manifest.h"
+#include "storage/save_pace.h"
 
 namespace diptych::dispatcher {
 
@@ -91,19 +93,24 @@ class DirectoryInMaking {
 // A backup in the making, for backup_database and Database::backup.
 class BackupInMaking {
  public:
-  static base::Result<BackupInMaking> begin(const std::string& directory);
+  // `pace` hears of the blocks' bytes, as they are copied and as they are read again.
+  static base::Result<BackupInMaking> begin(const std::string& directory, BackupProgress progress,
+                                            storage::SavePace pace);
 
   // What the manifest names, which stays as it is meanwhile.
-  base::Result<void> copy_blocks(const std::string& path, const storage::Manifest& manifest,
-                                 const BackupProgress& progress);
+  base::Result<void> copy_blocks(const std::string& path, const storage::Manifest& manifest);
   // The log after that, up to the VID; then all is read again and compared with what it says.
   base::Result<BackupReport> finish(const std::string& path, std::span<const LogExtent> files,
-                                    base::Vid last, const BackupProgress& progress);
+                                    base::Vid last);
 
  private:
-  explicit BackupInMaking(DirectoryInMaking directory) : directory_(std::move(directory)) {}
+  BackupInMaking(DirectoryInMaking directory, BackupProgress progress, storage::SavePace pace)
+      : directory_(std::move(directory)), progress_(std::move(progress)), pace_(std::move(pace)) {}
+  base::Result<DatabaseInspection> read_again() const;
 
   DirectoryInMaking directory_;
+  BackupProgress progress_;
+  storage::SavePace pace_;
   storage::Manifest manifest_;
   uint64_t bytes_ = 0;
 };

@@ -39,7 +39,7 @@ void CheckpointWriter::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot,
     ddl_ = std::move(ddl);
     busy_ = true;
     begun_ns_ = base::steady_ns();
-    bytes_ = 0;
+    rate_ = ByteRate(options_.bytes_per_second);
   }
   changed_.notify_all();
 }
@@ -119,17 +119,12 @@ void CheckpointWriter::write() {
 
 base::Result<void> CheckpointWriter::pace(size_t bytes) {
   std::unique_lock lock(mutex_);
-  bytes_ += bytes;
   figures_.checkpoint_bytes += bytes;
-  if (options_.bytes_per_second != 0) {
-    const double seconds =
-        static_cast<double>(bytes_) / static_cast<double>(options_.bytes_per_second);
-    const uint64_t next_ns = begun_ns_ + static_cast<uint64_t>(seconds * 1e9);
-    for (uint64_t now_ns = base::steady_ns(); now_ns < next_ns && !cancelled_;
-         now_ns = base::steady_ns()) {
-      changed_.wait_for(lock, std::chrono::nanoseconds(next_ns - now_ns),
-                        [this] { return cancelled_; });
-    }
+  const uint64_t next_ns = rate_.go_on_ns(bytes);
+  for (uint64_t now_ns = base::steady_ns(); now_ns < next_ns && !cancelled_;
+       now_ns = base::steady_ns()) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(next_ns - now_ns),
+                      [this] { return cancelled_; });
   }
   if (cancelled_) return base::ErrorCode::kCancelled;
   return {};

@@ -27,6 +27,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "dispatcher/byte_rate.h"
 #include "dispatcher/metrics.h"
 #include "storage/file_step.h"
 #include "storage/replica_snapshot.h"
@@ -81,7 +82,7 @@ class CheckpointWriter {
   bool stopping_ = false;
   uint64_t due_ns_ = 0;
   uint64_t begun_ns_ = 0;  // of the one that is written
-  uint64_t bytes_ = 0;     // of it, written
+  ByteRate rate_{0};       // of it
   Metrics figures_;        // this part
   // While busy, the thread's: mutex_ was held as they were given.
   std::unique_ptr<storage::ReplicaSnapshot> snapshot_;

@@ -199,7 +199,8 @@ class Database {
   // older than what was acknowledged before the call. dispatcher/backup.h makes a database of it
   // again. kAlreadyExists: the directory is not empty. kClosed: the database was closed meanwhile.
   // kIo, kNoSpace, kCorrupt (the source is damaged); nothing is left then.
-  base::Result<BackupReport> backup(const std::string& directory);
+  base::Result<BackupReport> backup(const std::string& directory,
+                                    const BackupOptions& options = {});
   // Ends the calls that were submitted, cancels the queries that have not ended (kCancelled), saves
   // if anything changed since the last save, and stops the dispatchers. If the save fails, all but
   // close() and save() are closed, and the data stays in memory: close() again (once there is

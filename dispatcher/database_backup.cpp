@@ -6,11 +6,14 @@
 // What is neither in that manifest nor in the log (a load, DDL, a library of procedures that
 // replaces another) ends the backup's log before it, at the VID that the database had.
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "dispatcher/backup.h"
+#include "dispatcher/byte_rate.h"
 #include "dispatcher/database_state.h"
 #include "storage/block_file.h"
 #include "storage/buffer_manager.h"
@@ -46,24 +49,34 @@ void Database::State::before_unlogged_change(const BatchGate::Exclusive&) {
   backup_end = log->durable_end();
 }
 
-base::Result<BackupReport> Database::State::backup(const std::string& directory) {
+base::Result<void> Database::State::pace_backup(ByteRate* rate, size_t bytes) {
+  const uint64_t next_ns = rate->go_on_ns(bytes);
+  std::unique_lock held(backup_mutex);
+  for (uint64_t now_ns = base::steady_ns(); now_ns < next_ns && !backup_stops;
+       now_ns = base::steady_ns()) {
+    backup_stopping.wait_for(held, std::chrono::nanoseconds(next_ns - now_ns),
+                             [this] { return backup_stops; });
+  }
+  if (backup_stops) return base::ErrorCode::kClosed;
+  return {};
+}
+
+base::Result<BackupReport> Database::State::backup(const std::string& directory,
+                                                   const BackupOptions& how) {
   // What was found and not replayed is copied as it is, and is not replayed meanwhile.
   std::unique_lock no_replay(recovering);
   const bool as_found = recovery != nullptr;
   if (!as_found) no_replay.unlock();
-  auto target = BackupInMaking::begin(directory);
+  ByteRate rate(how.bytes_per_second);
+  auto target = BackupInMaking::begin(
+      directory, [](double) { return base::Result<void>(); },
+      [&](size_t bytes) { return pace_backup(&rate, bytes); });
   if (!target) return target.error();
-  const auto progress = [this](double) -> base::Result<void> {
-    const std::lock_guard backup_lock(backup_mutex);
-    return backup_stops ? base::Result<void>(base::ErrorCode::kClosed) : base::Result<void>();
-  };
   const storage::BlockFile::Hold blocks(&replica.buffers()->file());
   const LogHold files(log.get());
   const auto manifest = storage::read_manifest(options.path);
   if (!manifest) return manifest.error();
-  if (auto copied = target->copy_blocks(options.path, *manifest, progress); !copied) {
-    return copied.error();
-  }
+  if (auto copied = target->copy_blocks(options.path, *manifest); !copied) return copied.error();
   CommandLog::End end{.files = {}, .last = manifest->vid};
   if (as_found) {
     end = {.files = extents_of(recovery->contents()), .last = recovery->contents().last};
@@ -71,10 +84,11 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory)
     const std::lock_guard backup_lock(backup_mutex);
     end = backup_end ? *backup_end : log->durable_end();
   }
-  return target->finish(options.path, end.files, std::max(end.last, manifest->vid), progress);
+  return target->finish(options.path, end.files, std::max(end.last, manifest->vid));
 }
 
-base::Result<BackupReport> Database::backup(const std::string& directory) {
+base::Result<BackupReport> Database::backup(const std::string& directory,
+                                            const BackupOptions& options) {
   if (auto allowed = state_->check_may_wait("backup"); !allowed) return allowed.error();
   if (state_->options.path.empty()) {
     return base::Error(base::ErrorCode::kUnsupported,
@@ -96,7 +110,7 @@ base::Result<BackupReport> Database::backup(const std::string& directory) {
     state_->backup_runs = true;
     state_->backup_end.reset();
   }
-  auto done = state_->backup(directory);
+  auto done = state_->backup(directory, options);
   const std::lock_guard lock(state_->backup_mutex);
   state_->backup_runs = false;
   if (!done && done.code() != base::ErrorCode::kClosed) return done.error().within("the backup");
@@ -108,6 +122,7 @@ void Database::State::end_backup() {
     const std::lock_guard backup_lock(backup_mutex);
     backup_stops = true;
   }
+  backup_stopping.notify_all();
   const std::lock_guard ended(backing_up);
 }
 

@@ -26,6 +26,11 @@ struct LoadReport {
   base::Vid vid;
 };
 
+struct BackupOptions {
+  // Of the data's blocks, copied and then read again, at most; 0: as fast as it goes.
+  uint64_t bytes_per_second = 0;
+};
+
 struct BackupReport {
   base::Vid first;  // it can be restored as of any version from here
   base::Vid last;   // to here

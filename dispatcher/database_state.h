@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@
 #include "base/schema.h"
 #include "base/topology.h"
 #include "dispatcher/batch_gate.h"
+#include "dispatcher/byte_rate.h"
 #include "dispatcher/catalog_history.h"
 #include "dispatcher/checkpoint_writer.h"
 #include "dispatcher/command_log/command_log.h"
@@ -113,7 +115,8 @@ struct Database::State {
   void checkpoint_writer_is_idle();
 
   // Backup (database_backup.cpp).
-  base::Result<BackupReport> backup(const std::string& directory);
+  base::Result<BackupReport> backup(const std::string& directory, const BackupOptions& how);
+  base::Result<void> pace_backup(ByteRate* rate, size_t bytes);
   // What the log will not have begins: a backup that runs has the log up to here.
   void before_unlogged_change(const BatchGate::Exclusive& gate_held);
   // Before the dispatchers are stopped: one that runs ends with kClosed.
@@ -154,8 +157,9 @@ struct Database::State {
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
   RecoveryReport recovery_report;
 
-  std::mutex backing_up;    // held by backup, so that two of them take turns
-  std::mutex backup_mutex;  // guards the next three
+  std::mutex backing_up;                    // held by backup, so that two of them take turns
+  std::condition_variable backup_stopping;  // backup_stops was set
+  std::mutex backup_mutex;                  // guards the next three
   bool backup_runs = false;
   bool backup_stops = false;                  // the database is being closed
   std::optional<CommandLog::End> backup_end;  // where the log of the one that runs ends; none: open

@@ -21,7 +21,6 @@ using encoding::ChunkHeader;
 using encoding::ValueKind;
 
 constexpr uint64_t kLengthBytes = 4;  // a text's, as uncompressed columns have one
-constexpr uint64_t kChunksPerProgress = 64;
 
 // All but what texts have, from the header alone.
 uint64_t fixed_bytes(const ChunkHeader& header) {
@@ -101,9 +100,8 @@ class Inspector {
                                    leaf.first_ordinal + leaf.rows - 1, file_.path(),
                                    saved.chunk.address.offset(), added.error().message});
       }
-      if (++looked_at_ % kChunksPerProgress == 0) {
-        progress_(static_cast<double>(looked_at_) / static_cast<double>(chunks_));
-      }
+      ++looked_at_;
+      progress_(static_cast<double>(looked_at_) / static_cast<double>(chunks_));
     }
   }
 

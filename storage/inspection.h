@@ -102,7 +102,7 @@ struct Inspection {
 enum class Verify : uint8_t { kNo, kYes };
 
 // `schemas`: of the tables that the manifest's DDL makes. `progress` gets the share of the chunks
-// that were looked at, now and then.
+// that were looked at, after each.
 base::Result<Inspection> inspect_replica(const std::string& directory, const Manifest& manifest,
                                          std::span<const base::TableSchema* const> schemas,
                                          Verify verify,

@@ -77,7 +77,8 @@ Result<void> copy_header(const std::string& from, CopiedFile* to) {
 Result<uint64_t> copy_replica(const std::string& from, const Manifest& manifest,
                               std::span<const base::TableSchema* const> schemas,
                               const std::string& to, CopySpace space,
-                              const std::function<Result<void>(double)>& progress) {
+                              const std::function<Result<void>(double)>& progress,
+                              const SavePace& pace) {
   if (const auto named = check_tables(from, manifest, schemas); !named.ok()) return named.error();
   const auto source = BlockFile::open(from);
   if (!source.ok()) return source.error();
@@ -114,6 +115,7 @@ Result<uint64_t> copy_replica(const std::string& from, const Manifest& manifest,
     const auto written = copy.write(chunk.offset(), memory->bytes());
     if (!written.ok()) return written.error();
     done += chunk.bytes;
+    if (const auto paced = keep_pace(pace, chunk.bytes); !paced.ok()) return paced.error();
     const auto goes_on = progress(static_cast<double>(done) / static_cast<double>(bytes));
     if (!goes_on.ok()) return goes_on.error();
   }

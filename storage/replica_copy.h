@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "storage/manifest.h"
+#include "storage/save_pace.h"
 
 namespace diptych::storage {
 
@@ -28,10 +29,11 @@ namespace diptych::storage {
 enum class CopySpace : uint8_t { kHoles, kAllocated };
 
 // Returns the bytes of the chunks; all is durable, but not the new file's name. `progress` gets the
-// part that is done, 0 to 1; its error ends the copy.
+// part that is done, 0 to 1; its error ends the copy, as the pace's does.
 base::Result<uint64_t> copy_replica(const std::string& from, const Manifest& manifest,
                                     std::span<const base::TableSchema* const> schemas,
                                     const std::string& to, CopySpace space,
-                                    const std::function<base::Result<void>(double)>& progress);
+                                    const std::function<base::Result<void>(double)>& progress,
+                                    const SavePace& pace);
 
 }  // namespace diptych::storage

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <random>
 #include <string>
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "dispatcher/database_inspection.h"
 #include "dispatcher/log_inspection.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -326,6 +328,44 @@ TEST_P(BackupWhileRunning, IsAStateThatWas) {
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
+}
+
+double seconds_of(const std::function<void()>& body) {
+  const uint64_t start_ns = base::steady_ns();
+  body();
+  return static_cast<double>(base::steady_ns() - start_ns) / 1e9;
+}
+
+TEST_F(Backup, KeepsToItsRateAsItCopiesAndReadsAgain) {
+  auto bank = Bank::open({.path = path(), .log = LogMode::kNone});
+  bank->fill(10);
+  const auto first = bank->database->backup(path("first"));
+  ASSERT_TRUE(first.ok()) << first.error().to_string();
+  ASSERT_GT(first->bytes, 100u);
+  const double seconds = seconds_of([&] {
+    const auto slow =
+        bank->database->backup(path("slow"), {.bytes_per_second = first->bytes * 5 / 2});
+    EXPECT_TRUE(slow.ok()) << slow.error().to_string();
+  });
+  EXPECT_GE(seconds, 0.79);  // twice the bytes
+  ASSERT_TRUE(restore_database(path("slow"), path("restored"), {}, go_on));
+  EXPECT_EQ(version_in(path("restored")), 0);
+}
+
+TEST_F(Backup, CloseEndsOneThatWaitsForItsRate) {
+  auto bank = Bank::open({.path = path()});
+  bank->fill(10);
+  const double seconds = seconds_of([&] {
+    std::thread waits([&] {
+      const auto backup = bank->database->backup(path("backup"), {.bytes_per_second = 1});
+      EXPECT_EQ(backup.code(), ErrorCode::kClosed);
+      EXPECT_FALSE(fs::exists(path("backup")));
+    });
+    while (!fs::exists(path("backup"))) std::this_thread::yield();
+    EXPECT_TRUE(bank->database->close().ok());
+    waits.join();
+  });
+  EXPECT_LT(seconds, 60);  // the bytes take longer
 }
 
 TEST_F(Backup, CloseEndsOneThatRuns) {

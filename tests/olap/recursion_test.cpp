@@ -152,6 +152,27 @@ TEST_P(Recursion, OverAllRowsFindsEveryWalk) {
   }
 }
 
+// Rows of a round point to texts that an earlier one made, while others are made and go.
+TEST_P(Recursion, KeepsTheTextsOfEarlierRounds) {
+  constexpr int kRounds = 40;
+  std::mt19937_64 random(14);
+  add_random(3'000, 50, &random);
+  for (const std::string_view word : {"union all", "union"}) {
+    const std::vector<Row> rows =
+        rows_of(fmt::format("with recursive t(k, id, kept, made) as (select 0, e_id, name || "
+                            "e_id::text, name from edge "
+                            "{} select k + 1, id, kept, made || k::text from t where k < {}) "
+                            "select id, kept, count(*), max(length(made)) from t group by id, kept",
+                            word, kRounds));
+    ASSERT_EQ(rows.size(), edges_.size());
+    for (const Row& row : rows) {
+      const auto id = static_cast<size_t>(std::get<int64_t>(row[0]));
+      EXPECT_EQ(base::to_string(row[1]), fmt::format("{}{}{}", kName, edges_[id].to, id));
+      EXPECT_EQ(row[2], number(kRounds + 1));
+    }
+  }
+}
+
 // The table of the edges' side is made once, whatever the rounds.
 TEST_P(Recursion, ReadsATableOnceThatNoRoundChanges) {
   constexpr int64_t kLength = 300;

@@ -65,8 +65,7 @@ Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step
                        std::vector<base::DataType> types);
 Planned make_working_rows(uint32_t recursion, std::vector<base::DataType> types,
                           std::vector<uint32_t> layout);
-// Whether the plan has working rows of a recursion that is not itself in it.
-bool reads_working_rows(const Planned& planned);
+bool reads_working_rows(const Operator& op, uint32_t recursion);
 
 // Every row for each set, whose keys are the first columns; the set's number comes last.
 Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot);

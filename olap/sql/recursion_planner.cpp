@@ -3,7 +3,8 @@
 // A step runs once a round over rows that differ, while the tables that it joins to them stay: the
 // side of a join that reads no working rows builds, whatever its size, and is kept by execution.
 
-#include <set>
+#include <algorithm>
+#include <utility>
 
 #include "olap/sql/plan_builder.h"
 
@@ -16,15 +17,6 @@ std::vector<base::DataType> types_of(const std::vector<uint32_t>& slots, const S
   std::vector<base::DataType> types;
   for (const uint32_t slot : slots) types.push_back(table[slot].type);
   return types;
-}
-
-bool reads_working_rows(const Operator& op, std::set<uint32_t>* within) {
-  if (op.kind == OperatorKind::kWorkingRows) return !within->contains(op.recursion);
-  const bool enters = op.kind == OperatorKind::kRecursion && within->insert(op.recursion).second;
-  bool found = false;
-  for (const OperatorPtr& child : op.children) found = found || reads_working_rows(*child, within);
-  if (enters) within->erase(op.recursion);
-  return found;
 }
 
 }  // namespace
@@ -63,9 +55,11 @@ Planned make_working_rows(uint32_t recursion, std::vector<base::DataType> types,
   return planned;
 }
 
-bool reads_working_rows(const Planned& planned) {
-  std::set<uint32_t> within;
-  return reads_working_rows(*planned.root, &within);
+bool reads_working_rows(const Operator& op, uint32_t recursion) {
+  if (op.kind == OperatorKind::kWorkingRows) return op.recursion == recursion;
+  return std::any_of(op.children.begin(), op.children.end(), [recursion](const OperatorPtr& child) {
+    return reads_working_rows(*child, recursion);
+  });
 }
 
 Planned PlanBuilder::plan_recursion(JoinMember& member) {
@@ -75,7 +69,9 @@ Planned PlanBuilder::plan_recursion(JoinMember& member) {
   Planned first = plan_set_input(member, 0, columns);
   const auto [round, is_new] = rounds_.emplace(operation.recursion, Round{&member, first.rows()});
   DIPTYCH_CHECK(is_new, "no recursion is in its own step");
+  const uint32_t around = std::exchange(innermost_, operation.recursion);
   Planned step = plan_set_input(member, 1, columns);
+  innermost_ = around;
   rounds_.erase(round);
   return make_recursion(operation.recursion, operation.all, std::move(first), std::move(step),
                         types_of(member.slots, estimator_.slots()));
@@ -95,7 +91,8 @@ Planned PlanBuilder::plan_working_rows(const JoinMember& member) {
 }
 
 bool PlanBuilder::stays_between_rounds(const Planned& changing, const Planned& staying) const {
-  return !rounds_.empty() && reads_working_rows(changing) && !reads_working_rows(staying);
+  return innermost_ != 0 && reads_working_rows(*changing.root, innermost_) &&
+         !reads_working_rows(*staying.root, innermost_);
 }
 
 }  // namespace diptych::olap

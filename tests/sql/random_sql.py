@@ -326,6 +326,8 @@ RECURSION_TYPES = {"int": "INT", "bigint": "BIGINT", "decimal": "DECIMAL(18,4)",
                    "double": "DOUBLE PRECISION", "bool": "BOOLEAN", "date": "DATE",
                    "timestamp": "TIMESTAMP", "text": "VARCHAR"}
 
+RECURSION_ROWS = 1000  # taken for at most
+
 PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality
 
 
@@ -525,7 +527,8 @@ class Generator:
         rows = 1
         for _, source, _, _ in query.tables:
             rows *= max(1, self.rows_of(source) if isinstance(source, Query) else
-                        next((len(t.rows) for t in self.tables if t.name == source), 1))
+                        next((len(t.rows) for t in self.tables if t.name == source),
+                             RECURSION_ROWS))
         return rows
 
     def lateral(self, query, scope, depth):

@@ -225,6 +225,12 @@ enum class OperatorKind : uint8_t {
                // output: the other columns
   kExpand,     // each row of children[0] once for each of `grouping_sets`, with NULL in those first
                // columns that the set lacks; output: its columns, the set's number (BIGINT)
+  kRecursion,  // children: first, step. The rows of first are the first round's; the rows of step
+               // over one round's, which kWorkingRows of the same `recursion` are in it, the next
+               // one's, until a round has none. Output: all rounds' rows, each round's as soon as
+               // it is known. Where there are `expressions` (all columns), only rows are a round's
+               // that no round before had, once each (UNION)
+  kWorkingRows,  // no children; within the step of the kRecursion with its `recursion`
   kWindow,  // `window_functions` over the rows that agree in `window_partition` (columns), in the
             // order of sort_keys; output: children[0]'s columns, then one a function
 };
@@ -264,6 +270,7 @@ struct Operator {
   std::vector<WindowFunction> window_functions;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
+  uint32_t recursion = 0;  // kRecursion, kWorkingRows: which; those within each other differ
   double estimated_rows = 0;
 };
 using OperatorPtr = std::unique_ptr<Operator>;

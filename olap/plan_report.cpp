@@ -47,6 +47,7 @@ std::string actual_text(const Operator& op, const OperatorFigures& figures) {
       text += fmt::format(", {} rows filtered by joins", figures.joinless_rows);
     }
   }
+  if (figures.rounds != 0) text += fmt::format(", {} rounds", figures.rounds);
   if (figures.memory_bytes != 0) text += fmt::format(", {} kept", bytes_text(figures.memory_bytes));
   if (!figures.shared.empty()) text += ", " + figures.shared;
   return fmt::format(" ({})", text);
@@ -85,6 +86,7 @@ Json json_operator(const std::vector<PlanLine>& lines, const PlanFigures* figure
       json["blocks"] = actual.blocks;
       json["blocks_skipped"] = actual.blocks_skipped;
     }
+    if (line.op->kind == OperatorKind::kRecursion) json["rounds"] = actual.rounds;
     json["memory_bytes"] = actual.memory_bytes;
     if (!actual.shared.empty()) json["shared"] = actual.shared;
   }

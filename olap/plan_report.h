@@ -5,7 +5,7 @@
 //          time, and what else there is to say
 //   JSON   {"plan": {"operator", "estimated_rows", "children"}}; of a run also "actual_rows",
 //          "time_ms", "decoded_bytes", "rows_filtered_on_codes", "rows_filtered_by_joins",
-//          "blocks", "blocks_skipped", "memory_bytes", "shared" in each operator, and
+//          "blocks", "blocks_skipped", "rounds", "memory_bytes", "shared" in each operator, and
 //          "execution_ms", "memory_bytes", "rows", "shared" beside the plan
 //
 // Time is an operator's own, without its children's, summed over the workers. Memory is what it
@@ -32,6 +32,7 @@ struct OperatorFigures {
   uint64_t decoded_bytes = 0;  // kScan: of values that were decompressed
   uint64_t filtered_rows = 0;  // kScan: live ones that the codes of their columns ruled out
   uint64_t joinless_rows = 0;  // kScan: that a join above would have dropped
+  uint64_t rounds = 0;         // kRecursion: that had rows
   uint64_t blocks = 0;         // kScan: leaves with rows
   uint64_t blocks_skipped = 0;
   size_t memory_bytes = 0;

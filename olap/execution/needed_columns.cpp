@@ -41,9 +41,14 @@ NeededColumns::NeededColumns(const Operator& root, size_t root_columns) {
 void NeededColumns::visit(const Operator& op, std::vector<bool> needed) {
   switch (op.kind) {
     case OperatorKind::kScan:
-    case OperatorKind::kValues: break;
+    case OperatorKind::kValues:
+    case OperatorKind::kWorkingRows: break;
     case OperatorKind::kHashJoin: visit_join(op, needed); break;
     case OperatorKind::kAppend:
+      for (const OperatorPtr& child : op.children) visit(*child, needed);
+      break;
+    case OperatorKind::kRecursion:  // the next round may read what nothing above does
+      needed.assign(needed.size(), true);
       for (const OperatorPtr& child : op.children) visit(*child, needed);
       break;
     case OperatorKind::kWindow: {

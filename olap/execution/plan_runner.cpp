@@ -54,6 +54,7 @@ Task PlanRunner::run(const Plan& plan, const GivenRows* given, QueryResult* resu
   needed_ = std::make_unique<NeededColumns>(root, types.size());
   repeated_ = std::make_unique<RepeatedGroups>(root);
   repeated_groups_.resize(repeated_->count());
+  reads_ = std::make_unique<WorkingReads>(root);
   const Operator* last = &root;
   while (last->kind == OperatorKind::kProject || last->kind == OperatorKind::kFilter) {
     last = last->children[0].get();
@@ -120,6 +121,8 @@ Task PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
     case OperatorKind::kSort: co_return co_await run_sort(op, sink);
     case OperatorKind::kWindow: co_return co_await run_window(op, sink);
     case OperatorKind::kAppend: co_return co_await run_append(op, sink);
+    case OperatorKind::kRecursion: co_return co_await run_recursion(op, sink);
+    case OperatorKind::kWorkingRows: run_working_rows(op, sink); co_return;
     case OperatorKind::kValues:
       run_source(op, ValuesSource::rows(op), kOneWorker,
                  [&](uint32_t worker) { return std::make_unique<ValuesSource>(op, sink(worker)); });
@@ -168,45 +171,54 @@ Task PlanRunner::run_scan(const Operator& op, const StageFactory& sink) {
   if (context_.meter != nullptr) {
     OperatorFigures& figures = context_.meter->once(op);
     figures.ran = true;
-    figures.blocks = scan.leaves.with_rows;
-    figures.blocks_skipped = scan.leaves.skipped;
+    figures.blocks += scan.leaves.with_rows;
+    figures.blocks_skipped += scan.leaves.skipped;
     if (scan.scans > 1) figures.shared = fmt::format("one pass for {} scans", scan.scans);
   }
   if (scan.failure) std::rethrow_exception(scan.failure);
 }
 
 Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
-  JoinTable table(op, context_.memory);
+  const bool is_kept = is_kept_between_rounds(op);
+  std::unique_ptr<JoinTable> built;
+  std::unique_ptr<JoinTable>& table = is_kept ? kept_tables_[&op] : built;
+  if (table == nullptr) co_await build_table(op, &table);
+  if (needed_->numbers_build_rows(op)) key_tables_[&op] = table.get();
+  // Those of joins further down come later, and are asked first: they are here first when rows are
+  // probed, since the plan thinks that they drop the most.
+  if (const Operator* const scan = filtered_scan(op); scan != nullptr) {
+    std::vector<JoinFilter>& filters = join_filters_[scan];
+    std::erase_if(filters, [&op](const JoinFilter& of) { return of.join == &op; });  // a round ago
+    if (table->is_direct()) filters.insert(filters.begin(), {&op, table.get()});
+  }
+  if (keeps_build_rows(op.join)) {
+    co_await run_build_rows(op, *table, sink);
+  } else {
+    const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
+    if (needs_match && table->rows().row_count() == 0) co_return;
+    const StageFactory probe = [&](uint32_t worker) {
+      return std::make_unique<ProbeStage>(context_, op, *needed_, *table, sink(worker));
+    };
+    co_await run(*op.children[0], probe);
+  }
+  if (!is_kept) keep_texts(table->take_texts());
+}
+
+Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* table) {
+  auto built = std::make_unique<JoinTable>(op, context_.memory);
   std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
   const StageFactory build = [&](uint32_t worker) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
-    return std::make_unique<BuildStage>(op, table, parts[worker].get());
+    return std::make_unique<BuildStage>(op, *built, parts[worker].get());
   };
   co_await run(*op.children[1], build);
   {
     const MeterScope scope(context_.meter, op);
-    table.build(made_parts(std::move(parts), op, *needed_, context_.memory), workers_);
+    built->build(made_parts(std::move(parts), op, *needed_, context_.memory), workers_);
   }
-  say_memory(op, table.kept_bytes());
+  say_memory(op, built->kept_bytes());
   context_.stop->check();
-  if (needed_->numbers_build_rows(op)) key_tables_[&op] = &table;
-  // Those of joins further down come later, and are asked first: they are here first when rows are
-  // probed, since the plan thinks that they drop the most.
-  if (const Operator* const scan = filtered_scan(op); scan != nullptr && table.is_direct()) {
-    std::vector<JoinFilter>& filters = join_filters_[scan];
-    filters.insert(filters.begin(), {&op, &table});
-  }
-  if (keeps_build_rows(op.join)) {
-    co_await run_build_rows(op, table, sink);
-  } else {
-    const bool needs_match = op.join == JoinKind::kInner || op.join == JoinKind::kSemi;
-    if (needs_match && table.rows().row_count() == 0) co_return;
-    const StageFactory probe = [&](uint32_t worker) {
-      return std::make_unique<ProbeStage>(context_, op, *needed_, table, sink(worker));
-    };
-    co_await run(*op.children[0], probe);
-  }
-  keep_texts(table.take_texts());
+  *table = std::move(built);
 }
 
 Task PlanRunner::run_build_rows(const Operator& op, const JoinTable& table,

@@ -4,6 +4,7 @@
 // each row by itself put a stage in front of the sink and run their child into it; operators that
 // have to see all rows first (a join's build side, GROUP BY, ORDER BY) run their child into a
 // collecting stage, put the workers' parts together, and are then the source of the next pipeline.
+// The step of a recursion runs once a round.
 //
 // Threads    one caller; the pipelines use the context's arena.
 // Errors     QueryFailure and std::bad_alloc are thrown.
@@ -19,6 +20,7 @@
 #include "olap/execution/merged_groups.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/recursion.h"
 #include "olap/execution/repeated_groups.h"
 #include "olap/execution/row_stages.h"
 #include "olap/execution/task.h"
@@ -53,6 +55,7 @@ class PlanRunner {
   void say_memory(const Operator& op, size_t bytes);
   Task run_scan(const Operator& op, const StageFactory& sink);
   Task run_join(const Operator& op, const StageFactory& sink);
+  Task build_table(const Operator& op, std::unique_ptr<JoinTable>* table);
   // The build rows with a match, or without one.
   Task run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   Task run_aggregate(const Operator& op, const StageFactory& sink);
@@ -61,6 +64,16 @@ class PlanRunner {
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);
   Task run_window(const Operator& op, const StageFactory& sink);
+
+  // recursion.cpp
+  Task run_recursion(const Operator& op, const StageFactory& sink);
+  void run_working_rows(const Operator& op, const StageFactory& sink);
+  // Whether the table of a join in a step stays as it is from round to round.
+  bool is_kept_between_rounds(const Operator& join) const;
+  // A new round begins: what was made of the working rows goes.
+  void forget_round(uint32_t recursion);
+  void forget_table(const Operator* join);
+  void forget_tables();
 
   // Keeps what rows refer to that outlive the operator which copied it.
   void keep_texts(QueryHeap texts);
@@ -72,6 +85,9 @@ class PlanRunner {
   std::unique_ptr<NeededColumns> needed_;                       // of the plan being run
   std::unique_ptr<RepeatedGroups> repeated_;                    // likewise
   std::vector<std::unique_ptr<MergedGroups>> repeated_groups_;  // by number; null until computed
+  std::unique_ptr<WorkingReads> reads_;                         // likewise
+  std::unordered_map<uint32_t, const RecursionRows*> working_;  // by recursion, of those that run
+  std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> kept_tables_;  // between rounds
   // The tables of joins that number their build rows, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> key_tables_;
   // By scan: joins above it whose tables are built.

@@ -60,7 +60,8 @@ class QueryHeap {
 
   // Takes over the other heap's strings.
   void absorb(QueryHeap&& other) {
-    chunks_.insert(chunks_.begin(), std::move_iterator(other.chunks_.begin()),
+    chunks_.insert(chunks_.empty() ? chunks_.begin() : chunks_.end() - 1,
+                   std::move_iterator(other.chunks_.begin()),
                    std::move_iterator(other.chunks_.end()));
     if (chunks_.size() == other.chunks_.size()) used_ = other.used_;
     bytes_ += std::exchange(other.bytes_, 0);

@@ -48,8 +48,8 @@ void append(const std::vector<WindowFunction>& functions, std::string* text) {
 
 // What the operator is beside its inputs, its predicates and its expressions.
 void append_kind(const Operator& op, std::string* text) {
-  *text += fmt::format("{}:{}:{}:{}:{}:", static_cast<int>(op.kind), op.table.value,
-                       static_cast<int>(op.join), op.limit, op.offset);
+  *text += fmt::format("{}:{}:{}:{}:{}:{}:", static_cast<int>(op.kind), op.table.value,
+                       static_cast<int>(op.join), op.limit, op.offset, op.recursion);
   for (const base::ColumnId column : op.columns) *text += fmt::format("{},", column.value);
   append(op.probe_keys, text);
   append(op.build_keys, text);

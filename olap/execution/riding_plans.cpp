@@ -43,7 +43,8 @@ double rows_kept(const Operator& op) {
   double rows = 0;
   switch (op.kind) {
     case OperatorKind::kHashJoin: rows = op.children[1]->estimated_rows; break;
-    case OperatorKind::kAggregate: rows = op.estimated_rows; break;
+    case OperatorKind::kAggregate:
+    case OperatorKind::kRecursion: rows = op.estimated_rows; break;
     case OperatorKind::kSort:
     case OperatorKind::kWindow: rows = op.children[0]->estimated_rows; break;
     default: break;

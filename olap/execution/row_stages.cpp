@@ -33,7 +33,8 @@ bool LimitStage::push(Batch& batch) {
   if (first >= counter_->end()) return false;
   const uint64_t skip = counter_->begin() > first ? counter_->begin() - first : 0;
   const uint64_t keep_end = std::min<uint64_t>(rows, counter_->end() - first);
-  if (skip >= keep_end) return keep_end == rows;
+  const bool is_last = counter_->end() - first <= rows;
+  if (skip >= keep_end) return !is_last;
   uint64_t bits[kVectorWords] = {};
   for_numbered(*batch.selection, [&](uint32_t k, uint32_t slot) {
     if (k >= skip && k < keep_end) set_bit(bits, slot);
@@ -43,7 +44,7 @@ bool LimitStage::push(Batch& batch) {
   batch.selection = &selection_;
   const bool more = next_->push(batch);
   batch.selection = before;
-  return more && keep_end == rows;
+  return more && !is_last;
 }
 
 bool ValuesSource::run(uint64_t morsel) {

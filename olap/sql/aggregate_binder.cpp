@@ -116,6 +116,11 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
     return source_.wrong(
         offset, fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint), "42803");
   }
+  if (block_.has_working) {
+    return source_.wrong(
+        offset, "aggregate functions are not allowed in a recursive query's recursive term",
+        "42P19");
+  }
   Aggregate aggregate;
   in_aggregate_ = true;
   auto bound = bind_aggregate_call(call, name, &aggregate);

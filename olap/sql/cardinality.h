@@ -30,6 +30,8 @@ class Estimator {
   Estimator(const base::Catalog& catalog, const TableRows& rows, const SlotTable& slots)
       : catalog_(catalog), rows_(rows), slots_(slots) {}
 
+  const SlotTable& slots() const { return slots_; }
+
   double table_rows(const base::TableSchema& table) const;  // at least 1
 
   double distinct(const Expression& expression);  // at least 1

@@ -1,6 +1,7 @@
 #include "olap/sql/explain.h"
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -275,7 +276,7 @@ class Printer {
   explicit Printer(const base::Catalog& catalog) : catalog_(catalog) {}
 
   // Appends the operator's lines and returns the names of its output columns.
-  Names print(const Operator& op, size_t depth, std::vector<PlanLine>* lines) const;
+  Names print(const Operator& op, size_t depth, std::vector<PlanLine>* lines);
 
  private:
   std::string scan_line(const Operator& op, Names* output) const;
@@ -285,6 +286,7 @@ class Printer {
   static std::string unary_line(const Operator& op, const Names& input, Names* output);
 
   const base::Catalog& catalog_;
+  std::map<uint32_t, Names> recursions_;  // the columns of those around
 };
 
 std::string Printer::scan_line(const Operator& op, Names* output) const {
@@ -359,7 +361,7 @@ std::string Printer::unary_line(const Operator& op, const Names& input, Names* o
   }
 }
 
-Names Printer::print(const Operator& op, size_t depth, std::vector<PlanLine>* lines) const {
+Names Printer::print(const Operator& op, size_t depth, std::vector<PlanLine>* lines) {
   Names output;
   std::string line;
   std::vector<PlanLine> below;
@@ -373,6 +375,14 @@ Names Printer::print(const Operator& op, size_t depth, std::vector<PlanLine>* li
     output = print(*op.children[0], depth + 1, &below);
     for (size_t i = 1; i < op.children.size(); ++i) print(*op.children[i], depth + 1, &below);
     line = "append";
+  } else if (op.kind == OperatorKind::kRecursion) {
+    for (size_t i = 0; i < op.output.size(); ++i) output.push_back(fmt::format("column{}", i + 1));
+    recursions_[op.recursion] = output;
+    for (const OperatorPtr& term : op.children) print(*term, depth + 1, &below);
+    line = op.expressions.empty() ? "recursion" : "recursion over different rows";
+  } else if (op.kind == OperatorKind::kWorkingRows) {
+    output = recursions_.at(op.recursion);
+    line = fmt::format("rows of the round before [{}]", fmt::join(output, ", "));
   } else {
     const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, &below);
     line = unary_line(op, input, &output);

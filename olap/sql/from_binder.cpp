@@ -129,7 +129,7 @@ base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& gro
       const std::string_view name =
           derived.alias == nullptr ? std::string_view() : derived.alias->aliasname;
       if (derived.lateral != 0) return bind_lateral(select, derived.alias, name, offset, group);
-      return bind_derived(select, derived.alias, {}, name, offset, &ctes_, group);
+      return bind_derived(select, derived.alias, nullptr, name, offset, &ctes_, group);
     }
     default: return source_.unsupported(start_of(&node), construct_name(node));
   }
@@ -145,14 +145,12 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   size_t index = 0;
   const CteScope* owner = nullptr;
   if (const CteScope::Entry* cte = find_cte(ctes_, name, &index, &owner)) {
-    // A WITH query sees those before it.
-    CteScope visible;
-    visible.entries.assign(owner->entries.begin(),
-                           owner->entries.begin() + static_cast<std::ptrdiff_t>(index));
-    visible.outer = owner->outer;
-    const NodeList columns(cte->query->aliascolnames, cte->query->n_aliascolnames);
-    return bind_derived(*cte->query->ctequery->select_stmt, table.alias, columns, alias,
-                        table.location, &visible, group);
+    if (cte->working != nullptr) return bind_working_table(*cte->working, table, group);
+    CteScope visible = *owner;
+    const auto self = visible.entries.begin() + static_cast<std::ptrdiff_t>(index);
+    visible.entries.erase(self, owner->recursive ? self + 1 : visible.entries.end());
+    return bind_derived(*cte->query->ctequery->select_stmt, table.alias, cte, alias, table.location,
+                        &visible, group);
   }
   const base::TableSchema* schema = statement_.catalog.find_table(name);
   if (schema == nullptr) {
@@ -222,13 +220,18 @@ base::Result<void> SelectBinder::bind_system_table(const SystemTable& system,
 }
 
 base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
-                                              const PgQuery__Alias* alias, NodeList cte_columns,
-                                              std::string_view name, int64_t offset,
-                                              const CteScope* ctes, JoinGroup& group) {
+                                              const PgQuery__Alias* alias,
+                                              const CteScope::Entry* cte, std::string_view name,
+                                              int64_t offset, const CteScope* ctes,
+                                              JoinGroup& group) {
   SelectBinder binder(statement_, outer_, ctes, correlation_);
+  if (cte != nullptr && cte->recursion != 0) binder.recursion_ = cte;
   auto block = binder.bind(select);
   if (!block) return block.error();
   ScopeTable entry = offered_by(**block, name);
+  const NodeList cte_columns =
+      cte == nullptr ? NodeList()
+                     : NodeList(cte->query->aliascolnames, cte->query->n_aliascolnames);
   if (auto done = rename_columns(alias, cte_columns, offset, &entry); !done) return done;
   group.members.push_back(derived_member(*std::move(block)));
   return scope_.add(source_, offset, std::move(entry));

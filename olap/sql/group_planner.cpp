@@ -245,6 +245,7 @@ Planned PlanBuilder::plan_member(JoinMember& member, Expressions predicates,
   if (member.left_join != nullptr) return plan_left_join(member, std::move(predicates), needed);
   Planned derived = member.set_operation != nullptr ? plan_set_operation(member, needed)
                     : member.domain != 0            ? plan_domain(member)
+                    : member.working != 0           ? plan_working_rows(member)
                     : member.block == nullptr       ? plan_values(member, needed)
                                               : plan_block(*member.block, needed, Order::kFree);
   const double rows = derived.rows() * selectivity(predicates);
@@ -437,9 +438,9 @@ Planned PlanBuilder::apply_subquery(SubqueryJoin& subquery, Planned outer, Plann
   const double unfiltered = outer.unfiltered;
   auto unique_keys = std::move(outer.unique_keys);
   const auto base = outer.base;
-  const bool by_build = (kind == JoinKind::kSemi || kind == JoinKind::kAnti) &&
-                        has_equality(subquery.conditions) &&
-                        inner.rows() > kBuildOuterFactor * outer.rows();
+  const bool by_build =
+      (kind == JoinKind::kSemi || kind == JoinKind::kAnti) && has_equality(subquery.conditions) &&
+      inner.rows() > kBuildOuterFactor * outer.rows() && !stays_between_rounds(outer, inner);
   const JoinKind mirrored = kind == JoinKind::kSemi ? JoinKind::kBuildSemi : JoinKind::kBuildAnti;
   Planned joined =
       by_build
@@ -499,6 +500,7 @@ Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
   if (tree.probe == nullptr) return std::move(state.members[tree.relation]);
   Planned probe = build_tree(*tree.probe, state);
   Planned build = build_tree(*tree.build, state);
+  if (stays_between_rounds(build, probe)) std::swap(probe, build);
   Expressions conditions;
   for (GroupState::Condition& condition : state.conditions) {
     if (condition.expression == nullptr || !within(condition.members, tree.members)) continue;

@@ -80,8 +80,22 @@ class PlanBuilder {
   JoinSide join_side(const Expression& side, const GroupState& state);
   double selectivity(const Expressions& predicates);
 
+  // recursion_planner.cpp
+  Planned plan_recursion(JoinMember& member);
+  Planned plan_working_rows(const JoinMember& member);
+  // Whether from round to round of the innermost recursion the one plan's rows change and the
+  // other's do not.
+  bool stays_between_rounds(const Planned& changing, const Planned& staying) const;
+
+  struct Round {
+    const JoinMember* member;
+    double rows;
+  };
+
   Estimator& estimator_;
-  size_t copied_ = 0;  // operators
+  std::unordered_map<uint32_t, Round> rounds_;  // by recursion whose step is being planned
+  uint32_t innermost_ = 0;                      // of them; 0: there is none
+  size_t copied_ = 0;                           // operators
   // By the id of a domain: the rows whose values it has, and the expressions.
   std::unordered_map<uint32_t, std::pair<Planned, Expressions>> domains_;
 };

@@ -204,6 +204,7 @@ OperatorPtr copy_of(const Operator& op) {
   copy->window_functions = op.window_functions;
   copy->limit = op.limit;
   copy->offset = op.offset;
+  copy->recursion = op.recursion;
   copy->estimated_rows = op.estimated_rows;
   return copy;
 }

@@ -60,6 +60,13 @@ Planned make_values(Expressions expressions, std::vector<uint32_t> layout);
 // Rows of all inputs, whose columns have the same types and slots.
 Planned make_append(std::vector<Planned> inputs);
 
+// The columns, of the given types, are those of both.
+Planned make_recursion(uint32_t recursion, bool all, Planned first, Planned step,
+                       std::vector<base::DataType> types);
+Planned make_working_rows(uint32_t recursion, std::vector<base::DataType> types,
+                          std::vector<uint32_t> layout);
+bool reads_working_rows(const Operator& op, uint32_t recursion);
+
 // Every row for each set, whose keys are the first columns; the set's number comes last.
 Planned make_expand(Planned input, std::vector<std::vector<bool>> sets, uint32_t number_slot);
 

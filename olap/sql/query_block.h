@@ -57,7 +57,8 @@ struct Domain {
 };
 
 // What is joined: a table, a block (derived table), a LEFT JOIN as a whole, a set operation, the
-// rows of VALUES, or the values of a Domain. Exactly one is set.
+// rows of VALUES, the values of a Domain, or a recursion's rows of the round before. Exactly one is
+// set.
 struct JoinMember {
   const base::TableSchema* table = nullptr;
   std::unique_ptr<QueryBlock> block;
@@ -65,6 +66,7 @@ struct JoinMember {
   std::unique_ptr<SetOperation> set_operation;
   std::vector<Expressions> rows;  // of VALUES
   uint32_t domain = 0;            // the Domain's id
+  uint32_t working = 0;           // SetOperation::recursion
   std::vector<uint32_t> slots;    // offered: by column of the table, or by output of the block
 
   JoinMember();
@@ -146,7 +148,8 @@ struct SortItem {
 };
 
 struct QueryBlock {
-  JoinGroup from;  // no members: one row without columns
+  JoinGroup from;            // no members: one row without columns
+  bool has_working = false;  // a recursion's rows of the round before are in FROM
   bool aggregated = false;
   Expressions group_keys;
   std::vector<uint32_t> group_slots;
@@ -178,6 +181,8 @@ enum class SetOperator : uint8_t { kUnion, kIntersect, kExcept };
 struct SetOperation {
   SetOperator kind = SetOperator::kUnion;
   bool all = false;
+  // A recursive query's number, from 1; the second input has a member `working` with it.
+  uint32_t recursion = 0;
   std::vector<std::unique_ptr<QueryBlock>> inputs;  // two; of a UNION any number
   std::vector<Expressions> columns;                 // by input: its outputs as the result's types
   // INTERSECT and EXCEPT, and what they count by distinct row: rows of the left and the right side.

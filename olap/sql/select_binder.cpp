@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "olap/sql/join_order.h"
+#include "olap/sql/recursive_with.h"
 #include "olap/sql/type_name.h"
 #include "olap/sql/type_rules.h"
 
@@ -111,7 +112,9 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
     if (auto bound = bind_with(*select.with_clause); !bound) return bound.error();
   }
   base::Result<void> bound;
-  if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
+  if (recursion_ != nullptr) {
+    bound = bind_recursion(select);
+  } else if (select.op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
     bound = bind_set_operation(select);
   } else if (select.n_values_lists != 0) {
     bound = bind_values(select);
@@ -188,7 +191,7 @@ base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& sele
 }
 
 base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
-  if (with.recursive != 0) return source_.unsupported(with.location, "WITH RECURSIVE");
+  ctes_.recursive = with.recursive != 0;
   for (const Node* node : NodeList(with.ctes, with.n_ctes)) {
     const PgQuery__CommonTableExpr& cte = *node->common_table_expr;
     if (cte.ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
@@ -200,7 +203,14 @@ base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
                              "42712");
       }
     }
+    if (cte.search_clause != nullptr) return source_.unsupported(cte.location, "SEARCH");
+    if (cte.cycle_clause != nullptr) return source_.unsupported(cte.location, "CYCLE");
     ctes_.entries.push_back({cte.ctename, &cte});
+  }
+  const auto recursive = recursive_queries(source_, with);
+  if (!recursive) return recursive.error();
+  for (size_t i = 0; i < ctes_.entries.size(); ++i) {
+    if ((*recursive)[i]) ctes_.entries[i].recursion = ++statement_.recursions;
   }
   return {};
 }

@@ -1,7 +1,8 @@
 // SelectBinder: one SELECT's parse tree to a QueryBlock.
 //
 // A SelectBinder binds one block; derived tables, CTEs and subqueries get one each. CTEs are bound
-// again at every use (inlined).
+// again at every use (inlined); a recursive one is a set operation whose second input names the
+// rows of the round before.
 //
 // Limits     A statement has at most kBlocksMax blocks, counting CTEs at each use, and nests
 //            kBlocksDeepMax deep.
@@ -34,15 +35,25 @@ struct StatementBinding {
   std::span<const SystemTable> system_tables;
   unsigned blocks = 0;
   unsigned depth = 0;
+  uint32_t recursions = 0;
+};
+
+// A recursive query as its recursive term sees it: rows of the round before.
+struct WorkingTable {
+  uint32_t recursion;  // SetOperation::recursion
+  ScopeTable table;    // names, and the slots that tell the types
 };
 
 // The WITH queries that a block can name: its own and, behind `outer`, those around it.
 struct CteScope {
   struct Entry {
     std::string name;
-    const PgQuery__CommonTableExpr* query;
+    const PgQuery__CommonTableExpr* query = nullptr;
+    uint32_t recursion = 0;                 // a recursive query's number, from 1
+    const WorkingTable* working = nullptr;  // within the recursive term, in place of the query
   };
   std::vector<Entry> entries;
+  bool recursive = false;  // they see each other; otherwise, those before them
   const CteScope* outer = nullptr;
 };
 
@@ -81,8 +92,17 @@ class SelectBinder : private SubqueryBinder {
   Status bind_set_operation(const PgQuery__SelectStmt& select);
   Status bind_set_columns(const PgQuery__SelectStmt& select, SetOperation* operation,
                           const std::vector<int64_t>& places);
+  Status check_set_width(const PgQuery__SelectStmt& select, const SetOperation& operation,
+                         const std::vector<int64_t>& places) const;
   Status bind_values(const PgQuery__SelectStmt& select);
   void offer_outputs(JoinMember member, std::vector<std::string> names);
+
+  // recursion_binder.cpp
+  Status bind_recursion(const PgQuery__SelectStmt& select);
+  Status bind_recursion_columns(const PgQuery__SelectStmt& select, SetOperation* operation,
+                                const std::vector<uint32_t>& slots);
+  Status bind_working_table(const WorkingTable& working, const PgQuery__RangeVar& table,
+                            JoinGroup& group);
 
   // from_binder.cpp
   Status bind_from_item(const Node& node, JoinGroup& group);
@@ -90,7 +110,7 @@ class SelectBinder : private SubqueryBinder {
   Status bind_system_table(const SystemTable& system, const PgQuery__RangeVar& table,
                            std::string_view alias, JoinGroup& group);
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
-                      NodeList cte_columns, std::string_view name, int64_t offset,
+                      const CteScope::Entry* cte, std::string_view name, int64_t offset,
                       const CteScope* ctes, JoinGroup& group);
   Status bind_lateral(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       std::string_view name, int64_t offset, JoinGroup& group);
@@ -156,6 +176,7 @@ class SelectBinder : private SubqueryBinder {
   const Scope* outer_;
   CteScope ctes_;
   Correlation correlation_;
+  const CteScope::Entry* recursion_ = nullptr;  // the recursive query that this block is
   Scope scope_;
   std::unique_ptr<QueryBlock> block_;
   ColumnOffsets offsets_;

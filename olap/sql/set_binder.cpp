@@ -87,15 +87,10 @@ base::Result<void> SelectBinder::bind_set_operation(const PgQuery__SelectStmt& s
 base::Result<void> SelectBinder::bind_set_columns(const PgQuery__SelectStmt& select,
                                                   SetOperation* operation,
                                                   const std::vector<int64_t>& places) {
+  if (auto checked = check_set_width(select, *operation, places); !checked) return checked;
   const std::string_view name = name_of(set_operator(select.op));
   const size_t columns = operation->inputs[0]->visible_outputs;
   operation->columns.resize(operation->inputs.size());
-  for (size_t i = 0; i < operation->inputs.size(); ++i) {
-    if (operation->inputs[i]->visible_outputs == columns) continue;
-    return source_.wrong(set_operation_before(source_, places[i]),
-                         fmt::format("the inputs of {} have {} and {} columns", name, columns,
-                                     operation->inputs[i]->visible_outputs));
-  }
   for (size_t c = 0; c < columns; ++c) {
     std::vector<Bound> bound;
     for (size_t i = 0; i < operation->inputs.size(); ++i) {
@@ -110,6 +105,21 @@ base::Result<void> SelectBinder::bind_set_columns(const PgQuery__SelectStmt& sel
     for (size_t i = 0; i < bound.size(); ++i) {
       operation->columns[i].push_back(std::move(bound[i].expression));
     }
+  }
+  return {};
+}
+
+// All inputs have as many columns.
+base::Result<void> SelectBinder::check_set_width(const PgQuery__SelectStmt& select,
+                                                 const SetOperation& operation,
+                                                 const std::vector<int64_t>& places) const {
+  const size_t columns = operation.inputs[0]->visible_outputs;
+  for (size_t i = 0; i < operation.inputs.size(); ++i) {
+    if (operation.inputs[i]->visible_outputs == columns) continue;
+    return source_.wrong(
+        set_operation_before(source_, places[i]),
+        fmt::format("the inputs of {} have {} and {} columns", name_of(set_operator(select.op)),
+                    columns, operation.inputs[i]->visible_outputs));
   }
   return {};
 }

@@ -80,6 +80,7 @@ Planned PlanBuilder::plan_set_input(JoinMember& member, size_t input,
 Planned PlanBuilder::plan_set_operation(JoinMember& member, const SlotSet& needed) {
   const SetOperation& operation = *member.set_operation;
   if (operation.kind != SetOperator::kUnion) return count_sides(member);
+  if (operation.recursion != 0) return plan_recursion(member);
   std::vector<size_t> columns;
   for (size_t c = 0; c < member.slots.size(); ++c) {
     const bool last_chance = columns.empty() && c + 1 == member.slots.size();

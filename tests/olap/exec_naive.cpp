@@ -539,6 +539,8 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
     case OperatorKind::kHashJoin: return naive_join(op, tables);
     case OperatorKind::kAggregate: return naive_aggregate(op, tables);
     case OperatorKind::kWindow: return naive_window(op, naive_execute(*op.children[0], tables));
+    case OperatorKind::kRecursion: return naive_recursion(op, tables);
+    case OperatorKind::kWorkingRows: return tables.working.at(op.recursion);
     case OperatorKind::kValues:
       for (size_t i = 0; i < op.expressions.size(); ++i) {
         if (i % op.output.size() == 0) result.emplace_back();

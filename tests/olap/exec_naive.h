@@ -17,7 +17,11 @@ struct NaiveError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-using NaiveTables = std::vector<std::vector<Row>>;  // by TableId
+// By TableId; and the rows of the round before of each recursion around, by its number.
+struct NaiveTables : std::vector<std::vector<Row>> {
+  using std::vector<std::vector<Row>>::vector;
+  std::map<uint32_t, std::vector<Row>> working;
+};
 
 Value naive_evaluate(const Expression& expression, const Row& row);
 std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables);
@@ -27,6 +31,9 @@ Value naive_aggregate_of(const Aggregate& aggregate, const std::vector<Row>& row
 
 // The rows with the window's values behind them (exec_naive_window.cpp).
 std::vector<Row> naive_window(const Operator& op, std::vector<Row> rows);
+
+// All rounds' rows (exec_naive_recursion.cpp).
+std::vector<Row> naive_recursion(const Operator& op, NaiveTables tables);
 
 // Recursive, straight from the definition.
 bool naive_like(std::string_view text, std::string_view pattern);

@@ -110,9 +110,35 @@ constexpr Refused kRefused[] = {
     {"select p_id from parent where p_name like 'a\\'",
      "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "
      "column 43: \"'a\\'\")"},
-    {"with recursive r as (select 1) select * from r",
-     "unsupported: WITH RECURSIVE is not supported yet (line 1, column 1: \"with "
-     "recursive r as (select ...\")"},
+    {"with recursive r(n) as (select 1 union all select n.n from r n, r) select n from r",
+     "invalid argument: recursive reference to query \"r\" must not appear more than once (line 1, "
+     "column 65: \"r\")"},
+    {"with recursive r(n, m) as (select 0, 1 union all select n, n + 1.5 from r) select n from r",
+     "invalid argument: recursive query \"r\" column 2 has type INT in non-recursive term but type "
+     "DECIMAL(12,1) overall; cast the non-recursive term's output to the correct type (line 1, "
+     "column 38: \"1\")"},
+    {"with recursive r(n) as (select 1 union all select max(n) from r) select n from r",
+     "invalid argument: aggregate functions are not allowed in a recursive query's recursive term "
+     "(line 1, column 51: \"max\")"},
+    {"with recursive r(n) as (select 1 union all select n from parent left join r on n = p_id) "
+     "select n from r",
+     "invalid argument: recursive reference to query \"r\" must not appear within an outer join "
+     "(line 1, column 75: \"r\")"},
+    {"with recursive r(n) as (select 1 from r) select n from r",
+     "invalid argument: recursive query \"r\" does not have the form non-recursive-term UNION "
+     "[ALL] "
+     "recursive-term (line 1, column 16: \"r\")"},
+    {"select (with recursive r(n) as (select p_id union all select n + 1 from r where n < 3) "
+     "select max(n) from r) from parent",
+     "unsupported: a recursive query that names columns of the query around its WITH is not "
+     "supported yet (line 1, column 24: \"r(n) as (select p_id union ...\")"},
+    {"with recursive a(n) as (select n from b), b(n) as (select n from a) select n from a",
+     "unsupported: mutual recursion between WITH queries is not supported yet (line 1, column 16: "
+     "\"a(n) as (select n from b ...\")"},
+    {"with recursive r(n) as (select 1 union all select n + 1 from r) cycle n set c using p select "
+     "n from r",
+     "unsupported: CYCLE is not supported yet (line 1, column 16: \"r(n) as (select 1 union all "
+     "...\")"},
     {"insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"insert into "
      "parent values ...\")"},

@@ -321,6 +321,13 @@ SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's i
 ]
 
 
+# What a recursion's columns are cast to: both terms have one type.
+RECURSION_TYPES = {"int": "INT", "bigint": "BIGINT", "decimal": "DECIMAL(18,4)",
+                   "double": "DOUBLE PRECISION", "bool": "BOOLEAN", "date": "DATE",
+                   "timestamp": "TIMESTAMP", "text": "VARCHAR"}
+
+RECURSION_ROWS = 1000  # taken for at most
+
 PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality
 
 
@@ -520,7 +527,8 @@ class Generator:
         rows = 1
         for _, source, _, _ in query.tables:
             rows *= max(1, self.rows_of(source) if isinstance(source, Query) else
-                        next((len(t.rows) for t in self.tables if t.name == source), 1))
+                        next((len(t.rows) for t in self.tables if t.name == source),
+                             RECURSION_ROWS))
         return rows
 
     def lateral(self, query, scope, depth):
@@ -560,7 +568,46 @@ class Generator:
             condition = Expression("bool", "{} AND {}", condition, more)
         return condition
 
+    def recursion(self):
+        """WITH RECURSIVE: steps over what its rows have, or along a table; few, by a counter."""
+        name, kind = self.alias(), self.draw.choice(KINDS)
+        own = [(f"{name}.n", "int"), (f"{name}.k", "int"), (f"{name}.s", kind)]
+        first, scope = self.one_table()
+        first.where = [Expression("bool", f"{scope[0][0]} < 12")]
+        step = Query()
+        step.tables = [("", name, "", None)]
+        step.where = [Expression("bool", f"{name}.k < {self.draw.randint(1, 5)}")]
+        word = self.draw.choice(["UNION", "UNION ALL"])
+        around = list(own)
+        if self.draw.random() < 0.7:
+            table, alias = self.draw.choice(self.tables), self.alias()
+            columns = self.scope_of(table, alias)
+            along = [column for column, of in columns if of == "int"]
+            if word == "UNION ALL" or self.draw.random() < 0.5:
+                along = along[:1]  # the key: rows do not multiply
+            how = self.draw.choice(["JOIN", "JOIN", "LEFT JOIN"])
+            step.tables.append((how, table.name, alias,
+                                Expression("bool", f"{self.draw.choice(along)} = {name}.n")))
+            around += columns
+        self.pairs = 1000
+        if self.draw.random() < 0.4:
+            step.where.append(self.expression(around, "bool", 2))
+        for query, names, counter in ((first, scope, "0"), (step, around, f"{name}.k + 1")):
+            query.items = [(Expression("int", "CAST(mod({}, 50) AS INT)",
+                                       self.expression(names, "int", 1)), ""),
+                           (Expression("int", counter), ""),
+                           (Expression(kind, "CAST({} AS " + RECURSION_TYPES[kind] + ")",
+                                       self.expression(names, kind, 1)), "")]
+        query = Query()
+        query.prefix = f"WITH RECURSIVE {name}(n, k, s) AS ({first} {word} {step}) "
+        query.tables = [("", name, "", None)]
+        query.items = [(Expression(of, column), f"c{number}")
+                       for number, (column, of) in enumerate(own)]
+        return query, [(alias, item.kind) for item, alias in query.items]
+
     def derived(self):
+        if self.draw.random() < 0.3:
+            return self.recursion()
         query = self.query(0, named=True)
         query.order, query.limit = [], ""
         return query, [(name, item.kind) for item, name in query.items]

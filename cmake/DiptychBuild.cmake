@@ -36,12 +36,13 @@ if(DIPTYCH_FUZZ)
   target_compile_options(diptych_settings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# diptych_library(NAME [UNITY] [LINKS target...]): one static library from every .cpp in the calling folder. UNITY: several
-# sources at a time, where what they include takes longer than they do themselves.
+# diptych_library(NAME [UNITY] [COLD regex] [LINKS target...]): one static library from every .cpp in the calling folder.
+# UNITY: several sources at a time, where what they include takes longer than they do themselves. COLD: DIPTYCH_COLD_OPTIONS
+# for the sources whose path in the folder matches; without such options they are as all others.
 # A header with a source of its name is compiled alone by it, as its first include (a rule of
 # tools/check_source.py); the others are by the target all_verify_interface_header_sets.
 function(diptych_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "COLD" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   if(NOT sources)  # headers only, so far
@@ -53,6 +54,15 @@ function(diptych_library name)
     string(REGEX REPLACE "\\.cpp$" ".h" own_header ${source})
     list(REMOVE_ITEM headers ${own_header})
   endforeach()
+  if(arg_COLD AND DIPTYCH_COLD_OPTIONS)
+    set(cold ${sources})
+    list(FILTER cold INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${arg_COLD})")
+    list(REMOVE_ITEM sources ${cold})
+    add_library(diptych_${name}_cold OBJECT ${cold})
+    target_compile_options(diptych_${name}_cold PRIVATE ${DIPTYCH_COLD_OPTIONS})
+    target_link_libraries(diptych_${name}_cold PRIVATE diptych_settings ${arg_LINKS})
+    list(APPEND sources $<TARGET_OBJECTS:diptych_${name}_cold>)
+  endif()
   add_library(diptych_${name} STATIC ${sources})
   if(arg_UNITY)
     set_target_properties(diptych_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)

@@ -28,11 +28,10 @@ die() {
   exit 1
 }
 
-# jobs_max [A_CORE]: processes that may run at once: one (or A_CORE) for each core, with at least
-# 2 GiB of memory each.
+# jobs_max: compilers that may run at once: one for each core, with at least 2 GiB of memory each.
 jobs_max() {
   local cores memory_kib jobs
-  cores=$(($(nproc) * ${1:-1}))
+  cores=$(nproc)
   memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
   jobs=$((${memory_kib:-0} / (2 * 1024 * 1024)))
   if ((jobs < 1)); then jobs=1; fi

@@ -224,7 +224,7 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
                                               const CteScope::Entry* cte, std::string_view name,
                                               int64_t offset, const CteScope* ctes,
                                               JoinGroup& group) {
-  SelectBinder binder(statement_, outer_, ctes, correlation_);
+  SelectBinder binder(statement_, ctes->around, ctes, ctes->correlation);
   if (cte != nullptr && cte->recursion != 0) binder.recursion_ = cte;
   auto block = binder.bind(select);
   if (!block) return block.error();

@@ -92,6 +92,8 @@ SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, cons
       block_(std::make_unique<QueryBlock>()),
       expressions_(source_, slots_, scope_, *block_, *this, offsets_, statement.parameters) {
   ctes_.outer = ctes;
+  ctes_.around = outer;
+  ctes_.correlation = correlation;
   if (correlation == Correlation::kAllowed) expressions_.allow_correlation();
 }
 

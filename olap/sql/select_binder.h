@@ -44,6 +44,9 @@ struct WorkingTable {
   ScopeTable table;    // names, and the slots that tell the types
 };
 
+// Whether a block may name columns of the query around it.
+enum class Correlation : uint8_t { kRefused, kAllowed };
+
 // The WITH queries that a block can name: its own and, behind `outer`, those around it.
 struct CteScope {
   struct Entry {
@@ -55,13 +58,13 @@ struct CteScope {
   std::vector<Entry> entries;
   bool recursive = false;  // they see each other; otherwise, those before them
   const CteScope* outer = nullptr;
+  // What they can name themselves: of where the WITH stands, and not of where they are used.
+  const Scope* around = nullptr;
+  Correlation correlation = Correlation::kRefused;
 };
 
 // The group keys of one grouping set, by their number in the block.
 using GroupingKeys = std::vector<size_t>;
-
-// Whether a block may name columns of the query around it.
-enum class Correlation : uint8_t { kRefused, kAllowed };
 
 class SelectBinder : private SubqueryBinder {
  public:

@@ -164,6 +164,7 @@ class Query:
         self.order = []      # (position or name, suffix)
         self.limit = ""
         self.prefix = ""     # WITH
+        self.recursion = None  # WITH RECURSIVE: (name, first Query, word, step Query)
         self.union = None    # (word, Query)
         self.lateral = False  # as a source: names columns of those before it
 
@@ -185,7 +186,11 @@ class Query:
                 sources.append(f", {text}")
             else:
                 sources.append(f" {how} {text}" + (f" ON {condition}" if condition else ""))
-        text = self.prefix + "SELECT " + ("DISTINCT " if self.distinct else "")
+        text = self.prefix
+        if self.recursion:
+            name, first, word, step = self.recursion
+            text += f"WITH RECURSIVE {name}(n, k, s) AS ({first} {word} {step}) "
+        text += "SELECT " + ("DISTINCT " if self.distinct else "")
         text += ", ".join(f"{item} AS {name}" if name else str(item) for item, name in self.items)
         text += " FROM " + "".join(sources)
         if self.where:
@@ -206,6 +211,7 @@ class Query:
                 less = self.copy()
                 setattr(less, field, type(getattr(self, field))() if field != "union" else None)
                 yield less
+        yield from self.with_smaller_recursion()
         for field in ("having", "where", "order", "groups", "items", "tables"):
             parts = getattr(self, field)
             if len(parts) <= (1 if field in ("items", "tables") else 0):
@@ -239,6 +245,22 @@ class Query:
                 less = self.copy()
                 less.tables[number] = (how, source, alias, smaller)
                 yield less
+
+    def with_smaller_recursion(self):
+        if not self.recursion:
+            return
+        name, first, word, step = self.recursion
+        less = self.copy()
+        less.recursion = None
+        yield less
+        pairs = [(smaller, step) for smaller in first.smaller()]
+        # Without the step's first condition it does not end.
+        pairs += [(first, smaller) for smaller in step.smaller()
+                  if smaller.where and str(smaller.where[0]) == str(step.where[0])]
+        for smaller_first, smaller_step in pairs:
+            less = self.copy()
+            less.recursion = (name, smaller_first, word, smaller_step)
+            yield less
 
 
 def literal(draw, kind):
@@ -599,7 +621,7 @@ class Generator:
                            (Expression(kind, "CAST({} AS " + RECURSION_TYPES[kind] + ")",
                                        self.expression(names, kind, 1)), "")]
         query = Query()
-        query.prefix = f"WITH RECURSIVE {name}(n, k, s) AS ({first} {word} {step}) "
+        query.recursion = (name, first, word, step)
         query.tables = [("", name, "", None)]
         query.items = [(Expression(of, column), f"c{number}")
                        for number, (column, of) in enumerate(own)]

@@ -26,6 +26,14 @@ const CteScope::Entry* find_cte(const CteScope& scope, std::string_view name, si
   return nullptr;
 }
 
+// What the WITH query sees of those beside it, and around them.
+CteScope scope_of(const CteScope& owner, size_t index) {
+  CteScope visible = owner;
+  const auto self = visible.entries.begin() + static_cast<std::ptrdiff_t>(index);
+  visible.entries.erase(self, owner.recursive ? self + 1 : visible.entries.end());
+  return visible;
+}
+
 void append_slots(const JoinGroup& group, std::vector<uint32_t>* slots) {
   for (const JoinMember& member : group.members) {
     slots->insert(slots->end(), member.slots.begin(), member.slots.end());
@@ -146,9 +154,8 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   const CteScope* owner = nullptr;
   if (const CteScope::Entry* cte = find_cte(ctes_, name, &index, &owner)) {
     if (cte->working != nullptr) return bind_working_table(*cte->working, table, group);
-    CteScope visible = *owner;
-    const auto self = visible.entries.begin() + static_cast<std::ptrdiff_t>(index);
-    visible.entries.erase(self, owner->recursive ? self + 1 : visible.entries.end());
+    statement_.named.insert(cte->query);
+    const CteScope visible = scope_of(*owner, index);
     return bind_derived(*cte->query->ctequery->select_stmt, table.alias, cte, alias, table.location,
                         &visible, group);
   }
@@ -235,6 +242,18 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
   if (auto done = rename_columns(alias, cte_columns, offset, &entry); !done) return done;
   group.members.push_back(derived_member(*std::move(block)));
   return scope_.add(source_, offset, std::move(entry));
+}
+
+base::Result<void> SelectBinder::check_unnamed_queries() {
+  for (size_t i = 0; i < ctes_.entries.size(); ++i) {
+    const CteScope::Entry& cte = ctes_.entries[i];
+    if (statement_.named.contains(cte.query)) continue;
+    const CteScope visible = scope_of(ctes_, i);
+    SelectBinder binder(statement_, outer_, &visible, correlation_);
+    if (cte.recursion != 0) binder.recursion_ = &cte;
+    if (auto block = binder.bind(*cte.query->ctequery->select_stmt); !block) return block.error();
+  }
+  return {};
 }
 
 // LATERAL: a derived table that names columns of what stands before it in FROM, decorrelated.

@@ -124,6 +124,7 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
     bound = bind_clauses(select);
   }
   if (!bound) return bound.error();
+  if (auto checked = check_unnamed_queries(); !checked) return checked.error();
   const NodeList sort(select.sort_clause, select.n_sort_clause);
   const NodeList distinct(select.distinct_clause, select.n_distinct_clause);
   if (auto done = bind_distinct(distinct); !done) return done.error();

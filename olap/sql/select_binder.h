@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/schema.h"
@@ -36,6 +37,7 @@ struct StatementBinding {
   unsigned blocks = 0;
   unsigned depth = 0;
   uint32_t recursions = 0;
+  std::unordered_set<const PgQuery__CommonTableExpr*> named;  // that stand in some FROM
 };
 
 // A recursive query as its recursive term sees it: rows of the round before.
@@ -115,6 +117,8 @@ class SelectBinder : private SubqueryBinder {
   Status bind_derived(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       const CteScope::Entry* cte, std::string_view name, int64_t offset,
                       const CteScope* ctes, JoinGroup& group);
+  // WITH queries are bound where they stand in a FROM; what is wrong in the others is wrong too.
+  Status check_unnamed_queries();
   Status bind_lateral(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       std::string_view name, int64_t offset, JoinGroup& group);
   Status bind_join(const PgQuery__JoinExpr& join, JoinGroup& group);

@@ -29,6 +29,9 @@ constexpr Refused kRefused[] = {
     {"select q.p_id from parent p",
      "invalid argument: no table \"q\" in FROM; did you mean \"p\"? (line 1, "
      "column 8: \"q.p_id\")"},
+    {"with q as (select p_idd from parent) select 1",
+     "invalid argument: no such column \"p_idd\"; did you mean \"p_id\"? (line 1, column 19: "
+     "\"p_idd\")"},
     {"with q as (select p_id from parent where c_amount > 1) "
      "select (select count(*) from q) from child",
      "invalid argument: no such column \"c_amount\" (line 1, column 42: \"c_amount\")"},

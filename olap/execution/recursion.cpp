@@ -148,7 +148,7 @@ Task PlanRunner::run_recursion(const Operator& op, const StageFactory& sink) {
   working_[op.recursion] = &rows;
   size_t kept_bytes = 0;
   co_await run(*op.children[0], collect);
-  for (uint64_t round = 1;; ++round) {
+  while (true) {
     {
       const MeterScope scope(context_.meter, op);
       keep_texts(rows.end_round(workers_));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/thread.h"
+#include "tests/sanitizers.h"
 
 namespace diptych::olap {
 namespace {
@@ -54,8 +55,9 @@ TEST(JoinOrder, OfManyTablesTakesMilliseconds) {
     const uint64_t spent_ns = base::thread_cpu_ns() - start_ns;
     EXPECT_EQ(std::popcount(tree->members), static_cast<int>(problem.relations.size()));
     expect_joined(*tree, problem);
-    // All five take 20 ms together; sanitizers ask for more.
-    EXPECT_LT(spent_ns, 300'000'000u) << problem.relations.size();
+    // All five take 20 ms together; under sanitizers, which do not optimise this, up to 1.2 s.
+    EXPECT_LT(spent_ns, diptych::test::kSanitized ? 3'000'000'000u : 300'000'000u)
+        << problem.relations.size();
   }
 }
 

@@ -120,12 +120,7 @@ void CheckpointWriter::write() {
 base::Result<void> CheckpointWriter::pace(size_t bytes) {
   std::unique_lock lock(mutex_);
   figures_.checkpoint_bytes += bytes;
-  const uint64_t next_ns = rate_.go_on_ns(bytes);
-  for (uint64_t now_ns = base::steady_ns(); now_ns < next_ns && !cancelled_;
-       now_ns = base::steady_ns()) {
-    changed_.wait_for(lock, std::chrono::nanoseconds(next_ns - now_ns),
-                      [this] { return cancelled_; });
-  }
+  rate_.wait(bytes, &lock, &changed_, &cancelled_);
   if (cancelled_) return base::ErrorCode::kCancelled;
   return {};
 }

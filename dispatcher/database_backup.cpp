@@ -6,12 +6,10 @@
 // What is neither in that manifest nor in the log (a load, DDL, a library of procedures that
 // replaces another) ends the backup's log before it, at the VID that the database had.
 
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "dispatcher/backup.h"
 #include "dispatcher/byte_rate.h"
 #include "dispatcher/database_state.h"
@@ -50,13 +48,8 @@ void Database::State::before_unlogged_change(const BatchGate::Exclusive&) {
 }
 
 base::Result<void> Database::State::pace_backup(ByteRate* rate, size_t bytes) {
-  const uint64_t next_ns = rate->go_on_ns(bytes);
   std::unique_lock held(backup_mutex);
-  for (uint64_t now_ns = base::steady_ns(); now_ns < next_ns && !backup_stops;
-       now_ns = base::steady_ns()) {
-    backup_stopping.wait_for(held, std::chrono::nanoseconds(next_ns - now_ns),
-                             [this] { return backup_stops; });
-  }
+  rate->wait(bytes, &held, &backup_stopping, &backup_stops);
   if (backup_stops) return base::ErrorCode::kClosed;
   return {};
 }

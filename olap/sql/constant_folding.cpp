@@ -18,6 +18,11 @@ using base::Value;
 
 using Folded = std::optional<Value>;  // nullopt: leave the expression as it is
 
+// What does not fit is left to execution, which fails.
+bool fits(const base::DataType& type, int64_t number) {
+  return type.kind != TypeKind::kInt || number == static_cast<int32_t>(number);
+}
+
 template <class Integer>
 std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
   Integer result = 0;
@@ -70,7 +75,7 @@ Folded fold_arithmetic(const Expression& e) {
   if (a.index() != b.index()) return std::nullopt;
   if (const auto* number = std::get_if<int64_t>(&a)) {
     const auto result = checked(e.kind, *number, std::get<int64_t>(b));
-    if (!result) return std::nullopt;
+    if (!result || !fits(e.type, *result)) return std::nullopt;
     return Value(*result);
   }
   if (const auto* number = std::get_if<double>(&a)) {
@@ -117,7 +122,7 @@ Folded fold_comparison(const Expression& e) {
 Folded fold_negation(const Expression& e) {
   const Value& value = e.children[0]->literal;
   if (const auto* number = std::get_if<int64_t>(&value)) {
-    if (*number == INT64_MIN) return std::nullopt;
+    if (*number == INT64_MIN || !fits(e.type, -*number)) return std::nullopt;
     return Value(-*number);
   }
   if (const auto* number = std::get_if<double>(&value)) return Value(-*number);

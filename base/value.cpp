@@ -371,6 +371,7 @@ std::string to_string(Timestamp timestamp) {
                   seconds / 3600, seconds / 60 % 60, seconds % 60);
   if (const int64_t fraction = micros % kMicrosPerSecond; fraction != 0) {
     text += fmt::format(".{:06}", fraction);
+    text.erase(text.find_last_not_of('0') + 1);
   }
   return text;
 }

@@ -26,6 +26,7 @@
 #include "base/value.h"
 #include "olap/aggregate_kind.h"
 #include "olap/explanation.h"
+#include "olap/function.h"
 
 namespace diptych::olap {
 
@@ -64,72 +65,6 @@ enum class ExpressionKind : uint8_t {
   kNullIf,
   kConcat,    // text || text
   kFunction,  // `function`
-};
-
-enum class Function : uint8_t {
-  kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in characters of UTF-8
-  kAscii,      // INT: code of the first character, 0 for an empty text
-  kLength,     // INT: bytes
-  kUpper,
-  kLower,
-  kTrim,
-  kAbs,
-  kRound,  // DOUBLE or DECIMAL, digits (literal)
-  kFloor,
-  kCeil,
-  kExtractYear,  // of DATE or TIMESTAMP; BIGINT
-  kExtractQuarter,
-  kExtractMonth,
-  kExtractDay,
-  kExtractHour,
-  kExtractMinute,
-  kExtractSecond,
-  kAddMonths,     // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
-  kAddDays,       // DATE or TIMESTAMP, BIGINT days
-  kAddMicros,     // TIMESTAMP, BIGINT
-  kTruncateYear,  // date_trunc; TIMESTAMP
-  kTruncateMonth,
-  kTruncateDay,
-  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
-  // Of texts, in characters; positions and lengths are BIGINT, as results INT.
-  kCharLength,
-  kPosition,  // text, part: where the part begins, from 1; 0 where it does not
-  kReplace,   // text, from, to
-  kLeftPad,   // text, length, fill
-  kRightPad,
-  kLeft,  // text, length; all but that many from the other end where it is negative
-  kRight,
-  kReverse,
-  kRepeat,     // text, times
-  kSplitPart,  // text, delimiter, number of the part (from the end where it is negative)
-  kTrimBoth,   // text, characters
-  kTrimLeft,
-  kTrimRight,
-  kStartsWith,  // BOOLEAN
-  kChr,         // BIGINT code: text
-  kTranslate,   // text, from, to: character by character
-  kInitcap,
-  kConcatWs,     // delimiter, texts...: NULLs among the texts are left out
-  kLikePattern,  // text, pattern that is no literal: BOOLEAN
-  kRegexMatch,   // text, regular expression: BOOLEAN
-  kRegexMatchAnyCase,
-  // Of DOUBLEs (row_functions_number.cpp).
-  kPower,
-  kSqrt,
-  kExp,
-  kLn,
-  kLog10,
-  kSign,
-  kTruncate,  // DOUBLE or DECIMAL, digits (literal)
-  kGreatest,  // of values of one type, NULLs left out
-  kLeast,
-  // Of DATE or TIMESTAMP (row_functions_date.cpp).
-  kDaysBetween,    // DATE, DATE: the first minus the second; INT
-  kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
-  kExtractField,   // TIMESTAMP, field name (literal): DECIMAL(24,6)
-  kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
-  kMakeDate,       // BIGINT year, month, day
-  kToChar,         // TIMESTAMP, pattern
 };
 
 struct Expression {

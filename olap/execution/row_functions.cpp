@@ -2,13 +2,12 @@
 
 #include <memory>
 
-#include <re2/re2.h>
-
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/query_heap.h"
+#include "olap/execution/row_node.h"
 
 namespace diptych::olap {
 
@@ -16,58 +15,8 @@ namespace {
 
 using base::StringRef;
 
-std::vector<Vector> evaluate_all(const std::vector<NodePtr>& nodes, const Batch& input,
-                                 const Selection& rows) {
-  std::vector<Vector> vectors;
-  for (const NodePtr& node : nodes) vectors.push_back(node->evaluate(input, rows));
-  return vectors;
-}
-
-void merge_all_nulls(const std::vector<Vector>& vectors, uint32_t slots, uint64_t* nulls) {
-  std::fill_n(nulls, words_of(slots), 0);
-  for (const Vector& vector : vectors) {
-    if (vector.nulls == nullptr) continue;
-    for (uint32_t w = 0; w < words_of(slots); ++w) nulls[w] |= vector.nulls[w];
-  }
-}
-
-// results[row] = compute(arguments of row), where no argument is NULL.
-template <class Result, class Compute>
-class RowNode : public ExpressionNode {
- public:
-  RowNode(PhysicalType type, std::vector<NodePtr> children, Compute compute)
-      : ExpressionNode(type),
-        children_(std::move(children)),
-        compute_(std::move(compute)),
-        results_(type) {}
-
-  Vector evaluate(const Batch& input, const Selection& rows) override {
-    heap_.clear();
-    const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
-    merge_all_nulls(vectors, rows.slots, results_.nulls());
-    for_selected(rows, [&](uint32_t i) {
-      if (bit_at(results_.nulls(), i)) return;
-      results_.values<Result>()[i] = compute_(RowArguments(vectors, i), &heap_);
-    });
-    Vector result = results_.view_with_nulls();
-    result.string_life = StringLife::kBatch;
-    return result;
-  }
-
- private:
-  std::vector<NodePtr> children_;
-  Compute compute_;
-  VectorBuffer results_;
-  QueryHeap heap_;
-};
-
-template <class Result, class Compute>
-NodePtr make_node_of(PhysicalType type, std::vector<NodePtr> children, Compute compute) {
-  return std::make_unique<RowNode<Result, Compute>>(type, std::move(children), std::move(compute));
-}
-
 NodePtr make_texts(std::vector<NodePtr> children, TextRowFunction function) {
-  return make_node_of<StringRef>(
+  return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children),
       [function, text = std::string()](const RowArguments& arguments, QueryHeap* heap) mutable {
         text.clear();
@@ -80,10 +29,10 @@ NodePtr make_integers(PhysicalType type, std::vector<NodePtr> children,
                       IntegerRowFunction function) {
   const auto as = [&](auto result) {
     using Result = decltype(result);
-    return make_node_of<Result>(type, std::move(children),
-                                [function](const RowArguments& arguments, QueryHeap*) {
-                                  return static_cast<Result>(function(arguments));
-                                });
+    return make_row_node<Result>(type, std::move(children),
+                                 [function](const RowArguments& arguments, QueryHeap*) {
+                                   return static_cast<Result>(function(arguments));
+                                 });
   };
   switch (type) {
     case PhysicalType::kBool: return as(uint8_t{});
@@ -93,42 +42,18 @@ NodePtr make_integers(PhysicalType type, std::vector<NodePtr> children,
   }
 }
 
-// The last pattern is kept compiled: most are literals.
-NodePtr make_regex(std::vector<NodePtr> children, bool any_case) {
-  return make_node_of<uint8_t>(
-      PhysicalType::kBool, std::move(children),
-      [any_case, regex = std::unique_ptr<RE2>()](const RowArguments& arguments,
-                                                 QueryHeap*) mutable {
-        const std::string_view pattern = arguments.text(1);
-        if (regex == nullptr || regex->pattern() != pattern) {
-          RE2::Options options;
-          options.set_log_errors(false);
-          options.set_case_sensitive(!any_case);
-          options.set_dot_nl(true);
-          options.set_max_mem(int64_t{8} << 20);
-          regex = std::make_unique<RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-          if (!regex->ok()) {
-            fail_value("invalid regular expression: " + regex->error(), "2201B");
-          }
-        }
-        const std::string_view text = arguments.text(0);
-        return static_cast<uint8_t>(
-            RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *regex));
-      });
-}
-
 NodePtr make_like_pattern(std::vector<NodePtr> children) {
-  return make_node_of<uint8_t>(PhysicalType::kBool, std::move(children),
-                               [written = std::string(), compiled = LikePattern()](
-                                   const RowArguments& arguments, QueryHeap*) mutable {
-                                 if (arguments.text(1) != written || written.empty()) {
-                                   written = arguments.text(1);
-                                   auto pattern = LikePattern::compile(written);
-                                   if (!pattern.ok()) fail_value(pattern.error().message, "22025");
-                                   compiled = std::move(*pattern);
-                                 }
-                                 return static_cast<uint8_t>(compiled.matches(arguments.text(0)));
-                               });
+  return make_row_node<uint8_t>(PhysicalType::kBool, std::move(children),
+                                [written = std::string(), compiled = LikePattern()](
+                                    const RowArguments& arguments, QueryHeap*) mutable {
+                                  if (arguments.text(1) != written || written.empty()) {
+                                    written = arguments.text(1);
+                                    auto pattern = LikePattern::compile(written);
+                                    if (!pattern.ok()) fail_value(pattern.error().message, "22025");
+                                    compiled = std::move(*pattern);
+                                  }
+                                  return static_cast<uint8_t>(compiled.matches(arguments.text(0)));
+                                });
 }
 
 // delimiter, texts...; NULL only where the delimiter is.
@@ -213,9 +138,8 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
                       expression.children[i]->type.kind == base::TypeKind::kInt;
     if (wide) children[i] = make_widening(std::move(children[i]), PhysicalType::kInt64);
   }
+  if (NodePtr regex = make_regex_function(function, &children)) return regex;
   switch (function) {
-    case Function::kRegexMatch: return make_regex(std::move(children), false);
-    case Function::kRegexMatchAnyCase: return make_regex(std::move(children), true);
     case Function::kLikePattern: return make_like_pattern(std::move(children));
     case Function::kConcatWs: return std::make_unique<ConcatWsNode>(std::move(children));
     case Function::kGreatest:
@@ -229,10 +153,16 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
   if (const auto found = find_text_function(function)) {
     return make_texts(std::move(children), found);
   }
+  if (const auto found = find_number_text_function(function)) {
+    return make_texts(std::move(children), found);
+  }
   if (const auto found = find_date_text_function(function)) {
     return make_texts(std::move(children), found);
   }
   if (const auto found = find_integer_function(function)) {
+    return make_integers(type, std::move(children), found);
+  }
+  if (const auto found = find_whole_number_function(function)) {
     return make_integers(type, std::move(children), found);
   }
   if (const auto found = find_date_function(function)) {
@@ -240,7 +170,7 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
   }
   const NumberRowFunction number = find_number_function(function);
   require_plan(number != nullptr, "no such function");
-  return make_node_of<double>(
+  return make_row_node<double>(
       PhysicalType::kDouble, std::move(children),
       [number](const RowArguments& arguments, QueryHeap*) { return number(arguments); });
 }

@@ -42,8 +42,13 @@ using NumberRowFunction = double (*)(const RowArguments& arguments);
 TextRowFunction find_text_function(Function function);
 IntegerRowFunction find_integer_function(Function function);  // BIGINT, BOOLEAN, INT and DATE
 NumberRowFunction find_number_function(Function function);
+IntegerRowFunction find_whole_number_function(Function function);
+TextRowFunction find_number_text_function(Function function);
 TextRowFunction find_date_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);
+
+// nullptr, and the children as they were: it is none of regular expressions.
+NodePtr make_regex_function(Function function, std::vector<NodePtr>* children);
 
 NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children);
 

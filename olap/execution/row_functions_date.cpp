@@ -235,6 +235,185 @@ void to_char(const RowArguments& a, std::string* result) {
   }
 }
 
+// What to_date and to_timestamp have read.
+struct ReadMoment {
+  int64_t year = 1;
+  int64_t month = 1;
+  int64_t day = 1;
+  int64_t day_of_year = 0;  // where it counts; 0: it does not
+  int64_t hour = 0;
+  int64_t minute = 0;
+  int64_t second = 0;
+  int64_t micros = 0;
+  bool half_days = false;  // the hour is one of twelve
+  bool afternoon = false;
+};
+
+// The text that is left to read, and the whole of it for errors.
+struct ToRead {
+  std::string_view rest;
+  std::string_view text;
+
+  [[noreturn]] void fail(std::string_view field) const {
+    fail_value(
+        fmt::format("invalid value \"{}\" for \"{}\" in \"{}\"", rest.substr(0, 10), field, text),
+        "22007");
+  }
+  void skip_blanks() {
+    while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest[0])) != 0) {
+      rest.remove_prefix(1);
+    }
+  }
+  // A number of at most so many digits; how many there were in *digits.
+  int64_t number(size_t digits_max, std::string_view field, size_t* digits = nullptr) {
+    skip_blanks();
+    size_t count = 0;
+    int64_t value = 0;
+    for (; count < std::min(digits_max, rest.size()) && rest[count] >= '0' && rest[count] <= '9';
+         ++count) {
+      value = value * 10 + (rest[count] - '0');
+    }
+    if (count == 0) fail(field);
+    rest.remove_prefix(count);
+    if (digits != nullptr) *digits = count;
+    return value;
+  }
+  // Which of the names the text begins with, in any case; of `letters` of each, or all where 0.
+  template <size_t kCount>
+  size_t name(const std::array<std::string_view, kCount>& names, size_t letters,
+              std::string_view field) {
+    skip_blanks();
+    for (size_t i = 0; i < kCount; ++i) {
+      const std::string_view name = names[i].substr(0, letters == 0 ? names[i].size() : letters);
+      std::string upper(name);
+      for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      if (!starts_with_any_case(rest, upper)) continue;
+      rest.remove_prefix(name.size());
+      return i;
+    }
+    fail(field);
+  }
+};
+
+int64_t fraction_of_second(ToRead* input, size_t digits_max, std::string_view field) {
+  size_t digits = 0;
+  int64_t value = input->number(digits_max, field, &digits);
+  for (; digits < 6; ++digits) value *= 10;
+  return value;
+}
+
+struct ToReadField {
+  std::string_view name;  // upper case; longer ones first
+  void (*read)(ToRead* input, ReadMoment* moment, std::string_view name);
+};
+
+// `kWidth` digits into a member.
+template <int64_t ReadMoment::*kMember, size_t kWidth>
+void read_number(ToRead* input, ReadMoment* moment, std::string_view name) {
+  moment->*kMember = input->number(kWidth, name);
+}
+
+template <bool kHalfDays>
+void read_hour(ToRead* input, ReadMoment* moment, std::string_view name) {
+  moment->hour = input->number(2, name);
+  moment->half_days = kHalfDays;
+}
+
+void read_half_of_day(ToRead* input, ReadMoment* moment, std::string_view name) {
+  constexpr std::array<std::string_view, 2> kHalves = {"AM", "PM"};
+  moment->afternoon = input->name(kHalves, 0, name) == 1;
+}
+
+constexpr ToReadField kReadFields[] = {
+    {"MONTH",
+     [](ToRead* in, ReadMoment* m, std::string_view name) {
+       m->month = static_cast<int64_t>(in->name(kMonths, 0, name)) + 1;
+     }},
+    {"YYYY", read_number<&ReadMoment::year, 4>},
+    {"HH24", read_hour<false>},
+    {"HH12", read_hour<true>},
+    {"MON",
+     [](ToRead* in, ReadMoment* m, std::string_view name) {
+       m->month = static_cast<int64_t>(in->name(kMonths, 3, name)) + 1;
+     }},
+    {"DAY", [](ToRead* in, ReadMoment*, std::string_view name) { in->name(kDays, 0, name); }},
+    {"DDD", read_number<&ReadMoment::day_of_year, 3>},
+    {"HH", read_hour<true>},
+    {"MM", read_number<&ReadMoment::month, 2>},
+    {"MI", read_number<&ReadMoment::minute, 2>},
+    {"MS", [](ToRead* in, ReadMoment* m,
+              std::string_view name) { m->micros = fraction_of_second(in, 3, name); }},
+    {"US", [](ToRead* in, ReadMoment* m,
+              std::string_view name) { m->micros = fraction_of_second(in, 6, name); }},
+    {"SS", read_number<&ReadMoment::second, 2>},
+    {"DD", read_number<&ReadMoment::day, 2>},
+    {"DY", [](ToRead* in, ReadMoment*, std::string_view name) { in->name(kDays, 3, name); }},
+    {"YY",
+     [](ToRead* in, ReadMoment* m, std::string_view name) {
+       const int64_t year = in->number(2, name);
+       m->year = year + (year < 70 ? 2000 : 1900);
+     }},
+    {"AM", read_half_of_day},
+    {"PM", read_half_of_day},
+};
+
+int64_t moment_of(const ReadMoment& m, const ToRead& input) {
+  int64_t hour = m.hour;
+  if (m.half_days) {
+    if (hour < 1 || hour > 12) {
+      fail_value(fmt::format("hour \"{}\" is invalid for the 12-hour clock", hour), "22007");
+    }
+    hour = hour % 12 + (m.afternoon ? 12 : 0);
+  }
+  base::CivilDate civil{static_cast<int32_t>(m.year), static_cast<uint32_t>(m.month),
+                        static_cast<uint32_t>(m.day)};
+  const bool in_year = m.day_of_year != 0;
+  if (in_year) civil.month = civil.day = 1;
+  const bool plausible = m.year >= 1 && civil.month >= 1 && civil.month <= 12 && civil.day >= 1 &&
+                         civil.day <= 31 && hour < 24 && m.minute < 60 && m.second < 60 &&
+                         m.day_of_year <= 366;
+  const base::Date first = plausible ? base::date_from_civil(civil) : base::Date{};
+  const base::CivilDate back = base::civil_from_date(first);
+  if (!plausible || back.month != civil.month || back.day != civil.day) {
+    fail_value(fmt::format("date/time field value out of range: \"{}\"", input.text), "22008");
+  }
+  const int64_t days = first.days + (in_year ? m.day_of_year - 1 : 0);
+  return days * base::kMicrosPerDay + hour * kHour + m.minute * kMinute + m.second * kSecond +
+         m.micros;
+}
+
+bool is_separator(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) == 0;
+}
+
+// Reads the text by the pattern's fields. A separator of the pattern stands for one of the text, or
+// none; another character for any.
+int64_t to_timestamp(const RowArguments& a) {
+  ToRead input{a.text(0), a.text(0)};
+  std::string_view pattern = a.text(1);
+  ReadMoment moment;
+  while (!pattern.empty()) {
+    if (starts_with_any_case(pattern, "FM")) {
+      pattern.remove_prefix(2);
+      continue;
+    }
+    const auto* const field =
+        std::find_if(std::begin(kReadFields), std::end(kReadFields),
+                     [&](const ToReadField& f) { return starts_with_any_case(pattern, f.name); });
+    if (field != std::end(kReadFields)) {
+      field->read(&input, &moment, field->name);
+      pattern.remove_prefix(field->name.size());
+      continue;
+    }
+    input.skip_blanks();
+    const bool taken = !input.rest.empty() && (!is_separator(pattern[0]) ||
+                                               (pattern[0] != ' ' && is_separator(input.rest[0])));
+    if (taken) input.rest.remove_prefix(1);
+    pattern.remove_prefix(1);
+  }
+  return moment_of(moment, input);
+}
+
 }  // namespace
 
 TextRowFunction find_date_text_function(Function function) {
@@ -256,6 +435,7 @@ IntegerRowFunction find_date_function(Function function) {
     case Function::kExtractField: return extract_field;
     case Function::kTruncateField: return truncate_field;
     case Function::kMakeDate: return make_date;
+    case Function::kToTimestamp: return to_timestamp;
     default: return nullptr;
   }
 }

@@ -1,6 +1,9 @@
 // Functions of texts, by characters of UTF-8 (letters change case in ASCII only).
 
 #include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
 
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_functions.h"
@@ -177,6 +180,23 @@ void initcap(const RowArguments& a, std::string* result) {
   }
 }
 
+// The text with `length` characters from `start` on (from 1) replaced.
+void overlay(const RowArguments& a, std::string* result) {
+  const std::string_view text = a.text(0);
+  const int64_t start = a.integer(2);
+  int64_t end = 0;
+  if (start <= 0) fail_value("negative substring length not allowed", "22011");
+  if (__builtin_add_overflow(start, a.integer(3), &end))
+    fail_value("integer out of range", "22003");
+  *result = text.substr(0, offset_of_character(text, start - 1));
+  *result += a.text(1);
+  *result += text.substr(offset_of_character(text, std::max<int64_t>(end - 1, 0)));
+}
+
+void to_hex(const RowArguments& a, std::string* result) {
+  fmt::format_to(std::back_inserter(*result), "{:x}", static_cast<uint64_t>(a.integer(0)));
+}
+
 int64_t position(const RowArguments& a) {
   const size_t found = a.text(0).find(a.text(1));
   if (found == std::string_view::npos) return 0;
@@ -201,6 +221,8 @@ TextRowFunction find_text_function(Function function) {
     case Function::kChr: return chr;
     case Function::kTranslate: return translate;
     case Function::kInitcap: return initcap;
+    case Function::kOverlay: return overlay;
+    case Function::kToHex: return to_hex;
     default: return nullptr;
   }
 }

@@ -134,18 +134,17 @@ BoundResult ExpressionBinder::bind_extreme(const PgQuery__MinMaxExpr& expression
   return Bound{std::move(result), std::nullopt, false, expression.location};
 }
 
-// CURRENT_DATE and alike: the time at which the statement is bound.
+// CURRENT_DATE and alike: the statement's moment.
 BoundResult ExpressionBinder::bind_moment(const PgQuery__SQLValueFunction& function) {
   const int64_t offset = function.location;
   switch (function.op) {
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: {
-      const auto now = std::get<base::Timestamp>(current_timestamp()->literal);
-      const auto days = static_cast<int32_t>(now.micros / base::kMicrosPerDay);
+      const auto days = static_cast<int32_t>(source_.moment().micros / base::kMicrosPerDay);
       return typed(make_literal(kDateType, base::Value(base::Date{days})), offset);
     }
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
-      return typed(current_timestamp(), offset);
+      return typed(current_timestamp(source_), offset);
     default: return source_.unsupported(offset, "the current time of day, or the current user");
   }
 }

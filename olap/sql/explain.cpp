@@ -1,6 +1,5 @@
 #include "olap/sql/explain.h"
 
-#include <array>
 #include <map>
 #include <vector>
 
@@ -34,71 +33,6 @@ std::string_view infix(ExpressionKind kind) {
     case ExpressionKind::kConcat: return "||";
     default: return {};
   }
-}
-
-std::string_view function_name(Function function) {
-  static constexpr std::array<std::string_view, 60> kNames = {"substring",
-                                                              "ascii",
-                                                              "length",
-                                                              "upper",
-                                                              "lower",
-                                                              "trim",
-                                                              "abs",
-                                                              "round",
-                                                              "floor",
-                                                              "ceil",
-                                                              "extract_year",
-                                                              "extract_quarter",
-                                                              "extract_month",
-                                                              "extract_day",
-                                                              "extract_hour",
-                                                              "extract_minute",
-                                                              "extract_second",
-                                                              "add_months",
-                                                              "add_days",
-                                                              "add_micros",
-                                                              "truncate_year",
-                                                              "truncate_month",
-                                                              "truncate_day",
-                                                              "single_row",
-                                                              "char_length",
-                                                              "position",
-                                                              "replace",
-                                                              "lpad",
-                                                              "rpad",
-                                                              "left",
-                                                              "right",
-                                                              "reverse",
-                                                              "repeat",
-                                                              "split_part",
-                                                              "btrim",
-                                                              "ltrim",
-                                                              "rtrim",
-                                                              "starts_with",
-                                                              "chr",
-                                                              "translate",
-                                                              "initcap",
-                                                              "concat_ws",
-                                                              "like",
-                                                              "regex_match",
-                                                              "regex_match_any_case",
-                                                              "power",
-                                                              "sqrt",
-                                                              "exp",
-                                                              "ln",
-                                                              "log",
-                                                              "sign",
-                                                              "trunc",
-                                                              "greatest",
-                                                              "least",
-                                                              "days_between",
-                                                              "micros_between",
-                                                              "extract",
-                                                              "date_trunc",
-                                                              "make_date",
-                                                              "to_char"};
-  static_assert(kNames.size() == static_cast<size_t>(Function::kToChar) + 1);
-  return kNames[static_cast<size_t>(function)];
 }
 
 std::string literal_text(const Expression& e) {

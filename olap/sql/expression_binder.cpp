@@ -70,8 +70,24 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return bind_moment(*node.sqlvalue_function);
     case PG_QUERY__NODE__NODE_PARAM_REF: return bind_parameter(*node.param_ref);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping(*node.grouping_func);
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return bind_collation(*node.collate_clause);
     default: return source_.unsupported(start_of(&node), construct_name(node));
   }
+}
+
+// Texts compare by bytes, as these collations say.
+BoundResult ExpressionBinder::bind_collation(const PgQuery__CollateClause& clause) {
+  const std::string name = joined(strings_of(NodeList(clause.collname, clause.n_collname)));
+  if (name != "C" && name != "POSIX" && name != "ucs_basic") {
+    return source_.unsupported(clause.location, fmt::format("collation \"{}\"", name));
+  }
+  auto text = dispatch(*clause.arg);
+  if (!text) return text;
+  if (text->interval || !text->expression->type.is_string()) {
+    return source_.wrong(clause.location,
+                         fmt::format("COLLATE does not take {}", type_name_of(*text)), "42804");
+  }
+  return text;
 }
 
 BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
@@ -142,7 +158,9 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return bind_distinct(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM: return bind_between(operation);
-    default: return source_.unsupported(operation.location, "ANY or ALL over an array");
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL: return bind_over_array(operation);
+    default: return source_.unsupported(operation.location, "an operator of this kind");
   }
   const std::string name = operator_name(operation);
   if (operation.rexpr == nullptr) {
@@ -153,7 +171,7 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     if (!operand) return operand;
     if (name == "-") return bind_negation(source_, operation.location, *std::move(operand));
     if (name == "+") return operand;
-    return source_.unsupported(operation.location, fmt::format("operator \"{}\"", name));
+    return bind_prefix_operator(source_, name, operation.location, *std::move(operand));
   }
   if (name == "~" || name == "!~" || name == "~*" || name == "!~*") return bind_regex(operation);
   const bool row = operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
@@ -261,9 +279,15 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation) {
   if (operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
     return bind_row_in_list(operation);
   }
+  const NodeList items(operation.rexpr->list->items, operation.rexpr->list->n_items);
+  return bind_in_list(operation, items, operator_name(operation) == "<>");
+}
+
+BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, NodeList nodes,
+                                           bool negative) {
   auto operand = dispatch(*operation.lexpr);
   if (!operand) return operand;
-  auto items = bind_all(NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items));
+  auto items = bind_all(nodes);
   if (!items) return items.error();
   const int64_t offset = operand->offset;
   std::vector<Bound*> operands = {&*operand};
@@ -291,8 +315,41 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation) {
     branches.push_back(make_expression(ExpressionKind::kInList, kBooleanType, std::move(list)));
   }
   ExpressionPtr result = disjunction(std::move(branches));
-  if (operator_name(operation) == "<>") result = negated(std::move(result));
+  if (negative) result = negated(std::move(result));
   return typed(std::move(result), offset);
+}
+
+// x <operator> ANY (ARRAY[...]), or ALL: of each element, joined by OR or AND. "= ANY" is IN, and
+// "<> ALL" is NOT IN.
+BoundResult ExpressionBinder::bind_over_array(const PgQuery__AExpr& operation) {
+  if (operation.rexpr->node_case != PG_QUERY__NODE__NODE_A_ARRAY_EXPR) {
+    return source_.unsupported(start_of(operation.rexpr),
+                               "ANY or ALL over an array but ARRAY[...]");
+  }
+  const PgQuery__AArrayExpr& array = *operation.rexpr->a_array_expr;
+  if (array.n_elements == 0) {
+    return source_.wrong(array.location, "an empty array has no type", "42P18");
+  }
+  const bool any = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
+  const std::string name = operator_name(operation);
+  if (name == (any ? "=" : "<>"))
+    return bind_in_list(operation, NodeList(array.elements, array.n_elements), !any);
+  Expressions comparisons;
+  for (size_t i = 0; i < array.n_elements; ++i) {
+    PgQuery__AExpr comparison = operation;
+    const bool like = name.ends_with("~~") || name.ends_with("~~*");
+    comparison.kind = !like                 ? PG_QUERY__A__EXPR__KIND__AEXPR_OP
+                      : name.ends_with('*') ? PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE
+                                            : PG_QUERY__A__EXPR__KIND__AEXPR_LIKE;
+    comparison.rexpr = array.elements[i];
+    auto compared = bind_operation(comparison);
+    if (!compared) return compared;
+    auto predicate = as_predicate(source_, any ? "ANY" : "ALL", *std::move(compared));
+    if (!predicate) return predicate.error();
+    comparisons.push_back(*std::move(predicate));
+  }
+  return typed(any ? disjunction(std::move(comparisons)) : conjunction(std::move(comparisons)),
+               operation.location);
 }
 
 BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {

@@ -88,6 +88,9 @@ class ExpressionBinder {
   BoundResult bind_operation(const PgQuery__AExpr& operation);
   BoundResult bind_between(const PgQuery__AExpr& operation);
   BoundResult bind_in_list(const PgQuery__AExpr& operation);
+  BoundResult bind_in_list(const PgQuery__AExpr& operation, NodeList items, bool negative);
+  BoundResult bind_over_array(const PgQuery__AExpr& operation);
+  BoundResult bind_collation(const PgQuery__CollateClause& clause);
   BoundResult bind_row_in_list(const PgQuery__AExpr& operation);
   BoundResult bind_distinct(const PgQuery__AExpr& operation);
 

@@ -264,6 +264,42 @@ bool is_date_operand(const Bound& operand) {
   return operand.expression->type.kind == TypeKind::kDate;
 }
 
+std::optional<Function> bit_function(std::string_view name) {
+  if (name == "&") return Function::kBitAnd;
+  if (name == "|") return Function::kBitOr;
+  if (name == "#") return Function::kBitXor;
+  if (name == "<<") return Function::kShiftLeft;
+  if (name == ">>") return Function::kShiftRight;
+  return std::nullopt;
+}
+
+// Of two INTs an INT, of a shift what is shifted; a shift is by the number's low bits.
+BoundResult bind_bits(const SourceText& source, std::string_view name, Function function,
+                      int64_t offset, Bound left, Bound right) {
+  if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
+  if (auto adopted = adopt_for_arithmetic(source, &left, &right); !adopted) {
+    return adopted.error();
+  }
+  if (!is_integer(left.expression->type) || !is_integer(right.expression->type)) {
+    return no_operator(source, name, offset, left, right);
+  }
+  const bool shifts = function == Function::kShiftLeft || function == Function::kShiftRight;
+  const bool narrow = left.expression->type.kind == TypeKind::kInt &&
+                      (shifts || right.expression->type.kind == TypeKind::kInt);
+  const int64_t place = left.offset;
+  Expressions arguments;
+  arguments.push_back(cast_to(std::move(left.expression), kBigIntType));
+  arguments.push_back(cast_to(std::move(right.expression), kBigIntType));
+  if (shifts) {
+    Expressions bits;
+    bits.push_back(std::move(arguments[1]));
+    bits.push_back(make_literal(kBigIntType, base::Value(int64_t{narrow ? 31 : 63})));
+    arguments[1] = make_function(Function::kBitAnd, kBigIntType, std::move(bits));
+  }
+  const DataType type = narrow ? kIntType : kBigIntType;
+  return typed(make_function(function, type, std::move(arguments)), place);
+}
+
 }  // namespace
 
 Bound typed(ExpressionPtr expression, int64_t offset) {
@@ -347,6 +383,22 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
   return std::move(operand.expression);
 }
 
+BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
+                                 Bound operand) {
+  if (name == "~") {
+    Bound ones{make_literal(kIntType, base::Value(int64_t{-1})), std::nullopt, false, offset};
+    return bind_operator(source, "#", offset, std::move(operand), std::move(ones));
+  }
+  const std::string_view function = name == "@"     ? "abs"
+                                    : name == "|/"  ? "sqrt"
+                                    : name == "||/" ? "cbrt"
+                                                    : "";
+  if (function.empty()) return source.unsupported(offset, fmt::format("operator \"{}\"", name));
+  std::vector<Bound> arguments;
+  arguments.push_back(std::move(operand));
+  return bind_function(source, function, offset, std::move(arguments));
+}
+
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right) {
   if (const auto kind = comparison_kind(name)) {
@@ -358,6 +410,15 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
                                  cast_to(std::move(left.expression), kTextType),
                                  cast_to(std::move(right.expression), kTextType)),
                  left.offset);
+  }
+  if (name == "^") {
+    std::vector<Bound> operands;
+    operands.push_back(std::move(left));
+    operands.push_back(std::move(right));
+    return bind_function(source, "power", offset, std::move(operands));
+  }
+  if (const auto function = bit_function(name)) {
+    return bind_bits(source, name, *function, offset, std::move(left), std::move(right));
   }
   const bool arithmetic = name == "+" || name == "-" || name == "*" || name == "/" || name == "%";
   if (!arithmetic) return source.unsupported(offset, fmt::format("operator \"{}\"", name));

@@ -54,13 +54,16 @@ base::Result<void> adopt_type(const SourceText& source, const base::DataType& ty
 base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_view what,
                                          Bound operand);
 
-// left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ||.
+// left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ^, ||, and &, |, #, << and >> of bits.
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right);
 // The same of rows: = and <> column by column, <, <=, > and >= from the left.
 BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
                               std::vector<Bound> left, std::vector<Bound> right);
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand);
+// ~ (of bits), @, |/ and ||/.
+BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
+                                 Bound operand);
 
 // name(arguments) for everything but aggregates.
 BoundResult bind_function(const SourceText& source, std::string_view name, int64_t offset,
@@ -70,8 +73,8 @@ BoundResult bind_function(const SourceText& source, std::string_view name, int64
 BoundResult bind_cast(const SourceText& source, const base::DataType& type, int64_t offset,
                       Bound operand);
 
-// The time at which the statement is bound.
-ExpressionPtr current_timestamp();
+// The statement's moment.
+ExpressionPtr current_timestamp(const SourceText& source);
 
 // An interval in microseconds, a month as 30 days.
 ExpressionPtr micros_of(Bound interval);

@@ -58,6 +58,10 @@ std::string output_name(const Node& node) {
       return std::string(string_of(node.func_call->funcname[node.func_call->n_funcname - 1]));
     case PG_QUERY__NODE__NODE_CASE_EXPR: return "case";
     case PG_QUERY__NODE__NODE_COALESCE_EXPR: return "coalesce";
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return "grouping";
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
+      return node.min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return output_name(*node.collate_clause->arg);
     case PG_QUERY__NODE__NODE_A_EXPR:
       if (node.a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return "nullif";
       return "?column?";

@@ -1,6 +1,7 @@
 #include "olap/sql/source_text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -45,6 +46,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+SourceText::SourceText(std::string_view sql) : sql_(sql) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  moment_.micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
 
 base::Error SourceText::error(base::ErrorCode code, int64_t offset,
                               std::string_view message) const {

@@ -1,4 +1,4 @@
-// SourceText: the SQL text of one statement, and errors that point into it.
+// SourceText: the SQL text of one statement, when it was given, and errors that point into it.
 //
 // Offsets are bytes from the start of the text, as the parser gives them; a negative offset means
 // "somewhere in the statement". Lines and columns count from 1, columns in characters of UTF-8.
@@ -14,14 +14,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/types.h"
 
 namespace diptych::olap {
 
 class SourceText {
  public:
-  explicit SourceText(std::string_view sql) : sql_(sql) {}
+  explicit SourceText(std::string_view sql);
 
   const std::string& sql() const { return sql_; }
+  // What now() is, wherever the statement has it.
+  base::Timestamp moment() const { return moment_; }
 
   // The message with the position and the token there.
   base::Error error(base::ErrorCode code, int64_t offset, std::string_view message) const;
@@ -43,6 +46,7 @@ class SourceText {
   std::string clause_at(size_t offset) const;
 
   std::string sql_;
+  base::Timestamp moment_;
 };
 
 // ` did you mean "o_carrier_id"?` with a leading semicolon, or nothing where no candidate is near.

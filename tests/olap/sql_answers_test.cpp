@@ -219,5 +219,26 @@ std::vector<std::string> topics() {
 INSTANTIATE_TEST_SUITE_P(Topics, AnswersTest, testing::ValuesIn(topics()),
                          [](const auto& topic) { return topic.param; });
 
+// docs/sql.md: a line "SELECT ...;  -- value" of its SQL gives that value.
+class SqlDocumentTest : public AnswersTest {};
+
+TEST_P(SqlDocumentTest, SaysWhatExpressionsGive) {
+  std::ifstream file(std::filesystem::path(DIPTYCH_SOURCE_DIR) / GetParam());
+  size_t checked = 0;
+  for (std::string line; std::getline(file, line);) {
+    const size_t end = line.find(";  -- ");
+    if (!line.starts_with("SELECT ") || end == std::string::npos) continue;
+    SCOPED_TRACE(line);
+    const auto result = run(line.substr(0, end), 1);
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    EXPECT_EQ(difference(lines(result->rows, false), {line.substr(end + 6)}), "");
+    ++checked;
+  }
+  EXPECT_GT(checked, 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Docs, SqlDocumentTest, testing::Values("docs/sql.md"),
+                         [](const auto&) { return "Sql"; });
+
 }  // namespace
 }  // namespace diptych::olap

@@ -15,8 +15,9 @@ struct Refused {
 constexpr Refused kRefused[] = {
     {"selec 1", "syntax error: syntax error (line 1, column 1: \"selec\")"},
     {"select 1 +", "syntax error: syntax error at end of input (line 1, column 11: end of text)"},
-    {"select p_id from parent order by p_name collate \"C\"",
-     "unsupported: COLLATE is not supported yet (line 1, column 41: \"collate \"C\"\")"},
+    {"select p_id from parent order by p_name collate \"de_DE\"",
+     "unsupported: collation \"de_DE\" is not supported yet (line 1, column 41: \"collate "
+     "\"de_DE\"\")"},
     {"select 'abc", "syntax error: unterminated quoted string (line 1, column 8: \"'abc\")"},
     {"select from parent where",
      "syntax error: syntax error at end of input (line 1, column 25: end of text)"},

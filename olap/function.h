@@ -1,0 +1,111 @@
+// Function: what an Expression of kind kFunction computes (plan.h).
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace diptych::olap {
+
+enum class Function : uint8_t {
+  kSubstring,  // text, start (BIGINT, from 1), length (BIGINT); in characters of UTF-8
+  kAscii,      // INT: code of the first character, 0 for an empty text
+  kLength,     // INT: bytes
+  kUpper,
+  kLower,
+  kTrim,
+  kAbs,
+  kRound,  // DOUBLE or DECIMAL, digits (literal)
+  kFloor,
+  kCeil,
+  kExtractYear,  // of DATE or TIMESTAMP; BIGINT
+  kExtractQuarter,
+  kExtractMonth,
+  kExtractDay,
+  kExtractHour,
+  kExtractMinute,
+  kExtractSecond,
+  kAddMonths,     // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
+  kAddDays,       // DATE or TIMESTAMP, BIGINT days
+  kAddMicros,     // TIMESTAMP, BIGINT
+  kTruncateYear,  // date_trunc; TIMESTAMP
+  kTruncateMonth,
+  kTruncateDay,
+  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
+  // Of texts, in characters; positions and lengths are BIGINT, as results INT.
+  kCharLength,
+  kPosition,  // text, part: where the part begins, from 1; 0 where it does not
+  kReplace,   // text, from, to
+  kLeftPad,   // text, length, fill
+  kRightPad,
+  kLeft,  // text, length; all but that many from the other end where it is negative
+  kRight,
+  kReverse,
+  kRepeat,     // text, times
+  kSplitPart,  // text, delimiter, number of the part (from the end where it is negative)
+  kTrimBoth,   // text, characters
+  kTrimLeft,
+  kTrimRight,
+  kStartsWith,  // BOOLEAN
+  kChr,         // BIGINT code: text
+  kTranslate,   // text, from, to: character by character
+  kInitcap,
+  kConcatWs,     // delimiter, texts...: NULLs among the texts are left out
+  kLikePattern,  // text, pattern that is no literal: BOOLEAN
+  kRegexMatch,   // text, regular expression: BOOLEAN
+  kRegexMatchAnyCase,
+  kRegexReplace,    // text, regular expression, replacement, flags
+  kRegexCount,      // text, regular expression: INT
+  kRegexMatched,    // text, regular expression: what it matches; NULL: nothing
+  kRegexSubstring,  // likewise; where it has groups, what the first one matches
+  kRegexLike,       // text, regular expression, flags: BOOLEAN
+  kOverlay,         // text, replacement, start, length
+  kToHex,           // BIGINT: text
+  kToCharNumber,    // a number as text, pattern
+  // Of DOUBLEs (row_functions_number.cpp).
+  kPower,
+  kSqrt,
+  kExp,
+  kLn,
+  kLog10,
+  kSign,
+  kCbrt,
+  kSin,
+  kCos,
+  kTan,
+  kCot,
+  kAsin,
+  kAcos,
+  kAtan,
+  kAtan2,
+  kSinh,
+  kCosh,
+  kTanh,
+  kDegrees,
+  kRadians,
+  kWidthBucket,  // DOUBLE operand, low, high, BIGINT count: INT
+  // Of BIGINTs, as results BIGINT or INT.
+  kGcd,
+  kLcm,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,
+  kShiftRight,
+  kTruncate,  // DOUBLE or DECIMAL, digits (literal)
+  kGreatest,  // of values of one type, NULLs left out
+  kLeast,
+  // Of DATE or TIMESTAMP (row_functions_date.cpp).
+  kDaysBetween,    // DATE, DATE: the first minus the second; INT
+  kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
+  kExtractField,   // TIMESTAMP, field name (literal): DECIMAL(24,6)
+  kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
+  kMakeDate,       // BIGINT year, month, day
+  kToChar,         // TIMESTAMP, pattern
+  kToTimestamp,    // text, pattern
+};
+
+// As EXPLAIN shows it.
+std::string_view function_name(Function function);
+
+}  // namespace diptych::olap

@@ -1,0 +1,231 @@
+// Functions of dates, timestamps and intervals: find_date_function_binder of function_call.h.
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/function_call.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+using base::DataType;
+using base::TypeKind;
+using Call = FunctionCall;
+
+// The field name of extract() and date_trunc(), lower case; empty where it is no text literal.
+std::string field_name(const Bound& argument) {
+  const auto* text = argument.expression != nullptr && is_literal(*argument.expression)
+                         ? std::get_if<std::string>(&argument.expression->literal)
+                         : nullptr;
+  if (text == nullptr) return {};
+  std::string field = *text;
+  for (char& c : field) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return field;
+}
+
+// Fields whose value may have a fraction: DECIMAL(24,6).
+bool is_fractional(std::string_view field) {
+  return field == "second" || field == "epoch" || field == "milliseconds";
+}
+
+// Plural and short names are the same fields.
+std::string canonical_field(std::string field) {
+  static const std::unordered_map<std::string_view, std::string_view> kNames = {
+      {"seconds", "second"},
+      {"sec", "second"},
+      {"minutes", "minute"},
+      {"min", "minute"},
+      {"hours", "hour"},
+      {"days", "day"},
+      {"weeks", "week"},
+      {"months", "month"},
+      {"mon", "month"},
+      {"years", "year"},
+      {"decades", "decade"},
+      {"centuries", "century"},
+      {"microsecond", "microseconds"},
+      {"millisecond", "milliseconds"}};
+  const auto found = kNames.find(field);
+  return found == kNames.end() ? field : std::string(found->second);
+}
+
+// A quotient of microseconds, with six digits behind the point.
+ExpressionPtr divided_micros(ExpressionPtr micros, int64_t by) {
+  ExpressionPtr unit = make_literal(decimal_type(19, 0), base::Value(base::DecimalValue{by, 0}));
+  return make_expression(ExpressionKind::kDivide, decimal_type(kWideDecimalDigitsMax, 6),
+                         cast_to(cast_to(std::move(micros), decimal_type(19, 0)),
+                                 decimal_type(kWideDecimalDigitsMax, 0)),
+                         cast_to(std::move(unit), decimal_type(kWideDecimalDigitsMax, 0)));
+}
+
+ExpressionPtr whole_number(ExpressionKind kind, ExpressionPtr number, int64_t by) {
+  return fold(make_expression(kind, kBigIntType, std::move(number),
+                              make_literal(kBigIntType, base::Value(by))));
+}
+
+// Of an interval literal its parts as they stand; the difference of two timestamps has days and a
+// time.
+BoundResult bind_extract_of_interval(const Call& call, const std::string& field, Bound interval) {
+  constexpr int64_t kHour = 3600 * base::kMicrosPerSecond;
+  constexpr int64_t kMinute = 60 * base::kMicrosPerSecond;
+  const Interval parts = *interval.interval;
+  const auto literal = [](int64_t number) {
+    return make_literal(kBigIntType, base::Value(number));
+  };
+  if (field == "epoch" && parts.months == 0) {
+    return called(divided_micros(micros_of(std::move(interval)), base::kMicrosPerSecond),
+                  call.offset);
+  }
+  const bool difference = interval.expression != nullptr;
+  if (difference && (parts.months != 0 || parts.days != 0 || parts.micros != 0)) {
+    return call.source.unsupported(call.offset, "a field of a sum of intervals");
+  }
+  ExpressionPtr time = difference ? clone(*interval.expression) : literal(parts.micros);
+  ExpressionPtr days = literal(parts.days);
+  if (difference) {
+    days =
+        whole_number(ExpressionKind::kDivide, std::move(interval.expression), base::kMicrosPerDay);
+    time = whole_number(ExpressionKind::kModulo, std::move(time), base::kMicrosPerDay);
+  }
+  using enum ExpressionKind;
+  // 0, or NULL where the difference is.
+  const auto plus = [&](int64_t number) {
+    return called(whole_number(kAdd, whole_number(kModulo, std::move(days), 1), number),
+                  call.offset);
+  };
+  if (field == "year") return plus(parts.months / 12);
+  if (field == "month") return plus(parts.months % 12);
+  if (field == "quarter") return plus(parts.months % 12 / 3 + 1);
+  if (field == "day") return called(std::move(days), call.offset);
+  if (field == "hour") return called(whole_number(kDivide, std::move(time), kHour), call.offset);
+  if (field == "minute") {
+    ExpressionPtr in_hour = whole_number(kModulo, std::move(time), kHour);
+    return called(whole_number(kDivide, std::move(in_hour), kMinute), call.offset);
+  }
+  ExpressionPtr in_minute = whole_number(kModulo, std::move(time), kMinute);
+  if (field == "microseconds") return called(std::move(in_minute), call.offset);
+  if (field == "milliseconds")
+    return called(divided_micros(std::move(in_minute), 1000), call.offset);
+  if (field == "second") {
+    return called(divided_micros(std::move(in_minute), base::kMicrosPerSecond), call.offset);
+  }
+  return call.source.unsupported(call.offset, "this field of an INTERVAL");
+}
+
+BoundResult bind_extract(Call call) {
+  static const std::unordered_map<std::string_view, Function> kFields = {
+      {"year", Function::kExtractYear},   {"quarter", Function::kExtractQuarter},
+      {"month", Function::kExtractMonth}, {"day", Function::kExtractDay},
+      {"hour", Function::kExtractHour},   {"minute", Function::kExtractMinute},
+  };
+  static const std::unordered_set<std::string_view> kOthers = {
+      "second", "epoch",   "milliseconds", "microseconds", "dow",     "isodow",
+      "doy",    "isoyear", "week",         "decade",       "century", "millennium"};
+  if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
+  const std::string field = canonical_field(field_name(call.arguments[0]));
+  if (call.arguments[1].interval) {
+    return bind_extract_of_interval(call, field, std::move(call.arguments[1]));
+  }
+  auto moment = moment_argument(call, &call.arguments[1]);
+  if (!moment) return moment.error();
+  Expressions arguments;
+  if (const auto found = kFields.find(field); found != kFields.end()) {
+    arguments.push_back(*std::move(moment));
+    return called(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);
+  }
+  if (!kOthers.contains(field)) {
+    return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
+                             "22023");
+  }
+  arguments.push_back(cast_to(*std::move(moment), kTimestampType));
+  arguments.push_back(make_literal(kTextType, base::Value(field)));
+  ExpressionPtr value =
+      make_function(Function::kExtractField, decimal_type(24, 6), std::move(arguments));
+  if (is_fractional(field)) return called(std::move(value), call.offset);
+  return called(cast_to(std::move(value), kBigIntType), call.offset);
+}
+
+BoundResult bind_date_trunc(Call call) {
+  static const std::unordered_map<std::string_view, Function> kFields = {
+      {"year", Function::kTruncateYear},
+      {"month", Function::kTruncateMonth},
+      {"day", Function::kTruncateDay},
+  };
+  static const std::unordered_set<std::string_view> kOthers = {
+      "microseconds", "milliseconds", "second", "minute",  "hour",
+      "week",         "quarter",      "decade", "century", "millennium"};
+  if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
+  const std::string field = canonical_field(field_name(call.arguments[0]));
+  auto moment = moment_argument(call, &call.arguments[1]);
+  if (!moment) return moment.error();
+  Expressions arguments;
+  arguments.push_back(cast_to(*std::move(moment), kTimestampType));
+  if (const auto found = kFields.find(field); found != kFields.end()) {
+    return called(make_function(found->second, kTimestampType, std::move(arguments)), call.offset);
+  }
+  if (!kOthers.contains(field)) {
+    return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
+                             "22023");
+  }
+  arguments.push_back(make_literal(kTextType, base::Value(field)));
+  return called(make_function(Function::kTruncateField, kTimestampType, std::move(arguments)),
+                call.offset);
+}
+
+BoundResult bind_now(Call call) {
+  if (!call.arguments.empty()) return call.wrong_count("no argument");
+  return called(current_timestamp(call.source), call.offset);
+}
+
+// to_timestamp(text, pattern), or of seconds since 1970.
+BoundResult bind_to_timestamp(Call call) {
+  if (call.arguments.size() != 1) {
+    return bind_signature(std::move(call),
+                          {"to_timestamp", Function::kToTimestamp, kTimestampType, "tt"});
+  }
+  auto seconds = number_argument(call, &call.arguments[0]);
+  if (!seconds) return seconds.error();
+  Bound million = typed(make_literal(kIntType, base::Value(base::kMicrosPerSecond)), call.offset);
+  auto micros = bind_operator(call.source, "*", call.offset,
+                              typed(*std::move(seconds), call.offset), std::move(million));
+  if (!micros) return micros;
+  Expressions arguments;
+  arguments.push_back(make_literal(kTimestampType, base::Value(base::Timestamp{0})));
+  arguments.push_back(cast_to(std::move(micros->expression), kBigIntType));
+  return called(make_function(Function::kAddMicros, kTimestampType, std::move(arguments)),
+                call.offset);
+}
+
+BoundResult bind_to_date(Call call) {
+  auto moment =
+      bind_signature(std::move(call), {"to_date", Function::kToTimestamp, kTimestampType, "tt"});
+  if (!moment) return moment;
+  return typed(cast_to(std::move(moment->expression), kDateType), moment->offset);
+}
+
+}  // namespace
+
+FunctionBinder find_date_function_binder(std::string_view name) {
+  static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
+      {"now", bind_now},
+      {"transaction_timestamp", bind_now},
+      {"statement_timestamp", bind_now},
+      {"extract", bind_extract},
+      {"date_part", bind_extract},
+      {"date_trunc", bind_date_trunc},
+      {"to_timestamp", bind_to_timestamp},
+      {"to_date", bind_to_date},
+  };
+  const auto found = kBinders.find(name);
+  return found == kBinders.end() ? nullptr : found->second;
+}
+
+ExpressionPtr current_timestamp(const SourceText& source) {
+  return make_literal(kTimestampType, base::Value(source.moment()));
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,62 @@
+// A call of a SQL function while it is bound: what functions.cpp and date_functions.cpp
+// share.
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "olap/sql/operators.h"
+
+namespace diptych::olap {
+
+// One call being bound: what every function's rule needs.
+struct FunctionCall {
+  const SourceText& source;
+  std::string_view name;
+  int64_t offset;
+  std::vector<Bound> arguments;
+
+  base::Error wrong_type(const Bound& argument) const {
+    return source.wrong(offset,
+                        fmt::format("function {}() does not take {}", name, type_name_of(argument)),
+                        "42883");
+  }
+  base::Error wrong_count(std::string_view expected) const {
+    return source.wrong(
+        offset, fmt::format("function {}() takes {}, not {}", name, expected, arguments.size()),
+        "42883");
+  }
+};
+
+// A value of the call, its constants computed.
+BoundResult called(ExpressionPtr expression, int64_t offset);
+
+// An argument as text (untyped ones are texts already), a BIGINT, a number of any type, a DATE or
+// TIMESTAMP. 42883 where it is none.
+base::Result<ExpressionPtr> text_argument(const FunctionCall& call, Bound* argument);
+base::Result<ExpressionPtr> integer_argument(const FunctionCall& call, Bound* argument);
+base::Result<ExpressionPtr> number_argument(const FunctionCall& call, Bound* argument);
+base::Result<ExpressionPtr> moment_argument(const FunctionCall& call, Bound* argument);
+
+// A function whose arguments have one type each.
+struct Signature {
+  std::string_view name;
+  Function function;
+  base::DataType type;
+  std::string_view arguments;    // a letter each: text, integer, double, moment
+  const char* absent = nullptr;  // the last text argument where it is left out; null: it may not be
+  bool may_be_null = false;      // though no argument is
+};
+
+BoundResult bind_signature(FunctionCall call, const Signature& signature);
+
+using FunctionBinder = BoundResult (*)(FunctionCall);
+
+// Of dates, timestamps and intervals; nullptr: it is none of them.
+FunctionBinder find_date_function_binder(std::string_view name);
+
+}  // namespace diptych::olap

@@ -79,10 +79,10 @@ class QueryOverload : public ::testing::Test {
     return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   }
 
-  std::unique_ptr<Bank> bank_;
-  std::unique_ptr<RunningQuery> held_;
   std::mutex mutex_;
   std::vector<std::string> answered_;  // guarded by mutex_
+  std::unique_ptr<RunningQuery> held_;
+  std::unique_ptr<Bank> bank_;  // goes first: until then queries are answered
 };
 
 TEST_F(QueryOverload, EachPriorityHasALimitOfItsOwn) {

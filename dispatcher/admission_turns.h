@@ -20,7 +20,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "dispatcher/admission.h"

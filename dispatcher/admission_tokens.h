@@ -54,6 +54,29 @@ class BasicAdmissionTokens {
 
 using AdmissionTokens = BasicAdmissionTokens<>;
 
+// Gives tokens of several queues back; who waits for one of a queue hears of it once its last one
+// in a row is there.
+class TokenReturn {
+ public:
+  TokenReturn() = default;
+  ~TokenReturn() { announce(); }
+  TokenReturn(const TokenReturn&) = delete;
+  TokenReturn& operator=(const TokenReturn&) = delete;
+
+  void give_back(AdmissionTokens* tokens) {
+    if (tokens != last_) announce();
+    last_ = tokens;
+    tokens->give_back();
+  }
+
+ private:
+  void announce() {
+    if (last_ != nullptr) last_->announce_returned();
+  }
+
+  AdmissionTokens* last_ = nullptr;
+};
+
 template <template <class> class Atomic>
 base::Result<void> BasicAdmissionTokens<Atomic>::take() {
   // relaxed: only a guess, which the exchange below confirms.

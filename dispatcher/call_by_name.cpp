@@ -127,7 +127,7 @@ base::Result<Values> Database::call_by_name(std::string_view procedure,
   if (!call) return call.error();
   std::future<base::Result<Values>> future = (*call)->promise.get_future();
   auto submitted = state_->oltp_dispatcher->submit(
-      &(*call)->request, state_->oltp_dispatcher->queue_of(Priority::kNormal), true);
+      &(*call)->request, state_->oltp_dispatcher->queues().of(Priority::kNormal), Admission::kWait);
   if (!submitted) return submitted.error();
   static_cast<void>(call->release());  // finish() takes it back
   return future.get();

@@ -1,35 +1,44 @@
-// Client: a share of its own in what a database does: calls of clients take turns in its batches,
-// so that who has submitted thousands does not hold up who has submitted one.
+// Client: a share of its own in what a database does: calls of clients, and their queries, take
+// turns in its batches, so that who has submitted thousands does not hold up who has submitted one.
 //
 //   auto client = Client::connect(&database, {.priority = Priority::kHigh});
 //   auto reply = (*client)->call(transfer, {.from = 1, .to = 2}, {.timeout_ns = 10'000'000}).get();
+//   auto rows = (*client)->query("SELECT sum(balance) FROM account");
 //
-// At most `client_requests` of its calls are admitted and not answered, whatever others have.
-// Callers without a client share one turn and `queue_requests`, for each priority.
+// At most `client_requests` of its calls and `client_queries` of its queries are admitted and not
+// answered, whatever others have. Callers without a client share one turn, `queue_requests` and
+// `queue_queries`, for each priority.
 //
-// Threads    call, submit: any number. It goes before its database; calls that were submitted end.
+// Threads    all members: any number. It goes before its database; what was submitted ends.
 
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "dispatcher/admission_queue.h"
 #include "dispatcher/database.h"
 
 namespace diptych::dispatcher {
 
-class CallQueue;  // dispatcher/call_queue.h
+struct ClientOptions {
+  Priority priority = Priority::kNormal;
+};
 
 class Client {
  public:
-  // kOverloaded: `clients_max` of the priority are connected, or their last calls are not answered
-  // yet. kClosed.
+  // kOverloaded: `clients_max` of the priority are connected, or what they submitted last is not
+  // answered yet. kClosed.
   static base::Result<std::unique_ptr<Client>> connect(Database* database,
                                                        const ClientOptions& options = {});
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // As the database's; the priority is the client's.
+  // All as the database's; the priority is the client's.
   template <class Arguments, class Reply>
   Future<Reply> call(const ProcedureRef<Arguments, Reply>& procedure, const Arguments& arguments,
                      const CallOptions& options = {}) {
@@ -38,11 +47,21 @@ class Client {
   }
   base::Result<void> submit(Request* request, const CallOptions& options);
 
- private:
-  Client(Database* database, CallQueue* queue) : database_(database), queue_(queue) {}
+  base::Result<QueryResult> query(std::string_view sql, const QueryOptions& options = {});
+  std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements,
+                                                     const QueryOptions& options = {});
+  base::Result<RunningQuery> start_query(std::string_view sql, const QueryOptions& options = {});
+  base::Result<QueryHandle> submit_query(std::string sql, QueryDone done,
+                                         const QueryOptions& options = {
+                                             .admission = Admission::kRefuse});
 
-  Database* database_;
-  CallQueue* queue_;
+ private:
+  Client(Database* database, CallQueue* calls, QueryQueue* queries)
+      : database_(database), calls_(calls), queries_(queries) {}
+
+  Database* const database_;
+  CallQueue* const calls_;
+  QueryQueue* const queries_;
 };
 
 }  // namespace diptych::dispatcher

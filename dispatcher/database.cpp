@@ -25,6 +25,9 @@ namespace diptych::dispatcher {
 namespace {
 
 constexpr uint32_t kQueueMax = 1U << 20;
+// Of a client in a batch, where others wait: several calls, which take microseconds; one query.
+constexpr size_t kTurnCalls = 8;
+constexpr size_t kTurnQueries = 1;
 constexpr uint32_t kPartitionsMax = 4096;
 constexpr uint32_t kThreadsMax = 1024;
 
@@ -53,9 +56,14 @@ base::Result<void> check_options(const DatabaseOptions& options) {
     return wrong_option(
         fmt::format("queue_queries is {}: give 1 to {}", options.queue_queries, kQueueMax));
   }
+  if (options.client_queries == 0 || options.client_queries > kQueueMax) {
+    return wrong_option(
+        fmt::format("client_queries is {}: give 1 to {}", options.client_queries, kQueueMax));
+  }
   if (options.long_queries_max == 0) return wrong_option("long_queries_max is 0: give 1 or more");
   if (options.batch_requests_max == 0)
     return wrong_option("batch_requests_max is 0: give 1 or more");
+  if (options.batch_queries_max == 0) return wrong_option("batch_queries_max is 0: give 1 or more");
   if (options.partitions > kPartitionsMax) {
     return wrong_option(
         fmt::format("partitions is {}: give at most {}", options.partitions, kPartitionsMax));
@@ -243,7 +251,11 @@ void Database::State::start_dispatchers() {
   olap_dispatcher = std::make_unique<OlapDispatcher>(
       OlapDispatcherOptions{.placement = placement.olap,
                             .spin = spin,
-                            .queue_queries = options.queue_queries,
+                            .limits = {.anyone_max = options.queue_queries,
+                                       .client_max = options.client_queries,
+                                       .clients_max = options.clients_max,
+                                       .turn_max = kTurnQueries},
+                            .batch_queries_max = options.batch_queries_max,
                             .apply_interval_ns = options.apply_interval_ns,
                             .log = log.get(),
                             .watch = query_watch.get(),
@@ -257,9 +269,10 @@ void Database::State::start_dispatchers() {
       OltpDispatcherOptions{
           .placement = placement.oltp,
           .spin = spin,
-          .queue_requests = options.queue_requests,
-          .client_requests = options.client_requests,
-          .clients_max = options.clients_max,
+          .limits = {.anyone_max = options.queue_requests,
+                     .client_max = options.client_requests,
+                     .clients_max = options.clients_max,
+                     .turn_max = kTurnCalls},
           .batch_requests_max = options.batch_requests_max,
           .pending_update_bytes_max = options.pending_update_bytes_max,
           .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
@@ -374,6 +387,10 @@ Database::~Database() {
   }
 }
 
+Admission Database::State::admission_here(Admission wished) const {
+  return on_dispatcher_thread() ? Admission::kRefuse : wished;
+}
+
 base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
                                            const CallOptions& call) {
   if (auto ready = ensure_recovered(); !ready) return ready;
@@ -381,12 +398,11 @@ base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
     const uint64_t now_ns = base::steady_ns();
     request->deadline_ns = now_ns + std::min(call.timeout_ns, UINT64_MAX - now_ns);
   }
-  const bool may_wait = call.admission == Admission::kWait && !on_dispatcher_thread();
-  return oltp_dispatcher->submit(request, queue, may_wait);
+  return oltp_dispatcher->submit(request, queue, admission_here(call.admission));
 }
 
 base::Result<void> Database::submit(Request* request, const CallOptions& options) {
-  return state_->submit(request, state_->oltp_dispatcher->queue_of(options.priority), options);
+  return state_->submit(request, state_->oltp_dispatcher->queues().of(options.priority), options);
 }
 
 base::Result<LoadReport> Database::load(base::TableId table,

@@ -19,9 +19,9 @@
 //            submit and submit_query never wait (kOverloaded), and what would wait for the
 //            dispatcher itself (query, execute_ddl, load, save, close, ...) is kInvalidArgument.
 // Errors     values (base/result.h), with text for a person; nothing throws.
-// Limits     at most `queue_requests` calls of a priority wait; a further one fails with
-//            kOverloaded at once, or waits, as its options say. Who wants a share of its own
-//            whatever others submit connects as a client (dispatcher/client.h).
+// Limits     at most `queue_requests` calls, and `queue_queries` queries, of a priority wait; a
+//            further one fails with kOverloaded at once, or waits, as its options say. Who wants a
+//            share of its own whatever others submit connects as a client (dispatcher/client.h).
 //
 //   call ──► queue ──batch──► oltp::Engine ──sealed sets──► UpdateQueue ──► Applier ──► Replica
 //   query ─► queue ──batch──────────────────────────────────────────────► Executor ◄─┘
@@ -152,8 +152,7 @@ class Database {
   // kOverloaded, kDeadlineExceeded, kClosed; errors in the SQL text are the result's.
   base::Result<RunningQuery> start_query(std::string_view sql, const QueryOptions& options = {});
   // Calls done(result) on a dispatcher thread. As start_query, which it is without waiting.
-  base::Result<QueryHandle> submit_query(std::string sql,
-                                         std::function<void(base::Result<QueryResult>)> done,
+  base::Result<QueryHandle> submit_query(std::string sql, QueryDone done,
                                          const QueryOptions& options = {
                                              .admission = Admission::kRefuse});
 

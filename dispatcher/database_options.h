@@ -49,13 +49,18 @@ struct DatabaseOptions {
   uint32_t partitions = 0;  // of each replicated table; 0: one per OLAP thread, at least 2. A
                             // database that exists keeps the number that it was created with
   IsolationLevel isolation = IsolationLevel::kSnapshot;  // of procedures that do not say it
-  // Calls admitted and not answered: of each priority by callers without a client handle, and of
-  // each client (dispatcher/client.h). At most so many clients of each priority.
+  // Calls, and queries (a query_batch is one), admitted and not answered: of each priority by
+  // callers without a client handle, and of each client (dispatcher/client.h). At most so many
+  // clients of each priority.
   uint32_t queue_requests = 4096;
   uint32_t client_requests = 256;
+  uint32_t queue_queries = 1024;
+  uint32_t client_queries = 64;
   uint32_t clients_max = 1024;
-  uint32_t queue_queries = 1024;  // queries (a query_batch is one) admitted and not answered
   uint32_t batch_requests_max = 1024;
+  // What more are queued wait for a later batch, by priorities and clients in turn. Fewer: the
+  // priorities count sooner, and less is shared.
+  uint32_t batch_queries_max = 1024;
   uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed
   uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
   size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica

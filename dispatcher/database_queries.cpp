@@ -12,8 +12,6 @@
 namespace diptych::dispatcher {
 namespace {
 
-using Results = QueryResults;
-
 std::unique_ptr<QueryJob> make_job(std::span<const std::string> statements,
                                    const QueryOptions& options) {
   const uint64_t now_ns = base::steady_ns();
@@ -27,8 +25,8 @@ std::unique_ptr<QueryJob> make_job(std::span<const std::string> statements,
   return job;
 }
 
-Results all_failed(size_t count, const base::Error& error) {
-  return Results(count, base::Result<olap::QueryResult>(error));
+QueryResults all_failed(size_t count, const base::Error& error) {
+  return QueryResults(count, base::Result<olap::QueryResult>(error));
 }
 
 // What the answer gives, once it does.
@@ -36,7 +34,7 @@ template <class Value, class Take>
 std::future<Value> promised(QueryAnswer* answer, Take take) {
   const auto promise = std::make_shared<std::promise<Value>>();  // shared_ptr: functions are copied
   answer->set_done(
-      [promise, take](Results results) { promise->set_value(take(std::move(results))); });
+      [promise, take](QueryResults results) { promise->set_value(take(std::move(results))); });
   return promise->get_future();
 }
 
@@ -67,20 +65,61 @@ base::Result<void> Database::State::check_may_query() {
   return ensure_recovered();
 }
 
-std::vector<base::Result<QueryResult>> Database::query_batch(
-    std::span<const std::string> statements, const QueryOptions& options) {
+base::Result<void> Database::State::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,
+                                           Admission admission) {
+  auto submitted = olap_dispatcher->submit(std::move(job), queue, admission_here(admission));
+  if (submitted || submitted.code() != base::ErrorCode::kDeadlineExceeded) return submitted;
+  return base::Error(base::ErrorCode::kDeadlineExceeded,
+                     "the query's time was over before it was admitted");
+}
+
+QueryResults Database::State::query_batch(QueryQueue* queue,
+                                          std::span<const std::string> statements,
+                                          const QueryOptions& query) {
   if (statements.empty()) return {};
-  if (auto ready = state_->check_may_query(); !ready) {
-    return all_failed(statements.size(), ready.error());
-  }
-  auto job = make_job(statements, options);
+  if (auto ready = check_may_query(); !ready) return all_failed(statements.size(), ready.error());
+  auto job = make_job(statements, query);
   const QueryAnswerPtr answer = job->answer;
-  auto future = promised<Results>(answer.get(), [](Results results) { return results; });
-  const bool may_wait = options.admission == Admission::kWait;
-  if (auto submitted = state_->olap_dispatcher->submit(job, may_wait); !submitted) {
+  auto future = promised<QueryResults>(answer.get(), [](QueryResults results) { return results; });
+  if (auto submitted = submit(std::move(job), queue, query.admission); !submitted) {
     return all_failed(statements.size(), submitted.error());
   }
   return future.get();
+}
+
+base::Result<RunningQuery> Database::State::start_query(QueryQueue* queue, std::string_view sql,
+                                                        const QueryOptions& query) {
+  if (auto ready = check_may_query(); !ready) return ready.error();
+  const std::string statement(sql);
+  auto job = make_job(std::span(&statement, 1), query);
+  const QueryAnswerPtr answer = job->answer;
+  auto future = promised<base::Result<olap::QueryResult>>(
+      answer.get(), [](QueryResults results) { return std::move(results.front()); });
+  if (auto submitted = submit(std::move(job), queue, query.admission); !submitted) {
+    return submitted.error();
+  }
+  return RunningQuery(QueryHandle(answer, query_watch), std::move(future));
+}
+
+base::Result<QueryHandle> Database::State::submit_query(QueryQueue* queue, std::string sql,
+                                                        QueryDone done, const QueryOptions& query) {
+  if (done == nullptr) {
+    return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
+  }
+  if (auto ready = ensure_recovered(); !ready) return ready.error();
+  auto job = make_job(std::span(&sql, 1), query);
+  QueryHandle handle(job->answer, query_watch);
+  job->answer->set_done(
+      [done = std::move(done)](QueryResults results) { done(std::move(results.front())); });
+  if (auto submitted = submit(std::move(job), queue, query.admission); !submitted) {
+    return submitted.error();
+  }
+  return handle;
+}
+
+QueryResults Database::query_batch(std::span<const std::string> statements,
+                                   const QueryOptions& options) {
+  return state_->query_batch(state_->query_queue(options.priority), statements, options);
 }
 
 base::Result<QueryResult> Database::query(std::string_view sql,
@@ -92,35 +131,13 @@ base::Result<QueryResult> Database::query(std::string_view sql,
 
 base::Result<RunningQuery> Database::start_query(std::string_view sql,
                                                  const QueryOptions& options) {
-  if (auto ready = state_->check_may_query(); !ready) return ready.error();
-  const std::string statement(sql);
-  auto job = make_job(std::span(&statement, 1), options);
-  const QueryAnswerPtr answer = job->answer;
-  auto future = promised<base::Result<QueryResult>>(
-      answer.get(), [](Results results) { return std::move(results.front()); });
-  const bool may_wait = options.admission == Admission::kWait;
-  if (auto submitted = state_->olap_dispatcher->submit(job, may_wait); !submitted) {
-    return submitted.error();
-  }
-  return RunningQuery(QueryHandle(answer, state_->query_watch), std::move(future));
+  return state_->start_query(state_->query_queue(options.priority), sql, options);
 }
 
-base::Result<QueryHandle> Database::submit_query(
-    std::string sql, std::function<void(base::Result<QueryResult>)> done,
-    const QueryOptions& options) {
-  if (done == nullptr) {
-    return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
-  }
-  if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  auto job = make_job(std::span(&sql, 1), options);
-  QueryHandle handle(job->answer, state_->query_watch);
-  job->answer->set_done(
-      [done = std::move(done)](QueryResults results) { done(std::move(results.front())); });
-  const bool may_wait = options.admission == Admission::kWait && !state_->on_dispatcher_thread();
-  if (auto submitted = state_->olap_dispatcher->submit(job, may_wait); !submitted) {
-    return submitted.error();
-  }
-  return handle;
+base::Result<QueryHandle> Database::submit_query(std::string sql, QueryDone done,
+                                                 const QueryOptions& options) {
+  return state_->submit_query(state_->query_queue(options.priority), std::move(sql),
+                              std::move(done), options);
 }
 
 }  // namespace diptych::dispatcher

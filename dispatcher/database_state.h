@@ -76,7 +76,20 @@ struct Database::State {
   base::Result<void> create_table(base::TableSchema schema);
   base::Result<void> create_index(std::string_view table, base::IndexSchema index);
 
+  // kWait is kRefuse on a dispatcher's thread.
+  Admission admission_here(Admission wished) const;
   base::Result<void> submit(Request* request, CallQueue* queue, const CallOptions& call);
+  // Queries: as the face's, of a queue's owner.
+  QueryQueue* query_queue(Priority priority) const {
+    return olap_dispatcher->queues().of(priority);
+  }
+  QueryResults query_batch(QueryQueue* queue, std::span<const std::string> statements,
+                           const QueryOptions& query);
+  base::Result<RunningQuery> start_query(QueryQueue* queue, std::string_view sql,
+                                         const QueryOptions& query);
+  base::Result<QueryHandle> submit_query(QueryQueue* queue, std::string sql, QueryDone done,
+                                         const QueryOptions& query);
+  base::Result<void> submit(std::unique_ptr<QueryJob> job, QueryQueue* queue, Admission admission);
   // Compiles a job's statements; errors become their results.
   void prepare(QueryJob* job, const olap::TableRows& rows) const;
   base::Result<void> check_may_query();

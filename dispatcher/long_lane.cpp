@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/thread.h"
 
 namespace diptych::dispatcher {
@@ -25,6 +26,7 @@ LongLane::~LongLane() {
 }
 
 void LongLane::add(LongQuery query) {
+  query.added_ns = base::steady_ns();
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(query));
   ++added_;
@@ -88,10 +90,14 @@ void LongLane::work() {
 
 void LongLane::execute(olap::Executor* executor, Run run) {
   const base::Vid vid = run.snapshot->vid();
+  olap::QueryRoute& route = run.query.job->route;
+  route.long_lane_ns = base::steady_ns() - run.query.added_ns;
+  route.snapshot_bytes = callbacks_.snapshot_bytes;
   std::vector<olap::QueryRun> queries;
   for (const size_t statement : run.query.statements) {
     queries.push_back({.plan = &run.query.job->statements[statement].plan,
-                       .control = &run.query.job->answer->control()});
+                       .control = &run.query.job->answer->control(),
+                       .route = &route});
   }
   executor->run_batch(queries, run.snapshot->replica(), *stop_,
                       [&](size_t query, base::Result<olap::QueryResult> result) {

@@ -40,6 +40,7 @@ namespace diptych::dispatcher {
 struct LongQuery {
   std::unique_ptr<QueryJob> job;
   std::vector<size_t> statements;
+  uint64_t added_ns = 0;  // when it came to the lane
 };
 
 struct LongLaneOptions {
@@ -56,6 +57,8 @@ class LongLane {
         put;
     // All have, and the snapshot has gone.
     std::function<void(LongQuery, base::Vid snapshot)> ended;
+    // Memory that snapshots of the replica keep now, all of them.
+    std::function<size_t()> snapshot_bytes;
   };
 
   // Queries keep memory within `beside`'s limits; `stop` ends all of them. Both outlive it.

@@ -13,7 +13,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "dispatcher/call_options.h"
+#include "dispatcher/admission.h"
 #include "dispatcher/histogram.h"
 #include "olap/query_memory_figures.h"
 #include "propagation/apply_steps.h"
@@ -72,7 +72,9 @@ struct Metrics {
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;
   std::array<uint64_t, base::kErrorCodes> queries_failed_by{};  // by ErrorCode; the same in all
-  uint64_t queries_in_flight = 0;  // calls of query, query_batch, submit_query; now
+  uint64_t queries_refused = 0;                                 // overloaded
+  // Calls of query, query_batch, submit_query: admitted and not answered, now; by Priority.
+  std::array<uint64_t, kPriorities> queries_in_flight{};
   uint64_t query_batches = 0;
   Histogram batch_queries;    // statements in a batch
   Histogram query_batch_ns;   // its run, the updates applied

@@ -25,10 +25,9 @@ OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapR
       clock_(clock),
       prepare_(std::move(prepare)),
       run_checkpoint_(std::move(run_checkpoint)),
-      tokens_(options.queue_queries, options.spin),
-      queue_(options.queue_queries),
+      queues_(options.limits, options.spin),
       arrivals_(options.spin) {
-  DIPTYCH_CHECK(options.queue_queries != 0, "Database::open checks its options");
+  DIPTYCH_CHECK(options.batch_queries_max != 0, "Database::open checks its options");
   if (options.long_query_ns != 0 || options.long_query_rows > 0) {
     long_lane_ = std::make_unique<LongLane>(
         LongLaneOptions{options.placement.cores, options.long_queries_max}, replica.executor,
@@ -40,9 +39,16 @@ OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapR
                                 },
                             .ended =
                                 [this](LongQuery query, base::Vid snapshot) {
-                                  answer(*query.job, snapshot);
-                                  tokens_.announce_returned();
+                                  {
+                                    TokenReturn tokens;
+                                    answer(*query.job, snapshot, &tokens);
+                                  }
                                   wake();
+                                },
+                            .snapshot_bytes =
+                                [this] {
+                                  const std::lock_guard lock(figures_mutex_);
+                                  return figures_.memory.replica.snapshot_bytes;
                                 }});
   }
   publish_sizes();
@@ -56,20 +62,19 @@ OlapDispatcher::~OlapDispatcher() {
 
 void OlapDispatcher::stop() {
   if (!thread_.joinable()) return;
-  tokens_.close();
+  queues_.close();
   wake();
   thread_.join();
 }
 
-base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob>& job, bool may_wait) {
+base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,
+                                          Admission admission) {
   const uint64_t deadline_ns = job->answer->deadline_ns();
-  if (auto taken = may_wait ? tokens_.take_or_wait(deadline_ns) : tokens_.take(); !taken) {
-    return taken;
-  }
+  if (auto admitted = queues_.admit(queue, admission, deadline_ns); !admitted) return admitted;
+  job->admitted_by = &queue->tokens();
   job->submitted_ns = base::steady_ns();
   if (deadline_ns != 0) options_.watch->add(job->answer);
-  const bool pushed = queue_.try_push(job);
-  DIPTYCH_CHECK(pushed, "A1: the queue has a slot for every token");
+  queues_.push(queue, std::move(job), deadline_ns);
   wake();
   return {};
 }
@@ -112,7 +117,9 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->queries_completed = figures_.queries_completed;
   metrics->queries_failed = figures_.queries_failed;
   metrics->queries_failed_by = figures_.queries_failed_by;
-  metrics->queries_in_flight = tokens_.in_use();
+  const AdmissionFigures admission = queues_.figures();
+  metrics->queries_refused = admission.refused;
+  metrics->queries_in_flight = admission.in_flight;
   if (long_lane_ != nullptr) long_lane_->report(metrics);
   metrics->query_batches = figures_.query_batches;
   metrics->batch_queries = figures_.batch_queries;
@@ -164,7 +171,7 @@ void OlapDispatcher::run() {
     } else if (turn_is_due(base::steady_ns())) {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
       take_turn();
-    } else if (tokens_.drained()) {
+    } else if (queues_.drained()) {
       return;
     } else {
       sleep(arrival_ticket, update_ticket);
@@ -185,8 +192,16 @@ void OlapDispatcher::get_ready() {
 }
 
 void OlapDispatcher::take_jobs(Jobs* jobs) {
-  std::unique_ptr<QueryJob> job;
-  while (queue_.try_pop(&job)) jobs->push_back(std::move(job));
+  queues_.fill(options_.batch_queries_max, base::steady_ns(), jobs, &expired_);
+  const uint64_t taken_ns = base::steady_ns();  // some have come since
+  for (const auto& job : *jobs) job->route.queue_ns = taken_ns - job->submitted_ns;
+  TokenReturn tokens;
+  for (const auto& job : expired_) {
+    job->answer->control().expire();  // seldom before the watch has
+    fail(*job, job->answer->control().error());
+    answer(*job, base::Vid(), &tokens);
+  }
+  expired_.clear();
 }
 
 void OlapDispatcher::take_turn() {
@@ -236,10 +251,10 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
     }
     if (long_lane_ != nullptr) begin_long_queries();
   }
+  TokenReturn tokens;
   for (auto& job : *jobs) {
-    if (job != nullptr) answer(*job, snapshot);
+    if (job != nullptr) answer(*job, snapshot, &tokens);
   }
-  tokens_.announce_returned();
   jobs->clear();
 }
 
@@ -254,15 +269,19 @@ void OlapDispatcher::begin_long_queries() {
     for (const size_t statement : query.statements) {
       put(*query.job, statement, *replica_failure_, none);
     }
-    answer(*query.job, none);
-    tokens_.announce_returned();
+    TokenReturn tokens;
+    answer(*query.job, none, &tokens);
   }
 }
 
-void OlapDispatcher::answer(QueryJob& job, base::Vid snapshot) {
+void OlapDispatcher::fail(QueryJob& job, const base::Error& error) {
+  for (size_t i = 0; i < job.statements.size(); ++i) put(job, i, error, base::Vid());
+}
+
+void OlapDispatcher::answer(QueryJob& job, base::Vid snapshot, TokenReturn* tokens) {
   if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
   // The token first: a completion that submits its successor finds room for it.
-  tokens_.give_back();
+  tokens->give_back(job.admitted_by);
   if (job.answer->deadline_ns() != 0) options_.watch->remove(*job.answer);
   job.answer->finish();
 }
@@ -291,8 +310,14 @@ void OlapDispatcher::run(std::span<const olap::QueryRun> queries,
 
 // On all the side's cores: by the hundred, statements take as long to compile as to run.
 void OlapDispatcher::compile(const Jobs& jobs) {
-  replica_.executor->run_parallel(static_cast<uint32_t>(jobs.size()),
-                                  [&](uint32_t i) { prepare_(jobs[i].get(), table_rows_); });
+  replica_.executor->run_parallel(static_cast<uint32_t>(jobs.size()), [&](uint32_t i) {
+    const olap::QueryControl& control = jobs[i]->answer->control();
+    if (control.is_stopped()) {
+      fail(*jobs[i], control.error());
+    } else {
+      prepare_(jobs[i].get(), table_rows_);
+    }
+  });
 }
 
 bool OlapDispatcher::is_long(const olap::Plan& plan) const {
@@ -321,7 +346,8 @@ OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
           moved[j].push_back(i);
           continue;
         }
-        queries.push_back({&statement.plan, &answer.control(), options_.long_query_ns});
+        queries.push_back(
+            {&statement.plan, &answer.control(), options_.long_query_ns, &jobs[j]->route});
         places.push_back({j, i});
       }
     }

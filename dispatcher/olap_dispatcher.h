@@ -6,8 +6,10 @@
 // One thread, pinned to the OLAP cores. It sleeps until a query comes; where updates are pending it
 // applies them every `apply_interval_ns` though nobody asks, or at once when apply_now() says so.
 // It compacts what it applied to, and where no updates come goes on as often until that is done.
-// A batch is everything that is queued. Its statements are compiled once what was collected is
-// applied, so that their plans follow the statistics of the snapshot that they run on.
+// A batch is what is queued, by priorities and clients in turn (admission_turns.h), up to
+// `batch_queries_max`. Its statements are compiled once what was collected is applied, so that
+// their plans follow the statistics of the snapshot that they run on. Queries whose deadline has
+// passed, or that were cancelled, when their turn comes are not compiled.
 //
 // Why a query sees what was acknowledged before it was submitted: an OLTP batch pushes its updates
 // before its completions run (D2), the query is queued after that, and this thread collects after
@@ -20,8 +22,8 @@
 //            batch or exclusively.
 //
 // Invariants
-//   A1  At most `queue_queries` jobs are admitted and not answered; each is answered exactly once,
-//       by its batch or by the long lane or, where it was stopped, before these.
+//   A1  What AdmissionQueues admits is bounded; each job of it is answered exactly once, by its
+//       batch or by the long lane or, where it was stopped, before these.
 //   A2  The replica changes only while no query runs, but for those of the long lane.
 
 #pragma once
@@ -38,9 +40,8 @@
 #include "base/parker.h"
 #include "base/result.h"
 #include "base/topology.h"
-#include "dispatcher/admission_tokens.h"
+#include "dispatcher/admission_queues.h"
 #include "dispatcher/batch_gate.h"
-#include "dispatcher/bounded_queue.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/long_lane.h"
@@ -57,7 +58,8 @@ namespace diptych::dispatcher {
 struct OlapDispatcherOptions {
   base::SidePlacement placement;
   base::SpinPolicy spin = base::SpinPolicy::kNever;
-  uint32_t queue_queries = 0;
+  AdmissionLimits limits;
+  uint32_t batch_queries_max = 0;
   uint64_t apply_interval_ns = 0;
   uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
   CommandLog* log = nullptr;               // null: nothing is logged
@@ -85,9 +87,9 @@ class OlapDispatcher {
                  Prepare prepare, std::function<void()> run_checkpoint);
   ~OlapDispatcher();  // stops
 
-  // kOverloaded where A1 forbids it and the caller does not wait, or must not; kDeadlineExceeded
-  // where it waited so long; kClosed. The job is taken only on success.
-  base::Result<void> submit(std::unique_ptr<QueryJob>& job, bool may_wait);
+  // Errors of AdmissionQueues::admit; the job is not answered then.
+  base::Result<void> submit(std::unique_ptr<QueryJob> job, QueryQueue* queue, Admission admission);
+  QueryQueues& queues() { return queues_; }
 
   // Applies pending updates soon, whatever the interval.
   void apply_now();
@@ -125,7 +127,7 @@ class OlapDispatcher {
   void report(Metrics* metrics) const;
 
  private:
-  using Jobs = std::vector<std::unique_ptr<QueryJob>>;
+  using Jobs = QueryQueues::Items;
 
   void run();
   // Indexes, and counts, the rows that were there before, which opening does not wait for.
@@ -148,7 +150,9 @@ class OlapDispatcher {
   void put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
            base::Vid snapshot);
   // All its statements were put. Any thread.
-  void answer(QueryJob& job, base::Vid snapshot);
+  void answer(QueryJob& job, base::Vid snapshot, TokenReturn* tokens);
+  // All its statements fail.
+  void fail(QueryJob& job, const base::Error& error);
   void begin_long_queries();  // the caller holds the gate
   void wake();
   void index_rows();  // of tables that are new to the applier
@@ -167,9 +171,9 @@ class OlapDispatcher {
   const Prepare prepare_;
   const std::function<void()> run_checkpoint_;
 
-  AdmissionTokens tokens_;
-  BoundedQueue<std::unique_ptr<QueryJob>> queue_;
+  QueryQueues queues_;
   base::Parker arrivals_;
+  Jobs expired_;                                // this thread only: their deadline has passed
   std::atomic<bool> apply_wanted_{false};       // writers: apply_now sets, this thread clears
   std::atomic<bool> checkpoint_wanted_{false};  // likewise: wish_checkpoint
   olap::StopFlag stop_queries_{false};          // writer: cancel_queries, for good

@@ -45,21 +45,10 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       gate_(gate),
       clock_(clock),
       apply_now_(std::move(apply_now)),
-      anonymous_([&] {
-        std::array<CallQueue*, kPriorities> queues;
-        for (size_t i = 0; i < kPriorities; ++i) {
-          queues_.push_back(std::make_unique<CallQueue>(CallQueue::Of::kAnyone,
-                                                        static_cast<Priority>(i),
-                                                        options.queue_requests, options.spin));
-          queues[i] = queues_.back().get();
-        }
-        return queues;
-      }()),
-      turns_(anonymous_, size_t{options.clients_max} * kPriorities),
+      queues_(options.limits, options.spin),
       arrivals_(options.spin),
       seeds_(options.random_seed) {
-  DIPTYCH_CHECK(options.queue_requests != 0 && options.batch_requests_max != 0,
-                "Database::open checks its options");
+  DIPTYCH_CHECK(options.batch_requests_max != 0, "Database::open checks its options");
   thread_ = std::thread([this] { run(); });
   thread_id_ = thread_.get_id();
 }
@@ -70,57 +59,9 @@ OltpDispatcher::~OltpDispatcher() {
 
 void OltpDispatcher::stop() {
   if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(clients_mutex_);
-    closed_ = true;
-    for (const auto& queue : queues_) queue->tokens().close();
-  }
-  // release: pairs with the acquire in drained; all tokens are closed.
-  closing_.store(true, std::memory_order_release);
+  queues_.close();
   arrivals_.wake_all();
   thread_.join();
-}
-
-bool OltpDispatcher::drained() const {
-  // acquire: pairs with the release in stop.
-  if (!closing_.load(std::memory_order_acquire)) return false;
-  const std::lock_guard lock(clients_mutex_);
-  return std::all_of(queues_.begin(), queues_.end(),
-                     [](const auto& queue) { return queue->tokens().drained(); });
-}
-
-base::Result<CallQueue*> OltpDispatcher::connect(Priority priority) {
-  const std::lock_guard lock(clients_mutex_);
-  if (closed_) return base::ErrorCode::kClosed;
-  for (CallQueue*& free : disconnected_) {
-    // Else its last calls are not answered yet.
-    if (free->priority() != priority || !free->tokens().reopen()) continue;
-    CallQueue* const queue = std::exchange(free, disconnected_.back());
-    disconnected_.pop_back();
-    return queue;
-  }
-  uint32_t& made = made_[static_cast<size_t>(priority)];
-  if (made == options_.clients_max) {
-    return base::Error(base::ErrorCode::kOverloaded,
-                       fmt::format("{} clients of this priority are connected, or have calls that "
-                                   "are not answered yet: clients_max allows no more",
-                                   options_.clients_max));
-  }
-  ++made;
-  queues_.push_back(std::make_unique<CallQueue>(CallQueue::Of::kClient, priority,
-                                                options_.client_requests, options_.spin));
-  return queues_.back().get();
-}
-
-void OltpDispatcher::disconnect(CallQueue* queue) {
-  const std::lock_guard lock(clients_mutex_);
-  queue->tokens().close();
-  disconnected_.push_back(queue);
-}
-
-uint64_t OltpDispatcher::refused() const {
-  // relaxed: a figure to look at.
-  return refused_.load(std::memory_order_relaxed);
 }
 
 uint64_t OltpDispatcher::back_pressure_waits() const {
@@ -137,16 +78,11 @@ uint64_t OltpDispatcher::back_pressure_ns() const {
 }
 
 void OltpDispatcher::report(Metrics* metrics) const {
-  metrics->transactions_refused = refused();
-  {
-    const std::lock_guard lock(clients_mutex_);
-    metrics->clients = queues_.size() - kPriorities - disconnected_.size();
-    for (const auto& queue : queues_) {
-      const uint32_t calls = queue->tokens().in_use();
-      metrics->calls_in_flight[static_cast<size_t>(queue->priority())] += calls;
-      metrics->transactions_in_flight += calls;
-    }
-  }
+  const AdmissionFigures admission = queues_.figures();
+  metrics->transactions_refused = admission.refused;
+  metrics->clients = admission.clients;
+  metrics->calls_in_flight = admission.in_flight;
+  for (const uint64_t calls : admission.in_flight) metrics->transactions_in_flight += calls;
   metrics->back_pressure_waits = back_pressure_waits();
   metrics->back_pressure_ns = back_pressure_ns();
   const std::lock_guard lock(figures_mutex_);
@@ -183,18 +119,14 @@ base::Timestamp OltpDispatcher::now() const {
   return {options_.time_origin->micros + since(nanoseconds(base::steady_ns() - begin_ns_))};
 }
 
-base::Result<void> OltpDispatcher::submit(oltp::Request* request, CallQueue* queue, bool may_wait) {
+base::Result<void> OltpDispatcher::submit(oltp::Request* request, CallQueue* queue,
+                                          Admission admission) {
   if (auto checked = check(*request); !checked) return checked;
   if (options_.log != nullptr && options_.log->refuses()) [[unlikely]] {
     if (auto refusal = options_.log->refusal()) return *refusal;
   }
-  AdmissionTokens& tokens = queue->tokens();
-  if (auto taken = may_wait ? tokens.take_or_wait(request->deadline_ns) : tokens.take(); !taken) {
-    if (taken.code() == base::ErrorCode::kOverloaded) {
-      // relaxed: a figure to look at.
-      refused_.fetch_add(1, std::memory_order_relaxed);
-    }
-    return taken;
+  if (auto admitted = queues_.admit(queue, admission, request->deadline_ns); !admitted) {
+    return admitted;
   }
   request->now = now();
   // relaxed: it only shares out states; no two requests get the same.
@@ -202,8 +134,8 @@ base::Result<void> OltpDispatcher::submit(oltp::Request* request, CallQueue* que
   request->random_seed = base::split_mix(state + base::kSplitMixStep);
   request->submitted_ns = base::steady_ns();
   request->conflicts = 0;
-  request->admitted_by = queue;
-  if (queue->push({request, request->deadline_ns})) turns_.arrive(queue);
+  request->admitted_by = &queue->tokens();
+  queues_.push(queue, request, request->deadline_ns);
   arrivals_.wake_all();
   return {};
 }
@@ -221,7 +153,7 @@ void OltpDispatcher::run() {
         complete_expired();
       }
       run_one_batch();
-    } else if (drained()) {
+    } else if (queues_.drained()) {
       return;
     } else {
       arrivals_.wait(ticket);
@@ -236,7 +168,7 @@ bool OltpDispatcher::fill_batch() {
   drop_expired(&batch_, now_ns);
   const size_t repeated = batch_.size();
   const size_t late = expired_.size();
-  turns_.fill(batch_limit(), now_ns, &batch_, &expired_);
+  queues_.fill(batch_limit(), now_ns, &batch_, &expired_);
   taken_ += batch_.size() - repeated + expired_.size() - late;
   oldest_ns_ = repeated < batch_.size() ? batch_[repeated]->submitted_ns : 0;
   complete_expired();
@@ -246,7 +178,7 @@ bool OltpDispatcher::fill_batch() {
 size_t OltpDispatcher::batch_limit() {
   // relaxed: a figure; one that is a little old makes the batch a little larger.
   const uint64_t answered = answered_.load(std::memory_order_relaxed);
-  const size_t in_flight = turns_.waiting() + (taken_ - answered);
+  const size_t in_flight = queues_.waiting() + (taken_ - answered);
   return std::min<size_t>(options_.batch_requests_max, std::max(kBatchMin, (in_flight + 1) / 2));
 }
 
@@ -348,24 +280,22 @@ void OltpDispatcher::collect_ended() {
 }
 
 void OltpDispatcher::complete(std::span<oltp::Request* const> ended) {
-  CallQueue* queue = nullptr;  // of the request before
-  for (oltp::Request* const request : ended) {
-    if (!request->outcome) [[unlikely]] {
-      const std::lock_guard lock(figures_mutex_);
-      ++figures_.failed[static_cast<size_t>(request->outcome.code())];
+  {
+    TokenReturn tokens;
+    for (oltp::Request* const request : ended) {
+      if (!request->outcome) [[unlikely]] {
+        const std::lock_guard lock(figures_mutex_);
+        ++figures_.failed[static_cast<size_t>(request->outcome.code())];
+      }
+      // The token first: a completion that submits its successor finds room for it.
+      tokens.give_back(static_cast<AdmissionTokens*>(request->admitted_by));
+      request->complete(request);  // the request may be gone from here on
     }
-    auto* const own = static_cast<CallQueue*>(request->admitted_by);
-    if (own != queue && queue != nullptr) queue->tokens().announce_returned();
-    queue = own;
-    // The token first: a completion that submits its successor finds room for it.
-    queue->tokens().give_back();
-    request->complete(request);  // the request may be gone from here on
   }
-  if (queue != nullptr) queue->tokens().announce_returned();
   // relaxed: a figure.
   answered_.fetch_add(ended.size(), std::memory_order_relaxed);
   // The last ones, after stop(): the dispatcher's thread waits for them.
-  if (options_.log != nullptr && drained()) arrivals_.wake_all();
+  if (options_.log != nullptr && queues_.drained()) arrivals_.wake_all();
 }
 
 }  // namespace diptych::dispatcher

@@ -5,7 +5,7 @@
 //                               └──── report.again ◄─────┘
 //
 // One thread, pinned to the first OLTP core; it is the engine's leader. A batch is what run_batch
-// gave back, then what is queued, by priorities and clients in turn (dispatcher/call_turns.h), up
+// gave back, then what is queued, by priorities and clients in turn (admission_turns.h), up
 // to `batch_requests_max`; and, over kBatchMin, no more than half of what is in flight, so that
 // while one half runs the other is written to the log and answered. Completions run after the
 // batch, in its order: on this thread, or, where there is a log, on the log's, once it is durable.
@@ -18,8 +18,7 @@
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
-//   D1  Of each priority at most `queue_requests` calls are admitted and not yet out of their
-//       batch, and of each client at most `client_requests`; each call completes exactly once.
+//   D1  What AdmissionQueues admits is bounded; each call of it completes exactly once.
 //   D2  A call completes after the updates of its transaction were pushed to the update queue, and,
 //       where there is a log, after its batch and all before it are durable.
 
@@ -29,7 +28,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -39,10 +37,8 @@
 #include "base/parker.h"
 #include "base/topology.h"
 #include "base/types.h"
-#include "dispatcher/admission_tokens.h"
+#include "dispatcher/admission_queues.h"
 #include "dispatcher/batch_gate.h"
-#include "dispatcher/call_queue.h"
-#include "dispatcher/call_turns.h"
 #include "dispatcher/command_log/command_log.h"
 #include "dispatcher/freshness_clock.h"
 #include "dispatcher/metrics.h"
@@ -57,9 +53,7 @@ namespace diptych::dispatcher {
 struct OltpDispatcherOptions {
   base::SidePlacement placement;
   base::SpinPolicy spin = base::SpinPolicy::kNever;
-  uint32_t queue_requests = 0;
-  uint32_t client_requests = 0;
-  uint32_t clients_max = 0;
+  AdmissionLimits limits;
   uint32_t batch_requests_max = 0;
   size_t pending_update_bytes_max = 0;
   uint64_t random_seed = 0;
@@ -78,16 +72,9 @@ class OltpDispatcher {
   ~OltpDispatcher();  // stops
 
   // kInvalidArgument: no such procedure, or arguments, reply or completion do not fit. kClosed.
-  // kOverloaded where D1 forbids it and the caller does not wait, or must not; kDeadlineExceeded
-  // where it waited so long. As the log's refusal() where it refuses.
-  base::Result<void> submit(oltp::Request* request, CallQueue* queue, bool may_wait);
-  // Of callers without a client.
-  CallQueue* queue_of(Priority priority) { return anonymous_[static_cast<size_t>(priority)]; }
-
-  // A queue of its own for a client. kOverloaded: there are `clients_max` of the priority. kClosed.
-  base::Result<CallQueue*> connect(Priority priority);
-  // Nothing is submitted to the queue any more; what was is answered.
-  void disconnect(CallQueue* queue);
+  // Errors of AdmissionQueues::admit. As the log's refusal() where it refuses.
+  base::Result<void> submit(oltp::Request* request, CallQueue* queue, Admission admission);
+  CallQueues& queues() { return queues_; }
 
   // Gives their tokens back and completes them. The dispatcher's thread, or the log's.
   void complete(std::span<oltp::Request* const> ended);
@@ -102,7 +89,6 @@ class OltpDispatcher {
   void stop();
 
   bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
-  uint64_t refused() const;
   uint64_t back_pressure_waits() const;
   uint64_t back_pressure_ns() const;  // in these waits, one that goes on included
   // Adds this side's figures.
@@ -125,7 +111,6 @@ class OltpDispatcher {
   // Completes those of the calls whose deadline has passed; the others stay.
   void drop_expired(std::vector<oltp::Request*>* requests, uint64_t now_ns);
   void complete_expired();
-  bool drained() const;
   void refuse_batch(const base::Error& why);
   void collect_ended();
   void note_batch(uint64_t start_ns);
@@ -139,19 +124,11 @@ class OltpDispatcher {
   FreshnessClock* const clock_;
   const std::function<void()> apply_now_;
 
-  mutable std::mutex clients_mutex_;
-  bool closed_ = false;                             // guarded by clients_mutex_
-  std::vector<std::unique_ptr<CallQueue>> queues_;  // guarded by it; the first are the anonymous
-  std::vector<CallQueue*> disconnected_;            // guarded by it: to be used again
-  std::array<uint32_t, kPriorities> made_{};  // guarded by it: of queues_, clients' by Priority
-  std::array<CallQueue*, kPriorities> anonymous_;  // by Priority; set for good
-  CallTurns turns_;                                // but for arrive: the dispatcher's thread
-  uint64_t taken_ = 0;                             // calls that batches took; that thread's
-  std::atomic<uint64_t> answered_{0};              // of them; writers: it and the log's thread
-  std::atomic<bool> closing_{false};               // writer: stop
+  CallQueues queues_;
+  uint64_t taken_ = 0;                 // calls that batches took; the dispatcher's thread's
+  std::atomic<uint64_t> answered_{0};  // of them; writers: it and the log's thread
   base::Parker arrivals_;
   std::atomic<uint64_t> seeds_;                   // writers: submitters
-  std::atomic<uint64_t> refused_{0};              // writers: submitters
   std::atomic<uint64_t> back_pressure_waits_{0};  // writer: the dispatcher's thread
   std::atomic<uint64_t> back_pressure_ns_{0};     // likewise: of waits that have ended
   std::atomic<uint64_t> waits_since_ns_{0};       // likewise; 0: it does not wait

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/value.h"
+#include "dispatcher/admission_tokens.h"
 #include "dispatcher/query_answer.h"
 #include "olap/plan.h"
+#include "olap/query.h"
 
 namespace diptych::dispatcher {
 
@@ -27,8 +29,10 @@ struct QueryJob {
   };
 
   std::vector<Statement> statements;
-  QueryAnswerPtr answer;  // also the watch's and the caller's
+  QueryAnswerPtr answer;                   // also the watch's and the caller's
+  AdmissionTokens* admitted_by = nullptr;  // which gets a token back
   uint64_t submitted_ns = 0;
+  olap::QueryRoute route;
 };
 
 }  // namespace diptych::dispatcher

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/value.h"
+#include "dispatcher/admission.h"
 #include "olap/query.h"
 
 namespace diptych::dispatcher {
@@ -20,15 +22,17 @@ class QueryWatch;   // dispatcher/query_watch.h
 using QueryAnswerPtr = std::shared_ptr<QueryAnswer>;  // shared_ptr: batch, watch and handle have it
 using QueryWatchPtr = std::shared_ptr<QueryWatch>;    // shared_ptr: handles outlive the database
 
-enum class Admission : uint8_t { kRefuse, kWait };  // when the queue is full
-
 struct QueryOptions {
   std::vector<base::Value> parameters = {};  // of $1, $2 and so on, of each statement
-  // Counted from the submission: what has not ended by then fails with kDeadlineExceeded, and is
-  // not run where its turn comes later. 0: no limit.
+  // Counted from the submission, the wait for admission included: what has not ended by then fails
+  // with kDeadlineExceeded, and is not run where its turn comes later. 0: no limit.
   uint64_t timeout_ns = 0;
   Admission admission = Admission::kWait;  // on a dispatcher's thread it is kRefuse
+  Priority priority = Priority::kNormal;   // a client's queries have the client's
 };
+
+// Called once, on a dispatcher's thread.
+using QueryDone = std::function<void(base::Result<olap::QueryResult>)>;
 
 // Of a query, or a batch of them, that was submitted. Copies are of the same one; it may outlive
 // the query and the database.

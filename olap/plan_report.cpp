@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "olap/query.h"
+
 namespace diptych::olap {
 
 namespace {
@@ -67,6 +69,15 @@ std::vector<std::string> text_report(const std::vector<PlanLine>& lines,
                                milliseconds(figures->execute_ns),
                                bytes_text(figures->memory_bytes)));
   for (const std::string& shared : figures->shared) report.push_back("shared: " + shared);
+  if (figures->route == nullptr) return report;
+  const QueryRoute& route = *figures->route;
+  report.push_back(
+      fmt::format("queue: {:.2f} ms until a batch took it", milliseconds(route.queue_ns)));
+  if (route.long_lane_ns) {
+    report.push_back(fmt::format("long lane: {:.2f} ms until it had a snapshot; snapshots keep {}",
+                                 milliseconds(*route.long_lane_ns),
+                                 bytes_text(route.snapshot_bytes())));
+  }
   return report;
 }
 
@@ -98,6 +109,13 @@ Json json_operator(const std::vector<PlanLine>& lines, const PlanFigures* figure
   return json;
 }
 
+void add_route(const QueryRoute& route, Json* json) {
+  (*json)["queue_ms"] = milliseconds(route.queue_ns);
+  if (!route.long_lane_ns) return;
+  (*json)["long_lane_ms"] = milliseconds(*route.long_lane_ns);
+  (*json)["snapshot_bytes"] = route.snapshot_bytes();
+}
+
 std::vector<std::string> json_report(const std::vector<PlanLine>& lines,
                                      const PlanFigures* figures) {
   size_t next = 0;
@@ -107,6 +125,7 @@ std::vector<std::string> json_report(const std::vector<PlanLine>& lines,
     json["execution_ms"] = milliseconds(figures->execute_ns);
     json["memory_bytes"] = figures->memory_bytes;
     json["shared"] = figures->shared;
+    if (figures->route != nullptr) add_route(*figures->route, &json);
   }
   constexpr int kIndent = 2;
   std::istringstream in(json.dump(kIndent, ' ', false, Json::error_handler_t::replace));

@@ -6,10 +6,13 @@
 //   JSON   {"plan": {"operator", "estimated_rows", "children"}}; of a run also "actual_rows",
 //          "time_ms", "decoded_bytes", "rows_filtered_on_codes", "rows_filtered_by_joins",
 //          "blocks", "blocks_skipped", "rounds", "memory_bytes", "shared" in each operator, and
-//          "execution_ms", "memory_bytes", "rows", "shared" beside the plan
+//          "execution_ms", "memory_bytes", "rows", "shared" beside the plan, and how it came to be
+//          run: "queue_ms", of the long lane also "long_lane_ms" (until it had a snapshot) and
+//          "snapshot_bytes" (of all snapshots, as they were when it ended)
 //
 // Time is an operator's own, without its children's, summed over the workers. Memory is what it
-// kept at its largest: a join's table, groups, a sort's rows.
+// kept at its largest: a join's table, groups, a sort's rows. Of statements of one text, which run
+// once, it is the first one's report that all get.
 //
 // Functions of values; any thread.
 
@@ -24,6 +27,8 @@
 #include "olap/plan.h"
 
 namespace diptych::olap {
+
+struct QueryRoute;  // olap/query.h
 
 struct OperatorFigures {
   bool ran = false;
@@ -43,8 +48,9 @@ struct PlanFigures {
   std::unordered_map<const Operator*, OperatorFigures> operators;
   uint64_t rows = 0;
   uint64_t execute_ns = 0;
-  size_t memory_bytes = 0;          // of the query, at its largest
-  std::vector<std::string> shared;  // with other statements of the batch
+  size_t memory_bytes = 0;            // of the query, at its largest
+  const QueryRoute* route = nullptr;  // nullptr: it is not known
+  std::vector<std::string> shared;    // with other statements of the batch
 };
 
 // `figures`: nullptr where the plan was not run.

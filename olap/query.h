@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,6 +81,15 @@ base::Result<DdlChange> parse_ddl(std::string_view statement, const base::Catalo
 // Set by another thread to make a batch stop soon; its unfinished queries fail with kCancelled.
 using StopFlag = std::atomic<bool>;
 
+// How a query came to its run, for EXPLAIN ANALYZE.
+struct QueryRoute {
+  uint64_t queue_ns = 0;  // from its submission until a batch took it
+  // Then, where it left that for a run on a snapshot of its own: until it had that.
+  std::optional<uint64_t> long_lane_ns;
+  // Memory that snapshots keep; of such a run, asked as it ends.
+  std::function<size_t()> snapshot_bytes;
+};
+
 // A query of a batch.
 struct QueryRun {
   const Plan* plan = nullptr;
@@ -87,6 +97,7 @@ struct QueryRun {
   // Where it runs alone and takes longer, it fails with kDeadlineExceeded, though its control is
   // not stopped; 0: however long.
   uint64_t run_ns_max = 0;
+  const QueryRoute* route = nullptr;  // nullptr: it is not known
 };
 // Called once for each query of a batch when it has ended, on the thread of run_batch.
 using DeliverResult = std::function<void(size_t query, base::Result<QueryResult> result)>;

@@ -122,6 +122,7 @@ Task BatchRunner::run_plan(const Job& job, RunContext context, Clock::time_point
     figures.rows = result->rows.size();
     figures.execute_ns = execute_ns;
     figures.memory_bytes = context.memory->bytes_largest();
+    figures.route = queries_[job.query].route;
     if (!job.same.empty()) {
       figures.shared.push_back(
           fmt::format("run once for {} statements of this text", job.same.size() + 1));

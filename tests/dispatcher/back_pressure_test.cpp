@@ -49,9 +49,7 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
   FreshnessClock clock;
   std::atomic<int> asked{0};
   OltpDispatcher dispatcher({.placement = {},
-                             .queue_requests = 1,
-                             .client_requests = 1,
-                             .clients_max = 1,
+                             .limits = {1, 1, 1, 1},
                              .batch_requests_max = 1,
                              .pending_update_bytes_max = 1},
                             &engine, &procedures, &updates, &gate, &clock, [&] {
@@ -72,7 +70,8 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
   clock.batch_begins(base::steady_ns() - 1'500'000'000);
   clock.batch_ends(base::Vid(1));
   testing::internal::CaptureStderr();
-  ASSERT_TRUE(dispatcher.submit(&request, dispatcher.queue_of(Priority::kNormal), false));
+  ASSERT_TRUE(
+      dispatcher.submit(&request, dispatcher.queues().of(Priority::kNormal), Admission::kRefuse));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("4 KiB of updates are pending, the limit is 0 KiB"), std::string::npos)

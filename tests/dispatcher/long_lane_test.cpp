@@ -130,6 +130,38 @@ TEST_F(LongLaneConcurrent, ClosingEndsThoseThatRunAndThoseThatWait) {
   EXPECT_FALSE(second.get().ok());
 }
 
+TEST_F(LongLaneConcurrent, ExplainAnalyzeSaysThatAQueryRanThereAndWhatItCost) {
+  open({.long_query_rows = 1e5});
+  const std::string pairs =
+      "SELECT sum(a.version) FROM account a, account b WHERE a.id < 200 AND a.version <= b.version";
+  const auto text_of = [](const base::Result<QueryResult>& result) {
+    EXPECT_TRUE(result.ok());
+    std::string text;
+    for (const auto& row : result->rows) text += base::to_string(row[0]) + "\n";
+    return text;
+  };
+  const std::string brief = text_of(database().query(std::string("EXPLAIN ANALYZE ") + kLaneShort));
+  EXPECT_NE(brief.find("queue: "), std::string::npos) << brief;
+  EXPECT_EQ(brief.find("long lane: "), std::string::npos) << brief;
+  const std::string there = text_of(database().query(std::string("EXPLAIN ANALYZE ") + pairs));
+  EXPECT_NE(there.find(" ms until it had a snapshot; snapshots keep 0 B"), std::string::npos)
+      << there;
+  double bytes = 0;
+  for (int round = 0; round < 20 && bytes == 0; ++round) {
+    RunningQuery query = start(std::string("EXPLAIN (ANALYZE, FORMAT JSON) ") + pairs);
+    for (int i = 0; i < 5; ++i) {
+      bump();
+      EXPECT_TRUE(bank_->number(kLaneShort).ok());  // the snapshot keeps what this applies
+    }
+    const std::string json = text_of(query.get());
+    EXPECT_NE(json.find("\"long_lane_ms\": "), std::string::npos) << json;
+    const size_t place = json.find("\"snapshot_bytes\": ");
+    ASSERT_NE(place, std::string::npos) << json;
+    bytes = std::stod(json.substr(place + 18));
+  }
+  EXPECT_GT(bytes, 0);
+}
+
 TEST_F(LongLaneConcurrent, OneOfSeveralStatementsLeavesTheOthersAnswersAsTheyAre) {
   open({.long_query_ns = kLaneMs});
   const std::vector<std::string> statements = {kLaneShort, kLanePairs, "SELECT 1/0", kLaneShort};

@@ -1,6 +1,6 @@
-// Whose calls are in the next batch: priorities by weight, clients in turn, deadlines.
+// Whose calls or queries are in the next batch: priorities by weight, clients in turn, deadlines.
 
-#include "dispatcher/call_turns.h"
+#include "dispatcher/admission_turns.h"
 
 #include <algorithm>
 #include <array>
@@ -11,14 +11,20 @@
 
 #include <gtest/gtest.h>
 
+#include "oltp/request.h"
+
 namespace diptych::dispatcher {
 namespace {
 
-class CallTurnsTest : public ::testing::Test {
+using CallTurns = AdmissionTurns<oltp::Request*>;
+
+constexpr size_t kTurn = 8;
+
+class AdmissionTurnsTest : public ::testing::Test {
  protected:
   static constexpr uint32_t kCallsMax = 10'000;
 
-  CallTurnsTest() {
+  AdmissionTurnsTest() {
     for (size_t i = 0; i < kPriorities; ++i) {
       anonymous_[i] = std::make_unique<CallQueue>(CallQueue::Of::kAnyone, static_cast<Priority>(i),
                                                   kCallsMax, base::SpinPolicy::kNever);
@@ -26,7 +32,7 @@ class CallTurnsTest : public ::testing::Test {
     turns_ = std::make_unique<CallTurns>(
         std::array<CallQueue*, kPriorities>{anonymous_[0].get(), anonymous_[1].get(),
                                             anonymous_[2].get()},
-        64);
+        64, kTurn);
   }
 
   CallQueue* client(Priority priority = Priority::kNormal) {
@@ -63,7 +69,7 @@ class CallTurnsTest : public ::testing::Test {
   std::vector<oltp::Request*> expired_;
 };
 
-TEST_F(CallTurnsTest, WhoHasThousandsHoldsNobodyUpWhoHasOne) {
+TEST_F(AdmissionTurnsTest, WhoHasThousandsHoldsNobodyUpWhoHasOne) {
   CallQueue* const greedy = client();
   submit(greedy, 10'000);
   std::vector<CallQueue*> modest;
@@ -74,7 +80,7 @@ TEST_F(CallTurnsTest, WhoHasThousandsHoldsNobodyUpWhoHasOne) {
   EXPECT_EQ(counts[greedy], 80u) << "what the others leave is his";
 }
 
-TEST_F(CallTurnsTest, ClientsAndCallersWithoutOneTakeTurnsOverBatches) {
+TEST_F(AdmissionTurnsTest, ClientsAndCallersWithoutOneTakeTurnsOverBatches) {
   std::vector<CallQueue*> all = {anyone(Priority::kNormal)};
   for (int i = 0; i < 6; ++i) all.push_back(client());
   for (CallQueue* const queue : all) submit(queue, 2000);
@@ -84,11 +90,25 @@ TEST_F(CallTurnsTest, ClientsAndCallersWithoutOneTakeTurnsOverBatches) {
     for (const auto& [queue, calls] : fill(kBatch)) sums[queue] += calls;
   }
   for (CallQueue* const queue : all) {
-    EXPECT_NEAR(static_cast<double>(sums[queue]), 70.0 * kBatch / 7, 2 * CallTurns::kTurnCalls);
+    EXPECT_NEAR(static_cast<double>(sums[queue]), 70.0 * kBatch / 7, 2 * kTurn);
   }
 }
 
-TEST_F(CallTurnsTest, CallsOfOneClientKeepTheirOrder) {
+// Who is answered and comes back at once comes behind those who waited meanwhile.
+TEST_F(AdmissionTurnsTest, ClientsWithOneCallAtATimeAreServedEquallyOften) {
+  std::map<void*, size_t> sums;
+  for (int i = 0; i < 20; ++i) submit(client(), 1);
+  for (int batch = 0; batch < 40; ++batch) {
+    fill(5);
+    for (const oltp::Request* const request : batch_) {
+      ++sums[request->admitted_by];
+      submit(static_cast<CallQueue*>(request->admitted_by), 1);
+    }
+  }
+  for (const auto& queue : clients_) EXPECT_EQ(sums[queue.get()], 10u);
+}
+
+TEST_F(AdmissionTurnsTest, CallsOfOneClientKeepTheirOrder) {
   CallQueue* const one = client();
   submit(one, 30);
   submit(client(), 30);
@@ -102,7 +122,7 @@ TEST_F(CallTurnsTest, CallsOfOneClientKeepTheirOrder) {
   EXPECT_EQ(next, 30u);
 }
 
-TEST_F(CallTurnsTest, AFullBatchIsSharedOutByPriorityAndNobodyStarves) {
+TEST_F(AdmissionTurnsTest, AFullBatchIsSharedOutByPriorityAndNobodyStarves) {
   for (const Priority priority : {Priority::kHigh, Priority::kNormal, Priority::kLow}) {
     submit(anyone(priority), 5000);
   }
@@ -121,7 +141,7 @@ TEST_F(CallTurnsTest, AFullBatchIsSharedOutByPriorityAndNobodyStarves) {
   }
 }
 
-TEST_F(CallTurnsTest, RoomThatAPriorityLeavesIsTheOthers) {
+TEST_F(AdmissionTurnsTest, RoomThatAPriorityLeavesIsTheOthers) {
   submit(anyone(Priority::kLow), 500);
   submit(client(Priority::kHigh), 3);
   auto counts = fill(100);
@@ -130,7 +150,7 @@ TEST_F(CallTurnsTest, RoomThatAPriorityLeavesIsTheOthers) {
   EXPECT_EQ(counts[anyone(Priority::kLow)], 97u);
 }
 
-TEST_F(CallTurnsTest, CallsWhoseDeadlineHasPassedAreSetAside) {
+TEST_F(AdmissionTurnsTest, CallsWhoseDeadlineHasPassedAreSetAside) {
   submit(anyone(Priority::kNormal), 2, 100);
   submit(anyone(Priority::kNormal), 1);
   submit(client(), 2, 200);
@@ -142,8 +162,26 @@ TEST_F(CallTurnsTest, CallsWhoseDeadlineHasPassedAreSetAside) {
   EXPECT_EQ(expired_.size(), 7u);
 }
 
+// The moments at which a push may meet a queue that leaves, one after the other.
+TEST_F(AdmissionTurnsTest, AQueueThatLeavesIsListedForWhateverComes) {
+  CallQueue* const queue = client();
+  oltp::Request request;
+  CallQueue::Entry entry;
+  const auto push = [&] {
+    EXPECT_TRUE(queue->tokens().take());
+    return queue->push({&request, 0});
+  };
+  EXPECT_TRUE(push());
+  EXPECT_TRUE(queue->pop(&entry));
+  EXPECT_FALSE(push()) << "it is listed still";
+  EXPECT_FALSE(queue->leave()) << "with something that nobody else would list";
+  EXPECT_TRUE(queue->pop(&entry));
+  EXPECT_TRUE(queue->leave());
+  EXPECT_TRUE(push()) << "it is to be listed again";
+}
+
 // Clients come and go from the turns while their calls are pushed: every call is taken, once.
-TEST(CallTurnsStress, EveryCallIsTakenOnceWhileClientsPushAndLeave) {
+TEST(AdmissionTurnsStress, EveryCallIsTakenOnceWhileClientsPushAndLeave) {
   constexpr uint32_t kClients = 6;
   constexpr size_t kCalls = 20'000;
   std::array<std::unique_ptr<CallQueue>, kPriorities> anonymous;
@@ -153,12 +191,12 @@ TEST(CallTurnsStress, EveryCallIsTakenOnceWhileClientsPushAndLeave) {
                                                base::SpinPolicy::kNever);
     raw[i] = anonymous[i].get();
   }
-  CallTurns turns(raw, kClients);
+  CallTurns turns(raw, kClients, kTurn);
   std::vector<std::unique_ptr<CallQueue>> clients;
   std::vector<std::vector<oltp::Request>> requests(kClients);
   for (uint32_t i = 0; i < kClients; ++i) {
     clients.push_back(std::make_unique<CallQueue>(CallQueue::Of::kClient,
-                                                  static_cast<Priority>(i % kPriorities), 4,
+                                                  static_cast<Priority>(i % kPriorities), 1 + i % 2,
                                                   base::SpinPolicy::kNever));
     requests[i].resize(kCalls);
   }

@@ -1,0 +1,87 @@
+// AdmissionQueue: the calls, or the queries, that one client, or all callers of one priority who
+// have no client, have submitted and that no batch has taken yet; and the limit on those that are
+// not answered.
+//
+// Threads    tokens, push: any. pop, waiting, leave: the side's dispatcher's. Tokens go back on
+//            whatever thread answers.
+// Memory     fixed at construction. A client's queue is used again by a later client, and freed
+//            with the dispatcher only: who answers may still ring its parker.
+//
+// Invariants
+//   C1  An item is in the ring only with a token, so a push finds a slot.
+//   C2  A client's queue with items in its ring is listed: in AdmissionTurns' arrivals or turns,
+//       once.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "dispatcher/admission.h"
+#include "dispatcher/admission_tokens.h"
+#include "dispatcher/bounded_queue.h"
+
+namespace diptych::oltp {
+struct Request;
+}  // namespace diptych::oltp
+
+namespace diptych::dispatcher {
+
+struct QueryJob;
+
+template <class Item>
+class AdmissionQueue {
+ public:
+  enum class Of : uint8_t { kClient, kAnyone };
+  struct Entry {
+    Item item{};
+    uint64_t deadline_ns = 0;  // the item's, so that it need not be touched yet; 0: none
+  };
+
+  AdmissionQueue(Of whose, Priority priority, uint32_t items_max, base::SpinPolicy spin)
+      : is_clients_(whose == Of::kClient),
+        priority_(priority),
+        tokens_(items_max, spin),
+        ring_(items_max) {}
+
+  bool is_clients() const { return is_clients_; }
+  Priority priority() const { return priority_; }
+  AdmissionTokens& tokens() { return tokens_; }
+  const AdmissionTokens& tokens() const { return tokens_; }
+
+  // The caller has a token. True: it is to be listed.
+  bool push(Entry entry) {
+    const bool pushed = ring_.try_push(entry);
+    DIPTYCH_CHECK(pushed, "C1: the ring has a slot for every token");
+    if (!is_clients_) return false;
+    // acq_rel (L1): in the order of all exchanges, either this one finds the queue unlisted, or
+    // leave() comes after it, synchronises with it and sees the item.
+    return !listed_.exchange(true, std::memory_order_acq_rel);
+  }
+  bool pop(Entry* entry) { return ring_.try_pop(entry); }
+  size_t waiting() const { return ring_.size(); }  // those whose push goes on included
+  // Of a queue that was found empty, and is listed. True: it is not any more, or whoever pushed
+  // meanwhile has listed it anew. False: something came before, and it stays where it is.
+  bool leave() {
+    // acq_rel: see L1 in push.
+    listed_.exchange(false, std::memory_order_acq_rel);
+    if (waiting() == 0) return true;
+    // acq_rel: as in push.
+    return listed_.exchange(true, std::memory_order_acq_rel);
+  }
+
+ private:
+  const bool is_clients_;
+  const Priority priority_;
+  AdmissionTokens tokens_;
+  BoundedQueue<Entry> ring_;
+  alignas(64) std::atomic<bool> listed_{false};  // writers: pushers set, the dispatcher clears
+};
+
+using CallQueue = AdmissionQueue<oltp::Request*>;
+using QueryQueue = AdmissionQueue<std::unique_ptr<QueryJob>>;
+
+}  // namespace diptych::dispatcher

@@ -5,6 +5,10 @@
 // the live rows are counted: RowIDs are distinct, so equal counts leave no row that only the OLAP
 // replica has; unequal ones are told apart by name.
 //
+// Rows are looked up many at a time and compared in the order of their places, column by column:
+// each value is decoded about once, and a chunk that lies in the file is read once for all of them.
+// Differences come in no order.
+//
 // Threads    the caller has excluded both sides, and the replica shows the engine's last VID.
 
 #pragma once

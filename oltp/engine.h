@@ -153,7 +153,7 @@ class Engine {
   void finish_restore(base::Vid vid);
   void release_free_slots();
 
-  // Between batches: every live row, newest version.
+  // Between batches: every live row, newest version. A row stays where it is until the next batch.
   void for_each_row(base::TableId table,
                     const std::function<void(base::RowId, const std::byte* row)>& visit) const;
   uint64_t row_count(base::TableId table) const;

@@ -9,7 +9,7 @@ namespace diptych::olap {
 
 namespace {
 
-std::vector<PhysicalType> key_types(const Operator& aggregate) {
+std::vector<PhysicalType> group_key_types(const Operator& aggregate) {
   std::vector<PhysicalType> types;
   for (const ExpressionPtr& key : aggregate.expressions) types.push_back(physical_type(key->type));
   return types;
@@ -38,7 +38,7 @@ GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
       has_keys_(!aggregate.expressions.empty()),
       nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions)),
-      packer_(key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
+      packer_(group_key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
       table_(packer_),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),

@@ -50,6 +50,8 @@ Vector TruthNode::evaluate(const Batch& input, const Selection& rows) {
 
 namespace {
 
+using Kind = ExpressionKind;
+
 class ColumnNode : public ExpressionNode {
  public:
   ColumnNode(PhysicalType type, uint32_t column) : ExpressionNode(type), column_(column) {}
@@ -162,7 +164,6 @@ NodePtr make_function(const Expression& expression, std::vector<NodePtr> childre
 }  // namespace
 
 NodePtr compile_expression(const Expression& expression) {
-  using Kind = ExpressionKind;
   if (expression.kind == Kind::kColumn) {
     return std::make_unique<ColumnNode>(physical_type(expression.type), expression.column);
   }

@@ -18,13 +18,13 @@ namespace diptych::olap {
 namespace {
 
 enum class PartKind : uint8_t { kDigit, kZero, kComma, kPoint, kSign, kMinus, kText };
-struct Part {
+struct PatternPart {
   PartKind kind;
   char text;
 };
 
 struct NumberPattern {
-  std::vector<Part> parts;
+  std::vector<PatternPart> parts;
   size_t whole_digits = 0;
   size_t fraction_digits = 0;
   size_t first_zero = SIZE_MAX;  // which digit of the whole ones is the first 0
@@ -63,7 +63,7 @@ void add_sign(PartKind kind, NumberPattern* pattern) {
   pattern->parts.push_back({kind, '-'});
 }
 
-NumberPattern parse(std::string_view text) {
+NumberPattern parse_number_pattern(std::string_view text) {
   NumberPattern pattern;
   for (size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = text.substr(i);
@@ -101,19 +101,19 @@ NumberPattern parse(std::string_view text) {
 }
 
 // A number's digits before and behind the point, as many behind it as are wanted.
-struct Digits {
+struct NumberDigits {
   bool negative = false;
   std::string whole;  // none for 0
   std::string fraction;
 };
 
-Digits digits_of(std::string_view number, size_t fraction_digits) {
+NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
   std::string plain;
   if (number.find_first_of("eEnN") != std::string_view::npos) {  // a DOUBLE's
     plain = fmt::format("{:.{}f}", std::stod(std::string(number)), fraction_digits + 3);
     number = plain;
   }
-  Digits digits;
+  NumberDigits digits;
   digits.negative = number.starts_with('-');
   if (digits.negative) number.remove_prefix(1);
   const size_t point = std::min(number.find('.'), number.size());
@@ -137,9 +137,9 @@ Digits digits_of(std::string_view number, size_t fraction_digits) {
 }
 
 // Writes the pattern's parts from left to right.
-class Writer {
+class NumberWriter {
  public:
-  Writer(const NumberPattern& pattern, Digits digits, std::string* result)
+  NumberWriter(const NumberPattern& pattern, NumberDigits digits, std::string* result)
       : pattern_(pattern), digits_(std::move(digits)), result_(*result) {
     too_large_ = digits_.whole.size() > pattern.whole_digits;
     if (too_large_) {
@@ -157,7 +157,7 @@ class Writer {
   }
 
   void write() {
-    for (const Part& part : pattern_.parts) {
+    for (const PatternPart& part : pattern_.parts) {
       // A point with no digit behind it ends the text.
       if (part.kind == PartKind::kPoint && pattern_.fraction_digits == 0) return;
       write_part(part);
@@ -170,7 +170,7 @@ class Writer {
     size_t needed = 0;
     size_t at = 0;
     bool behind = false;
-    for (const Part& part : pattern_.parts) {
+    for (const PatternPart& part : pattern_.parts) {
       if (part.kind == PartKind::kPoint) behind = true;
       const bool digit = part.kind == PartKind::kDigit || part.kind == PartKind::kZero;
       if (!behind || !digit) continue;
@@ -203,7 +203,7 @@ class Writer {
     result_ += place < blank_digits_ ? '0' : digits_.whole[place - blank_digits_];
   }
 
-  void write_part(const Part& part) {
+  void write_part(const PatternPart& part) {
     switch (part.kind) {
       case PartKind::kDigit:
       case PartKind::kZero:
@@ -243,7 +243,7 @@ class Writer {
   }
 
   const NumberPattern& pattern_;
-  Digits digits_;
+  NumberDigits digits_;
   std::string& result_;
   bool too_large_ = false;
   size_t blank_digits_ = 0;   // of the whole ones, those that the number does not have
@@ -257,15 +257,15 @@ class Writer {
 };
 
 // The number as text, and the pattern.
-void to_char(const RowArguments& a, std::string* result) {
-  const NumberPattern pattern = parse(a.text(1));
-  Writer(pattern, digits_of(a.text(0), pattern.fraction_digits), result).write();
+void number_to_char(const RowArguments& a, std::string* result) {
+  const NumberPattern pattern = parse_number_pattern(a.text(1));
+  NumberWriter(pattern, digits_of(a.text(0), pattern.fraction_digits), result).write();
 }
 
 }  // namespace
 
 TextRowFunction find_number_text_function(Function function) {
-  return function == Function::kToCharNumber ? to_char : nullptr;
+  return function == Function::kToCharNumber ? number_to_char : nullptr;
 }
 
 }  // namespace diptych::olap

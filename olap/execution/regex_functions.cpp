@@ -31,13 +31,13 @@ bool has_reluctant_quantifier(std::string_view pattern) {
   return false;
 }
 
-struct Flags {
+struct RegexFlags {
   bool any_case = false;
   bool global = false;
 };
 
-Flags flags_of(std::string_view letters) {
-  Flags flags;
+RegexFlags flags_of(std::string_view letters) {
+  RegexFlags flags;
   for (const char letter : letters) {
     if (letter == 'g') {
       flags.global = true;
@@ -72,19 +72,19 @@ class CompiledRegex {
   bool any_case_ = false;
 };
 
-bool matches(const RE2& regex, std::string_view text) {
+bool regex_matches(const RE2& regex, std::string_view text) {
   return RE2::PartialMatch(piece(text), regex);
 }
 
 constexpr int kGroupsMax = 10;  // the match itself, and \1 to \9
-using Groups = std::array<re2::StringPiece, kGroupsMax>;
+using RegexGroups = std::array<re2::StringPiece, kGroupsMax>;
 
 // Calls visit(groups) for one match after the other, none overlapping, until it returns false.
 template <class Visit>
 void for_matches(const RE2& regex, std::string_view text, const Visit& visit) {
   const int groups_wanted = std::min(regex.NumberOfCapturingGroups() + 1, kGroupsMax);
   for (size_t at = 0; at <= text.size();) {
-    Groups groups{};
+    RegexGroups groups{};
     if (!regex.Match(piece(text), at, text.size(), RE2::UNANCHORED, groups.data(), groups_wanted)) {
       return;
     }
@@ -97,7 +97,8 @@ void for_matches(const RE2& regex, std::string_view text, const Visit& visit) {
 }
 
 // \1 to \9 are groups, \& the match, \\ a backslash.
-void append_replacement(std::string_view replacement, const Groups& groups, std::string* result) {
+void append_replacement(std::string_view replacement, const RegexGroups& groups,
+                        std::string* result) {
   for (size_t i = 0; i < replacement.size(); ++i) {
     const char next = i + 1 < replacement.size() ? replacement[i + 1] : '\0';
     const bool group = next == '&' || (next >= '1' && next <= '9');
@@ -116,10 +117,10 @@ void append_replacement(std::string_view replacement, const Groups& groups, std:
 }
 
 // text, regular expression, replacement, flags
-void replace(const RE2& regex, std::string_view text, std::string_view replacement, bool all,
-             std::string* result) {
+void replace_matches(const RE2& regex, std::string_view text, std::string_view replacement,
+                     bool all, std::string* result) {
   size_t copied = 0;
-  for_matches(regex, text, [&](const Groups& groups) {
+  for_matches(regex, text, [&](const RegexGroups& groups) {
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     *result += text.substr(copied, begin - copied);
     append_replacement(replacement, groups, result);
@@ -129,26 +130,26 @@ void replace(const RE2& regex, std::string_view text, std::string_view replaceme
   *result += text.substr(copied);
 }
 
-NodePtr make_replace(std::vector<NodePtr> children) {
+NodePtr make_regex_replace(std::vector<NodePtr> children) {
   return make_row_node<StringRef>(PhysicalType::kString, std::move(children),
                                   [compiled = CompiledRegex(), result = std::string()](
                                       const RowArguments& a, QueryHeap* heap) mutable {
-                                    const Flags flags = flags_of(a.text(3));
+                                    const RegexFlags flags = flags_of(a.text(3));
                                     result.clear();
-                                    replace(compiled.of(a.text(1), flags.any_case), a.text(0),
-                                            a.text(2), flags.global, &result);
+                                    replace_matches(compiled.of(a.text(1), flags.any_case),
+                                                    a.text(0), a.text(2), flags.global, &result);
                                     return heap->keep(StringRef(result));
                                   });
 }
 
-NodePtr make_substring(std::vector<NodePtr> children, bool of_group) {
+NodePtr make_regex_substring(std::vector<NodePtr> children, bool of_group) {
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children),
       [of_group, compiled = CompiledRegex()](const RowArguments& a,
                                              QueryHeap* heap) mutable -> std::optional<StringRef> {
         const RE2& regex = compiled.of(a.text(1), false);
         std::optional<StringRef> found;
-        for_matches(regex, a.text(0), [&](const Groups& groups) {
+        for_matches(regex, a.text(0), [&](const RegexGroups& groups) {
           const bool group = of_group && regex.NumberOfCapturingGroups() > 0;
           const re2::StringPiece& part = groups[group ? 1 : 0];
           if (part.data() != nullptr) {
@@ -160,33 +161,34 @@ NodePtr make_substring(std::vector<NodePtr> children, bool of_group) {
       });
 }
 
-NodePtr make_count(std::vector<NodePtr> children) {
+NodePtr make_regex_count(std::vector<NodePtr> children) {
   return make_row_node<int32_t>(
       PhysicalType::kInt32, std::move(children),
       [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
         int32_t count = 0;
         for_matches(compiled.of(a.text(1), false), a.text(0),
-                    [&](const Groups&) { return ++count != 0; });
+                    [&](const RegexGroups&) { return ++count != 0; });
         return count;
       });
 }
 
-NodePtr make_match(std::vector<NodePtr> children, bool any_case) {
+NodePtr make_regex_match(std::vector<NodePtr> children, bool any_case) {
   return make_row_node<uint8_t>(
       PhysicalType::kBool, std::move(children),
       [any_case, compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
-        return static_cast<uint8_t>(matches(compiled.of(a.text(1), any_case), a.text(0)));
+        return static_cast<uint8_t>(regex_matches(compiled.of(a.text(1), any_case), a.text(0)));
       });
 }
 
-NodePtr make_like(std::vector<NodePtr> children) {
+NodePtr make_regex_like(std::vector<NodePtr> children) {
   return make_row_node<uint8_t>(
       PhysicalType::kBool, std::move(children),
       [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
-        const Flags flags = flags_of(a.text(2));
+        const RegexFlags flags = flags_of(a.text(2));
         if (flags.global)
           fail_value("regexp_like() does not support the \"global\" option", "22023");
-        return static_cast<uint8_t>(matches(compiled.of(a.text(1), flags.any_case), a.text(0)));
+        return static_cast<uint8_t>(
+            regex_matches(compiled.of(a.text(1), flags.any_case), a.text(0)));
       });
 }
 
@@ -194,13 +196,13 @@ NodePtr make_like(std::vector<NodePtr> children) {
 
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children) {
   switch (function) {
-    case Function::kRegexMatch: return make_match(std::move(*children), false);
-    case Function::kRegexMatchAnyCase: return make_match(std::move(*children), true);
-    case Function::kRegexLike: return make_like(std::move(*children));
-    case Function::kRegexReplace: return make_replace(std::move(*children));
-    case Function::kRegexCount: return make_count(std::move(*children));
-    case Function::kRegexSubstring: return make_substring(std::move(*children), true);
-    case Function::kRegexMatched: return make_substring(std::move(*children), false);
+    case Function::kRegexMatch: return make_regex_match(std::move(*children), false);
+    case Function::kRegexMatchAnyCase: return make_regex_match(std::move(*children), true);
+    case Function::kRegexLike: return make_regex_like(std::move(*children));
+    case Function::kRegexReplace: return make_regex_replace(std::move(*children));
+    case Function::kRegexCount: return make_regex_count(std::move(*children));
+    case Function::kRegexSubstring: return make_regex_substring(std::move(*children), true);
+    case Function::kRegexMatched: return make_regex_substring(std::move(*children), false);
     default: return nullptr;
   }
 }

@@ -205,7 +205,7 @@ bool starts_with_any_case(std::string_view text, std::string_view upper) {
 
 // Fields of the pattern become the moment's; FM in front of one drops its padding; text in quotes,
 // and what is no field, stays.
-void to_char(const RowArguments& a, std::string* result) {
+void moment_to_char(const RowArguments& a, std::string* result) {
   const Parts parts(a.integer(0));
   std::string_view pattern = a.text(1);
   bool plain = false;
@@ -417,7 +417,7 @@ int64_t to_timestamp(const RowArguments& a) {
 }  // namespace
 
 TextRowFunction find_date_text_function(Function function) {
-  return function == Function::kToChar ? to_char : nullptr;
+  return function == Function::kToChar ? moment_to_char : nullptr;
 }
 
 IntegerRowFunction find_date_function(Function function) {

@@ -19,7 +19,7 @@ using base::Value;
 using Folded = std::optional<Value>;  // nullopt: leave the expression as it is
 
 // What does not fit is left to execution, which fails.
-bool fits(const base::DataType& type, int64_t number) {
+bool fits_type(const base::DataType& type, int64_t number) {
   return type.kind != TypeKind::kInt || number == static_cast<int32_t>(number);
 }
 
@@ -75,7 +75,7 @@ Folded fold_arithmetic(const Expression& e) {
   if (a.index() != b.index()) return std::nullopt;
   if (const auto* number = std::get_if<int64_t>(&a)) {
     const auto result = checked(e.kind, *number, std::get<int64_t>(b));
-    if (!result || !fits(e.type, *result)) return std::nullopt;
+    if (!result || !fits_type(e.type, *result)) return std::nullopt;
     return Value(*result);
   }
   if (const auto* number = std::get_if<double>(&a)) {
@@ -122,7 +122,7 @@ Folded fold_comparison(const Expression& e) {
 Folded fold_negation(const Expression& e) {
   const Value& value = e.children[0]->literal;
   if (const auto* number = std::get_if<int64_t>(&value)) {
-    if (*number == INT64_MIN || !fits(e.type, -*number)) return std::nullopt;
+    if (*number == INT64_MIN || !fits_type(e.type, -*number)) return std::nullopt;
     return Value(-*number);
   }
   if (const auto* number = std::get_if<double>(&value)) return Value(-*number);

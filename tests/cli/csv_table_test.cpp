@@ -71,25 +71,25 @@ std::string header_error(const std::string& text) {
   return table.ok() ? "no error" : table.error().message;
 }
 
-using Rows = std::vector<std::string>;
+using RowTexts = std::vector<std::string>;
 
 TEST(CsvTable, ColumnsMayStandInAnyOrder) {
-  EXPECT_EQ(good_rows("o_text,o_total,o_id,o_note\nlong,2.5,1,n\n"), (Rows{"1|n|2.50|long"}));
+  EXPECT_EQ(good_rows("o_text,o_total,o_id,o_note\nlong,2.5,1,n\n"), (RowTexts{"1|n|2.50|long"}));
 }
 
 TEST(CsvTable, MissingNullableColumnsAreNull) {
-  EXPECT_EQ(good_rows("o_id\n1\n2\n"), (Rows{"1|NULL|NULL|NULL", "2|NULL|NULL|NULL"}));
+  EXPECT_EQ(good_rows("o_id\n1\n2\n"), (RowTexts{"1|NULL|NULL|NULL", "2|NULL|NULL|NULL"}));
 }
 
 TEST(CsvTable, AnEmptyFieldIsNullAndAnEmptyQuotedOneAnEmptyString) {
   const auto table = read("o_id,o_note,o_text\n1,,\n2,\"\",\"\"\n");
   ASSERT_TRUE(table.ok());
-  EXPECT_EQ(rows_of(*table), (Rows{"1|NULL|NULL|NULL", "2||NULL|"}));
+  EXPECT_EQ(rows_of(*table), (RowTexts{"1|NULL|NULL|NULL", "2||NULL|"}));
 }
 
 TEST(CsvTable, LongStringsOutliveTheFile) {
   std::string text = "o_id,o_text\n";
-  Rows expected;
+  RowTexts expected;
   for (int i = 0; i < 10'000; ++i) {
     const std::string body(static_cast<size_t>(i % 200), static_cast<char>('a' + i % 26));
     text += std::to_string(i) + ",\"" + body + "\"\n";
@@ -108,7 +108,7 @@ TEST(CsvTable, HeaderErrorsNameTheColumn) {
 }
 
 TEST(CsvTable, UnquotedNamesInTheHeaderFoldToLowerCase) {
-  EXPECT_EQ(good_rows("O_Id,o_note\n1,n\n"), (Rows{"1|n|NULL|NULL"}));
+  EXPECT_EQ(good_rows("O_Id,o_note\n1,n\n"), (RowTexts{"1|n|NULL|NULL"}));
   EXPECT_EQ(header_error("\"O_Id\"\n"), "header: table \"orders\" has no column \"O_Id\"");
 }
 

@@ -2,7 +2,9 @@
 
 #include "dispatcher/replica_comparison.h"
 
+#include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -21,16 +23,18 @@ using storage::test::every_type_schema;
 using storage::test::RandomRows;
 using storage::test::RecordRow;
 using storage::test::TestRow;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr base::TableId kTable{0};
 constexpr uint32_t kPartitions = 2;
-constexpr int32_t kRows = 200;
 
 // One table of every type, equal in both replicas.
 class ReplicaComparisonTest : public ::testing::Test {
  protected:
+  explicit ReplicaComparisonTest(int32_t rows = 200) : row_count_(rows) {}
+
   void SetUp() override {
     ASSERT_TRUE(catalog_.add_table(every_type_schema()));
     engine_ = std::make_unique<oltp::Engine>(&catalog_, oltp::EngineOptions{}, &updates_);
@@ -40,7 +44,7 @@ class ReplicaComparisonTest : public ::testing::Test {
       for (uint32_t i = 0; i < count; ++i) body(i);
     };
     applier_.add_tables(one_after_the_other);
-    for (int32_t id = 0; id < kRows; ++id) {
+    for (int32_t id = 0; id < row_count_; ++id) {
       rows_.push_back(random_.row());
       rows_.back().set(base::ColumnId(0), int64_t{id});
     }
@@ -85,13 +89,14 @@ class ReplicaComparisonTest : public ::testing::Test {
     partition(id).update(tid(id).ordinal, column, record.cell(column), record.strings_base());
   }
 
+  const int32_t row_count_;
   base::Catalog catalog_;
   propagation::UpdateQueue updates_;
   const base::RowLayout layout_{every_type_schema()};
   RandomRows random_{layout_, 7};
   std::vector<TestRow> rows_;
   std::vector<base::RowId> row_ids_;  // of the OLTP replica, in its order
-  storage::Replica replica_{{.partitions = kPartitions}};
+  storage::Replica replica_{{.partitions = kPartitions, .block_rows = 4096}};
   propagation::Applier applier_{&replica_, base::NumaNode(0)};
   std::unique_ptr<oltp::Engine> engine_;
 };
@@ -151,6 +156,34 @@ TEST_F(ReplicaComparisonTest, FindsASecondRowWithTheSameRowId) {
   const auto found = differences();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0], HasSubstr(row(twice) + ": only in the OLAP replica"));
+}
+
+// More than are looked up at a time, in many leaves.
+class ManyRowsComparisonTest : public ReplicaComparisonTest {
+ protected:
+  ManyRowsComparisonTest() : ReplicaComparisonTest(20'000) {}
+};
+
+TEST_F(ManyRowsComparisonTest, NamesEachRowThatDiffersWhereverItLies) {
+  const base::ColumnId column(0);
+  std::mt19937_64 random(11);
+  for (int64_t round = 1; round <= 5; ++round) {
+    std::map<base::RowId, base::Value> before;
+    for (size_t i = 0; i < kDifferencesNamedMax; ++i) {
+      const base::RowId id = row_ids_[random() % row_ids_.size()];
+      before.emplace(id, partition(id).value(tid(id).ordinal, column));
+      damage(id, column, -round);
+    }
+    const auto found = differences();
+    EXPECT_EQ(found.size(), before.size());
+    for (const auto& [id, value] : before) {
+      EXPECT_THAT(found, Contains(HasSubstr(row(id) + ": column ")));
+      damage(id, column, value);
+    }
+    EXPECT_THAT(differences(), IsEmpty());
+  }
+  for (const base::RowId id : row_ids_) damage(id, column, int64_t{-1});
+  EXPECT_EQ(compare_replicas(catalog_, *engine_, replica_, applier_)->differences, row_ids_.size());
 }
 
 }  // namespace

@@ -11,15 +11,15 @@
 namespace diptych::olap::test {
 namespace {
 
-const std::vector<DataType> kTypes = {kIntType, kIntType, kBigIntType, kTextType};
+const std::vector<DataType> kTableTypes = {kIntType, kIntType, kBigIntType, kTextType};
 constexpr base::TableId kLarge{0};
 constexpr base::TableId kMiddle{1};
 constexpr base::TableId kSmall{2};
 constexpr int64_t kLargeRows = 9'000;
 
 ExpressionPtr less(uint32_t index, int64_t bound) {
-  return make(ExpressionKind::kLess, kBooleanType, column(index, kTypes[index]),
-              literal(kTypes[index], number(bound)));
+  return make(ExpressionKind::kLess, kBooleanType, column(index, kTableTypes[index]),
+              literal(kTableTypes[index], number(bound)));
 }
 
 Plan counted(OperatorPtr rows) {
@@ -30,7 +30,8 @@ Plan counted(OperatorPtr rows) {
 
 // Rows of the table that have a match by column 0 in another: no star, and two pipelines.
 Plan twice(base::TableId outer, base::TableId inner) {
-  return counted(join(JoinKind::kSemi, scan(outer, kTypes), scan(inner, kTypes), {{0, 0}}));
+  return counted(
+      join(JoinKind::kSemi, scan(outer, kTableTypes), scan(inner, kTableTypes), {{0, 0}}));
 }
 
 class SharedScans {
@@ -66,7 +67,7 @@ class SharedScans {
 
  private:
   void fill(int64_t rows, uint64_t domain) {
-    const base::TableId id = replica_.add_table(kTypes);
+    const base::TableId id = replica_.add_table(kTableTypes);
     for (int64_t i = 0; i < rows; ++i) {
       const auto key = static_cast<int64_t>(below(domain));
       replica_.insert(
@@ -78,7 +79,7 @@ class SharedScans {
   }
 
   OperatorPtr random_scan() {
-    OperatorPtr op = scan(base::TableId(static_cast<uint32_t>(below(3))), kTypes);
+    OperatorPtr op = scan(base::TableId(static_cast<uint32_t>(below(3))), kTableTypes);
     for (uint64_t predicates = below(3); predicates != 0; --predicates) {
       const auto index = static_cast<uint32_t>(below(3));
       op->predicates.push_back(
@@ -139,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SharedScansModel, ::testing::Range(uint64_t{1}, 
 
 // Of a scan, and of no star: one pipeline that ends with the pass.
 Plan once(base::TableId table) {
-  OperatorPtr first = over(OperatorKind::kLimit, scan(table, kTypes), kTypes);
+  OperatorPtr first = over(OperatorKind::kLimit, scan(table, kTableTypes), kTableTypes);
   first->limit = 5;
   return plan_of(std::move(first));
 }
@@ -150,19 +151,19 @@ Plan keeping(base::TableId table) {
   keys.push_back(column(2, kBigIntType));
   std::vector<Aggregate> texts;
   texts.push_back(aggregate_of(AggregateKind::kMax, column(3, kTextType)));
-  return counted(aggregate(scan(table, kTypes), std::move(keys), std::move(texts)));
+  return counted(aggregate(scan(table, kTableTypes), std::move(keys), std::move(texts)));
 }
 
 // For some row the divisor is zero.
 Plan dividing(base::TableId table) {
-  OperatorPtr rows = scan(table, kTypes);
+  OperatorPtr rows = scan(table, kTableTypes);
   rows->predicates.push_back(
       make(ExpressionKind::kLess, kBooleanType,
            make(ExpressionKind::kDivide, kBigIntType, literal(kBigIntType, number(100)),
                 make(ExpressionKind::kSubtract, kBigIntType, column(2, kBigIntType),
                      literal(kBigIntType, number(kLargeRows / 2 + 1)))),
            column(0, kIntType)));
-  return counted(join(JoinKind::kSemi, std::move(rows), scan(kSmall, kTypes), {{0, 0}}));
+  return counted(join(JoinKind::kSemi, std::move(rows), scan(kSmall, kTableTypes), {{0, 0}}));
 }
 
 class SharedScansOf : public ::testing::TestWithParam<uint32_t> {

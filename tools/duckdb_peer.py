@@ -102,7 +102,8 @@ def template_text(text, draw, nations=NATIONS, regions=REGIONS):
 def plain(value):
     """A value of either engine in one form."""
     if isinstance(value, datetime.datetime):
-        return value.isoformat(" ")
+        text = value.isoformat(" ")
+        return text.rstrip("0") if value.microsecond else text
     if isinstance(value, datetime.date):
         return value.isoformat()
     if isinstance(value, bool) or value is None or isinstance(value, str):

@@ -145,8 +145,11 @@ Result<Value> parse_boolean(std::string_view text) {
   for (char& c : word) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  if (word == "true" || word == "t" || word == "1") return Value(true);
-  if (word == "false" || word == "f" || word == "0") return Value(false);
+  const auto begins = [&](std::string_view whole) {
+    return !word.empty() && whole.starts_with(word);
+  };
+  if (begins("true") || begins("yes") || word == "on" || word == "1") return Value(true);
+  if (begins("false") || begins("no") || word == "off" || word == "0") return Value(false);
   return invalid(fmt::format("{} is not a BOOLEAN (true or false)", quoted(text)));
 }
 
@@ -185,8 +188,10 @@ Taken take_date(std::string_view* text, Date* date) {
   uint32_t year = 0;
   uint32_t month = 0;
   uint32_t day = 0;
-  if (!take_digits(text, 4, &year) || !take_char(text, '-') || !take_digits(text, 2, &month) ||
-      !take_char(text, '-') || !take_digits(text, 2, &day)) {
+  if (!take_digits(text, 4, &year)) return Taken::kBadForm;
+  const bool dashed = take_char(text, '-');
+  if (!take_digits(text, 2, &month) || (dashed && !take_char(text, '-')) ||
+      !take_digits(text, 2, &day)) {
     return Taken::kBadForm;
   }
   const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year)),

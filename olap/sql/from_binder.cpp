@@ -146,8 +146,8 @@ base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& gro
 base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, JoinGroup& group) {
   const std::string_view name = table.relname;
   const std::string_view alias = table.alias == nullptr ? name : table.alias->aliasname;
-  if (table.schemaname[0] != '\0') {
-    return source_.unsupported(table.location, "a schema in front of a table name");
+  if (table.schemaname[0] != '\0' && std::string_view(table.schemaname) != "public") {
+    return source_.unsupported(table.location, "a schema but \"public\"");
   }
   if (table.inh == 0) return source_.unsupported(table.location, "ONLY");
   size_t index = 0;

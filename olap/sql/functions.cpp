@@ -206,7 +206,8 @@ BoundResult bind_round(Call call, Function function) {
   auto number = number_argument(call, &call.arguments[0]);
   if (!number) return number.error();
   if (is_integer((*number)->type) && digits < 0) {
-    *number = cast_to(*std::move(number), as_decimal(**number));
+    const DataType decimal = as_decimal(**number);
+    *number = cast_to(*std::move(number), decimal);
   }
   DataType type = (*number)->type;
   if (is_integer(type) || (type.kind == TypeKind::kDecimal && digits >= type.scale)) {

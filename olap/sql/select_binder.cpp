@@ -40,6 +40,69 @@ std::optional<int64_t> position_of(const Node& node) {
   return node.a_const->ival->ival;
 }
 
+// As PostgreSQL names an output: by its column or function, else by its outermost CASE or type.
+struct OutputName {
+  std::string name = {};
+  bool is_own = true;  // a column's or function's, also within casts
+};
+
+OutputName find_output_name(const Node& node);
+
+OutputName output_name_of(const PgQuery__SubLink& subquery) {
+  if (subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) return {"exists"};
+  if (subquery.sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK ||
+      subquery.subselect->select_stmt->n_target_list != 1) {
+    return {};
+  }
+  const PgQuery__ResTarget& target = *subquery.subselect->select_stmt->target_list[0]->res_target;
+  return target.name[0] != '\0' ? OutputName{target.name} : find_output_name(*target.val);
+}
+
+OutputName output_name_of(const PgQuery__SQLValueFunction& moment) {
+  switch (moment.op) {
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: return {"current_date"};
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP: return {"current_timestamp"};
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP: return {"localtimestamp"};
+    default: return {};
+  }
+}
+
+// The name within, or the one around it.
+OutputName own_name_or(OutputName within, std::string_view around) {
+  if (within.is_own && !within.name.empty()) return within;
+  return {std::string(around), false};
+}
+
+OutputName find_output_name(const Node& node) {
+  switch (node.node_case) {
+    case PG_QUERY__NODE__NODE_COLUMN_REF:
+      return {std::string(string_of(node.column_ref->fields[node.column_ref->n_fields - 1]))};
+    case PG_QUERY__NODE__NODE_FUNC_CALL:
+      return {std::string(string_of(node.func_call->funcname[node.func_call->n_funcname - 1]))};
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR: return {"coalesce"};
+    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return {"grouping"};
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
+      return {node.min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least"};
+    case PG_QUERY__NODE__NODE_A_EXPR:
+      if (node.a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return {"nullif"};
+      return {};
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return output_name_of(*node.sqlvalue_function);
+    case PG_QUERY__NODE__NODE_SUB_LINK: return output_name_of(*node.sub_link);
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return find_output_name(*node.collate_clause->arg);
+    case PG_QUERY__NODE__NODE_CASE_EXPR: {
+      const Node* const otherwise = node.case_expr->defresult;
+      return own_name_or(otherwise == nullptr ? OutputName() : find_output_name(*otherwise),
+                         "case");
+    }
+    case PG_QUERY__NODE__NODE_TYPE_CAST: {
+      const PgQuery__TypeName& type = *node.type_cast->type_name;
+      return own_name_or(find_output_name(*node.type_cast->arg),
+                         string_of(type.names[type.n_names - 1]));
+    }
+    default: return {};
+  }
+}
+
 }  // namespace
 
 int64_t place_of(const PgQuery__SelectStmt& select) {
@@ -51,38 +114,8 @@ int64_t place_of(const PgQuery__SelectStmt& select) {
 }
 
 std::string output_name(const Node& node) {
-  switch (node.node_case) {
-    case PG_QUERY__NODE__NODE_COLUMN_REF:
-      return std::string(string_of(node.column_ref->fields[node.column_ref->n_fields - 1]));
-    case PG_QUERY__NODE__NODE_FUNC_CALL:
-      return std::string(string_of(node.func_call->funcname[node.func_call->n_funcname - 1]));
-    case PG_QUERY__NODE__NODE_CASE_EXPR: return "case";
-    case PG_QUERY__NODE__NODE_COALESCE_EXPR: return "coalesce";
-    case PG_QUERY__NODE__NODE_GROUPING_FUNC: return "grouping";
-    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
-      return node.min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
-    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return output_name(*node.collate_clause->arg);
-    case PG_QUERY__NODE__NODE_A_EXPR:
-      if (node.a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return "nullif";
-      return "?column?";
-    case PG_QUERY__NODE__NODE_TYPE_CAST: {
-      std::string inner = output_name(*node.type_cast->arg);
-      if (inner != "?column?") return inner;
-      const PgQuery__TypeName& type = *node.type_cast->type_name;
-      return std::string(string_of(type.names[type.n_names - 1]));
-    }
-    case PG_QUERY__NODE__NODE_SUB_LINK: {
-      const PgQuery__SubLink& subquery = *node.sub_link;
-      if (subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK &&
-          subquery.subselect->select_stmt->n_target_list == 1) {
-        const Node& only = *subquery.subselect->select_stmt->target_list[0];
-        const PgQuery__ResTarget& target = *only.res_target;
-        return target.name[0] != '\0' ? target.name : output_name(*target.val);
-      }
-      return "?column?";
-    }
-    default: return "?column?";
-  }
+  OutputName found = find_output_name(node);
+  return found.name.empty() ? "?column?" : std::move(found.name);
 }
 
 SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, const CteScope* ctes,

@@ -305,13 +305,19 @@ TEST_F(Recovered, TheLogsSizeBringsACheckpoint) {
   bank->fill(10);
   const auto written = std::filesystem::last_write_time(path() + "/manifest.json");
   for (int i = 0; i < 400; ++i) bump(bank.get());
-  while (bank->database->metrics().checkpoints < 3) std::this_thread::yield();
-  EXPECT_NE(std::filesystem::last_write_time(path() + "/manifest.json"), written);
   // A checkpoint may lag behind the calls on a busy machine; the last one covers nearly all.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (log_files().size() >= 14 && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  const auto wait_while = [&](const auto& condition) {
+    while (condition() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  const auto is_as_filled = [&] {
+    return std::filesystem::last_write_time(path() + "/manifest.json") == written;
+  };
+  wait_while(is_as_filled);
+  EXPECT_FALSE(is_as_filled());
+  wait_while([&] { return log_files().size() >= 14; });
   EXPECT_LT(log_files().size(), 14u);
 }
 

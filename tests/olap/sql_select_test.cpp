@@ -314,6 +314,22 @@ TEST_F(SqlSelectTest, OutputNamesAreThoseOfPostgreSql) {
   EXPECT_EQ(prepared->column_names, expected);
 }
 
+TEST_F(SqlSelectTest, NamesOfColumnsAndFunctionsStandAboveThoseOfTypesAndCase) {
+  const auto prepared = prepare(
+      "select 1.5::float8::int, case when true then 1 else c_id::text::int end, "
+      "case when true then 1 else 2::int end, greatest(1, 2), least(1, 2), grouping(c_id), "
+      "exists (select 1), current_date, current_timestamp, nullif(c_text, '') collate \"C\", "
+      "-1::int, (select 1), (select c_id::text from child limit 1), c_id is null "
+      "from child group by c_id, c_text",
+      catalog_, rows_);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+  const std::vector<std::string> expected = {
+      "int4",     "c_id",     "case",         "greatest",          "least",
+      "grouping", "exists",   "current_date", "current_timestamp", "nullif",
+      "?column?", "?column?", "c_id",         "?column?"};
+  EXPECT_EQ(prepared->column_names, expected);
+}
+
 TEST_F(SqlSelectTest, OuterJoinsMakeTheOtherSideNullable) {
   const auto prepared =
       prepare("select c_id, p_name from child left join parent on c_p_id = p_id", catalog_, rows_);

@@ -105,6 +105,9 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
   if (is_null_literal(*e)) return Bound{make_null(type), std::nullopt, false, operand.offset};
   if (e->type == type) return Bound{std::move(e), std::nullopt, false, operand.offset};
   if (is_literal(*e)) {
+    if (auto moment = named_moment(source, type, e->literal); moment && operand.untyped) {
+      return Bound{make_literal(type, *std::move(moment)), std::nullopt, false, operand.offset};
+    }
     if (auto value = base::convert_value(type, e->literal); value && !type.is_string()) {
       return Bound{make_literal(type, *std::move(value)), std::nullopt, false, operand.offset};
     } else if (!value && operand.untyped && !type.is_string()) {

@@ -264,27 +264,6 @@ bool is_date_operand(const Bound& operand) {
   return operand.expression->type.kind == TypeKind::kDate;
 }
 
-// 'now', 'today', 'yesterday', 'tomorrow' and 'epoch' as a DATE or TIMESTAMP.
-std::optional<base::Value> named_moment(const SourceText& source, const DataType& type,
-                                        const base::Value& literal) {
-  const auto* const text = std::get_if<std::string>(&literal);
-  const bool date = type.kind == TypeKind::kDate;
-  if (text == nullptr || (!date && type.kind != TypeKind::kTimestamp)) return std::nullopt;
-  const int64_t now = source.moment().micros;
-  const int64_t today = now / base::kMicrosPerDay;
-  int64_t micros = 0;
-  if (*text == "now") {
-    micros = now;
-  } else if (*text == "today" || *text == "yesterday" || *text == "tomorrow") {
-    const int64_t days = today - (*text == "yesterday" ? 1 : 0) + (*text == "tomorrow" ? 1 : 0);
-    micros = days * base::kMicrosPerDay;
-  } else if (*text != "epoch") {
-    return std::nullopt;
-  }
-  if (!date) return base::Value(base::Timestamp{micros});
-  return base::Value(base::Date{static_cast<int32_t>(micros / base::kMicrosPerDay)});
-}
-
 std::optional<Function> bit_function(std::string_view name) {
   if (name == "&") return Function::kBitAnd;
   if (name == "|") return Function::kBitOr;
@@ -322,6 +301,26 @@ BoundResult bind_bits(const SourceText& source, std::string_view name, Function 
 }
 
 }  // namespace
+
+std::optional<base::Value> named_moment(const SourceText& source, const DataType& type,
+                                        const base::Value& literal) {
+  const auto* const text = std::get_if<std::string>(&literal);
+  const bool date = type.kind == TypeKind::kDate;
+  if (text == nullptr || (!date && type.kind != TypeKind::kTimestamp)) return std::nullopt;
+  const int64_t now = source.moment().micros;
+  const int64_t today = now / base::kMicrosPerDay;
+  int64_t micros = 0;
+  if (*text == "now") {
+    micros = now;
+  } else if (*text == "today" || *text == "yesterday" || *text == "tomorrow") {
+    const int64_t days = today - (*text == "yesterday" ? 1 : 0) + (*text == "tomorrow" ? 1 : 0);
+    micros = days * base::kMicrosPerDay;
+  } else if (*text != "epoch") {
+    return std::nullopt;
+  }
+  if (!date) return base::Value(base::Timestamp{micros});
+  return base::Value(base::Date{static_cast<int32_t>(micros / base::kMicrosPerDay)});
+}
 
 Bound typed(ExpressionPtr expression, int64_t offset) {
   return {fold(std::move(expression)), std::nullopt, false, offset};

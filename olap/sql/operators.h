@@ -73,6 +73,11 @@ BoundResult bind_function(const SourceText& source, std::string_view name, int64
 BoundResult bind_cast(const SourceText& source, const base::DataType& type, int64_t offset,
                       Bound operand);
 
+// The literal 'now', 'today', 'yesterday', 'tomorrow' or 'epoch' as a DATE or TIMESTAMP; nothing
+// where it is none of them, or the type neither.
+std::optional<base::Value> named_moment(const SourceText& source, const base::DataType& type,
+                                        const base::Value& literal);
+
 // The statement's moment.
 ExpressionPtr current_timestamp(const SourceText& source);
 

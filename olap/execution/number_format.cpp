@@ -6,6 +6,8 @@
 //   anything else stands for itself; what PostgreSQL gives another meaning is refused
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
@@ -107,10 +109,15 @@ struct NumberDigits {
   std::string fraction;
 };
 
+constexpr size_t kDigitsOfInfinity = 4096;
+
 NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
   std::string plain;
   if (number.find_first_of("eEnN") != std::string_view::npos) {  // a DOUBLE's
-    plain = fmt::format("{:.{}f}", std::stod(std::string(number)), fraction_digits + 3);
+    const double value = std::strtod(std::string(number).c_str(), nullptr);
+    // What is not finite has more digits than any pattern.
+    plain = std::isfinite(value) ? fmt::format("{:.{}f}", value, fraction_digits + 3)
+                                 : std::string(kDigitsOfInfinity, '9');
     number = plain;
   }
   NumberDigits digits;

@@ -116,7 +116,7 @@ void append_replacement(std::string_view replacement, const RegexGroups& groups,
   }
 }
 
-// text, regular expression, replacement, flags
+// The text with the first match, or all, replaced.
 void replace_matches(const RE2& regex, std::string_view text, std::string_view replacement,
                      bool all, std::string* result) {
   size_t copied = 0;
@@ -124,6 +124,7 @@ void replace_matches(const RE2& regex, std::string_view text, std::string_view r
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     *result += text.substr(copied, begin - copied);
     append_replacement(replacement, groups, result);
+    require_text_size(result->size());
     copied = begin + groups[0].size();
     return all;
   });

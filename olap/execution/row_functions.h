@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "olap/execution/expression.h"
+#include "olap/execution/query_failure.h"
 
 namespace diptych::olap {
 
@@ -33,6 +34,13 @@ class RowArguments {
   const std::vector<Vector>& vectors_;
   uint32_t row_;
 };
+
+inline constexpr size_t kTextBytesMax = size_t{1} << 30;
+
+// Fails where a result would be larger.
+inline void require_text_size(size_t bytes) {
+  if (bytes > kTextBytesMax) fail_value("requested length too large", "54000");
+}
 
 using TextRowFunction = void (*)(const RowArguments& arguments, std::string* result);
 using IntegerRowFunction = int64_t (*)(const RowArguments& arguments);

@@ -13,12 +13,6 @@ namespace diptych::olap {
 
 namespace {
 
-constexpr size_t kTextBytesMax = size_t{1} << 30;
-
-void require_size(size_t bytes) {
-  if (bytes > kTextBytesMax) fail_value("requested length too large", "54000");
-}
-
 void replace(const RowArguments& a, std::string* result) {
   const std::string_view text = a.text(0);
   const std::string_view from = a.text(1);
@@ -28,7 +22,7 @@ void replace(const RowArguments& a, std::string* result) {
     if (found == std::string_view::npos) break;
     *result += text.substr(at, found - at);
     *result += a.text(2);
-    require_size(result->size());
+    require_text_size(result->size());
     at = found + from.size();
   }
   *result += text.substr(at);
@@ -38,7 +32,7 @@ void replace(const RowArguments& a, std::string* result) {
 void append_fill(std::string_view fill, int64_t characters, std::string* result) {
   const int64_t in_fill = count_characters(fill);
   if (in_fill == 0) return;
-  require_size(static_cast<size_t>(std::min<int64_t>(characters, INT64_C(1) << 31)));
+  require_text_size(static_cast<size_t>(std::min<int64_t>(characters, INT64_C(1) << 31)));
   for (; characters >= in_fill; characters -= in_fill) *result += fill;
   *result += fill.substr(0, offset_of_character(fill, characters));
 }
@@ -88,7 +82,7 @@ void repeat(const RowArguments& a, std::string* result) {
   const int64_t times = std::max<int64_t>(a.integer(1), 0);
   const size_t bytes = a.text(0).size();
   if (bytes == 0) return;
-  require_size(static_cast<size_t>(times) > kTextBytesMax / bytes ? kTextBytesMax + 1 : 0);
+  require_text_size(static_cast<size_t>(times) > kTextBytesMax / bytes ? kTextBytesMax + 1 : 0);
   for (int64_t i = 0; i < times; ++i) *result += a.text(0);
 }
 

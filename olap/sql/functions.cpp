@@ -1,7 +1,6 @@
 // bind_function of operators.h.
 
 #include <algorithm>
-#include <cstdlib>
 #include <numbers>
 #include <unordered_map>
 
@@ -197,7 +196,8 @@ BoundResult bind_round(Call call, Function function) {
     const auto* literal = argument.expression != nullptr && is_literal(*argument.expression)
                               ? std::get_if<int64_t>(&argument.expression->literal)
                               : nullptr;
-    if (literal == nullptr || std::abs(*literal) > kWideDecimalDigitsMax) {
+    if (literal == nullptr || *literal < -int64_t{kWideDecimalDigitsMax} ||
+        *literal > kWideDecimalDigitsMax) {
       return call.source.unsupported(argument.offset,
                                      "rounding to anything but a literal number of digits");
     }

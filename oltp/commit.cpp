@@ -87,6 +87,27 @@ bool Worker::commit(Transaction* txn, Request* request) {
   return true;
 }
 
+inline propagation::UpdateRecord* Worker::export_write(const Write& write, base::Vid vid) {
+  const base::RowLayout& layout = write.table->layout;
+  propagation::UpdateSet& updates = updates_of(*write.table);
+  switch (write.kind) {
+    case WriteKind::kUpdate: {
+      const WriteShape* const shape = shape_of_record(write);
+      if (shape == nullptr) return nullptr;
+      if (core_->options.export_mode == propagation::ExportMode::kRows) {
+        return updates.append_replace(vid, write.row_id, layout, write.slot->row());
+      }
+      return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->pieces);
+    }
+    case WriteKind::kInsert:
+      return updates.append_insert(vid, write.row_id, layout, write.slot->row());
+    case WriteKind::kErase: return updates.append_delete(vid, write.row_id);
+    case WriteKind::kErasedGroup:
+    case WriteKind::kInsertErased: break;
+  }
+  return nullptr;
+}
+
 bool Worker::export_writes(uint64_t vid) {
   bool any = false;
   for (Write& write : writes_) {
@@ -125,27 +146,6 @@ void Worker::take_back_exports() {
 void Worker::kill_inserted(const Write& write, bool has_entries) {
   write.slot->set_words(write.table->layout.group_count, 0);
   dead_rows_.push_back({write.table, write.slot, write.row_id, has_entries});
-}
-
-propagation::UpdateRecord* Worker::export_write(const Write& write, base::Vid vid) {
-  const base::RowLayout& layout = write.table->layout;
-  propagation::UpdateSet& updates = updates_of(*write.table);
-  switch (write.kind) {
-    case WriteKind::kUpdate: {
-      const WriteShape* const shape = shape_of_record(write);
-      if (shape == nullptr) return nullptr;
-      if (core_->options.export_mode == propagation::ExportMode::kRows) {
-        return updates.append_replace(vid, write.row_id, layout, write.slot->row());
-      }
-      return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->pieces);
-    }
-    case WriteKind::kInsert:
-      return updates.append_insert(vid, write.row_id, layout, write.slot->row());
-    case WriteKind::kErase: return updates.append_delete(vid, write.row_id);
-    case WriteKind::kErasedGroup:
-    case WriteKind::kInsertErased: break;
-  }
-  return nullptr;
 }
 
 void Worker::roll_back() {

@@ -35,33 +35,6 @@ void export_string(std::string_view text, std::byte* record, size_t offset, std:
   if (!text.empty()) std::memcpy(record + offset, text.data(), text.size());
 }
 
-void zero(std::byte* from, const std::byte* to) {
-  std::memset(from, 0, static_cast<size_t>(to - from));
-}
-
-// Most cells are numbers.
-void copy_cell(const std::byte* from, size_t bytes, std::byte* cell) {
-  if (bytes == 4) {
-    std::memcpy(cell, from, 4);
-  } else if (bytes == 8) {
-    std::memcpy(cell, from, 8);
-  } else {
-    std::memcpy(cell, from, bytes);
-  }
-}
-
-UpdateRecord* write_header(std::byte* at, base::Vid vid, base::RowId row_id, size_t bytes,
-                           UpdateType type, size_t pieces) {
-  auto* record = reinterpret_cast<UpdateRecord*>(at);
-  record->vid = vid;
-  record->row_id = row_id;
-  record->bytes = static_cast<uint32_t>(bytes);
-  record->type = type;
-  record->unused = 0;
-  record->pieces = static_cast<uint16_t>(pieces);
-  return record;
-}
-
 }  // namespace
 
 std::string_view long_string(const UpdateRecord& record, const std::byte* cell) {
@@ -97,21 +70,8 @@ size_t UpdateSet::pending_bytes() const {
   return bytes;
 }
 
-std::byte* UpdateSet::reserve(size_t bytes) {
-  DIPTYCH_CHECK(bytes <= UINT32_MAX, "a record's length field has 32 bits");
-  if (chunks_in_use_ == 0 ||
-      bytes > chunks_[chunks_in_use_ - 1].bytes - chunks_[chunks_in_use_ - 1].used) {
-    add_chunk(bytes);
-  }
-  Chunk& chunk = chunks_[chunks_in_use_ - 1];
-  std::byte* const at = chunk.data + chunk.used;
-  chunk.used += bytes;
-  used_bytes_ += bytes;
-  ++record_count_;
-  return at;
-}
-
 void UpdateSet::add_chunk(size_t bytes) {
+  DIPTYCH_CHECK(bytes <= UINT32_MAX, "a record's length field has 32 bits");
   if (bytes > kChunkBytes) {
     // In front of the empty chunk that clear() has kept, if that is not in use yet.
     base::Region region(bytes, memory_->node());
@@ -138,15 +98,12 @@ UpdateRecord* UpdateSet::append_replace(base::Vid vid, base::RowId row_id,
 UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
                                     const base::RowLayout& layout, const std::byte* row,
                                     UpdateType type) {
-  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
-  last_vid_ = vid;
   size_t end = sizeof(UpdateRecord) + layout.bytes;
   for (const base::ColumnId id : layout.long_strings) {
     end += source_string(layout.column(id), row).size();
   }
-  const size_t bytes = round_up_8(end);
-  std::byte* const at = reserve(bytes);
-  UpdateRecord* const record = write_header(at, vid, row_id, bytes, type, 0);
+  UpdateRecord* const record = append_record(vid, row_id, round_up_8(end), type, 0);
+  auto* const at = reinterpret_cast<std::byte*>(record);
   std::byte* const body = at + sizeof(UpdateRecord);
   std::memcpy(body, row, layout.bytes);
   size_t offset = sizeof(UpdateRecord) + layout.bytes;
@@ -156,12 +113,13 @@ UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
     export_string(text, at, offset, body + column.offset);
     offset += text.size();
   }
-  zero(at + offset, at + bytes);
   return record;
 }
 
 UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> of)
     : columns(of.begin(), of.end()) {
+  DIPTYCH_CHECK(!of.empty(), "an update that changes nothing is not exported");
+  std::memcpy(&first_columns, of.data(), std::min(of.size_bytes(), sizeof first_columns));
   record_bytes += of.size_bytes();
   for (const base::ColumnId id : of) {
     const base::ColumnLayout& column = layout.column(id);
@@ -172,30 +130,20 @@ UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::
   }
 }
 
-UpdateRecord* UpdateSet::append_update(base::Vid vid, base::RowId row_id,
-                                       const base::RowLayout& layout, const std::byte* row,
-                                       const UpdatePieces& pieces) {
-  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
-  DIPTYCH_CHECK(!pieces.pieces.empty(), "an update that changes nothing is not exported");
-  last_vid_ = vid;
+UpdateRecord* UpdateSet::append_with_strings(base::Vid vid, base::RowId row_id,
+                                             const base::RowLayout& layout, const std::byte* row,
+                                             const UpdatePieces& pieces) {
   size_t end = pieces.record_bytes;
-  if (pieces.has_long_strings) {
-    for (const UpdatePieces::Piece& piece : pieces.pieces) {
-      if (piece.is_long_string) end += source_string(layout.column(piece.column), row).size();
-    }
+  for (const UpdatePieces::Piece& piece : pieces.pieces) {
+    if (piece.is_long_string) end += source_string(layout.column(piece.column), row).size();
   }
-  const size_t bytes = round_up_8(end);
-  std::byte* const at = reserve(bytes);
   UpdateRecord* const record =
-      write_header(at, vid, row_id, bytes, UpdateType::kUpdate, pieces.pieces.size());
-  constexpr uint64_t kZero = 0;
-  std::memcpy(at + bytes - sizeof kZero, &kZero, sizeof kZero);
-  const size_t columns_bytes = pieces.columns.size() * sizeof(base::ColumnId);
-  std::memcpy(at + sizeof(UpdateRecord), pieces.columns.data(), columns_bytes);
-  std::byte* cell = at + sizeof(UpdateRecord) + columns_bytes;
+      append_record(vid, row_id, round_up_8(end), UpdateType::kUpdate, pieces.pieces.size());
+  auto* const at = reinterpret_cast<std::byte*>(record);
+  std::byte* cell = write_columns(record, pieces);
+  copy_cells(cell, row, pieces);
   size_t strings = pieces.record_bytes;
   for (const UpdatePieces::Piece& piece : pieces.pieces) {
-    copy_cell(row + piece.row_offset, piece.cell_bytes, cell);
     if (piece.is_long_string) {
       const std::string_view text = source_string(layout.column(piece.column), row);
       export_string(text, at, strings, cell);
@@ -208,10 +156,7 @@ UpdateRecord* UpdateSet::append_update(base::Vid vid, base::RowId row_id,
 }
 
 UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
-  DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
-  last_vid_ = vid;
-  std::byte* const at = reserve(sizeof(UpdateRecord));
-  return write_header(at, vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
+  return append_record(vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
 }
 
 void UpdateSet::append_copy(const UpdateRecord& record) {

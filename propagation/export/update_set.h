@@ -34,10 +34,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <span>
 #include <vector>
 
+#include "base/alignment.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/row_layout.h"
 #include "propagation/export/update_chunks.h"
@@ -79,6 +83,7 @@ struct UpdatePieces {
   };
   std::vector<Piece> pieces;
   std::vector<base::ColumnId> columns;         // as the record has them
+  uint64_t first_columns = 0;                  // the first four, as one word
   size_t record_bytes = sizeof(UpdateRecord);  // without long strings, and before rounding
   bool has_long_strings = false;
 };
@@ -134,7 +139,14 @@ class UpdateSet {
                               const std::byte* row);
   // `row` holds the new values; only the pieces' columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                              const std::byte* row, const UpdatePieces& pieces);
+                              const std::byte* row, const UpdatePieces& pieces) {
+    if (pieces.has_long_strings) return append_with_strings(vid, row_id, layout, row, pieces);
+    UpdateRecord* const record =
+        append_record(vid, row_id, base::round_up(pieces.record_bytes, size_t{8}),
+                      UpdateType::kUpdate, pieces.pieces.size());
+    copy_cells(write_columns(record, pieces), row, pieces);
+    return record;
+  }
   UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                                const std::byte* row);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
@@ -148,8 +160,58 @@ class UpdateSet {
  private:
   UpdateRecord* append_row(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                            const std::byte* row, UpdateType type);
-  std::byte* reserve(size_t bytes);  // contiguous, 8-byte aligned
-  void add_chunk(size_t bytes);      // for a record of as many
+  UpdateRecord* append_with_strings(base::Vid vid, base::RowId row_id,
+                                    const base::RowLayout& layout, const std::byte* row,
+                                    const UpdatePieces& pieces);
+  // The record's header, in so many bytes, the last eight of which are zeroes.
+  UpdateRecord* append_record(base::Vid vid, base::RowId row_id, size_t bytes, UpdateType type,
+                              size_t pieces) {
+    DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
+    last_vid_ = vid;
+    std::byte* const at = reserve(bytes);
+    std::memset(at + bytes - 8, 0, 8);
+    return new (at) UpdateRecord{vid,  row_id, static_cast<uint32_t>(bytes),
+                                 type, 0,      static_cast<uint16_t>(pieces)};
+  }
+  // Gives where the cells begin.
+  static std::byte* write_columns(UpdateRecord* record, const UpdatePieces& pieces) {
+    auto* const at = reinterpret_cast<std::byte*>(record + 1);
+    const size_t bytes = pieces.columns.size() * sizeof(base::ColumnId);
+    // A body has at least a word; what is too much of it the cells lie on.
+    std::memcpy(at, &pieces.first_columns, sizeof pieces.first_columns);
+    if (bytes > sizeof pieces.first_columns) std::memcpy(at, pieces.columns.data(), bytes);
+    return at + bytes;
+  }
+  static void copy_cells(std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
+    for (const UpdatePieces::Piece& piece : pieces.pieces) {
+      copy_cell(row + piece.row_offset, piece.cell_bytes, cell);
+      cell += piece.cell_bytes;
+    }
+  }
+  // Most cells are numbers.
+  static void copy_cell(const std::byte* from, size_t bytes, std::byte* cell) {
+    if (bytes == 4) {
+      std::memcpy(cell, from, 4);
+    } else if (bytes == 8) {
+      std::memcpy(cell, from, 8);
+    } else {
+      std::memcpy(cell, from, bytes);
+    }
+  }
+  // Contiguous, 8-byte aligned.
+  std::byte* reserve(size_t bytes) {
+    if (chunks_in_use_ == 0 || bytes > newest_chunk().bytes - newest_chunk().used) [[unlikely]] {
+      add_chunk(bytes);
+    }
+    Chunk& chunk = newest_chunk();
+    std::byte* const at = chunk.data + chunk.used;
+    chunk.used += bytes;
+    used_bytes_ += bytes;
+    ++record_count_;
+    return at;
+  }
+  Chunk& newest_chunk() { return chunks_[chunks_in_use_ - 1]; }
+  void add_chunk(size_t bytes);  // for a record of as many
   void give_back(size_t kept_chunks);
 
   UpdateChunks* memory_;

@@ -72,25 +72,19 @@ Key Key::prefix_end() const {
 
 KeyEncoder::KeyEncoder(const RowLayout& layout, const std::vector<ColumnId>& columns)
     : columns_(columns) {
+  size_t bytes = 0;
   for (const ColumnId column : columns) {
     const ColumnLayout& part = layout.column(column);
     parts_.push_back(part);
     integers_ = integers_ && !part.nullable && is_integer(part.type.kind);
+    bytes += part.bytes;
   }
+  integers_ = integers_ && bytes <= kKeyBytesMax;
 }
 
 void KeyEncoder::encode(const std::byte* row, Key* key) const {
   DIPTYCH_DCHECK(key->size() == 0, "the key is filled from its start");
-  if (integers_) {
-    for (const ColumnLayout& part : parts_) {
-      if (part.bytes == 4) {
-        key->append(load_cell<int32_t>(row, part.offset));
-      } else {
-        key->append(load_cell<int64_t>(row, part.offset));
-      }
-    }
-    return;
-  }
+  if (integers_) return encode_integers(row, key);
   for (const ColumnLayout& part : parts_) {
     if (part.nullable) {
       const bool null = is_null_cell(part, row);
@@ -99,6 +93,23 @@ void KeyEncoder::encode(const std::byte* row, Key* key) const {
     }
     append_cell(part, row, key);
   }
+}
+
+void KeyEncoder::encode_integers(const std::byte* row, Key* key) const {
+  char* at = key->bytes_;
+  for (const ColumnLayout& part : parts_) {
+    if (part.bytes == 4) {
+      const uint32_t cell = load_cell<uint32_t>(row, part.offset) ^ (uint32_t{1} << 31);
+      const uint32_t bytes = __builtin_bswap32(cell);
+      std::memcpy(at, &bytes, sizeof bytes);
+    } else {
+      const uint64_t cell = load_cell<uint64_t>(row, part.offset) ^ (uint64_t{1} << 63);
+      const uint64_t bytes = __builtin_bswap64(cell);
+      std::memcpy(at, &bytes, sizeof bytes);
+    }
+    at += part.bytes;
+  }
+  key->size_ = static_cast<uint16_t>(at - key->bytes_);
 }
 
 bool KeyEncoder::matches(const std::byte* row, std::string_view key) const {

@@ -102,6 +102,7 @@ class Key {
   Key prefix_end() const;
 
  private:
+  friend class KeyEncoder;
   template <class Unsigned>
   void append_big_endian(Unsigned bits) {
     if constexpr (sizeof(Unsigned) == 4) {
@@ -140,9 +141,11 @@ class KeyEncoder {
   bool covers(ColumnId column) const;
 
  private:
+  void encode_integers(const std::byte* row, Key* key) const;
+
   std::vector<ColumnLayout> parts_;
   std::vector<ColumnId> columns_;
-  bool integers_ = true;  // all parts are 4 or 8 bytes, and never null
+  bool integers_ = true;  // all parts are 4 or 8 bytes and never null, and fit a key
 };
 
 }  // namespace diptych::base

@@ -17,7 +17,13 @@ struct BwEntry {
   std::array<uint64_t, kWords> words;
   uint64_t row;
 
-  bool operator==(const BwEntry&) const = default;
+  // The arrays' own comparison is a call.
+  bool has_key(const std::array<uint64_t, kWords>& key) const {
+    uint64_t apart = 0;
+    for (size_t i = 0; i < kWords; ++i) apart |= words[i] ^ key[i];
+    return apart == 0;
+  }
+  bool operator==(const BwEntry& other) const { return row == other.row && has_key(other.words); }
   bool operator<(const BwEntry& other) const {
     if constexpr (kWords == 1) {
       return wide(0) < other.wide(0);

@@ -136,7 +136,7 @@ struct BwLeaf {
   static bool find_at(const Leaf& leaf, uint32_t at, const Entry& from, const Visit& visit) {
     // seq_cst: pairs with the publication of a slot; see insert_spanning.
     const uint64_t status = leaf.status.load(std::memory_order_seq_cst);
-    for (uint32_t i = at; i < leaf.count && leaf.entries[i].words == from.words; ++i) {
+    for (uint32_t i = at; i < leaf.count && leaf.entries[i].has_key(from.words); ++i) {
       // acquire: after status, so that an entry erased and added again is not seen twice.
       const uint64_t dead = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
       if ((dead >> (i % Nodes::kDeadBits) & 1) != 0) continue;
@@ -144,7 +144,7 @@ struct BwLeaf {
     }
     for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
       const Entry& added = leaf.entries[leaf.count + static_cast<uint32_t>(__builtin_ctz(bits))];
-      if (added.words != from.words || added.row < from.row) continue;
+      if (!added.has_key(from.words) || added.row < from.row) continue;
       if (!visit(base::RowId(added.row))) return false;
     }
     return true;
@@ -196,7 +196,7 @@ struct BwLeaf {
     if (at >= leaf.count || !(leaf.entries[at] < Entry{entry.words, 0})) return false;
     if (at + 1 == leaf.count) return true;
     const Entry& next = leaf.entries[at + 1];
-    return entry < next && entry.words != next.words;
+    return entry < next && !entry.has_key(next.words);
   }
   static uint32_t first_of_interest(const Leaf& leaf, const Entry& entry,
                                     const UniquenessCheck* check) {
@@ -218,7 +218,7 @@ struct BwLeaf {
         refused = verdict_on(base::RowId(other.row), *check);
       }
     };
-    for (uint32_t i = first; i < leaf.count && leaf.entries[i].words == entry.words; ++i) {
+    for (uint32_t i = first; i < leaf.count && leaf.entries[i].has_key(entry.words); ++i) {
       // acquire: an entry that is dead may be added again.
       const uint64_t bits = leaf.dead[i / Nodes::kDeadBits].load(std::memory_order_acquire);
       if ((bits >> (i % Nodes::kDeadBits) & 1) == 0) meet(leaf.entries[i]);
@@ -226,7 +226,7 @@ struct BwLeaf {
     }
     for (uint32_t bits = Nodes::visible(status); bits != 0; bits &= bits - 1) {
       const Entry& other = leaf.entries[leaf.count + static_cast<uint32_t>(__builtin_ctz(bits))];
-      if (other.words == entry.words) meet(other);
+      if (other.has_key(entry.words)) meet(other);
     }
     if (refused) return refused;
     return present ? std::optional(IndexInsert::kPresent) : std::nullopt;

@@ -104,7 +104,7 @@ class BwTree {
   // Calls visit(RowId) for the rows with the key until it returns false.
   template <class Visit>
   void find(const Key& key, const Visit& visit) const {
-    for (Entry from{key, 0}; from.words == key;) {
+    for (Entry from{key, 0}; from.has_key(key);) {
       const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
       if (!Leaves::find_in(*leaf, from, visit)) return;
       from = leaf->high;
@@ -139,8 +139,9 @@ class BwTree {
     for (Entry from = lower; from < upper; leaf = next_leaf(from, upper)) {
       if (Nodes::is_plain(*leaf)) {
         uint32_t i = Nodes::lower_bound(leaf->entries, leaf->count, from);
+        const bool whole = !(upper < leaf->high);
         for (; i < leaf->count; ++i) {
-          if (!(leaf->entries[i] < upper)) return true;
+          if (!whole && !(leaf->entries[i] < upper)) return true;
           if (!visit(leaf->entries[i])) return false;
         }
       } else {
@@ -200,9 +201,8 @@ class BwTree {
     return leaf_by_hint(from, &scans_);
   }
   Leaf* leaf_by_hint(const Entry& entry, BwHints<Leaf>* hints) const {
-    Leaf* leaf = hints->find(entry);
-    if (leaf != nullptr) return leaf;
-    leaf = pages_.template descend<Side::kAtOrAfter>(entry);
+    if (Leaf* const known = hints->find(entry)) return known;
+    Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(entry);
     hints->note(entry, leaf);
     return leaf;
   }
@@ -221,7 +221,7 @@ class BwTree {
     return size < Nodes::kEntriesMax / 4 && (size & (size - 1)) == 0;
   }
   static bool key_spans_leaves(const Leaf& leaf, const Entry& entry) {
-    return leaf.high.words == entry.words || (leaf.low.words == entry.words && leaf.low.row != 0);
+    return leaf.high.has_key(entry.words) || (leaf.low.has_key(entry.words) && leaf.low.row != 0);
   }
 
   // Several leaves have room for the key's rows, so no one word orders its insertions. Shown first
@@ -285,7 +285,7 @@ class BwTree {
       const Leaf* const leaf = leaves[i];
       const bool ends_here =
           leaf != nullptr &&
-          (!Leaves::find_at(*leaf, places[i], entries[i], take) || leaf->high.words != keys[i]);
+          (!Leaves::find_at(*leaf, places[i], entries[i], take) || !leaf->high.has_key(keys[i]));
       if (!ends_here && rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
     }
   }

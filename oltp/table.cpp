@@ -104,16 +104,10 @@ void Table::update_column_flags() {
   }
 }
 
-base::Result<void> Table::check_strings(const std::byte* row,
-                                        std::span<const base::ColumnId> columns) const {
-  for (const base::ColumnId id : columns) {
-    const base::ColumnLayout& column = layout.column(id);
-    if (!column.type.is_string() || base::string_fits(column, row)) continue;
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("table \"{}\", column {}: the string is longer than its {}",
-                                   schema->name, schema->column(id).name, column.type.to_string()));
-  }
-  return {};
+base::Error Table::string_too_long(base::ColumnId id) const {
+  return {base::ErrorCode::kInvalidArgument,
+          fmt::format("table \"{}\", column {}: the string is longer than its {}", schema->name,
+                      schema->column(id).name, layout.column(id).type.to_string())};
 }
 
 std::string Table::key_text(const TableIndex& index, const std::byte* row) const {

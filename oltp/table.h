@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/row_layout.h"
 #include "base/schema.h"
+#include "base/value.h"
 #include "oltp/hash_index.h"
 #include "oltp/index.h"
 #include "oltp/row_table.h"
@@ -65,7 +66,15 @@ struct Table {
 
   // kInvalidArgument, naming the column: a string of these columns is longer than its column.
   base::Result<void> check_strings(const std::byte* row,
-                                   std::span<const base::ColumnId> columns) const;
+                                   std::span<const base::ColumnId> columns) const {
+    for (const base::ColumnId id : columns) {
+      const base::ColumnLayout& column = layout.column(id);
+      if (!column.type.is_string() || base::string_fits(column, row)) continue;
+      return string_too_long(id);
+    }
+    return {};
+  }
+  base::Error string_too_long(base::ColumnId id) const;
 
   // "(1, 7, "BAR")": the values of the index's columns in the row.
   std::string key_text(const TableIndex& index, const std::byte* row) const;

@@ -10,8 +10,9 @@ namespace diptych::oltp {
 void AccessPlan::add_row(base::IndexId id, uint64_t hash, SlotLines lines) {
   const TableIndex& index = core_->index(id);
   if (index.by_hash == nullptr) return;
-  index.by_hash->fetch_bucket(hash);
-  rows_[row_count_++] = {&index, hash, lines_in(*index.table, lines)};
+  const HashIndex::Place place = index.by_hash->place_of(hash);
+  HashIndex::fetch(place);
+  rows_[row_count_++] = {&index, place, lines_in(*index.table, lines), nullptr, {}};
 }
 
 void AccessPlan::add_range(base::IndexId id, size_t count, const base::Key& first_parts,
@@ -28,15 +29,20 @@ void AccessPlan::add_end(base::IndexId id, const base::Key& first_parts) {
   if (node != nullptr) ends_[end_count_++] = {&index, node};
 }
 
-void AccessPlan::fetch_rows() const {
+void AccessPlan::fetch_rows() {
   for (size_t i = 0; i < end_count_; ++i) {
     ends_[i].index->index->prefetch_end(ends_[i].node);
   }
   for (size_t i = 0; i < row_count_; ++i) {
-    const Row& row = rows_[i];
-    const RowTable& rows = row.index->table->rows;
-    row.index->by_hash->visit(row.hash, [&](base::RowId row_id) {
-      fetch_lines(*row.index->table, rows.slot(row_id), row.lines);
+    PlannedRow& row = rows_[i];
+    const Table& table = *row.index->table;
+    row.index->by_hash->visit(row.place, [&](base::RowId row_id) {
+      RowSlot& slot = table.rows.slot(row_id);
+      fetch_lines(table, slot, row.lines);
+      if (row.slot == nullptr) {
+        row.slot = &slot;
+        row.row_id = row_id;
+      }
       return true;
     });
   }

@@ -8,6 +8,8 @@
 // A procedure may declare one. While a worker runs a request, it has index buckets fetched into the
 // cache for one request and rows for another, some requests ahead, so that their misses overlap
 // with work. A plan changes nothing but the speed: it may name too few rows, too many, or others.
+// With one worker, a procedure that looks up rows in the order of its plan finds them by it, and
+// asks no index a second time (TransactionCore::find_planned).
 //
 //   request i   run          i+4   look up the buckets,         i+8   make the plan,
 //                                  fetch the rows' lines              fetch the buckets
@@ -28,6 +30,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "oltp/hash_index.h"
 #include "oltp/row_fetch.h"
@@ -38,6 +41,17 @@ namespace diptych::oltp {
 struct EngineCore;
 struct Table;
 struct TableIndex;
+
+// A row that a plan names.
+struct PlannedRow {
+  const TableIndex* index;
+  HashIndex::Place place;
+  SlotLines lines;
+  // Of the first row that may be it, once it was fetched; null: there was none.
+  RowSlot* slot;
+  base::RowId row_id;
+};
+using PlannedRows = std::span<const PlannedRow>;
 
 class AccessPlan {
  public:
@@ -85,14 +99,11 @@ class AccessPlan {
 
   void clear() { row_count_ = range_count_ = end_count_ = 0; }
   // Fetches what the plan names; the indexes' buckets should have come meanwhile.
-  void fetch_rows() const;
+  void fetch_rows();
+  // As they were named.
+  PlannedRows rows() const { return std::span(rows_).first(row_count_); }
 
  private:
-  struct Row {
-    const TableIndex* index;
-    uint64_t hash;
-    SlotLines lines;
-  };
   struct Range {
     const TableIndex* index;
     size_t count;
@@ -113,7 +124,7 @@ class AccessPlan {
   size_t row_count_ = 0;
   size_t range_count_ = 0;
   size_t end_count_ = 0;
-  std::array<Row, kRowsMax> rows_;
+  std::array<PlannedRow, kRowsMax> rows_;
   std::array<Range, kRangesMax> ranges_;
   std::array<End, kEndsMax> ends_;
 };

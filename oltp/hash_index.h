@@ -61,12 +61,23 @@ class BasicHashIndex final : public Index {
 
   // find() in two steps, for who looks ahead.
   static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
-  // The same of a key whose size the compiler knows, which leaves little of the function.
+  // The same of a key whose size the compiler knows: of a short one, the part of the function that
+  // is for such keys, since the whole is too long to be inlined.
   template <size_t kBytes>
-  [[gnu::flatten]] static uint64_t hash_of_fixed(const char* key) {
-    return XXH3_64bits(key, kBytes);
+  static uint64_t hash_of_fixed(const char* key) {
+    if constexpr (kBytes > 16) {
+      return XXH3_64bits(key, kBytes);
+    } else {
+      return XXH3_len_0to16_64b(reinterpret_cast<const uint8_t*>(key), kBytes, XXH3_kSecret, 0);
+    }
   }
-  void fetch_bucket(uint64_t hash) const { __builtin_prefetch(&bucket_of(hash)); }
+  // Where the entries of a hash are. Once the table has grown, some of them may be elsewhere.
+  struct Place {
+    const void* bucket;
+    uint64_t bits;  // of the hash, that the entries have
+  };
+  Place place_of(uint64_t hash) const { return {&bucket_of(hash), hash_bits(hash)}; }
+  static void fetch(const Place& place) { __builtin_prefetch(place.bucket); }
   // Whether the entries of a row are the same for both keys.
   static bool share_entry(std::string_view a, std::string_view b) {
     constexpr uint64_t kBits = (uint64_t{1} << (kLevelAtFirst + kHashBits)) - 1;
@@ -75,8 +86,13 @@ class BasicHashIndex final : public Index {
   // Calls visit(RowId) for each candidate, until it returns false.
   template <class Visit>
   void visit(uint64_t hash, const Visit& on_row) const {
-    const uint64_t wanted = hash_bits(hash);
-    for (const Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
+    visit(place_of(hash), on_row);
+  }
+  template <class Visit>
+  void visit(const Place& place, const Visit& on_row) const {
+    const uint64_t wanted = place.bits;
+    for (const auto* bucket = static_cast<const Bucket*>(place.bucket); bucket != nullptr;
+         bucket = next_of(*bucket)) {
       uint32_t left = is_single() ? matching_alone(*bucket, wanted) : matching(*bucket, wanted);
       for (; left != 0; left &= left - 1) {
         const Entry& slot = bucket->entries[static_cast<size_t>(std::countr_zero(left))];
@@ -152,10 +168,11 @@ class BasicHashIndex final : public Index {
     // acquire: pairs with the release in chain; the next one is empty or filled.
     return bucket.next.load(std::memory_order_acquire);
   }
+  static size_t segment_of(uint64_t number) {
+    return static_cast<size_t>(std::bit_width(number >> kLevelAtFirst));
+  }
   Bucket& bucket_at(uint64_t number) const {
-    const auto segment = static_cast<uint32_t>(std::bit_width(number >> kLevelAtFirst));
-    const uint64_t first = segment == 0 ? 0 : uint64_t{1} << (kLevelAtFirst + segment - 1);
-    return buckets_[segment][number - first];
+    return *reinterpret_cast<Bucket*>(bases_[segment_of(number)] + number * sizeof(Bucket));
   }
   Bucket& bucket_of(uint64_t hash) const {
     uint64_t number = hash & ((uint64_t{1} << level_) - 1);
@@ -181,11 +198,12 @@ class BasicHashIndex final : public Index {
   uint32_t level_;
   uint64_t split_ = 0;
   std::vector<base::Region> segments_;
-  std::vector<Bucket*> buckets_;  // [segment]
-  Atomic<uint64_t> entries_{0};   // writers: whoever inserts or erases
-  std::mutex spare_mutex_;        // of what is added to chains; rare
-  base::Arena chained_;           // guarded by spare_mutex_
-  std::vector<Bucket*> spare_;    // guarded by spare_mutex_
+  // [segment]: the address that bucket 0 would have, if the segment had all before it in front.
+  std::array<uintptr_t, kLevelMax - kLevelAtFirst + 2> bases_{};
+  Atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
+  std::mutex spare_mutex_;       // of what is added to chains; rare
+  base::Arena chained_;          // guarded by spare_mutex_
+  std::vector<Bucket*> spare_;   // guarded by spare_mutex_
 };
 
 using HashIndex = BasicHashIndex<>;

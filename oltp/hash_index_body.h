@@ -15,7 +15,7 @@ template <template <class> class Atomic>
 BasicHashIndex<Atomic>::BasicHashIndex(Concurrency concurrency, base::MemoryPlace place)
     : concurrency_(concurrency), place_(place), level_(kLevelAtFirst), chained_(place.node) {
   segments_.emplace_back(sizeof(Bucket) << kLevelAtFirst, place.node);
-  buckets_.push_back(reinterpret_cast<Bucket*>(segments_.back().data()));
+  bases_[0] = reinterpret_cast<uintptr_t>(segments_.back().data());
 }
 
 template <template <class> class Atomic>
@@ -181,7 +181,8 @@ void BasicHashIndex<Atomic>::find_alike(const Bucket& first, uint64_t entry,
 template <template <class> class Atomic>
 void BasicHashIndex<Atomic>::add_segment() {
   const base::Region& segment = segments_.emplace_back(sizeof(Bucket) << level_, place_.node);
-  buckets_.push_back(reinterpret_cast<Bucket*>(segment.data()));
+  const uint64_t first = uint64_t{1} << level_;
+  bases_[segment_of(first)] = reinterpret_cast<uintptr_t>(segment.data()) - first * sizeof(Bucket);
   // A bucket is read before it is written: of each small page that is two faults.
   if (segment.size() < base::kHugePageBytes) base::populate_memory(segment.data(), segment.size());
 }

@@ -32,7 +32,8 @@ std::optional<base::RowId> Worker::take_replayed_slot(Table* table) {
   return row_id;
 }
 
-base::Result<void> Worker::replay_one(Request* request, std::span<const base::RowId> inserted) {
+base::Result<void> Worker::replay_one(Request* request, std::span<const base::RowId> inserted,
+                                      PlannedRows planned) {
   DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
                 "a procedure id comes from register_procedure");
   const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
@@ -50,7 +51,7 @@ base::Result<void> Worker::replay_one(Request* request, std::span<const base::Ro
   stamp_ += core_->options.placement.threads;
   if (stamp_ == 0) stamp_ += core_->options.placement.threads;  // no handle's
   Transaction txn(this, request->read_vid, request->now, request->random_seed,
-                  core_->options.operations_max, stamp_);
+                  core_->options.operations_max, stamp_, planned);
   base::Result<void> result = call_body(procedure, txn, *request);
   if (result && txn.failed()) result = *txn.failure_;
   if (!result) {
@@ -78,8 +79,8 @@ base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOf
   base::Result<void> replayed;
   for (size_t i = 0; i < requests.size() && replayed; ++i) {
     plan_of(i + kRowsAhead)->fetch_rows();
+    replayed = replay_one(requests[i], inserted[i], plan_of(i)->rows());
     plan_access(requests, i + kPlansAhead, plan_of(i));
-    replayed = replay_one(requests[i], inserted[i]);
   }
   replays_ = false;
   return replayed;

@@ -64,7 +64,8 @@ void TableReplay::fetch(const UpdateRecord& record) const {
   for (const TableIndex* const index : fetched_indexes_) {
     base::Key key;
     index->encoder.encode(record.body(), &key);
-    if (key.ok()) index->by_hash->fetch_bucket(HashIndex::hash_of(key.bytes()));
+    if (!key.ok()) continue;
+    HashIndex::fetch(index->by_hash->place_of(HashIndex::hash_of(key.bytes())));
   }
 }
 

@@ -35,6 +35,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -128,21 +129,26 @@ class Transaction : public TransactionCore {
                               std::span<const typename IndexRef<KeyMembers...>::Parts> wanted,
                               Visit&& visit) {
     // While the rows of a group are read, those of the next one come, and the buckets of another.
-    AccessPlan plans[] = {make_plan(), make_plan()};
+    AccessPlan plans[] = {make_plan(), make_plan(), make_plan()};
+    const auto plan_of = [&](size_t first) -> AccessPlan& {
+      return plans[first / kGroupOfKeys % std::size(plans)];
+    };
     const auto plan_group = [&](size_t first) {
-      AccessPlan& plan = plans[first / kGroupOfKeys % 2];
+      AccessPlan& plan = plan_of(first);
       plan.clear();
       for (size_t i = first; i < std::min(first + kGroupOfKeys, wanted.size()); ++i) {
         std::apply([&](const auto&... parts) { plan.row<Columns...>(index, parts...); }, wanted[i]);
       }
     };
+    PlannedRowsOnTheWay planned(this);
     plan_group(0);
-    plans[0].fetch_rows();
+    plan_of(0).fetch_rows();
     plan_group(kGroupOfKeys);
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (i % kGroupOfKeys == 0) {
-        plans[(i / kGroupOfKeys + 1) % 2].fetch_rows();
+        plan_of(i + kGroupOfKeys).fetch_rows();
         plan_group(i + 2 * kGroupOfKeys);
+        planned.follow(plan_of(i));
       }
       auto values = std::apply(
           [&](const auto&... parts) { return get<Columns...>(index, parts...); }, wanted[i]);
@@ -237,13 +243,17 @@ class Transaction : public TransactionCore {
   template <class Projected, auto... KeyMembers, class... KeyValues>
   base::Result<Found> look_up(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
-    const base::Key wanted = detail::make_index_key<Ref>(key...);
     if constexpr (Ref::kNumberBytes != 0) {
       if (const TableIndex* const compiled = compiled_index(index.index)) {
-        const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
         const auto has_key = [&](const std::byte* row) {
           return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), key...);
         };
+        if (is_alone()) {
+          const Found planned = find_planned(*compiled, has_key);
+          if (planned.row != nullptr) return planned;
+        }
+        const base::Key wanted = detail::make_index_key<Ref>(key...);
+        const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
         const auto for_words = [](const auto& visit) {
           Projected::for_words(visit);
           (visit(detail::words_of_member<KeyMembers>()), ...);
@@ -254,7 +264,7 @@ class Transaction : public TransactionCore {
         return found;
       }
     }
-    return find_unique(index.index, wanted, Projected::choice());
+    return find_unique(index.index, detail::make_index_key<Ref>(key...), Projected::choice());
   }
 
   template <class Row, auto... Columns>

@@ -10,12 +10,14 @@
 namespace diptych::oltp {
 
 TransactionCore::TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now,
-                                 uint64_t random_seed, uint64_t operations_max, uint32_t stamp)
+                                 uint64_t random_seed, uint64_t operations_max, uint32_t stamp,
+                                 PlannedRows planned)
     : read_vid_(read_vid),
       now_(now),
       random_state_(random_seed),
       worker_(worker),
       indexes_(worker->core_->indexes),
+      planned_(planned),
       reader_(&worker->reader_),
       worker_id_(worker->id_),
       alone_(worker->is_single()),
@@ -145,10 +147,23 @@ AccessPlan TransactionCore::make_plan() const {
   return AccessPlan(worker_->core_);
 }
 
-inline bool TransactionCore::claim_group(const RowHandle& handle, uint32_t group) {
+[[gnu::always_inline]] inline bool TransactionCore::claim_group(const RowHandle& handle,
+                                                                uint32_t group) {
   Worker& worker = *worker_;
   Table* const table = handle.table;
   RowVersion& version = handle.slot->group(group);
+  if (alone_) {
+    // relaxed: nobody else looks, here and below.
+    const uint64_t here = version.word.load(std::memory_order_relaxed);
+    if ((here & (kOwned | kLive)) == kLive) [[likely]] {
+      // Nobody goes back to the commit before.
+      Undo* const undo = worker.make_undo(here, nullptr, group);
+      worker.add_write(table, handle.slot, handle.row_id, undo, WriteKind::kUpdate);
+      // relaxed: as above.
+      version.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
+      return true;
+    }
+  }
   // acquire: pairs with the releases of claims and commits.
   const uint64_t word = version.word.load(std::memory_order_acquire);
   if (worker.is_own(word)) {
@@ -167,11 +182,6 @@ inline bool TransactionCore::claim_group(const RowHandle& handle, uint32_t group
   // relaxed: it is older than the word.
   Undo* const undo = worker.make_undo(word, version.older.load(std::memory_order_relaxed), group);
   worker.add_write(table, handle.slot, handle.row_id, undo, WriteKind::kUpdate);
-  if (worker.is_single()) {
-    // relaxed: nobody else looks.
-    version.word.store(RowSlot::owned_word(undo), std::memory_order_relaxed);
-    return true;
-  }
   if (version.claim(undo)) return true;
   worker.drop_newest_write();
   fail(base::ErrorCode::kConflict);

@@ -70,9 +70,10 @@ class RowVisitor {
 
 class TransactionCore {
  public:
-  // `operations_max`: then the transaction fails. `stamp`: no other one's of late; not 0.
+  // `operations_max`: then the transaction fails. `stamp`: no other one's of late; not 0. `planned`
+  // stays until it ends.
   TransactionCore(Worker* worker, base::Vid read_vid, base::Timestamp now, uint64_t random_seed,
-                  uint64_t operations_max, uint32_t stamp);
+                  uint64_t operations_max, uint32_t stamp, PlannedRows planned);
   TransactionCore(const TransactionCore&) = delete;
   TransactionCore& operator=(const TransactionCore&) = delete;
 
@@ -113,6 +114,18 @@ class TransactionCore {
     return index;
   }
   bool is_alone() const { return alone_; }
+  // With one worker: the next row of the plan, if that is of the index, is there and has the key;
+  // else `row` is null. A unique index has no other such row.
+  template <class HasKey>
+  Found find_planned(const TableIndex& index, const HasKey& has_key) {
+    Found found{{index.table, nullptr, {}, stamp_}, nullptr};
+    if (planned_.empty() || planned_.front().index != &index) return found;
+    const PlannedRow& row = planned_.front();
+    planned_ = planned_.subspan(1);
+    if (row.slot == nullptr || !row.slot->is_there() || !has_key(row.slot->row())) return found;
+    found = {{index.table, row.slot, row.row_id, stamp_}, row.slot->row()};
+    return found;
+  }
   // The live row for which has_key(row bytes) holds; its `row` is null where there is none.
   template <class HasKey>
   Found find_alone(const TableIndex& index, uint64_t hash, const HasKey& has_key) const {
@@ -162,6 +175,21 @@ class TransactionCore {
                                 const RowVisitor& visit);
 
   bool failed() const { return failure_ != nullptr; }
+
+ protected:
+  // While it lives, the procedure looks up other rows than those of its plan: a plan's on the way.
+  class PlannedRowsOnTheWay {
+   public:
+    explicit PlannedRowsOnTheWay(TransactionCore* txn) : txn_(txn), before_(txn->planned_) {}
+    ~PlannedRowsOnTheWay() { txn_->planned_ = before_; }
+    PlannedRowsOnTheWay(const PlannedRowsOnTheWay&) = delete;
+    PlannedRowsOnTheWay& operator=(const PlannedRowsOnTheWay&) = delete;
+    void follow(const AccessPlan& plan) { txn_->planned_ = plan.rows(); }
+
+   private:
+    TransactionCore* txn_;
+    PlannedRows before_;
+  };
 
  private:
   friend class Worker;
@@ -215,7 +243,8 @@ class TransactionCore {
   uint64_t random_state_;
   Worker* worker_;
   std::span<TableIndex* const> indexes_;  // [IndexId]
-  RowReader* reader_;                     // the worker's
+  PlannedRows planned_;
+  RowReader* reader_;  // the worker's
   base::WorkerId worker_id_;
   bool alone_;       // no other worker runs
   bool unrecorded_;  // no read is validated at the end

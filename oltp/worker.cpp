@@ -85,10 +85,10 @@ void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t dea
   for (size_t number = 0; next < requests.size(); next += stride, ++number) {
     if (next != first && (now_ns >= deadline_ns || is_lost())) break;
     plan_of(number + kRowsAhead)->fetch_rows();
-    plan_access(requests, next + kPlansAhead * stride, plan_of(number));
-    if (run_timed(requests[next], &now_ns) == RunEnd::kConflict) {
+    if (run_timed(requests[next], plan_of(number)->rows(), &now_ns) == RunEnd::kConflict) {
       deferred_.push_back(requests[next]);
     }
+    plan_access(requests, next + kPlansAhead * stride, plan_of(number));
   }
   retry_deferred(deadline_ns);
   mark_.end();
@@ -108,15 +108,15 @@ void Worker::retry_deferred(uint64_t deadline_ns) {
     round.clear();
     std::swap(round, deferred_);
     for (Request* const request : round) {
-      if (run_timed(request, &now_ns) == RunEnd::kConflict) deferred_.push_back(request);
+      if (run_timed(request, {}, &now_ns) == RunEnd::kConflict) deferred_.push_back(request);
     }
   }
 }
 
-Worker::RunEnd Worker::run_timed(Request* request, uint64_t* now_ns) {
+Worker::RunEnd Worker::run_timed(Request* request, PlannedRows planned, uint64_t* now_ns) {
   const uint64_t begin_ns = *now_ns;
   mark_.begin(request->procedure, begin_ns);
-  const RunEnd end = run(request);
+  const RunEnd end = run(request, planned);
   *now_ns = base::steady_ns();
   const uint64_t spent_ns = *now_ns - begin_ns;
   if (spent_ns > core_->options.slow_run_ns) [[unlikely]] {
@@ -125,7 +125,7 @@ Worker::RunEnd Worker::run_timed(Request* request, uint64_t* now_ns) {
   return end;
 }
 
-Worker::RunEnd Worker::run(Request* request) {
+Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   DIPTYCH_CHECK(request->procedure.value < core_->procedures.size(),
                 "a procedure id comes from register_procedure");
   const ProcedureDefinition& procedure = *core_->procedures[request->procedure.value];
@@ -143,7 +143,7 @@ Worker::RunEnd Worker::run(Request* request) {
   stamp_ += core_->options.placement.threads;
   if (stamp_ == 0) stamp_ += core_->options.placement.threads;  // no handle's
   Transaction txn(this, read_vid, request->now, request->random_seed, core_->options.operations_max,
-                  stamp_);
+                  stamp_, planned);
   base::Result<void> result = call_body(procedure, txn, *request);
   if (result && txn.failed()) result = *txn.failure_;
   if (result && !commit(&txn, request)) result = base::ErrorCode::kConflict;

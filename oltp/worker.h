@@ -119,8 +119,8 @@ class Worker {
 
   enum class RunEnd : uint8_t { kEnded, kConflict };
   // The clock is at *now_ns, before and after.
-  RunEnd run_timed(Request* request, uint64_t* now_ns);
-  RunEnd run(Request* request);
+  RunEnd run_timed(Request* request, PlannedRows planned, uint64_t* now_ns);
+  RunEnd run(Request* request, PlannedRows planned);
   // Runs it again after a conflict, in this batch or the next.
   void retry_deferred(uint64_t deadline_ns);
   bool give_up(Request* request);
@@ -154,9 +154,9 @@ class Worker {
   void restore_row(const Write& write);
   void clear_run();
 
-  base::Result<void> replay_one(Request* request, std::span<const base::RowId> inserted);
-  // A slot for a new row. A replayed transaction takes the one that it had; nothing: it had none,
-  // or there is a row.
+  base::Result<void> replay_one(Request* request, std::span<const base::RowId> inserted,
+                                PlannedRows planned);
+  // A new row's slot; of a replay, the one that it had. Nothing: it had none, or there is a row.
   std::optional<base::RowId> take_slot(Table* table) {
     if (replays_) [[unlikely]]
       return take_replayed_slot(table);

@@ -39,7 +39,7 @@ class Hash {
     std::array<uint64_t, kGroup> hashes;
     for (size_t i = 0; i < kGroup; ++i) {
       hashes[i] = hash_of(keys[i]);
-      index_.fetch_bucket(hashes[i]);
+      HashIndex::fetch(index_.place_of(hashes[i]));
     }
     uint64_t sum = 0;
     for (const uint64_t hash : hashes) sum += candidate(hash);

@@ -233,6 +233,7 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
   const int64_t offset = call.location;
   if (call.over != nullptr) return bind_window(call, name);
+  if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
       call.n_agg_order != 0 || call.agg_within_group != 0) {

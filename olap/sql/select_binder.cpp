@@ -125,7 +125,7 @@ SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, cons
       slots_(statement.slots),
       outer_(outer),
       correlation_(correlation),
-      scope_(outer),
+      scope_(outer, &expressions_),
       block_(std::make_unique<QueryBlock>()),
       expressions_(source_, slots_, scope_, *block_, *this, offsets_, statement.parameters) {
   ctes_.outer = ctes;

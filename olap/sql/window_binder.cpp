@@ -322,6 +322,9 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
 base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& call,
                                                       std::string_view name, Window* window,
                                                       WindowCall* result) {
+  if (is_regression(name)) {
+    return source_.unsupported(call.location, fmt::format("{}() over a window", name));
+  }
   if (is_aggregate(name)) return bind_window_aggregate(call, name, window, result);
   const NamedFunction* function = find_function(name);
   if (function == nullptr) {
@@ -395,7 +398,9 @@ base::Result<void> ExpressionBinder::bind_window_aggregate(const PgQuery__FuncCa
   }
   Aggregate aggregate;
   if (auto bound = bind_aggregate_call(call, name, &aggregate); !bound) return bound;
-  if (aggregate.kind == AggregateKind::kStringAgg || is_ordered_set(aggregate.kind)) {
+  const bool bits =
+      aggregate.kind >= AggregateKind::kBitAnd && aggregate.kind <= AggregateKind::kBitXor;
+  if (bits || aggregate.kind == AggregateKind::kStringAgg || is_ordered_set(aggregate.kind)) {
     return source_.unsupported(call.location, fmt::format("{}() over a window", name));
   }
   WindowFunction& function = result->function;

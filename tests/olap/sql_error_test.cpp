@@ -191,9 +191,12 @@ constexpr Refused kRefused[] = {
      "11: \"select\")"},
     {"select (1, 2)",
      "unsupported: a row value is not supported yet (line 1, column 8: \"(1, 2)\")"},
-    {"select p_id, (select sum(p_id) from child) from parent group by p_id",
-     "unsupported: an aggregate, in a subquery, of the query around it is not supported yet "
-     "(line 1, column 22: \"sum(p_id) from child) from ...\")"},
+    {"select corr(p_id, 1) over () from parent",
+     "unsupported: corr() over a window is not supported yet (line 1, column 8: \"corr(p_id, 1) "
+     "over () from ...\")"},
+    {"select p_id from parent where (select sum(p_id) from child) > 1",
+     "invalid argument: an aggregate cannot stand in WHERE; HAVING takes them (line 1, column 39: "
+     "\"sum\")"},
     {"select sum(c_text) from child",
      "invalid argument: sum() does not take TEXT (line 1, column 8: \"sum\")"},
     {"select count(*) from child where c_id = (select 1, 2)",

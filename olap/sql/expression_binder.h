@@ -102,6 +102,7 @@ class ExpressionBinder {
   BoundResult bind_collation(const PgQuery__CollateClause& clause);
   BoundResult bind_row_in_list(const PgQuery__AExpr& operation);
   BoundResult bind_distinct(const PgQuery__AExpr& operation);
+  base::Result<ExpressionPtr> bind_same(int64_t offset, Bound* left, Bound* right);
 
   // pattern_binder.cpp
   BoundResult bind_like(const PgQuery__AExpr& operation);
@@ -122,6 +123,7 @@ class ExpressionBinder {
   BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
   BoundResult bind_parameter(const PgQuery__ParamRef& parameter);
   BoundResult bind_call(const PgQuery__FuncCall& call);
+  BoundResult bind_make_interval(const PgQuery__FuncCall& call);
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
   ExpressionBinder& owner_of(const Aggregate& aggregate);

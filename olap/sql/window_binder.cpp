@@ -286,6 +286,13 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
     if (!has_offset(bound)) continue;
     auto offset = dispatch(start ? *definition.frame->start_offset : *definition.frame->end_offset);
     if (!offset) return offset.error();
+    const bool moments = written.type.kind == TypeKind::kDate || written.type == kTimestampType;
+    if (moments && offset->untyped && !is_null_literal(*offset->expression)) {
+      auto interval = parse_interval(source_, offset->offset,
+                                     std::get<std::string>(offset->expression->literal), "second");
+      if (!interval) return interval.error();
+      offset = Bound{nullptr, *interval, false, offset->offset};
+    }
     const auto* number = !offset->interval && is_literal(*offset->expression)
                              ? std::get_if<int64_t>(&offset->expression->literal)
                              : nullptr;

@@ -171,7 +171,10 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       return result;
     }
     case Function::kExtractYear:
-      return int64_t{base::civil_from_date(std::get<base::Date>(values[0])).year};
+      if (const auto* date = std::get_if<base::Date>(&values[0])) {
+        return int64_t{base::civil_from_date(*date).year};
+      }
+      break;
     case Function::kAbs: {
       const int128_t units = units_of(values[0]);
       return number_of(e.type, units < 0 ? -units : units);

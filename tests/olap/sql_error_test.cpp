@@ -111,8 +111,11 @@ constexpr Refused kRefused[] = {
      "unsupported: ONLY is not supported yet (line 1, column 23: \"parent\")"},
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
-    {"select * from generate_series(1, 3)",
-     "unsupported: a function in FROM is not supported yet (line 1, column 15: "
+    {"select * from unnest(1)",
+     "unsupported: function unnest() in FROM is not supported yet (line 1, column 15: "
+     "\"unnest(1)\")"},
+    {"select generate_series(1, 3)",
+     "unsupported: generate_series() anywhere but in FROM is not supported yet (line 1, column 8: "
      "\"generate_series(1, 3)\")"},
     {"select p_id from parent where p_name like 'a\\'",
      "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "

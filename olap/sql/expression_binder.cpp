@@ -99,7 +99,14 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     return source_.unsupported(column.location, "a schema in front of a table name");
   }
   const std::string_view table = fields.size() == 2 ? string_of(fields[0]) : std::string_view();
-  const auto found = scope_.resolve(source_, column.location, table, string_of(fields.back()));
+  const std::string_view name = string_of(fields.back());
+  const auto found = scope_.resolve(source_, column.location, table, name);
+  if (!found && table.empty()) {
+    for (const Scope* scope = &scope_; scope != nullptr; scope = scope->outer()) {
+      if (scope->find_table(name) == nullptr) continue;
+      return source_.unsupported(column.location, "a table's name as a value");
+    }
+  }
   if (!found) return found.error();
   DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
                 "a scope has outer columns only then");

@@ -192,6 +192,9 @@ constexpr Refused kRefused[] = {
     {"select 1; select 2",
      "syntax error: one statement at a time; another begins here (line 1, column "
      "11: \"select\")"},
+    {"select parent from parent",
+     "unsupported: a table's name as a value is not supported yet (line 1, column 8: \"parent from "
+     "parent\")"},
     {"select (1, 2)",
      "unsupported: a row value is not supported yet (line 1, column 8: \"(1, 2)\")"},
     {"select corr(p_id, 1) over () from parent",

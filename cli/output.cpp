@@ -49,6 +49,11 @@ ExitCode fail(const base::Error& error) {
   return ExitCode::kFailed;
 }
 
+ExitCode fail_statement(const base::Error& error) {
+  say(fmt::format("diptych: {}: {}\n", error.sqlstate(), error.to_string()));
+  return ExitCode::kFailed;
+}
+
 ExitCode wrong_usage(std::string_view what) {
   say(fmt::format("diptych: {}\n", what));
   return ExitCode::kUsage;

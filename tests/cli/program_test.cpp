@@ -397,6 +397,8 @@ TEST_F(Program, AnErrorOfSqlBeginsWithItsSqlstate) {
   EXPECT_THAT(wrong.err, HasSubstr("did you mean \"o_id\"?"));
   const Outcome failed = run({"query", shop_, "-c", "SELECT 1 / 0"});
   EXPECT_THAT(failed.err, HasSubstr("diptych: 22012: "));
+  const Outcome refused = run({"query", shop_, "-c", "SELECT ARRAY[1]"});
+  EXPECT_THAT(refused.err, HasSubstr("diptych: 0A000: unsupported: -c: "));
 }
 
 TEST_F(Program, TheTableHasRowsAndTimeAndGoesToStandardOutputAlone) {

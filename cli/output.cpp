@@ -44,7 +44,13 @@ ExitCode print_result(std::string_view text) {
 }
 
 ExitCode fail(const base::Error& error) {
-  say(fmt::format("diptych: {}\n", error.to_string()));
+  const std::string_view state = error.state.view();
+  say(fmt::format("diptych: {}{}{}\n", state, state.empty() ? "" : ": ", error.to_string()));
+  return ExitCode::kFailed;
+}
+
+ExitCode fail_statement(const base::Error& error) {
+  say(fmt::format("diptych: {}: {}\n", error.sqlstate(), error.to_string()));
   return ExitCode::kFailed;
 }
 

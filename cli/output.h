@@ -28,6 +28,8 @@ void say(std::string_view text);
 // How a command ends.
 ExitCode print_result(std::string_view text);  // kFailed where it cannot be written
 ExitCode fail(const base::Error& error);
+// The same of a statement: with its SQLSTATE whatever it is.
+ExitCode fail_statement(const base::Error& error);
 ExitCode wrong_usage(std::string_view what);
 
 }  // namespace diptych::cli

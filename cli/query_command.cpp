@@ -164,7 +164,7 @@ ExitCode QueryCommand::print(const Statements& statements,
                       results[i]->rows.size() == 1 ? "" : "s",
                       static_cast<double>(results[i]->execute_ns) / 1e6));
     } else {
-      code = fail(results[i].error().within(statements.origins[i]));
+      code = fail_statement(results[i].error().within(statements.origins[i]));
     }
   }
   return code;

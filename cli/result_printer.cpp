@@ -175,7 +175,9 @@ std::string to_json(const QueryResult& result) {
 }
 
 std::string json_error(const base::Error& error) {
-  return fmt::format("{{\"error\": {}}}", json_string(error.to_string()));
+  return fmt::format("{{\"error\": {}, \"sqlstate\": {}, \"position\": {}}}",
+                     json_string(error.to_string()), json_string(std::string(error.sqlstate())),
+                     error.position);
 }
 
 }  // namespace diptych::cli

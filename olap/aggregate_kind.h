@@ -14,10 +14,14 @@ enum class AggregateKind : uint8_t {
   kAvg,
   kMin,
   kMax,
+  kBitAnd,  // of integers
+  kBitOr,
+  kBitXor,
   kVarSamp,
   kVarPop,
   kStddevSamp,
   kStddevPop,
+  kCovarPop,  // of two DOUBLEs
   kStringAgg,
   kPercentileCont,  // of DOUBLE
   kPercentileDisc,

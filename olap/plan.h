@@ -86,9 +86,9 @@ struct SortKey {
 
 // Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
 // DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
-// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; variances
-// and deviations are DOUBLE of DOUBLE; min, max, percentile_disc and mode keep their type. All but
-// the counts are NULL over no (non-null) values.
+// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero;
+// variances, deviations and the covariance are DOUBLE of DOUBLE; min, max, those of bits,
+// percentile_disc and mode keep their type. All but the counts are NULL over no (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll
@@ -96,7 +96,7 @@ struct Aggregate {
   bool distinct = false;  // each value of the argument once (kSum, kAvg, variances, kStringAgg)
   // kStringAgg: the delimiter in front of each text but the first, then what the texts are ordered
   // by; the columns of `order` count the argument as 0. Percentiles: the fraction, a DOUBLE
-  // literal; they and kMode have one key in `order`, the argument.
+  // literal; they and kMode have one key in `order`, the argument. kCovarPop: the other value.
   std::vector<ExpressionPtr> further;
   std::vector<SortKey> order;
 };

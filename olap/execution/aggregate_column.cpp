@@ -298,6 +298,10 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
     case AggregateKind::kStddevPop:
       if (argument == PhysicalType::kDouble) return make_moments(aggregate.kind);
       fail_query(base::ErrorCode::kUnsupported, "variances are of doubles");
+    case AggregateKind::kBitAnd:
+    case AggregateKind::kBitOr:
+    case AggregateKind::kBitXor: return make_bits(aggregate);
+    case AggregateKind::kCovarPop: return make_covariance(aggregate);
     case AggregateKind::kStringAgg: return make_string_agg(aggregate);
     case AggregateKind::kPercentileCont:
     case AggregateKind::kPercentileDisc:

@@ -61,6 +61,10 @@ std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
                                                std::unique_ptr<AggregateColumn> inner);
 // Variances and standard deviations of DOUBLE (moments.cpp).
 std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind);
+// Bits of integers (bits.cpp).
+std::unique_ptr<AggregateColumn> make_bits(const Aggregate& aggregate);
+// The covariance of DOUBLEs (covariance.cpp).
+std::unique_ptr<AggregateColumn> make_covariance(const Aggregate& aggregate);
 // string_agg (string_agg.cpp).
 std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate);
 // Percentiles and mode (ordered_set.cpp).

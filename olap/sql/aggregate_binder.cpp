@@ -4,6 +4,7 @@
 // NULLs, and CASE computes x only where p holds.
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,9 @@ std::optional<AggregateKind> aggregate_kind(std::string_view name) {
   if (name == "avg") return AggregateKind::kAvg;
   if (name == "min" || name == "bool_and" || name == "every") return AggregateKind::kMin;
   if (name == "max" || name == "bool_or") return AggregateKind::kMax;
+  if (name == "bit_and") return AggregateKind::kBitAnd;
+  if (name == "bit_or") return AggregateKind::kBitOr;
+  if (name == "bit_xor") return AggregateKind::kBitXor;
   if (name == "stddev" || name == "stddev_samp") return AggregateKind::kStddevSamp;
   if (name == "stddev_pop") return AggregateKind::kStddevPop;
   if (name == "variance" || name == "var_samp") return AggregateKind::kVarSamp;
@@ -50,6 +54,7 @@ bool takes(std::string_view name, AggregateKind kind, const DataType& type) {
     return is_numeric(type);
   }
   if (kind == AggregateKind::kStringAgg) return type.is_string();
+  if (name.starts_with("bit_")) return is_integer(type);
   if (name.starts_with("bool_") || name == "every") return type.kind == TypeKind::kBoolean;
   return kind == AggregateKind::kCount || type.kind != TypeKind::kBoolean;
 }
@@ -72,7 +77,11 @@ DataType aggregate_type(AggregateKind kind, const DataType& argument) {
     case AggregateKind::kStddevSamp:
     case AggregateKind::kStddevPop: return kDoubleType;
     case AggregateKind::kStringAgg: return kTextType;
+    case AggregateKind::kCovarPop:
     case AggregateKind::kPercentileCont: return kDoubleType;
+    case AggregateKind::kBitAnd:
+    case AggregateKind::kBitOr:
+    case AggregateKind::kBitXor:
     case AggregateKind::kPercentileDisc:
     case AggregateKind::kMode:
     case AggregateKind::kMin:
@@ -93,6 +102,40 @@ bool same(const Aggregate& a, const Aggregate& b) {
          std::equal(a.order.begin(), a.order.end(), b.order.begin(), b.order.end(), same_order);
 }
 
+// Calls visit with the columns of the arguments.
+void for_each_column(const Aggregate& aggregate,
+                     const std::function<void(const Expression&)>& visit) {
+  if (aggregate.argument != nullptr) {
+    for_each_column(static_cast<const Expression&>(*aggregate.argument), visit);
+  }
+  for (const ExpressionPtr& one : aggregate.further) {
+    for_each_column(static_cast<const Expression&>(*one), visit);
+  }
+}
+
+// A text that two values have in common only if they are one: its length goes before it. NULLs are
+// one value, as they are in DISTINCT.
+ExpressionPtr key_text(ExpressionPtr value) {
+  if (value->type.kind == TypeKind::kDouble) {  // -0 is 0
+    value = make_expression(ExpressionKind::kAdd, kDoubleType, std::move(value),
+                            make_literal(kDoubleType, base::Value(0.0)));
+  }
+  value = cast_to(std::move(value), kTextType);
+  Expressions text;
+  text.push_back(clone(*value));
+  ExpressionPtr length =
+      cast_to(make_function(Function::kLength, kIntType, std::move(text)), kTextType);
+  const auto joined = [](ExpressionPtr a, ExpressionPtr b) {
+    return make_expression(ExpressionKind::kConcat, kTextType, std::move(a), std::move(b));
+  };
+  ExpressionPtr key =
+      joined(joined(std::move(length), make_literal(kTextType, base::Value(std::string(":")))),
+             std::move(value));
+  if (!key->nullable) return key;
+  return make_expression(ExpressionKind::kCoalesce, kTextType, std::move(key),
+                         make_literal(kTextType, base::Value(std::string("-"))));
+}
+
 ExpressionPtr only_where(const Expression& condition, ExpressionPtr value) {
   const DataType type = value->type;
   Expressions children;
@@ -110,40 +153,71 @@ bool is_aggregate(std::string_view function) {
 
 BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std::string_view name) {
   const int64_t offset = call.location;
+  Aggregate aggregate;
+  const bool within = std::exchange(in_aggregate_, true);
+  auto bound = bind_aggregate_call(call, name, &aggregate);
+  in_aggregate_ = within;
+  if (!bound) return bound.error();
+  auto column = place_aggregate(std::move(aggregate), name, offset);
+  if (!column) return column.error();
+  return Bound{*std::move(column), std::nullopt, false, offset};
+}
+
+// Puts the aggregate into the query that it belongs to; gives its column there.
+base::Result<ExpressionPtr> ExpressionBinder::place_aggregate(Aggregate aggregate,
+                                                              std::string_view name,
+                                                              int64_t offset) {
+  ExpressionBinder& owner = owner_of(aggregate);
+  if (auto checked = owner.check_aggregate_place(offset); !checked) return checked.error();
+  if (owner.has_aggregate_in(aggregate)) {
+    return source_.wrong(offset, "an aggregate within an aggregate", "42803");
+  }
+  const uint32_t slot = owner.add_aggregate(std::move(aggregate), name);
+  if (&owner != this && slot >= first_own_slot_) {
+    owner.bind_again_ = true;
+    return source_.wrong(offset, "an aggregate of the query around, to be bound again");
+  }
+  return slots_.column(slot);
+}
+
+// A subquery's aggregate may name this block's.
+bool ExpressionBinder::has_aggregate_in(const Aggregate& aggregate) const {
+  const std::vector<uint32_t>& slots = block_.aggregate_slots;
+  bool found = false;
+  for_each_column(aggregate, [&](const Expression& column) {
+    found = found || std::find(slots.begin(), slots.end(), column.column) != slots.end();
+  });
+  return found;
+}
+
+// The innermost query of whose columns it is; without columns, this one.
+ExpressionBinder& ExpressionBinder::owner_of(const Aggregate& aggregate) {
+  std::optional<uint32_t> last;  // inner slots come behind outer ones
+  for_each_column(aggregate, [&](const Expression& column) {
+    last = std::max(last.value_or(0), column.column);
+  });
+  if (!last) return *this;
+  const Scope* scope = &scope_;
+  while (scope->expressions()->first_own_slot_ > *last) scope = scope->outer();
+  return *scope->expressions();
+}
+
+// What this is binding takes aggregates.
+base::Result<void> ExpressionBinder::check_aggregate_place(int64_t offset) const {
   if (in_aggregate_) return source_.wrong(offset, "an aggregate within an aggregate", "42803");
   if (!clause_.aggregates) {
     const std::string_view hint = clause_.name == "WHERE" ? "; HAVING takes them" : "";
-    return source_.wrong(
-        offset, fmt::format("an aggregate cannot stand in {}{}", clause_.name, hint), "42803");
+    return source_.wrong(offset,
+                         fmt::format("an aggregate cannot stand in {}{}",
+                                     clause_.name.empty() ? "FROM" : clause_.name, hint),
+                         "42803");
   }
   if (block_.has_working) {
     return source_.wrong(
         offset, "aggregate functions are not allowed in a recursive query's recursive term",
         "42P19");
   }
-  Aggregate aggregate;
-  in_aggregate_ = true;
-  auto bound = bind_aggregate_call(call, name, &aggregate);
-  in_aggregate_ = false;
-  if (!bound) return bound.error();
-  if (is_of_outer_query(aggregate)) {
-    return source_.unsupported(offset, "an aggregate, in a subquery, of the query around it");
-  }
-  const uint32_t slot = add_aggregate(std::move(aggregate), name);
-  return Bound{slots_.column(slot), std::nullopt, false, offset};
-}
-
-// SQL gives an aggregate whose columns are all an outer query's to that query.
-bool ExpressionBinder::is_of_outer_query(const Aggregate& aggregate) const {
-  bool outer = false;
-  bool own = false;
-  const auto see = [&](const Expression& column) {
-    (column.column < first_own_slot_ ? outer : own) = true;
-  };
-  if (aggregate.argument != nullptr) {
-    for_each_column(static_cast<const Expression&>(*aggregate.argument), see);
-  }
-  return outer && !own;
+  return {};
 }
 
 // All but the place in the block: the argument with its FILTER, and the type.
@@ -191,6 +265,10 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
                                      arguments == 1 ? "" : "s", call.n_args),
                          "42883");
   }
+  if (call.args[0]->node_case == PG_QUERY__NODE__NODE_ROW_EXPR &&
+      aggregate->kind == AggregateKind::kCount) {
+    return bind_counted_row(call, aggregate);
+  }
   auto argument = dispatch(*call.args[0]);
   if (!argument) return argument.error();
   if (argument->interval) {
@@ -215,6 +293,23 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   if (aggregate->kind == AggregateKind::kStringAgg) {
     if (auto bound = bind_string_agg(call, aggregate); !bound) return bound;
   }
+  return bind_aggregate_order(call, aggregate);
+}
+
+// count([DISTINCT] (a, b)): a row is not NULL, whatever its values are.
+base::Result<void> ExpressionBinder::bind_counted_row(const PgQuery__FuncCall& call,
+                                                      Aggregate* aggregate) {
+  auto row = bind_row(*call.args[0]);
+  if (!row) return row.error();
+  aggregate->argument = make_literal(kBigIntType, base::Value(int64_t{1}));
+  if (call.agg_distinct == 0) return {};
+  ExpressionPtr key = make_literal(kTextType, base::Value(std::string()));
+  for (Bound& value : *row) {
+    key = make_expression(ExpressionKind::kConcat, kTextType, std::move(key),
+                          key_text(std::move(value.expression)));
+  }
+  aggregate->kind = AggregateKind::kCountDistinct;
+  aggregate->argument = std::move(key);
   return bind_aggregate_order(call, aggregate);
 }
 

@@ -90,6 +90,10 @@ ExpressionPtr micros_of(Bound interval) {
   ExpressionPtr constant = make_literal(
       kBigIntType,
       base::Value((i.months * kDaysOfMonth + i.days) * base::kMicrosPerDay + i.micros));
+  if (interval.times != nullptr) {
+    constant = fold(make_expression(ExpressionKind::kMultiply, kBigIntType,
+                                    std::move(interval.times), std::move(constant)));
+  }
   if (interval.expression == nullptr) return constant;
   return fold(make_expression(ExpressionKind::kAdd, kBigIntType, std::move(interval.expression),
                               std::move(constant)));
@@ -142,6 +146,11 @@ base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,
   std::string_view rest = text;
   for (std::string_view word = next_word(&rest); !word.empty(); word = next_word(&rest)) {
     int64_t amount = 0;
+    std::string with_sign;
+    if (word == "-" || word == "+") {
+      with_sign = fmt::format("{}{}", word, next_word(&rest));
+      word = with_sign;
+    }
     if (const auto time = time_of_day(word)) {
       interval.micros += *time;
       continue;

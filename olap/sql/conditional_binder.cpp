@@ -164,7 +164,20 @@ BoundResult ExpressionBinder::bind_parameter(const PgQuery__ParamRef& parameter)
   return Bound{make_literal(type_of_value(value), value), std::nullopt, text, offset};
 }
 
+// A row IS NULL where all its values are, and IS NOT NULL where none is.
 BoundResult ExpressionBinder::bind_null_test(const PgQuery__NullTest& test) {
+  if (test.arg->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
+    auto row = bind_row(*test.arg);
+    if (!row) return row.error();
+    const bool null = test.nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL;
+    Expressions tests;
+    for (Bound& value : *row) {
+      tests.push_back(
+          fold(make_expression(null ? ExpressionKind::kIsNull : ExpressionKind::kIsNotNull,
+                               kBooleanType, std::move(value.expression))));
+    }
+    return typed(conjunction(std::move(tests)), start_of(test.arg));
+  }
   auto operand = dispatch(*test.arg);
   if (!operand) return operand;
   if (operand->interval) return source_.unsupported(operand->offset, "an INTERVAL as a value");
@@ -229,10 +242,61 @@ BoundResult ExpressionBinder::bind_interval(const PgQuery__TypeCast& cast) {
   return Bound{nullptr, *interval, false, offset};
 }
 
+// make_interval(years, months, weeks, days, hours, mins, secs), by place or by name.
+BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) {
+  struct Part {
+    std::string_view name;
+    Interval one;
+  };
+  static constexpr Part kParts[] = {{"years", {12, 0, 0}},
+                                    {"months", {1, 0, 0}},
+                                    {"weeks", {0, 7, 0}},
+                                    {"days", {0, 1, 0}},
+                                    {"hours", {0, 0, 3600 * base::kMicrosPerSecond}},
+                                    {"mins", {0, 0, 60 * base::kMicrosPerSecond}},
+                                    {"secs", {0, 0, base::kMicrosPerSecond}}};
+  std::optional<Bound> sum;
+  for (size_t i = 0; i < call.n_args; ++i) {
+    const Node* node = call.args[i];
+    const Part* part = i < std::size(kParts) ? &kParts[i] : nullptr;
+    if (node->node_case == PG_QUERY__NODE__NODE_NAMED_ARG_EXPR) {
+      const std::string_view name = node->named_arg_expr->name;
+      part = std::find_if(std::begin(kParts), std::end(kParts),
+                          [&](const Part& one) { return one.name == name; });
+      if (part == std::end(kParts)) part = nullptr;
+      node = node->named_arg_expr->arg;
+    }
+    if (part == nullptr) {
+      return source_.wrong(call.location, "make_interval() has no such argument", "42883");
+    }
+    auto number = dispatch(*node);
+    if (!number) return number;
+    if (auto adopted = adopt_type(source_, kBigIntType, &*number); !adopted) return adopted.error();
+    auto amount =
+        bind_operator(source_, "*", number->offset,
+                      Bound{nullptr, part->one, false, number->offset}, std::move(*number));
+    if (!amount) return amount;
+    if (!sum) {
+      sum = *std::move(amount);
+      continue;
+    }
+    auto both = bind_operator(source_, "+", call.location, *std::move(sum), *std::move(amount));
+    if (!both) return both;
+    sum = *std::move(both);
+  }
+  if (!sum) return Bound{nullptr, Interval{}, false, call.location};
+  return *std::move(sum);
+}
+
 BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
   const int64_t offset = call.location;
+  if (name == "generate_series") {
+    return source_.unsupported(offset, "generate_series() anywhere but in FROM");
+  }
+  if (name == "make_interval") return bind_make_interval(call);
   if (call.over != nullptr) return bind_window(call, name);
+  if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
       call.n_agg_order != 0 || call.agg_within_group != 0) {

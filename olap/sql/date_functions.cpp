@@ -81,6 +81,9 @@ BoundResult bind_extract_of_interval(const Call& call, const std::string& field,
                   call.offset);
   }
   const bool difference = interval.expression != nullptr;
+  if (interval.times != nullptr) {
+    return call.source.unsupported(call.offset, "a field of an INTERVAL times a value");
+  }
   if (difference && (parts.months != 0 || parts.days != 0 || parts.micros != 0)) {
     return call.source.unsupported(call.offset, "a field of a sum of intervals");
   }
@@ -176,6 +179,60 @@ BoundResult bind_date_trunc(Call call) {
                 call.offset);
 }
 
+// make_timestamp(year, month, day, hour, minute, seconds). A time of day that there is not fails as
+// a date does that there is not.
+BoundResult bind_make_timestamp(Call call) {
+  using enum ExpressionKind;
+  if (call.arguments.size() != 6) return call.wrong_count("6 arguments");
+  Bound& written = call.arguments[5];
+  auto number = number_argument(call, &written);
+  if (!number) return number.error();
+  const base::DataType with_micros = decimal_type(kWideDecimalDigitsMax, 6);
+  ExpressionPtr seconds = cast_to(*std::move(number), with_micros);
+  Expressions whole;
+  for (size_t i = 0; i < 5; ++i) {
+    auto argument = integer_argument(call, &call.arguments[i]);
+    if (!argument) return argument.error();
+    whole.push_back(*std::move(argument));
+  }
+  const auto literal = [](int64_t value) { return make_literal(kBigIntType, base::Value(value)); };
+  const auto below = [](ExpressionPtr value, ExpressionPtr bound) {
+    return fold(make_expression(kLess, kBooleanType, std::move(value), std::move(bound)));
+  };
+  const auto as_seconds = [&](int64_t value) { return cast_to(literal(value), with_micros); };
+  Expressions wrong;
+  wrong.push_back(below(clone(*whole[3]), literal(0)));
+  wrong.push_back(below(literal(23), clone(*whole[3])));
+  wrong.push_back(below(clone(*whole[4]), literal(0)));
+  wrong.push_back(below(literal(59), clone(*whole[4])));
+  wrong.push_back(below(clone(*seconds), as_seconds(0)));
+  wrong.push_back(below(as_seconds(60), clone(*seconds)));
+  constexpr int64_t kMinute = 60 * base::kMicrosPerSecond;
+  ExpressionPtr fraction = fold(make_expression(
+      kMultiply, with_micros, std::move(seconds),
+      cast_to(literal(base::kMicrosPerSecond), decimal_type(kWideDecimalDigitsMax, 0))));
+  ExpressionPtr micros = cast_to(std::move(fraction), kBigIntType);
+  for (const auto& [part, unit] : {std::pair<size_t, int64_t>{3, 60 * kMinute}, {4, kMinute}}) {
+    micros = fold(make_expression(kAdd, kBigIntType, std::move(micros),
+                                  whole_number(kMultiply, std::move(whole[part]), unit)));
+  }
+  whole.resize(3);
+  const auto day = [](Expressions parts) {
+    return cast_to(fold(make_function(Function::kMakeDate, kDateType, std::move(parts))),
+                   kTimestampType);
+  };
+  Expressions moment;
+  moment.push_back(day(std::move(whole)));
+  moment.push_back(std::move(micros));
+  Expressions no_day;
+  for (int i = 0; i < 3; ++i) no_day.push_back(literal(0));
+  Expressions choice;
+  choice.push_back(fold(disjunction(std::move(wrong))));
+  choice.push_back(day(std::move(no_day)));
+  choice.push_back(fold(make_function(Function::kAddMicros, kTimestampType, std::move(moment))));
+  return called(make_expression(kCase, kTimestampType, std::move(choice)), call.offset);
+}
+
 BoundResult bind_now(Call call) {
   if (!call.arguments.empty()) return call.wrong_count("no argument");
   return called(current_timestamp(call.source), call.offset);
@@ -219,6 +276,7 @@ FunctionBinder find_date_function_binder(std::string_view name) {
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},
       {"to_date", bind_to_date},
+      {"make_timestamp", bind_make_timestamp},
   };
   const auto found = kBinders.find(name);
   return found == kBinders.end() ? nullptr : found->second;

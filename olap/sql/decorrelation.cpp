@@ -121,7 +121,8 @@ bool names_slot_below(const QueryBlock& block, uint32_t first_slot) {
 
 bool is_simple(const QueryBlock& block) {
   return !block.aggregated && block.windows.empty() && !block.distinct &&
-         block.distinct_on.empty() && block.limit == kNoLimit && block.offset == 0;
+         block.distinct_on.empty() && block.limit == kNoLimit && block.offset == 0 &&
+         block.repeat_slot == 0;
 }
 
 bool has_standing_group(const QueryBlock& block) {

@@ -90,17 +90,21 @@ std::string text_of(const Expression& e, const Names& names) {
 }
 
 std::string_view aggregate_name(AggregateKind kind) {
-  static constexpr std::array<std::string_view, 15> kNames = {"count(*)",
+  static constexpr std::array<std::string_view, 19> kNames = {"count(*)",
                                                               "count",
                                                               "count distinct",
                                                               "sum",
                                                               "avg",
                                                               "min",
                                                               "max",
+                                                              "bit_and",
+                                                              "bit_or",
+                                                              "bit_xor",
                                                               "var_samp",
                                                               "var_pop",
                                                               "stddev_samp",
                                                               "stddev_pop",
+                                                              "covar_pop",
                                                               "string_agg",
                                                               "percentile_cont",
                                                               "percentile_disc",

@@ -99,7 +99,14 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     return source_.unsupported(column.location, "a schema in front of a table name");
   }
   const std::string_view table = fields.size() == 2 ? string_of(fields[0]) : std::string_view();
-  const auto found = scope_.resolve(source_, column.location, table, string_of(fields.back()));
+  const std::string_view name = string_of(fields.back());
+  const auto found = scope_.resolve(source_, column.location, table, name);
+  if (!found && table.empty()) {
+    for (const Scope* scope = &scope_; scope != nullptr; scope = scope->outer()) {
+      if (scope->find_table(name) == nullptr) continue;
+      return source_.unsupported(column.location, "a table's name as a value");
+    }
+  }
   if (!found) return found.error();
   DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
                 "a scope has outer columns only then");
@@ -226,16 +233,31 @@ BoundResult ExpressionBinder::bind_between(const PgQuery__AExpr& operation) {
 }
 
 // a IS [NOT] DISTINCT FROM b: never NULL; two NULLs are not distinct.
+// Rows are distinct where some of their values are.
 BoundResult ExpressionBinder::bind_distinct(const PgQuery__AExpr& operation) {
-  auto left = dispatch(*operation.lexpr);
-  if (!left) return left;
-  auto right = dispatch(*operation.rexpr);
-  if (!right) return right;
-  if (left->interval || right->interval) {
-    return source_.unsupported(operation.location, "an INTERVAL as a value");
+  auto left = bind_row(*operation.lexpr);
+  if (!left) return left.error();
+  auto right = bind_row(*operation.rexpr);
+  if (!right) return right.error();
+  if (left->size() != right->size()) {
+    return source_.wrong(operation.location, "rows of different lengths cannot be compared");
   }
-  Bound* operands[] = {&*left, &*right};
-  auto type = unify(source_, "operator \"=\"", operation.location, operands);
+  Expressions equalities;
+  for (size_t i = 0; i < left->size(); ++i) {
+    auto same = bind_same(operation.location, &(*left)[i], &(*right)[i]);
+    if (!same) return same.error();
+    equalities.push_back(*std::move(same));
+  }
+  ExpressionPtr result = conjunction(std::move(equalities));
+  if (operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT)
+    result = negated(std::move(result));
+  return typed(std::move(result), operation.location);
+}
+
+// Never NULL: two NULLs are the same.
+base::Result<ExpressionPtr> ExpressionBinder::bind_same(int64_t offset, Bound* left, Bound* right) {
+  Bound* operands[] = {left, right};
+  auto type = unify(source_, "operator \"=\"", offset, operands);
   if (!type) return type.error();
   ExpressionPtr both_null = fold(make_expression(
       ExpressionKind::kAnd, kBooleanType,
@@ -250,11 +272,8 @@ BoundResult ExpressionBinder::bind_distinct(const PgQuery__AExpr& operation) {
                : make_expression(ExpressionKind::kCoalesce, kBooleanType, std::move(same),
                                  make_literal(kBooleanType, base::Value(false)));
   }
-  ExpressionPtr result = fold(
+  return fold(
       make_expression(ExpressionKind::kOr, kBooleanType, std::move(same), std::move(both_null)));
-  if (operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT)
-    result = negated(std::move(result));
-  return typed(std::move(result), operation.location);
 }
 
 // (a, b) IN ((1, 2), (3, 4)): an OR of equalities.

@@ -2,6 +2,10 @@
 //
 // Aggregate calls become columns: the aggregate is put into the block (once, however often it is
 // written) and its slot stands for it. Subqueries inside expressions go to a SubqueryBinder.
+//
+// An aggregate belongs to the innermost query of whose columns it is, which may be one around the
+// subquery that it is written in. That query's slot for it has to be there before the subquery's
+// own slots are, so where it was not, the subquery's binding fails, and is to be done again.
 
 #pragma once
 
@@ -9,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "olap/sql/operators.h"
 #include "olap/sql/parse_tree.h"
@@ -40,6 +45,7 @@ struct Clause {
 using NamedWindows = std::unordered_map<std::string, const PgQuery__WindowDef*>;
 
 bool is_aggregate(std::string_view function);
+bool is_regression(std::string_view function);  // an expression over aggregates
 
 class ExpressionBinder {
  public:
@@ -81,6 +87,9 @@ class ExpressionBinder {
   // The slot of the block's aggregate, new or old.
   uint32_t add_aggregate(Aggregate aggregate, std::string_view name);
 
+  // Whether a subquery that could not be bound can be now, since it has put an aggregate here.
+  bool bind_again() { return std::exchange(bind_again_, false); }
+
  private:
   BoundResult dispatch(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
@@ -93,6 +102,7 @@ class ExpressionBinder {
   BoundResult bind_collation(const PgQuery__CollateClause& clause);
   BoundResult bind_row_in_list(const PgQuery__AExpr& operation);
   BoundResult bind_distinct(const PgQuery__AExpr& operation);
+  base::Result<ExpressionPtr> bind_same(int64_t offset, Bound* left, Bound* right);
 
   // pattern_binder.cpp
   BoundResult bind_like(const PgQuery__AExpr& operation);
@@ -113,15 +123,25 @@ class ExpressionBinder {
   BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
   BoundResult bind_parameter(const PgQuery__ParamRef& parameter);
   BoundResult bind_call(const PgQuery__FuncCall& call);
+  BoundResult bind_make_interval(const PgQuery__FuncCall& call);
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
-  bool is_of_outer_query(const Aggregate& aggregate) const;
+  ExpressionBinder& owner_of(const Aggregate& aggregate);
+  bool has_aggregate_in(const Aggregate& aggregate) const;
+  base::Result<void> check_aggregate_place(int64_t offset) const;
+  base::Result<ExpressionPtr> place_aggregate(Aggregate aggregate, std::string_view name,
+                                              int64_t offset);
   base::Result<void> bind_aggregate_call(const PgQuery__FuncCall& call, std::string_view name,
                                          Aggregate* aggregate);
   base::Result<void> bind_aggregate_argument(const PgQuery__FuncCall& call, std::string_view name,
                                              Aggregate* aggregate);
   base::Result<void> bind_string_agg(const PgQuery__FuncCall& call, Aggregate* aggregate);
   base::Result<void> bind_aggregate_order(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  base::Result<void> bind_counted_row(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  // regression_binder.cpp
+  BoundResult bind_regression(const PgQuery__FuncCall& call, std::string_view name);
+  base::Result<void> bind_pair(const PgQuery__FuncCall& call, std::string_view name,
+                               Aggregate* pair);
   // ordered_set_binder.cpp
   base::Result<void> bind_ordered_set(const PgQuery__FuncCall& call, std::string_view name,
                                       Aggregate* aggregate);
@@ -161,6 +181,7 @@ class ExpressionBinder {
   bool correlated_ = false;
   bool in_aggregate_ = false;
   bool in_window_ = false;
+  bool bind_again_ = false;
   unsigned depth_ = 0;
 };
 

@@ -139,6 +139,7 @@ base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& gro
       if (derived.lateral != 0) return bind_lateral(select, derived.alias, name, offset, group);
       return bind_derived(select, derived.alias, nullptr, name, offset, &ctes_, group);
     }
+    case PG_QUERY__NODE__NODE_RANGE_FUNCTION: return bind_series(*node.range_function, group);
     default: return source_.unsupported(start_of(&node), construct_name(node));
   }
 }

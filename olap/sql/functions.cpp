@@ -295,13 +295,28 @@ BoundResult bind_log(Call call) {
   return bind_signature(std::move(call), {"log", Function::kLog10, kDoubleType, "d"});
 }
 
+// A value as concat() writes it: a BOOLEAN as t or f.
+ExpressionPtr written_text(ExpressionPtr value) {
+  if (value->type.kind != TypeKind::kBoolean) return cast_to(std::move(value), kTextType);
+  const auto text = [](const char* letter) {
+    return make_literal(kTextType, base::Value(std::string(letter)));
+  };
+  Expressions choice;
+  choice.push_back(clone(*value));
+  choice.push_back(text("t"));
+  choice.push_back(negated(std::move(value)));
+  choice.push_back(text("f"));
+  choice.push_back(make_null(kTextType));
+  return fold(make_expression(ExpressionKind::kCase, kTextType, std::move(choice)));
+}
+
 // Texts of any values, NULL as nothing.
 BoundResult bind_concat(Call call) {
   if (call.arguments.empty()) return call.wrong_count("1 argument or more");
   ExpressionPtr result;
   for (Bound& argument : call.arguments) {
     if (argument.interval) return call.wrong_type(argument);
-    ExpressionPtr text = cast_to(std::move(argument.expression), kTextType);
+    ExpressionPtr text = written_text(std::move(argument.expression));
     if (text->nullable) {
       text = fold(make_expression(ExpressionKind::kCoalesce, kTextType, std::move(text),
                                   make_literal(kTextType, base::Value(std::string()))));
@@ -318,7 +333,7 @@ BoundResult bind_concat_ws(Call call) {
   Expressions texts;
   for (Bound& argument : call.arguments) {
     if (argument.interval) return call.wrong_type(argument);
-    texts.push_back(cast_to(std::move(argument.expression), kTextType));
+    texts.push_back(written_text(std::move(argument.expression)));
   }
   const bool nullable = texts[0]->nullable;
   ExpressionPtr result = make_function(Function::kConcatWs, kTextType, std::move(texts));

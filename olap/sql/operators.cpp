@@ -120,16 +120,10 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
                left.offset);
 }
 
-ExpressionPtr add_amount(ExpressionPtr moment, Function function, int64_t amount) {
-  if (amount == 0) return moment;
-  const DataType type = moment->type;
-  Expressions arguments;
-  arguments.push_back(std::move(moment));
-  arguments.push_back(make_literal(kBigIntType, base::Value(amount)));
-  return fold(make_function(function, type, std::move(arguments)));
-}
-
-BoundResult add_intervals(int64_t sign, Bound left, Bound right) {
+BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right) {
+  if (left.times != nullptr || right.times != nullptr) {
+    return source.unsupported(left.offset, "a sum of an INTERVAL times a value");
+  }
   Interval& a = *left.interval;
   const Interval& b = *right.interval;
   a.months += sign * b.months;
@@ -152,8 +146,13 @@ BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound le
                            ? std::get_if<int64_t>(&right.expression->literal)
                            : nullptr;
   constexpr int64_t kFactorMax = 1'000'000;
-  if (number == nullptr || left.expression != nullptr || std::abs(*number) > kFactorMax) {
-    return source.unsupported(offset, "an INTERVAL times anything but a literal whole number");
+  const bool constant = left.interval && left.expression == nullptr && left.times == nullptr;
+  if (constant && !right.interval && number == nullptr && is_integer(right.expression->type)) {
+    left.times = cast_to(std::move(right.expression), kBigIntType);
+    return left;
+  }
+  if (!constant || number == nullptr || std::abs(*number) > kFactorMax) {
+    return source.unsupported(offset, "an INTERVAL times anything but a whole number");
   }
   Interval& i = *left.interval;
   i.months *= *number;
@@ -183,7 +182,7 @@ BoundResult bind_moment_difference(Bound left, Bound right) {
 BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view name,
                                      int64_t offset, Bound left, Bound right) {
   if (left.interval && right.interval && (name == "+" || name == "-")) {
-    return add_intervals(name == "-" ? -1 : 1, std::move(left), std::move(right));
+    return add_intervals(source, name == "-" ? -1 : 1, std::move(left), std::move(right));
   }
   if ((left.interval || right.interval) && name == "*") {
     return multiply_interval(source, offset, std::move(left), std::move(right));
@@ -197,9 +196,21 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   }
   const int64_t sign = name == "-" ? -1 : 1;
   ExpressionPtr sum = cast_to(std::move(left.expression), kTimestampType);
-  sum = add_amount(std::move(sum), Function::kAddMonths, sign * right.interval->months);
-  sum = add_amount(std::move(sum), Function::kAddDays, sign * right.interval->days);
-  sum = add_amount(std::move(sum), Function::kAddMicros, sign * right.interval->micros);
+  const auto add = [&](Function function, int64_t amount) {
+    if (amount == 0) return;
+    ExpressionPtr by = make_literal(kBigIntType, base::Value(sign * amount));
+    if (right.times != nullptr) {
+      by = fold(make_expression(ExpressionKind::kMultiply, kBigIntType, clone(*right.times),
+                                std::move(by)));
+    }
+    Expressions arguments;
+    arguments.push_back(std::move(sum));
+    arguments.push_back(std::move(by));
+    sum = fold(make_function(function, kTimestampType, std::move(arguments)));
+  };
+  add(Function::kAddMonths, right.interval->months);
+  add(Function::kAddDays, right.interval->days);
+  add(Function::kAddMicros, right.interval->micros);
   if (right.expression != nullptr) {
     ExpressionPtr micros = std::move(right.expression);
     if (sign < 0) {
@@ -514,7 +525,7 @@ BoundResult bind_row_operator(const SourceText& source, std::string_view name, i
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {
   if (operand.interval) {
     Bound zero{nullptr, Interval{}, false, offset};
-    return add_intervals(-1, std::move(zero), std::move(operand));
+    return add_intervals(source, -1, std::move(zero), std::move(operand));
   }
   if (auto adopted = adopt_type(source, kBigIntType, &operand); !adopted) return adopted.error();
   const DataType type = operand.expression->type;

@@ -33,6 +33,8 @@ struct Bound {
   std::optional<Interval> interval;
   bool untyped = false;
   int64_t offset = -1;  // of its first character, for errors
+  // Of an interval: what its constant part is multiplied by (BIGINT); nullptr: 1.
+  ExpressionPtr times = nullptr;
 };
 
 using BoundResult = base::Result<Bound>;

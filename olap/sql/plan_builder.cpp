@@ -7,7 +7,8 @@
 namespace diptych::olap {
 namespace {
 
-constexpr uint32_t kNoSlot = UINT32_MAX;  // of a column that nothing names
+constexpr double kRepetitionsExpected = 100;  // where they are not known
+constexpr uint32_t kNoSlot = UINT32_MAX;      // of a column that nothing names
 
 Expressions output_expressions(QueryBlock& block) {
   Expressions expressions;
@@ -51,8 +52,10 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   if (!block.distinct_on.empty()) plan = first_of_each(block, std::move(plan));
   if (block.distinct) plan = distinct(std::move(plan));
   plan = sort_and_limit(block, std::move(plan), order);
+  if (block.repeat_slot != 0) plan = repeat(block.repeat_slot, std::move(plan));
   plan.unfiltered = plan.rows();
-  plan.single_row = block.aggregated && block.group_slots.empty() && block.grouping_sets.empty();
+  plan.single_row = block.repeat_slot == 0 && block.aggregated && block.group_slots.empty() &&
+                    block.grouping_sets.empty();
   return plan;
 }
 
@@ -68,7 +71,8 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
   for (size_t i = 0; i < block.outputs.size(); ++i) {
     bool sorted = std::any_of(block.sort.begin(), block.sort.end(),
                               [i](const SortItem& item) { return item.output == i; });
-    const bool used = i < block.visible_outputs && needed.has(block.outputs[i].slot);
+    const uint32_t slot = block.outputs[i].slot;
+    const bool used = i < block.visible_outputs && (needed.has(slot) || slot == block.repeat_slot);
     const bool last_chance = kept.empty() && i + 1 == block.visible_outputs;  // never no column
     const auto& each = block.limit_partition;
     sorted = sorted || std::find(each.begin(), each.end(), i) != each.end();
@@ -225,6 +229,40 @@ Planned PlanBuilder::distinct(Planned input) {
   grouped.root->estimated_rows = std::max(1.0, rows);
   grouped.unique_keys = {std::move(layout)};
   return grouped;
+}
+
+// Each row as often as its column says, which goes.
+Planned PlanBuilder::repeat(uint32_t times, Planned input) {
+  Expressions columns;
+  std::vector<uint32_t> layout;
+  size_t place = 0;
+  for (size_t i = 0; i <= input.layout.size(); ++i) {
+    const bool last = i == input.layout.size();
+    if (!last && input.layout[i] == times) {
+      place = i;
+      continue;
+    }
+    const size_t from = last ? place : i;
+    columns.push_back(make_column(input.layout[from], input.root->output[from],
+                                  input.root->output_nullable[from]));
+    layout.push_back(input.layout[from]);
+  }
+  if (columns.size() == 1) {  // never no column
+    columns.insert(columns.begin(), make_literal(kBigIntType, base::Value(int64_t{1})));
+    layout.insert(layout.begin(), kNoSlot);
+  }
+  const Operator& values = *input.root;
+  const bool constant = values.kind == OperatorKind::kValues &&
+                        values.expressions.size() == values.output.size() &&
+                        std::holds_alternative<int64_t>(values.expressions[place]->literal);
+  const double often =
+      constant ? static_cast<double>(std::get<int64_t>(values.expressions[place]->literal))
+               : kRepetitionsExpected;
+  const double rows = input.rows() * std::max(1.0, often);
+  input = make_repeat(make_project(std::move(input), std::move(columns), std::move(layout)));
+  input.root->estimated_rows = rows;
+  input.unique_keys.clear();
+  return input;
 }
 
 Planned PlanBuilder::sort_and_limit(QueryBlock& block, Planned input, Order order) {

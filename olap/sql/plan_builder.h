@@ -39,6 +39,7 @@ class PlanBuilder {
   Planned add_subqueries(QueryBlock& block, Planned input);
   Planned project(QueryBlock& block, Planned input);
   Planned distinct(Planned input);
+  Planned repeat(uint32_t times, Planned input);
   Planned sort_and_limit(QueryBlock& block, Planned input, Order order);
   void prune_outputs(QueryBlock& block, const SlotSet& needed, Order order) const;
   static void prune_aggregates(QueryBlock& block);

@@ -5,7 +5,7 @@
 //            numbered after those that its outer block's FROM offers it.
 // Order of evaluation in a block
 //   from -> group_keys and aggregates -> subqueries -> having -> windows -> outputs -> distinct ->
-//   sort -> limit
+//   sort -> limit -> repetition
 
 #pragma once
 
@@ -174,6 +174,7 @@ struct QueryBlock {
   std::vector<SortItem> sort;
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
+  uint32_t repeat_slot = 0;  // an output: how often the row comes (BIGINT); 0: once
 };
 
 enum class SetOperator : uint8_t { kUnion, kIntersect, kExcept };

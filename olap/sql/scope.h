@@ -1,7 +1,7 @@
 // Scope: the tables that a SELECT's expressions can name, and how a name becomes a slot.
 //
 // A name is looked up in the block's own tables first, then in those of the block around it: what
-// is found there is a correlated reference.
+// is found there is a correlated reference. An aggregate, too, may belong to a block around.
 
 #pragma once
 
@@ -28,9 +28,16 @@ struct ScopeTable {
   std::vector<ScopeColumn> columns;
 };
 
+class ExpressionBinder;
+
 class Scope {
  public:
-  explicit Scope(const Scope* outer) : outer_(outer) {}
+  // `expressions`: whose names these are.
+  Scope(const Scope* outer, ExpressionBinder* expressions)
+      : outer_(outer), expressions_(expressions) {}
+
+  const Scope* outer() const { return outer_; }
+  ExpressionBinder* expressions() const { return expressions_; }
 
   // Fails where the alias is taken.
   base::Result<void> add(const SourceText& source, int64_t offset, ScopeTable table);
@@ -52,6 +59,7 @@ class Scope {
   std::vector<std::string> column_names(std::string_view table) const;
 
   const Scope* outer_;
+  ExpressionBinder* expressions_;
   std::vector<ScopeTable> tables_;
 };
 

@@ -125,7 +125,7 @@ SelectBinder::SelectBinder(StatementBinding& statement, const Scope* outer, cons
       slots_(statement.slots),
       outer_(outer),
       correlation_(correlation),
-      scope_(outer),
+      scope_(outer, &expressions_),
       block_(std::make_unique<QueryBlock>()),
       expressions_(source_, slots_, scope_, *block_, *this, offsets_, statement.parameters) {
   ctes_.outer = ctes;
@@ -445,6 +445,15 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
     auto converted = base::convert_value(kBigIntType, literal);
     if (!converted) return source_.wrong(start_of(node), converted.error().message, "22P02");
     literal = *std::move(converted);
+  }
+  if (const auto* decimal = std::get_if<base::DecimalValue>(&literal)) {  // is rounded
+    const base::int128_t one = base::power_of_ten(decimal->scale);
+    const base::int128_t half = decimal->units < 0 ? -one / 2 : one / 2;
+    const base::int128_t rounded = (decimal->units + half) / one;
+    if (rounded != static_cast<int64_t>(rounded)) {
+      return source_.wrong(start_of(node), "bigint out of range", "22003");
+    }
+    literal = base::Value(static_cast<int64_t>(rounded));
   }
   const auto* number = std::get_if<int64_t>(&literal);
   if (number == nullptr) {

@@ -133,6 +133,11 @@ class SelectBinder : private SubqueryBinder {
   Status rename_columns(const PgQuery__Alias* alias, NodeList cte_columns, int64_t offset,
                         ScopeTable* table) const;
 
+  // series_binder.cpp
+  Status bind_series(const PgQuery__RangeFunction& function, JoinGroup& group);
+  base::Result<std::unique_ptr<QueryBlock>> bind_series_call(const PgQuery__FuncCall& call,
+                                                             const std::string& name);
+
   // subquery_binder.cpp
   struct InnerQuery {
     SubqueryJoin join;

@@ -202,7 +202,10 @@ BoundResult SelectBinder::bind_subquery(const PgQuery__SubLink& subquery, std::v
                                         bool in_aggregate) {
   JoinGroup* const around = scalar_group_;
   if (in_aggregate) scalar_group_ = &block_->from;
-  BoundResult result = bind_subquery_value(subquery, std::move(tested));
+  BoundResult result = bind_subquery_value(subquery, copies(tested));
+  while (!result && expressions_.bind_again()) {
+    result = bind_subquery_value(subquery, copies(tested));
+  }
   scalar_group_ = around;
   return result;
 }
@@ -307,7 +310,7 @@ BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
   }
   const std::string name = (*block)->outputs[0].name;
   ExpressionPtr value;
-  if (has_one_row(**block) && (*block)->from.members.empty() && !(*block)->aggregated) {
+  if (has_one_row(**block) && is_simple(**block) && (*block)->from.members.empty()) {
     return Bound{std::move((*block)->outputs[0].expression), std::nullopt, false,
                  subquery.location};
   }

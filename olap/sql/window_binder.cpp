@@ -286,6 +286,13 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
     if (!has_offset(bound)) continue;
     auto offset = dispatch(start ? *definition.frame->start_offset : *definition.frame->end_offset);
     if (!offset) return offset.error();
+    const bool moments = written.type.kind == TypeKind::kDate || written.type == kTimestampType;
+    if (moments && offset->untyped && !is_null_literal(*offset->expression)) {
+      auto interval = parse_interval(source_, offset->offset,
+                                     std::get<std::string>(offset->expression->literal), "second");
+      if (!interval) return interval.error();
+      offset = Bound{nullptr, *interval, false, offset->offset};
+    }
     const auto* number = !offset->interval && is_literal(*offset->expression)
                              ? std::get_if<int64_t>(&offset->expression->literal)
                              : nullptr;
@@ -322,6 +329,9 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
 base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& call,
                                                       std::string_view name, Window* window,
                                                       WindowCall* result) {
+  if (is_regression(name)) {
+    return source_.unsupported(call.location, fmt::format("{}() over a window", name));
+  }
   if (is_aggregate(name)) return bind_window_aggregate(call, name, window, result);
   const NamedFunction* function = find_function(name);
   if (function == nullptr) {
@@ -395,7 +405,9 @@ base::Result<void> ExpressionBinder::bind_window_aggregate(const PgQuery__FuncCa
   }
   Aggregate aggregate;
   if (auto bound = bind_aggregate_call(call, name, &aggregate); !bound) return bound;
-  if (aggregate.kind == AggregateKind::kStringAgg || is_ordered_set(aggregate.kind)) {
+  const bool bits =
+      aggregate.kind >= AggregateKind::kBitAnd && aggregate.kind <= AggregateKind::kBitXor;
+  if (bits || aggregate.kind == AggregateKind::kStringAgg || is_ordered_set(aggregate.kind)) {
     return source_.unsupported(call.location, fmt::format("{}() over a window", name));
   }
   WindowFunction& function = result->function;

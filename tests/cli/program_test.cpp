@@ -384,6 +384,21 @@ TEST_F(Program, JsonIsOneArrayWithAnObjectPerStatement) {
   EXPECT_THAT(outcome.out, HasSubstr("1.50"));
   EXPECT_GT(json[0]["execute_ms"], 0);
   EXPECT_TRUE(json[1].contains("error"));
+  EXPECT_EQ(json[1]["sqlstate"], "42703");
+  EXPECT_EQ(json[1]["position"], 34);  // in what -c gives
+}
+
+TEST_F(Program, AnErrorOfSqlBeginsWithItsSqlstate) {
+  init();
+  const Outcome wrong = run({"query", shop_, "-c", "SELECT o_ids FROM orders"});
+  expect_outcome(wrong, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("diptych: 42703: invalid argument: -c: "));
+  EXPECT_THAT(wrong.err, HasSubstr("line 1, column 8"));
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean \"o_id\"?"));
+  const Outcome failed = run({"query", shop_, "-c", "SELECT 1 / 0"});
+  EXPECT_THAT(failed.err, HasSubstr("diptych: 22012: "));
+  const Outcome refused = run({"query", shop_, "-c", "SELECT ARRAY[1]"});
+  EXPECT_THAT(refused.err, HasSubstr("diptych: 0A000: unsupported: -c: "));
 }
 
 TEST_F(Program, TheTableHasRowsAndTimeAndGoesToStandardOutputAlone) {

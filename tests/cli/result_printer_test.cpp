@@ -97,6 +97,8 @@ TEST(ResultJson, AnErrorStandsInTheResultsPlace) {
   const auto json = nlohmann::json::parse(
       json_error({base::ErrorCode::kSyntaxError, "line 1, column 3: \"x\" is unexpected"}));
   EXPECT_EQ(json["error"], "syntax error: line 1, column 3: \"x\" is unexpected");
+  EXPECT_EQ(json["sqlstate"], "42601");
+  EXPECT_EQ(json["position"], 0);
 }
 
 }  // namespace

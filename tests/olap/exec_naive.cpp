@@ -171,7 +171,10 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       return result;
     }
     case Function::kExtractYear:
-      return int64_t{base::civil_from_date(std::get<base::Date>(values[0])).year};
+      if (const auto* date = std::get_if<base::Date>(&values[0])) {
+        return int64_t{base::civil_from_date(*date).year};
+      }
+      break;
     case Function::kAbs: {
       const int128_t units = units_of(values[0]);
       return number_of(e.type, units < 0 ? -units : units);
@@ -434,19 +437,6 @@ Value naive_ordered_set(const Aggregate& one, std::vector<Value> values) {
   return at_low + (place - static_cast<double>(low)) * (at_high - at_low);
 }
 
-Value naive_moment(AggregateKind kind, const std::vector<Value>& values) {
-  const auto count = static_cast<double>(values.size());
-  double mean = 0;
-  for (const Value& value : values) mean += std::get<double>(value) / count;
-  double squares = 0;
-  for (const Value& value : values) squares += std::pow(std::get<double>(value) - mean, 2);
-  const bool sample = kind == AggregateKind::kVarSamp || kind == AggregateKind::kStddevSamp;
-  if (sample && values.size() < 2) return kNull;
-  const double variance = squares / (sample ? count - 1 : count);
-  const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
-  return root ? std::sqrt(variance) : variance;
-}
-
 Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (one.kind == AggregateKind::kCountAll) return static_cast<int64_t>(rows.size());
   std::vector<Value> values;
@@ -460,6 +450,7 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
     const auto same = [](const Value& a, const Value& b) { return naive_compare(a, b) == 0; };
     values.erase(std::unique(values.begin(), values.end(), same), values.end());
   }
+  if (one.kind == AggregateKind::kCovarPop) return naive_covariance(one, rows);
   if (one.kind == AggregateKind::kStringAgg) return naive_string_agg(one, rows);
   if (one.kind == AggregateKind::kCount) return static_cast<int64_t>(values.size());
   if (one.kind == AggregateKind::kCountDistinct) {
@@ -470,6 +461,9 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (is_ordered_set(one.kind)) return naive_ordered_set(one, std::move(values));
   if (one.kind == AggregateKind::kMin) return *std::min_element(values.begin(), values.end(), less);
   if (one.kind == AggregateKind::kMax) return *std::max_element(values.begin(), values.end(), less);
+  if (one.kind >= AggregateKind::kBitAnd && one.kind <= AggregateKind::kBitXor) {
+    return naive_bits(one.kind, values);
+  }
   if (one.kind >= AggregateKind::kVarSamp) return naive_moment(one.kind, values);
   if (one.argument->type.kind == TypeKind::kDouble) {
     double sum = 0;

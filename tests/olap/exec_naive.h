@@ -29,6 +29,11 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables);
 // The aggregate over all of the rows.
 Value naive_aggregate_of(const Aggregate& aggregate, const std::vector<Row>& rows);
 
+// Of values that are not NULL, and of rows (exec_naive_numbers.cpp).
+Value naive_moment(AggregateKind kind, const std::vector<Value>& values);
+Value naive_bits(AggregateKind kind, const std::vector<Value>& values);
+Value naive_covariance(const Aggregate& aggregate, const std::vector<Row>& rows);
+
 // The rows with the window's values behind them (exec_naive_window.cpp).
 std::vector<Row> naive_window(const Operator& op, std::vector<Row> rows);
 

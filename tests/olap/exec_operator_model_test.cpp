@@ -158,6 +158,12 @@ TEST_P(OperatorModel, AggregatesAgree) {
       aggregates.push_back(aggregate_of(AggregateKind::kSum, column(c, kOperatorTypes[c])));
       aggregates.push_back(aggregate_of(AggregateKind::kAvg, column(c, kOperatorTypes[c])));
     }
+    for (const AggregateKind kind :
+         {AggregateKind::kBitAnd, AggregateKind::kBitOr, AggregateKind::kBitXor}) {
+      const auto c = static_cast<uint32_t>(below(3));
+      aggregates.push_back(aggregate_of(kind, column(c, kOperatorTypes[c])));
+      aggregates.back().distinct = below(2) == 0;
+    }
     expect_same(plan_of(aggregate(scan_of(static_cast<uint32_t>(below(3))), std::move(keys),
                                   std::move(aggregates))));
     if (HasFatalFailure()) return;

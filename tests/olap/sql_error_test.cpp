@@ -111,8 +111,11 @@ constexpr Refused kRefused[] = {
      "unsupported: ONLY is not supported yet (line 1, column 23: \"parent\")"},
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
-    {"select * from generate_series(1, 3)",
-     "unsupported: a function in FROM is not supported yet (line 1, column 15: "
+    {"select * from unnest(1)",
+     "unsupported: function unnest() in FROM is not supported yet (line 1, column 15: "
+     "\"unnest(1)\")"},
+    {"select generate_series(1, 3)",
+     "unsupported: generate_series() anywhere but in FROM is not supported yet (line 1, column 8: "
      "\"generate_series(1, 3)\")"},
     {"select p_id from parent where p_name like 'a\\'",
      "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "
@@ -189,11 +192,17 @@ constexpr Refused kRefused[] = {
     {"select 1; select 2",
      "syntax error: one statement at a time; another begins here (line 1, column "
      "11: \"select\")"},
+    {"select parent from parent",
+     "unsupported: a table's name as a value is not supported yet (line 1, column 8: \"parent from "
+     "parent\")"},
     {"select (1, 2)",
      "unsupported: a row value is not supported yet (line 1, column 8: \"(1, 2)\")"},
-    {"select p_id, (select sum(p_id) from child) from parent group by p_id",
-     "unsupported: an aggregate, in a subquery, of the query around it is not supported yet "
-     "(line 1, column 22: \"sum(p_id) from child) from ...\")"},
+    {"select corr(p_id, 1) over () from parent",
+     "unsupported: corr() over a window is not supported yet (line 1, column 8: \"corr(p_id, 1) "
+     "over () from ...\")"},
+    {"select p_id from parent where (select sum(p_id) from child) > 1",
+     "invalid argument: an aggregate cannot stand in WHERE; HAVING takes them (line 1, column 39: "
+     "\"sum\")"},
     {"select sum(c_text) from child",
      "invalid argument: sum() does not take TEXT (line 1, column 8: \"sum\")"},
     {"select count(*) from child where c_id = (select 1, 2)",

@@ -329,7 +329,9 @@ FOR_ANY = [  # of the type asked for
 AGGREGATES = {
     "bigint": [(4, "count(*)", []), (3, "count({})", "A"), (2, "count(DISTINCT {})", "A"),
                (3, "sum({})", ["int"]), (1, "sum({})", ["bigint"]),
-               (1, "sum(DISTINCT {})", ["int"]),
+               (1, "sum(DISTINCT {})", ["int"]), (1, "bit_and({})", ["bigint"]),
+               (1, "bit_or({})", ["bigint"]), (1, "bit_xor({})", ["bigint"]),
+               (1, "regr_count({}, {})", ["int", "double"]),
                (1, "count(*) FILTER (WHERE {})", ["bool"])],
     "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"]),
                (1, "percentile_cont(0.25) WITHIN GROUP (ORDER BY {})", ["int"]),

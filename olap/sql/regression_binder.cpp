@@ -1,0 +1,171 @@
+// Regressions of ExpressionBinder: corr, covar_pop, covar_samp and regr_*, of (y, x). They are
+// expressions over counts, averages, variances and one covariance of the pairs without a NULL, so
+// that several of one pair share these.
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/expression_binder.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+constexpr std::array<std::string_view, 12> kRegressions = {
+    "corr",           "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count",
+    "regr_intercept", "regr_r2",   "regr_slope", "regr_sxx",  "regr_sxy",  "regr_syy"};
+
+ExpressionPtr number(double value) {
+  return make_literal(kDoubleType, base::Value(value));
+}
+
+ExpressionPtr times(ExpressionPtr a, ExpressionPtr b) {
+  return make_expression(ExpressionKind::kMultiply, kDoubleType, std::move(a), std::move(b));
+}
+
+ExpressionPtr over(ExpressionPtr a, ExpressionPtr b) {
+  return make_expression(ExpressionKind::kDivide, kDoubleType, std::move(a), std::move(b));
+}
+
+ExpressionPtr minus(ExpressionPtr a, ExpressionPtr b) {
+  return make_expression(ExpressionKind::kSubtract, kDoubleType, std::move(a), std::move(b));
+}
+
+ExpressionPtr above(ExpressionPtr a, double bound) {
+  return make_expression(ExpressionKind::kGreater, kBooleanType, std::move(a), number(bound));
+}
+
+ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
+  Expressions children;
+  children.push_back(std::move(condition));
+  children.push_back(std::move(value));
+  children.push_back(std::move(otherwise));
+  return make_expression(ExpressionKind::kCase, kDoubleType, std::move(children));
+}
+
+ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value) {
+  return where(std::move(condition), std::move(value), make_null(kDoubleType));
+}
+
+// What the functions are computed from; each is asked for where it is used.
+struct Parts {
+  std::function<ExpressionPtr()> count;  // DOUBLE
+  std::function<ExpressionPtr()> mean_y;
+  std::function<ExpressionPtr()> mean_x;
+  std::function<ExpressionPtr()> variance_y;  // of all the pairs
+  std::function<ExpressionPtr()> variance_x;
+  std::function<ExpressionPtr()> covariance;
+};
+
+ExpressionPtr regression(std::string_view name, const Parts& of) {
+  if (name == "regr_count") return of.count();
+  if (name == "regr_avgy") return of.mean_y();
+  if (name == "regr_avgx") return of.mean_x();
+  if (name == "regr_syy") return times(of.variance_y(), of.count());
+  if (name == "regr_sxx") return times(of.variance_x(), of.count());
+  if (name == "regr_sxy") return times(of.covariance(), of.count());
+  if (name == "covar_pop") return of.covariance();
+  if (name == "covar_samp") {
+    return where(above(of.count(), 1),
+                 over(times(of.covariance(), of.count()), minus(of.count(), number(1))));
+  }
+  const auto slope = [&] { return over(of.covariance(), of.variance_x()); };
+  if (name == "regr_slope") return where(above(of.variance_x(), 0), slope());
+  if (name == "regr_intercept") {
+    return where(above(of.variance_x(), 0), minus(of.mean_y(), times(of.mean_x(), slope())));
+  }
+  const auto variances = [&] { return times(of.variance_x(), of.variance_y()); };
+  if (name == "corr") {
+    Expressions root;
+    root.push_back(variances());
+    return where(
+        above(variances(), 0),
+        over(of.covariance(), make_function(Function::kSqrt, kDoubleType, std::move(root))));
+  }
+  DIPTYCH_CHECK(name == "regr_r2", "all names have their formula");
+  return where(above(of.variance_x(), 0),
+               where(above(of.variance_y(), 0),
+                     over(times(of.covariance(), of.covariance()), variances()), number(1)));
+}
+
+}  // namespace
+
+bool is_regression(std::string_view function) {
+  return std::find(kRegressions.begin(), kRegressions.end(), function) != kRegressions.end();
+}
+
+BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
+                                              std::string_view name) {
+  const int64_t offset = call.location;
+  if (call.agg_distinct != 0) return source_.unsupported(offset, fmt::format("{}(DISTINCT)", name));
+  if (call.n_args != 2 || call.agg_star != 0 || call.agg_within_group != 0) {
+    return source_.wrong(offset, fmt::format("{}() takes 2 arguments", name), "42883");
+  }
+  Aggregate pair;  // of y and x
+  const bool within = std::exchange(in_aggregate_, true);
+  auto bound = bind_pair(call, name, &pair);
+  in_aggregate_ = within;
+  if (!bound) return bound.error();
+  base::Result<void> placed;
+  // The aggregate of what is not NULL only where both are not.
+  const auto part = [&](AggregateKind kind, const Expression& value, const Expression& other) {
+    Aggregate aggregate;
+    aggregate.kind = kind;
+    aggregate.type = kind == AggregateKind::kCount ? kBigIntType : kDoubleType;
+    aggregate.argument =
+        where(fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(other))),
+              clone(value));
+    if (kind == AggregateKind::kCovarPop) aggregate.further.push_back(clone(other));
+    auto column = place_aggregate(std::move(aggregate), name, offset);
+    if (column) return *std::move(column);
+    placed = column.error();
+    return make_null(kDoubleType);
+  };
+  const Expression& y = *pair.argument;
+  const Expression& x = *pair.further[0];
+  const Parts parts = {
+      [&] { return cast_to(part(AggregateKind::kCount, y, x), kDoubleType); },
+      [&] { return part(AggregateKind::kAvg, y, x); },
+      [&] { return part(AggregateKind::kAvg, x, y); },
+      [&] { return part(AggregateKind::kVarPop, y, x); },
+      [&] { return part(AggregateKind::kVarPop, x, y); },
+      [&] { return part(AggregateKind::kCovarPop, y, x); },
+  };
+  ExpressionPtr value =
+      name == "regr_count" ? part(AggregateKind::kCount, y, x) : regression(name, parts);
+  if (!placed) return placed.error();
+  return Bound{std::move(value), std::nullopt, false, offset};
+}
+
+// y and x as DOUBLE, NULL where FILTER leaves the row out.
+base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, std::string_view name,
+                                               Aggregate* pair) {
+  for (const Node* node : NodeList(call.args, call.n_args)) {
+    auto value = dispatch(*node);
+    if (!value) return value.error();
+    if (auto adopted = adopt_type(source_, kDoubleType, &*value); !adopted) return adopted;
+    if (value->interval || !is_numeric(value->expression->type)) {
+      return source_.wrong(
+          call.location, fmt::format("{}() does not take {}", name, type_name_of(*value)), "42883");
+    }
+    ExpressionPtr number = cast_to(std::move(value->expression), kDoubleType);
+    if (pair->argument == nullptr) {
+      pair->argument = std::move(number);
+    } else {
+      pair->further.push_back(std::move(number));
+    }
+  }
+  if (call.agg_filter == nullptr) return {};
+  auto filter = dispatch(*call.agg_filter);
+  if (!filter) return filter.error();
+  auto condition = as_predicate(source_, "FILTER", *std::move(filter));
+  if (!condition) return condition.error();
+  pair->argument = where(*std::move(condition), std::move(pair->argument));
+  return {};
+}
+
+}  // namespace diptych::olap

@@ -1,0 +1,327 @@
+// generate_series in FROM of SelectBinder: a row of the arguments, repeated as often as the series
+// has values, whose copies are numbered; the n-th value is computed from its number.
+//
+//   SELECT first + (n - 1) * step
+//   FROM (SELECT first, step, row_number() OVER () AS n FROM (arguments), each `count` times)
+//
+// The arguments may name columns of what stands before in FROM, and of the query around: a series
+// is then unnested as any derived table.
+
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/select_binder.h"
+#include "olap/sql/type_rules.h"
+
+namespace diptych::olap {
+namespace {
+
+constexpr Clause kFunctionInFrom{"a function in FROM"};
+constexpr std::string_view kName = "generate_series";
+
+// The pieces of a series, over its arguments: step is a number, or microseconds, or months.
+struct Series {
+  ExpressionPtr first;
+  ExpressionPtr step;
+  ExpressionPtr count;  // BIGINT; NULL where an argument is
+  base::DataType type;  // of the values
+  bool months = false;
+};
+
+ExpressionPtr whole(int64_t value) {
+  return make_literal(kBigIntType, base::Value(value));
+}
+
+ExpressionPtr binary(ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
+  const base::DataType type = a->type;
+  return fold(make_expression(kind, type, std::move(a), std::move(b)));
+}
+
+ExpressionPtr compared(ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
+  return fold(make_expression(kind, kBooleanType, std::move(a), std::move(b)));
+}
+
+ExpressionPtr choice(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
+  const base::DataType type = value->type;
+  Expressions children;
+  children.push_back(std::move(condition));
+  children.push_back(std::move(value));
+  children.push_back(std::move(otherwise));
+  return fold(make_expression(ExpressionKind::kCase, type, std::move(children)));
+}
+
+ExpressionPtr of_moment(Function function, const base::DataType& type, ExpressionPtr moment,
+                        ExpressionPtr other) {
+  Expressions arguments;
+  arguments.push_back(std::move(moment));
+  if (other != nullptr) arguments.push_back(std::move(other));
+  return fold(make_function(function, type, std::move(arguments)));
+}
+
+// A number or a moment as it is counted in; nullopt: it is computed, or NULL.
+std::optional<base::int128_t> units_of(const Expression& e) {
+  if (!is_literal(e)) return std::nullopt;
+  if (const auto* decimal = std::get_if<base::DecimalValue>(&e.literal)) return decimal->units;
+  if (const auto* moment = std::get_if<base::Timestamp>(&e.literal)) return moment->micros;
+  return std::nullopt;
+}
+
+// How many values there are, where that is known: the planner then expects as many rows.
+ExpressionPtr known_count(const Expression& first, const Expression& last,
+                          std::optional<base::int128_t> step) {
+  const auto begin = units_of(first);
+  const auto end = units_of(last);
+  if (!begin || !end || !step) return nullptr;
+  const base::int128_t steps = (*end - *begin) / *step;
+  const bool towards = *step > 0 ? *begin <= *end : *begin >= *end;
+  if (!towards) return whole(0);
+  if (steps >= std::numeric_limits<int64_t>::max()) return nullptr;
+  return whole(static_cast<int64_t>(steps) + 1);
+}
+
+// `count` where the step leads from the first value towards the last, else 0.
+ExpressionPtr where_towards(const Expression& first, const Expression& last, const Expression& step,
+                            ExpressionPtr zero, ExpressionPtr count) {
+  using Kind = ExpressionKind;
+  Expressions up;
+  up.push_back(compared(Kind::kGreater, clone(step), clone(*zero)));
+  up.push_back(compared(Kind::kLessEqual, clone(first), clone(last)));
+  Expressions down;
+  down.push_back(compared(Kind::kLess, clone(step), std::move(zero)));
+  down.push_back(compared(Kind::kGreaterEqual, clone(first), clone(last)));
+  Expressions either;
+  either.push_back(fold(make_expression(Kind::kAnd, kBooleanType, std::move(up))));
+  either.push_back(fold(make_expression(Kind::kAnd, kBooleanType, std::move(down))));
+  return choice(fold(make_expression(Kind::kOr, kBooleanType, std::move(either))), std::move(count),
+                whole(0));
+}
+
+// Numbers, all of the type: wide decimals, in which neither a difference nor a product of BIGINTs
+// overflows.
+Series series_of_numbers(ExpressionPtr first, const Expression& last, ExpressionPtr step,
+                         const base::DataType& type) {
+  using Kind = ExpressionKind;
+  if (ExpressionPtr count = known_count(*first, last, units_of(*step))) {
+    return {std::move(first), std::move(step), std::move(count), type, false};
+  }
+  const base::DataType& wide = first->type;
+  ExpressionPtr span = binary(Kind::kSubtract, clone(last), clone(*first));
+  ExpressionPtr rest = binary(Kind::kModulo, clone(*span), clone(*step));
+  // Without a rest the quotient is exact.
+  ExpressionPtr steps = binary(
+      Kind::kDivide, binary(Kind::kSubtract, std::move(span), std::move(rest)), clone(*step));
+  ExpressionPtr count = binary(Kind::kAdd, fold(cast_to(std::move(steps), kBigIntType)), whole(1));
+  ExpressionPtr zero = fold(cast_to(whole(0), wide));
+  count = where_towards(*first, last, *step, std::move(zero), std::move(count));
+  return {std::move(first), std::move(step), std::move(count), type, false};
+}
+
+Series series_of_moments(ExpressionPtr first, const Expression& last, int64_t micros) {
+  using Kind = ExpressionKind;
+  if (ExpressionPtr count = known_count(*first, last, micros)) {
+    return {std::move(first), whole(micros), std::move(count), kTimestampType, false};
+  }
+  ExpressionPtr span = of_moment(Function::kMicrosBetween, kBigIntType, clone(last), clone(*first));
+  ExpressionPtr count =
+      binary(Kind::kAdd, binary(Kind::kDivide, std::move(span), whole(micros)), whole(1));
+  count = where_towards(*first, last, *whole(micros), whole(0), std::move(count));
+  return {std::move(first), whole(micros), std::move(count), kTimestampType, false};
+}
+
+// Of whole months, counted from the first value: the 31st stays the last day of each month.
+Series series_of_months(ExpressionPtr first, const Expression& last, int64_t months) {
+  using Kind = ExpressionKind;
+  const auto month_of = [](const Expression& moment) {
+    ExpressionPtr years = of_moment(Function::kExtractYear, kBigIntType, clone(moment), nullptr);
+    return binary(Kind::kAdd, binary(Kind::kMultiply, std::move(years), whole(12)),
+                  of_moment(Function::kExtractMonth, kBigIntType, clone(moment), nullptr));
+  };
+  ExpressionPtr steps = binary(
+      Kind::kDivide, binary(Kind::kSubtract, month_of(last), month_of(*first)), whole(months));
+  ExpressionPtr end = of_moment(Function::kAddMonths, kTimestampType, clone(*first),
+                                binary(Kind::kMultiply, clone(*steps), whole(months)));
+  ExpressionPtr beyond =
+      compared(months > 0 ? Kind::kGreater : Kind::kLess, std::move(end), clone(last));
+  ExpressionPtr count =
+      binary(Kind::kAdd, std::move(steps), choice(std::move(beyond), whole(0), whole(1)));
+  count = where_towards(*first, last, *whole(months), whole(0), std::move(count));
+  return {std::move(first), whole(months), std::move(count), kTimestampType, true};
+}
+
+// The value after `steps` (BIGINT) steps.
+ExpressionPtr value_after(ExpressionPtr steps, const Series& series, ExpressionPtr first,
+                          ExpressionPtr step) {
+  if (series.type == kTimestampType) {
+    const Function add = series.months ? Function::kAddMonths : Function::kAddMicros;
+    return of_moment(add, kTimestampType, std::move(first),
+                     binary(ExpressionKind::kMultiply, std::move(steps), std::move(step)));
+  }
+  const base::DataType wide = step->type;
+  const base::DataType whole_wide = decimal_type(kWideDecimalDigitsMax, 0);
+  ExpressionPtr way = make_expression(ExpressionKind::kMultiply, wide,
+                                      cast_to(std::move(steps), whole_wide), std::move(step));
+  ExpressionPtr value = binary(ExpressionKind::kAdd, std::move(first), std::move(way));
+  return cast_to(std::move(value), series.type);
+}
+
+base::Result<Series> series_of_intervals(const SourceText& source, int64_t offset,
+                                         std::vector<Bound> arguments) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (auto adopted = adopt_type(source, kTimestampType, &arguments[i]); !adopted) {
+      return adopted.error();
+    }
+    ExpressionPtr& moment = arguments[i].expression;
+    const bool fits = !arguments[i].interval && (moment->type.kind == base::TypeKind::kDate ||
+                                                 moment->type == kTimestampType);
+    if (!fits) {
+      return source.wrong(
+          offset, fmt::format("{}() does not take {}", kName, type_name_of(arguments[i])), "42883");
+    }
+    moment = fold(cast_to(std::move(moment), kTimestampType));
+  }
+  const Bound& step = arguments[2];
+  if (!step.interval || step.expression != nullptr) {
+    return source.unsupported(step.offset, "a step that is no literal INTERVAL");
+  }
+  const int64_t micros = step.interval->days * base::kMicrosPerDay + step.interval->micros;
+  const int64_t months = step.interval->months;
+  if (micros == 0 && months == 0) {
+    return source.wrong(step.offset, "step size cannot equal zero", "22023");
+  }
+  if (micros != 0 && months != 0) {
+    return source.unsupported(step.offset, "a step of months and of days or less");
+  }
+  ExpressionPtr first = std::move(arguments[0].expression);
+  const Expression& last = *arguments[1].expression;
+  return months != 0 ? series_of_months(std::move(first), last, months)
+                     : series_of_moments(std::move(first), last, micros);
+}
+
+base::Result<Series> series_of_values(const SourceText& source, int64_t offset,
+                                      std::vector<Bound> arguments) {
+  std::vector<Bound*> operands;
+  for (Bound& argument : arguments) {
+    if (auto adopted = adopt_type(source, kIntType, &argument); !adopted) return adopted.error();
+    const bool number = !argument.interval && is_numeric(argument.expression->type) &&
+                        argument.expression->type.kind != base::TypeKind::kDouble;
+    if (!number) {
+      return source.wrong(
+          offset, fmt::format("{}() does not take {}", kName, type_name_of(argument)), "42883");
+    }
+    operands.push_back(&argument);
+  }
+  const auto type = unify(source, kName, offset, operands);
+  if (!type) return type.error();
+  const base::DataType wide = decimal_type(kWideDecimalDigitsMax, type->scale);
+  for (Bound& argument : arguments) {
+    argument.expression = fold(cast_to(std::move(argument.expression), wide));
+  }
+  if (arguments.size() == 2) {
+    arguments.push_back(typed(fold(cast_to(whole(1), wide)), offset));
+  }
+  if (equal(*arguments[2].expression, *fold(cast_to(whole(0), wide)))) {
+    return source.wrong(arguments[2].offset, "step size cannot equal zero", "22023");
+  }
+  const bool decimal = type->kind == base::TypeKind::kDecimal;
+  return series_of_numbers(std::move(arguments[0].expression), *arguments[1].expression,
+                           std::move(arguments[2].expression), decimal ? wide : *type);
+}
+
+}  // namespace
+
+base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& function,
+                                             JoinGroup& group) {
+  const Node& written = *function.functions[0]->list->items[0];
+  const int64_t offset = start_of(&written);
+  const bool plain = function.n_functions == 1 && function.n_coldeflist == 0 &&
+                     function.is_rowsfrom == 0 &&
+                     written.node_case == PG_QUERY__NODE__NODE_FUNC_CALL;
+  if (!plain) return source_.unsupported(offset, "ROWS FROM, or columns of a function");
+  const PgQuery__FuncCall& call = *written.func_call;
+  const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
+  if (name != kName) {
+    return source_.unsupported(offset, fmt::format("function {}() in FROM", name));
+  }
+  const uint32_t first_slot = slots_.size();
+  const std::string alias = function.alias == nullptr ? name : function.alias->aliasname;
+  SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
+  auto block = binder.bind_series_call(call, alias);
+  if (!block) return block.error();
+  if (function.ordinality == 0) (*block)->outputs.pop_back();
+  (*block)->visible_outputs = (*block)->outputs.size();
+  ScopeTable entry;
+  entry.alias = alias;
+  for (const OutputColumn& output : (*block)->outputs) {
+    entry.columns.push_back({output.name, output.slot, false});
+  }
+  if (auto done = rename_columns(function.alias, {}, offset, &entry); !done) return done;
+  add_member(derived_member(*std::move(block)), first_slot, group);
+  return scope_.add(source_, offset, std::move(entry));
+}
+
+// The series, with two outputs: its values and their numbers.
+base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind_series_call(
+    const PgQuery__FuncCall& call, const std::string& name) {
+  scalar_group_ = &block_->from;
+  std::vector<Bound> arguments;
+  for (const Node* node : NodeList(call.args, call.n_args)) {
+    auto argument = expressions_.bind(node, kFunctionInFrom);
+    if (!argument) return argument.error();
+    arguments.push_back(*std::move(argument));
+  }
+  if (arguments.size() != 2 && arguments.size() != 3) {
+    return source_.wrong(
+        call.location, fmt::format("{}() takes 2 or 3 arguments, not {}", kName, arguments.size()),
+        "42883");
+  }
+  const auto is_moment = [](const Bound& argument) {
+    return argument.expression != nullptr && !argument.untyped &&
+           (argument.expression->type.kind == base::TypeKind::kDate ||
+            argument.expression->type == kTimestampType);
+  };
+  const bool moments = arguments.size() == 3 && (arguments[2].interval || is_moment(arguments[0]) ||
+                                                 is_moment(arguments[1]));
+  if (moments && arguments[2].untyped && is_literal(*arguments[2].expression) &&
+      !is_null_literal(*arguments[2].expression)) {
+    const auto& text = std::get<std::string>(arguments[2].expression->literal);
+    auto interval = parse_interval(source_, arguments[2].offset, text, "second");
+    if (!interval) return interval.error();
+    arguments[2] = Bound{nullptr, *interval, false, arguments[2].offset};
+  }
+  auto series = moments ? series_of_intervals(source_, call.location, std::move(arguments))
+                        : series_of_values(source_, call.location, std::move(arguments));
+  if (!series) return series.error();
+  const auto give = [&](ExpressionPtr value) {
+    const uint32_t slot = slots_.add({"", value->type, value->nullable, nullptr, {}});
+    block_->outputs.push_back({"", std::move(value), slot, false});
+    return slots_.column(slot);
+  };
+  ExpressionPtr first = give(std::move(series->first));
+  const bool constant = is_literal(*series->step);
+  ExpressionPtr step = constant ? std::move(series->step) : give(std::move(series->step));
+  ExpressionPtr count = fold(
+      make_expression(ExpressionKind::kCoalesce, kBigIntType, std::move(series->count), whole(0)));
+  block_->repeat_slot = give(std::move(count))->column;
+  block_->visible_outputs = block_->outputs.size();
+  auto numbered = std::make_unique<QueryBlock>();
+  numbered->from.members.push_back(derived_member(std::move(block_)));
+  WindowCall number;
+  number.function.kind = WindowKind::kRowNumber;
+  number.function.type = kBigIntType;
+  number.slot = slots_.add({"", kBigIntType, false, nullptr, {}});
+  ExpressionPtr ordinal = slots_.column(number.slot);
+  numbered->windows.emplace_back().calls.push_back(std::move(number));
+  ExpressionPtr steps = binary(ExpressionKind::kSubtract, clone(*ordinal), whole(1));
+  ExpressionPtr value = value_after(std::move(steps), *series, std::move(first), std::move(step));
+  const uint32_t slot = slots_.add({name, value->type, value->nullable, nullptr, {}});
+  const uint32_t place = slots_.add({"ordinality", kBigIntType, false, nullptr, {}});
+  numbered->outputs.push_back({name, std::move(value), slot, false});
+  numbered->outputs.push_back({"ordinality", std::move(ordinal), place, false});
+  return numbered;
+}
+
+}  // namespace diptych::olap

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 12> kRegressions = {
     "corr",           "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count",
     "regr_intercept", "regr_r2",   "regr_slope", "regr_sxx",  "regr_sxy",  "regr_syy"};
 
-ExpressionPtr number(double value) {
+ExpressionPtr as_double(double value) {
   return make_literal(kDoubleType, base::Value(value));
 }
 
@@ -36,7 +36,7 @@ ExpressionPtr minus(ExpressionPtr a, ExpressionPtr b) {
 }
 
 ExpressionPtr above(ExpressionPtr a, double bound) {
-  return make_expression(ExpressionKind::kGreater, kBooleanType, std::move(a), number(bound));
+  return make_expression(ExpressionKind::kGreater, kBooleanType, std::move(a), as_double(bound));
 }
 
 ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
@@ -52,7 +52,7 @@ ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value) {
 }
 
 // What the functions are computed from; each is asked for where it is used.
-struct Parts {
+struct PairParts {
   std::function<ExpressionPtr()> count;  // DOUBLE
   std::function<ExpressionPtr()> mean_y;
   std::function<ExpressionPtr()> mean_x;
@@ -61,7 +61,7 @@ struct Parts {
   std::function<ExpressionPtr()> covariance;
 };
 
-ExpressionPtr regression(std::string_view name, const Parts& of) {
+ExpressionPtr regression(std::string_view name, const PairParts& of) {
   if (name == "regr_count") return of.count();
   if (name == "regr_avgy") return of.mean_y();
   if (name == "regr_avgx") return of.mean_x();
@@ -71,7 +71,7 @@ ExpressionPtr regression(std::string_view name, const Parts& of) {
   if (name == "covar_pop") return of.covariance();
   if (name == "covar_samp") {
     return where(above(of.count(), 1),
-                 over(times(of.covariance(), of.count()), minus(of.count(), number(1))));
+                 over(times(of.covariance(), of.count()), minus(of.count(), as_double(1))));
   }
   const auto slope = [&] { return over(of.covariance(), of.variance_x()); };
   if (name == "regr_slope") return where(above(of.variance_x(), 0), slope());
@@ -89,7 +89,7 @@ ExpressionPtr regression(std::string_view name, const Parts& of) {
   DIPTYCH_CHECK(name == "regr_r2", "all names have their formula");
   return where(above(of.variance_x(), 0),
                where(above(of.variance_y(), 0),
-                     over(times(of.covariance(), of.covariance()), variances()), number(1)));
+                     over(times(of.covariance(), of.covariance()), variances()), as_double(1)));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
   };
   const Expression& y = *pair.argument;
   const Expression& x = *pair.further[0];
-  const Parts parts = {
+  const PairParts parts = {
       [&] { return cast_to(part(AggregateKind::kCount, y, x), kDoubleType); },
       [&] { return part(AggregateKind::kAvg, y, x); },
       [&] { return part(AggregateKind::kAvg, x, y); },

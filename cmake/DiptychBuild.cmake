@@ -129,7 +129,7 @@ function(diptych_test_sources target)
 endfunction()
 
 # diptych_tests(FOLDER [COLD] [LINKS target...]): one googletest program, FOLDER_tests, from every *_test.cpp of
-# tests/FOLDER, which the target all_tests builds. No program where DIPTYCH_TESTS_NAMED leaves no test.
+# tests/FOLDER, which the target all_tests builds; ctest knows its tests by the label FOLDER. No program where DIPTYCH_TESTS_NAMED leaves no test.
 # COLD: the tests drive the engine and compute little themselves, so DIPTYCH_COLD_OPTIONS apply too.
 add_custom_target(all_tests)
 function(diptych_tests folder)
@@ -150,7 +150,7 @@ function(diptych_tests folder)
     target_compile_options(${folder}_tests PRIVATE ${DIPTYCH_COLD_OPTIONS})
   endif()
   target_link_libraries(${folder}_tests PRIVATE ${arg_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 LABELS ${folder})
 endfunction()
 
 # diptych_benchmarks(FOLDER [LINKS target...]): one google-benchmark program from every *_bench.cpp of tests/FOLDER.

@@ -1,5 +1,7 @@
 #include "dispatcher/batch_gate.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace diptych::dispatcher {
@@ -9,9 +11,9 @@ BatchGate::Passage BatchGate::pass(Side side) {
     const uint32_t ticket = changed_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      DIPTYCH_CHECK(!inside(side), "a side runs one batch at a time");
-      if (excluders_ == 0) {
-        inside(side) = true;
+      DIPTYCH_CHECK(!door(side).inside, "a side runs one batch at a time");
+      if (door(side).excluders == 0) {
+        door(side).inside = true;
         return {this, side};
       }
     }
@@ -23,37 +25,41 @@ void BatchGate::leave(Side side) {
   bool awaited = false;
   {
     const std::lock_guard lock(mutex_);
-    DIPTYCH_CHECK(inside(side) && !excluded_, "G1: a batch and an exclusive section never overlap");
-    inside(side) = false;
-    awaited = excluders_ != 0;
+    DIPTYCH_CHECK(door(side).inside, "a batch leaves once");
+    door(side).inside = false;
+    awaited = door(side).excluders != 0;
   }
   if (awaited) changed_.wake_all();
 }
 
-BatchGate::Exclusive BatchGate::exclude() {
+BatchGate::Exclusive BatchGate::exclude(Stops stops) {
   {
     const std::lock_guard lock(mutex_);
-    ++excluders_;
+    for (Door& door : doors(stops)) ++door.excluders;
   }
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      if (!excluded_ && !inside(Side::kOltp) && !inside(Side::kOlap)) {
+      const auto is_free = [](const Door& door) { return !door.inside; };
+      if (!excluded_ && std::ranges::all_of(doors(stops), is_free)) {
         excluded_ = true;
-        return Exclusive(this);
+        return {this, stops};
       }
     }
     changed_.wait(ticket);
   }
 }
 
-void BatchGate::reopen() {
+void BatchGate::reopen(Stops stops) {
   {
     const std::lock_guard lock(mutex_);
-    DIPTYCH_CHECK(excluded_ && excluders_ != 0, "G1: the gate is opened by who closed it");
+    DIPTYCH_CHECK(excluded_, "G1: the gate is opened by who closed it");
     excluded_ = false;
-    --excluders_;
+    for (Door& door : doors(stops)) {
+      DIPTYCH_CHECK(!door.inside, "G1: a batch and an exclusive section never overlap");
+      --door.excluders;
+    }
   }
   changed_.wake_all();
 }

@@ -1,7 +1,8 @@
 // BatchGate: how DDL, load, compare and save stop both sides between two batches.
 //
 // Each dispatcher passes the gate with every batch. Whoever must find both replicas at rest closes
-// it: batches that run are let out, further ones wait, and the closer alone touches both sides.
+// it: batches that run are let out, further ones wait, and the closer alone touches both sides. Who
+// changes nothing that the OLAP side looks at stops the OLTP side alone.
 //
 //   OLTP dispatcher  --pass(kOltp)-->  [ batch ]  --~Passage-->
 //   OLAP dispatcher  --pass(kOlap)-->  [ batch ]  --~Passage-->       Exclusive: neither inside
@@ -11,19 +12,21 @@
 // Cost       a batch pays two uncontended mutex operations.
 //
 // Invariants
-//   G1  While an Exclusive lives, no Passage and no other Exclusive does.
+//   G1  While an Exclusive lives, no other one does, and no Passage of a side that it stops.
 //   G2  What was written inside a Passage or an Exclusive is visible to whoever is inside later.
 
 #pragma once
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 #include "base/parker.h"
 
 namespace diptych::dispatcher {
 
 enum class Side : uint8_t { kOltp, kOlap };
+enum class Stops : uint8_t { kOltp, kBoth };
 
 class BatchGate {
  public:
@@ -44,28 +47,34 @@ class BatchGate {
    public:
     Exclusive(const Exclusive&) = delete;
     Exclusive& operator=(const Exclusive&) = delete;
-    ~Exclusive() { gate_->reopen(); }
+    ~Exclusive() { gate_->reopen(stops_); }
 
    private:
     friend class BatchGate;
-    explicit Exclusive(BatchGate* gate) : gate_(gate) {}
+    Exclusive(BatchGate* gate, Stops stops) : gate_(gate), stops_(stops) {}
     BatchGate* gate_;
+    Stops stops_;
   };
 
   // Waits while the gate is closed; the side's batch runs while the Passage lives.
   [[nodiscard]] Passage pass(Side side);
-  // Waits until both sides are between batches.
-  [[nodiscard]] Exclusive exclude();
+  // Waits until the sides that it stops are between batches.
+  [[nodiscard]] Exclusive exclude(Stops stops = Stops::kBoth);
 
  private:
+  struct Door {
+    bool inside = false;     // a batch is
+    uint32_t excluders = 0;  // who stop this side: waiting or inside
+  };
+
   void leave(Side side);
-  void reopen();
-  bool& inside(Side side) { return inside_[static_cast<size_t>(side)]; }
+  void reopen(Stops stops);
+  Door& door(Side side) { return doors_[static_cast<size_t>(side)]; }
+  std::span<Door> doors(Stops stops) { return {doors_, stops == Stops::kBoth ? 2u : 1u}; }
 
   std::mutex mutex_;
-  bool inside_[2] = {};     // guarded by mutex_
-  uint32_t excluders_ = 0;  // guarded by mutex_: waiting or inside
-  bool excluded_ = false;   // guarded by mutex_: one of them is inside
+  Door doors_[2];          // guarded by mutex_; by Side
+  bool excluded_ = false;  // guarded by mutex_: an Exclusive lives
   base::Parker changed_;
 };
 

@@ -15,7 +15,8 @@ base::Result<base::ProcedureId> Database::register_definition(
   if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
     return allowed.error();
   }
-  const BatchGate::Exclusive held = state_->gate.exclude();
+  // The OLAP side of a database that was opened has to get ready first, which takes longer.
+  const BatchGate::Exclusive held = state_->gate.exclude(Stops::kOltp);
   if (auto open = state_->check_open(held); !open) return open.error();
   if (state_->procedures.full()) {
     return base::Error(base::ErrorCode::kOverloaded,
@@ -82,7 +83,7 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
 
 base::Result<std::vector<ProcedureDescription>> Database::procedures() const {
   if (auto allowed = state_->check_may_wait("procedures"); !allowed) return allowed.error();
-  const BatchGate::Exclusive held = state_->gate.exclude();
+  const BatchGate::Exclusive held = state_->gate.exclude(Stops::kOltp);
   if (auto open = state_->check_open(held); !open) return open.error();
   std::vector<ProcedureDescription> procedures;
   for (uint32_t i = 0; i < state_->procedures.count(); ++i) {

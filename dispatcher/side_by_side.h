@@ -1,8 +1,9 @@
 // SideBySide: runs pieces of work on threads of its own, on all cores that it is given: for what
 // opens a database, while neither side runs.
 //
-// Threads    run() makes one for each core, or fewer for less work, and waits for them. An
-//            exception of the body is rethrown to its caller, when all have ended.
+// Threads    run() makes two for each core, since pieces wait for the disk, or fewer for less work,
+//            and waits for them. An exception of the body is rethrown to its caller, when all have
+//            ended.
 
 #pragma once
 
@@ -23,11 +24,11 @@ namespace diptych::dispatcher {
 
 class SideBySide {
  public:
-  // `cores` empty: as many threads as the machine has cores, not pinned.
+  // `cores` empty: all cores of the machine, and the threads are not pinned.
   explicit SideBySide(std::vector<uint32_t> cores)
       : cores_(std::move(cores)),
-        lanes_(cores_.empty() ? std::max(1U, std::thread::hardware_concurrency())
-                              : static_cast<uint32_t>(cores_.size())) {}
+        lanes_(kThreadsPerCore * (cores_.empty() ? std::max(1U, std::thread::hardware_concurrency())
+                                                 : static_cast<uint32_t>(cores_.size()))) {}
 
   uint32_t lanes() const { return lanes_; }
 
@@ -61,6 +62,8 @@ class SideBySide {
   }
 
  private:
+  static constexpr uint32_t kThreadsPerCore = 2;
+
   const std::vector<uint32_t> cores_;
   const uint32_t lanes_;
 };

@@ -45,6 +45,55 @@ TEST(BatchGateStress, AnExclusiveSectionIsAloneAndIsNotStarvedByBatches) {
   EXPECT_EQ(shared, 1500u);
 }
 
+// The OLAP side is inside all the time: who stopped it too would wait for ever.
+TEST(BatchGateStress, WhoStopsTheOltpSideAloneDoesNotWaitForTheOlapSide) {
+  BatchGate gate;
+  uint64_t batches = 0;
+  uint64_t shared = 0;
+  {
+    const BatchGate::Passage olap = gate.pass(Side::kOlap);
+    std::vector<std::thread> excluders;
+    for (int t = 0; t < 2; ++t) {
+      excluders.emplace_back([&] {
+        for (int i = 0; i < 500; ++i) {
+          const BatchGate::Exclusive held = gate.exclude(Stops::kOltp);
+          const uint64_t before = batches;
+          ++shared;
+          std::this_thread::yield();
+          ASSERT_EQ(batches, before);
+        }
+      });
+    }
+    for (int i = 0; i < 500; ++i) {
+      const BatchGate::Passage oltp = gate.pass(Side::kOltp);
+      ++batches;
+    }
+    for (std::thread& excluder : excluders) excluder.join();
+  }
+  EXPECT_EQ(shared, 1000u);
+  const BatchGate::Exclusive both = gate.exclude();
+  EXPECT_EQ(batches, 500u);
+}
+
+// One of each kind at a time, though they stop different sides.
+TEST(BatchGateStress, ExclusiveSectionsOfBothKindsTakeTurns) {
+  BatchGate gate;
+  uint64_t sections = 0;
+  std::vector<std::thread> excluders;
+  for (const Stops stops : {Stops::kOltp, Stops::kBoth, Stops::kOltp}) {
+    excluders.emplace_back([&, stops] {
+      for (int i = 0; i < 500; ++i) {
+        const BatchGate::Exclusive held = gate.exclude(stops);
+        const uint64_t before = sections;
+        std::this_thread::yield();
+        sections = before + 1;
+      }
+    });
+  }
+  for (std::thread& excluder : excluders) excluder.join();
+  EXPECT_EQ(sections, 1500u);
+}
+
 TEST(FreshnessClock, AgeIsCountedFromTheFirstBatchThatIsNotInTheSnapshot) {
   propagation::UpdateQueue updates;
   FreshnessClock clock;

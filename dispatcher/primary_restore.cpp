@@ -40,10 +40,13 @@ class PrimaryRestore {
   base::Result<void> run() {
     threads_.run(leaves_.size(), [this](uint32_t lane, size_t i) { restore_leaf(lane, i); });
     if (failure_) return *failure_;
+    std::vector<uint32_t> counts(tables_.size());
+    threads_.run(tables_.size(), [&](uint32_t, size_t i) {
+      counts[i] = tables_[i].restore->make_steps(kStepsPerThread * threads_.lanes());
+    });
     std::vector<std::pair<Table*, uint32_t>> steps;
-    for (Table& table : tables_) {
-      const uint32_t count = table.restore->make_steps(kStepsPerThread * threads_.lanes());
-      for (uint32_t i = 0; i < count; ++i) steps.emplace_back(&table, i);
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      for (uint32_t i = 0; i < counts[t]; ++i) steps.emplace_back(&tables_[t], i);
     }
     threads_.run(steps.size(),
                  [&](uint32_t, size_t i) { steps[i].first->restore->step(steps[i].second); });

@@ -32,6 +32,7 @@ PartitionApplier::PartitionApplier(storage::Partition* partition, const base::Ro
 }
 
 void PartitionApplier::index_rows() {
+  partition_->finish_restore();
   for (size_t i = 0; i < partition_->leaf_count(); ++i) {
     const storage::Leaf& leaf = partition_->leaf(i);
     const storage::PinnedColumn row_ids = storage::value_or_throw(leaf.pin_row_ids());

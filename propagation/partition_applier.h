@@ -53,7 +53,7 @@ class alignas(64) PartitionApplier {
 
   PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                    base::NumaNode node);
-  // Before anything else: indexes the rows that the partition has.
+  // Before anything else: indexes the rows that the partition has, and finishes its restore.
   void index_rows();
 
   // The partition's records, in VID order (A1).

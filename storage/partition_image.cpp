@@ -70,6 +70,7 @@ void PartitionStore::take_back(std::vector<std::unique_ptr<Leaf>> pages) {
 }
 
 std::unique_ptr<PartitionImage> PartitionStore::cut() {
+  DIPTYCH_CHECK(restored_.empty(), "finish_restore() goes before snapshots");
   reclaim();
   ++cuts_;
   std::unique_ptr<PartitionImage> image(new PartitionImage(this));

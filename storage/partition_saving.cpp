@@ -109,31 +109,72 @@ base::Result<SavedPartition> PartitionImage::save(const SavePace& pace) const {
   return saved;
 }
 
-void PartitionStore::restore_block(const SavedLeaf& saved) {
-  auto block = std::make_unique<CompressedBlock>(format_, saved, buffers_);
-  Range& range = ranges_.emplace_back();
-  range.is_block = true;
-  range.freed = saved.rows - block->live_rows();
-  range.changed = false;
-  const auto number = static_cast<uint32_t>(ranges_.size() - 1);
-  ++compacted_ranges_;
-  frozen_slots_ += range.freed;
-  thawed_columns_ += block->thawed_columns();
-  if (range.freed >= worn_rows()) worn_.push_back(number);
-  if (block->live_rows() == 0) empty_.push_back(number);
-  directory_.insert(directory_.end(), format_.block_rows / format_.page_rows, block.get());
-  leaves_.emplace_back(std::move(block));
-  next_ordinal_ += saved.rows;
-}
-
-base::Result<void> PartitionStore::restore_pages(SavedLeaf saved) {
+// Rows that go back to pages are read at once, for whoever reads them before they do.
+base::Result<SharedRef<Leaf>> PartitionStore::read_leaf(const SavedLeaf& saved) const {
+  if (stays_block(saved)) {
+    return SharedRef<Leaf>(std::make_unique<CompressedBlock>(format_, saved, buffers_));
+  }
   std::vector<ChunkMemory> chunks;
   for (const SavedColumn& column : saved.columns) {
     base::Result<ChunkMemory> chunk = read_chunk(column.chunk, &buffers_->file());
     if (!chunk.ok()) return chunk.error();
     chunks.push_back(std::move(*chunk));
   }
-  const CompressedBlock rows(format_, saved, std::move(chunks));
+  return SharedRef<Leaf>(std::make_unique<CompressedBlock>(format_, saved, std::move(chunks)));
+}
+
+base::Result<void> PartitionStore::restore(SavedPartition saved) {
+  DIPTYCH_CHECK(next_ordinal_ == 0, "a partition is restored while it is empty");
+  uint32_t rows = 0;
+  for (const SavedLeaf& leaf : saved) {
+    if (rows % format_.page_rows != 0) {
+      return base::Error(
+          base::ErrorCode::kCorrupt,
+          fmt::format("{}: rows {} to {} begin within a page", buffers_->file().path(),
+                      leaf.first_ordinal, leaf.first_ordinal + leaf.rows - 1));
+    }
+    base::Result<SharedRef<Leaf>> read = read_leaf(leaf);
+    if (!read.ok()) return read.error();
+    leaves_.push_back(std::move(*read));
+    rows += leaf.rows;
+  }
+  restored_ = std::move(saved);
+  return {};
+}
+
+void PartitionStore::finish_restore() {
+  SavedPartition saved = std::exchange(restored_, {});
+  if (saved.empty()) return;
+  std::vector<SharedRef<Leaf>> read = std::exchange(leaves_, {});
+  watch_.note_all();
+  for (size_t i = 0; i < saved.size(); ++i) {
+    if (stays_block(saved[i])) {
+      take_block(std::move(read[i]));
+    } else {
+      make_pages(std::move(saved[i]), *read[i]);
+      read[i] = {};
+    }
+  }
+}
+
+void PartitionStore::take_block(SharedRef<Leaf> leaf) {
+  const auto& block = static_cast<const CompressedBlock&>(*leaf);
+  Range& range = ranges_.emplace_back();
+  range.is_block = true;
+  range.freed = block.row_slots() - block.live_rows();
+  range.changed = false;
+  const auto number = static_cast<uint32_t>(ranges_.size() - 1);
+  ++compacted_ranges_;
+  frozen_slots_ += range.freed;
+  thawed_columns_ += block.thawed_columns();
+  if (range.freed >= worn_rows()) worn_.push_back(number);
+  if (block.live_rows() == 0) empty_.push_back(number);
+  directory_.insert(directory_.end(), format_.block_rows / format_.page_rows, &*leaf);
+  next_ordinal_ += block.row_slots();
+  leaves_.push_back(std::move(leaf));
+}
+
+void PartitionStore::make_pages(SavedLeaf saved, const Leaf& rows) {
   for (uint32_t first = 0; first < saved.rows; first += format_.page_rows) {
     append_page();
     auto& page = static_cast<PlainLeaf&>(*leaves_.back());
@@ -152,26 +193,6 @@ base::Result<void> PartitionStore::restore_pages(SavedLeaf saved) {
   SharedRef<SavedPages>& pages = range.changed ? given_up : range.saved;
   if (!pages) pages = SharedRef<SavedPages>(std::make_unique<SavedPages>(&buffers_->file()));
   pages->add(std::move(saved));
-  return {};
-}
-
-base::Result<void> PartitionStore::restore(SavedPartition saved) {
-  DIPTYCH_CHECK(next_ordinal_ == 0, "a partition is restored while it is empty");
-  watch_.note_all();
-  for (SavedLeaf& leaf : saved) {
-    if (next_ordinal_ % format_.page_rows != 0) {
-      return base::Error(
-          base::ErrorCode::kCorrupt,
-          fmt::format("{}: rows {} to {} begin within a page", buffers_->file().path(),
-                      leaf.first_ordinal, leaf.first_ordinal + leaf.rows - 1));
-    }
-    if (leaf.form == SavedForm::kBlock && block_form_ == BlockForm::kCompressed) {
-      restore_block(leaf);
-    } else if (const auto restored = restore_pages(std::move(leaf)); !restored.ok()) {
-      return restored;
-    }
-  }
-  return {};
 }
 
 }  // namespace diptych::storage

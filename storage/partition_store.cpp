@@ -59,6 +59,13 @@ void PartitionStore::append_page() {
   leaves_.emplace_back(std::move(page));
 }
 
+uint64_t PartitionStore::live_rows() const {
+  if (restored_.empty()) return next_ordinal_ - free_slots_.size() - frozen_slots_;
+  uint64_t rows = 0;
+  for (const SharedRef<Leaf>& leaf : leaves_) rows += leaf->live_rows();
+  return rows;
+}
+
 uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
   const bool pages_are_full = next_ordinal_ % format_.page_rows == 0;
   if (free_slots_.empty() && pages_are_full && !worn_.empty()) melt(worn_.front());
@@ -82,6 +89,7 @@ uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
 }
 
 void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
+  DIPTYCH_CHECK(restored_.empty(), "finish_restore() goes before writes");
   rows_changed_ += rows.size();
   while (!rows.empty()) {
     uint32_t count = 0;

@@ -94,7 +94,7 @@ class PartitionStore {
       return found;
     return make_own(&found);
   }
-  uint64_t live_rows() const { return next_ordinal_ - free_slots_.size() - frozen_slots_; }
+  uint64_t live_rows() const;
 
   // As Partition's.
   uint64_t changes(base::ColumnId column) const {
@@ -125,6 +125,7 @@ class PartitionStore {
   // As Partition's.
   std::unique_ptr<PartitionImage> cut();
   base::Result<void> restore(SavedPartition saved);
+  void finish_restore();
   void reclaim();
   // Of an image that goes: pages that nobody else has.
   void take_back(std::vector<std::unique_ptr<Leaf>> pages);
@@ -173,8 +174,13 @@ class PartitionStore {
   void drop(SharedRef<Leaf> leaf);
   void drop_shared(SharedRef<Leaf> leaf);  // of which there is a copy
   void count_as_kept(Leaf* leaf);
-  base::Result<void> restore_pages(SavedLeaf saved);
-  void restore_block(const SavedLeaf& saved);
+  // What a saved leaf will be: a block, or pages.
+  bool stays_block(const SavedLeaf& saved) const {
+    return saved.form == SavedForm::kBlock && block_form_ == BlockForm::kCompressed;
+  }
+  base::Result<SharedRef<Leaf>> read_leaf(const SavedLeaf& saved) const;
+  void take_block(SharedRef<Leaf> leaf);
+  void make_pages(SavedLeaf saved, const Leaf& rows);
   size_t drop_empty_block();
 
   size_t first_leaf_of(size_t range) const;
@@ -228,6 +234,7 @@ class PartitionStore {
   std::vector<uint32_t> empty_;  // ranges whose block lost its last row
   FreeSlots free_slots_;
   std::vector<SharedRef<Leaf>> leaves_;
+  SavedPartition restored_;  // until finish_restore(), of leaves_, and all else is empty
 };
 
 }  // namespace diptych::storage

@@ -39,7 +39,8 @@ inline void in_turn(uint32_t count, const std::function<void(uint32_t)>& body) {
 }
 
 // Fills the replica's (empty) tables from the manifest's state. The catalog must have been rebuilt
-// from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read.
+// from the manifest's DDL. Chunks of compressed blocks stay in the file until they are read; each
+// partition's finish_restore() is left to the caller.
 // kCorrupt: names file, offset and what is wrong; the replica must then be discarded.
 base::Result<void> load_replica(const std::string& directory, const Manifest& manifest,
                                 Replica* replica, const ForEachPartition& for_each = in_turn);

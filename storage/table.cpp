@@ -192,6 +192,10 @@ base::Result<void> Partition::restore(SavedPartition saved) {
   return store_->restore(std::move(saved));
 }
 
+void Partition::finish_restore() {
+  store_->finish_restore();
+}
+
 PartitionFigures Partition::figures() const {
   return store_->figures();
 }

@@ -130,8 +130,11 @@ class Partition {
   // Writes what changed to the block file; where all of it lies. kNoSpace, kIo, and the pace's:
   // nothing is lost. Between batches, but for an image's.
   base::Result<SavedPartition> save(const SavePace& pace = {});
-  // Of a new partition. kCorrupt, kIo.
+  // Of a new partition. kCorrupt, kIo. The leaves, and live_rows(), can be read from then on; all
+  // else waits for finish_restore(), which makes pages of the rows that are in no block: work that
+  // whoever wants to read the rows need not wait for. Without a restore it does nothing.
   base::Result<void> restore(SavedPartition saved);
+  void finish_restore();
 
   PartitionFigures figures() const;
   size_t memory_bytes() const { return figures().memory_bytes(); }

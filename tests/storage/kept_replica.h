@@ -40,7 +40,9 @@ class KeptReplica {
   base::Result<void> reopen() {
     replica_.reset();
     make(BlockFile::open(directory_));
-    return load_replica(directory_, *read_manifest(directory_), replica_.get());
+    const auto loaded = load_replica(directory_, *read_manifest(directory_), replica_.get());
+    partition().finish_restore();
+    return loaded;
   }
 
  private:

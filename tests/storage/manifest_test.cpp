@@ -25,6 +25,10 @@ using test::SavedReplica;
 using test::TemporaryDirectory;
 using test::write_bytes;
 
+uint64_t live_rows(const SavedReplica& source) {
+  return source.replica().table(base::TableId(0)).live_rows();
+}
+
 void expect_loads(const std::string& directory, const SavedReplica& expected, Vid vid) {
   const Result<Manifest> manifest = read_manifest(directory);
   ASSERT_TRUE(manifest.ok()) << manifest.error().to_string();
@@ -34,6 +38,11 @@ void expect_loads(const std::string& directory, const SavedReplica& expected, Vi
   const Result<void> loaded = load_replica(directory, *manifest, &target.replica());
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
   ASSERT_EQ(target.replica().snapshot(), vid);
+  // The rows can be read before they are in pages again.
+  ASSERT_EQ(live_rows(target), live_rows(expected));
+  for (const uint32_t table : {0, 1}) ASSERT_EQ(target.row_ids(table), expected.row_ids(table));
+  target.finish_restore();
+  ASSERT_EQ(live_rows(target), live_rows(expected));
   ASSERT_EQ(target.rows(), expected.rows());
 }
 
@@ -190,6 +199,7 @@ void expect_a_whole_state_when_stopped(Stop stop) {
       SavedReplica found(directory.path(), 1, SavedReplica::File::kOpen);
       const Result<void> loaded = load_replica(directory.path(), manifest, &found.replica());
       ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+      found.finish_restore();
       ASSERT_TRUE(found.rows() == (switched ? source.rows() : old_rows)) << "step " << step;
     }
     if (stop == Stop::kError && !failed_for_good(source)) {
@@ -205,10 +215,6 @@ TEST(SaveReplica, LeavesAWholeStateWhenAnyStepFails) {
 
 TEST(SaveReplica, LeavesAWholeStateWhenKilledBeforeAnyStep) {
   expect_a_whole_state_when_stopped(Stop::kKill);
-}
-
-uint64_t live_rows(const SavedReplica& source) {
-  return source.replica().table(base::TableId(0)).live_rows();
 }
 
 uint64_t live_rows_saved(const std::string& directory) {

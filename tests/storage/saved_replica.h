@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -84,6 +85,15 @@ class SavedReplica {
     replica_.set_snapshot(vid);
   }
 
+  // After load_replica().
+  void finish_restore() {
+    for (uint32_t t = 0; t < 2; ++t) {
+      for (uint32_t p = 0; p < replica_.partition_count(); ++p) {
+        replica_.table(base::TableId(t)).partition(base::PartitionId(p)).finish_restore();
+      }
+    }
+  }
+
   base::Result<Manifest> save(const BeforeFileStep& before_step = {}) {
     return save_replica(directory_, &replica_, ddl_, before_step);
   }
@@ -91,6 +101,26 @@ class SavedReplica {
   Replica& replica() { return replica_; }
   const Replica& replica() const { return replica_; }
   const std::vector<std::string>& ddl() const { return ddl_; }
+
+  // Of the table's live rows, ascending.
+  std::vector<uint64_t> row_ids(uint32_t t) const {
+    std::vector<uint64_t> all;
+    const Table& table = replica_.table(base::TableId(t));
+    for (uint32_t p = 0; p < table.partition_count(); ++p) {
+      const Partition& partition = table.partition(base::PartitionId(p));
+      for (size_t l = 0; l < partition.leaf_count(); ++l) {
+        const Leaf& leaf = partition.leaf(l);
+        DecodeBuffer buffer;
+        const PinnedColumn column = value_or_throw(leaf.pin_row_ids());
+        const auto* const ids = column.view(0, leaf.row_slots(), &buffer).as<uint64_t>();
+        for (uint32_t i = 0; i < leaf.row_slots(); ++i) {
+          if (leaf.lives(i)) all.push_back(ids[i]);
+        }
+      }
+    }
+    std::ranges::sort(all);
+    return all;
+  }
 
   using Rows = std::map<uint64_t, std::vector<base::Value>>;
 

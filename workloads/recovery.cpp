@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::Result;
 
+constexpr uint32_t kOpenings = 5;
 constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr size_t kPageBytes = 4096;
 // What a running database takes of memory, at most, for each byte of its files, about.
@@ -68,6 +69,12 @@ void touch_free_memory(uint64_t bytes) {
     static_cast<volatile std::byte*>(memory)[at] = std::byte{1};
   }
   ::munmap(memory, touched);
+}
+
+double median(std::vector<double>* values) {
+  const auto middle = values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
+  std::nth_element(values->begin(), middle, values->end());
+  return *middle;
 }
 
 uint64_t bytes_of(const std::string& path) {
@@ -121,7 +128,7 @@ class RecoveryRun {
 
   Result<RecoveryFigures> run() {
     if (auto made = make(); !made) return made.error();
-    if (auto opened = measure_opening(); !opened) return opened.error();
+    if (auto opened = measure_openings(); !opened) return opened.error();
     if (auto crashed = run_and_crash(); !crashed) return crashed.error();
     if (auto replayed = measure_replay(); !replayed) return replayed.error();
     figures_.interrupted = stopped(stop_);
@@ -134,6 +141,20 @@ class RecoveryRun {
     if (!session) return session.error();
     progress_("closing the database", -1);
     return (*session)->database()->close();
+  }
+
+  // Now and then the machine's host takes memory back between the touching of it and its use.
+  Result<void> measure_openings() {
+    std::vector<double> reading;
+    std::vector<double> opening;
+    for (uint32_t i = 0; i < kOpenings; ++i) {
+      if (auto opened = measure_opening(); !opened) return opened;
+      reading.push_back(figures_.files_read_seconds);
+      opening.push_back(figures_.recovery_seconds);
+    }
+    figures_.files_read_seconds = median(&reading);
+    figures_.recovery_seconds = median(&opening);
+    return {};
   }
 
   Result<void> measure_opening() {

@@ -39,12 +39,19 @@ template <class Value>
 void write_values(const base::ColumnLayout& column, const storage::ColumnView& view,
                   const std::vector<uint32_t>& positions, std::byte* const* rows) {
   const Value* const values = view.as<Value>();
+  const size_t offset = column.offset;
+  if (view.nulls == nullptr) {
+    for (size_t i = 0; i < positions.size(); ++i) {
+      std::memcpy(rows[i] + offset, values + positions[i], sizeof(Value));
+    }
+    return;
+  }
   for (size_t i = 0; i < positions.size(); ++i) {
     const uint32_t at = positions[i];
-    if (column.nullable && view.is_null(at)) {
+    if (view.is_null(at)) {
       rows[i][column.null_offset] = std::byte{1};
     } else {
-      std::memcpy(rows[i] + column.offset, values + at, sizeof(Value));
+      std::memcpy(rows[i] + offset, values + at, sizeof(Value));
     }
   }
 }

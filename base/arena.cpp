@@ -1,17 +1,17 @@
 #include "base/arena.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
-#include <numa.h>
-#include <numaif.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/address_reserve.h"
 #include "base/alignment.h"
 #include "base/check.h"
+#include "base/sanitizers.h"
 
 namespace diptych::base {
 namespace {
@@ -19,30 +19,45 @@ namespace {
 constexpr size_t kRegionBytesMax = size_t{16} << 20;  // growth ends here; big blocks may pass it
 constexpr size_t kAlignmentMax = 64;
 
-size_t system_page_bytes() {
-  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
+// The process's, one a node and kind of page. Under a sanitizer there is none, and every region is
+// mapped for itself: what is given back faults when it is touched.
+class Reserves {
+ public:
+  static Reserves& all() {
+    static auto* const reserves = new Reserves();  // outlives all regions
+    return *reserves;
+  }
 
-bool machine_has_nodes() {
-  static const bool several = numa_available() >= 0 && numa_max_node() > 0;
-  return several;
-}
+  AddressReserve* of(NumaNode node, Pages pages) {
+    if (kSanitized) return nullptr;
+    const std::lock_guard lock(mutex_);
+    return &reserves_.try_emplace({node.value, pages}, node, pages).first->second;
+  }
+  void release_free(std::byte* data, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, reserve] : reserves_) reserve.release_free(data, bytes);
+  }
 
-void bind_to_node(std::byte* data, size_t bytes, NumaNode node) {
-  constexpr size_t kNodesMax = 1024;
-  if (!machine_has_nodes() || node.value >= kNodesMax) return;
-  unsigned long mask[kNodesMax / 64] = {};
-  mask[node.value / 64] = 1UL << (node.value % 64);
-  // A refusal (a node of a made-up topology, a container) costs speed, never correctness.
-  (void)mbind(data, bytes, MPOL_PREFERRED, mask, kNodesMax, 0);
-}
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<uint32_t, Pages>, AddressReserve> reserves_;  // guarded by mutex_
+};
 
 }  // namespace
 
 Region::Region(size_t bytes, NumaNode node) {
   if (bytes == 0) return;
-  bytes_ = round_up(bytes, system_page_bytes());
+  const Pages pages = bytes >= kHugePageBytes ? Pages::kHuge : Pages::kSmall;
+  bytes_ = round_up(bytes, page_bytes(pages));
+  reserve_ = Reserves::all().of(node, pages);
+  if (reserve_ != nullptr) data_ = reserve_->take(bytes_);
+  if (data_ != nullptr) return;
+  reserve_ = nullptr;
+  map(node);
+}
+
+// Without the reserve.
+void Region::map(NumaNode node) {
   const bool huge = bytes_ >= kHugePageBytes;
   const size_t mapped_bytes = bytes_ + (huge ? kHugePageBytes : 0);
   void* mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
@@ -57,29 +72,36 @@ Region::Region(size_t bytes, NumaNode node) {
     data_ = start + head;
     if (head != 0) munmap(start, head);
     if (head != kHugePageBytes) munmap(data_ + bytes_, kHugePageBytes - head);
-    // A refusal (huge pages switched off) costs speed only.
-    (void)madvise(data_, bytes_, MADV_HUGEPAGE);
+    prefer_huge_pages(data_, bytes_);
   }
   bind_to_node(data_, bytes_, node);
 }
 
 Region::Region(Region&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      reserve_(std::exchange(other.reserve_, nullptr)) {}
 
 Region& Region::operator=(Region&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(reserve_, other.reserve_);
   return *this;
 }
 
 Region::~Region() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+  if (data_ == nullptr) return;
+  if (reserve_ != nullptr) {
+    reserve_->give_back(data_, bytes_);
+  } else {
+    munmap(data_, bytes_);
+  }
 }
 
 void release_memory(std::byte* data, size_t bytes) {
   const auto start = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t first = round_up(start, system_page_bytes());
-  const uintptr_t end = (start + bytes) / system_page_bytes() * system_page_bytes();
+  const uintptr_t first = round_up(start, page_bytes(Pages::kSmall));
+  const uintptr_t end = (start + bytes) / page_bytes(Pages::kSmall) * page_bytes(Pages::kSmall);
   // A refusal costs memory only.
   if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
 }
@@ -87,6 +109,7 @@ void release_memory(std::byte* data, size_t bytes) {
 void populate_memory(std::byte* data, size_t bytes) {
   // A refusal (an old kernel, memory that is gone) costs time only.
   (void)madvise(data, bytes, MADV_POPULATE_WRITE);
+  Reserves::all().release_free(data, bytes);
 }
 
 void prefer_huge_pages(std::byte* data, size_t bytes) {

@@ -1,8 +1,8 @@
 // Memory for the data path: regions bound to a NUMA node, and a bump arena on top.
 //
-// Region     one mmap of whole pages that prefers its node (mbind, where the machine has several; a
-//            full node spills over rather than kill the process), advised to use huge pages when it
-//            is at least 2 MiB. Aborts when the machine has no memory left: callers
+// Region     whole pages that prefer their node (mbind, where the machine has several; a full node
+//            spills over rather than kill the process), huge ones where it has at least 2 MiB: then
+//            its addresses come from a reserve. Aborts when the machine has no memory left: callers
 //            bound their use beforehand.
 // Arena      bump allocation in regions of growing size; everything is freed at once. Not
 //            thread-safe: one owner. reset() keeps the regions for reuse.
@@ -14,17 +14,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/address_reserve.h"
 #include "base/ids.h"
 #include "base/page_preparer.h"
 
 namespace diptych::base {
 
-inline constexpr size_t kHugePageBytes = size_t{2} << 20;
-
 class Region {
  public:
   Region() = default;
-  // Zeroed memory, page-aligned; 2 MiB-aligned when `bytes` is at least that.
+  // Zeroed memory, at least so much: whole pages, huge ones from 2 MiB on.
   Region(size_t bytes, NumaNode node);
   Region(Region&& other) noexcept;
   Region& operator=(Region&& other) noexcept;
@@ -34,8 +33,11 @@ class Region {
   size_t size() const { return bytes_; }
 
  private:
+  void map(NumaNode node);
+
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
+  AddressReserve* reserve_ = nullptr;  // that it is from
 };
 
 // Gives the whole system pages within the bytes of a region to the system; they read as zeroes

@@ -1,27 +1,12 @@
-// Which sanitizer watches this build: under one, loops are several times as slow, so that tests
-// run fewer seeds and wait longer. DIPTYCH_TSAN is defined where mutants must be found by
-// ThreadSanitizer.
+// Under a sanitizer loops are several times as slow, so that tests run fewer seeds and wait longer.
+// DIPTYCH_TSAN is defined where mutants must be found by ThreadSanitizer.
 
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
-#define DIPTYCH_TSAN 1
-#elif defined(__SANITIZE_ADDRESS__)
-#define DIPTYCH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DIPTYCH_TSAN 1
-#elif __has_feature(address_sanitizer)
-#define DIPTYCH_ASAN 1
-#endif
-#endif
+#include "base/sanitizers.h"
 
 namespace diptych::test {
 
-#if defined(DIPTYCH_TSAN) || defined(DIPTYCH_ASAN)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
+using base::kSanitized;
 
 }  // namespace diptych::test

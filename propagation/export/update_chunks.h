@@ -1,10 +1,8 @@
 // UpdateChunks: memory for update sets, in chunks of one size that go round between the workers,
 // who fill them, and the applier, which empties them.
 //
-// A chunk that has been used stays as it is, so in the steady state neither mapping nor touching
-// its pages costs anything: a map or unmap in the middle of a batch would wait for whoever in the
-// process has the same lock, among them those who make pages. Small pages: a set that waits takes
-// those that it has filled, not its chunk.
+// A chunk that has been used stays as it is, so in the steady state touching its pages costs
+// nothing. Small pages: a set that waits takes those that it has filled, not its chunk.
 //
 // Threads    take and put: any; a few instructions under a mutex, but for a new slab. put gives
 //            memory back to the system outside of it.

@@ -6,8 +6,9 @@
 //                                                lost_primary_seconds
 //
 // Cold: the files are not in the page cache, but the machine's free memory is at hand, since it is
-// touched before; both are done several times, and the medians are told. The first run is in the same process as the replay, with the same workers; its
-// rate counts what the log has: transactions that changed something.
+// touched before; both are done several times, and the medians are told. The first run is in the
+// same process as the replay, with the same workers; its rate counts what the log has: transactions
+// that changed something.
 //
 // Threads    as run_benchmark.
 

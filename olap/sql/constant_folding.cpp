@@ -136,7 +136,7 @@ constexpr int64_t kYearMax = 9999;  // of what DATE and TIMESTAMP print and read
 
 Folded add_months(base::Date date, int64_t months, int64_t micros_of_day, TypeKind kind) {
   const base::CivilDate civil = base::civil_from_date(date);
-  if (std::abs(months) > kYearMax * 12) return std::nullopt;
+  if (months > kYearMax * 12 || months < -kYearMax * 12) return std::nullopt;
   const int64_t count = int64_t{civil.year} * 12 + civil.month - 1 + months;
   if (count < 12 || count >= (kYearMax + 1) * 12) return std::nullopt;
   const auto year = static_cast<int32_t>(count / 12);
@@ -153,7 +153,9 @@ Folded fold_date_function(const Expression& e) {
   using base::kMicrosPerDay;
   const Value& value = e.children[0]->literal;
   const auto* amount = std::get_if<int64_t>(&e.children[1]->literal);
-  if (amount == nullptr || std::abs(*amount) > (int64_t{1} << 55)) return std::nullopt;
+  constexpr int64_t kAmountMax = int64_t{1}
+                                 << 55;  // a sum with a moment's micros does not overflow
+  if (amount == nullptr || *amount > kAmountMax || *amount < -kAmountMax) return std::nullopt;
   if (const auto* date = std::get_if<base::Date>(&value)) {
     if (e.function == Function::kAddMonths) return add_months(*date, *amount, 0, TypeKind::kDate);
     const int64_t days = date->days + *amount;
@@ -175,10 +177,11 @@ Folded fold_date_function(const Expression& e) {
   const int64_t unit = e.function == Function::kAddDays ? kMicrosPerDay : 1;
   int64_t micros = 0;
   if (__builtin_mul_overflow(*amount, unit, &micros) ||
-      __builtin_add_overflow(micros, timestamp->micros, &micros) ||
-      std::abs(micros) > kYearMax * 365 * kMicrosPerDay) {
+      __builtin_add_overflow(micros, timestamp->micros, &micros)) {
     return std::nullopt;
   }
+  constexpr int64_t kMicrosMax = kYearMax * 365 * kMicrosPerDay;
+  if (micros > kMicrosMax || micros < -kMicrosMax) return std::nullopt;
   return Value(base::Timestamp{micros});
 }
 

@@ -77,8 +77,9 @@ BoundResult bind_extract_of_interval(const Call& call, const std::string& field,
     return make_literal(kBigIntType, base::Value(number));
   };
   if (field == "epoch" && parts.months == 0) {
-    return called(divided_micros(micros_of(std::move(interval)), base::kMicrosPerSecond),
-                  call.offset);
+    auto micros = micros_of(call.source, std::move(interval));
+    if (!micros) return micros.error();
+    return called(divided_micros(*std::move(micros), base::kMicrosPerSecond), call.offset);
   }
   const bool difference = interval.expression != nullptr;
   if (interval.times != nullptr) {

@@ -120,49 +120,6 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
                left.offset);
 }
 
-BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right) {
-  if (left.times != nullptr || right.times != nullptr) {
-    return source.unsupported(left.offset, "a sum of an INTERVAL times a value");
-  }
-  Interval& a = *left.interval;
-  const Interval& b = *right.interval;
-  a.months += sign * b.months;
-  a.days += sign * b.days;
-  a.micros += sign * b.micros;
-  if (right.expression != nullptr) {
-    if (left.expression == nullptr) {
-      left.expression = make_literal(kBigIntType, base::Value(int64_t{0}));
-    }
-    const auto kind = sign < 0 ? ExpressionKind::kSubtract : ExpressionKind::kAdd;
-    left.expression = fold(make_expression(kind, kBigIntType, std::move(left.expression),
-                                           std::move(right.expression)));
-  }
-  return left;
-}
-
-BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound left, Bound right) {
-  if (right.interval) std::swap(left, right);
-  const auto* number = !right.interval && is_literal(*right.expression)
-                           ? std::get_if<int64_t>(&right.expression->literal)
-                           : nullptr;
-  constexpr int64_t kFactorMax = 1'000'000;
-  const bool constant = left.interval && left.expression == nullptr && left.times == nullptr;
-  if (constant && !right.interval && number == nullptr && is_integer(right.expression->type)) {
-    left.times = cast_to(std::move(right.expression), kBigIntType);
-    return left;
-  }
-  if (!constant || number == nullptr || std::abs(*number) > kFactorMax) {
-    return source.unsupported(offset, "an INTERVAL times anything but a whole number");
-  }
-  Interval& i = *left.interval;
-  i.months *= *number;
-  i.days *= *number;
-  if (__builtin_mul_overflow(i.micros, *number, &i.micros)) {
-    return source.wrong(offset, "the INTERVAL is out of range", "22008");
-  }
-  return left;
-}
-
 // A date minus a date is whole days; with a timestamp, an interval.
 BoundResult bind_moment_difference(Bound left, Bound right) {
   const bool dates = left.expression->type.kind == TypeKind::kDate &&
@@ -245,9 +202,11 @@ BoundResult bind_comparison(const SourceText& source, std::string_view name, Exp
                             int64_t offset, Bound left, Bound right) {
   if (left.interval && right.interval) {
     const int64_t place = left.offset;
-    return typed(make_expression(kind, kBooleanType, micros_of(std::move(left)),
-                                 micros_of(std::move(right))),
-                 place);
+    auto a = micros_of(source, std::move(left));
+    if (!a) return a.error();
+    auto b = micros_of(source, std::move(right));
+    if (!b) return b.error();
+    return typed(make_expression(kind, kBooleanType, *std::move(a), *std::move(b)), place);
   }
   if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
   Bound* operands[] = {&left, &right};

@@ -83,8 +83,14 @@ std::optional<base::Value> named_moment(const SourceText& source, const base::Da
 // The statement's moment.
 ExpressionPtr current_timestamp(const SourceText& source);
 
-// An interval in microseconds, a month as 30 days.
-ExpressionPtr micros_of(Bound interval);
+// Intervals: what is beyond them fails with 22008. A constant part's months and days have 32 bits.
+
+// In microseconds, a month as 30 days.
+base::Result<ExpressionPtr> micros_of(const SourceText& source, Bound interval);
+// sign: 1 or -1, of the right one.
+BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right);
+// An interval times a whole number, in any order.
+BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound left, Bound right);
 
 // "3 months", "1 year 2 days", "90" with a unit from INTERVAL '90' DAY.
 base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,

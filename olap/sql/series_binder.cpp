@@ -187,8 +187,12 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
   if (!step.interval || step.expression != nullptr) {
     return source.unsupported(step.offset, "a step that is no literal INTERVAL");
   }
-  const int64_t micros = step.interval->days * base::kMicrosPerDay + step.interval->micros;
   const int64_t months = step.interval->months;
+  const base::int128_t micros =
+      base::int128_t{step.interval->days} * base::kMicrosPerDay + step.interval->micros;
+  if (micros != static_cast<int64_t>(micros)) {
+    return source.wrong(step.offset, "interval out of range", "22008");
+  }
   if (micros == 0 && months == 0) {
     return source.wrong(step.offset, "step size cannot equal zero", "22023");
   }
@@ -198,7 +202,7 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
   ExpressionPtr first = std::move(arguments[0].expression);
   const Expression& last = *arguments[1].expression;
   return months != 0 ? series_of_months(std::move(first), last, months)
-                     : series_of_moments(std::move(first), last, micros);
+                     : series_of_moments(std::move(first), last, static_cast<int64_t>(micros));
 }
 
 base::Result<Series> series_of_values(const SourceText& source, int64_t offset,

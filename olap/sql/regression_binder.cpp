@@ -39,18 +39,6 @@ ExpressionPtr above(ExpressionPtr a, double bound) {
   return make_expression(ExpressionKind::kGreater, kBooleanType, std::move(a), as_double(bound));
 }
 
-ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
-  Expressions children;
-  children.push_back(std::move(condition));
-  children.push_back(std::move(value));
-  children.push_back(std::move(otherwise));
-  return make_expression(ExpressionKind::kCase, kDoubleType, std::move(children));
-}
-
-ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value) {
-  return where(std::move(condition), std::move(value), make_null(kDoubleType));
-}
-
 // What the functions are computed from; each is asked for where it is used.
 struct PairParts {
   std::function<ExpressionPtr()> count;  // DOUBLE
@@ -70,26 +58,27 @@ ExpressionPtr regression(std::string_view name, const PairParts& of) {
   if (name == "regr_sxy") return times(of.covariance(), of.count());
   if (name == "covar_pop") return of.covariance();
   if (name == "covar_samp") {
-    return where(above(of.count(), 1),
-                 over(times(of.covariance(), of.count()), minus(of.count(), as_double(1))));
+    return make_case(above(of.count(), 1),
+                     over(times(of.covariance(), of.count()), minus(of.count(), as_double(1))));
   }
   const auto slope = [&] { return over(of.covariance(), of.variance_x()); };
-  if (name == "regr_slope") return where(above(of.variance_x(), 0), slope());
+  if (name == "regr_slope") return make_case(above(of.variance_x(), 0), slope());
   if (name == "regr_intercept") {
-    return where(above(of.variance_x(), 0), minus(of.mean_y(), times(of.mean_x(), slope())));
+    return make_case(above(of.variance_x(), 0), minus(of.mean_y(), times(of.mean_x(), slope())));
   }
   const auto variances = [&] { return times(of.variance_x(), of.variance_y()); };
   if (name == "corr") {
     Expressions root;
     root.push_back(variances());
-    return where(
+    return make_case(
         above(variances(), 0),
         over(of.covariance(), make_function(Function::kSqrt, kDoubleType, std::move(root))));
   }
   DIPTYCH_CHECK(name == "regr_r2", "all names have their formula");
-  return where(above(of.variance_x(), 0),
-               where(above(of.variance_y(), 0),
-                     over(times(of.covariance(), of.covariance()), variances()), as_double(1)));
+  return make_case(
+      above(of.variance_x(), 0),
+      make_case(above(of.variance_y(), 0),
+                over(times(of.covariance(), of.covariance()), variances()), as_double(1)));
 }
 
 }  // namespace
@@ -117,8 +106,8 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
     aggregate.kind = kind;
     aggregate.type = kind == AggregateKind::kCount ? kBigIntType : kDoubleType;
     aggregate.argument =
-        where(fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(other))),
-              clone(value));
+        make_case(fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(other))),
+                  clone(value));
     if (kind == AggregateKind::kCovarPop) aggregate.further.push_back(clone(other));
     auto column = place_aggregate(std::move(aggregate), name, offset);
     if (column) return *std::move(column);
@@ -164,7 +153,7 @@ base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, st
   if (!filter) return filter.error();
   auto condition = as_predicate(source_, "FILTER", *std::move(filter));
   if (!condition) return condition.error();
-  pair->argument = where(*std::move(condition), std::move(pair->argument));
+  pair->argument = make_case(*std::move(condition), std::move(pair->argument));
   return {};
 }
 

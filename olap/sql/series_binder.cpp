@@ -45,15 +45,6 @@ ExpressionPtr compared(ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
   return fold(make_expression(kind, kBooleanType, std::move(a), std::move(b)));
 }
 
-ExpressionPtr choice(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
-  const base::DataType type = value->type;
-  Expressions children;
-  children.push_back(std::move(condition));
-  children.push_back(std::move(value));
-  children.push_back(std::move(otherwise));
-  return fold(make_expression(ExpressionKind::kCase, type, std::move(children)));
-}
-
 ExpressionPtr of_moment(Function function, const base::DataType& type, ExpressionPtr moment,
                         ExpressionPtr other) {
   Expressions arguments;
@@ -96,8 +87,8 @@ ExpressionPtr where_towards(const Expression& first, const Expression& last, con
   Expressions either;
   either.push_back(fold(make_expression(Kind::kAnd, kBooleanType, std::move(up))));
   either.push_back(fold(make_expression(Kind::kAnd, kBooleanType, std::move(down))));
-  return choice(fold(make_expression(Kind::kOr, kBooleanType, std::move(either))), std::move(count),
-                whole(0));
+  return fold(make_case(fold(make_expression(Kind::kOr, kBooleanType, std::move(either))),
+                        std::move(count), whole(0)));
 }
 
 // Numbers, all of the type: wide decimals, in which neither a difference nor a product of BIGINTs
@@ -147,7 +138,7 @@ Series series_of_months(ExpressionPtr first, const Expression& last, int64_t mon
   ExpressionPtr beyond =
       compared(months > 0 ? Kind::kGreater : Kind::kLess, std::move(end), clone(last));
   ExpressionPtr count =
-      binary(Kind::kAdd, std::move(steps), choice(std::move(beyond), whole(0), whole(1)));
+      binary(Kind::kAdd, std::move(steps), fold(make_case(std::move(beyond), whole(0), whole(1))));
   count = where_towards(*first, last, *whole(months), whole(0), std::move(count));
   return {std::move(first), whole(months), std::move(count), kTimestampType, true};
 }

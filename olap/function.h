@@ -31,7 +31,9 @@ enum class Function : uint8_t {
   kTruncateYear,  // date_trunc; TIMESTAMP
   kTruncateMonth,
   kTruncateDay,
-  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
+  kCountSteps,  // TIMESTAMP first, last, BIGINT months, micros: values of the series, BIGINT
+  kAfterSteps,  // TIMESTAMP first, BIGINT months, micros, steps: each from where the last one led
+  kSingleRow,   // value, count (BIGINT): the value; fails with 21000 where the count is above 1
   // Of texts, in characters; positions and lengths are BIGINT, as results INT.
   kCharLength,
   kPosition,  // text, part: where the part begins, from 1; 0 where it does not

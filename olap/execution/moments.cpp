@@ -1,6 +1,6 @@
-// Variance, standard deviation and covar_pop: counts, means and sums of products of differences from
-// them, by Welford's update and Chan's merge, which lose no digits where values are far from zero
-// and near each other.
+// Variance, standard deviation and covar_pop: counts, means and sums of products of differences
+// from them, by Welford's update and Chan's merge, which lose no digits where values are far from
+// zero and near each other.
 
 #include <cmath>
 

@@ -23,13 +23,13 @@ namespace {
 constexpr Clause kFunctionInFrom{"a function in FROM"};
 constexpr std::string_view kName = "generate_series";
 
-// The pieces of a series, over its arguments: step is a number, or microseconds, or months.
+// The pieces of a series, over its arguments: step is a number, or microseconds.
 struct Series {
   ExpressionPtr first;
   ExpressionPtr step;
   ExpressionPtr count;  // BIGINT; NULL where an argument is
   base::DataType type;  // of the values
-  bool months = false;
+  int64_t months = 0;   // of a step, besides
 };
 
 ExpressionPtr whole(int64_t value) {
@@ -97,7 +97,7 @@ Series series_of_numbers(ExpressionPtr first, const Expression& last, Expression
                          const base::DataType& type) {
   using Kind = ExpressionKind;
   if (ExpressionPtr count = known_count(*first, last, units_of(*step))) {
-    return {std::move(first), std::move(step), std::move(count), type, false};
+    return {std::move(first), std::move(step), std::move(count), type};
   }
   const base::DataType& wide = first->type;
   ExpressionPtr span = binary(Kind::kSubtract, clone(last), clone(*first));
@@ -108,47 +108,46 @@ Series series_of_numbers(ExpressionPtr first, const Expression& last, Expression
   ExpressionPtr count = binary(Kind::kAdd, fold(cast_to(std::move(steps), kBigIntType)), whole(1));
   ExpressionPtr zero = fold(cast_to(whole(0), wide));
   count = where_towards(*first, last, *step, std::move(zero), std::move(count));
-  return {std::move(first), std::move(step), std::move(count), type, false};
+  return {std::move(first), std::move(step), std::move(count), type};
 }
 
 Series series_of_moments(ExpressionPtr first, const Expression& last, int64_t micros) {
   using Kind = ExpressionKind;
   if (ExpressionPtr count = known_count(*first, last, micros)) {
-    return {std::move(first), whole(micros), std::move(count), kTimestampType, false};
+    return {std::move(first), whole(micros), std::move(count), kTimestampType};
   }
   ExpressionPtr span = of_moment(Function::kMicrosBetween, kBigIntType, clone(last), clone(*first));
   ExpressionPtr count =
       binary(Kind::kAdd, binary(Kind::kDivide, std::move(span), whole(micros)), whole(1));
   count = where_towards(*first, last, *whole(micros), whole(0), std::move(count));
-  return {std::move(first), whole(micros), std::move(count), kTimestampType, false};
+  return {std::move(first), whole(micros), std::move(count), kTimestampType};
 }
 
-// Of whole months, counted from the first value: the 31st stays the last day of each month.
-Series series_of_months(ExpressionPtr first, const Expression& last, int64_t months) {
-  using Kind = ExpressionKind;
-  const auto month_of = [](const Expression& moment) {
-    ExpressionPtr years = of_moment(Function::kExtractYear, kBigIntType, clone(moment), nullptr);
-    return binary(Kind::kAdd, binary(Kind::kMultiply, std::move(years), whole(12)),
-                  of_moment(Function::kExtractMonth, kBigIntType, clone(moment), nullptr));
-  };
-  ExpressionPtr steps = binary(
-      Kind::kDivide, binary(Kind::kSubtract, month_of(last), month_of(*first)), whole(months));
-  ExpressionPtr end = of_moment(Function::kAddMonths, kTimestampType, clone(*first),
-                                binary(Kind::kMultiply, clone(*steps), whole(months)));
-  ExpressionPtr beyond =
-      compared(months > 0 ? Kind::kGreater : Kind::kLess, std::move(end), clone(last));
-  ExpressionPtr count =
-      binary(Kind::kAdd, std::move(steps), fold(make_case(std::move(beyond), whole(0), whole(1))));
-  count = where_towards(*first, last, *whole(months), whole(0), std::move(count));
-  return {std::move(first), whole(months), std::move(count), kTimestampType, true};
+// Of months and microseconds: each value is a step from the one before, so a day of the month that
+// some month does not have is less in all that follow.
+Series series_of_months(ExpressionPtr first, ExpressionPtr last, int64_t months, int64_t micros) {
+  Expressions arguments;
+  arguments.push_back(clone(*first));
+  arguments.push_back(std::move(last));
+  arguments.push_back(whole(months));
+  arguments.push_back(whole(micros));
+  ExpressionPtr count = make_function(Function::kCountSteps, kBigIntType, std::move(arguments));
+  return {std::move(first), whole(micros), std::move(count), kTimestampType, months};
 }
 
 // The value after `steps` (BIGINT) steps.
 ExpressionPtr value_after(ExpressionPtr steps, const Series& series, ExpressionPtr first,
                           ExpressionPtr step) {
+  if (series.months != 0) {
+    Expressions arguments;
+    arguments.push_back(std::move(first));
+    arguments.push_back(whole(series.months));
+    arguments.push_back(std::move(step));
+    arguments.push_back(std::move(steps));
+    return make_function(Function::kAfterSteps, kTimestampType, std::move(arguments));
+  }
   if (series.type == kTimestampType) {
-    const Function add = series.months ? Function::kAddMonths : Function::kAddMicros;
-    return of_moment(add, kTimestampType, std::move(first),
+    return of_moment(Function::kAddMicros, kTimestampType, std::move(first),
                      binary(ExpressionKind::kMultiply, std::move(steps), std::move(step)));
   }
   const base::DataType wide = step->type;
@@ -187,13 +186,15 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
   if (micros == 0 && months == 0) {
     return source.wrong(step.offset, "step size cannot equal zero", "22023");
   }
-  if (micros != 0 && months != 0) {
-    return source.unsupported(step.offset, "a step of months and of days or less");
+  const base::int128_t least = base::int128_t{months} * 28 * base::kMicrosPerDay;
+  if (months > 0 ? least + micros <= 0 : months < 0 && least + micros >= 0) {
+    return source.unsupported(step.offset, "a step of months forth and as many days back");
   }
   ExpressionPtr first = std::move(arguments[0].expression);
-  const Expression& last = *arguments[1].expression;
-  return months != 0 ? series_of_months(std::move(first), last, months)
-                     : series_of_moments(std::move(first), last, static_cast<int64_t>(micros));
+  ExpressionPtr& last = arguments[1].expression;
+  const auto rest = static_cast<int64_t>(micros);
+  return months != 0 ? series_of_months(std::move(first), std::move(last), months, rest)
+                     : series_of_moments(std::move(first), *last, rest);
 }
 
 base::Result<Series> series_of_values(const SourceText& source, int64_t offset,

@@ -87,18 +87,9 @@ bool is_regression(std::string_view function) {
   return std::find(kRegressions.begin(), kRegressions.end(), function) != kRegressions.end();
 }
 
-BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
-                                              std::string_view name) {
-  const int64_t offset = call.location;
-  if (call.agg_distinct != 0) return source_.unsupported(offset, fmt::format("{}(DISTINCT)", name));
-  if (call.n_args != 2 || call.agg_star != 0 || call.agg_within_group != 0) {
-    return source_.wrong(offset, fmt::format("{}() takes 2 arguments", name), "42883");
-  }
-  Aggregate pair;  // of y and x
-  const bool within = std::exchange(in_aggregate_, true);
-  auto bound = bind_pair(call, name, &pair);
-  in_aggregate_ = within;
-  if (!bound) return bound.error();
+base::Result<ExpressionPtr> regression_of(
+    std::string_view name, const Aggregate& pair,
+    const std::function<base::Result<ExpressionPtr>(Aggregate)>& place) {
   base::Result<void> placed;
   // The aggregate of what is not NULL only where both are not.
   const auto part = [&](AggregateKind kind, const Expression& value, const Expression& other) {
@@ -109,7 +100,7 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
         make_case(fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(other))),
                   clone(value));
     if (kind == AggregateKind::kCovarPop) aggregate.further.push_back(clone(other));
-    auto column = place_aggregate(std::move(aggregate), name, offset);
+    auto column = place(std::move(aggregate));
     if (column) return *std::move(column);
     placed = column.error();
     return make_null(kDoubleType);
@@ -127,19 +118,38 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
   ExpressionPtr value =
       name == "regr_count" ? part(AggregateKind::kCount, y, x) : regression(name, parts);
   if (!placed) return placed.error();
-  return Bound{std::move(value), std::nullopt, false, offset};
+  return value;
+}
+
+BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
+                                              std::string_view name) {
+  const int64_t offset = call.location;
+  Aggregate pair;
+  const bool within = std::exchange(in_aggregate_, true);
+  auto bound = bind_pair(call, name, &pair);
+  in_aggregate_ = within;
+  if (!bound) return bound.error();
+  auto value = regression_of(
+      name, pair, [&](Aggregate part) { return place_aggregate(std::move(part), name, offset); });
+  if (!value) return value.error();
+  return Bound{*std::move(value), std::nullopt, false, offset};
 }
 
 // y and x as DOUBLE, NULL where FILTER leaves the row out.
 base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, std::string_view name,
                                                Aggregate* pair) {
+  const int64_t offset = call.location;
+  if (call.agg_distinct != 0) return source_.unsupported(offset, fmt::format("{}(DISTINCT)", name));
+  if (call.n_args != 2 || call.agg_star != 0 || call.agg_within_group != 0) {
+    return source_.wrong(offset, fmt::format("{}() takes 2 arguments", name), "42883");
+  }
   for (const Node* node : NodeList(call.args, call.n_args)) {
     auto value = dispatch(*node);
     if (!value) return value.error();
     if (auto adopted = adopt_type(source_, kDoubleType, &*value); !adopted) return adopted;
     if (value->interval || !is_numeric(value->expression->type)) {
-      return source_.wrong(
-          call.location, fmt::format("{}() does not take {}", name, type_name_of(*value)), "42883");
+      return source_.wrong(offset, fmt::format("{}() does not take {}", name, type_name_of(*value)),
+                           "42883");
     }
     ExpressionPtr number = cast_to(std::move(value->expression), kDoubleType);
     if (pair->argument == nullptr) {

@@ -11,14 +11,15 @@ constexpr std::string_view kFunctionNames[] = {
     "extract_year", "extract_quarter", "extract_month", "extract_day", "extract_hour",
     "extract_minute", "extract_second", "add_months", "add_days", "add_micros", "truncate_year",
     "truncate_month", "truncate_day", "count_steps", "after_steps", "single_row", "char_length",
-    "position", "replace", "lpad", "rpad", "left", "right", "reverse", "repeat", "split_part", "btrim", "ltrim", "rtrim",
-    "starts_with", "chr", "translate", "initcap", "concat_ws", "like", "regex_match",
-    "regex_match_any_case", "regexp_replace", "regexp_count", "regexp_substr", "substring",
-    "regexp_like", "overlay", "to_hex", "to_char", "power", "sqrt", "exp", "ln", "log", "sign",
-    "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
-    "degrees", "radians", "width_bucket", "gcd", "lcm", "bit_and", "bit_or", "bit_xor",
-    "shift_left", "shift_right", "trunc", "greatest", "least", "days_between", "micros_between",
-    "extract", "date_trunc", "make_date", "to_char", "to_timestamp",
+    "position", "replace", "lpad", "rpad", "left", "right", "reverse", "repeat", "split_part",
+    "btrim", "ltrim", "rtrim", "starts_with", "chr", "translate", "initcap", "concat_ws", "like",
+    "regex_match", "regex_match_any_case", "regexp_replace", "regexp_count", "regexp_substr",
+    "substring", "regexp_like", "overlay", "to_hex", "to_char", "power", "sqrt", "exp", "ln",
+    "log", "sign", "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan", "atan2", "sinh",
+    "cosh", "tanh", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "bit_and",
+    "bit_or", "bit_xor", "shift_left", "shift_right", "trunc", "greatest", "least", "days_between",
+    "micros_between", "age_months", "age_micros", "extract", "date_trunc", "make_date", "to_char",
+    "to_timestamp",
     // clang-format on
 };
 static_assert(std::size(kFunctionNames) == static_cast<size_t>(Function::kToTimestamp) + 1);

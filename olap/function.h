@@ -89,6 +89,7 @@ enum class Function : uint8_t {
   // Of BIGINTs, as results BIGINT or INT.
   kGcd,
   kLcm,
+  kFactorial,  // BIGINT: DECIMAL(38,0)
   kBitAnd,
   kBitOr,
   kBitXor,
@@ -100,6 +101,8 @@ enum class Function : uint8_t {
   // Of DATE or TIMESTAMP (row_functions_date.cpp).
   kDaysBetween,    // DATE, DATE: the first minus the second; INT
   kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
+  kAgeMonths,      // TIMESTAMP, TIMESTAMP: whole months from the second to the first; BIGINT
+  kAgeMicros,      // likewise, what there is besides
   kExtractField,   // TIMESTAMP, field name (literal): DECIMAL(24,6)
   kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
   kMakeDate,       // BIGINT year, month, day

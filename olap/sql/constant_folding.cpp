@@ -45,7 +45,9 @@ std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
 }
 
 Folded fold_decimals(const Expression& e, const DecimalValue& a, const DecimalValue& b) {
-  if (e.kind == ExpressionKind::kDivide) return std::nullopt;  // its scales differ
+  // Its scales differ, or it is rounded.
+  const bool rounded = e.kind == ExpressionKind::kMultiply && e.type.scale != a.scale + b.scale;
+  if (e.kind == ExpressionKind::kDivide || rounded) return std::nullopt;
   const auto units = checked(e.kind, a.units, b.units);
   if (!units) return std::nullopt;
   const int128_t limit = power_of_ten(e.type.precision);

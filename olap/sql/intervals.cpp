@@ -91,6 +91,19 @@ struct Amounts {
   }
 };
 
+// Of BIGINTs, of which any is nullptr where there is none of it.
+ExpressionPtr sum_of(ExpressionPtr a, ExpressionPtr b) {
+  if (a == nullptr) return b;
+  if (b == nullptr) return a;
+  return fold(make_expression(ExpressionKind::kAdd, kBigIntType, std::move(a), std::move(b)));
+}
+
+ExpressionPtr times_of(ExpressionPtr amount, int64_t factor) {
+  if (amount == nullptr || factor == 1) return amount;
+  return fold(make_expression(ExpressionKind::kMultiply, kBigIntType, std::move(amount),
+                              make_literal(kBigIntType, base::Value(factor))));
+}
+
 }  // namespace
 
 base::Result<ExpressionPtr> micros_of(const SourceText& source, Bound interval) {
@@ -100,12 +113,11 @@ base::Result<ExpressionPtr> micros_of(const SourceText& source, Bound interval) 
   if (!fits_micros(micros)) return out_of_range(source, interval.offset);
   ExpressionPtr constant = make_literal(kBigIntType, base::Value(static_cast<int64_t>(micros)));
   if (interval.times != nullptr) {
-    constant = fold(make_expression(ExpressionKind::kMultiply, kBigIntType,
-                                    std::move(interval.times), std::move(constant)));
+    constant = times_of(std::move(interval.times), static_cast<int64_t>(micros));
   }
-  if (interval.expression == nullptr) return constant;
-  return fold(make_expression(ExpressionKind::kAdd, kBigIntType, std::move(interval.expression),
-                              std::move(constant)));
+  constexpr int64_t kMicrosOfMonth = int64_t{kDaysOfMonth} * base::kMicrosPerDay;
+  return sum_of(sum_of(std::move(constant), times_of(std::move(interval.months), kMicrosOfMonth)),
+                std::move(interval.expression));
 }
 
 base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,
@@ -159,14 +171,8 @@ BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bo
   amounts.add(*right.interval, sign);
   left.interval = amounts.interval();
   if (!left.interval) return out_of_range(source, left.offset);
-  if (right.expression != nullptr) {
-    if (left.expression == nullptr) {
-      left.expression = make_literal(kBigIntType, base::Value(int64_t{0}));
-    }
-    const auto kind = sign < 0 ? ExpressionKind::kSubtract : ExpressionKind::kAdd;
-    left.expression = fold(make_expression(kind, kBigIntType, std::move(left.expression),
-                                           std::move(right.expression)));
-  }
+  left.expression = sum_of(std::move(left.expression), times_of(std::move(right.expression), sign));
+  left.months = sum_of(std::move(left.months), times_of(std::move(right.months), sign));
   return left;
 }
 
@@ -175,7 +181,7 @@ BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound le
   const auto* number = !right.interval && is_literal(*right.expression)
                            ? std::get_if<int64_t>(&right.expression->literal)
                            : nullptr;
-  const bool constant = left.interval && left.expression == nullptr && left.times == nullptr;
+  const bool constant = is_constant_interval(left);
   if (constant && !right.interval && number == nullptr && is_integer(right.expression->type)) {
     left.times = cast_to(std::move(right.expression), kBigIntType);
     return left;

@@ -41,19 +41,17 @@ DataType decimal_sum_type(const DataType& a, const DataType& b) {
 }
 
 // Decimal operands of * may have any scales but one width.
-BoundResult bind_decimal_product(const SourceText& source, int64_t offset, Bound left,
-                                 Bound right) {
+// Exact, but where that would leave few digits before the point: then as a quotient.
+BoundResult bind_decimal_product(Bound left, Bound right) {
+  constexpr unsigned kExactScaleMax = 22;
   DataType a = as_decimal(*left.expression);
   DataType b = as_decimal(*right.expression);
-  const unsigned scale = static_cast<unsigned>(a.scale) + b.scale;
-  if (scale > kWideDecimalDigitsMax) {
-    return source.wrong(offset,
-                        fmt::format("{} * {} needs {} digits after the point; at most {} "
-                                    "are possible: cast one side to DOUBLE PRECISION",
-                                    a.to_string(), b.to_string(), scale, kWideDecimalDigitsMax),
-                        "22003");
+  const unsigned digits = static_cast<unsigned>(a.precision) + b.precision;
+  unsigned scale = static_cast<unsigned>(a.scale) + b.scale;
+  if (digits > kWideDecimalDigitsMax && scale > kExactScaleMax) {
+    scale = std::max<unsigned>({kQuotientScale, a.scale, b.scale});
   }
-  const DataType type = decimal_type(static_cast<unsigned>(a.precision) + b.precision, scale);
+  const DataType type = decimal_type(digits, scale);
   if (is_wide(a) != is_wide(b)) {
     a = decimal_type(kWideDecimalDigitsMax, a.scale);
     b = decimal_type(kWideDecimalDigitsMax, b.scale);
@@ -110,7 +108,7 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
     if (name == "*") kind = ExpressionKind::kMultiply;
     if (!floating && !integers) {
       if (name == "*") {
-        return bind_decimal_product(source, offset, std::move(left), std::move(right));
+        return bind_decimal_product(std::move(left), std::move(right));
       }
       type = decimal_sum_type(as_decimal(*left.expression), as_decimal(*right.expression));
     }
@@ -153,6 +151,12 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   }
   const int64_t sign = name == "-" ? -1 : 1;
   ExpressionPtr sum = cast_to(std::move(left.expression), kTimestampType);
+  const auto add_computed = [&](Function function, ExpressionPtr by) {
+    Expressions arguments;
+    arguments.push_back(std::move(sum));
+    arguments.push_back(std::move(by));
+    sum = fold(make_function(function, kTimestampType, std::move(arguments)));
+  };
   const auto add = [&](Function function, int64_t amount) {
     if (amount == 0) return;
     ExpressionPtr by = make_literal(kBigIntType, base::Value(sign * amount));
@@ -160,23 +164,20 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
       by = fold(make_expression(ExpressionKind::kMultiply, kBigIntType, clone(*right.times),
                                 std::move(by)));
     }
-    Expressions arguments;
-    arguments.push_back(std::move(sum));
-    arguments.push_back(std::move(by));
-    sum = fold(make_function(function, kTimestampType, std::move(arguments)));
+    add_computed(function, std::move(by));
   };
+  const auto signed_of = [&](ExpressionPtr amount) {
+    if (sign > 0) return amount;
+    return fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(amount)));
+  };
+  if (right.months != nullptr) {
+    add_computed(Function::kAddMonths, signed_of(std::move(right.months)));
+  }
   add(Function::kAddMonths, right.interval->months);
   add(Function::kAddDays, right.interval->days);
   add(Function::kAddMicros, right.interval->micros);
   if (right.expression != nullptr) {
-    ExpressionPtr micros = std::move(right.expression);
-    if (sign < 0) {
-      micros = fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(micros)));
-    }
-    Expressions arguments;
-    arguments.push_back(std::move(sum));
-    arguments.push_back(std::move(micros));
-    sum = fold(make_function(Function::kAddMicros, kTimestampType, std::move(arguments)));
+    add_computed(Function::kAddMicros, signed_of(std::move(right.expression)));
   }
   return Bound{std::move(sum), std::nullopt, false, left.offset};
 }

@@ -35,7 +35,15 @@ struct Bound {
   int64_t offset = -1;  // of its first character, for errors
   // Of an interval: what its constant part is multiplied by (BIGINT); nullptr: 1.
   ExpressionPtr times = nullptr;
+  // Of an interval: nullptr, or the months (BIGINT) that it has besides.
+  ExpressionPtr months = nullptr;
 };
+
+// An interval without anything that is computed from rows.
+inline bool is_constant_interval(const Bound& bound) {
+  return bound.interval && bound.expression == nullptr && bound.times == nullptr &&
+         bound.months == nullptr;
+}
 
 using BoundResult = base::Result<Bound>;
 

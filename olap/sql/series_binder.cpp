@@ -174,7 +174,7 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
     moment = fold(cast_to(std::move(moment), kTimestampType));
   }
   const Bound& step = arguments[2];
-  if (!step.interval || step.expression != nullptr) {
+  if (!is_constant_interval(step)) {
     return source.unsupported(step.offset, "a step that is no literal INTERVAL");
   }
   const int64_t months = step.interval->months;

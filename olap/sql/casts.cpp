@@ -53,7 +53,7 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
     if (auto value = base::convert_value(type, e->literal); value && !type.is_string()) {
       return Bound{make_literal(type, *std::move(value)), std::nullopt, false, operand.offset};
     } else if (!value && operand.untyped && !type.is_string()) {
-      return source.wrong(operand.offset, value.error().message, "22P02");
+      return source.wrong(operand.offset, value.error().message, value.error().state);
     }
     if (e->type.is_string() && type.is_string()) {
       DataType whole = type;

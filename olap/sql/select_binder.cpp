@@ -443,7 +443,9 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
   base::Value literal = is_literal(**value) ? (*value)->literal : base::Value();
   if (std::holds_alternative<std::string>(literal)) {  // LIMIT '5', and $1 that is a text
     auto converted = base::convert_value(kBigIntType, literal);
-    if (!converted) return source_.wrong(start_of(node), converted.error().message, "22P02");
+    if (!converted) {
+      return source_.wrong(start_of(node), converted.error().message, converted.error().state);
+    }
     literal = *std::move(converted);
   }
   if (const auto* decimal = std::get_if<base::DecimalValue>(&literal)) {  // is rounded
@@ -460,7 +462,8 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
     return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
   }
   if (*number < 0) {
-    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name), "2201W");
+    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name),
+                         name == "LIMIT" ? base::SqlState("2201W") : base::SqlState("2201X"));
   }
   return static_cast<uint64_t>(*number);
 }

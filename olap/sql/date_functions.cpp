@@ -281,6 +281,46 @@ BoundResult bind_age(Call call) {
   return age;
 }
 
+// date_bin(stride, moment, origin): the origin, or a multiple of the stride from it, at or before
+// the moment.
+BoundResult bind_date_bin(Call call) {
+  using enum ExpressionKind;
+  if (call.arguments.size() != 3) return call.wrong_count("3 arguments");
+  Bound& stride = call.arguments[0];
+  if (stride.untyped && is_literal(*stride.expression) && !is_null_literal(*stride.expression)) {
+    const auto& text = std::get<std::string>(stride.expression->literal);
+    auto interval = parse_interval(call.source, stride.offset, text, "second");
+    if (!interval) return interval.error();
+    stride = Bound{nullptr, *interval, false, stride.offset};
+  }
+  if (!is_constant_interval(stride)) {
+    return call.source.unsupported(stride.offset, "a stride that is no constant INTERVAL");
+  }
+  if (stride.interval->months != 0) {
+    return call.source.unsupported(stride.offset, "a stride of months or years");
+  }
+  auto length = micros_of(call.source, std::move(stride));
+  if (!length) return length.error();
+  const int64_t by = std::get<int64_t>((*length)->literal);
+  if (by <= 0) return call.source.wrong(call.offset, "stride must be greater than zero", "22008");
+  Expressions moments;
+  for (Bound* argument : {&call.arguments[1], &call.arguments[2]}) {
+    auto moment = moment_argument(call, argument);
+    if (!moment) return moment.error();
+    moments.push_back(fold(cast_to(*std::move(moment), kTimestampType)));
+  }
+  ExpressionPtr moment = clone(*moments[0]);
+  // The rest is negative before the origin.
+  ExpressionPtr rest = make_function(Function::kMicrosBetween, kBigIntType, std::move(moments));
+  rest = whole_number(kModulo, std::move(rest), by);
+  rest = whole_number(kModulo, whole_number(kAdd, std::move(rest), by), by);
+  Expressions arguments;
+  arguments.push_back(std::move(moment));
+  arguments.push_back(fold(make_expression(kNegate, kBigIntType, std::move(rest))));
+  return called(fold(make_function(Function::kAddMicros, kTimestampType, std::move(arguments))),
+                call.offset);
+}
+
 BoundResult bind_now(Call call) {
   if (!call.arguments.empty()) return call.wrong_count("no argument");
   return called(current_timestamp(call.source), call.offset);
@@ -322,6 +362,7 @@ FunctionBinder find_date_function_binder(std::string_view name) {
       {"statement_timestamp", bind_now},
       {"extract", bind_extract},
       {"date_part", bind_extract},
+      {"date_bin", bind_date_bin},
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},
       {"to_date", bind_to_date},

@@ -46,7 +46,8 @@ struct Clause {
 using NamedWindows = std::unordered_map<std::string, const PgQuery__WindowDef*>;
 
 bool is_aggregate(std::string_view function);
-bool is_regression(std::string_view function);  // an expression over aggregates
+bool is_window_function(std::string_view function);  // of windows alone
+bool is_regression(std::string_view function);       // an expression over aggregates
 // The regression of a pair: y its argument, x what is further. `place` gives an aggregate's column.
 base::Result<ExpressionPtr> regression_of(
     std::string_view name, const Aggregate& pair,

@@ -139,8 +139,12 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   if (left.interval && right.interval && (name == "+" || name == "-")) {
     return add_intervals(source, name == "-" ? -1 : 1, std::move(left), std::move(right));
   }
-  if ((left.interval || right.interval) && name == "*") {
-    return multiply_interval(source, offset, std::move(left), std::move(right));
+  const bool scales = name == "*" || (name == "/" && left.interval && !right.interval);
+  if (scales && (left.interval.has_value() != right.interval.has_value())) {
+    const Bound& factor = left.interval ? right : left;
+    if (factor.untyped || is_numeric(factor.expression->type)) {
+      return scale_interval(source, name, offset, std::move(left), std::move(right));
+    }
   }
   if (left.interval && name == "+") std::swap(left, right);
   const bool moment = !left.interval && !left.untyped &&
@@ -315,11 +319,7 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
     target = kBigIntType;
     value = base::convert_value(target, operand->expression->literal);
   }
-  const bool moment = target.kind == TypeKind::kDate || target.kind == TypeKind::kTimestamp;
-  if (!value) {
-    return source.wrong(operand->offset, value.error().message,
-                        moment ? base::SqlState("22007") : base::SqlState("22P02"));
-  }
+  if (!value) return source.wrong(operand->offset, value.error().message, value.error().state);
   operand->expression = make_literal(target, *std::move(value));
   return {};
 }

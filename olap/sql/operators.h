@@ -39,6 +39,13 @@ struct Bound {
   ExpressionPtr months = nullptr;
 };
 
+// With copies of what it owns.
+inline Bound copy_of(const Bound& bound) {
+  const auto copy = [](const ExpressionPtr& e) { return e == nullptr ? nullptr : clone(*e); };
+  return {copy(bound.expression), bound.interval,    bound.untyped,
+          bound.offset,           copy(bound.times), copy(bound.months)};
+}
+
 // An interval without anything that is computed from rows.
 inline bool is_constant_interval(const Bound& bound) {
   return bound.interval && bound.expression == nullptr && bound.times == nullptr &&
@@ -97,8 +104,10 @@ ExpressionPtr current_timestamp(const SourceText& source);
 base::Result<ExpressionPtr> micros_of(const SourceText& source, Bound interval);
 // sign: 1 or -1, of the right one.
 BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right);
-// An interval times a whole number, in any order.
-BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound left, Bound right);
+// A constant interval times ("*", in any order) or by ("/") a constant number, or times any whole
+// one.
+BoundResult scale_interval(const SourceText& source, std::string_view name, int64_t offset,
+                           Bound left, Bound right);
 
 // "3 months", "1 year 2 days", "90" with a unit from INTERVAL '90' DAY.
 base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,

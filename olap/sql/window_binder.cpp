@@ -97,6 +97,10 @@ bool same_window(const Window& a, const Window& b) {
 
 }  // namespace
 
+bool is_window_function(std::string_view function) {
+  return find_function(function) != nullptr;
+}
+
 // OVER's own clauses, and those of the window that it names.
 struct ExpressionBinder::WindowDefinition {
   NodeList partition;
@@ -132,8 +136,10 @@ BoundResult ExpressionBinder::bind_window(const PgQuery__FuncCall& call, std::st
   if (bound) bound = bind_window_call(call, name, &window, &result);
   in_window_ = false;
   if (!bound) return bound.error();
-  return Bound{place_window_call(std::move(window), std::move(result), name), std::nullopt, false,
-               offset};
+  const bool is_number = result.function.kind == WindowKind::kNtile;
+  ExpressionPtr value = place_window_call(std::move(window), std::move(result), name);
+  if (is_number) value = cast_to(std::move(value), kIntType);
+  return Bound{std::move(value), std::nullopt, false, offset};
 }
 
 // Puts the call into the block, with a window of the same partitions and order if there is one;
@@ -311,13 +317,26 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
     const auto* number = !offset->interval && is_literal(*offset->expression)
                              ? std::get_if<int64_t>(&offset->expression->literal)
                              : nullptr;
-    if (number != nullptr && *number < 0) {
+    bool negative = number != nullptr && *number < 0;
+    if (is_constant_interval(*offset)) {
+      auto micros = micros_of(source_, copy_of(*offset));
+      if (!micros) return micros.error();
+      negative = std::get<int64_t>((*micros)->literal) < 0;
+    }
+    if (negative) {
       return source_.wrong(offset->offset, "a frame's offset must not be negative", "22013");
     }
     const bool minus = (bound == FrameBound::kPreceding) != key.descending;
     const int64_t place = offset->offset;
     auto end = bind_operator(source_, minus ? "-" : "+", place,
                              Bound{clone(written), std::nullopt, false, place}, *std::move(offset));
+    if (!end && end.error().sqlstate() == "42883") {
+      return source_.wrong(place,
+                           fmt::format("RANGE with an offset is not supported for {} and this "
+                                       "offset",
+                                       written.type.to_string()),
+                           "0A000");
+    }
     if (!end) return end.error();
     bounds.push_back(std::move(end->expression));
   }

@@ -221,7 +221,7 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
 base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
   const int64_t place = place_of(select);
   const bool plain = select.op == PG_QUERY__SET_OPERATION__SETOP_NONE;
-  if (plain && select.n_values_lists == 0 && select.n_target_list == 0) {
+  if (plain && select.n_values_lists == 0 && select.n_target_list == 0 && !only_rows_) {
     return source_.unsupported(place, "SELECT without columns");
   }
   if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
@@ -288,6 +288,10 @@ base::Result<void> SelectBinder::bind_where(const Node& node) {
 }
 
 base::Result<void> SelectBinder::bind_targets(NodeList targets) {
+  if (targets.empty()) {
+    output_offsets_.push_back(-1);
+    block_->outputs.push_back({"", make_literal(kBigIntType, base::Value(int64_t{1})), 0});
+  }
   for (const Node* node : targets) {
     const PgQuery__ResTarget& target = *node->res_target;
     if (is_star(*target.val)) {

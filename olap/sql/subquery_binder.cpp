@@ -88,6 +88,7 @@ base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__S
   query.join.first_slot = slots_.size();
   query.join.offset = subquery.location;
   SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
+  binder.only_rows_ = exists(subquery);
   auto bound = binder.bind(*subquery.subselect->select_stmt);
   if (!bound) return bound.error();
   QueryBlock& block = **bound;

@@ -337,8 +337,8 @@ FOR_ANY = [  # of the type asked for
 AGGREGATES = {
     "bigint": [(4, "count(*)", []), (3, "count({})", "A"), (2, "count(DISTINCT {})", "A"),
                (3, "sum({})", ["int"]), (1, "sum({})", ["bigint"]),
-               (1, "sum(DISTINCT {})", ["int"]), (1, "bit_and({})", ["bigint"]),
-               (1, "bit_or({})", ["bigint"]), (1, "bit_xor({})", ["bigint"]),
+               (1, "sum(DISTINCT {})", ["int"]), (1, "bit_and({})", ["int"]),
+               (1, "bit_or({})", ["int"]), (1, "bit_xor({})", ["int"]),
                (1, "regr_count({}, {})", ["int", "double"]),
                (1, "count(*) FILTER (WHERE {})", ["bool"])],
     "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"]),
@@ -351,6 +351,24 @@ SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's i
     (1, "percentile_disc(0.25) WITHIN GROUP (ORDER BY {})", ["="]),
     (1, "percentile_disc(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["="]),
 ]
+
+# Over windows: what does not depend on the order of peers.
+WINDOWED = [
+    (3, "bigint", "sum({})", ["int"]), (2, "bigint", "count({})", ["text"]),
+    (2, "int", "min({})", ["int"]), (2, "text", "max({})", ["text"]),
+    (2, "decimal", "sum({})", ["decimal"]), (1, "double", "avg({})", ["int"]),
+    (1, "int", "bit_and({})", ["int"]), (1, "int", "bit_or({})", ["int"]),
+    (1, "int", "bit_xor({})", ["int"]), (1, "bigint", "count(*)", []),
+    (1, "bigint", "regr_count({}, {})", ["int", "double"]),
+    (1, "bigint", "sum({}) FILTER (WHERE {})", ["int", "bool"]),
+    (1, "bigint", "rank()", []), (1, "bigint", "dense_rank()", []),
+]
+FRAMES = ["", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW",
+          " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
+          " GROUPS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
+          " GROUPS BETWEEN 2 PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP",
+          " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES",
+          " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW"]
 
 
 # What a recursion's columns are cast to: both terms have one type.
@@ -689,6 +707,16 @@ class Generator:
         children = [self.expression(scope, part, 1) for part in self.kinds_of(kinds, kind)]
         return Expression(kind, template, *children, aggregate=True)
 
+    def windowed(self, scope):
+        kind, template, kinds = self.chosen(WINDOWED)
+        over = [f"PARTITION BY {self.draw.choice(scope)[0]} "] if self.draw.random() < 0.6 else []
+        over.append(f"ORDER BY {self.draw.choice(scope)[0]}" + self.draw.choice(["", " DESC"])
+                    + " NULLS " + self.draw.choice(["FIRST", "LAST"]))
+        if "rank" not in template:
+            over.append(self.draw.choice(FRAMES))
+        return Expression(kind, f"{template} OVER ({''.join(over)})",
+                          *[self.leaf(scope, part) for part in kinds])
+
     def query(self, depth=2, named=False):
         query = Query()
         scope = self.sources(query, depth)
@@ -699,6 +727,8 @@ class Generator:
         else:
             for _ in range(self.draw.randint(1, 4)):
                 query.items.append((self.expression(scope, self.draw.choice(KINDS), 2), ""))
+            if self.draw.random() < 0.2:
+                query.items.append((self.windowed(scope), ""))
             query.distinct = self.draw.random() < 0.15
         query.items = [(item, f"c{number}") for number, (item, _) in enumerate(query.items)]
         if depth > 0:

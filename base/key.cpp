@@ -14,6 +14,18 @@ Cell load_cell(const std::byte* row, uint32_t offset) {
   return cell;
 }
 
+// An integer as its key has it: the most significant byte first, negative ones before the others.
+template <class Unsigned>
+Unsigned key_cell(const std::byte* row, uint32_t offset) {
+  constexpr Unsigned kSign = Unsigned{1} << (sizeof(Unsigned) * 8 - 1);
+  const Unsigned cell = load_cell<Unsigned>(row, offset) ^ kSign;
+  if constexpr (sizeof(Unsigned) == 4) {
+    return __builtin_bswap32(cell);
+  } else {
+    return __builtin_bswap64(cell);
+  }
+}
+
 void append_cell(const ColumnLayout& column, const std::byte* row, Key* key) {
   switch (column.type.kind) {
     case TypeKind::kBoolean: key->append(load_cell<bool>(row, column.offset)); return;
@@ -99,13 +111,11 @@ void KeyEncoder::encode_integers(const std::byte* row, Key* key) const {
   char* at = key->bytes_;
   for (const ColumnLayout& part : parts_) {
     if (part.bytes == 4) {
-      const uint32_t cell = load_cell<uint32_t>(row, part.offset) ^ (uint32_t{1} << 31);
-      const uint32_t bytes = __builtin_bswap32(cell);
-      std::memcpy(at, &bytes, sizeof bytes);
+      const auto cell = key_cell<uint32_t>(row, part.offset);
+      std::memcpy(at, &cell, sizeof cell);
     } else {
-      const uint64_t cell = load_cell<uint64_t>(row, part.offset) ^ (uint64_t{1} << 63);
-      const uint64_t bytes = __builtin_bswap64(cell);
-      std::memcpy(at, &bytes, sizeof bytes);
+      const auto cell = key_cell<uint64_t>(row, part.offset);
+      std::memcpy(at, &cell, sizeof cell);
     }
     at += part.bytes;
   }
@@ -121,11 +131,9 @@ bool KeyEncoder::matches(const std::byte* row, std::string_view key) const {
   const auto* at = reinterpret_cast<const std::byte*>(key.data());
   for (const ColumnLayout& part : parts_) {
     if (part.bytes == 4) {
-      const uint32_t cell = load_cell<uint32_t>(row, part.offset) ^ (uint32_t{1} << 31);
-      if (__builtin_bswap32(cell) != load_cell<uint32_t>(at, 0)) return false;
+      if (key_cell<uint32_t>(row, part.offset) != load_cell<uint32_t>(at, 0)) return false;
     } else {
-      const uint64_t cell = load_cell<uint64_t>(row, part.offset) ^ (uint64_t{1} << 63);
-      if (__builtin_bswap64(cell) != load_cell<uint64_t>(at, 0)) return false;
+      if (key_cell<uint64_t>(row, part.offset) != load_cell<uint64_t>(at, 0)) return false;
     }
     at += part.bytes;
   }

@@ -35,8 +35,8 @@ std::string quoted(std::string_view text) {
   return shown + (end < text.size() ? "...\"" : "\"");
 }
 
-Error invalid(std::string message) {
-  return {ErrorCode::kInvalidArgument, std::move(message)};
+Error invalid(std::string message, SqlState state = "22P02") {
+  return {ErrorCode::kInvalidArgument, state, std::move(message)};
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -53,11 +53,13 @@ bool is_digit(char c) {
 Error out_of_range(std::string_view text, const DataType& type) {
   if (type.kind == TypeKind::kDecimal) {
     return invalid(fmt::format("{} is out of range for {}: at most {} digits before the point",
-                               quoted(text), type.to_string(), type.precision - type.scale));
+                               quoted(text), type.to_string(), type.precision - type.scale),
+                   "22003");
   }
   const bool narrow = type.kind == TypeKind::kInt;
   return invalid(fmt::format("{} is out of range for {} ({} to {})", quoted(text), type.to_string(),
-                             narrow ? INT32_MIN : INT64_MIN, narrow ? INT32_MAX : INT64_MAX));
+                             narrow ? INT32_MIN : INT64_MIN, narrow ? INT32_MAX : INT64_MAX),
+                 "22003");
 }
 
 bool fits(const DataType& type, int64_t number) {
@@ -85,7 +87,7 @@ Result<Value> parse_double(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool whole = end == digits.data() + digits.size();
   if (whole && error == std::errc::result_out_of_range) {
-    return invalid(fmt::format("{} is out of range for DOUBLE", quoted(text)));
+    return invalid(fmt::format("{} is out of range for DOUBLE", quoted(text)), "22003");
   }
   if (!whole || error != std::errc()) {
     return invalid(fmt::format("{} is not a number", quoted(text)));
@@ -226,7 +228,7 @@ bool take_time(std::string_view* text, int64_t* micros) {
 }
 
 Error no_such_day(std::string_view text) {
-  return invalid(fmt::format("{} names no day of the calendar", quoted(text)));
+  return invalid(fmt::format("{} names no day of the calendar", quoted(text)), "22008");
 }
 
 template <class Parsed>
@@ -381,12 +383,22 @@ std::string to_string(Timestamp timestamp) {
   return text;
 }
 
+// The fewest digits that mean the number, with an exponent from 1e15 on and below 1e-4.
+std::string double_to_string(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+  if (std::abs(number) < 1e15) return fmt::format("{}", number);
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number, std::chars_format::scientific);
+  return {text, end.ptr};
+}
+
 std::string to_string(const Value& value) {
   struct Printer {
     std::string operator()(std::monostate) const { return "NULL"; }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(int64_t number) const { return fmt::format("{}", number); }
-    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(double number) const { return double_to_string(number); }
     std::string operator()(const DecimalValue& decimal) const {
       return decimal_to_string(decimal.units, decimal.scale);
     }
@@ -403,7 +415,7 @@ Result<Date> parse_date(std::string_view text) {
   const Taken taken = take_date(&rest, &date);
   if (taken == Taken::kNoSuchDay && rest.empty()) return no_such_day(text);
   if (taken != Taken::kYes || !rest.empty()) {
-    return invalid(fmt::format("{} is not a DATE (YYYY-MM-DD)", quoted(text)));
+    return invalid(fmt::format("{} is not a DATE (YYYY-MM-DD)", quoted(text)), "22007");
   }
   return date;
 }
@@ -420,7 +432,8 @@ Result<Timestamp> parse_timestamp(std::string_view text) {
            rest.empty();
   }
   if (!good) {
-    return invalid(fmt::format("{} is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)", quoted(text)));
+    return invalid(fmt::format("{} is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)", quoted(text)),
+                   "22007");
   }
   return Timestamp{date.days * kMicrosPerDay + micros};
 }

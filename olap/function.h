@@ -31,7 +31,9 @@ enum class Function : uint8_t {
   kTruncateYear,  // date_trunc; TIMESTAMP
   kTruncateMonth,
   kTruncateDay,
-  kSingleRow,  // value, count (BIGINT): the value; fails with 21000 where the count is above 1
+  kCountSteps,  // TIMESTAMP first, last, BIGINT months, micros: values of the series, BIGINT
+  kAfterSteps,  // TIMESTAMP first, BIGINT months, micros, steps: each from where the last one led
+  kSingleRow,   // value, count (BIGINT): the value; fails with 21000 where the count is above 1
   // Of texts, in characters; positions and lengths are BIGINT, as results INT.
   kCharLength,
   kPosition,  // text, part: where the part begins, from 1; 0 where it does not
@@ -87,6 +89,7 @@ enum class Function : uint8_t {
   // Of BIGINTs, as results BIGINT or INT.
   kGcd,
   kLcm,
+  kFactorial,  // BIGINT: DECIMAL(38,0)
   kBitAnd,
   kBitOr,
   kBitXor,
@@ -98,6 +101,8 @@ enum class Function : uint8_t {
   // Of DATE or TIMESTAMP (row_functions_date.cpp).
   kDaysBetween,    // DATE, DATE: the first minus the second; INT
   kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
+  kAgeMonths,      // TIMESTAMP, TIMESTAMP: whole months from the second to the first; BIGINT
+  kAgeMicros,      // likewise, what there is besides
   kExtractField,   // TIMESTAMP, field name (literal): DECIMAL(24,6)
   kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
   kMakeDate,       // BIGINT year, month, day

@@ -44,7 +44,7 @@ enum class ExpressionKind : uint8_t {
   kNegate,   // -children[0]
   kAdd,
   kSubtract,
-  kMultiply,
+  kMultiply,  // a DECIMAL may have fewer digits after the point than its factors: it is rounded
   kDivide,
   kModulo,  // sign of the dividend
   kEqual,
@@ -135,6 +135,8 @@ struct Frame {
   uint64_t start_offset = 0;
   uint64_t end_offset = 0;
   FrameExclusion exclusion = FrameExclusion::kNone;
+
+  bool operator==(const Frame&) const = default;
 };
 
 struct WindowFunction {
@@ -144,6 +146,8 @@ struct WindowFunction {
   uint8_t argument_scale = 0;                          // of kAvg's argument, where it is a DECIMAL
   Frame frame;
   base::DataType type;
+
+  bool operator==(const WindowFunction&) const = default;
 };
 
 enum class OperatorKind : uint8_t {

@@ -63,7 +63,7 @@ std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
 std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind);
 // Bits of integers (bits.cpp).
 std::unique_ptr<AggregateColumn> make_bits(const Aggregate& aggregate);
-// The covariance of DOUBLEs (covariance.cpp).
+// The covariance of DOUBLEs (moments.cpp).
 std::unique_ptr<AggregateColumn> make_covariance(const Aggregate& aggregate);
 // string_agg (string_agg.cpp).
 std::unique_ptr<AggregateColumn> make_string_agg(const Aggregate& aggregate);

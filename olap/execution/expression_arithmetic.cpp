@@ -140,10 +140,51 @@ uint64_t divide_scaled(int128_t value, uint32_t digits, int128_t divisor, int128
   return fault_if(overflow);
 }
 
-class DecimalDivisionNode : public ExpressionNode {
+// a * b / 10^digits, rounded half away from zero; the product may need 256 bits.
+uint64_t multiply_scaled(int128_t a, uint32_t digits, int128_t b, int128_t* result) {
+  __extension__ using Unsigned = unsigned __int128;
+  int128_t product;
+  if (!__builtin_mul_overflow(a, b, &product)) {
+    *result = divide_rounded(product, power_of_ten(digits));
+    return wide_fault(false, *result);
+  }
+  const auto size = [](int128_t x) { return x < 0 ? -static_cast<Unsigned>(x) : Unsigned(x); };
+  const auto low = [](Unsigned x) { return static_cast<uint64_t>(x); };
+  const auto high = [](Unsigned x) { return static_cast<uint64_t>(x >> 64); };
+  const Unsigned x = size(a);
+  const Unsigned y = size(b);
+  const Unsigned lows = Unsigned{low(x)} * low(y) + low(Unsigned(power_of_ten(digits) / 2));
+  const Unsigned cross = Unsigned{low(x)} * high(y);
+  const Unsigned other_cross = Unsigned{high(x)} * low(y);
+  const Unsigned middle = Unsigned{high(lows)} + low(cross) + low(other_cross) +
+                          high(Unsigned(power_of_ten(digits) / 2));
+  const Unsigned highs =
+      Unsigned{high(x)} * high(y) + high(cross) + high(other_cross) + high(middle);
+  uint64_t limbs[] = {low(lows), low(middle), low(highs), high(highs)};
+  for (uint32_t left = digits; left != 0;) {
+    const uint32_t now = std::min(left, 18U);
+    const auto by = static_cast<uint64_t>(power_of_ten(now));
+    Unsigned rest = 0;
+    for (int i = 3; i >= 0; --i) {
+      const Unsigned part = (rest << 64) | limbs[i];
+      limbs[i] = low(part / by);
+      rest = part % by;
+    }
+    left -= now;
+  }
+  const auto quotient = static_cast<int128_t>((Unsigned{limbs[1]} << 64) | limbs[0]);
+  *result = (a < 0) != (b < 0) ? -quotient : quotient;
+  return wide_fault(limbs[2] != 0 || limbs[3] != 0 || (limbs[1] >> 63) != 0, quotient);
+}
+
+// A quotient, or a product that has fewer digits after the point than its factors together.
+class ScaledDecimalNode : public ExpressionNode {
  public:
-  DecimalDivisionNode(uint32_t digits, std::vector<NodePtr> children)
+  using Operation = uint64_t (*)(int128_t a, uint32_t digits, int128_t b, int128_t* result);
+
+  ScaledDecimalNode(Operation operation, uint32_t digits, std::vector<NodePtr> children)
       : ExpressionNode(PhysicalType::kInt128),
+        operation_(operation),
         digits_(digits),
         children_(std::move(children)),
         results_(PhysicalType::kInt128) {}
@@ -155,15 +196,16 @@ class DecimalDivisionNode : public ExpressionNode {
     result.nulls = merge_nulls(a, b, rows.slots, results_.nulls());
     for_selected(rows, [&](uint32_t i) {
       if (result.is_null(i)) return;
-      const int128_t divisor = b.as<int128_t>()[i];
+      const int128_t by = b.as<int128_t>()[i];
       const uint64_t fault =
-          divide_scaled(a.as<int128_t>()[i], digits_, divisor, &results_.values<int128_t>()[i]);
-      if (fault != 0) fail_value(divisor == 0 ? kDivisionByZero : kDecimalOutOfRange);
+          operation_(a.as<int128_t>()[i], digits_, by, &results_.values<int128_t>()[i]);
+      if (fault != 0) fail_value(by == 0 ? kDivisionByZero : kDecimalOutOfRange);
     });
     return result;
   }
 
  private:
+  Operation operation_;
   uint32_t digits_;
   std::vector<NodePtr> children_;
   VectorBuffer results_;
@@ -188,7 +230,25 @@ NodePtr make_decimal_division(const Expression& expression, std::vector<NodePtr>
   const int digits = expression.type.scale + expression.children[1]->type.scale -
                      expression.children[0]->type.scale;
   require_plan(digits >= 0, "a quotient's scale is at least its dividend's");
-  return std::make_unique<DecimalDivisionNode>(static_cast<uint32_t>(digits), std::move(children));
+  return std::make_unique<ScaledDecimalNode>(divide_scaled, static_cast<uint32_t>(digits),
+                                             std::move(children));
+}
+
+NodePtr make_product(const Expression& expression, std::vector<NodePtr> children) {
+  const PhysicalType type = physical_type(expression.type);
+  const int digits = expression.children[0]->type.scale + expression.children[1]->type.scale -
+                     expression.type.scale;
+  if (digits > 0) {
+    for (NodePtr& child : children) child = make_widening(std::move(child), PhysicalType::kInt128);
+    require_plan(type == PhysicalType::kInt128, "a product is rounded to a wide decimal");
+    return std::make_unique<ScaledDecimalNode>(multiply_scaled, static_cast<uint32_t>(digits),
+                                               std::move(children));
+  }
+  if (type == PhysicalType::kInt128 && children[0]->type() == PhysicalType::kInt64 &&
+      children[1]->type() == PhysicalType::kInt64) {
+    return make_node<MultiplyOperation, int64_t, int128_t>(type, std::move(children));
+  }
+  return make_sum_like<MultiplyOperation>(type, std::move(children));
 }
 
 }  // namespace
@@ -214,12 +274,7 @@ NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> child
     case ExpressionKind::kAdd: return make_sum_like<AddOperation>(type, std::move(children));
     case ExpressionKind::kSubtract:
       return make_sum_like<SubtractOperation>(type, std::move(children));
-    case ExpressionKind::kMultiply:
-      if (type == PhysicalType::kInt128 && children[0]->type() == PhysicalType::kInt64 &&
-          children[1]->type() == PhysicalType::kInt64) {
-        return make_node<MultiplyOperation, int64_t, int128_t>(type, std::move(children));
-      }
-      return make_sum_like<MultiplyOperation>(type, std::move(children));
+    case ExpressionKind::kMultiply: return make_product(expression, std::move(children));
     default: break;
   }
   switch (type) {

@@ -285,11 +285,7 @@ class ParseNode : public ExpressionNode {
     for_selected(rows, [&](uint32_t i) {
       if (vector.is_null(i)) return;
       const auto value = base::parse_value(to_, vector.as<base::StringRef>()[i].view());
-      const bool moment = to_.kind == TypeKind::kDate || to_.kind == TypeKind::kTimestamp;
-      if (!value.ok()) {
-        fail_value(value.error().message,
-                   moment ? base::SqlState("22007") : base::SqlState("22P02"));
-      }
+      if (!value.ok()) fail_value(value.error().message, value.error().state);
       write(*value, i);
     });
     Vector result = results_.view();

@@ -6,6 +6,7 @@
 #include "base/value.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/row_node.h"
 
 namespace diptych::olap {
 
@@ -99,6 +100,49 @@ Moment add_months(const Moment& moment, int64_t months, Calendar* calendar) {
   return {first_days + std::min<int64_t>(civil.day, month_days) - 1, moment.micros};
 }
 
+// A step of a series of timestamps: months, which may shorten the day of the month, then the rest.
+int64_t after_step(int64_t from, int64_t months, int64_t micros, Calendar* calendar) {
+  Moment moment = add_months(moment_of(from), months, calendar);
+  if (__builtin_add_overflow(moment.micros, micros, &moment.micros)) fail_range();
+  return from_moment<int64_t>(moment);
+}
+
+// How many steps there are from the first value on, until the last is passed.
+NodePtr make_count_steps(std::vector<NodePtr> children) {
+  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children),
+                                [calendar = Calendar()](const RowArguments& a, QueryHeap*) mutable {
+                                  const int64_t last = a.integer(1);
+                                  const int64_t months = a.integer(2);
+                                  int64_t count = 0;
+                                  for (int64_t at = a.integer(0);
+                                       months > 0 ? at <= last : at >= last;
+                                       at = after_step(at, months, a.integer(3), &calendar)) {
+                                    ++count;
+                                  }
+                                  return count;
+                                });
+}
+
+// The rows of a series follow each other, so a value is mostly one step from the row's before.
+NodePtr make_after_steps(std::vector<NodePtr> children) {
+  struct Place {
+    int64_t first = 0;
+    int64_t steps = 0;
+    int64_t value = 0;
+  };
+  return make_row_node<int64_t>(
+      PhysicalType::kInt64, std::move(children),
+      [calendar = Calendar(), place = Place()](const RowArguments& a, QueryHeap*) mutable {
+        const int64_t first = a.integer(0);
+        const int64_t steps = a.integer(3);
+        if (first != place.first || steps < place.steps) place = {first, 0, first};
+        for (; place.steps < steps; ++place.steps) {
+          place.value = after_step(place.value, a.integer(1), a.integer(2), &calendar);
+        }
+        return place.value;
+      });
+}
+
 template <class From, class To, class F>
 class DateNode : public ExpressionNode {
  public:
@@ -178,6 +222,8 @@ NodePtr make_for(const Expression& expression, std::vector<NodePtr> children) {
 }  // namespace
 
 NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children) {
+  if (expression.function == Function::kCountSteps) return make_count_steps(std::move(children));
+  if (expression.function == Function::kAfterSteps) return make_after_steps(std::move(children));
   if (children[0]->type() == PhysicalType::kInt32) {
     return make_for<int32_t>(expression, std::move(children));
   }

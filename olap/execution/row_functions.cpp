@@ -141,6 +141,10 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
   if (NodePtr regex = make_regex_function(function, &children)) return regex;
   switch (function) {
     case Function::kLikePattern: return make_like_pattern(std::move(children));
+    case Function::kFactorial:
+      return make_row_node<int128_t>(
+          type, std::move(children),
+          [](const RowArguments& a, QueryHeap*) { return factorial(a.integer(0)); });
     case Function::kConcatWs: return std::make_unique<ConcatWsNode>(std::move(children));
     case Function::kGreatest:
     case Function::kLeast:

@@ -51,6 +51,7 @@ TextRowFunction find_text_function(Function function);
 IntegerRowFunction find_integer_function(Function function);  // BIGINT, BOOLEAN, INT and DATE
 NumberRowFunction find_number_function(Function function);
 IntegerRowFunction find_whole_number_function(Function function);
+base::int128_t factorial(int64_t number);
 TextRowFunction find_number_text_function(Function function);
 TextRowFunction find_date_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);

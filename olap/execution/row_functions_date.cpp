@@ -31,6 +31,12 @@ struct Parts {
 
   int64_t weekday() const { return ((days + 3) % 7 + 7) % 7; }  // Monday is 0
   int64_t day_of_year() const { return days - first_day(civil.year) + 1; }
+  int64_t days_of_month() const {
+    const base::CivilDate next = civil.month == 12
+                                     ? base::CivilDate{civil.year + 1, 1, 1}
+                                     : base::CivilDate{civil.year, civil.month + 1, 1};
+    return base::date_from_civil(next).days - (days - civil.day + 1);
+  }
   static int64_t first_day(int32_t year) { return base::date_from_civil({year, 1, 1}).days; }
 
   // Of ISO 8601: the week with the year's first Thursday is its first.
@@ -118,6 +124,38 @@ int64_t make_date(const RowArguments& a) {
              "22008");
 }
 
+// The years and months, days and time from one moment to another, in the fields of a calendar; what
+// is missing in one is borrowed from the month of the earlier moment.
+struct Age {
+  explicit Age(const RowArguments& a) : Age(Parts(a.integer(0)), Parts(a.integer(1))) {}
+
+  Age(const Parts& to, const Parts& from) {
+    const bool before = to.days < from.days || (to.days == from.days && to.in_day < from.in_day);
+    const Parts& late = before ? from : to;
+    const Parts& early = before ? to : from;
+    months = (late.civil.year - early.civil.year) * int64_t{12} + late.civil.month;
+    months -= early.civil.month;
+    int64_t days = int64_t{late.civil.day} - early.civil.day;
+    int64_t time = late.in_day - early.in_day;
+    if (time < 0) {
+      time += base::kMicrosPerDay;
+      --days;
+    }
+    if (days < 0) {
+      days += early.days_of_month();
+      --months;
+    }
+    micros = days * base::kMicrosPerDay + time;
+    if (before) {
+      months = -months;
+      micros = -micros;
+    }
+  }
+
+  int64_t months;
+  int64_t micros;
+};
+
 constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
@@ -182,6 +220,10 @@ constexpr ToCharField kFields[] = {
        return name_as(kDays[static_cast<size_t>(p.weekday())].substr(0, 3), w, 0);
      }},
     {"ID", [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.weekday() + 1); }},
+    {"WW", [](const Parts& p, std::string_view,
+              bool f) { return padded((p.day_of_year() - 1) / 7 + 1, 2, f); }},
+    {"CC", [](const Parts& p, std::string_view,
+              bool f) { return padded(century_of(p.civil.year), 2, f); }},
     {"IW", [](const Parts& p, std::string_view, bool f) { return padded(p.iso_week(), 2, f); }},
     {"YY",
      [](const Parts& p, std::string_view, bool f) { return padded(p.civil.year % 100, 2, f); }},
@@ -189,6 +231,9 @@ constexpr ToCharField kFields[] = {
               bool) { return name_as(p.in_day < 12 * kHour ? "AM" : "PM", w, 0); }},
     {"PM", [](const Parts& p, std::string_view w,
               bool) { return name_as(p.in_day < 12 * kHour ? "AM" : "PM", w, 0); }},
+    {"W", [](const Parts& p, std::string_view,
+             bool) { return fmt::to_string((p.civil.day - 1) / 7 + 1); }},
+    {"J", [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.days + 2440588); }},
     {"Q", [](const Parts& p, std::string_view,
              bool) { return fmt::to_string((p.civil.month - 1) / 3 + 1); }},
     {"D", [](const Parts& p, std::string_view,
@@ -432,6 +477,8 @@ IntegerRowFunction find_date_function(Function function) {
         }
         return result;
       };
+    case Function::kAgeMonths: return [](const RowArguments& a) { return Age(a).months; };
+    case Function::kAgeMicros: return [](const RowArguments& a) { return Age(a).micros; };
     case Function::kExtractField: return extract_field;
     case Function::kTruncateField: return truncate_field;
     case Function::kMakeDate: return make_date;

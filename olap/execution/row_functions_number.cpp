@@ -6,6 +6,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_functions.h"
 
@@ -151,6 +152,15 @@ int64_t width_bucket(const RowArguments& a) {
 }
 
 }  // namespace
+
+base::int128_t factorial(int64_t number) {
+  constexpr int64_t kNumberMax = 33;  // whose factorial has 37 digits
+  if (number < 0) fail_value("factorial of a negative number is undefined", "22003");
+  if (number > kNumberMax) fail_value(kDecimalOutOfRange);
+  base::int128_t product = 1;
+  for (int64_t i = 2; i <= number; ++i) product *= i;
+  return product;
+}
 
 IntegerRowFunction find_whole_number_function(Function function) {
   switch (function) {

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
+#include "olap/execution/query_heap.h"
 #include "olap/execution/workers.h"
 
 namespace diptych::olap {
@@ -62,6 +64,7 @@ struct PositionRange {
   uint32_t begin = 0;
   uint32_t end = 0;
 
+  bool operator==(const PositionRange&) const = default;
   bool empty() const { return begin >= end; }
   uint32_t size() const { return empty() ? 0 : end - begin; }
 };
@@ -88,6 +91,20 @@ struct WindowOrder {
   }
 };
 
+// Texts that one worker makes as results.
+struct WindowTexts {
+  explicit WindowTexts(MemoryBudget* memory) : charge(memory, "the texts of a window") {}
+
+  base::StringRef keep(std::string_view text) {
+    const base::StringRef kept = heap.keep(base::StringRef(text));
+    charge.set(heap.memory_bytes());
+    return kept;
+  }
+
+  QueryHeap heap;
+  MemoryCharge charge;
+};
+
 // One function's values, by position.
 struct WindowResults {
   explicit WindowResults(PhysicalType physical, size_t rows);
@@ -100,6 +117,7 @@ struct WindowResults {
   PhysicalType type;
   GrowingArray<std::byte> bytes;
   std::vector<uint8_t> nulls;
+  std::deque<WindowTexts> texts;  // one for each run of partitions
 };
 
 class WindowTable {
@@ -141,12 +159,12 @@ class WindowSource : public MorselSource {
 };
 
 // Fills the results of one function for one partition (window_functions.cpp,
-// window_aggregates.cpp).
+// window_aggregates.cpp). `texts` are those of the results that this worker may add to.
 void compute_window(const WindowOrder& order, const Operator& window,
-                    const WindowFunction& function, PositionRange partition,
-                    WindowResults* results);
+                    const WindowFunction& function, PositionRange partition, WindowResults* results,
+                    WindowTexts* texts);
 void compute_window_aggregate(const WindowOrder& order, const Operator& window,
                               const WindowFunction& function, PositionRange partition,
-                              WindowResults* results);
+                              WindowResults* results, WindowTexts* texts);
 
 }  // namespace diptych::olap

@@ -4,7 +4,9 @@
 // the end. A frame that only grows runs one state along; any other asks a segment tree.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
 #include <type_traits>
 
 #include "olap/execution/arithmetic_kernels.h"
@@ -21,10 +23,12 @@ struct FrameCall {
   const WindowFunction& function;
   WindowResults* results;
 
-  bool is_null(uint32_t position) const { return order.is_null(function.arguments[0], position); }
+  bool is_null(uint32_t position, size_t argument = 0) const {
+    return order.is_null(function.arguments[argument], position);
+  }
   template <class T>
-  const T& value(uint32_t position) const {
-    return order.value<T>(function.arguments[0], position);
+  const T& value(uint32_t position, size_t argument = 0) const {
+    return order.value<T>(function.arguments[argument], position);
   }
 };
 
@@ -168,6 +172,72 @@ class MomentsState {
   double squares_ = 0;
 };
 
+// covar_pop of y and x.
+class PairState {
+ public:
+  static PairState of(const FrameCall& call, uint32_t position) {
+    PairState state;
+    if (call.is_null(position) || call.is_null(position, 1)) return state;
+    state.count_ = 1;
+    state.mean_y_ = call.value<double>(position);
+    state.mean_x_ = call.value<double>(position, 1);
+    return state;
+  }
+  void merge(const PairState& other) {
+    if (other.count_ == 0) return;
+    const double total = count_ + other.count_;
+    const double y = other.mean_y_ - mean_y_;
+    const double x = other.mean_x_ - mean_x_;
+    products_ += other.products_ + y * x * count_ * other.count_ / total;
+    mean_y_ += y * other.count_ / total;
+    mean_x_ += x * other.count_ / total;
+    count_ = total;
+  }
+  void write(const FrameCall& call, uint32_t position) const {
+    if (count_ == 0) {
+      call.results->nulls[position] = 1;
+    } else {
+      call.results->values<double>()[position] = products_ / count_;
+    }
+  }
+
+ private:
+  double count_ = 0;
+  double mean_y_ = 0;
+  double mean_x_ = 0;
+  double products_ = 0;  // of differences from the means
+};
+
+template <class T>
+class BitsState {
+ public:
+  static BitsState of(const FrameCall& call, uint32_t position) {
+    BitsState state;
+    if (call.is_null(position)) return state;
+    state.bits_ = call.value<T>(position);
+    state.kind_ = call.function.aggregate;
+    return state;
+  }
+  void merge(const BitsState& other) {
+    switch (kind_) {
+      case AggregateKind::kBitAnd: bits_ &= other.seen() ? other.bits_ : T{-1}; break;
+      case AggregateKind::kBitOr: bits_ |= other.bits_; break;
+      case AggregateKind::kBitXor: bits_ ^= other.bits_; break;
+      default: *this = other;
+    }
+  }
+  void write(const FrameCall& call, uint32_t position) const {
+    if (!seen()) call.results->nulls[position] = 1;
+    call.results->values<T>()[position] = bits_;
+  }
+
+ private:
+  bool seen() const { return kind_ != AggregateKind::kCountAll; }
+
+  T bits_ = 0;
+  AggregateKind kind_ = AggregateKind::kCountAll;  // that is: there is no value yet
+};
+
 // States of runs of positions of one partition: node i has those of 2i and 2i + 1.
 template <class State>
 class SegmentTree {
@@ -226,11 +296,56 @@ void compute(const FrameCall& call, const FrameFinder& frames, PositionRange par
   }
 }
 
+// string_agg: the text of the row before grows, or is the same, where the frame does or is.
+class FrameText {
+ public:
+  FrameText(const FrameCall& call, WindowTexts* texts) : call_(call), texts_(texts) {}
+
+  void write(const std::array<PositionRange, 3>& runs, uint32_t position) {
+    if (!exists_ || runs != runs_) {
+      const bool grows = runs[0].begin == runs_[0].begin && runs[0].end >= runs_[0].end &&
+                         runs_[1].empty() && runs_[2].empty();
+      if (!grows) clear();
+      append({std::max(runs[0].begin, runs_[0].end), runs[0].end});
+      append(runs[1]);
+      append(runs[2]);
+      runs_ = runs;
+      if (exists_) kept_ = texts_->keep(text_);
+    }
+    call_.results->nulls[position] = exists_ ? 0 : 1;
+    if (exists_) call_.results->values<base::StringRef>()[position] = kept_;
+  }
+
+ private:
+  void clear() {
+    text_.clear();
+    exists_ = false;
+    runs_ = {};
+  }
+  void append(PositionRange run) {
+    for (uint32_t i = run.begin; i < run.end; ++i) {
+      call_.order.stop->check_at(i);
+      if (call_.is_null(i)) continue;
+      if (exists_ && !call_.is_null(i, 1)) text_ += call_.value<base::StringRef>(i, 1).view();
+      text_ += call_.value<base::StringRef>(i).view();
+      exists_ = true;
+      if (text_.size() > UINT32_MAX) fail_value("text too long", "54000");
+    }
+  }
+
+  const FrameCall& call_;
+  WindowTexts* texts_;
+  std::array<PositionRange, 3> runs_{};
+  std::string text_;
+  base::StringRef kept_;
+  bool exists_ = false;
+};
+
 }  // namespace
 
 void compute_window_aggregate(const WindowOrder& order, const Operator& window,
                               const WindowFunction& function, PositionRange partition,
-                              WindowResults* results) {
+                              WindowResults* results, WindowTexts* texts) {
   const FrameCall call{order, function, results};
   const FrameFinder frames(order, window, function.frame, partition);
   switch (function.aggregate) {
@@ -245,6 +360,18 @@ void compute_window_aggregate(const WindowOrder& order, const Operator& window,
       return with_physical_type(results->type, [&](auto type) {
         compute<ExtremeState<decltype(type)>>(call, frames, partition);
       });
+    case AggregateKind::kCovarPop: return compute<PairState>(call, frames, partition);
+    case AggregateKind::kBitAnd:
+    case AggregateKind::kBitOr:
+    case AggregateKind::kBitXor:
+      return results->type == PhysicalType::kInt32
+                 ? compute<BitsState<int32_t>>(call, frames, partition)
+                 : compute<BitsState<int64_t>>(call, frames, partition);
+    case AggregateKind::kStringAgg: {
+      FrameText text(call, texts);
+      for (uint32_t i = partition.begin; i < partition.end; ++i) text.write(frames.runs(i), i);
+      return;
+    }
     case AggregateKind::kSum:
     case AggregateKind::kAvg: break;
     default: fail_query(base::ErrorCode::kUnsupported, "this aggregate has no window form");

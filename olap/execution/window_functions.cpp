@@ -147,8 +147,8 @@ void compute_frame_value(const RowCall& call) {
 }  // namespace
 
 void compute_window(const WindowOrder& order, const Operator& window,
-                    const WindowFunction& function, PositionRange partition,
-                    WindowResults* results) {
+                    const WindowFunction& function, PositionRange partition, WindowResults* results,
+                    WindowTexts* texts) {
   const RowCall call{order, window, function, partition, results};
   switch (function.kind) {
     case WindowKind::kRowNumber:
@@ -162,7 +162,7 @@ void compute_window(const WindowOrder& order, const Operator& window,
       return with_physical_type(results->type,
                                 [&](auto type) { compute_shift<decltype(type)>(call); });
     case WindowKind::kAggregate:
-      return compute_window_aggregate(order, window, function, partition, results);
+      return compute_window_aggregate(order, window, function, partition, results, texts);
     default:
       return with_physical_type(results->type,
                                 [&](auto type) { compute_frame_value<decltype(type)>(call); });

@@ -136,15 +136,6 @@ ExpressionPtr key_text(ExpressionPtr value) {
                          make_literal(kTextType, base::Value(std::string("-"))));
 }
 
-ExpressionPtr only_where(const Expression& condition, ExpressionPtr value) {
-  const DataType type = value->type;
-  Expressions children;
-  children.push_back(clone(condition));
-  children.push_back(std::move(value));
-  children.push_back(make_null(type));
-  return make_expression(ExpressionKind::kCase, type, std::move(children));
-}
-
 }  // namespace
 
 bool is_aggregate(std::string_view function) {
@@ -235,7 +226,7 @@ base::Result<void> ExpressionBinder::bind_aggregate_call(const PgQuery__FuncCall
       aggregate->kind = AggregateKind::kCount;
       aggregate->argument = make_literal(kBigIntType, base::Value(int64_t{1}));
     }
-    aggregate->argument = only_where(**condition, std::move(aggregate->argument));
+    aggregate->argument = make_case(*std::move(condition), std::move(aggregate->argument));
   }
   aggregate->type = aggregate_type(
       aggregate->kind, aggregate->argument == nullptr ? kBigIntType : aggregate->argument->type);

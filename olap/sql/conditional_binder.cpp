@@ -296,6 +296,9 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   }
   if (name == "make_interval") return bind_make_interval(call);
   if (call.over != nullptr) return bind_window(call, name);
+  if (is_window_function(name) && call.agg_within_group == 0) {
+    return source_.wrong(offset, fmt::format("window function {}() needs an OVER", name), "42809");
+  }
   if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||

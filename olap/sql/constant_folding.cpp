@@ -45,7 +45,9 @@ std::optional<Integer> checked(ExpressionKind kind, Integer a, Integer b) {
 }
 
 Folded fold_decimals(const Expression& e, const DecimalValue& a, const DecimalValue& b) {
-  if (e.kind == ExpressionKind::kDivide) return std::nullopt;  // its scales differ
+  // Its scales differ, or it is rounded.
+  const bool rounded = e.kind == ExpressionKind::kMultiply && e.type.scale != a.scale + b.scale;
+  if (e.kind == ExpressionKind::kDivide || rounded) return std::nullopt;
   const auto units = checked(e.kind, a.units, b.units);
   if (!units) return std::nullopt;
   const int128_t limit = power_of_ten(e.type.precision);
@@ -136,7 +138,7 @@ constexpr int64_t kYearMax = 9999;  // of what DATE and TIMESTAMP print and read
 
 Folded add_months(base::Date date, int64_t months, int64_t micros_of_day, TypeKind kind) {
   const base::CivilDate civil = base::civil_from_date(date);
-  if (std::abs(months) > kYearMax * 12) return std::nullopt;
+  if (months > kYearMax * 12 || months < -kYearMax * 12) return std::nullopt;
   const int64_t count = int64_t{civil.year} * 12 + civil.month - 1 + months;
   if (count < 12 || count >= (kYearMax + 1) * 12) return std::nullopt;
   const auto year = static_cast<int32_t>(count / 12);
@@ -153,7 +155,9 @@ Folded fold_date_function(const Expression& e) {
   using base::kMicrosPerDay;
   const Value& value = e.children[0]->literal;
   const auto* amount = std::get_if<int64_t>(&e.children[1]->literal);
-  if (amount == nullptr || std::abs(*amount) > (int64_t{1} << 55)) return std::nullopt;
+  constexpr int64_t kAmountMax = int64_t{1}
+                                 << 55;  // a sum with a moment's micros does not overflow
+  if (amount == nullptr || *amount > kAmountMax || *amount < -kAmountMax) return std::nullopt;
   if (const auto* date = std::get_if<base::Date>(&value)) {
     if (e.function == Function::kAddMonths) return add_months(*date, *amount, 0, TypeKind::kDate);
     const int64_t days = date->days + *amount;
@@ -175,10 +179,11 @@ Folded fold_date_function(const Expression& e) {
   const int64_t unit = e.function == Function::kAddDays ? kMicrosPerDay : 1;
   int64_t micros = 0;
   if (__builtin_mul_overflow(*amount, unit, &micros) ||
-      __builtin_add_overflow(micros, timestamp->micros, &micros) ||
-      std::abs(micros) > kYearMax * 365 * kMicrosPerDay) {
+      __builtin_add_overflow(micros, timestamp->micros, &micros)) {
     return std::nullopt;
   }
+  constexpr int64_t kMicrosMax = kYearMax * 365 * kMicrosPerDay;
+  if (micros > kMicrosMax || micros < -kMicrosMax) return std::nullopt;
   return Value(base::Timestamp{micros});
 }
 

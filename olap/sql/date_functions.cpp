@@ -67,6 +67,31 @@ ExpressionPtr whole_number(ExpressionKind kind, ExpressionPtr number, int64_t by
                               make_literal(kBigIntType, base::Value(by))));
 }
 
+// Of years of 365.25 days, months of 30.
+BoundResult bind_epoch(const Call& call, Bound interval) {
+  using enum ExpressionKind;
+  ExpressionPtr months = std::move(interval.months);
+  const int64_t constant = std::exchange(interval.interval->months, 0);
+  if (months == nullptr && constant != 0) {
+    months = make_literal(kBigIntType, base::Value(constant));
+  } else if (constant != 0) {
+    months = whole_number(kAdd, std::move(months), constant);
+  }
+  auto micros = micros_of(call.source, std::move(interval));
+  if (!micros) return micros.error();
+  if (months != nullptr) {
+    constexpr int64_t kMicrosOfQuarterDay = base::kMicrosPerDay / 4;
+    // A year has 21 quarters of a day more than twelve months.
+    ExpressionPtr years = whole_number(kDivide, clone(*months), 12);
+    ExpressionPtr days =
+        fold(make_expression(kAdd, kBigIntType, whole_number(kMultiply, std::move(months), 120),
+                             whole_number(kMultiply, std::move(years), 21)));
+    *micros = fold(make_expression(kAdd, kBigIntType, *std::move(micros),
+                                   whole_number(kMultiply, std::move(days), kMicrosOfQuarterDay)));
+  }
+  return called(divided_micros(*std::move(micros), base::kMicrosPerSecond), call.offset);
+}
+
 // Of an interval literal its parts as they stand; the difference of two timestamps has days and a
 // time.
 BoundResult bind_extract_of_interval(const Call& call, const std::string& field, Bound interval) {
@@ -76,14 +101,11 @@ BoundResult bind_extract_of_interval(const Call& call, const std::string& field,
   const auto literal = [](int64_t number) {
     return make_literal(kBigIntType, base::Value(number));
   };
-  if (field == "epoch" && parts.months == 0) {
-    return called(divided_micros(micros_of(std::move(interval)), base::kMicrosPerSecond),
-                  call.offset);
-  }
   const bool difference = interval.expression != nullptr;
-  if (interval.times != nullptr) {
+  if (interval.times != nullptr && (field != "epoch" || parts.months != 0)) {
     return call.source.unsupported(call.offset, "a field of an INTERVAL times a value");
   }
+  if (field == "epoch") return bind_epoch(call, std::move(interval));
   if (difference && (parts.months != 0 || parts.days != 0 || parts.micros != 0)) {
     return call.source.unsupported(call.offset, "a field of a sum of intervals");
   }
@@ -95,14 +117,20 @@ BoundResult bind_extract_of_interval(const Call& call, const std::string& field,
     time = whole_number(ExpressionKind::kModulo, std::move(time), base::kMicrosPerDay);
   }
   using enum ExpressionKind;
-  // 0, or NULL where the difference is.
-  const auto plus = [&](int64_t number) {
-    return called(whole_number(kAdd, whole_number(kModulo, std::move(days), 1), number),
-                  call.offset);
-  };
-  if (field == "year") return plus(parts.months / 12);
-  if (field == "month") return plus(parts.months % 12);
-  if (field == "quarter") return plus(parts.months % 12 / 3 + 1);
+  // Of a difference without months 0, or NULL where the difference is.
+  ExpressionPtr months = literal(parts.months);
+  if (interval.months != nullptr) {
+    months = std::move(interval.months);
+  } else if (difference) {
+    months = whole_number(kModulo, clone(*days), 1);
+  }
+  if (field == "year") return called(whole_number(kDivide, std::move(months), 12), call.offset);
+  ExpressionPtr in_year = whole_number(kModulo, std::move(months), 12);
+  if (field == "month") return called(std::move(in_year), call.offset);
+  if (field == "quarter") {
+    ExpressionPtr quarter = whole_number(kDivide, std::move(in_year), 3);
+    return called(whole_number(kAdd, std::move(quarter), 1), call.offset);
+  }
   if (field == "day") return called(std::move(days), call.offset);
   if (field == "hour") return called(whole_number(kDivide, std::move(time), kHour), call.offset);
   if (field == "minute") {
@@ -233,6 +261,66 @@ BoundResult bind_make_timestamp(Call call) {
   return called(make_expression(kCase, kTimestampType, std::move(choice)), call.offset);
 }
 
+// age(to, from), or from until today: years and months, days and a time.
+BoundResult bind_age(Call call) {
+  if (call.arguments.size() == 1) {
+    const auto day = base::Value(
+        base::Date{static_cast<int32_t>(call.source.moment().micros / base::kMicrosPerDay)});
+    call.arguments.insert(call.arguments.begin(), typed(make_literal(kDateType, day), call.offset));
+  }
+  if (call.arguments.size() != 2) return call.wrong_count("1 or 2 arguments");
+  Expressions moments;
+  for (Bound& argument : call.arguments) {
+    auto moment = moment_argument(call, &argument);
+    if (!moment) return moment.error();
+    moments.push_back(fold(cast_to(*std::move(moment), kTimestampType)));
+  }
+  Bound age{make_function(Function::kAgeMicros, kBigIntType, clone(moments)), Interval{}, false,
+            call.offset};
+  age.months = make_function(Function::kAgeMonths, kBigIntType, std::move(moments));
+  return age;
+}
+
+// date_bin(stride, moment, origin): the origin, or a multiple of the stride from it, at or before
+// the moment.
+BoundResult bind_date_bin(Call call) {
+  using enum ExpressionKind;
+  if (call.arguments.size() != 3) return call.wrong_count("3 arguments");
+  Bound& stride = call.arguments[0];
+  if (stride.untyped && is_literal(*stride.expression) && !is_null_literal(*stride.expression)) {
+    const auto& text = std::get<std::string>(stride.expression->literal);
+    auto interval = parse_interval(call.source, stride.offset, text, "second");
+    if (!interval) return interval.error();
+    stride = Bound{nullptr, *interval, false, stride.offset};
+  }
+  if (!is_constant_interval(stride)) {
+    return call.source.unsupported(stride.offset, "a stride that is no constant INTERVAL");
+  }
+  if (stride.interval->months != 0) {
+    return call.source.unsupported(stride.offset, "a stride of months or years");
+  }
+  auto length = micros_of(call.source, std::move(stride));
+  if (!length) return length.error();
+  const int64_t by = std::get<int64_t>((*length)->literal);
+  if (by <= 0) return call.source.wrong(call.offset, "stride must be greater than zero", "22008");
+  Expressions moments;
+  for (Bound* argument : {&call.arguments[1], &call.arguments[2]}) {
+    auto moment = moment_argument(call, argument);
+    if (!moment) return moment.error();
+    moments.push_back(fold(cast_to(*std::move(moment), kTimestampType)));
+  }
+  ExpressionPtr moment = clone(*moments[0]);
+  // The rest is negative before the origin.
+  ExpressionPtr rest = make_function(Function::kMicrosBetween, kBigIntType, std::move(moments));
+  rest = whole_number(kModulo, std::move(rest), by);
+  rest = whole_number(kModulo, whole_number(kAdd, std::move(rest), by), by);
+  Expressions arguments;
+  arguments.push_back(std::move(moment));
+  arguments.push_back(fold(make_expression(kNegate, kBigIntType, std::move(rest))));
+  return called(fold(make_function(Function::kAddMicros, kTimestampType, std::move(arguments))),
+                call.offset);
+}
+
 BoundResult bind_now(Call call) {
   if (!call.arguments.empty()) return call.wrong_count("no argument");
   return called(current_timestamp(call.source), call.offset);
@@ -268,11 +356,13 @@ BoundResult bind_to_date(Call call) {
 
 FunctionBinder find_date_function_binder(std::string_view name) {
   static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
+      {"age", bind_age},
       {"now", bind_now},
       {"transaction_timestamp", bind_now},
       {"statement_timestamp", bind_now},
       {"extract", bind_extract},
       {"date_part", bind_extract},
+      {"date_bin", bind_date_bin},
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},
       {"to_date", bind_to_date},

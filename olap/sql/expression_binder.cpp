@@ -147,7 +147,7 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
     }
   }
   auto value = base::parse_value(kDoubleType, digits);
-  if (!value) return source_.wrong(offset, value.error().message, "22P02");
+  if (!value) return source_.wrong(offset, value.error().message, value.error().state);
   return typed(make_literal(kDoubleType, *std::move(value)), offset);
 }
 
@@ -202,25 +202,18 @@ BoundResult ExpressionBinder::bind_between(const PgQuery__AExpr& operation) {
   if (!operand) return operand;
   auto bounds = bind_all(NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items));
   if (!bounds) return bounds.error();
-  if (operand->interval) return source_.unsupported(operand->offset, "an INTERVAL as a value");
   const bool symmetric = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM ||
                          operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
   const bool negative = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN ||
                         operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
   const int64_t offset = operand->offset;
-  const auto copy = [](const Bound& b) {
-    return Bound{clone(*b.expression), std::nullopt, b.untyped, b.offset};
-  };
   Expressions ways;  // between the first and the second bound, or the other way round
   for (size_t way = 0; way < (symmetric ? 2 : 1); ++way) {
-    if ((*bounds)[0].interval || (*bounds)[1].interval) {
-      return source_.unsupported(operation.location, "an INTERVAL as a value");
-    }
-    auto above =
-        bind_operator(source_, ">=", operation.location, copy(*operand), copy((*bounds)[way]));
+    auto above = bind_operator(source_, ">=", operation.location, copy_of(*operand),
+                               copy_of((*bounds)[way]));
     if (!above) return above;
-    auto below =
-        bind_operator(source_, "<=", operation.location, copy(*operand), copy((*bounds)[1 - way]));
+    auto below = bind_operator(source_, "<=", operation.location, copy_of(*operand),
+                               copy_of((*bounds)[1 - way]));
     if (!below) return below;
     ways.push_back(
         fold(make_expression(ExpressionKind::kAnd, kBooleanType, std::move(above->expression),

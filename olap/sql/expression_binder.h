@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +46,12 @@ struct Clause {
 using NamedWindows = std::unordered_map<std::string, const PgQuery__WindowDef*>;
 
 bool is_aggregate(std::string_view function);
-bool is_regression(std::string_view function);  // an expression over aggregates
+bool is_window_function(std::string_view function);  // of windows alone
+bool is_regression(std::string_view function);       // an expression over aggregates
+// The regression of a pair: y its argument, x what is further. `place` gives an aggregate's column.
+base::Result<ExpressionPtr> regression_of(
+    std::string_view name, const Aggregate& pair,
+    const std::function<base::Result<ExpressionPtr>(Aggregate)>& place);
 
 class ExpressionBinder {
  public:
@@ -158,6 +164,10 @@ class ExpressionBinder {
                                            Window* window, WindowCall* result);
   base::Result<void> bind_window_aggregate(const PgQuery__FuncCall& call, std::string_view name,
                                            Window* window, WindowCall* result);
+  BoundResult bind_window_regression(const PgQuery__FuncCall& call, std::string_view name,
+                                     Window window, const WindowCall& framed);
+  void set_aggregate(Aggregate aggregate, Window* window, WindowCall* result);
+  ExpressionPtr place_window_call(Window window, WindowCall result, std::string_view name);
   base::Result<void> bind_frame(const WindowDefinition& definition, Window* window,
                                 WindowCall* call);
   base::Result<uint64_t> bind_row_offset(const Node& node, std::string_view what);

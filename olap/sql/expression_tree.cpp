@@ -84,6 +84,15 @@ ExpressionPtr make_function(Function function, base::DataType type, Expressions 
   return call;
 }
 
+ExpressionPtr make_case(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
+  const base::DataType type = value->type;
+  Expressions children;
+  children.push_back(std::move(condition));
+  children.push_back(std::move(value));
+  children.push_back(otherwise == nullptr ? make_null(type) : std::move(otherwise));
+  return make_expression(ExpressionKind::kCase, type, std::move(children));
+}
+
 ExpressionPtr clone(const Expression& expression) {
   auto copy = std::make_unique<Expression>();
   copy->kind = expression.kind;

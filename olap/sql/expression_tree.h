@@ -23,6 +23,9 @@ ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, Expressi
 ExpressionPtr make_expression(ExpressionKind kind, base::DataType type, ExpressionPtr left,
                               ExpressionPtr right);
 ExpressionPtr make_function(Function function, base::DataType type, Expressions arguments);
+// CASE WHEN condition THEN value [ELSE otherwise] END, of the value's type.
+ExpressionPtr make_case(ExpressionPtr condition, ExpressionPtr value,
+                        ExpressionPtr otherwise = nullptr);
 
 ExpressionPtr clone(const Expression& expression);
 Expressions clone(const Expressions& expressions);

@@ -375,6 +375,11 @@ BoundResult bind_div(Call call) {
   return bind_round(std::move(call), Function::kTruncate);
 }
 
+BoundResult bind_factorial(Call call) {
+  return bind_signature(std::move(call), {"factorial", Function::kFactorial,
+                                          decimal_type(kWideDecimalDigitsMax, 0), "i"});
+}
+
 BoundResult bind_pi(Call call) {
   if (!call.arguments.empty()) return call.wrong_count("no argument");
   return called(make_literal(kDoubleType, base::Value(std::numbers::pi)), call.offset);
@@ -446,6 +451,7 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
       {"ceiling", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
       {"mod", bind_mod},
       {"div", bind_div},
+      {"factorial", bind_factorial},
       {"pi", bind_pi},
       {"to_hex", bind_to_hex},
       {"overlay", bind_overlay},

@@ -41,19 +41,17 @@ DataType decimal_sum_type(const DataType& a, const DataType& b) {
 }
 
 // Decimal operands of * may have any scales but one width.
-BoundResult bind_decimal_product(const SourceText& source, int64_t offset, Bound left,
-                                 Bound right) {
+// Exact, but where that would leave few digits before the point: then as a quotient.
+BoundResult bind_decimal_product(Bound left, Bound right) {
+  constexpr unsigned kExactScaleMax = 22;
   DataType a = as_decimal(*left.expression);
   DataType b = as_decimal(*right.expression);
-  const unsigned scale = static_cast<unsigned>(a.scale) + b.scale;
-  if (scale > kWideDecimalDigitsMax) {
-    return source.wrong(offset,
-                        fmt::format("{} * {} needs {} digits after the point; at most {} "
-                                    "are possible: cast one side to DOUBLE PRECISION",
-                                    a.to_string(), b.to_string(), scale, kWideDecimalDigitsMax),
-                        "22003");
+  const unsigned digits = static_cast<unsigned>(a.precision) + b.precision;
+  unsigned scale = static_cast<unsigned>(a.scale) + b.scale;
+  if (digits > kWideDecimalDigitsMax && scale > kExactScaleMax) {
+    scale = std::max<unsigned>({kQuotientScale, a.scale, b.scale});
   }
-  const DataType type = decimal_type(static_cast<unsigned>(a.precision) + b.precision, scale);
+  const DataType type = decimal_type(digits, scale);
   if (is_wide(a) != is_wide(b)) {
     a = decimal_type(kWideDecimalDigitsMax, a.scale);
     b = decimal_type(kWideDecimalDigitsMax, b.scale);
@@ -110,7 +108,7 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
     if (name == "*") kind = ExpressionKind::kMultiply;
     if (!floating && !integers) {
       if (name == "*") {
-        return bind_decimal_product(source, offset, std::move(left), std::move(right));
+        return bind_decimal_product(std::move(left), std::move(right));
       }
       type = decimal_sum_type(as_decimal(*left.expression), as_decimal(*right.expression));
     }
@@ -118,49 +116,6 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
   return typed(make_expression(kind, type, cast_to(std::move(left.expression), type),
                                cast_to(std::move(right.expression), type)),
                left.offset);
-}
-
-BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right) {
-  if (left.times != nullptr || right.times != nullptr) {
-    return source.unsupported(left.offset, "a sum of an INTERVAL times a value");
-  }
-  Interval& a = *left.interval;
-  const Interval& b = *right.interval;
-  a.months += sign * b.months;
-  a.days += sign * b.days;
-  a.micros += sign * b.micros;
-  if (right.expression != nullptr) {
-    if (left.expression == nullptr) {
-      left.expression = make_literal(kBigIntType, base::Value(int64_t{0}));
-    }
-    const auto kind = sign < 0 ? ExpressionKind::kSubtract : ExpressionKind::kAdd;
-    left.expression = fold(make_expression(kind, kBigIntType, std::move(left.expression),
-                                           std::move(right.expression)));
-  }
-  return left;
-}
-
-BoundResult multiply_interval(const SourceText& source, int64_t offset, Bound left, Bound right) {
-  if (right.interval) std::swap(left, right);
-  const auto* number = !right.interval && is_literal(*right.expression)
-                           ? std::get_if<int64_t>(&right.expression->literal)
-                           : nullptr;
-  constexpr int64_t kFactorMax = 1'000'000;
-  const bool constant = left.interval && left.expression == nullptr && left.times == nullptr;
-  if (constant && !right.interval && number == nullptr && is_integer(right.expression->type)) {
-    left.times = cast_to(std::move(right.expression), kBigIntType);
-    return left;
-  }
-  if (!constant || number == nullptr || std::abs(*number) > kFactorMax) {
-    return source.unsupported(offset, "an INTERVAL times anything but a whole number");
-  }
-  Interval& i = *left.interval;
-  i.months *= *number;
-  i.days *= *number;
-  if (__builtin_mul_overflow(i.micros, *number, &i.micros)) {
-    return source.wrong(offset, "the INTERVAL is out of range", "22008");
-  }
-  return left;
 }
 
 // A date minus a date is whole days; with a timestamp, an interval.
@@ -184,8 +139,12 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   if (left.interval && right.interval && (name == "+" || name == "-")) {
     return add_intervals(source, name == "-" ? -1 : 1, std::move(left), std::move(right));
   }
-  if ((left.interval || right.interval) && name == "*") {
-    return multiply_interval(source, offset, std::move(left), std::move(right));
+  const bool scales = name == "*" || (name == "/" && left.interval && !right.interval);
+  if (scales && (left.interval.has_value() != right.interval.has_value())) {
+    const Bound& factor = left.interval ? right : left;
+    if (factor.untyped || is_numeric(factor.expression->type)) {
+      return scale_interval(source, name, offset, std::move(left), std::move(right));
+    }
   }
   if (left.interval && name == "+") std::swap(left, right);
   const bool moment = !left.interval && !left.untyped &&
@@ -196,6 +155,12 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
   }
   const int64_t sign = name == "-" ? -1 : 1;
   ExpressionPtr sum = cast_to(std::move(left.expression), kTimestampType);
+  const auto add_computed = [&](Function function, ExpressionPtr by) {
+    Expressions arguments;
+    arguments.push_back(std::move(sum));
+    arguments.push_back(std::move(by));
+    sum = fold(make_function(function, kTimestampType, std::move(arguments)));
+  };
   const auto add = [&](Function function, int64_t amount) {
     if (amount == 0) return;
     ExpressionPtr by = make_literal(kBigIntType, base::Value(sign * amount));
@@ -203,23 +168,20 @@ BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view 
       by = fold(make_expression(ExpressionKind::kMultiply, kBigIntType, clone(*right.times),
                                 std::move(by)));
     }
-    Expressions arguments;
-    arguments.push_back(std::move(sum));
-    arguments.push_back(std::move(by));
-    sum = fold(make_function(function, kTimestampType, std::move(arguments)));
+    add_computed(function, std::move(by));
   };
+  const auto signed_of = [&](ExpressionPtr amount) {
+    if (sign > 0) return amount;
+    return fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(amount)));
+  };
+  if (right.months != nullptr) {
+    add_computed(Function::kAddMonths, signed_of(std::move(right.months)));
+  }
   add(Function::kAddMonths, right.interval->months);
   add(Function::kAddDays, right.interval->days);
   add(Function::kAddMicros, right.interval->micros);
   if (right.expression != nullptr) {
-    ExpressionPtr micros = std::move(right.expression);
-    if (sign < 0) {
-      micros = fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(micros)));
-    }
-    Expressions arguments;
-    arguments.push_back(std::move(sum));
-    arguments.push_back(std::move(micros));
-    sum = fold(make_function(Function::kAddMicros, kTimestampType, std::move(arguments)));
+    add_computed(Function::kAddMicros, signed_of(std::move(right.expression)));
   }
   return Bound{std::move(sum), std::nullopt, false, left.offset};
 }
@@ -245,9 +207,11 @@ BoundResult bind_comparison(const SourceText& source, std::string_view name, Exp
                             int64_t offset, Bound left, Bound right) {
   if (left.interval && right.interval) {
     const int64_t place = left.offset;
-    return typed(make_expression(kind, kBooleanType, micros_of(std::move(left)),
-                                 micros_of(std::move(right))),
-                 place);
+    auto a = micros_of(source, std::move(left));
+    if (!a) return a.error();
+    auto b = micros_of(source, std::move(right));
+    if (!b) return b.error();
+    return typed(make_expression(kind, kBooleanType, *std::move(a), *std::move(b)), place);
   }
   if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
   Bound* operands[] = {&left, &right};
@@ -355,11 +319,7 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
     target = kBigIntType;
     value = base::convert_value(target, operand->expression->literal);
   }
-  const bool moment = target.kind == TypeKind::kDate || target.kind == TypeKind::kTimestamp;
-  if (!value) {
-    return source.wrong(operand->offset, value.error().message,
-                        moment ? base::SqlState("22007") : base::SqlState("22P02"));
-  }
+  if (!value) return source.wrong(operand->offset, value.error().message, value.error().state);
   operand->expression = make_literal(target, *std::move(value));
   return {};
 }

@@ -35,7 +35,22 @@ struct Bound {
   int64_t offset = -1;  // of its first character, for errors
   // Of an interval: what its constant part is multiplied by (BIGINT); nullptr: 1.
   ExpressionPtr times = nullptr;
+  // Of an interval: nullptr, or the months (BIGINT) that it has besides.
+  ExpressionPtr months = nullptr;
 };
+
+// With copies of what it owns.
+inline Bound copy_of(const Bound& bound) {
+  const auto copy = [](const ExpressionPtr& e) { return e == nullptr ? nullptr : clone(*e); };
+  return {copy(bound.expression), bound.interval,    bound.untyped,
+          bound.offset,           copy(bound.times), copy(bound.months)};
+}
+
+// An interval without anything that is computed from rows.
+inline bool is_constant_interval(const Bound& bound) {
+  return bound.interval && bound.expression == nullptr && bound.times == nullptr &&
+         bound.months == nullptr;
+}
 
 using BoundResult = base::Result<Bound>;
 
@@ -83,8 +98,16 @@ std::optional<base::Value> named_moment(const SourceText& source, const base::Da
 // The statement's moment.
 ExpressionPtr current_timestamp(const SourceText& source);
 
-// An interval in microseconds, a month as 30 days.
-ExpressionPtr micros_of(Bound interval);
+// Intervals: what is beyond them fails with 22008. A constant part's months and days have 32 bits.
+
+// In microseconds, a month as 30 days.
+base::Result<ExpressionPtr> micros_of(const SourceText& source, Bound interval);
+// sign: 1 or -1, of the right one.
+BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right);
+// A constant interval times ("*", in any order) or by ("/") a constant number, or times any whole
+// one.
+BoundResult scale_interval(const SourceText& source, std::string_view name, int64_t offset,
+                           Bound left, Bound right);
 
 // "3 months", "1 year 2 days", "90" with a unit from INTERVAL '90' DAY.
 base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,

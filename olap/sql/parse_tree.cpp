@@ -27,7 +27,9 @@ base::Error syntax_error(const SourceText& source, const PgQueryError& error) {
   if (message == "memory exhausted") {
     return source.unsupported(offset, "nesting as deep as here");
   }
-  return source.error(base::ErrorCode::kSyntaxError, offset, message);
+  base::Error wrong = source.error(base::ErrorCode::kSyntaxError, offset, message);
+  if (message.starts_with("frame ")) wrong.state = "42P20";  // that its ends make none
+  return wrong;
 }
 
 base::Result<ScanPtr> scan(const SourceText& source) {

@@ -39,18 +39,6 @@ ExpressionPtr above(ExpressionPtr a, double bound) {
   return make_expression(ExpressionKind::kGreater, kBooleanType, std::move(a), as_double(bound));
 }
 
-ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
-  Expressions children;
-  children.push_back(std::move(condition));
-  children.push_back(std::move(value));
-  children.push_back(std::move(otherwise));
-  return make_expression(ExpressionKind::kCase, kDoubleType, std::move(children));
-}
-
-ExpressionPtr where(ExpressionPtr condition, ExpressionPtr value) {
-  return where(std::move(condition), std::move(value), make_null(kDoubleType));
-}
-
 // What the functions are computed from; each is asked for where it is used.
 struct PairParts {
   std::function<ExpressionPtr()> count;  // DOUBLE
@@ -70,26 +58,27 @@ ExpressionPtr regression(std::string_view name, const PairParts& of) {
   if (name == "regr_sxy") return times(of.covariance(), of.count());
   if (name == "covar_pop") return of.covariance();
   if (name == "covar_samp") {
-    return where(above(of.count(), 1),
-                 over(times(of.covariance(), of.count()), minus(of.count(), as_double(1))));
+    return make_case(above(of.count(), 1),
+                     over(times(of.covariance(), of.count()), minus(of.count(), as_double(1))));
   }
   const auto slope = [&] { return over(of.covariance(), of.variance_x()); };
-  if (name == "regr_slope") return where(above(of.variance_x(), 0), slope());
+  if (name == "regr_slope") return make_case(above(of.variance_x(), 0), slope());
   if (name == "regr_intercept") {
-    return where(above(of.variance_x(), 0), minus(of.mean_y(), times(of.mean_x(), slope())));
+    return make_case(above(of.variance_x(), 0), minus(of.mean_y(), times(of.mean_x(), slope())));
   }
   const auto variances = [&] { return times(of.variance_x(), of.variance_y()); };
   if (name == "corr") {
     Expressions root;
     root.push_back(variances());
-    return where(
+    return make_case(
         above(variances(), 0),
         over(of.covariance(), make_function(Function::kSqrt, kDoubleType, std::move(root))));
   }
   DIPTYCH_CHECK(name == "regr_r2", "all names have their formula");
-  return where(above(of.variance_x(), 0),
-               where(above(of.variance_y(), 0),
-                     over(times(of.covariance(), of.covariance()), variances()), as_double(1)));
+  return make_case(
+      above(of.variance_x(), 0),
+      make_case(above(of.variance_y(), 0),
+                over(times(of.covariance(), of.covariance()), variances()), as_double(1)));
 }
 
 }  // namespace
@@ -98,18 +87,9 @@ bool is_regression(std::string_view function) {
   return std::find(kRegressions.begin(), kRegressions.end(), function) != kRegressions.end();
 }
 
-BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
-                                              std::string_view name) {
-  const int64_t offset = call.location;
-  if (call.agg_distinct != 0) return source_.unsupported(offset, fmt::format("{}(DISTINCT)", name));
-  if (call.n_args != 2 || call.agg_star != 0 || call.agg_within_group != 0) {
-    return source_.wrong(offset, fmt::format("{}() takes 2 arguments", name), "42883");
-  }
-  Aggregate pair;  // of y and x
-  const bool within = std::exchange(in_aggregate_, true);
-  auto bound = bind_pair(call, name, &pair);
-  in_aggregate_ = within;
-  if (!bound) return bound.error();
+base::Result<ExpressionPtr> regression_of(
+    std::string_view name, const Aggregate& pair,
+    const std::function<base::Result<ExpressionPtr>(Aggregate)>& place) {
   base::Result<void> placed;
   // The aggregate of what is not NULL only where both are not.
   const auto part = [&](AggregateKind kind, const Expression& value, const Expression& other) {
@@ -117,10 +97,10 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
     aggregate.kind = kind;
     aggregate.type = kind == AggregateKind::kCount ? kBigIntType : kDoubleType;
     aggregate.argument =
-        where(fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(other))),
-              clone(value));
+        make_case(fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(other))),
+                  clone(value));
     if (kind == AggregateKind::kCovarPop) aggregate.further.push_back(clone(other));
-    auto column = place_aggregate(std::move(aggregate), name, offset);
+    auto column = place(std::move(aggregate));
     if (column) return *std::move(column);
     placed = column.error();
     return make_null(kDoubleType);
@@ -138,19 +118,38 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
   ExpressionPtr value =
       name == "regr_count" ? part(AggregateKind::kCount, y, x) : regression(name, parts);
   if (!placed) return placed.error();
-  return Bound{std::move(value), std::nullopt, false, offset};
+  return value;
+}
+
+BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
+                                              std::string_view name) {
+  const int64_t offset = call.location;
+  Aggregate pair;
+  const bool within = std::exchange(in_aggregate_, true);
+  auto bound = bind_pair(call, name, &pair);
+  in_aggregate_ = within;
+  if (!bound) return bound.error();
+  auto value = regression_of(
+      name, pair, [&](Aggregate part) { return place_aggregate(std::move(part), name, offset); });
+  if (!value) return value.error();
+  return Bound{*std::move(value), std::nullopt, false, offset};
 }
 
 // y and x as DOUBLE, NULL where FILTER leaves the row out.
 base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, std::string_view name,
                                                Aggregate* pair) {
+  const int64_t offset = call.location;
+  if (call.agg_distinct != 0) return source_.unsupported(offset, fmt::format("{}(DISTINCT)", name));
+  if (call.n_args != 2 || call.agg_star != 0 || call.agg_within_group != 0) {
+    return source_.wrong(offset, fmt::format("{}() takes 2 arguments", name), "42883");
+  }
   for (const Node* node : NodeList(call.args, call.n_args)) {
     auto value = dispatch(*node);
     if (!value) return value.error();
     if (auto adopted = adopt_type(source_, kDoubleType, &*value); !adopted) return adopted;
     if (value->interval || !is_numeric(value->expression->type)) {
-      return source_.wrong(
-          call.location, fmt::format("{}() does not take {}", name, type_name_of(*value)), "42883");
+      return source_.wrong(offset, fmt::format("{}() does not take {}", name, type_name_of(*value)),
+                           "42883");
     }
     ExpressionPtr number = cast_to(std::move(value->expression), kDoubleType);
     if (pair->argument == nullptr) {
@@ -164,7 +163,7 @@ base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, st
   if (!filter) return filter.error();
   auto condition = as_predicate(source_, "FILTER", *std::move(filter));
   if (!condition) return condition.error();
-  pair->argument = where(*std::move(condition), std::move(pair->argument));
+  pair->argument = make_case(*std::move(condition), std::move(pair->argument));
   return {};
 }
 

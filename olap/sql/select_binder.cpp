@@ -221,7 +221,7 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
 base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
   const int64_t place = place_of(select);
   const bool plain = select.op == PG_QUERY__SET_OPERATION__SETOP_NONE;
-  if (plain && select.n_values_lists == 0 && select.n_target_list == 0) {
+  if (plain && select.n_values_lists == 0 && select.n_target_list == 0 && !only_rows_) {
     return source_.unsupported(place, "SELECT without columns");
   }
   if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
@@ -288,6 +288,10 @@ base::Result<void> SelectBinder::bind_where(const Node& node) {
 }
 
 base::Result<void> SelectBinder::bind_targets(NodeList targets) {
+  if (targets.empty()) {
+    output_offsets_.push_back(-1);
+    block_->outputs.push_back({"", make_literal(kBigIntType, base::Value(int64_t{1})), 0});
+  }
   for (const Node* node : targets) {
     const PgQuery__ResTarget& target = *node->res_target;
     if (is_star(*target.val)) {
@@ -443,7 +447,9 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
   base::Value literal = is_literal(**value) ? (*value)->literal : base::Value();
   if (std::holds_alternative<std::string>(literal)) {  // LIMIT '5', and $1 that is a text
     auto converted = base::convert_value(kBigIntType, literal);
-    if (!converted) return source_.wrong(start_of(node), converted.error().message, "22P02");
+    if (!converted) {
+      return source_.wrong(start_of(node), converted.error().message, converted.error().state);
+    }
     literal = *std::move(converted);
   }
   if (const auto* decimal = std::get_if<base::DecimalValue>(&literal)) {  // is rounded
@@ -460,7 +466,8 @@ base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_vi
     return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
   }
   if (*number < 0) {
-    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name), "2201W");
+    return source_.wrong(start_of(node), fmt::format("{} must not be negative", name),
+                         name == "LIMIT" ? base::SqlState("2201W") : base::SqlState("2201X"));
   }
   return static_cast<uint64_t>(*number);
 }

@@ -193,6 +193,7 @@ class SelectBinder : private SubqueryBinder {
   std::unique_ptr<QueryBlock> block_;
   ColumnOffsets offsets_;
   ExpressionBinder expressions_;
+  bool only_rows_ = false;               // of EXISTS: there may be no columns
   std::vector<int64_t> output_offsets_;  // where each output was written
   // SELECT's items that GROUP BY names: bound once, since each time makes a subquery's slots anew.
   std::unordered_map<const Node*, ExpressionPtr> grouped_targets_;

@@ -23,13 +23,13 @@ namespace {
 constexpr Clause kFunctionInFrom{"a function in FROM"};
 constexpr std::string_view kName = "generate_series";
 
-// The pieces of a series, over its arguments: step is a number, or microseconds, or months.
+// The pieces of a series, over its arguments: step is a number, or microseconds.
 struct Series {
   ExpressionPtr first;
   ExpressionPtr step;
   ExpressionPtr count;  // BIGINT; NULL where an argument is
   base::DataType type;  // of the values
-  bool months = false;
+  int64_t months = 0;   // of a step, besides
 };
 
 ExpressionPtr whole(int64_t value) {
@@ -43,15 +43,6 @@ ExpressionPtr binary(ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
 
 ExpressionPtr compared(ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
   return fold(make_expression(kind, kBooleanType, std::move(a), std::move(b)));
-}
-
-ExpressionPtr choice(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
-  const base::DataType type = value->type;
-  Expressions children;
-  children.push_back(std::move(condition));
-  children.push_back(std::move(value));
-  children.push_back(std::move(otherwise));
-  return fold(make_expression(ExpressionKind::kCase, type, std::move(children)));
 }
 
 ExpressionPtr of_moment(Function function, const base::DataType& type, ExpressionPtr moment,
@@ -96,8 +87,8 @@ ExpressionPtr where_towards(const Expression& first, const Expression& last, con
   Expressions either;
   either.push_back(fold(make_expression(Kind::kAnd, kBooleanType, std::move(up))));
   either.push_back(fold(make_expression(Kind::kAnd, kBooleanType, std::move(down))));
-  return choice(fold(make_expression(Kind::kOr, kBooleanType, std::move(either))), std::move(count),
-                whole(0));
+  return fold(make_case(fold(make_expression(Kind::kOr, kBooleanType, std::move(either))),
+                        std::move(count), whole(0)));
 }
 
 // Numbers, all of the type: wide decimals, in which neither a difference nor a product of BIGINTs
@@ -106,7 +97,7 @@ Series series_of_numbers(ExpressionPtr first, const Expression& last, Expression
                          const base::DataType& type) {
   using Kind = ExpressionKind;
   if (ExpressionPtr count = known_count(*first, last, units_of(*step))) {
-    return {std::move(first), std::move(step), std::move(count), type, false};
+    return {std::move(first), std::move(step), std::move(count), type};
   }
   const base::DataType& wide = first->type;
   ExpressionPtr span = binary(Kind::kSubtract, clone(last), clone(*first));
@@ -117,47 +108,46 @@ Series series_of_numbers(ExpressionPtr first, const Expression& last, Expression
   ExpressionPtr count = binary(Kind::kAdd, fold(cast_to(std::move(steps), kBigIntType)), whole(1));
   ExpressionPtr zero = fold(cast_to(whole(0), wide));
   count = where_towards(*first, last, *step, std::move(zero), std::move(count));
-  return {std::move(first), std::move(step), std::move(count), type, false};
+  return {std::move(first), std::move(step), std::move(count), type};
 }
 
 Series series_of_moments(ExpressionPtr first, const Expression& last, int64_t micros) {
   using Kind = ExpressionKind;
   if (ExpressionPtr count = known_count(*first, last, micros)) {
-    return {std::move(first), whole(micros), std::move(count), kTimestampType, false};
+    return {std::move(first), whole(micros), std::move(count), kTimestampType};
   }
   ExpressionPtr span = of_moment(Function::kMicrosBetween, kBigIntType, clone(last), clone(*first));
   ExpressionPtr count =
       binary(Kind::kAdd, binary(Kind::kDivide, std::move(span), whole(micros)), whole(1));
   count = where_towards(*first, last, *whole(micros), whole(0), std::move(count));
-  return {std::move(first), whole(micros), std::move(count), kTimestampType, false};
+  return {std::move(first), whole(micros), std::move(count), kTimestampType};
 }
 
-// Of whole months, counted from the first value: the 31st stays the last day of each month.
-Series series_of_months(ExpressionPtr first, const Expression& last, int64_t months) {
-  using Kind = ExpressionKind;
-  const auto month_of = [](const Expression& moment) {
-    ExpressionPtr years = of_moment(Function::kExtractYear, kBigIntType, clone(moment), nullptr);
-    return binary(Kind::kAdd, binary(Kind::kMultiply, std::move(years), whole(12)),
-                  of_moment(Function::kExtractMonth, kBigIntType, clone(moment), nullptr));
-  };
-  ExpressionPtr steps = binary(
-      Kind::kDivide, binary(Kind::kSubtract, month_of(last), month_of(*first)), whole(months));
-  ExpressionPtr end = of_moment(Function::kAddMonths, kTimestampType, clone(*first),
-                                binary(Kind::kMultiply, clone(*steps), whole(months)));
-  ExpressionPtr beyond =
-      compared(months > 0 ? Kind::kGreater : Kind::kLess, std::move(end), clone(last));
-  ExpressionPtr count =
-      binary(Kind::kAdd, std::move(steps), choice(std::move(beyond), whole(0), whole(1)));
-  count = where_towards(*first, last, *whole(months), whole(0), std::move(count));
-  return {std::move(first), whole(months), std::move(count), kTimestampType, true};
+// Of months and microseconds: each value is a step from the one before, so a day of the month that
+// some month does not have is less in all that follow.
+Series series_of_months(ExpressionPtr first, ExpressionPtr last, int64_t months, int64_t micros) {
+  Expressions arguments;
+  arguments.push_back(clone(*first));
+  arguments.push_back(std::move(last));
+  arguments.push_back(whole(months));
+  arguments.push_back(whole(micros));
+  ExpressionPtr count = make_function(Function::kCountSteps, kBigIntType, std::move(arguments));
+  return {std::move(first), whole(micros), std::move(count), kTimestampType, months};
 }
 
 // The value after `steps` (BIGINT) steps.
 ExpressionPtr value_after(ExpressionPtr steps, const Series& series, ExpressionPtr first,
                           ExpressionPtr step) {
+  if (series.months != 0) {
+    Expressions arguments;
+    arguments.push_back(std::move(first));
+    arguments.push_back(whole(series.months));
+    arguments.push_back(std::move(step));
+    arguments.push_back(std::move(steps));
+    return make_function(Function::kAfterSteps, kTimestampType, std::move(arguments));
+  }
   if (series.type == kTimestampType) {
-    const Function add = series.months ? Function::kAddMonths : Function::kAddMicros;
-    return of_moment(add, kTimestampType, std::move(first),
+    return of_moment(Function::kAddMicros, kTimestampType, std::move(first),
                      binary(ExpressionKind::kMultiply, std::move(steps), std::move(step)));
   }
   const base::DataType wide = step->type;
@@ -184,21 +174,27 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
     moment = fold(cast_to(std::move(moment), kTimestampType));
   }
   const Bound& step = arguments[2];
-  if (!step.interval || step.expression != nullptr) {
+  if (!is_constant_interval(step)) {
     return source.unsupported(step.offset, "a step that is no literal INTERVAL");
   }
-  const int64_t micros = step.interval->days * base::kMicrosPerDay + step.interval->micros;
   const int64_t months = step.interval->months;
+  const base::int128_t micros =
+      base::int128_t{step.interval->days} * base::kMicrosPerDay + step.interval->micros;
+  if (micros != static_cast<int64_t>(micros)) {
+    return source.wrong(step.offset, "interval out of range", "22008");
+  }
   if (micros == 0 && months == 0) {
     return source.wrong(step.offset, "step size cannot equal zero", "22023");
   }
-  if (micros != 0 && months != 0) {
-    return source.unsupported(step.offset, "a step of months and of days or less");
+  const base::int128_t least = base::int128_t{months} * 28 * base::kMicrosPerDay;
+  if (months > 0 ? least + micros <= 0 : months < 0 && least + micros >= 0) {
+    return source.unsupported(step.offset, "a step of months forth and as many days back");
   }
   ExpressionPtr first = std::move(arguments[0].expression);
-  const Expression& last = *arguments[1].expression;
-  return months != 0 ? series_of_months(std::move(first), last, months)
-                     : series_of_moments(std::move(first), last, micros);
+  ExpressionPtr& last = arguments[1].expression;
+  const auto rest = static_cast<int64_t>(micros);
+  return months != 0 ? series_of_months(std::move(first), std::move(last), months, rest)
+                     : series_of_moments(std::move(first), *last, rest);
 }
 
 base::Result<Series> series_of_values(const SourceText& source, int64_t offset,

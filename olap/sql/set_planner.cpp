@@ -31,24 +31,16 @@ Expressions columns_of(const Planned& input, size_t count) {
   return columns;
 }
 
-ExpressionPtr choose(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
-  Expressions children;
-  children.push_back(std::move(condition));
-  children.push_back(std::move(value));
-  children.push_back(std::move(otherwise));
-  return make_expression(ExpressionKind::kCase, kBigIntType, std::move(children));
-}
-
 // How often a row comes that the sides have so often.
 ExpressionPtr repetitions(SetOperator kind, uint32_t left, uint32_t right) {
   ExpressionPtr fewer =
       make_expression(ExpressionKind::kLess, kBooleanType, count_column(left), count_column(right));
   if (kind == SetOperator::kIntersect) {
-    return choose(std::move(fewer), count_column(left), count_column(right));
+    return make_case(std::move(fewer), count_column(left), count_column(right));
   }
-  return choose(std::move(fewer), number(0),
-                make_expression(ExpressionKind::kSubtract, kBigIntType, count_column(left),
-                                count_column(right)));
+  return make_case(std::move(fewer), number(0),
+                   make_expression(ExpressionKind::kSubtract, kBigIntType, count_column(left),
+                                   count_column(right)));
 }
 
 }  // namespace

@@ -58,15 +58,6 @@ ExpressionPtr truth(bool value) {
   return make_literal(kBooleanType, base::Value(value));
 }
 
-ExpressionPtr case_of(ExpressionPtr condition, ExpressionPtr value, ExpressionPtr otherwise) {
-  const base::DataType type = value->type;
-  Expressions children;
-  children.push_back(std::move(condition));
-  children.push_back(std::move(value));
-  children.push_back(std::move(otherwise));
-  return fold(make_expression(ExpressionKind::kCase, type, std::move(children)));
-}
-
 ExpressionPtr is_null_of(ExpressionPtr value) {
   return fold(make_expression(ExpressionKind::kIsNull, kBooleanType, std::move(value)));
 }
@@ -97,6 +88,7 @@ base::Result<SelectBinder::InnerQuery> SelectBinder::bind_inner(const PgQuery__S
   query.join.first_slot = slots_.size();
   query.join.offset = subquery.location;
   SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
+  binder.only_rows_ = exists(subquery);
   auto bound = binder.bind(*subquery.subselect->select_stmt);
   if (!bound) return bound.error();
   QueryBlock& block = **bound;
@@ -250,8 +242,8 @@ BoundResult SelectBinder::bind_quantified(const PgQuery__SubLink& subquery,
     auto unknown = tested.size() == 1 ? bind_unknown(subquery, tested[0], nullable_output)
                                       : bind_unknown_row(subquery, name, tested);
     if (!unknown) return unknown.error();
-    result = case_of(std::move(result), truth(true),
-                     case_of(*std::move(unknown), make_null(kBooleanType), truth(false)));
+    ExpressionPtr no = fold(make_case(*std::move(unknown), make_null(kBooleanType), truth(false)));
+    result = fold(make_case(std::move(result), truth(true), std::move(no)));
   }
   if (all) result = make_expression(ExpressionKind::kNot, kBooleanType, std::move(result));
   return typed(std::move(result), subquery.location);
@@ -333,8 +325,7 @@ BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
 ExpressionPtr SelectBinder::lift_aggregates(QueryBlock& block, SubqueryJoin* join) {
   ExpressionPtr value = std::move(block.outputs[0].expression);
   if (!block.having.empty()) {
-    const base::DataType type = value->type;
-    value = case_of(conjunction(std::move(block.having)), std::move(value), make_null(type));
+    value = fold(make_case(conjunction(std::move(block.having)), std::move(value)));
   }
   block.having.clear();
   block.outputs.clear();
@@ -413,11 +404,10 @@ ExpressionPtr SelectBinder::lift_row(std::unique_ptr<QueryBlock>* block, Subquer
   slots_[flag].nullable = true;
   ExpressionPtr result = slots_.column(single ? first : flag);
   if (value != nullptr) {
-    const base::DataType type = value->type;
     ExpressionPtr exists =
         fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, std::move(result)));
     over_outputs(&value, given, {});
-    result = case_of(std::move(exists), std::move(value), make_null(type));
+    result = fold(make_case(std::move(exists), std::move(value)));
   }
   if (single) return result;
   Expressions checked;

@@ -97,6 +97,10 @@ bool same_window(const Window& a, const Window& b) {
 
 }  // namespace
 
+bool is_window_function(std::string_view function) {
+  return find_function(function) != nullptr;
+}
+
 // OVER's own clauses, and those of the window that it names.
 struct ExpressionBinder::WindowDefinition {
   NodeList partition;
@@ -124,25 +128,30 @@ BoundResult ExpressionBinder::bind_window(const PgQuery__FuncCall& call, std::st
   in_window_ = true;
   auto bound = bind_window_columns(definition, &window);
   if (bound) bound = bind_frame(definition, &window, &result);
+  if (bound && is_regression(name)) {
+    auto value = bind_window_regression(call, name, std::move(window), result);
+    in_window_ = false;
+    return value;
+  }
   if (bound) bound = bind_window_call(call, name, &window, &result);
   in_window_ = false;
   if (!bound) return bound.error();
-  Slot slot;
-  slot.name = name;
-  slot.type = result.function.type;
-  const bool number = result.function.kind <= WindowKind::kCumeDist;
-  const bool counts = result.function.kind == WindowKind::kAggregate &&
-                      (result.function.aggregate == AggregateKind::kCount ||
-                       result.function.aggregate == AggregateKind::kCountAll);
-  slot.nullable = !number && !counts;
-  result.slot = slots_.add(std::move(slot));
-  ExpressionPtr value = slots_.column(result.slot);
+  const bool is_number = result.function.kind == WindowKind::kNtile;
+  ExpressionPtr value = place_window_call(std::move(window), std::move(result), name);
+  if (is_number) value = cast_to(std::move(value), kIntType);
+  return Bound{std::move(value), std::nullopt, false, offset};
+}
+
+// Puts the call into the block, with a window of the same partitions and order if there is one;
+// gives its column.
+ExpressionPtr ExpressionBinder::place_window_call(Window window, WindowCall result,
+                                                  std::string_view name) {
   auto& windows = block_.windows;
-  const auto known = std::find_if(windows.begin(), windows.end(),
-                                  [&](const Window& other) { return same_window(other, window); });
+  auto known = std::find_if(windows.begin(), windows.end(),
+                            [&](const Window& other) { return same_window(other, window); });
   if (known == windows.end()) {
-    window.calls.push_back(std::move(result));
     windows.push_back(std::move(window));
+    known = windows.end() - 1;
   } else {
     // Its columns move to the window that exists.
     std::vector<uint32_t> moved;
@@ -154,9 +163,21 @@ BoundResult ExpressionBinder::bind_window(const PgQuery__FuncCall& call, std::st
     Frame& frame = result.function.frame;
     if (result.start_is_column) frame.start_offset = moved[frame.start_offset];
     if (result.end_is_column) frame.end_offset = moved[frame.end_offset];
-    known->calls.push_back(std::move(result));
   }
-  return Bound{std::move(value), std::nullopt, false, offset};
+  for (const WindowCall& call : known->calls) {
+    if (call.function == result.function) return slots_.column(call.slot);
+  }
+  Slot slot;
+  slot.name = name;
+  slot.type = result.function.type;
+  const bool number = result.function.kind <= WindowKind::kCumeDist;
+  const bool counts = result.function.kind == WindowKind::kAggregate &&
+                      (result.function.aggregate == AggregateKind::kCount ||
+                       result.function.aggregate == AggregateKind::kCountAll);
+  slot.nullable = !number && !counts;
+  result.slot = slots_.add(std::move(slot));
+  known->calls.push_back(std::move(result));
+  return slots_.column(known->calls.back().slot);
 }
 
 base::Result<void> ExpressionBinder::define_window(const PgQuery__WindowDef& over,
@@ -296,13 +317,26 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
     const auto* number = !offset->interval && is_literal(*offset->expression)
                              ? std::get_if<int64_t>(&offset->expression->literal)
                              : nullptr;
-    if (number != nullptr && *number < 0) {
+    bool negative = number != nullptr && *number < 0;
+    if (is_constant_interval(*offset)) {
+      auto micros = micros_of(source_, copy_of(*offset));
+      if (!micros) return micros.error();
+      negative = std::get<int64_t>((*micros)->literal) < 0;
+    }
+    if (negative) {
       return source_.wrong(offset->offset, "a frame's offset must not be negative", "22013");
     }
     const bool minus = (bound == FrameBound::kPreceding) != key.descending;
     const int64_t place = offset->offset;
     auto end = bind_operator(source_, minus ? "-" : "+", place,
                              Bound{clone(written), std::nullopt, false, place}, *std::move(offset));
+    if (!end && end.error().sqlstate() == "42883") {
+      return source_.wrong(place,
+                           fmt::format("RANGE with an offset is not supported for {} and this "
+                                       "offset",
+                                       written.type.to_string()),
+                           "0A000");
+    }
     if (!end) return end.error();
     bounds.push_back(std::move(end->expression));
   }
@@ -329,9 +363,6 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
 base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& call,
                                                       std::string_view name, Window* window,
                                                       WindowCall* result) {
-  if (is_regression(name)) {
-    return source_.unsupported(call.location, fmt::format("{}() over a window", name));
-  }
   if (is_aggregate(name)) return bind_window_aggregate(call, name, window, result);
   const NamedFunction* function = find_function(name);
   if (function == nullptr) {
@@ -400,26 +431,53 @@ base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCa
 base::Result<void> ExpressionBinder::bind_window_aggregate(const PgQuery__FuncCall& call,
                                                            std::string_view name, Window* window,
                                                            WindowCall* result) {
+  if (call.agg_within_group != 0) {
+    return source_.unsupported(call.location, fmt::format("{}() over a window", name));
+  }
   if (call.agg_distinct != 0 || call.n_agg_order != 0) {
     return source_.unsupported(call.location, "DISTINCT or ORDER BY in a window's aggregate");
   }
   Aggregate aggregate;
   if (auto bound = bind_aggregate_call(call, name, &aggregate); !bound) return bound;
-  const bool bits =
-      aggregate.kind >= AggregateKind::kBitAnd && aggregate.kind <= AggregateKind::kBitXor;
-  if (bits || aggregate.kind == AggregateKind::kStringAgg || is_ordered_set(aggregate.kind)) {
-    return source_.unsupported(call.location, fmt::format("{}() over a window", name));
-  }
+  set_aggregate(std::move(aggregate), window, result);
+  return {};
+}
+
+void ExpressionBinder::set_aggregate(Aggregate aggregate, Window* window, WindowCall* result) {
   WindowFunction& function = result->function;
   function.kind = WindowKind::kAggregate;
   function.aggregate = aggregate.kind;
   function.type = aggregate.type;
-  if (aggregate.argument != nullptr) {
-    function.argument_scale = aggregate.argument->type.scale;
+  const auto add = [&](ExpressionPtr argument) {
     function.arguments.push_back(
-        static_cast<uint32_t>(add_window_column(window, std::move(aggregate.argument))));
+        static_cast<uint32_t>(add_window_column(window, std::move(argument))));
+  };
+  if (aggregate.argument == nullptr) return;
+  function.argument_scale = aggregate.argument->type.scale;
+  add(std::move(aggregate.argument));
+  for (ExpressionPtr& argument : aggregate.further) add(std::move(argument));
+}
+
+// The aggregates that it is computed from, each over the window with its frame.
+BoundResult ExpressionBinder::bind_window_regression(const PgQuery__FuncCall& call,
+                                                     std::string_view name, Window window,
+                                                     const WindowCall& framed) {
+  if (call.n_agg_order != 0) {
+    return source_.unsupported(call.location, "ORDER BY in a window's aggregate");
   }
-  return {};
+  Aggregate pair;
+  if (auto bound = bind_pair(call, name, &pair); !bound) return bound.error();
+  auto value = regression_of(name, pair, [&](Aggregate part) -> base::Result<ExpressionPtr> {
+    Window copy{{}, window.partition, window.order, {}};
+    for (const WindowColumn& column : window.columns) {
+      copy.columns.push_back({clone(*column.expression), column.slot});
+    }
+    WindowCall result = framed;
+    set_aggregate(std::move(part), &copy, &result);
+    return place_window_call(std::move(copy), std::move(result), name);
+  });
+  if (!value) return value.error();
+  return Bound{*std::move(value), std::nullopt, false, call.location};
 }
 
 }  // namespace diptych::olap

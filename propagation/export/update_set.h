@@ -177,7 +177,7 @@ class UpdateSet {
   static std::byte* write_columns(UpdateRecord* record, const UpdatePieces& pieces) {
     auto* const at = reinterpret_cast<std::byte*>(record + 1);
     const size_t bytes = pieces.columns.size() * sizeof(base::ColumnId);
-    // A body has at least a word; what is too much of it the cells lie on.
+    // A body has at least eight bytes; the cells overwrite what is too many.
     std::memcpy(at, &pieces.first_columns, sizeof pieces.first_columns);
     if (bytes > sizeof pieces.first_columns) std::memcpy(at, pieces.columns.data(), bytes);
     return at + bytes;

@@ -88,7 +88,7 @@ TEST(ResultJson, WhatJsonCannotSayAsANumberIsAString) {
   result.columns = {{"x", {.kind = TypeKind::kDouble}}, {"y", {.kind = TypeKind::kBoolean}}};
   set_rows(&result, {{Value(INFINITY), Value(true)}, {Value(1e300), Value(false)}});
   const auto json = nlohmann::json::parse(to_json(result));
-  EXPECT_EQ(json["rows"][0][0], "inf");
+  EXPECT_EQ(json["rows"][0][0], "Infinity");
   EXPECT_EQ(json["rows"][0][1], true);
   EXPECT_EQ(json["rows"][1][0], 1e300);
 }

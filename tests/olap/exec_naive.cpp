@@ -75,8 +75,11 @@ Value arithmetic(const Expression& e, const Value& a, const Value& b) {
     case Kind::kSubtract: return number_of(e.type, x - y);
     case Kind::kMultiply: {
       int128_t product;
-      if (__builtin_mul_overflow(x, y, &product)) throw NaiveError("decimal");
-      return number_of(e.type, product);
+      const int digits = e.children[0]->type.scale + e.children[1]->type.scale - e.type.scale;
+      const bool overflow = __builtin_mul_overflow(x, y, &product);
+      if (overflow && digits > 0) throw std::logic_error("256 bits");
+      if (overflow) throw NaiveError("decimal");
+      return number_of(e.type, divide_rounded(product, power(digits)));
     }
     default:
       if (y == 0) throw NaiveError("division");

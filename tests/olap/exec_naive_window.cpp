@@ -124,7 +124,13 @@ Value value_of(const Operator& op, const WindowFunction& f, const Rows& rows, si
     aggregate.kind = f.aggregate;
     aggregate.type = f.type;
     if (!f.arguments.empty()) {
-      aggregate.argument = column(f.arguments[0], op.children[0]->output[f.arguments[0]]);
+      std::vector<ExpressionPtr> arguments;
+      for (const uint32_t c : f.arguments) {
+        arguments.push_back(column(c, op.children[0]->output[c]));
+      }
+      aggregate.argument = std::move(arguments[0]);
+      arguments.erase(arguments.begin());
+      aggregate.further = std::move(arguments);
     }
     return naive_aggregate_of(aggregate, frame);
   }

@@ -268,19 +268,24 @@ TEST_P(OperatorModel, EqualGroupsOfAPlanAgree) {
 }
 
 // A function whose value does not depend on the order of peers, unless the order is unique. Column
-// 3 is a text, 4 a DECIMAL(9,2).
+// 2 is a BIGINT, 3 a text, 4 a DECIMAL(9,2).
 WindowFunction random_function(OperatorModel* model, bool unique_order) {
-  static constexpr AggregateKind kAggregates[] = {AggregateKind::kCount, AggregateKind::kSum,
-                                                  AggregateKind::kMin, AggregateKind::kMax,
-                                                  AggregateKind::kAvg};
+  static constexpr AggregateKind kAggregates[] = {
+      AggregateKind::kCount, AggregateKind::kSum,    AggregateKind::kMin,   AggregateKind::kMax,
+      AggregateKind::kAvg,   AggregateKind::kBitAnd, AggregateKind::kBitOr, AggregateKind::kBitXor};
   WindowFunction f;
   f.type = kBigIntType;
-  const uint64_t choice = model->below(unique_order ? 8 : 5);
-  if (choice == 7) {
+  const uint64_t choice = model->below(unique_order ? 9 : 5);
+  if (choice == 8) {
     f.kind = WindowKind::kRowNumber;
     return f;
   }
-  if (choice >= 5) {
+  if (choice == 7) {
+    f.kind = WindowKind::kAggregate;
+    f.aggregate = AggregateKind::kStringAgg;
+    f.type = kTextType;
+    f.arguments = {3, 3};
+  } else if (choice >= 5) {
     f.kind = choice == 5 ? WindowKind::kFirstValue : WindowKind::kLastValue;
     f.type = kTextType;
     f.arguments = {3};
@@ -289,11 +294,12 @@ WindowFunction random_function(OperatorModel* model, bool unique_order) {
     return f;
   } else {
     f.kind = WindowKind::kAggregate;
-    f.aggregate = kAggregates[model->below(5)];
-    f.arguments = {4};
-    f.argument_scale = 2;
+    f.aggregate = kAggregates[model->below(std::size(kAggregates))];
     const bool sums = f.aggregate == AggregateKind::kSum || f.aggregate == AggregateKind::kAvg;
-    if (f.aggregate != AggregateKind::kCount)
+    const bool bits = f.aggregate >= AggregateKind::kBitAnd;
+    f.arguments = {bits ? 2U : 4U};
+    f.argument_scale = bits ? 0 : 2;
+    if (f.aggregate != AggregateKind::kCount && !bits)
       f.type = sums ? decimal_type(38, 2) : decimal_type(9, 2);
   }
   f.frame.mode = unique_order ? static_cast<FrameMode>(2 * model->below(2)) : FrameMode::kGroups;

@@ -197,9 +197,9 @@ constexpr Refused kRefused[] = {
      "parent\")"},
     {"select (1, 2)",
      "unsupported: a row value is not supported yet (line 1, column 8: \"(1, 2)\")"},
-    {"select corr(p_id, 1) over () from parent",
-     "unsupported: corr() over a window is not supported yet (line 1, column 8: \"corr(p_id, 1) "
-     "over () from ...\")"},
+    {"select mode() within group (order by p_id) over () from parent",
+     "unsupported: mode() over a window is not supported yet (line 1, column 8: \"mode() within "
+     "group (order ...\")"},
     {"select p_id from parent where (select sum(p_id) from child) > 1",
      "invalid argument: an aggregate cannot stand in WHERE; HAVING takes them (line 1, column 39: "
      "\"sum\")"},

@@ -20,6 +20,7 @@ import random
 import re
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,6 +30,8 @@ from duckdb_peer import Program, copy_csv, difference, equal, plain, sort_key  #
 from random_sql import Generator, random_schema  # noqa: E402
 
 SHRINK_SECONDS = 20.0
+BATCH_SECONDS_MAX = 120.0  # what takes longer is wrong
+SMALLER_SECONDS_MAX = 5.0  # a smaller query may have lost what joined its tables: it does not count
 WRONG_MAX = 10  # told; then the run ends
 
 
@@ -64,17 +67,21 @@ class Pair:
                 out.write(",".join("" if value is None else '"' + value.replace('"', '""') + '"'
                                    for value in row) + "\n")
 
-    def duckdb_rows(self, sql):
-        """None where DuckDB refuses."""
+    def duckdb_rows(self, sql, seconds_max=BATCH_SECONDS_MAX):
+        """None where DuckDB refuses, or takes longer."""
+        limit = threading.Timer(seconds_max, self.connection.interrupt)
+        limit.start()
         try:
             return self.connection.execute(sql).fetchall()
         except self.duckdb_error:
             return None
+        finally:
+            limit.cancel()
 
-    def batch(self, statements):
+    def batch(self, statements, seconds_max=BATCH_SECONDS_MAX):
         """Our results; one that ends the program is an error of them all."""
         try:
-            return self.program.query(statements)
+            return self.program.query(statements, seconds_max)
         except RuntimeError as error:
             return [{"error": f"the program ended: {error}"}] * len(statements)
 
@@ -125,10 +132,10 @@ def shrink(pair, query, fault):
     wanted = kind_of(fault)
 
     def still(smaller):
-        rows = pair.duckdb_rows(str(smaller))
+        rows = pair.duckdb_rows(str(smaller), SMALLER_SECONDS_MAX)
         if rows is None:
             return None
-        result, = pair.batch([str(smaller)])
+        result, = pair.batch([str(smaller)], SMALLER_SECONDS_MAX)
         found = None if is_skipped(result) else fault_of(smaller, result, rows)
         return found if found and kind_of(found) == wanted else None
 

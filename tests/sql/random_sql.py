@@ -10,6 +10,7 @@ functions, sums that hang on the order of doubles (all doubles are multiples of 
 a total order.
 """
 
+import collections
 import random
 
 KINDS = ("int", "bigint", "decimal", "double", "bool", "date", "timestamp", "text")
@@ -33,6 +34,12 @@ class Table:
     def __init__(self, name, columns, parent):
         self.name, self.columns, self.parent = name, columns, parent
         self.rows = []
+
+    def most_alike(self, column):
+        """How many rows at most have the same value in the column of this name."""
+        at = next(number for number, one in enumerate(self.columns) if one.name == column)
+        counts = collections.Counter(row[at] for row in self.rows if row[at] is not None)
+        return max(counts.values(), default=0)
 
     def ddl(self, foreign_keys):
         parts = [f"{c.name} {c.sql_type}{'' if c.nullable else ' NOT NULL'}" for c in self.columns]
@@ -167,6 +174,7 @@ class Query:
         self.recursion = None  # WITH RECURSIVE: (name, first Query, word, step Query)
         self.union = None    # (word, Query)
         self.lateral = False  # as a source: names columns of those before it
+        self.joined = None   # rows that its FROM makes, at most; None: each with each
 
     def copy(self):
         other = Query()
@@ -329,8 +337,8 @@ FOR_ANY = [  # of the type asked for
 AGGREGATES = {
     "bigint": [(4, "count(*)", []), (3, "count({})", "A"), (2, "count(DISTINCT {})", "A"),
                (3, "sum({})", ["int"]), (1, "sum({})", ["bigint"]),
-               (1, "sum(DISTINCT {})", ["int"]), (1, "bit_and({})", ["bigint"]),
-               (1, "bit_or({})", ["bigint"]), (1, "bit_xor({})", ["bigint"]),
+               (1, "sum(DISTINCT {})", ["int"]), (1, "bit_and({})", ["int"]),
+               (1, "bit_or({})", ["int"]), (1, "bit_xor({})", ["int"]),
                (1, "regr_count({}, {})", ["int", "double"]),
                (1, "count(*) FILTER (WHERE {})", ["bool"])],
     "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"]),
@@ -344,6 +352,24 @@ SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's i
     (1, "percentile_disc(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["="]),
 ]
 
+# Over windows: what does not depend on the order of peers.
+WINDOWED = [
+    (3, "bigint", "sum({})", ["int"]), (2, "bigint", "count({})", ["text"]),
+    (2, "int", "min({})", ["int"]), (2, "text", "max({})", ["text"]),
+    (2, "decimal", "sum({})", ["decimal"]), (1, "double", "avg({})", ["int"]),
+    (1, "int", "bit_and({})", ["int"]), (1, "int", "bit_or({})", ["int"]),
+    (1, "int", "bit_xor({})", ["int"]), (1, "bigint", "count(*)", []),
+    (1, "bigint", "regr_count({}, {})", ["int", "double"]),
+    (1, "bigint", "sum({}) FILTER (WHERE {})", ["int", "bool"]),
+    (1, "bigint", "rank()", []), (1, "bigint", "dense_rank()", []),
+]
+FRAMES = ["", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW",
+          " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
+          " GROUPS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
+          " GROUPS BETWEEN 2 PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP",
+          " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES",
+          " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW"]
+
 
 # What a recursion's columns are cast to: both terms have one type.
 RECURSION_TYPES = {"int": "INT", "bigint": "BIGINT", "decimal": "DECIMAL(18,4)",
@@ -353,6 +379,7 @@ RECURSION_TYPES = {"int": "INT", "bigint": "BIGINT", "decimal": "DECIMAL(18,4)",
 RECURSION_ROWS = 1000  # taken for at most
 
 PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality
+JOINED_MAX = 200_000   # rows that the members of a FROM make, by how often values come
 
 
 class Generator:
@@ -514,7 +541,7 @@ class Generator:
 
     def sources(self, query, depth):
         """FROM: tables, joined along their foreign keys or any columns; derived tables."""
-        query.tables, scope, joined = [], [], []
+        query.tables, scope, joined, rows = [], [], [], 1
         for number in range(self.draw.choices([1, 2, 3, 4], [4, 4, 2, 1])[0]):
             alias = self.alias()
             if depth > 0 and self.draw.random() < 0.12:
@@ -525,35 +552,51 @@ class Generator:
                 derived, own = table.name, self.scope_of(table, alias)
             own = [(f"{alias}.{name.split('.')[-1]}", kind) for name, kind in own]
             if number == 0:
+                rows = self.rows_of_source(derived)
                 query.tables.append(("", derived, alias, None))
             else:
                 # A comma binds less than JOIN: an ON after one does not see what stands before.
                 how = "," if query.tables[-1][0] == "," else self.draw.choices(
                     ["JOIN", "LEFT JOIN", ",", "RIGHT JOIN", "FULL JOIN"], [8, 5, 3, 1, 1])[0]
-                condition = self.join_condition(scope, own, joined, table, alias)
+                condition, rows = self.join_condition(scope, own, joined, (table, derived, alias),
+                                                      rows)
+                if condition is None:
+                    break
                 if how == "FULL JOIN":  # whose ON takes no subqueries of both sides
                     while "SELECT" in str(condition):
-                        condition = self.join_condition(scope, own, joined, table, alias)
+                        condition = condition.children[0]
                 if how == ",":
                     query.where.append(condition)
                     condition = None
                 query.tables.append((how, derived, alias, condition))
             scope = scope + own
             joined.append((table, alias))
-        if depth > 0:
-            self.pairs = self.rows_of(query)
-            if self.pairs < PAIRS_MAX / 100 and self.draw.random() < 0.15:
-                scope = scope + self.lateral(query, scope, depth)
+        query.joined = self.pairs = rows
+        if depth > 0 and self.draw.random() < 0.15:
+            own = self.lateral(query, scope, depth)
+            together = rows * self.rows_of(query.tables[-1][1])
+            if together > PAIRS_MAX:
+                query.tables.pop()
+            else:
+                query.joined = self.pairs = together
+                scope = scope + own
         return scope
 
     def rows_of(self, query):
         """At most."""
+        if query.joined is not None:
+            return query.joined
         rows = 1
         for _, source, _, _ in query.tables:
-            rows *= max(1, self.rows_of(source) if isinstance(source, Query) else
-                        next((len(t.rows) for t in self.tables if t.name == source),
-                             RECURSION_ROWS))
+            rows *= self.rows_of_source(source)
         return rows
+
+    def rows_of_source(self, source):
+        """At most; an empty one counts as one row, since an outer join makes one of it."""
+        if isinstance(source, Query):
+            return self.rows_of(source)
+        return max(1, next((len(table.rows) for table in self.tables if table.name == source),
+                           RECURSION_ROWS))
 
     def lateral(self, query, scope, depth):
         kind = self.draw.choice(["int", "text"])
@@ -569,15 +612,36 @@ class Generator:
                              if how == "LEFT JOIN" else None))
         return [(f"{alias}.l0", kind)]
 
-    def join_condition(self, scope, own, joined, table, alias):
+    def join_condition(self, scope, own, joined, member, rows):
+        """Of columns of the member and those before it, which make so many rows; and how many they
+        make together at most. None where that were too many."""
+        for _ in range(5):
+            condition, column = self.equality(scope, own, joined, *member)
+            table, source, alias = member
+            alike = (table.most_alike(column[len(alias) + 1:]) if table and "." in column else
+                     self.rows_of_source(source))
+            together = rows * max(1, alike) + self.rows_of_source(source)
+            if together > JOINED_MAX:
+                continue
+            self.pairs = together
+            if self.draw.random() < 0.2:
+                more = self.expression(scope + own, "bool", 1)
+                condition = Expression("bool", "{} AND {}", condition, more)
+            return condition, together
+        return None, rows
+
+    def equality(self, scope, own, joined, table, _, alias):
+        """And the member's column in it, or a constant."""
         pairs = []
         for other, name in joined:
             if table is not None and table.parent is other and other is not None:
-                pairs.append(f"{alias}.{table.columns[1].name} = {name}.{other.columns[0].name}")
+                pairs.append((f"{name}.{other.columns[0].name}",
+                              f"{alias}.{table.columns[1].name}"))
             if other is not None and other.parent is table and table is not None:
-                pairs.append(f"{name}.{other.columns[1].name} = {alias}.{table.columns[0].name}")
+                pairs.append((f"{name}.{other.columns[1].name}",
+                              f"{alias}.{table.columns[0].name}"))
         if pairs and self.draw.random() < 0.7:
-            condition = Expression("bool", self.draw.choice(pairs))
+            before, column = self.draw.choice(pairs)
         else:
             kind = self.draw.choice(["int", "int", "text", "date", "bigint"])
             left = [name for name, of in scope if of == kind]
@@ -586,11 +650,8 @@ class Generator:
                 kind = "int"
                 left = [name for name, of in scope if of == kind] or ["1"]
                 right = [name for name, of in own if of == kind] or ["1"]
-            condition = Expression("bool", f"{self.draw.choice(left)} = {self.draw.choice(right)}")
-        if self.draw.random() < 0.2:
-            more = self.expression(scope + own, "bool", 1)
-            condition = Expression("bool", "{} AND {}", condition, more)
-        return condition
+            before, column = self.draw.choice(left), self.draw.choice(right)
+        return Expression("bool", f"{before} = {column}"), column
 
     def recursion(self):
         """WITH RECURSIVE: steps over what its rows have, or along a table; few, by a counter."""
@@ -646,6 +707,16 @@ class Generator:
         children = [self.expression(scope, part, 1) for part in self.kinds_of(kinds, kind)]
         return Expression(kind, template, *children, aggregate=True)
 
+    def windowed(self, scope):
+        kind, template, kinds = self.chosen(WINDOWED)
+        over = [f"PARTITION BY {self.draw.choice(scope)[0]} "] if self.draw.random() < 0.6 else []
+        over.append(f"ORDER BY {self.draw.choice(scope)[0]}" + self.draw.choice(["", " DESC"])
+                    + " NULLS " + self.draw.choice(["FIRST", "LAST"]))
+        if "rank" not in template:
+            over.append(self.draw.choice(FRAMES))
+        return Expression(kind, f"{template} OVER ({''.join(over)})",
+                          *[self.leaf(scope, part) for part in kinds])
+
     def query(self, depth=2, named=False):
         query = Query()
         scope = self.sources(query, depth)
@@ -656,6 +727,8 @@ class Generator:
         else:
             for _ in range(self.draw.randint(1, 4)):
                 query.items.append((self.expression(scope, self.draw.choice(KINDS), 2), ""))
+            if self.draw.random() < 0.2:
+                query.items.append((self.windowed(scope), ""))
             query.distinct = self.draw.random() < 0.15
         query.items = [(item, f"c{number}") for number, (item, _) in enumerate(query.items)]
         if depth > 0:
@@ -690,13 +763,12 @@ class Generator:
             if self.draw.random() < 0.5:
                 query.limit = f" LIMIT {self.draw.choice([0, 1, 5, 50])}"
                 query.limit += self.draw.choice(["", f" OFFSET {self.draw.choice([1, 10])}"])
-        if depth > 1 and self.draw.random() < 0.08:
+        keys = [f"{name}.{table.columns[0].name}" for table in self.tables
+                for _, source, name, _ in query.tables if source == table.name]
+        if depth > 1 and keys and self.draw.random() < 0.08:
             table = self.draw.choice(self.tables)
             alias = self.alias()
             query.prefix = (f"WITH {alias} AS (SELECT {table.columns[0].name} AS k FROM "
                             f"{table.name}) ")
             query.tables.append((",", alias, "", None))
-            first = next((f"{name}.{table_of.columns[0].name}" for table_of, name in
-                          [(t, a) for t in self.tables for _, s, a, _ in query.tables
-                           if s == t.name]), None)
-            query.where.append(Expression("bool", f"{alias}.k = {first or alias + '.k'}"))
+            query.where.append(Expression("bool", f"{alias}.k = {keys[0]}"))

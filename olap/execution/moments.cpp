@@ -1,8 +1,4 @@
-// Variance, standard deviation and covar_pop: counts, means and sums of products of differences
-// from them, by Welford's update and Chan's merge, which lose no digits where values are far from
-// zero and near each other.
-
-#include <cmath>
+#include "olap/execution/moments.h"
 
 #include "olap/execution/aggregate_column.h"
 #include "olap/execution/column_store.h"
@@ -11,54 +7,6 @@
 namespace diptych::olap {
 
 namespace {
-
-struct Moments {
-  double count = 0;
-  double mean = 0;
-  double squares = 0;  // of differences from the mean
-
-  void add(double value) {
-    count += 1;
-    const double difference = value - mean;
-    mean += difference / count;
-    squares += difference * (value - mean);
-  }
-
-  void add(const Moments& other) {
-    if (other.count == 0) return;
-    const double total = count + other.count;
-    const double difference = other.mean - mean;
-    squares += other.squares + difference * difference * count * other.count / total;
-    mean += difference * other.count / total;
-    count = total;
-  }
-};
-
-struct PairMoments {
-  double count = 0;
-  double mean_y = 0;
-  double mean_x = 0;
-  double products = 0;  // of differences from the means
-
-  void add(double y, double x) {
-    count += 1;
-    const double difference = y - mean_y;
-    mean_y += difference / count;
-    mean_x += (x - mean_x) / count;
-    products += difference * (x - mean_x);
-  }
-
-  void add(const PairMoments& other) {
-    if (other.count == 0) return;
-    const double total = count + other.count;
-    const double y = other.mean_y - mean_y;
-    const double x = other.mean_x - mean_x;
-    products += other.products + y * x * count * other.count / total;
-    mean_y += y * other.count / total;
-    mean_x += x * other.count / total;
-    count = total;
-  }
-};
 
 // States that grow by values, and by states of other columns.
 template <class State>
@@ -82,9 +30,7 @@ class StatesColumn : public AggregateColumn {
 
 class MomentsColumn : public StatesColumn<Moments> {
  public:
-  explicit MomentsColumn(AggregateKind kind)
-      : sample_(kind == AggregateKind::kVarSamp || kind == AggregateKind::kStddevSamp),
-        root_(kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop) {}
+  explicit MomentsColumn(AggregateKind kind) : kind_(kind) {}
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const auto* const values = argument.as<double>();
@@ -97,21 +43,17 @@ class MomentsColumn : public StatesColumn<Moments> {
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     results->clear_nulls();
     for (uint32_t i = 0; i < count; ++i) {
-      const Moments& state = states_[first + i];
-      const double divisor = sample_ ? state.count - 1 : state.count;
-      if (divisor <= 0) {
-        set_bit(results->nulls(), i);
+      if (const auto value = states_[first + i].value(kind_)) {
+        results->values<double>()[i] = *value;
       } else {
-        const double variance = state.squares / divisor;
-        results->values<double>()[i] = root_ ? std::sqrt(variance) : variance;
+        set_bit(results->nulls(), i);
       }
     }
     return results->view_with_nulls();
   }
 
  private:
-  bool sample_;
-  bool root_;
+  AggregateKind kind_;
 };
 
 // Pairs with a NULL are left out.
@@ -135,11 +77,10 @@ class CovarianceColumn : public StatesColumn<PairMoments> {
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     results->clear_nulls();
     for (uint32_t i = 0; i < count; ++i) {
-      const PairMoments& state = states_[first + i];
-      if (state.count == 0) {
-        set_bit(results->nulls(), i);
+      if (const auto value = states_[first + i].covariance()) {
+        results->values<double>()[i] = *value;
       } else {
-        results->values<double>()[i] = state.products / state.count;
+        set_bit(results->nulls(), i);
       }
     }
     return results->view_with_nulls();

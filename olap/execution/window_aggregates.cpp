@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/comparison_kernels.h"
+#include "olap/execution/moments.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/window_frame.h"
 
@@ -29,6 +30,13 @@ struct FrameCall {
   template <class T>
   const T& value(uint32_t position, size_t argument = 0) const {
     return order.value<T>(function.arguments[argument], position);
+  }
+  void write(uint32_t position, std::optional<double> result) const {
+    if (result) {
+      results->values<double>()[position] = *result;
+    } else {
+      results->nulls[position] = 1;
+    }
   }
 };
 
@@ -140,36 +148,16 @@ class MomentsState {
  public:
   static MomentsState of(const FrameCall& call, uint32_t position) {
     MomentsState state;
-    if (call.is_null(position)) return state;
-    state.count_ = 1;
-    state.mean_ = call.value<double>(position);
+    if (!call.is_null(position)) state.moments_.add(call.value<double>(position));
     return state;
   }
-  void merge(const MomentsState& other) {
-    if (other.count_ == 0) return;
-    const double total = count_ + other.count_;
-    const double difference = other.mean_ - mean_;
-    squares_ += other.squares_ + difference * difference * count_ * other.count_ / total;
-    mean_ += difference * other.count_ / total;
-    count_ = total;
-  }
+  void merge(const MomentsState& other) { moments_.add(other.moments_); }
   void write(const FrameCall& call, uint32_t position) const {
-    const AggregateKind kind = call.function.aggregate;
-    const bool sample = kind == AggregateKind::kVarSamp || kind == AggregateKind::kStddevSamp;
-    const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
-    const double divisor = sample ? count_ - 1 : count_;
-    if (divisor <= 0) {
-      call.results->nulls[position] = 1;
-      return;
-    }
-    const double variance = squares_ / divisor;
-    call.results->values<double>()[position] = root ? std::sqrt(variance) : variance;
+    call.write(position, moments_.value(call.function.aggregate));
   }
 
  private:
-  double count_ = 0;
-  double mean_ = 0;
-  double squares_ = 0;
+  Moments moments_;
 };
 
 // covar_pop of y and x.
@@ -178,34 +166,16 @@ class PairState {
   static PairState of(const FrameCall& call, uint32_t position) {
     PairState state;
     if (call.is_null(position) || call.is_null(position, 1)) return state;
-    state.count_ = 1;
-    state.mean_y_ = call.value<double>(position);
-    state.mean_x_ = call.value<double>(position, 1);
+    state.moments_.add(call.value<double>(position), call.value<double>(position, 1));
     return state;
   }
-  void merge(const PairState& other) {
-    if (other.count_ == 0) return;
-    const double total = count_ + other.count_;
-    const double y = other.mean_y_ - mean_y_;
-    const double x = other.mean_x_ - mean_x_;
-    products_ += other.products_ + y * x * count_ * other.count_ / total;
-    mean_y_ += y * other.count_ / total;
-    mean_x_ += x * other.count_ / total;
-    count_ = total;
-  }
+  void merge(const PairState& other) { moments_.add(other.moments_); }
   void write(const FrameCall& call, uint32_t position) const {
-    if (count_ == 0) {
-      call.results->nulls[position] = 1;
-    } else {
-      call.results->values<double>()[position] = products_ / count_;
-    }
+    call.write(position, moments_.covariance());
   }
 
  private:
-  double count_ = 0;
-  double mean_y_ = 0;
-  double mean_x_ = 0;
-  double products_ = 0;  // of differences from the means
+  PairMoments moments_;
 };
 
 template <class T>

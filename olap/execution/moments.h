@@ -1,0 +1,77 @@
+// Moments, PairMoments: variance, standard deviation and covar_pop as values come one by one, and as
+// states of parts are put together: counts, means and sums of products of differences from them, by
+// Welford's update and Chan's merge, which lose no digits where values are far from zero and near
+// each other.
+
+#pragma once
+
+#include <cmath>
+#include <optional>
+
+#include "olap/plan.h"
+
+namespace diptych::olap {
+
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;  // of differences from the mean
+
+  void add(double value) {
+    count += 1;
+    const double difference = value - mean;
+    mean += difference / count;
+    squares += difference * (value - mean);
+  }
+
+  void add(const Moments& other) {
+    if (other.count == 0) return;
+    const double total = count + other.count;
+    const double difference = other.mean - mean;
+    squares += other.squares + difference * difference * count * other.count / total;
+    mean += difference * other.count / total;
+    count = total;
+  }
+
+  std::optional<double> value(AggregateKind kind) const {
+    const bool sample = kind == AggregateKind::kVarSamp || kind == AggregateKind::kStddevSamp;
+    const bool root = kind == AggregateKind::kStddevSamp || kind == AggregateKind::kStddevPop;
+    const double divisor = sample ? count - 1 : count;
+    if (divisor <= 0) return std::nullopt;
+    return root ? std::sqrt(squares / divisor) : squares / divisor;
+  }
+};
+
+struct PairMoments {
+  double count = 0;
+  double mean_y = 0;
+  double mean_x = 0;
+  double products = 0;  // of differences from the means
+
+  void add(double y, double x) {
+    count += 1;
+    const double difference = y - mean_y;
+    mean_y += difference / count;
+    mean_x += (x - mean_x) / count;
+    products += difference * (x - mean_x);
+  }
+
+  void add(const PairMoments& other) {
+    if (other.count == 0) return;
+    const double total = count + other.count;
+    const double y = other.mean_y - mean_y;
+    const double x = other.mean_x - mean_x;
+    products += other.products + y * x * count * other.count / total;
+    mean_y += y * other.count / total;
+    mean_x += x * other.count / total;
+    count = total;
+  }
+
+  // Of the population.
+  std::optional<double> covariance() const {
+    if (count == 0) return std::nullopt;
+    return products / count;
+  }
+};
+
+}  // namespace diptych::olap

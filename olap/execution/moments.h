@@ -1,8 +1,8 @@
 // Moments, PairMoments: variance, standard deviation and covar_pop as values come one by one, and
 // as states of parts are put together.
 //
-// Counts, means and sums of products of differences from them, by Welford's update and Chan's merge,
-// which lose no digits where values are far from zero and near each other.
+// Counts, means and sums of products of differences from them, by Welford's update and Chan's
+// merge, which lose no digits where values are far from zero and near each other.
 
 #pragma once
 

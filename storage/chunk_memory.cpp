@@ -65,16 +65,14 @@ size_t ChunkMemory::memory_bytes() const {
 }
 
 ChunkArena::ChunkArena(size_t bytes, base::NumaNode node)
-    : region_(base::round_up(bytes, kFilePageBytes), node) {
-  const size_t pages = base::round_up(bytes, kFilePageBytes) / kFilePageBytes;
-  while (free_.pages() < pages) free_.add_extent();
-  // What the last extent has more than the region is never free.
-  const auto end = static_cast<uint32_t>(pages);
-  if (free_.pages() != end) free_.take(end, free_.pages() - end);
+    : pages_(file_pages(bytes)), region_(size_t{pages_} * kFilePageBytes, node) {
+  while (free_.pages() < pages_) free_.add_extent();
+  // What the last extent has more than the arena is never free.
+  if (free_.pages() != pages_) free_.take(pages_, free_.pages() - pages_);
 }
 
 ChunkArena::~ChunkArena() {
-  DIPTYCH_CHECK(free_.free() * kFilePageBytes == region_.size(), "an arena outlives its chunks");
+  DIPTYCH_CHECK(free_.free() == pages_, "an arena outlives its chunks");
 }
 
 std::optional<ChunkMemory> ChunkArena::take(uint32_t chunk_bytes) {

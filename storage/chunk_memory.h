@@ -70,13 +70,14 @@ class ChunkArena {
   [[nodiscard]] std::optional<ChunkMemory> take(uint32_t chunk_bytes);
 
   // All of it, for registration.
-  std::span<std::byte> memory() const { return {region_.data(), region_.size()}; }
+  std::span<std::byte> memory() const { return {region_.data(), size_t{pages_} * kFilePageBytes}; }
   size_t free_bytes() const;
 
  private:
   friend class ChunkMemory;
   void give_back(std::byte* pages, uint32_t bytes);
 
+  const uint32_t pages_;
   base::Region region_;
   mutable std::mutex mutex_;
   FreePages free_;  // guarded by mutex_

@@ -67,6 +67,13 @@ void AddressReserve::give_back(std::byte* data, size_t bytes) {
   add_free(data, bytes);
 }
 
+bool AddressReserve::has(const std::byte* data) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(ranges_, [data](const Range& range) {
+    return data >= range.mapped && data < range.mapped + range.bytes;
+  });
+}
+
 void AddressReserve::release_free(std::byte* data, size_t bytes) {
   const std::lock_guard lock(mutex_);
   auto run = free_.upper_bound(data);

@@ -39,6 +39,7 @@ class AddressReserve {
   std::byte* take(size_t bytes);
   // All that one take() gave.
   void give_back(std::byte* data, size_t bytes);
+  bool has(const std::byte* data);
   // For who touches memory that may have been given back meanwhile: what of it is free has no
   // pages afterwards.
   void release_free(std::byte* data, size_t bytes);

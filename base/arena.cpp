@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -33,9 +34,13 @@ class Reserves {
     const std::lock_guard lock(mutex_);
     return &reserves_.try_emplace({node.value, pages}, node, pages).first->second;
   }
-  void release_free(std::byte* data, size_t bytes) {
+  // Of which memory is, nullptr: it was mapped for itself.
+  AddressReserve* that_has(const std::byte* data) {
     const std::lock_guard lock(mutex_);
-    for (auto& [key, reserve] : reserves_) reserve.release_free(data, bytes);
+    for (auto& [key, reserve] : reserves_) {
+      if (reserve.has(data)) return &reserve;
+    }
+    return nullptr;
   }
 
  private:
@@ -106,10 +111,22 @@ void release_memory(std::byte* data, size_t bytes) {
   if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
 }
 
+// A reserve's stays mapped, so it can be touched: page faults keep others from less than madvise,
+// which has the process's memory map as long as it makes pages.
 void populate_memory(std::byte* data, size_t bytes) {
-  // A refusal (an old kernel, memory that is gone) costs time only.
-  (void)madvise(data, bytes, MADV_POPULATE_WRITE);
-  Reserves::all().release_free(data, bytes);
+  AddressReserve* const reserve = Reserves::all().that_has(data);
+  if (reserve == nullptr) {
+    // A refusal (an old kernel, memory that is gone) costs time only.
+    (void)madvise(data, bytes, MADV_POPULATE_WRITE);
+    return;
+  }
+  for (size_t at = 0; at < bytes; at += page_bytes(Pages::kSmall)) {
+    uint8_t zero = 0;
+    // relaxed: a write that changes nothing, whoever uses the memory meanwhile.
+    std::atomic_ref(reinterpret_cast<uint8_t&>(data[at]))
+        .compare_exchange_strong(zero, 0, std::memory_order_relaxed);
+  }
+  reserve->release_free(data, bytes);
 }
 
 void prefer_huge_pages(std::byte* data, size_t bytes) {

@@ -58,8 +58,8 @@ class AddressReserve {
   const size_t range_bytes_;
   std::mutex mutex_;
   std::vector<Range> ranges_;  // guarded by mutex_
-  std::map<std::byte*, size_t>
-      free_;  // guarded by mutex_: runs, none of which ends where one begins
+  // Guarded by mutex_: runs, none of which ends where another one begins.
+  std::map<std::byte*, size_t> free_;
 };
 
 // Prefers the node for the pages of memory that is not used yet. Where it cannot be, it costs

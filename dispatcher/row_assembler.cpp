@@ -40,7 +40,7 @@ void write_values(const base::ColumnLayout& column, const storage::ColumnView& v
                   const std::vector<uint32_t>& positions, std::byte* const* rows) {
   const Value* const values = view.as<Value>();
   const size_t offset = column.offset;
-  if (view.nulls == nullptr) {
+  if (!column.nullable || view.nulls == nullptr) {
     for (size_t i = 0; i < positions.size(); ++i) {
       std::memcpy(rows[i] + offset, values + positions[i], sizeof(Value));
     }

@@ -40,13 +40,26 @@ void Applier::order_and_route(Work* work) const {
   const uint64_t start_ns = base::steady_ns();
   work->merge.next(slice_records_ * table.routed.size(), &table.ordered);
   const uint64_t ordered_ns = base::steady_ns();
-  for (std::vector<const UpdateRecord*>& records : table.routed) records.clear();
-  for (const UpdateRecord* const record : table.ordered) {
-    table.routed[work->rows->partition_of(record->row_id).value].push_back(record);
-  }
-  table.records += table.ordered.size();
+  const size_t count = table.ordered.size();
+  route(*work->rows, &table);
+  table.records += count;
   table.order_ns += ordered_ns - start_ns;
   table.route_ns += base::steady_ns() - ordered_ns;
+}
+
+void Applier::route(const storage::Table& rows, TableState* table) {
+  if (table->routed.size() == 1) return table->routed.front().swap(table->ordered);
+  for (std::vector<const UpdateRecord*>& records : table->routed) records.clear();
+  uint64_t run = 0;
+  std::vector<const UpdateRecord*>* to = nullptr;
+  for (const UpdateRecord* const record : table->ordered) {
+    const uint64_t run_of = record->row_id.value / storage::kRowIdRun;
+    if (to == nullptr || run_of != run) {
+      run = run_of;
+      to = &table->routed[rows.partition_of(record->row_id).value];
+    }
+    to->push_back(record);
+  }
 }
 
 ApplyCounts Applier::counts() const {

@@ -82,7 +82,7 @@ class Applier {
   struct alignas(64) TableState {
     std::deque<PartitionApplier> partitions;
     // Reused between calls, of one slice.
-    std::vector<const UpdateRecord*> ordered;              // by VID
+    std::vector<const UpdateRecord*> ordered;              // by VID; not routed yet
     std::vector<std::vector<const UpdateRecord*>> routed;  // [partition], by VID
     uint64_t order_ns = 0;
     uint64_t route_ns = 0;
@@ -97,6 +97,7 @@ class Applier {
 
   void add_table(base::TableId table);
   void order_and_route(Work* work) const;
+  static void route(const storage::Table& rows, TableState* table);
   ApplyCounts counts() const;
 
   storage::Replica* replica_;

@@ -16,6 +16,7 @@ constexpr uint64_t kSampledGroups = 16;  // one of them is timed
 constexpr size_t kCollapsedPerRow = 4;
 constexpr size_t kSeenPlaces = 512;
 constexpr size_t kLineBytes = 64;
+constexpr size_t kWordColumns = sizeof(uint64_t) / sizeof(base::ColumnId);
 constexpr size_t kLoadedTogether = 1024;
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 
@@ -47,14 +48,25 @@ void PartitionApplier::index_rows() {
   }
 }
 
-const PartitionApplier::Plan* PartitionApplier::plan_of(const UpdateRecord& record) {
-  const std::span<const base::ColumnId> columns = record.columns();
-  if (last_plan_ != nullptr && std::ranges::equal(columns, last_plan_->columns)) return last_plan_;
+bool PartitionApplier::is_of(const Plan& plan, const UpdateRecord& update) {
+  uint64_t first_columns;  // and cells behind them: a body has eight bytes at least
+  std::memcpy(&first_columns, update.body(), sizeof first_columns);
+  if (((first_columns ^ plan.first_columns) & plan.columns_mask) != 0) return false;
+  if (update.pieces != plan.columns.size()) return false;
+  return update.pieces <= kWordColumns || std::ranges::equal(update.columns(), plan.columns);
+}
+
+const PartitionApplier::Plan* PartitionApplier::plan_of(const UpdateRecord& update) {
+  if (last_plan_ != nullptr && is_of(*last_plan_, update)) return last_plan_;
   for (const Plan& plan : plans_) {
-    if (std::ranges::equal(columns, plan.columns)) return last_plan_ = &plan;
+    if (is_of(plan, update)) return last_plan_ = &plan;
   }
+  const std::span<const base::ColumnId> columns = update.columns();
   Plan& plan = plans_.emplace_back();
   plan.columns.assign(columns.begin(), columns.end());
+  const size_t word_bytes = std::min(columns.size(), kWordColumns) * sizeof(base::ColumnId);
+  std::memcpy(&plan.first_columns, columns.data(), word_bytes);
+  std::memset(&plan.columns_mask, 0xff, word_bytes);
   size_t offset = sizeof(UpdateRecord) + columns.size_bytes();
   for (const base::ColumnId column : columns) {
     plan.cell_offsets.push_back(static_cast<uint32_t>(offset));
@@ -94,27 +106,23 @@ std::span<const UpdateRecord* const> PartitionApplier::collapse(
 }
 
 void PartitionApplier::find(std::span<const UpdateRecord* const> records, Group* group) {
-  for (const UpdateRecord* const record : records) index_.prefetch(record->row_id);
   group->records = records;
   group->run_count = 0;
+  if (records.empty()) return;
+  for (const UpdateRecord* const record : records) index_.prefetch(record->row_id);
   Run run{};
   for (uint32_t i = 0; i < records.size(); ++i) {
     const UpdateRecord& record = *records[i];
     group->entries[i] = index_.entry(record.row_id);
     __builtin_prefetch(group->entries[i], 1);
-    const Plan* plan = nullptr;
-    if (record.type == UpdateType::kUpdate) plan = plan_of(record);
-    if (record.type == UpdateType::kReplace) plan = &whole_row_;
-    if (i != 0 && record.type == run.type && plan == run.plan) continue;
-    if (i != 0) group->runs[group->run_count++] = run;
-    run = {record.type, i, 0, plan};
+    const bool is_update = record.type == UpdateType::kUpdate;
+    if (i != 0 && record.type == run.type && (!is_update || is_of(*run.plan, record))) continue;
+    if (i != 0) group->add_run(run, i);
+    run = {record.type, i, 0, nullptr};
+    if (is_update) run.plan = plan_of(record);
+    if (record.type == UpdateType::kReplace) run.plan = &whole_row_;
   }
-  if (!records.empty()) group->runs[group->run_count++] = run;
-  for (uint32_t i = 0; i + 1 < group->run_count; ++i) {
-    group->runs[i].end = group->runs[i + 1].first;
-  }
-  if (!records.empty())
-    group->runs[group->run_count - 1].end = static_cast<uint32_t>(records.size());
+  group->add_run(run, static_cast<uint32_t>(records.size()));
 }
 
 // Of rows that are not there yet, and those whose ordinal is about to change, nothing or the wrong

@@ -75,6 +75,8 @@ class alignas(64) PartitionApplier {
   struct Plan {
     std::vector<base::ColumnId> columns;
     std::vector<uint32_t> cell_offsets;
+    uint64_t first_columns = 0;  // the first four, as a record's first word has them
+    uint64_t columns_mask = 0;   // of that word
   };
   struct Run {
     UpdateType type;
@@ -87,9 +89,15 @@ class alignas(64) PartitionApplier {
     std::array<const RowIndex::Entry*, kGroup> entries;
     std::array<Run, kGroup> runs;
     uint32_t run_count = 0;
+
+    void add_run(Run run, uint32_t end) {
+      run.end = end;
+      runs[run_count++] = run;
+    }
   };
 
-  const Plan* plan_of(const UpdateRecord& record);
+  static bool is_of(const Plan& plan, const UpdateRecord& update);
+  const Plan* plan_of(const UpdateRecord& update);
   std::span<const UpdateRecord* const> collapse(std::span<const UpdateRecord* const> records);
   void find(std::span<const UpdateRecord* const> records, Group* group);
   void approach(const Group& group) const;

@@ -48,7 +48,8 @@ class RowIndex {
   const Entry* entry(base::RowId row_id) { return &page_of(row_id)->entries[place(row_id)]; }
   // Hints that entry() will be asked for soon.
   void prefetch(base::RowId row_id) const {
-    __builtin_prefetch(&directory_[home(row_id.value >> kPageRowsBits)]);
+    const uint64_t number = row_id.value >> kPageRowsBits;
+    if (number != last_number_) __builtin_prefetch(&directory_[home(number)]);
   }
   // Takes back the pages that have become empty.
   void trim();

@@ -23,15 +23,23 @@ void UpdateMerge::Run::find_chunk() {
   head_ = nullptr;
 }
 
-void UpdateMerge::Run::advance() {
-  const base::Vid before = head_->vid;
-  head_ = head_->next();
-  __builtin_prefetch(reinterpret_cast<const std::byte*>(head_) + kAheadBytes);
-  if (reinterpret_cast<const std::byte*>(head_) == chunk_end_) {
-    ++chunk_;
-    find_chunk();
-  }
-  DIPTYCH_CHECK(head_ == nullptr || head_->vid >= before, "a worker's sets are in VID order");
+void UpdateMerge::Run::take(base::Vid last, size_t count,
+                            std::vector<const UpdateRecord*>* records) {
+  const UpdateRecord* head = head_;
+  do {
+    const base::Vid vid = head->vid;
+    records->push_back(head);
+    head = head->next();
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(head) + kAheadBytes);
+    if (reinterpret_cast<const std::byte*>(head) == chunk_end_) [[unlikely]] {
+      ++chunk_;
+      find_chunk();
+      head = head_;
+      if (head == nullptr) return;
+    }
+    DIPTYCH_CHECK(head->vid >= vid, "a worker's sets are in VID order");
+  } while (head->vid <= last && records->size() < count);
+  head_ = head;
 }
 
 UpdateMerge::UpdateMerge(const CollectedSets& collected, base::TableId table)
@@ -61,13 +69,11 @@ void UpdateMerge::next(size_t count, std::vector<const UpdateRecord*>* records) 
         next = std::min(next, run->head()->vid);
       }
     }
-    do {
-      DIPTYCH_CHECK(least->head()->vid <= snapshot_, "sets end at their snapshot");
-      records->push_back(least->head());
-      least->advance();
-    } while (least->head() != nullptr && least->head()->vid <= next && records->size() < count);
+    least->take(next, count, records);
     if (least->head() == nullptr) runs_.erase(least);
   }
+  DIPTYCH_CHECK(records->empty() || records->back()->vid <= snapshot_,
+                "sets end at their snapshot");
 }
 
 }  // namespace diptych::propagation

@@ -36,7 +36,9 @@ class UpdateMerge {
     void start() { find_chunk(); }
 
     const UpdateRecord* head() const { return head_; }  // nullptr: at the end
-    void advance();
+    // Appends to *records those of VIDs up to `last`, the head in any case, until there are
+    // `count`.
+    void take(base::Vid last, size_t count, std::vector<const UpdateRecord*>* records);
 
    private:
     void find_chunk();

@@ -96,9 +96,11 @@ class alignas(64) BufferedChunk : public Shared {
   bool evictable() const;
 
   // Writers. All may throw ChunkFailure.
-  [[nodiscard]] encoding::Patch patch(uint32_t row, const encoding::Cell& cell) {
+  // `value`: as Chunk::patch's.
+  template <class Value>
+  [[nodiscard]] encoding::Patch patch(uint32_t row, const Value& value) {
     if (!is_changed()) begin_change();
-    return encoding::Chunk::patch(memory_.bytes(), row, cell);
+    return encoding::Chunk::patch(memory_.bytes(), row, value);
   }
   // Of one that is the writer's own: where others could evict it meanwhile, it is left alone.
   void prefetch_cell(uint32_t row) const {

@@ -227,11 +227,8 @@ ColumnStorage CompressedBlock::storage(base::ColumnId column) const {
   return {encoding::encoding_name(header.encoding), header.bytes, found.thawed};
 }
 
-bool CompressedBlock::write(Column* column, uint32_t row, const Cell& cell, size_t* thawed) {
-  column->written = true;
-  if (!column->owned) [[unlikely]]
-    own(column);
-  if (column->chunk->patch(row, cell) == encoding::Patch::kDone) return true;
+bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& cell,
+                                     size_t* thawed) {
   const auto nulls = column->nullable ? encoding::NullRoom::kMap : encoding::NullRoom::kNone;
   base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
   // The only error is one of size (encode.h).
@@ -256,10 +253,13 @@ CompressedBlock::Written CompressedBlock::write_each(const ColumnFormat& format,
     auto& block = static_cast<CompressedBlock&>(*places[i].leaf);
     DIPTYCH_DCHECK(block.lives(places[i].position), "only a live row is updated");
     const std::byte* const from = records[i] + cell_offset;
+    Column* const chunk = &block.columns_[column.value];
     const bool is_null = format.nullable && from[format.null_in_cell] != std::byte{0};
-    const Cell cell = is_null ? Cell::null() : to_cell(from, records[i]);
-    Column& chunk = block.columns_[column.value];
-    if (!block.write(&chunk, places[i].position, cell, &written.thawed)) break;
+    const bool done =
+        is_null
+            ? block.write(chunk, places[i].position, Cell::null(), &written.thawed)
+            : block.write(chunk, places[i].position, to_cell(from, records[i]), &written.thawed);
+    if (!done) break;
     ++written.cells;
   }
   return written;
@@ -276,13 +276,12 @@ CompressedBlock::Written CompressedBlock::write_cells(const ColumnFormat& format
   using Bytes = const std::byte*;
   switch (format.kind) {
     case CellKind::kInt32:
-      return write([](Bytes cell, Bytes) { return Cell::number(load<int32_t>(cell)); });
-    case CellKind::kInt64:
-      return write([](Bytes cell, Bytes) { return Cell::number(load<int64_t>(cell)); });
+      return write([](Bytes cell, Bytes) { return int64_t{load<int32_t>(cell)}; });
+    case CellKind::kInt64: return write([](Bytes cell, Bytes) { return load<int64_t>(cell); });
     case CellKind::kDouble:
-      return write([](Bytes cell, Bytes) { return Cell::of_double(load<double>(cell)); });
+      return write([](Bytes cell, Bytes) { return encoding::double_key(load<double>(cell)); });
     case CellKind::kBoolean:
-      return write([](Bytes cell, Bytes) { return Cell::number(*cell != std::byte{0}); });
+      return write([](Bytes cell, Bytes) { return int64_t{*cell != std::byte{0}}; });
     case CellKind::kInlineString:
     case CellKind::kLongString: break;
   }

@@ -143,7 +143,20 @@ class CompressedBlock final : public Leaf {
   void own(Column* column);
   void replace(Column* column, encoding::ChunkBytes bytes);
   void put(Column* column, encoding::ChunkBytes bytes);
-  bool write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);
+  // `value`: a cell, or the key of a number that is not null.
+  template <class Value>
+  bool write(Column* column, uint32_t row, const Value& value, size_t* thawed) {
+    column->written = true;
+    if (!column->owned) [[unlikely]]
+      own(column);
+    if (column->chunk->patch(row, value) == encoding::Patch::kDone) [[likely]]
+      return true;
+    return thaw_and_write(column, row, value, thawed);
+  }
+  bool thaw_and_write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);
+  bool thaw_and_write(Column* column, uint32_t row, int64_t key, size_t* thawed) {
+    return thaw_and_write(column, row, encoding::Cell::number(key), thawed);
+  }
   template <class ToCell>
   static Written write_each(const ColumnFormat& format, base::ColumnId column,
                             std::span<const RowPlace> places,

@@ -96,25 +96,24 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
     const uint32_t first = take_ordinals(rows.size(), &count);
     uint32_t position;
     plain(leaf_to_write(first, &position)).write_rows(position, rows.first(count));
-    for (uint32_t i = 0; i < count; ++i) {
-      *ordinals++ = first + i;
-      note_write(first + i, ChangeWatch::Change::kAny);
-    }
+    note_writes(first, count, ChangeWatch::Change::kAny);
+    for (uint32_t i = 0; i < count; ++i) *ordinals++ = first + i;
     rows = rows.subspan(count);
   }
 }
 
 void PartitionStore::prefetch(std::span<const RowPlace> places,
                               std::span<const base::ColumnId> columns) const {
-  for (const base::ColumnId column : columns) {
-    const ColumnFormat& format = format_.columns[column.value];
-    for (const RowPlace& place : places) {
-      if (place.leaf->cut() != cuts_) continue;  // its copy will be warm
-      if (place.leaf->form() == LeafForm::kPlain) {
-        plain(*place.leaf).prefetch_cell(place.position, format);
-      } else {
-        compressed(*place.leaf).prefetch_cell(place.position, column);
+  for (const RowPlace& place : places) {
+    if (place.leaf->cut() != cuts_) continue;  // its copy will be warm
+    if (place.leaf->form() == LeafForm::kPlain) {
+      const PlainLeaf& leaf = plain(*place.leaf);
+      for (const base::ColumnId column : columns) {
+        leaf.prefetch_cell(place.position, format_.columns[column.value]);
       }
+    } else {
+      const CompressedBlock& block = compressed(*place.leaf);
+      for (const base::ColumnId column : columns) block.prefetch_cell(place.position, column);
     }
   }
 }
@@ -182,7 +181,7 @@ void PartitionStore::erase(uint32_t ordinal) {
   Range& range = ranges_[ordinal / format_.block_rows];
   ++range.freed;
   ++rows_changed_;
-  note_write(ordinal, ChangeWatch::Change::kAny);
+  note_writes(ordinal, 1, ChangeWatch::Change::kAny);
   if (leaf.form() == LeafForm::kPlain) {
     plain(leaf).erase_row(position);
     free_slots_.add(ordinal);

@@ -111,7 +111,7 @@ class PartitionStore {
   void note_writes(std::span<const RowPlace> places) {
     for (const RowPlace& place : places) {
       const uint32_t ordinal = place.leaf->first_ordinal() + place.position;
-      note_write(ordinal, ChangeWatch::Change::kCells);
+      note_writes(ordinal, 1, ChangeWatch::Change::kCells);
     }
   }
   void prefetch_erase(const RowPlace& place) const;
@@ -149,13 +149,14 @@ class PartitionStore {
 
   void append_page();
   SharedRef<StringHeap> new_heap();
-  void note_write(uint32_t ordinal, ChangeWatch::Change change) {
-    const uint32_t number = ordinal >> block_shift_;
+  // Of rows of one range.
+  void note_writes(uint32_t first, uint32_t count, ChangeWatch::Change change) {
+    const uint32_t number = first >> block_shift_;
     Range& range = ranges_[number];
-    ++range.writes;
+    range.writes += count;
     range.changed = true;
     watch_.note_range(number, change);
-    watch_.note_row(ordinal);
+    for (uint32_t i = 0; i < count; ++i) watch_.note_row(first + i);
   }
   // The range's values are what they were, and its summaries may be others.
   void note_remade(size_t range) {

@@ -187,6 +187,17 @@ void PlainLeaf::write_strings(size_t column, uint32_t first, std::span<const New
   }
 }
 
+void PlainLeaf::set_live(uint32_t first, uint32_t end) {
+  for (uint32_t at = first; at < end;) {
+    const uint32_t count = std::min(end - at, 64 - at % 64);
+    const uint64_t bits = ~uint64_t{0} >> (64 - count) << (at % 64);
+    uint64_t& word = live_bits_[at / 64];
+    DIPTYCH_CHECK((word & bits) == 0, "L1: an insert takes dead slots");
+    word |= bits;
+    at += count;
+  }
+}
+
 void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows) {
   const auto end = first + static_cast<uint32_t>(rows.size());
   DIPTYCH_CHECK(end <= capacity_, "rows are inserted where there is room");
@@ -202,10 +213,7 @@ void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows) {
       case CellKind::kLongString: write_strings(i, first, rows); break;
     }
   }
-  for (uint32_t position = first; position < end; ++position) {
-    DIPTYCH_CHECK(!lives(position), "L1: an insert takes a dead slot");
-    live_bits_[position / 64] |= uint64_t{1} << (position % 64);
-  }
+  set_live(first, end);
   live_rows_ += static_cast<uint32_t>(rows.size());
   row_slots_ = std::max(row_slots_, end);
 }
@@ -214,15 +222,19 @@ template <class Value, class Widen>
 void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
                               std::span<const RowPlace> places,
                               std::span<const std::byte* const> records, size_t cell_offset) {
+  PlainLeaf* leaf = nullptr;
+  std::byte* slots = nullptr;
   for (size_t i = 0; i < places.size(); ++i) {
-    PlainLeaf& leaf = plain(places[i]);
-    DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");
+    if (places[i].leaf != leaf) {
+      leaf = &plain(places[i]);
+      slots = leaf->values(format);
+    }
+    DIPTYCH_DCHECK(leaf->lives(places[i].position), "only a live row is updated");
     const std::byte* const cell = records[i] + cell_offset;
-    if (format.nullable && leaf.store_null(format, column, places[i].position, cell)) continue;
+    if (format.nullable && leaf->store_null(format, column, places[i].position, cell)) continue;
     const auto value = load<Value>(cell);
-    std::memcpy(leaf.values(format) + size_t{places[i].position} * sizeof value, &value,
-                sizeof value);
-    leaf.widen(column, static_cast<Widen>(value));
+    std::memcpy(slots + size_t{places[i].position} * sizeof value, &value, sizeof value);
+    leaf->widen(column, static_cast<Widen>(value));
   }
 }
 

@@ -105,6 +105,8 @@ class PlainLeaf : public Leaf {
     has_null_[column] = 1;
     return true;
   }
+  // Of [first, end), dead before.
+  void set_live(uint32_t first, uint32_t end);
   // Calls fn(slot) for each string slot that has a cell of the heap.
   template <class Function>
   void for_each_cell(Function&& fn) const;

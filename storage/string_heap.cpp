@@ -21,6 +21,18 @@ void copy_bytes(const char* from, size_t bytes, char* to) {
   std::memcpy(to + bytes - kMove, from + bytes - kMove, kMove);
 }
 
+// Classes 0, 1, 2, ...: 16, 24, 32, 48, 64, 96, ...: class 2k is 16 << k, class 2k + 1 is 24 << k.
+size_t class_of(size_t bytes) {
+  if (bytes <= 16) return 0;
+  const auto power = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
+  const size_t half = bytes <= (size_t{3} << (power - 1)) ? 1 : 2;
+  return (power - 4) * 2 + half;
+}
+
+size_t class_bytes(size_t size_class) {
+  return (size_class % 2 == 0 ? size_t{16} : size_t{24}) << (size_class / 2);
+}
+
 }  // namespace
 
 StringHeap::StringHeap(PagePool* pages, base::NumaNode node) : pool_(pages), node_(node) {
@@ -31,26 +43,17 @@ StringHeap::~StringHeap() {
   for (std::byte* const page : pages_) pool_->give_back(page);
 }
 
-// Classes 0, 1, 2, ...: 16, 24, 32, 48, 64, 96, ...: class 2k is 16 << k, class 2k + 1 is 24 << k.
-size_t StringHeap::class_of(size_t bytes) {
-  if (bytes <= 16) return 0;
-  const auto power = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes
-  const size_t half = bytes <= (size_t{3} << (power - 1)) ? 1 : 2;
-  return (power - 4) * 2 + half;
-}
-
-size_t StringHeap::class_bytes(size_t size_class) {
-  return (size_class % 2 == 0 ? size_t{16} : size_t{24}) << (size_class / 2);
+char* StringHeap::allocate_large(size_t bytes) {
+  base::Region region(bytes, node_);
+  char* const cell = reinterpret_cast<char*>(region.data());
+  large_bytes_ += region.size();
+  large_.emplace(cell, std::move(region));
+  return cell;
 }
 
 char* StringHeap::allocate(size_t bytes) {
-  if (bytes > kCarvedBytesMax) {
-    base::Region region(bytes, node_);
-    char* const cell = reinterpret_cast<char*>(region.data());
-    large_bytes_ += region.size();
-    large_.emplace(cell, std::move(region));
-    return cell;
-  }
+  if (bytes > kCarvedBytesMax) [[unlikely]]
+    return allocate_large(bytes);
   const size_t size_class = class_of(bytes);
   DIPTYCH_DCHECK(size_class < kClasses, "kCarvedBytesMax is the last class");
   if (char* const cell = freed_[size_class]; cell != nullptr) {
@@ -58,7 +61,7 @@ char* StringHeap::allocate(size_t bytes) {
     return cell;
   }
   const size_t cell_bytes = class_bytes(size_class);
-  if (page_used_ + cell_bytes > kCarvedBytesMax) {
+  if (page_used_ + cell_bytes > kCarvedBytesMax) [[unlikely]] {
     pages_.push_back(pool_->take());
     page_used_ = 0;
   }

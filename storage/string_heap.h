@@ -55,10 +55,9 @@ class StringHeap : public Shared {
  private:
   static constexpr size_t kClasses = 26;  // 16 bytes up to kCarvedBytesMax
 
-  static size_t class_of(size_t bytes);
-  static size_t class_bytes(size_t size_class);
   base::StringRef store_long(std::string_view text);
   char* allocate(size_t bytes);
+  char* allocate_large(size_t bytes);
   void free(const char* cell, size_t bytes);
 
   PagePool* pool_;

@@ -234,10 +234,8 @@ void Chunk::select(const Predicate& predicate, uint64_t* words) const {
   }
 }
 
-void Chunk::prefetch(uint32_t row) const {
-  if (header_->nulls_offset != 0) {
-    __builtin_prefetch(header_->array<uint64_t>(header_->nulls_offset) + row / 64, 1);
-  }
+void Chunk::prefetch_other(uint32_t row) const {
+  if (header_->nulls_offset != 0) prefetch_null(row);
   const bool is_text = kind() == ValueKind::kText;
   switch (encoding()) {
     case Encoding::kFrame:
@@ -256,6 +254,10 @@ void Chunk::prefetch(uint32_t row) const {
     case Encoding::kSymbolText:
     case Encoding::kZstd: return;  // nothing to write, or all of it
   }
+}
+
+Patch Chunk::patch_other(std::span<std::byte> bytes, uint32_t row, int64_t key) {
+  return patch(bytes, row, Cell::number(key));
 }
 
 Patch Chunk::patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell) {

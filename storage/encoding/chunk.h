@@ -18,10 +18,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/result.h"
 #include "storage/encoding/chunk_header.h"
 #include "storage/encoding/chunk_test.h"
 #include "storage/encoding/codec.h"
+#include "storage/encoding/number_patch.h"
 #include "storage/encoding/predicate.h"
 
 namespace diptych::storage::encoding {
@@ -78,13 +80,43 @@ class Chunk {
   void select(const Predicate& predicate, uint64_t* words) const;
 
   // A hint that patch() of this row comes.
-  void prefetch(uint32_t row) const;
+  void prefetch(uint32_t row) const {
+    if (!has_frame(*header_)) return prefetch_other(row);
+    const uint64_t bit = uint64_t{row} * header_->code_bits;
+    __builtin_prefetch(header_->at(header_->codes_offset) + bit / 8, 1);
+    if (header_->nulls_offset != 0) prefetch_null(row);
+  }
   // Writes one value into the chunk at `bytes` and widens its SMA. The text of the cell may be a
   // view of this chunk.
   [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell);
+  // The same of a number that is not null.
+  [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, int64_t key) {
+    auto* const header = reinterpret_cast<ChunkHeader*>(bytes.data());
+    DIPTYCH_DCHECK(row < header->rows, "a patch stays within its chunk");
+    if (header->nulls_offset != 0 || header->null_rows != 0) return patch_other(bytes, row, key);
+    if (has_frame(*header)) {
+      if (!patch_frame(header, row, key)) return Patch::kNeedsThaw;
+    } else if (header->encoding == Encoding::kPlain) {
+      patch_plain(header, row, key);
+    } else {
+      return patch_other(bytes, row, key);
+    }
+    if (key < header->min) header->min = key;
+    if (key > header->max) header->max = key;
+
+    return Patch::kDone;
+  }
 
  private:
   explicit Chunk(const ChunkHeader* header) : header_(header) {}
+  static bool has_frame(const ChunkHeader& chunk) {
+    return chunk.encoding == Encoding::kFrame || chunk.encoding == Encoding::kPackedFrame;
+  }
+  void prefetch_null(uint32_t row) const {
+    __builtin_prefetch(header_->array<uint64_t>(header_->nulls_offset) + row / 64, 1);
+  }
+  void prefetch_other(uint32_t row) const;
+  static Patch patch_other(std::span<std::byte> bytes, uint32_t row, int64_t key);
   template <class Decode>
   ColumnRun decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
                        const Decode& decode) const;

@@ -11,13 +11,10 @@
 
 #include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codec.h"
+#include "storage/encoding/number_patch.h"
 
 namespace diptych::storage::encoding {
 namespace {
-
-uint64_t code_max(const ChunkHeader& chunk) {
-  return (uint64_t{1} << chunk.code_bits) - 1;
-}
 
 struct Bounds {
   int64_t min;
@@ -97,18 +94,15 @@ class FrameCodec final : public NumberCodec {
       if (range.last < chunk.base) continue;
       const int64_t first = std::max(range.first, chunk.base);
       const uint64_t first_code = static_cast<uint64_t>(first) - base;
-      if (first_code > code_max(chunk)) break;
+      if (first_code > frame_code_max(chunk)) break;
       const uint64_t last_code = static_cast<uint64_t>(range.last) - base;
-      code_ranges.push_back({first_code, std::min(last_code, code_max(chunk))});
+      code_ranges.push_back({first_code, std::min(last_code, frame_code_max(chunk))});
     }
-    return test_codes(codes_of(chunk), code_max(chunk), std::move(code_ranges));
+    return test_codes(codes_of(chunk), frame_code_max(chunk), std::move(code_ranges));
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
-    const uint64_t code = static_cast<uint64_t>(key) - static_cast<uint64_t>(chunk->base);
-    if (key < chunk->base || code > code_max(*chunk)) return false;
-    set_code(chunk->at(chunk->codes_offset), chunk->code_bits, row, code);
-    return true;
+    return patch_frame(chunk, row, key);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codec.h"
+#include "storage/encoding/number_patch.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -21,16 +22,6 @@ int64_t load_key(ValueKind kind, const std::byte* from) {
   int64_t value;
   std::memcpy(&value, from, sizeof value);
   return kind == ValueKind::kDouble ? turn_double_bits(value) : value;
-}
-
-void store_key(ValueKind kind, int64_t key, std::byte* to) {
-  if (kind == ValueKind::kInt32) {
-    const auto value = static_cast<int32_t>(key);
-    std::memcpy(to, &value, sizeof value);
-    return;
-  }
-  const int64_t value = kind == ValueKind::kDouble ? turn_double_bits(key) : key;
-  std::memcpy(to, &value, sizeof value);
 }
 
 class PlainNumbers final : public NumberCodec {
@@ -84,7 +75,7 @@ class PlainNumbers final : public NumberCodec {
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
-    store_key(chunk->kind, key, const_cast<std::byte*>(place(*chunk, row)));
+    patch_plain(chunk, row, key);
     return true;
   }
 

@@ -73,7 +73,11 @@ TEST(EncodingPatchModel, PatchesAndThawsKeepWhatAnArrayWouldHave) {
       for (int i = 0; i < 200; ++i) {
         const auto row = static_cast<uint32_t>(random() % named.column.rows());
         const Cell cell = random_cell(named.column, &random, &text);
-        if (Chunk::patch(bytes, row, cell) == Patch::kDone) {
+        const bool as_key =
+            named.column.kind() != ValueKind::kText && !cell.is_null && random() % 2 == 0;
+        const Patch patch =
+            as_key ? Chunk::patch(bytes, row, cell.key) : Chunk::patch(bytes, row, cell);
+        if (patch == Patch::kDone) {
           ++patched;
         } else {
           ++thawed;
@@ -109,6 +113,17 @@ TEST(EncodingPatchModel, AThawedFrameTakesValuesOnBothSides) {
   EXPECT_EQ(Chunk::patch(bytes, 6, Cell::null()), Patch::kNeedsThaw) << "it has no null map";
   EXPECT_EQ(Chunk::trusted(bytes).min(), 999'950);
   EXPECT_EQ(Chunk::trusted(bytes).max(), 1'000'150);
+}
+
+TEST(EncodingPatchModel, AFrameAtTheEndOfTheNumbersTakesNoneFromTheirStart) {
+  TestColumn column(ValueKind::kInt64);
+  for (int64_t i = 0; i < 100; ++i) column.add(kKeyMax - i);
+  ChunkBytes bytes = *encode(column.run());
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPackedFrame);
+  const ChunkBytes before = bytes;
+  EXPECT_EQ(Chunk::patch(bytes, 3, kKeyMin), Patch::kNeedsThaw);
+  EXPECT_EQ(Chunk::patch(bytes, 3, Cell::number(kKeyMin)), Patch::kNeedsThaw);
+  EXPECT_EQ(bytes, before);
 }
 
 TEST(EncodingPatchModel, ARefusedPatchChangesNothing) {

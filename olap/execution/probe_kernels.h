@@ -1,6 +1,6 @@
 // The loops over a join's probe rows, and over selections, that SIMD makes fast, through Highway:
-// each is compiled for AVX2, for AVX-512 and as scalar code, and the best that the machine has is taken at run time
-// (hwy::SetSupportedTargetsForTest chooses another in tests).
+// each is compiled for AVX2, for AVX-512 and as scalar code, and the best that the machine has is
+// taken at run time (hwy::SetSupportedTargetsForTest chooses another in tests).
 //
 // Slots come in `words` words of 64; all their places can be looked up, whatever is selected.
 // `out` has room for so many values, and is filled from the front, in the order of the slots. Bit

@@ -1,7 +1,9 @@
 // Comparisons, IS NULL, IN and LIKE: operands of any type to truth values.
 
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/expression_nodes.h"
@@ -61,6 +63,50 @@ class IsNullNode : public TruthNode {
   NodePtr child_;
 };
 
+// Texts without bytes elsewhere are equal if their 16 bytes are, which SIMD compares (pairs of
+// words, base/string_ref.h).
+class ShortTexts {
+ public:
+  void add(const base::StringRef& text) { texts_.push_back(words_of_text(text)); }
+
+  // Sets bit i of `bits` where the text of slot i is one of these, for all slots.
+  void find(const base::StringRef* texts, uint32_t slots, uint64_t* bits) const {
+    for (uint32_t first = 0; first < slots; first += 64) {
+      const uint32_t count = std::min(64U, slots - first);
+      uint64_t low[64] = {};
+      uint64_t high[64] = {};
+      for (uint32_t i = 0; i < count; ++i) {
+        const Words words = words_of_text(texts[first + i]);
+        low[i] = words.low;
+        high[i] = words.high;
+      }
+      uint64_t found[64] = {};
+      for (const Words& text : texts_) {
+        for (uint32_t i = 0; i < 64; ++i) {
+          found[i] |= static_cast<uint64_t>(((low[i] ^ text.low) | (high[i] ^ text.high)) == 0);
+        }
+      }
+      alignas(64) uint8_t bytes[64];
+      for (uint32_t i = 0; i < 64; ++i) bytes[i] = static_cast<uint8_t>(found[i]);
+      bits[first / 64] = pack_bytes(bytes);
+    }
+  }
+
+ private:
+  struct Words {
+    uint64_t low;
+    uint64_t high;
+  };
+  static Words words_of_text(const base::StringRef& text) {
+    Words words;
+    static_assert(sizeof words == sizeof text);
+    std::memcpy(&words, &text, sizeof words);
+    return words;
+  }
+
+  std::vector<Words> texts_;
+};
+
 // IN with a list of literals: short ones are compared one by one, long ones searched. A null in the
 // list makes "not found" unknown.
 template <class T>
@@ -80,13 +126,22 @@ class InListNode : public TruthNode {
     }
     std::sort(values_.begin(), values_.end(),
               [](const T& a, const T& b) { return value_less(a, b); });
+    if constexpr (std::is_same_v<T, base::StringRef>) {
+      all_short_ = std::all_of(values_.begin(), values_.end(),
+                               [](const base::StringRef& text) { return text.is_short(); });
+      for (const T& value : values_) short_texts_.add(value);
+    }
   }
 
   void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
     const Vector vector = child_->evaluate(input, rows);
     const T* const values = vector.as<T>();
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
-    if (values_.size() <= kScannedMax) {
+    if (all_short_ && values_.size() <= kScannedMax && is_dense(rows)) {
+      if constexpr (std::is_same_v<T, base::StringRef>) {
+        short_texts_.find(values, rows.slots, truth->is_true);
+      }
+    } else if (values_.size() <= kScannedMax) {
       for (const T& value : values_) {
         compare_values<EqualComparison, true>(values, &value, rows, vector.nulls, found_);
         for (uint32_t w = 0; w < words_of(rows.slots); ++w) truth->is_true[w] |= found_[w];
@@ -115,6 +170,8 @@ class InListNode : public TruthNode {
   NodePtr child_;
   std::vector<NodePtr> literals_;  // own the bytes of long strings
   std::vector<T> values_;          // ascending
+  bool all_short_ = false;         // of texts: then these are they
+  ShortTexts short_texts_;
   bool has_null_ = false;
   uint64_t found_[kVectorWords];
 };

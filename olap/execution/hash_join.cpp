@@ -27,7 +27,14 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
       next_(std::move(next)),
       keys_(compile_expressions(join.probe_keys)),
       residual_(join.predicates),
-      gathered_(needed.gathered_by(join)) {
+      gathered_(needed.gathered_by(join)),
+      compared_(gathered_.size()) {
+  const size_t probe_columns = join.children[0]->output.size();
+  for (const ExpressionPtr& predicate : join.predicates) {
+    for (const uint32_t column : columns_read(*predicate)) {
+      if (column >= probe_columns) compared_[column - probe_columns] = true;
+    }
+  }
   if (needed.numbers_build_rows(join)) rows_by_slot_.resize(kVectorRows);
   packed_.resize(size_t{kVectorRows} * std::max<uint32_t>(table.packer().words(), 1));
   hashes_.resize(kVectorRows);
@@ -45,7 +52,6 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
     : ProbeStage(context, join, needed, table, StagePtr()) {
   build_matched_ = matched;
   build_matched_->resize((table.rows().row_count() + 63) / 64);
-  rows_by_slot_.resize(kVectorRows);
 }
 
 void ProbeStage::evaluate_keys(const Batch& batch) {
@@ -99,6 +105,7 @@ bool ProbeStage::push(Batch& batch) {
   if (one_match && all_pairs && join_.join == JoinKind::kInner) {
     return match(batch) == 0 || push_matched(batch);
   }
+  if (one_match && !all_pairs) return push_one_match(batch);
   std::fill_n(matched_, kVectorWords, 0);
   if (table_.has_keys()) {
     find_numbers(batch);
@@ -124,7 +131,9 @@ bool ProbeStage::push(Batch& batch) {
 // The output's columns: those of the batch, and room for the build side's.
 void ProbeStage::extend_output(const Batch& batch) {
   output_.columns.assign(batch.columns.begin(), batch.columns.end());
-  output_.columns.resize(batch.columns.size() + build_buffers_.size());
+  for (const VectorBuffer& buffer : build_buffers_) {
+    output_.columns.emplace_back().type = buffer.type();
+  }
   output_.build_rows = rows_by_slot_.empty() ? batch.build_rows : rows_by_slot_.data();
 }
 
@@ -188,19 +197,54 @@ void ProbeStage::mark_all() {
 
 void ProbeStage::mark_pairs() {
   uint64_t* const matched = build_matched_->data();
-  for_selected(output_selection_, [&](uint32_t slot) { set_bit(matched, rows_by_slot_[slot]); });
+  for (uint32_t k = 0; k < output_selection_.count; ++k) set_bit(matched, rows_[k]);
 }
 
-// Where build rows are marked, those that are already need no further pair.
+// Leaves the pairs whose build row has no mark yet: those that have one need no further pair.
+void ProbeStage::skip_marked() {
+  const uint64_t* const marked = build_matched_->data();
+  uint32_t left = 0;
+  uint32_t k = 0;
+  for (uint64_t& word : matched_) {
+    uint64_t unmarked = 0;
+    for (uint64_t slots = word; slots != 0; slots &= slots - 1, ++k) {
+      const uint32_t row = rows_[k];
+      const uint64_t is_new = static_cast<uint64_t>(!bit_at(marked, row));
+      rows_[left] = row;
+      left += static_cast<uint32_t>(is_new);
+      unmarked |= (slots & -slots) * is_new;
+    }
+    word = unmarked;
+  }
+}
+
+// Rows that have at most one match, of which residual predicates decide.
+bool ProbeStage::push_one_match(Batch& batch) {
+  match(batch);
+  if (build_matched_ != nullptr) skip_marked();
+  select_bits(matched_, batch.selection->slots, &output_selection_);
+  extend_output(batch);
+  keep_pairs();
+  std::copy_n(output_selection_.bits, kVectorWords, matched_);
+  if (build_matched_ != nullptr) {
+    mark_pairs();
+    return true;
+  }
+  if (asks_existence(join_.join)) return push_existence(batch);
+  if (output_selection_.count != 0) {
+    gather_build_columns();
+    if (!next_->push(output_)) return false;
+  }
+  return join_.join != JoinKind::kLeft || push_unmatched(*batch.selection);
+}
+
 void ProbeStage::fill_cursors() {
   const auto build_rows = static_cast<uint32_t>(table_.rows().row_count());
-  const bool skips_marked = build_matched_ != nullptr && table_.has_keys() && table_.unique();
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     if (!table_.has_keys()) {
       if (build_rows != 0) cursors_.push_back({slot, 0, build_rows});
     } else if (numbers_[k] != KeyTable::kNoKey) {
-      if (skips_marked && bit_at(build_matched_->data(), numbers_[k])) return;
       cursors_.push_back({slot, table_.row_begin(numbers_[k]), table_.row_begin(numbers_[k] + 1)});
     }
   });
@@ -223,13 +267,14 @@ bool ProbeStage::push_rounds(Batch& batch) {
       set_bit(bits, cursor.slot);
     }
     select_bits(bits, batch.selection->slots, &output_selection_);
-    gather_build_columns();
-    residual_.narrow(output_, &output_selection_);
+    keep_pairs();
     for (uint32_t w = 0; w < kVectorWords; ++w) matched_[w] |= output_selection_.bits[w];
     if (build_matched_ != nullptr) {
       mark_pairs();
-    } else if (!existence && output_selection_.count != 0 && !next_->push(output_))
-      return false;
+    } else if (!existence && output_selection_.count != 0) {
+      gather_build_columns();
+      if (!next_->push(output_)) return false;
+    }
     std::erase_if(cursors_, [&](const Cursor& cursor) {
       return cursor.next == cursor.end || (existence && bit_at(matched_, cursor.slot));
     });
@@ -242,24 +287,44 @@ bool ProbeStage::push_unmatched(const Selection& probe) {
   select_bits(matched_, probe.slots, &output_selection_);
   if (output_selection_.count == 0) return true;
   std::fill_n(rows_.begin(), output_selection_.count, ColumnStore::kNoRow);
+  gather_compared();
   gather_build_columns();
   return next_->push(output_);
 }
 
+// What residual predicates read is there already, in slots that include these.
 void ProbeStage::gather_build_columns() {
-  const size_t probe_columns = output_.columns.size() - build_buffers_.size();
   for (size_t c = 0; c < build_buffers_.size(); ++c) {
-    Vector& column = output_.columns[probe_columns + c];
-    if (gathered_[c]) {
-      column = table_.rows().gather(c, rows_.data(), output_selection_, &build_buffers_[c]);
-    } else {
-      column = Vector();
-      column.type = build_buffers_[c].type();
-    }
+    if (gathered_[c] && !compared_[c]) gather(c);
   }
   if (rows_by_slot_.empty()) return;
   for_numbered(output_selection_,
                [&](uint32_t k, uint32_t slot) { rows_by_slot_[slot] = rows_[k]; });
+}
+
+void ProbeStage::gather_compared() {
+  for (size_t c = 0; c < build_buffers_.size(); ++c) {
+    if (compared_[c]) gather(c);
+  }
+}
+
+void ProbeStage::gather(size_t column) {
+  output_.columns[output_.columns.size() - build_buffers_.size() + column] =
+      table_.rows().gather(column, rows_.data(), output_selection_, &build_buffers_[column]);
+}
+
+// Leaves the pairs that residual predicates hold for.
+void ProbeStage::keep_pairs() {
+  if (residual_.size() == 0) return;
+  gather_compared();
+  pairs_ = output_selection_;
+  residual_.narrow(output_, &output_selection_);
+  if (output_selection_.count == pairs_.count) return;
+  uint32_t left = 0;
+  for_numbered(pairs_, [&](uint32_t k, uint32_t slot) {
+    rows_[left] = rows_[k];
+    left += static_cast<uint32_t>(bit_at(output_selection_.bits, slot));
+  });
 }
 
 namespace {

@@ -175,15 +175,20 @@ class ProbeStage : public Stage {
   // Of all pairs, without residual predicates; and of those that are left in output_selection_.
   void mark_all();
   void mark_pairs();
+  void skip_marked();
   void fill_cursors();
+  void keep_pairs();
   bool push_existence(Batch& batch);
   bool push_matched(const Batch& batch);
   bool push_left(const Batch& batch);
+  bool push_one_match(Batch& batch);
   bool push_rounds(Batch& batch);
   bool push_unmatched(const Selection& probe);
   // Fills the output's build columns, and its build rows where somebody asks for them, for rows_[]
   // in the slots of output_selection_.
   void gather_build_columns();
+  void gather_compared();
+  void gather(size_t column);
 
   const RunContext& context_;
   const Operator& join_;
@@ -201,6 +206,8 @@ class ProbeStage : public Stage {
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots
   std::vector<VectorBuffer> build_buffers_;
   std::vector<bool> gathered_;  // by build column
+  std::vector<bool> compared_;  // those that residual predicates read
+  Selection pairs_;             // before residual predicates
   MatchedRows* build_matched_ = nullptr;
   std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};

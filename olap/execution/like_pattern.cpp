@@ -71,7 +71,11 @@ bool LikePattern::matches(std::string_view text) const {
   switch (kind_) {
     case Kind::kExact: return text == segments_[0].bytes;
     case Kind::kPrefix: return text.starts_with(segments_[0].bytes);
-    case Kind::kSuffix: return text.ends_with(segments_[0].bytes);
+    case Kind::kSuffix: {
+      const std::string& suffix = segments_[0].bytes;  // which is not empty
+      // Most texts end otherwise, and the call of memcmp would cost more than all else.
+      return !text.empty() && text.back() == suffix.back() && text.ends_with(suffix);
+    }
     case Kind::kContains: return find(segments_[0], text, 0) != std::string_view::npos;
     case Kind::kGeneral: break;
   }

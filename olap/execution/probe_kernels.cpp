@@ -94,6 +94,39 @@ HWY_ATTR uint32_t by_rank(const uint32_t* places, const uint64_t* selected, uint
   return collect(places, selected, words, ByRank{ranked}, out, found);
 }
 
+// Up to so many bits of a word are found one by one.
+constexpr int kFewBits = 6;
+
+HWY_ATTR uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+  const Lanes d;
+  const hn::RebindToSigned<Lanes> signed_d;
+  const hn::Rebind<uint16_t, Lanes> narrow_d;
+  constexpr uint32_t kLanes = hn::MaxLanes(d);
+  const Lane lane = hn::Iota(d, 0);
+  uint32_t count = 0;
+  for (uint32_t w = 0; w < words; ++w) {
+    uint64_t word = bits[w];
+    const uint32_t first = w * 64;
+    if (std::popcount(word) <= kFewBits) {
+      for (; word != 0; word &= word - 1) {
+        out[count++] = static_cast<uint16_t>(first + static_cast<uint32_t>(std::countr_zero(word)));
+      }
+      continue;
+    }
+    // What is stored whole ends, at most, where the positions of all bits until here would.
+    for (uint32_t i = 0; i < 64; i += kLanes) {
+      uint8_t bytes[8];
+      const uint64_t here = word >> i;
+      std::memcpy(bytes, &here, sizeof bytes);
+      const Lane numbers = hn::Add(lane, hn::Set(d, first + i));
+      const Lane set = hn::Compress(numbers, hn::LoadMaskBits(d, bytes));
+      hn::StoreU(hn::DemoteTo(narrow_d, hn::BitCast(signed_d, set)), narrow_d, out + count);
+      count += static_cast<uint32_t>(std::popcount(here & (~uint64_t{0} >> (64 - kLanes))));
+    }
+  }
+  return count;
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace diptych::olap
@@ -104,6 +137,7 @@ namespace diptych::olap {
 namespace {
 HWY_EXPORT(by_number);
 HWY_EXPORT(by_rank);
+HWY_EXPORT(positions);
 }  // namespace
 
 uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint32_t words,
@@ -113,6 +147,9 @@ uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint3
 uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
                        const uint32_t* ranked, uint32_t* out, uint64_t* found) {
   return HWY_DYNAMIC_DISPATCH(by_rank)(places, selected, words, ranked, out, found);
+}
+uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+  return HWY_DYNAMIC_DISPATCH(positions)(bits, words, out);
 }
 
 }  // namespace diptych::olap

@@ -1,6 +1,6 @@
-// The loops over a join's probe rows that SIMD makes fast, through Highway: each is compiled for
-// AVX2, for AVX-512 and as scalar code, and the best that the machine has is taken at run time
-// (hwy::SetSupportedTargetsForTest chooses another in tests).
+// The loops over a join's probe rows, and over selections, that SIMD makes fast, through Highway:
+// each is compiled for AVX2, for AVX-512 and as scalar code, and the best that the machine has is
+// taken at run time (hwy::SetSupportedTargetsForTest chooses another in tests).
 //
 // Slots come in `words` words of 64; all their places can be looked up, whatever is selected.
 // `out` has room for so many values, and is filled from the front, in the order of the slots. Bit
@@ -20,5 +20,9 @@ uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint3
 // places[i] of the selected slots, where bit places[i] % 32 of ranked[places[i] / 32 * 2] is set.
 uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
                        const uint32_t* ranked, uint32_t* out, uint64_t* found);
+
+// The positions of the bits that are set, ascending. `out` has room for 64 a word. Returns how many
+// there are. Benchmark: BM_SelectBits.
+uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out);
 
 }  // namespace diptych::olap

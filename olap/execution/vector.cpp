@@ -1,6 +1,9 @@
 #include "olap/execution/vector.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "olap/execution/probe_kernels.h"
 
 namespace diptych::olap {
 
@@ -39,27 +42,11 @@ void select_all(uint32_t slots, Selection* selection) {
 void select_bits(const uint64_t* bits, uint32_t slots, Selection* selection) {
   DIPTYCH_DCHECK(slots <= kVectorRows, "a batch has at most kVectorRows slots");
   const uint32_t words = words_of(slots);
-  uint32_t count = 0;
-  for (uint32_t w = 0; w < words; ++w) {
-    uint64_t word = bits[w];
-    if (w + 1 == words && slots % 64 != 0) word &= (uint64_t{1} << (slots % 64)) - 1;
-    selection->bits[w] = word;
-    const auto base = static_cast<uint16_t>(w * 64);
-    if (word == ~uint64_t{0}) {
-      for (uint16_t i = 0; i < 64; ++i) {
-        selection->rows[count + i] = static_cast<uint16_t>(base + i);
-      }
-      count += 64;
-      continue;
-    }
-    while (word != 0) {
-      selection->rows[count++] = static_cast<uint16_t>(base + std::countr_zero(word));
-      word &= word - 1;
-    }
-  }
-  for (uint32_t w = words; w < kVectorWords; ++w) selection->bits[w] = 0;
+  std::memmove(selection->bits, bits, words * sizeof(uint64_t));
+  std::fill(selection->bits + words, selection->bits + kVectorWords, 0);
+  if (slots % 64 != 0) selection->bits[words - 1] &= (uint64_t{1} << (slots % 64)) - 1;
   selection->slots = slots;
-  selection->count = count;
+  selection->count = collect_positions(selection->bits, words, selection->rows);
 }
 
 VectorBuffer::VectorBuffer(PhysicalType type)

@@ -117,5 +117,39 @@ TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
+TEST(SelectBits, ListsTheBitsOfEachDensityOnEveryTarget) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  PlacesRandom random(seed);
+  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
+    hwy::SetSupportedTargetsForTest(0);
+    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    for (const uint32_t slots : {0U, 1U, 63U, 64U, 65U, 1000U, kVectorRows}) {
+      for (const uint32_t percent : {0, 3, 10, 50, 97, 100}) {
+        SCOPED_TRACE(testing::Message()
+                     << "target " << target << ", " << slots << " slots, " << percent << " %");
+        uint64_t bits[kVectorWords] = {};
+        std::vector<uint16_t> expected;
+        for (uint32_t i = 0; i < kVectorRows; ++i) {
+          if (random() % 100 >= percent) continue;
+          set_bit(bits, i);  // behind the slots too
+          if (i < slots) expected.push_back(static_cast<uint16_t>(i));
+        }
+        Selection selection;
+        select_bits(bits, slots, &selection);
+        EXPECT_EQ(std::vector<uint16_t>(selection.rows, selection.rows + selection.count),
+                  expected);
+        for (uint32_t i = 0; i < kVectorRows; ++i) {
+          EXPECT_EQ(bit_at(selection.bits, i), i < slots && bit_at(bits, i));
+        }
+        select_bits(selection.bits, slots, &selection);  // its own
+        EXPECT_EQ(selection.count, expected.size());
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 }  // namespace
 }  // namespace diptych::olap::test

@@ -118,6 +118,25 @@ TEST_P(OperatorModel, JoinsAgree) {
   }
 }
 
+// Many probe rows to one build row, and predicates that decide about the pairs.
+TEST_P(OperatorModel, JoinsWithOneMatchAndPredicatesAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (uint32_t kind = 0; kind < 7; ++kind) {
+    SCOPED_TRACE("kind " + std::to_string(kind));
+    OperatorPtr op = join(static_cast<JoinKind>(kind), scan_of(static_cast<uint32_t>(below(3))),
+                          scan_of(static_cast<uint32_t>(below(3))), {{1, 0}});
+    const auto probe_columns = static_cast<uint32_t>(op->children[0]->output.size());
+    op->predicates.push_back(make(ExpressionKind::kLessEqual, kBooleanType, column(2, kBigIntType),
+                                  column(probe_columns + 2, kBigIntType)));
+    if (below(2) == 0) {
+      op->predicates.push_back(make(ExpressionKind::kNotEqual, kBooleanType, column(1, kIntType),
+                                    column(probe_columns + 1, kIntType)));
+    }
+    expect_same(plan_of(std::move(op)));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(OperatorModel, JoinsOfJoinsAgree) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   OperatorPtr inner = join(JoinKind::kLeft, scan_of(2), scan_of(0), {{0, 0}});

@@ -122,6 +122,20 @@ void add_keep(CLI::App& app, std::string* path) {
       ->option_text("PATH");
 }
 
+void add_log(CLI::App& app, dispatcher::LogMode* log) {
+  using dispatcher::LogMode;
+  add_choice<LogMode>(
+      app, "--log", "command, physical or none, of a database that is kept; default none",
+      {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}, {"none", LogMode::kNone}},
+      log)
+      ->option_text("LOG");
+}
+
+std::optional<std::string> wrong_log(dispatcher::LogMode log, const std::string& keep_path) {
+  if (log == dispatcher::LogMode::kNone || !keep_path.empty()) return std::nullopt;
+  return "--log: a database in memory has none; give --keep";
+}
+
 void add_output(CLI::App& app, const std::string& name, const std::string& what,
                 std::string* path) {
   app.add_option(name, *path, what)->check(output_file())->option_text("FILE");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ void add_isolation(CLI::App& app, dispatcher::IsolationLevel* level);
 void add_placement(CLI::App& app, base::PlacementOptions* placement);
 // --keep: where the benchmark's database stays, on disk, for queries afterwards.
 void add_keep(CLI::App& app, std::string* path);
+// --log, of a benchmark that has --keep.
+void add_log(CLI::App& app, dispatcher::LogMode* log);
+// What is wrong with the two, or nothing.
+std::optional<std::string> wrong_log(dispatcher::LogMode log, const std::string& keep_path);
 void add_output(CLI::App& app, const std::string& name, const std::string& what, std::string* path);
 
 // Runs a benchmark with progress and Ctrl-C.

@@ -11,7 +11,8 @@ constexpr double kTimeoutMsMax = 86'400'000;
 
 constexpr const char* kOverloadExamples =
     "  diptych bench overload --warehouses 2\n"
-    "  diptych bench overload --warehouses 2 --queue 4096 --timeout 5 --json overload.json\n\n"
+    "  diptych bench overload --warehouses 2 --queue 4096 --timeout 5 --json overload.json\n"
+    "  diptych bench overload --warehouses 2 --keep /tmp/kept --log command\n\n"
     "Finds the rate that the database sustains, then offers 0.5, 0.9, 1 and 2 times as much in an\n"
     "open loop. Exits with 1 where a call fails other than by being refused or late, a\n"
     "consistency condition is violated or the replicas differ afterwards.\n";
@@ -34,12 +35,15 @@ BenchOverloadCommand::BenchOverloadCommand(CLI::App& parent)
   add_seconds(app(), &options_.seconds, "Seconds measured of each load; default 3",
               &options_.warmup_seconds, "Seconds before measuring; default 0.5");
   add_isolation(app(), &options_.isolation);
+  add_log(app(), &options_.log);
+  add_keep(app(), &options_.keep_path);
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);
   add_output(app(), "--json", "Write the report as JSON", &json_path_);
 }
 
 ExitCode BenchOverloadCommand::run() {
+  if (const auto wrong = wrong_log(options_.log, options_.keep_path)) return wrong_usage(*wrong);
   const auto report = run_with_progress(workloads::run_overload, options_);
   if (!report) return fail(report.error());
   return give_report(*report, json_path_, "the figures are of the loads so far");

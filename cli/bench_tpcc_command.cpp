@@ -32,12 +32,7 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
   add_choice(app(), "--export", "on or off: export updates to the replica; default on",
              Choices{{"on", true}, {"off", false}}, &options_.export_updates)
       ->option_text("on|off");
-  using dispatcher::LogMode;
-  add_choice<LogMode>(
-      app(), "--log", "command, physical or none, of a database that is kept; default none",
-      {{"command", LogMode::kCommand}, {"physical", LogMode::kPhysical}, {"none", LogMode::kNone}},
-      &options_.log)
-      ->option_text("LOG");
+  add_log(app(), &options_.log);
   app()
       .add_option("--checkpoint-seconds", options_.checkpoint_seconds,
                   "A checkpoint this long after the one before, of a database that is kept; "
@@ -58,9 +53,7 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
 }
 
 ExitCode BenchTpccCommand::run() {
-  if (options_.log != dispatcher::LogMode::kNone && options_.keep_path.empty()) {
-    return wrong_usage("--log: a database in memory has none; give --keep");
-  }
+  if (const auto wrong = wrong_log(options_.log, options_.keep_path)) return wrong_usage(*wrong);
   if (options_.checkpoint_seconds != 0 && options_.keep_path.empty()) {
     return wrong_usage("--checkpoint-seconds: a database in memory is not saved; give --keep");
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/topology.h"
 #include "base/types.h"
@@ -27,6 +28,15 @@ enum class LogMode : uint8_t {
   kPhysical,  // their updates are logged, and need no procedures to be replayed
   kNone,      // nothing: what committed after the last save is lost with the process
 };
+
+constexpr std::string_view to_string(LogMode mode) {
+  switch (mode) {
+    case LogMode::kCommand: return "command";
+    case LogMode::kPhysical: return "physical";
+    case LogMode::kNone: break;
+  }
+  return "none";
+}
 
 enum class OpenMode : uint8_t { kOpen, kCreate, kOpenOrCreate };
 

@@ -15,6 +15,8 @@ BenchmarkOptions benchmark_options(const OverloadOptions& options) {
   out.warehouses = options.warehouses;
   out.placement = options.placement;
   out.isolation = options.isolation;
+  out.keep_path = options.keep_path;
+  out.log = options.log;
   out.queue_requests = options.queue_requests;
   out.size = SizePolicy::kConstant;  // so that all loads meet the same data
   out.seed = options.seed;

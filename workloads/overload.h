@@ -30,6 +30,8 @@ struct OverloadOptions {
   std::vector<double> loads = {0.5, 0.9, 1, 2};  // shares of the sustainable rate
   base::PlacementOptions placement;
   dispatcher::IsolationLevel isolation = dispatcher::IsolationLevel::kSnapshot;
+  std::string keep_path;                                 // a new directory; empty: in memory
+  dispatcher::LogMode log = dispatcher::LogMode::kNone;  // of a database that is kept
   uint64_t seed = 42;
 };
 

@@ -2,7 +2,11 @@
 
 #include "workloads/overload.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
+
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::workloads {
 namespace {
@@ -28,6 +32,24 @@ TEST(OverloadBenchmark, RefusesWhatIsTooMuchAndFindsNothingWrong) {
     EXPECT_NE(to_json(*report).find(key), std::string::npos);
   }
   EXPECT_NE(to_table(*report).find("refused/s"), std::string::npos);
+}
+
+TEST(OverloadBenchmark, OfADatabaseThatLogs) {
+  const storage::test::TemporaryDirectory directory;
+  OverloadOptions options;
+  options.keep_path = directory.path() + "/kept";
+  options.log = dispatcher::LogMode::kCommand;
+  options.seconds = 0.15;
+  options.warmup_seconds = 0.05;
+  options.loads = {0.5};
+  const StopFlag never{false};
+  const auto report = run_overload(options, never, [](const std::string&, double) {});
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_TRUE(report->clean()) << report->error;
+  EXPECT_GT(report->limit.answered_per_second, 0);
+  EXPECT_NE(to_json(*report).find("\"log\": \"command\""), std::string::npos);
+  // Closing it has saved it, with all that was logged.
+  EXPECT_TRUE(std::filesystem::exists(options.keep_path + "/manifest.json"));
 }
 
 TEST(OverloadBenchmark, CallsThatWaitTooLongAreNotRun) {

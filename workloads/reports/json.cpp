@@ -84,7 +84,7 @@ Json configuration(const BenchmarkOptions& options) {
           {"constant_size", options.size == SizePolicy::kConstant},
           {"export", options.export_updates},
           {"isolation", to_string(options.isolation)},
-          {"log", "none"},
+          {"log", to_string(options.log)},
           {"time_origin", base::to_string(tpcc::kTimeOrigin)},
           {"placement", placement(options.placement)}};
 }
@@ -341,7 +341,7 @@ std::string to_json(const RecoveryFigures& figures) {
                {{"warehouses", options.warehouses},
                 {"transaction_clients", options.transaction_clients},
                 {"seconds", options.seconds},
-                {"log", options.log == dispatcher::LogMode::kPhysical ? "physical" : "command"},
+                {"log", to_string(options.log)},
                 {"placement", placement(options.placement)}}},
               {"seed", options.seed},
               {"machine", machine()},
@@ -375,6 +375,7 @@ std::string to_json(const OverloadReport& report) {
                 {"queue_requests", options.queue_requests},
                 {"timeout_ms", options.timeout_ms},
                 {"seconds", options.seconds},
+                {"log", to_string(options.log)},
                 {"placement", placement(options.placement)}}},
               {"seed", options.seed},
               {"machine", machine()},

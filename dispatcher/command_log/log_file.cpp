@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "storage/file.h"
 
 namespace diptych::dispatcher {
@@ -22,6 +23,7 @@ namespace {
 constexpr unsigned kRingEntries = 4;
 // Small: where the kernel is not preempted, the log waits for what it makes of one call.
 constexpr size_t kZeroBytes = size_t{64} << 10;
+constexpr size_t kPartBytes = size_t{256} << 10;  // that the disk gets at a time, where it is paced
 
 using storage::FileStep;
 using storage::system_error;
@@ -68,30 +70,50 @@ LogFile::~LogFile() {
 
 base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const std::string& directory,
                                                         uint64_t number, size_t bytes,
-                                                        const DiskFaults* faults) {
+                                                        const DiskFaults* faults,
+                                                        const Pace& pace) {
   std::unique_ptr<LogFile> made(
       new LogFile(log_file_path(directory, number), number, bytes, faults));
-  if (auto filled = made->fill(directory); !filled) {
+  if (auto filled = made->fill(directory, pace); !filled) {
     ::unlink(made->path_.c_str());
     return filled.error();
   }
   return made;
 }
 
-base::Result<void> LogFile::fill(const std::string& directory) {
+// Zeroes in every block, for where space is given out unwritten each sync would have to note that it
+// no longer is.
+base::Result<void> LogFile::fill_with_zeroes(const Pace& pace) {
+  const std::vector<std::byte> zeroes(kZeroBytes);
+  uint64_t part_begin_ns = base::steady_ns();
+  size_t on_disk = 0;
+  for (size_t at = 0; at < size_; at += kZeroBytes) {
+    const size_t count = std::min(kZeroBytes, size_ - at);
+    if (auto written = write(std::span(zeroes).first(count), at); !written) return written;
+    const size_t end = at + count;
+    if (!pace || end - on_disk < kPartBytes) continue;
+    // Some systems do not have it. An error is the file's, and no later sync would tell of it.
+    constexpr unsigned kAndWait = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    if (::sync_file_range(file_, static_cast<off64_t>(on_disk), static_cast<off64_t>(end - on_disk),
+                          kAndWait) != 0 &&
+        errno != ENOSYS) {
+      return system_error("write", path_, errno);
+    }
+    on_disk = end;
+    pace(base::steady_ns() - part_begin_ns);
+    part_begin_ns = base::steady_ns();
+  }
+  return {};
+}
+
+base::Result<void> LogFile::fill(const std::string& directory, const Pace& pace) {
   auto step = storage::announce(faults_->before_step, FileStep::kGrow);
   if (!step) return step;
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) return system_error("create", path_, errno);
   const int refused = ::posix_fallocate(file_, 0, static_cast<off_t>(size_));
   if (refused != 0) return system_error("add space to", path_, refused);
-  // Zeroes in every block, for where space is given out unwritten each sync would have to note that
-  // it no longer is.
-  const std::vector<std::byte> zeroes(kZeroBytes);
-  for (size_t at = 0; at < size_; at += kZeroBytes) {
-    const size_t count = std::min(kZeroBytes, size_ - at);
-    if (auto written = write(std::span(zeroes).first(count), at); !written) return written;
-  }
+  if (auto filled = fill_with_zeroes(pace); !filled) return filled;
   if (auto synced = sync(); !synced) return synced;
   step = storage::announce(faults_->before_step, FileStep::kSyncDirectory);
   if (!step) return step;

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,11 +53,16 @@ class LogRing {
 
 class LogFile {
  public:
+  // Hears how long the disk took for a part of a new file, and may wait before the next one.
+  using Pace = std::function<void(uint64_t part_ns)>;
+
   // A new file of so many bytes, the header's included; its name is durable. A file that is there
-  // was never begun, and is replaced. What fails leaves none.
+  // was never begun, and is replaced. What fails leaves none. Without a pace the disk gets all of
+  // it at once, and who syncs another file meanwhile waits for it.
   static base::Result<std::unique_ptr<LogFile>> prepare(const std::string& directory,
                                                         uint64_t number, size_t bytes,
-                                                        const DiskFaults* faults);
+                                                        const DiskFaults* faults,
+                                                        const Pace& pace = {});
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
@@ -74,7 +80,8 @@ class LogFile {
  private:
   LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults);
 
-  base::Result<void> fill(const std::string& directory);
+  base::Result<void> fill(const std::string& directory, const Pace& pace);
+  base::Result<void> fill_with_zeroes(const Pace& pace);
   struct Progress {
     size_t written = 0;
     bool synced = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include <unistd.h>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr size_t kFirstFileBytes = size_t{1} << 20;
 constexpr uint64_t kGrowthSteps = 8;  // then a file is as large as any
+constexpr uint64_t kPausesAPart = 3;  // as long as the disk took for it
 
 }  // namespace
 
@@ -54,8 +56,7 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
   uint64_t number = 0;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !preparing_; });
-    wanted_ = false;
+    await_prepared(&lock);
     next = std::move(prepared_);
     number = next_number_;
   }
@@ -103,7 +104,8 @@ void LogFiles::prepare_ahead() {
       const uint64_t number = next_number_;
       const size_t bytes = wanted_bytes_;
       lock.unlock();
-      auto made = LogFile::prepare(directory_, number, bytes, faults_);
+      auto made = LogFile::prepare(directory_, number, bytes, faults_,
+                                   [this](uint64_t part_ns) { pause(part_ns); });
       lock.lock();
       // What fails is met again by who needs the file.
       if (made) prepared_ = std::move(*made);
@@ -112,6 +114,20 @@ void LogFiles::prepare_ahead() {
       changed_.notify_all();
     }
   });
+}
+
+void LogFiles::pause(uint64_t part_ns) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::nanoseconds(kPausesAPart * part_ns),
+                    [&] { return stopping_ || awaited_; });
+}
+
+void LogFiles::await_prepared(std::unique_lock<std::mutex>* lock) {
+  awaited_ = true;
+  changed_.notify_all();
+  changed_.wait(*lock, [&] { return !preparing_; });
+  awaited_ = false;
+  wanted_ = false;
 }
 
 base::Result<void> LogFiles::remove(uint64_t number) {
@@ -152,8 +168,7 @@ base::Result<void> LogFiles::remove_all() {
   std::vector<BegunFile> begun;
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !preparing_; });
-    wanted_ = false;
+    await_prepared(&lock);
     begun = begun_;
   }
   // The oldest first: those that are left are a log without a gap.

@@ -10,7 +10,8 @@
 //
 // Threads    begin_next, append, rotate_is_due: the log's thread. drop_covered, remove_all: any,
 //            one at a time. A thread of its own makes the next file ready, once the current one is
-//            half full.
+//            half full; until somebody waits for it, it leaves the disk to the log for most of the
+//            time.
 
 #pragma once
 
@@ -64,6 +65,8 @@ class LogFiles {
 
  private:
   void prepare_ahead();
+  void pause(uint64_t part_ns);
+  void await_prepared(std::unique_lock<std::mutex>* lock);
   size_t next_bytes(size_t needed) const;
   base::Result<void> remove(uint64_t number);
 
@@ -81,6 +84,7 @@ class LogFiles {
   bool wanted_ = false;  // the next file, by the thread
   size_t wanted_bytes_ = 0;
   bool preparing_ = false;
+  bool awaited_ = false;  // what is being prepared, by somebody who has nothing else to do
   bool stopping_ = false;
   std::unique_ptr<LogFile> prepared_;
   std::thread thread_;  // started when it is first wanted

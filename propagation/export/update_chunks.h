@@ -2,8 +2,7 @@
 // who fill them, and the applier, which empties them.
 //
 // A chunk that has been used stays as it is, so in the steady state touching its pages costs
-// nothing. Slabs are huge pages: who merges reads records one after the other, and in small pages
-// a tenth of that was looking up addresses.
+// nothing. Small pages: a set that waits takes those that it has filled, not its chunk.
 //
 // Threads    take and put: any; a few instructions under a mutex, but for a new slab. put gives
 //            memory back to the system outside of it.
@@ -35,7 +34,7 @@ class UpdateChunks {
   size_t kept_bytes() const;  // of idle chunks that keep their pages
 
  private:
-  static constexpr size_t kSlabBytes = size_t{2} << 20;
+  static constexpr size_t kSlabBytes = size_t{1} << 20;
 
   const base::NumaNode node_;
   mutable std::mutex mutex_;

@@ -81,8 +81,8 @@ base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const std::string& direc
   return made;
 }
 
-// Zeroes in every block, for where space is given out unwritten each sync would have to note that it
-// no longer is.
+// Zeroes in every block, for where space is given out unwritten each sync would have to note that
+// it no longer is.
 base::Result<void> LogFile::fill_with_zeroes(const Pace& pace) {
   const std::vector<std::byte> zeroes(kZeroBytes);
   uint64_t part_begin_ns = base::steady_ns();

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/check.h"
 #include "oltp/bw_entry.h"
 
 namespace diptych::oltp {
@@ -65,7 +66,9 @@ struct BwInner : BwNode {
     shift = 0;
     if (heads_count > 1) {
       const Entry& last = separators[heads_count - 1];
-      while (separators[0].word(word) == last.word(word)) ++word;
+      for (; separators[0].word(word) == last.word(word); ++word) {
+        DIPTYCH_CHECK(word < kWords, "separators ascend, the word behind the key's is the row");
+      }
       shift = static_cast<uint32_t>(__builtin_clzll(separators[0].word(word) ^ last.word(word)));
     }
     for (uint32_t i = 0; i < heads_count; ++i) heads[i] = head_of(separators[i]);

@@ -155,6 +155,7 @@ class BwPages {
     // relaxed: the page is not in the tree yet; the swap that shows it publishes this.
     page->store(reinterpret_cast<uint64_t>(node), std::memory_order_relaxed);
   }
+  static const Entry& upper_bound(const Step& step) { return step.node->separators[step.child]; }
   static uint64_t value_of(const Node* node) { return reinterpret_cast<uint64_t>(node); }
   static uint32_t live_entries(const Leaf& leaf) { return typename Nodes::LeafView(leaf).size(); }
 

@@ -92,6 +92,11 @@ bool BwPages<kWords, kNodeBytes, Atomic>::show_halves(typename Memory::Guard& la
                                                       const Path& path, uint32_t level, Node* old,
                                                       Halves halves) {
   const bool splits_root = level == path.height;
+  // A neighbour may have been merged into the node since its parent was read.
+  if (!splits_root && !(halves.separator < upper_bound(path.steps[level]))) {
+    for (Node* const node : {halves.left, halves.right}) lane->give_back(node);
+    return false;
+  }
   halves.right_page = lane->take_page();
   put(halves.right_page, halves.right);
   Inner* parent;

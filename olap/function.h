@@ -52,14 +52,24 @@ enum class Function : uint8_t {
   kChr,         // BIGINT code: text
   kTranslate,   // text, from, to: character by character
   kInitcap,
-  kConcatWs,     // delimiter, texts...: NULLs among the texts are left out
+  kConcatWs,  // delimiter, texts...: NULLs among the texts are left out
+  kFormat,    // template, texts...: format() of them, NULLs as such
+  kQuoteIdentifier,
+  kQuoteLiteral,
+  kMd5,          // text: 32 hexadecimal digits
   kLikePattern,  // text, pattern that is no literal: BOOLEAN
   kRegexMatch,   // text, regular expression: BOOLEAN
   kRegexMatchAnyCase,
-  kRegexReplace,    // text, regular expression, replacement, flags
-  kRegexCount,      // text, regular expression: INT
-  kRegexMatched,    // text, regular expression: what it matches; NULL: nothing
-  kRegexSubstring,  // likewise; where it has groups, what the first one matches
+  kRegexReplace,  // text, regular expression, replacement, flags
+  // text, regular expression, first character (BIGINT, from 1), flags: INT
+  kRegexCount,
+  // text, regular expression, first character, number of the match (BIGINT), flags, group (BIGINT):
+  // what it matches; NULL: nothing
+  kRegexMatched,
+  // As kRegexMatched, with 1 before the flags for the end of the match, 0 for its start: INT, 0 for
+  // nothing.
+  kRegexPosition,
+  kRegexSubstring,  // text, regular expression: what it, or its first group, matches; NULL: nothing
   kRegexLike,       // text, regular expression, flags: BOOLEAN
   kOverlay,         // text, replacement, start, length
   kToHex,           // BIGINT: text

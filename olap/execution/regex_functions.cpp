@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include "olap/execution/query_failure.h"
@@ -34,6 +35,9 @@ bool has_reluctant_quantifier(std::string_view pattern) {
 struct RegexFlags {
   bool any_case = false;
   bool global = false;
+  bool literal = false;
+
+  bool operator==(const RegexFlags&) const = default;
 };
 
 RegexFlags flags_of(std::string_view letters) {
@@ -43,9 +47,23 @@ RegexFlags flags_of(std::string_view letters) {
       flags.global = true;
     } else if (letter == 'i' || letter == 'c') {
       flags.any_case = letter == 'i';
-    } else {
+    } else if (letter == 'q') {
+      flags.literal = true;
+    } else if (std::string_view("bemnpwx").find(letter) != std::string_view::npos) {
+      fail_value(
+          "regular expression option \"" + std::string(1, letter) + "\" is not supported yet",
+          "0A000");
+    } else if (letter != 's' && letter != 't') {
       fail_value("invalid regular expression option: \"" + std::string(1, letter) + "\"", "22023");
     }
+  }
+  return flags;
+}
+
+RegexFlags flags_without_global(std::string_view letters, std::string_view function) {
+  const RegexFlags flags = flags_of(letters);
+  if (flags.global) {
+    fail_value(std::string(function) + "() does not support the \"global\" option", "22023");
   }
   return flags;
 }
@@ -53,23 +71,24 @@ RegexFlags flags_of(std::string_view letters) {
 // The last expression stays compiled: most are literals.
 class CompiledRegex {
  public:
-  const RE2& of(std::string_view pattern, bool any_case) {
-    if (regex_ != nullptr && regex_->pattern() == pattern && any_case_ == any_case) return *regex_;
+  const RE2& of(std::string_view pattern, const RegexFlags& flags) {
+    if (regex_ != nullptr && regex_->pattern() == pattern && flags_ == flags) return *regex_;
     RE2::Options options;
     options.set_log_errors(false);
-    options.set_case_sensitive(!any_case);
+    options.set_case_sensitive(!flags.any_case);
+    options.set_literal(flags.literal);
     options.set_dot_nl(true);
     options.set_longest_match(!has_reluctant_quantifier(pattern));
     options.set_max_mem(int64_t{8} << 20);
     regex_ = std::make_unique<RE2>(piece(pattern), options);
-    any_case_ = any_case;
+    flags_ = flags;
     if (!regex_->ok()) fail_value("invalid regular expression: " + regex_->error(), "2201B");
     return *regex_;
   }
 
  private:
   std::unique_ptr<RE2> regex_;
-  bool any_case_ = false;
+  RegexFlags flags_;
 };
 
 bool regex_matches(const RE2& regex, std::string_view text) {
@@ -79,11 +98,12 @@ bool regex_matches(const RE2& regex, std::string_view text) {
 constexpr int kGroupsMax = 10;  // the match itself, and \1 to \9
 using RegexGroups = std::array<re2::StringPiece, kGroupsMax>;
 
-// Calls visit(groups) for one match after the other, none overlapping, until it returns false.
+// Calls visit(groups) for one match after the other from byte `at` on, none overlapping, until it
+// returns false.
 template <class Visit>
-void for_matches(const RE2& regex, std::string_view text, const Visit& visit) {
+void for_matches(const RE2& regex, std::string_view text, size_t at, const Visit& visit) {
   const int groups_wanted = std::min(regex.NumberOfCapturingGroups() + 1, kGroupsMax);
-  for (size_t at = 0; at <= text.size();) {
+  while (at <= text.size()) {
     RegexGroups groups{};
     if (!regex.Match(piece(text), at, text.size(), RE2::UNANCHORED, groups.data(), groups_wanted)) {
       return;
@@ -120,7 +140,7 @@ void append_replacement(std::string_view replacement, const RegexGroups& groups,
 void replace_matches(const RE2& regex, std::string_view text, std::string_view replacement,
                      bool all, std::string* result) {
   size_t copied = 0;
-  for_matches(regex, text, [&](const RegexGroups& groups) {
+  for_matches(regex, text, 0, [&](const RegexGroups& groups) {
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     *result += text.substr(copied, begin - copied);
     append_replacement(replacement, groups, result);
@@ -137,22 +157,21 @@ NodePtr make_regex_replace(std::vector<NodePtr> children) {
                                       const RowArguments& a, QueryHeap* heap) mutable {
                                     const RegexFlags flags = flags_of(a.text(3));
                                     result.clear();
-                                    replace_matches(compiled.of(a.text(1), flags.any_case),
-                                                    a.text(0), a.text(2), flags.global, &result);
+                                    replace_matches(compiled.of(a.text(1), flags), a.text(0),
+                                                    a.text(2), flags.global, &result);
                                     return heap->keep(StringRef(result));
                                   });
 }
 
-NodePtr make_regex_substring(std::vector<NodePtr> children, bool of_group) {
+NodePtr make_regex_substring(std::vector<NodePtr> children) {
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children),
-      [of_group, compiled = CompiledRegex()](const RowArguments& a,
-                                             QueryHeap* heap) mutable -> std::optional<StringRef> {
-        const RE2& regex = compiled.of(a.text(1), false);
+      [compiled = CompiledRegex()](const RowArguments& a,
+                                   QueryHeap* heap) mutable -> std::optional<StringRef> {
+        const RE2& regex = compiled.of(a.text(1), {});
         std::optional<StringRef> found;
-        for_matches(regex, a.text(0), [&](const RegexGroups& groups) {
-          const bool group = of_group && regex.NumberOfCapturingGroups() > 0;
-          const re2::StringPiece& part = groups[group ? 1 : 0];
+        for_matches(regex, a.text(0), 0, [&](const RegexGroups& groups) {
+          const re2::StringPiece& part = groups[regex.NumberOfCapturingGroups() > 0 ? 1 : 0];
           if (part.data() != nullptr) {
             found = heap->keep(StringRef(std::string_view(part.data(), part.size())));
           }
@@ -162,12 +181,88 @@ NodePtr make_regex_substring(std::vector<NodePtr> children, bool of_group) {
       });
 }
 
+// An argument that counts from `least`.
+int64_t counting_argument(std::string_view name, int64_t value, int64_t least) {
+  if (value < least) {
+    fail_value(fmt::format("invalid value for parameter \"{}\": {}", name, value), "22023");
+  }
+  return value;
+}
+
+// The byte of the text at which argument `place` says that matches begin; behind its end too.
+size_t first_byte(const RowArguments& a, size_t place) {
+  const int64_t characters = counting_argument("start", a.integer(place), 1) - 1;
+  const std::string_view text = a.text(0);
+  const size_t byte = offset_of_character(text, characters);
+  const bool beyond = byte == text.size() && characters > count_characters(text);
+  return beyond ? text.size() + 1 : byte;
+}
+
+// Where the flags and the group of kRegexMatched and kRegexPosition stand.
+struct RegexCall {
+  std::string_view name;
+  size_t flags;
+};
+
+// The group of the match that is asked for; nullopt where there is none.
+std::optional<std::string_view> wanted_match(const RowArguments& a, const RegexCall& call,
+                                             CompiledRegex* compiled) {
+  const size_t first = first_byte(a, 2);
+  const int64_t number = counting_argument("n", a.integer(3), 1);
+  const RegexFlags flags = flags_without_global(a.text(call.flags), call.name);
+  const int64_t group = counting_argument("subexpr", a.integer(call.flags + 1), 0);
+  const RE2& regex = compiled->of(a.text(1), flags);
+  if (group > regex.NumberOfCapturingGroups()) return std::nullopt;
+  if (group >= kGroupsMax) {
+    fail_value(fmt::format("a group beyond {} is not supported yet", kGroupsMax - 1), "0A000");
+  }
+  std::optional<std::string_view> found;
+  int64_t matches = 0;
+  for_matches(regex, a.text(0), first, [&](const RegexGroups& groups) {
+    if (++matches < number) return true;
+    const re2::StringPiece& part = groups[static_cast<size_t>(group)];
+    if (part.data() != nullptr) found = std::string_view(part.data(), part.size());
+    return false;
+  });
+  return found;
+}
+
+NodePtr make_regex_matched(std::vector<NodePtr> children) {
+  return make_row_node<StringRef>(
+      PhysicalType::kString, std::move(children),
+      [compiled = CompiledRegex()](const RowArguments& a,
+                                   QueryHeap* heap) mutable -> std::optional<StringRef> {
+        const auto found = wanted_match(a, {"regexp_substr", 4}, &compiled);
+        if (!found) return std::nullopt;
+        return heap->keep(StringRef(*found));
+      });
+}
+
+NodePtr make_regex_position(std::vector<NodePtr> children) {
+  return make_row_node<int32_t>(
+      PhysicalType::kInt32, std::move(children),
+      [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
+        const int64_t end = a.integer(4);
+        if (end != 0 && end != 1) {
+          fail_value(fmt::format("invalid value for parameter \"endoption\": {}", end), "22023");
+        }
+        const auto found = wanted_match(a, {"regexp_instr", 5}, &compiled);
+        if (!found) return int32_t{0};
+        const char* const at = found->data() + (end == 1 ? found->size() : 0);
+        const std::string_view text = a.text(0);
+        const auto bytes = static_cast<size_t>(at - text.data());
+        return static_cast<int32_t>(count_characters(text.substr(0, bytes)) + 1);
+      });
+}
+
 NodePtr make_regex_count(std::vector<NodePtr> children) {
   return make_row_node<int32_t>(
       PhysicalType::kInt32, std::move(children),
       [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
+        const size_t first = first_byte(a, 2);
+        const RegexFlags flags = flags_without_global(a.text(3), "regexp_count");
         int32_t count = 0;
-        for_matches(compiled.of(a.text(1), false), a.text(0),
+        for_matches(compiled.of(a.text(1), flags), a.text(0), first,
                     [&](const RegexGroups&) { return ++count != 0; });
         return count;
       });
@@ -177,7 +272,8 @@ NodePtr make_regex_match(std::vector<NodePtr> children, bool any_case) {
   return make_row_node<uint8_t>(
       PhysicalType::kBool, std::move(children),
       [any_case, compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
-        return static_cast<uint8_t>(regex_matches(compiled.of(a.text(1), any_case), a.text(0)));
+        return static_cast<uint8_t>(
+            regex_matches(compiled.of(a.text(1), {.any_case = any_case}), a.text(0)));
       });
 }
 
@@ -185,11 +281,8 @@ NodePtr make_regex_like(std::vector<NodePtr> children) {
   return make_row_node<uint8_t>(
       PhysicalType::kBool, std::move(children),
       [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
-        const RegexFlags flags = flags_of(a.text(2));
-        if (flags.global)
-          fail_value("regexp_like() does not support the \"global\" option", "22023");
-        return static_cast<uint8_t>(
-            regex_matches(compiled.of(a.text(1), flags.any_case), a.text(0)));
+        const RegexFlags flags = flags_without_global(a.text(2), "regexp_like");
+        return static_cast<uint8_t>(regex_matches(compiled.of(a.text(1), flags), a.text(0)));
       });
 }
 
@@ -202,8 +295,9 @@ NodePtr make_regex_function(Function function, std::vector<NodePtr>* children) {
     case Function::kRegexLike: return make_regex_like(std::move(*children));
     case Function::kRegexReplace: return make_regex_replace(std::move(*children));
     case Function::kRegexCount: return make_regex_count(std::move(*children));
-    case Function::kRegexSubstring: return make_regex_substring(std::move(*children), true);
-    case Function::kRegexMatched: return make_regex_substring(std::move(*children), false);
+    case Function::kRegexSubstring: return make_regex_substring(std::move(*children));
+    case Function::kRegexMatched: return make_regex_matched(std::move(*children));
+    case Function::kRegexPosition: return make_regex_position(std::move(*children));
     default: return nullptr;
   }
 }

@@ -1,6 +1,7 @@
 #include "olap/execution/row_functions.h"
 
 #include <memory>
+#include <optional>
 
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/expression_nodes.h"
@@ -8,6 +9,7 @@
 #include "olap/execution/query_failure.h"
 #include "olap/execution/query_heap.h"
 #include "olap/execution/row_node.h"
+#include "olap/execution/text_template.h"
 
 namespace diptych::olap {
 
@@ -56,12 +58,31 @@ NodePtr make_like_pattern(std::vector<NodePtr> children) {
                                 });
 }
 
-// delimiter, texts...; NULL only where the delimiter is.
-class ConcatWsNode : public ExpressionNode {
+void join_texts(const RowArguments& arguments, std::string* result) {
+  bool first = true;
+  for (size_t a = 1; a < arguments.size(); ++a) {
+    if (arguments.is_null(a)) continue;
+    if (!first) *result += arguments.text(0);
+    *result += arguments.text(a);
+    first = false;
+  }
+}
+
+void fill_template(const RowArguments& arguments, std::string* result) {
+  const auto argument = [&](size_t i) -> std::optional<std::string_view> {
+    if (arguments.is_null(i + 1)) return std::nullopt;
+    return arguments.text(i + 1);
+  };
+  append_formatted(arguments.text(0), arguments.size() - 1, argument, result);
+}
+
+// Of texts; NULL only where the first one is.
+class TextsNode : public ExpressionNode {
  public:
-  explicit ConcatWsNode(std::vector<NodePtr> children)
+  TextsNode(std::vector<NodePtr> children, TextRowFunction function)
       : ExpressionNode(PhysicalType::kString),
         children_(std::move(children)),
+        function_(function),
         results_(PhysicalType::kString) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
@@ -72,13 +93,7 @@ class ConcatWsNode : public ExpressionNode {
       const RowArguments arguments(vectors, i);
       if (arguments.is_null(0)) return;
       text.clear();
-      bool first = true;
-      for (size_t a = 1; a < arguments.size(); ++a) {
-        if (arguments.is_null(a)) continue;
-        if (!first) text += arguments.text(0);
-        text += arguments.text(a);
-        first = false;
-      }
+      function_(arguments, &text);
       results_.values<StringRef>()[i] = heap_.keep(StringRef(text));
     });
     Vector result = results_.view();
@@ -89,6 +104,7 @@ class ConcatWsNode : public ExpressionNode {
 
  private:
   std::vector<NodePtr> children_;
+  TextRowFunction function_;
   VectorBuffer results_;
   QueryHeap heap_;
 };
@@ -145,7 +161,8 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
       return make_row_node<int128_t>(
           type, std::move(children),
           [](const RowArguments& a, QueryHeap*) { return factorial(a.integer(0)); });
-    case Function::kConcatWs: return std::make_unique<ConcatWsNode>(std::move(children));
+    case Function::kConcatWs: return std::make_unique<TextsNode>(std::move(children), join_texts);
+    case Function::kFormat: return std::make_unique<TextsNode>(std::move(children), fill_template);
     case Function::kGreatest:
     case Function::kLeast:
       return with_physical_type(type, [&](auto value) -> NodePtr {

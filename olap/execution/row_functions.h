@@ -4,7 +4,7 @@
 // is worth a vectorised kernel has a node of its own (expression_*.cpp).
 //
 // Nulls      a function sees no NULL: its result is NULL where an argument is. kConcatWs, kGreatest
-//            and kLeast leave them out instead, and have their own nodes.
+//            and kLeast leave them out instead, kFormat writes them, and have their own nodes.
 // Errors     a function fails by QueryFailure.
 
 #pragma once

@@ -176,6 +176,24 @@ std::string name_as(std::string_view name, std::string_view written, size_t widt
   return text;
 }
 
+std::string roman_month(uint32_t month, std::string_view written, bool plain) {
+  static constexpr std::array<std::string_view, 12> kRoman = {
+      "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"};
+  const bool lower = std::islower(static_cast<unsigned char>(written[0])) != 0;
+  return name_as(kRoman[month - 1], lower ? "rm" : "RM", plain ? 0 : 4);
+}
+
+// "th" behind 11, "st" behind 1.
+std::string_view ordinal_ending(std::string_view digits) {
+  const bool teen = digits.size() > 1 && digits[digits.size() - 2] == '1';
+  switch (teen ? '0' : digits.back()) {
+    case '1': return "st";
+    case '2': return "nd";
+    case '3': return "rd";
+    default: return "th";
+  }
+}
+
 struct ToCharField {
   std::string_view name;  // upper case; longer ones first
   std::string (*text)(const Parts& p, std::string_view written, bool plain);
@@ -186,6 +204,20 @@ std::string padded(int64_t value, size_t width, bool plain) {
 }
 
 constexpr ToCharField kFields[] = {
+    {"Y,YYY",
+     [](const Parts& p, std::string_view, bool) {
+       return fmt::format("{},{:03}", p.civil.year / 1000, p.civil.year % 1000);
+     }},
+    {"SSSSS",
+     [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.in_day / kSecond); }},
+    {"SSSS",
+     [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.in_day / kSecond); }},
+    {"A.M.", [](const Parts& p, std::string_view w,
+                bool) { return name_as(p.in_day < 12 * kHour ? "A.M." : "P.M.", w, 0); }},
+    {"P.M.", [](const Parts& p, std::string_view w,
+                bool) { return name_as(p.in_day < 12 * kHour ? "A.M." : "P.M.", w, 0); }},
+    {"IDDD", [](const Parts& p, std::string_view,
+                bool f) { return padded((p.iso_week() - 1) * 7 + p.weekday() + 1, 3, f); }},
     {"MONTH", [](const Parts& p, std::string_view w,
                  bool plain) { return name_as(kMonths[p.civil.month - 1], w, plain ? 0 : 9); }},
     {"YYYY", [](const Parts& p, std::string_view, bool f) { return padded(p.civil.year, 4, f); }},
@@ -203,6 +235,8 @@ constexpr ToCharField kFields[] = {
     {"DDD", [](const Parts& p, std::string_view, bool f) { return padded(p.day_of_year(), 3, f); }},
     {"YYY",
      [](const Parts& p, std::string_view, bool f) { return padded(p.civil.year % 1000, 3, f); }},
+    {"IYY",
+     [](const Parts& p, std::string_view, bool f) { return padded(p.iso_year() % 1000, 3, f); }},
     {"HH", [](const Parts& p, std::string_view,
               bool f) { return padded((p.in_day / kHour + 11) % 12 + 1, 2, f); }},
     {"MM", [](const Parts& p, std::string_view, bool f) { return padded(p.civil.month, 2, f); }},
@@ -227,12 +261,18 @@ constexpr ToCharField kFields[] = {
     {"IW", [](const Parts& p, std::string_view, bool f) { return padded(p.iso_week(), 2, f); }},
     {"YY",
      [](const Parts& p, std::string_view, bool f) { return padded(p.civil.year % 100, 2, f); }},
+    {"IY",
+     [](const Parts& p, std::string_view, bool f) { return padded(p.iso_year() % 100, 2, f); }},
+    {"RM", [](const Parts& p, std::string_view w,
+              bool plain) { return roman_month(p.civil.month, w, plain); }},
     {"AM", [](const Parts& p, std::string_view w,
               bool) { return name_as(p.in_day < 12 * kHour ? "AM" : "PM", w, 0); }},
     {"PM", [](const Parts& p, std::string_view w,
               bool) { return name_as(p.in_day < 12 * kHour ? "AM" : "PM", w, 0); }},
     {"W", [](const Parts& p, std::string_view,
              bool) { return fmt::to_string((p.civil.day - 1) / 7 + 1); }},
+    {"Y", [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.civil.year % 10); }},
+    {"I", [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.iso_year() % 10); }},
     {"J", [](const Parts& p, std::string_view, bool) { return fmt::to_string(p.days + 2440588); }},
     {"Q", [](const Parts& p, std::string_view,
              bool) { return fmt::to_string((p.civil.month - 1) / 3 + 1); }},
@@ -248,8 +288,8 @@ bool starts_with_any_case(std::string_view text, std::string_view upper) {
   return true;
 }
 
-// Fields of the pattern become the moment's; FM in front of one drops its padding; text in quotes,
-// and what is no field, stays.
+// Fields of the pattern become the moment's; FM in front of one drops its padding, TH behind a
+// number is its ending; text in quotes, and what is no field, stays.
 void moment_to_char(const RowArguments& a, std::string* result) {
   const Parts parts(a.integer(0));
   std::string_view pattern = a.text(1);
@@ -273,8 +313,15 @@ void moment_to_char(const RowArguments& a, std::string* result) {
       result->push_back(pattern[0]);
       pattern.remove_prefix(1);
     } else {
-      *result += field->text(parts, pattern, plain);
+      const std::string text = field->text(parts, pattern, plain);
+      *result += text;
       pattern.remove_prefix(field->name.size());
+      if (pattern.starts_with("TH") || pattern.starts_with("th")) {
+        if (std::isdigit(static_cast<unsigned char>(text.back())) != 0) {
+          *result += name_as(ordinal_ending(text), pattern, 0);
+        }
+        pattern.remove_prefix(2);
+      }
     }
     plain = false;
   }

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "olap/execution/md5.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_functions.h"
+#include "olap/execution/text_template.h"
 #include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
@@ -217,6 +219,15 @@ TextRowFunction find_text_function(Function function) {
     case Function::kInitcap: return initcap;
     case Function::kOverlay: return overlay;
     case Function::kToHex: return to_hex;
+    case Function::kMd5:
+      return [](const RowArguments& a, std::string* result) { *result = md5_hex(a.text(0)); };
+    case Function::kQuoteIdentifier:
+      return [](const RowArguments& a, std::string* result) {
+        *result = quoted_identifier(a.text(0));
+      };
+    case Function::kQuoteLiteral:
+      return
+          [](const RowArguments& a, std::string* result) { *result = quoted_literal(a.text(0)); };
     default: return nullptr;
   }
 }

@@ -254,7 +254,9 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
     return source_.wrong(offset,
                          fmt::format("{}() takes {} argument{}, not {}", name, arguments,
                                      arguments == 1 ? "" : "s", call.n_args),
-                         "42883");
+                         aggregate->kind == AggregateKind::kCount && call.n_args == 0
+                             ? base::SqlState("42809")
+                             : base::SqlState("42883"));
   }
   if (call.args[0]->node_case == PG_QUERY__NODE__NODE_ROW_EXPR &&
       aggregate->kind == AggregateKind::kCount) {

@@ -321,6 +321,62 @@ BoundResult bind_date_bin(Call call) {
                 call.offset);
 }
 
+// (a, b) OVERLAPS (c, d), in any order each; in the place of an end may stand a length.
+BoundResult bind_overlaps(Call call) {
+  using enum ExpressionKind;
+  if (call.arguments.size() != 4) return call.wrong_count("two rows of two values");
+  ExpressionPtr first[2];
+  ExpressionPtr last[2];
+  for (size_t side = 0; side < 2; ++side) {
+    Bound& start = call.arguments[2 * side];
+    Bound& end = call.arguments[2 * side + 1];
+    auto moment = moment_argument(call, &start);
+    if (!moment) return moment.error();
+    start.expression = cast_to(*std::move(moment), kTimestampType);
+    if (end.interval) {
+      auto sum = bind_operator(call.source, "+", call.offset, copy_of(start), std::move(end));
+      if (!sum) return sum;
+      end = *std::move(sum);
+    }
+    auto other = moment_argument(call, &end);
+    if (!other) return other.error();
+    Expressions both;
+    both.push_back(std::move(start.expression));
+    both.push_back(cast_to(*std::move(other), kTimestampType));
+    // Where one of the two is unknown the other: not folded, which a NULL would make NULL.
+    const bool nullable = both[0]->nullable && both[1]->nullable;
+    first[side] = make_function(Function::kLeast, kTimestampType, clone(both));
+    first[side]->nullable = nullable;
+    // Unknown where one of the two is.
+    ExpressionPtr known =
+        fold(make_expression(kEqual, kBooleanType, clone(*both[0]), clone(*both[1])));
+    known = negated(fold(make_expression(kIsNull, kBooleanType, std::move(known))));
+    last[side] =
+        fold(make_case(std::move(known),
+                       fold(make_function(Function::kGreatest, kTimestampType, std::move(both)))));
+  }
+  const auto compared = [](ExpressionKind kind, const ExpressionPtr& a, const ExpressionPtr& b) {
+    return fold(make_expression(kind, kBooleanType, clone(*a), clone(*b)));
+  };
+  const auto both_of = [](ExpressionKind kind, ExpressionPtr a, ExpressionPtr b) {
+    return fold(make_expression(kind, kBooleanType, std::move(a), std::move(b)));
+  };
+  // The one that begins later begins before the other ends. An end is never before its own start:
+  // the second comparisons are false, or unknown where the end is.
+  Expressions choice;
+  choice.push_back(compared(kGreater, first[0], first[1]));
+  choice.push_back(
+      both_of(kOr, compared(kLess, first[0], last[1]), compared(kLess, last[0], first[1])));
+  choice.push_back(compared(kLess, first[0], first[1]));
+  choice.push_back(
+      both_of(kOr, compared(kLess, first[1], last[0]), compared(kLess, last[1], first[0])));
+  choice.push_back(compared(kEqual, first[0], first[1]));
+  choice.push_back(both_of(kAnd, compared(kLessEqual, first[0], last[0]),
+                           compared(kLessEqual, first[1], last[1])));
+  choice.push_back(make_null(kBooleanType));
+  return called(make_expression(kCase, kBooleanType, std::move(choice)), call.offset);
+}
+
 BoundResult bind_now(Call call) {
   if (!call.arguments.empty()) return call.wrong_count("no argument");
   return called(current_timestamp(call.source), call.offset);
@@ -363,6 +419,7 @@ FunctionBinder find_date_function_binder(std::string_view name) {
       {"extract", bind_extract},
       {"date_part", bind_extract},
       {"date_bin", bind_date_bin},
+      {"overlaps", bind_overlaps},
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},
       {"to_date", bind_to_date},

@@ -273,8 +273,8 @@ constexpr Signature kSignatures[] = {
     {"lcm", Function::kLcm, kBigIntType, "ii"},
     {"regexp_replace", Function::kRegexReplace, kTextType, "tttt", ""},
     {"regexp_like", Function::kRegexLike, kBooleanType, "ttt", ""},
-    {"regexp_count", Function::kRegexCount, kIntType, "tt"},
-    {"regexp_substr", Function::kRegexMatched, kTextType, "tt", nullptr, true},
+    {"md5", Function::kMd5, kTextType, "t"},
+    {"quote_ident", Function::kQuoteIdentifier, kTextType, "t"},
 };
 
 // log(x) is decadic; log(b, x) to the base b.
@@ -339,6 +339,71 @@ BoundResult bind_concat_ws(Call call) {
   ExpressionPtr result = make_function(Function::kConcatWs, kTextType, std::move(texts));
   result->nullable = nullable;
   return Bound{std::move(result), std::nullopt, false, call.offset};
+}
+
+// format(template, values...): NULL where the template is.
+BoundResult bind_format(Call call) {
+  if (call.arguments.empty()) return call.wrong_count("1 argument or more");
+  Expressions texts;
+  for (Bound& argument : call.arguments) {
+    if (argument.interval) return call.wrong_type(argument);
+    texts.push_back(written_text(std::move(argument.expression)));
+  }
+  if (!texts[0]->type.is_string()) return call.wrong_type(call.arguments[0]);
+  const bool nullable = texts[0]->nullable;
+  ExpressionPtr result = make_function(Function::kFormat, kTextType, std::move(texts));
+  result->nullable = nullable;
+  return Bound{std::move(result), std::nullopt, false, call.offset};
+}
+
+// Of any value; quote_nullable() makes NULL the word.
+BoundResult bind_quote(Call call) {
+  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
+  if (call.arguments[0].interval) return call.wrong_type(call.arguments[0]);
+  Expressions value;
+  value.push_back(written_text(std::move(call.arguments[0].expression)));
+  ExpressionPtr quoted = make_function(Function::kQuoteLiteral, kTextType, std::move(value));
+  if (call.name == "quote_nullable") {
+    quoted = make_expression(ExpressionKind::kCoalesce, kTextType, fold(std::move(quoted)),
+                             make_literal(kTextType, base::Value(std::string("NULL"))));
+  }
+  return called(std::move(quoted), call.offset);
+}
+
+// Arguments that are left out at the end are 1 or 0, and no flags.
+BoundResult bind_regex_call(Call call, const Signature& signature,
+                            std::initializer_list<int64_t> integers) {
+  constexpr size_t kRequired = 2;
+  const std::string_view kinds = signature.arguments;
+  if (call.arguments.size() < kRequired || call.arguments.size() > kinds.size()) {
+    return call.wrong_count(fmt::format("{} to {} arguments", kRequired, kinds.size()));
+  }
+  auto absent = integers.begin();
+  for (size_t i = kRequired; i < kinds.size(); ++i) {
+    const int64_t integer = kinds[i] == 'i' ? *absent++ : 0;
+    if (i < call.arguments.size()) continue;
+    ExpressionPtr literal = kinds[i] == 'i' ? make_literal(kBigIntType, base::Value(integer))
+                                            : make_literal(kTextType, base::Value(std::string()));
+    call.arguments.push_back({std::move(literal), std::nullopt, false, call.offset});
+  }
+  return bind_signature(std::move(call), signature);
+}
+
+BoundResult bind_regexp_count(Call call) {
+  return bind_regex_call(std::move(call), {"regexp_count", Function::kRegexCount, kIntType, "ttit"},
+                         {1});
+}
+
+BoundResult bind_regexp_substr(Call call) {
+  return bind_regex_call(
+      std::move(call),
+      {"regexp_substr", Function::kRegexMatched, kTextType, "ttiiti", nullptr, true}, {1, 1, 0});
+}
+
+BoundResult bind_regexp_instr(Call call) {
+  return bind_regex_call(std::move(call),
+                         {"regexp_instr", Function::kRegexPosition, kIntType, "ttiiiti"},
+                         {1, 1, 0, 0});
 }
 
 BoundResult bind_mod(Call call) {
@@ -449,6 +514,12 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
       {"floor", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kFloor); }},
       {"ceil", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
       {"ceiling", [](Call c) { return bind_floor_or_ceil(std::move(c), Function::kCeil); }},
+      {"format", bind_format},
+      {"quote_literal", bind_quote},
+      {"quote_nullable", bind_quote},
+      {"regexp_count", bind_regexp_count},
+      {"regexp_substr", bind_regexp_substr},
+      {"regexp_instr", bind_regexp_instr},
       {"mod", bind_mod},
       {"div", bind_div},
       {"factorial", bind_factorial},

@@ -32,6 +32,15 @@ base::Error no_operator(const SourceText& source, std::string_view name, int64_t
                       "42883");
 }
 
+// Of operands without a type of their own.
+base::Error ambiguous_operator(const SourceText& source, std::string_view name, int64_t offset) {
+  return source.wrong(offset,
+                      fmt::format("operator \"{}\" is not unique: say which type its operands "
+                                  "have, as in CAST('1' AS INT)",
+                                  name),
+                      "42725");
+}
+
 // The type of + and - over two exact numbers, at least one of them a decimal.
 DataType decimal_sum_type(const DataType& a, const DataType& b) {
   const unsigned scale = std::max(a.scale, b.scale);
@@ -223,13 +232,9 @@ BoundResult bind_comparison(const SourceText& source, std::string_view name, Exp
 }
 
 // Untyped operands of arithmetic take the other side's type: '3' + 4, and NULL + x.
-base::Result<void> adopt_for_arithmetic(const SourceText& source, Bound* left, Bound* right) {
-  if (left->untyped && right->untyped) {
-    for (Bound* side : {left, right}) {
-      if (auto done = adopt_type(source, kBigIntType, side); !done) return done;
-    }
-    return {};
-  }
+base::Result<void> adopt_for_arithmetic(const SourceText& source, std::string_view name,
+                                        int64_t offset, Bound* left, Bound* right) {
+  if (left->untyped && right->untyped) return ambiguous_operator(source, name, offset);
   if (left->untyped) return adopt_type(source, right->expression->type, left);
   if (right->untyped) return adopt_type(source, left->expression->type, right);
   return {};
@@ -252,7 +257,7 @@ std::optional<Function> bit_function(std::string_view name) {
 BoundResult bind_bits(const SourceText& source, std::string_view name, Function function,
                       int64_t offset, Bound left, Bound right) {
   if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
-  if (auto adopted = adopt_for_arithmetic(source, &left, &right); !adopted) {
+  if (auto adopted = adopt_for_arithmetic(source, name, offset, &left, &right); !adopted) {
     return adopted.error();
   }
   if (!is_integer(left.expression->type) || !is_integer(right.expression->type)) {
@@ -381,6 +386,7 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
 BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
                                  Bound operand) {
   if (name == "~") {
+    if (operand.untyped) return ambiguous_operator(source, name, offset);
     Bound ones{make_literal(kIntType, base::Value(int64_t{-1})), std::nullopt, false, offset};
     return bind_operator(source, "#", offset, std::move(operand), std::move(ones));
   }
@@ -406,11 +412,12 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
                                  cast_to(std::move(right.expression), kTextType)),
                  left.offset);
   }
-  if (name == "^") {
+  if (name == "^" || name == "^@") {
     std::vector<Bound> operands;
     operands.push_back(std::move(left));
     operands.push_back(std::move(right));
-    return bind_function(source, "power", offset, std::move(operands));
+    return bind_function(source, name == "^" ? "power" : "starts_with", offset,
+                         std::move(operands));
   }
   if (const auto function = bit_function(name)) {
     return bind_bits(source, name, *function, offset, std::move(left), std::move(right));
@@ -437,7 +444,7 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   if (days) {
     return bind_day_arithmetic(source, name, offset, std::move(left), std::move(right));
   }
-  if (auto adopted = adopt_for_arithmetic(source, &left, &right); !adopted) {
+  if (auto adopted = adopt_for_arithmetic(source, name, offset, &left, &right); !adopted) {
     return adopted.error();
   }
   return bind_arithmetic(source, name, offset, std::move(left), std::move(right));
@@ -487,7 +494,7 @@ BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operan
     Bound zero{nullptr, Interval{}, false, offset};
     return add_intervals(source, -1, std::move(zero), std::move(operand));
   }
-  if (auto adopted = adopt_type(source, kBigIntType, &operand); !adopted) return adopted.error();
+  if (operand.untyped) return ambiguous_operator(source, "-", offset);
   const DataType type = operand.expression->type;
   if (!is_numeric(type)) {
     return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()), "42883");

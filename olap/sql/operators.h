@@ -71,7 +71,8 @@ base::Result<void> adopt_type(const SourceText& source, const base::DataType& ty
 base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_view what,
                                          Bound operand);
 
-// left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ^, ||, and &, |, #, << and >> of bits.
+// left <name> right for =, <>, <, <=, >, >=, +, -, *, /, %, ^, ^@, ||, and of bits
+// &, |, #, << and >>.
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right);
 // The same of rows: = and <> column by column, <, <=, > and >= from the left.

@@ -144,6 +144,7 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
     if (!is_null(values[1]) && std::get<int64_t>(values[1]) > 1) throw NaiveError("single row");
     return values[0];
   }
+  if (e.function == Function::kFormat) throw std::logic_error("format() takes NULLs");
   for (const Value& value : values) {
     if (is_null(value)) return kNull;
   }

@@ -14,14 +14,6 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes) {
-  constexpr uint64_t kMebibytesMax = uint64_t{1} << 30;
-  app.add_option_function<uint64_t>(
-         name, [bytes](uint64_t mebibytes) { *bytes = mebibytes << 20; }, what)
-      ->transform(number_between(uint64_t{1}, kMebibytesMax))
-      ->option_text("MIB");
-}
-
 }  // namespace
 
 CLI::Validator input_file() {
@@ -52,6 +44,14 @@ CLI::Validator new_directory() {
 
 CLI::Validator output_file() {
   return {[](std::string& path) { return check_output_path(path); }, ""};
+}
+
+void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes) {
+  constexpr uint64_t kMebibytesMax = uint64_t{1} << 30;
+  app.add_option_function<uint64_t>(
+         name, [bytes](uint64_t mebibytes) { *bytes = mebibytes << 20; }, what)
+      ->transform(number_between(uint64_t{1}, kMebibytesMax))
+      ->option_text("MIB");
 }
 
 void add_memory_option(CLI::App& app, size_t* bytes) {

@@ -59,6 +59,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::strin
   return app.add_option_function<std::string>(name, choose, what);
 }
 
+// A number of MiB: sets `bytes`.
+void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes);
 // --memory, of commands that open a database: sets `bytes`.
 void add_memory_option(CLI::App& app, size_t* bytes);
 // --query-memory and --queries-memory, of commands that run queries: what one and what all of them

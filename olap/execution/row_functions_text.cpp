@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <md5.h>
 
-#include "olap/execution/md5.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_functions.h"
 #include "olap/execution/text_template.h"
@@ -14,6 +14,13 @@
 namespace diptych::olap {
 
 namespace {
+
+// Lower-case hexadecimal digits.
+std::string md5_hex(std::string_view bytes) {
+  char digits[MD5_DIGEST_STRING_LENGTH];
+  MD5Data(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), digits);
+  return digits;
+}
 
 void replace(const RowArguments& a, std::string* result) {
   const std::string_view text = a.text(0);

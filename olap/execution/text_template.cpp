@@ -114,6 +114,7 @@ class TemplateReader {
   }
 
   char take_type() {
+    peek();
     const std::string_view character = rest_.substr(0, character_bytes(rest_, 0));
     const char type = take();
     if (type != 's' && type != 'I' && type != 'L') {

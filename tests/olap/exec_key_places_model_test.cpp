@@ -95,44 +95,45 @@ void expect_matches(const NumberedPlaces& made, const PlacesShape& shape, const 
   EXPECT_TRUE(std::equal(matched, matched + kVectorWords, expected_bits));
 }
 
-TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
+// body(random) with the kernels of each target that this machine has.
+template <class Body>
+void on_every_target(const Body& body) {
   const uint64_t seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
   PlacesRandom random(seed);
   for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
     hwy::SetSupportedTargetsForTest(0);
     if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
     hwy::SetSupportedTargetsForTest(target);
-    for (const PlacesShape& shape : kPlacesShapes) {
-      SCOPED_TRACE(testing::Message() << "target " << target << ", " << shape.what);
-      const NumberedPlaces made = make_places(shape, &random);
-      for (const uint32_t slots : {0U, 1U, 63U, 64U, 65U, 1000U, kVectorRows}) {
-        for (const uint32_t percent : {0, 3, 50, 100}) {
-          expect_matches(made, shape, random_selection(slots, percent, &random), &random);
-        }
-      }
-      if (testing::Test::HasFailure()) break;
-    }
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", target " << target);
+    body(&random);
   }
   hwy::SetSupportedTargetsForTest(0);
 }
 
+TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
+  on_every_target([](PlacesRandom* random) {
+    for (const PlacesShape& shape : kPlacesShapes) {
+      SCOPED_TRACE(shape.what);
+      const NumberedPlaces made = make_places(shape, random);
+      for (const uint32_t slots : {0U, 1U, 63U, 64U, 65U, 1000U, kVectorRows}) {
+        for (const uint32_t percent : {0, 3, 50, 100}) {
+          expect_matches(made, shape, random_selection(slots, percent, random), random);
+        }
+      }
+      if (testing::Test::HasFailure()) break;
+    }
+  });
+}
+
 TEST(SelectBits, ListsTheBitsOfEachDensityOnEveryTarget) {
-  const uint64_t seed = std::random_device()();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  PlacesRandom random(seed);
-  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
-    hwy::SetSupportedTargetsForTest(0);
-    if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
+  on_every_target([](PlacesRandom* random) {
     for (const uint32_t slots : {0U, 1U, 63U, 64U, 65U, 1000U, kVectorRows}) {
       for (const uint32_t percent : {0, 3, 10, 50, 97, 100}) {
-        SCOPED_TRACE(testing::Message()
-                     << "target " << target << ", " << slots << " slots, " << percent << " %");
+        SCOPED_TRACE(testing::Message() << slots << " slots, " << percent << " %");
         uint64_t bits[kVectorWords] = {};
         std::vector<uint16_t> expected;
         for (uint32_t i = 0; i < kVectorRows; ++i) {
-          if (random() % 100 >= percent) continue;
+          if ((*random)() % 100 >= percent) continue;
           set_bit(bits, i);  // behind the slots too
           if (i < slots) expected.push_back(static_cast<uint16_t>(i));
         }
@@ -147,8 +148,7 @@ TEST(SelectBits, ListsTheBitsOfEachDensityOnEveryTarget) {
         EXPECT_EQ(selection.count, expected.size());
       }
     }
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // whole operations take place there. So it meets all that can happen between two of its steps, and
 // always the same: what threads meet once in many hours, this meets in every run.
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -14,12 +13,11 @@
 #include <gtest/gtest.h>
 
 #include "oltp/bw_tree.h"
+#include "tests/oltp/stepped_atomic.h"
 #include "tests/sanitizers.h"
 
 namespace diptych::oltp {
 namespace {
-
-using Order = std::memory_order;
 
 // What happens at a step of the one thread.
 struct Interruption {
@@ -35,48 +33,7 @@ void step() {
 }
 
 template <class Value>
-class Interrupted {
- public:
-  Interrupted() : value_{} {}
-  explicit Interrupted(Value value) : value_(value) {}
-  Value load(Order order) const {
-    step();
-    // seq_cst or less: as given.
-    return value_.load(Order(order));
-  }
-  void store(Value value, Order order) {
-    step();
-    // seq_cst or less: as given.
-    value_.store(value, Order(order));
-  }
-  Value exchange(Value value, Order order) {
-    step();
-    // seq_cst or less: as given.
-    return value_.exchange(value, Order(order));
-  }
-  Value fetch_add(Value more, Order order) {
-    step();
-    // seq_cst or less: as given.
-    return value_.fetch_add(more, Order(order));
-  }
-  Value fetch_or(Value bits, Order order) {
-    step();
-    // seq_cst or less: as given.
-    return value_.fetch_or(bits, Order(order));
-  }
-  bool compare_exchange_strong(Value& expected, Value wanted, Order success, Order failure) {
-    step();
-    // seq_cst or less: as given.
-    return value_.compare_exchange_strong(expected, wanted, Order(success), Order(failure));
-  }
-  bool compare_exchange_weak(Value& expected, Value wanted, Order success, Order failure) {
-    return compare_exchange_strong(expected, wanted, success, failure);
-  }
-
- private:
-  std::atomic<Value> value_;
-};
-
+using Interrupted = SteppedAtomic<Value, step>;
 using InterruptedTree = BwTree<1, 64, Interrupted>;
 using Rows = std::set<std::pair<uint64_t, uint64_t>>;
 

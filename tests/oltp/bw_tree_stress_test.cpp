@@ -22,6 +22,7 @@
 
 #include "oltp/bw_tree.h"
 #include "tests/mutant.h"
+#include "tests/oltp/stepped_atomic.h"
 #include "tests/oltp/stress_yield.h"
 #include "tests/relaxed_atomic.h"
 
@@ -47,45 +48,9 @@ void yield_now_and_then() {
 }
 
 template <class Value>
-class Nervous {
+class Nervous : public SteppedAtomic<Value, yield_now_and_then> {
  public:
-  Nervous() : value_{} {}
-  explicit Nervous(Value value) : value_(value) {}
-  Value load(Order order) const {
-    yield_now_and_then();
-    // seq_cst or less: as given.
-    return value_.load(Order(order));
-  }
-  void store(Value value, Order order) {
-    // seq_cst or less: as given.
-    value_.store(value, Order(order));
-  }
-  Value exchange(Value value, Order order) {
-    // seq_cst or less: as given.
-    return value_.exchange(value, Order(order));
-  }
-  Value fetch_add(Value more, Order order) {
-    // seq_cst or less: as given.
-    return value_.fetch_add(more, Order(order));
-  }
-  Value fetch_or(Value bits, Order order) {
-    yield_now_and_then();
-    // seq_cst or less: as given.
-    return value_.fetch_or(bits, Order(order));
-  }
-  bool compare_exchange_strong(Value& expected, Value wanted, Order success, Order failure) {
-    yield_now_and_then();
-    // seq_cst or less: as given.
-    return value_.compare_exchange_strong(expected, wanted, Order(success), Order(failure));
-  }
-  bool compare_exchange_weak(Value& expected, Value wanted, Order success, Order failure) {
-    yield_now_and_then();
-    // seq_cst or less: as given.
-    return value_.compare_exchange_weak(expected, wanted, Order(success), Order(failure));
-  }
-
- protected:
-  std::atomic<Value> value_;
+  using SteppedAtomic<Value, yield_now_and_then>::SteppedAtomic;
 };
 
 // What the threads found wrong; the first of it is kept.

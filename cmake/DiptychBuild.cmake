@@ -26,6 +26,7 @@ target_include_directories(diptych_settings INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(diptych_settings INTERFACE
   -march=${DIPTYCH_ARCH} -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor -Wconversion
   -Wno-sign-conversion -Wno-missing-field-initializers -fno-omit-frame-pointer
+  $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>  # clang's default
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 sees overlaps in "text" + std::string (PR 105651)
 if(DIPTYCH_SANITIZER)
   target_compile_options(diptych_settings INTERFACE -fsanitize=${DIPTYCH_SANITIZER} -fno-sanitize-recover=all)
@@ -41,14 +42,29 @@ if(DIPTYCH_FUZZ)
   target_compile_options(diptych_settings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# diptych_library(NAME [UNITY] [COLD regex] [LINKS target...]): one static library from every .cpp in the calling folder.
-# UNITY: several sources at a time, where what they include takes longer than they do themselves; the sanitizers' presets
-# do so with every library. COLD: DIPTYCH_COLD_OPTIONS
-# for the sources whose path in the folder matches; without such options they are as all others.
+# In release the linker optimises the program `diptych` across the sources of the libraries that say LINK_TIME: their
+# objects have what it needs beside their code. All other programs, tests and benchmarks, link that code as it is.
+set(DIPTYCH_LINK_TIME OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(DIPTYCH_LINK_TIME ON)
+  target_link_options(diptych_settings INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:DIPTYCH_LINK_TIME>>>:-fno-lto>)
+endif()
+function(diptych_link_time program)
+  if(DIPTYCH_LINK_TIME)
+    set_target_properties(${program} PROPERTIES DIPTYCH_LINK_TIME ON)
+    # (g++ 12 takes an array's size for negative once it sees only the path on which it would be.)
+    target_link_options(${program} PRIVATE -flto=auto -Wno-alloc-size-larger-than)
+  endif()
+endfunction()
+
+# diptych_library(NAME [UNITY] [LINK_TIME] [COLD regex] [LINKS target...]): one static library from every .cpp in the
+# calling folder. UNITY: several sources at a time, where what they include takes longer than they do themselves; the
+# sanitizers' presets do so with every library. LINK_TIME: as above. COLD: DIPTYCH_COLD_OPTIONS for the sources whose
+# path in the folder matches; without such options they are as all others.
 # A header with a source of its name is compiled alone by it, as its first include (a rule of
 # tools/check_source.py); the others are by the target all_verify_interface_header_sets.
 function(diptych_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "COLD" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LINK_TIME" "COLD" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   if(NOT sources)  # headers only, so far
@@ -74,6 +90,9 @@ function(diptych_library name)
     set_target_properties(diptych_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     target_compile_options(diptych_${name} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
+  endif()
+  if(arg_LINK_TIME AND DIPTYCH_LINK_TIME)
+    target_compile_options(diptych_${name} PRIVATE -flto -ffat-lto-objects)
   endif()
   target_sources(diptych_${name} PUBLIC
     FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${headers})

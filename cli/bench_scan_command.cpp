@@ -32,7 +32,7 @@ BenchScanCommand::BenchScanCommand(CLI::App& parent)
       .add_option("--seconds", options_.seconds, "Seconds of each measurement; default 1")
       ->transform(number_between(0.001, kScanSecondsMax))
       ->option_text("S");
-  add_mebibytes(app(), "--memory", "Cold: MiB of columns in memory; default 96",
+  add_mebibytes(app(), "--memory", "Cold: MiB of columns in memory; default 128",
                 &options_.memory_bytes_max);
   add_placement(app(), &options_.placement);
   add_seed(app(), &options_.seed);

@@ -217,7 +217,7 @@ struct ScanMeasurement::Parts {
     const auto reach = [&](size_t at) {
       const std::unique_lock lock(ahead_mutex, std::try_to_lock);
       if (!lock.owns_lock()) return;
-      ahead = std::max(ahead, at + 1);
+      ahead = std::max(ahead, at);
       while (ahead < all.size() && all[ahead].leaf->read_ahead(all[ahead].column)) ++ahead;
     };
     share_out(all.size(), [&](size_t i, storage::DecodeBuffer* decoded) {
@@ -460,7 +460,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
     }
   }
   DIPTYCH_CHECK(columns.size() == chunks.size(), "a column of a block has a chunk");
-  const storage::BufferManager& buffers = *parts_->state.replica.buffers();
+  storage::BufferManager& buffers = *parts_->state.replica.buffers();
   uint64_t chunk_pages = 0;
   for (const storage::ChunkAddress& chunk : chunks) chunk_pages += chunk.pages();
   const size_t block_bytes =
@@ -474,6 +474,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
   ScanSpeed speed;
   const uint64_t start = base::steady_ns();
   do {
+    buffers.evict_all();
     const uint64_t read_before = buffers.figures().bytes_read;
     const uint64_t pass_start = base::steady_ns();
     const auto pass = parts_->read_file(columns);

@@ -74,9 +74,10 @@ class ScanMeasurement {
   // As compaction long after the last write, of a database whose columns settle.
   base::Result<void> settle(base::TableId table);
 
-  // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. The
-  // database is at a path, saved, and has a limit of memory far below what the tables take. `other`
-  // reads the same file, in blocks of the chunks' mean size; where it fails it is not asked again.
+  // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. No
+  // block's column is in memory when a pass begins. The database is at a path, saved, and has a
+  // limit of memory far below what the tables take. `other` reads the same file, in blocks of the
+  // chunks' mean size; where it fails it is not asked again.
   base::Result<ScanSpeed> read_blocks(std::span<const base::TableId> tables, double seconds,
                                       const OtherReader& other);
 

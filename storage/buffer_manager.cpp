@@ -252,6 +252,16 @@ base::Result<void> BufferManager::trim() {
   return {};
 }
 
+void BufferManager::evict_all() {
+  Lock lock(mutex_);
+  settle_finished_loads(Which::kAll, &lock);
+  for (size_t i = resident_.size(); i-- != 0;) {  // who takes a place comes from behind it
+    const BufferedChunk* const chunk = resident_[i];
+    chunk->cool();
+    evict(chunk);
+  }
+}
+
 BufferFigures BufferManager::figures() const {
   const std::lock_guard lock(mutex_);
   BufferFigures figures = figures_;

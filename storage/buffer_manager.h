@@ -64,6 +64,10 @@ class BufferManager {
   // kNoSpace, kIo: as far as it got; nothing is lost.
   base::Result<void> trim();
 
+  // Lets go every chunk that nobody has pinned and that is as in the file: an empty cache, for who
+  // measures what reading takes.
+  void evict_all();
+
   BufferFigures figures() const;
 
  private:

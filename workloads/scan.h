@@ -30,7 +30,7 @@ struct ScanOptions {
   double seconds = 1;    // of each measurement, at least
   // Cold: a new directory, which is kept; empty: one in the working directory, which is removed.
   std::string path;
-  size_t memory_bytes_max = size_t{96} << 20;  // cold: of the replica's columns
+  size_t memory_bytes_max = size_t{128} << 20;  // cold: of the replica's columns
   base::PlacementOptions placement;
   uint64_t seed = 42;
 };

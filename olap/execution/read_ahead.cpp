@@ -41,12 +41,13 @@ void ReadAhead::reach(uint64_t morsel) {
   if (!is_needed_) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  next_ = std::max<size_t>(next_, morsel + 1);
+  next_ = std::max<size_t>(next_, morsel);
   const size_t end = std::min<size_t>(morsels_.size(), morsel + 1 + kMorselsAhead);
   for (; next_ < end; ++next_) {
     const storage::Leaf* const leaf = morsels_[next_].leaf;
-    if (next_ > 0 && morsels_[next_ - 1].leaf == leaf) continue;
+    if (leaf == asked_) continue;
     if (!ask(morsels_[next_])) return;
+    asked_ = leaf;
   }
 }
 

@@ -55,7 +55,10 @@ class ReadAhead {
   std::vector<Columns> scans_;
   std::atomic<uint64_t> has_output_{0};  // bit s: scan s; writers: the workers
   std::mutex mutex_;
-  size_t next_ = 0;  // the first morsel that was not asked for; guarded by mutex_
+  // Guarded by mutex_. The first morsel that was not asked for (the one that is reached, too: where
+  // there was no room for it, it comes before all that follows), and the leaf before it.
+  size_t next_ = 0;
+  const storage::Leaf* asked_ = nullptr;
 };
 
 }  // namespace diptych::olap

@@ -99,6 +99,33 @@ TEST(BufferedChunk, StaysWhereItIsWhileItIsPinned) {
   EXPECT_EQ(first.view(0, 64, &buffer).values, place);
 }
 
+// What is pinned or was changed stays when all others are let go; these are read anew.
+TEST(BufferedChunk, IsLetGoWithAllThatTheFileHas) {
+  const base::TableSchema schema = test::narrow_schema();
+  TemporaryDirectory directory;
+  KeptReplica kept(directory.path(), schema, size_t{64} << 20);
+  PartitionModel model(schema, &kept.partition(), 5);
+  for (uint32_t i = 0; i < 8 * kBlockRowsMin; ++i) model.insert();
+  kept.partition().compact_all();
+  ASSERT_TRUE(kept.save().ok());
+  ASSERT_TRUE(kept.reopen().ok());
+  model.set_partition(&kept.partition());
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  const uint64_t loads = kept.buffers().figures().loads;
+  kept.buffers().evict_all();
+  EXPECT_EQ(kept.buffers().figures().evictions, loads);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  EXPECT_EQ(kept.buffers().figures().loads, 2 * loads);
+  for (int i = 0; i < 100; ++i) model.update(model.any_ordinal(), ColumnId(0));
+  const PinnedColumn pinned = value_or_throw(kept.partition().leaf(0).pin(ColumnId(2)));
+  DecodeBuffer buffer;
+  const void* const place = pinned.view(0, 64, &buffer).values;
+  kept.buffers().evict_all();
+  EXPECT_LT(kept.buffers().figures().evictions, 2 * loads);
+  EXPECT_EQ(pinned.view(0, 64, &buffer).values, place);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+}
+
 // A damaged chunk is an error of who reads it, with the file and the byte, and of nobody else.
 TEST(BufferedChunk, IsCorruptWhereItsBytesAreDamaged) {
   const base::TableSchema schema = test::narrow_schema();

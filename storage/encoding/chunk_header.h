@@ -28,7 +28,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/arena.h"
+#include "storage/chunk_heap.h"
 #include "storage/encoding/column.h"
 
 namespace diptych::storage::encoding {
@@ -91,21 +91,27 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader>);
 
-// Memory of chunks: whole cache lines, and huge pages where there are such.
+// Memory of chunks: whole cache lines; of large ones, pages of the chunk heap, which lie in huge
+// pages: their first touch and random access cost less.
 template <class Value>
 struct CacheLineAllocator {
   using value_type = Value;
   static constexpr std::align_val_t kAlignment{64};
+  static constexpr size_t kHeapBytesMin = 16 * 1024;
 
   CacheLineAllocator() = default;
   template <class Other>
   CacheLineAllocator(const CacheLineAllocator<Other>&) {}  // NOLINT: by design
   Value* allocate(size_t count) {
-    void* const memory = ::operator new(count * sizeof(Value), kAlignment);
-    base::prefer_huge_pages(static_cast<std::byte*>(memory), count * sizeof(Value));
-    return static_cast<Value*>(memory);
+    const size_t bytes = count * sizeof(Value);
+    return static_cast<Value*>(bytes < kHeapBytesMin ? ::operator new(bytes, kAlignment)
+                                                     : take_chunk_pages(bytes));
   }
-  void deallocate(Value* memory, size_t) { ::operator delete(memory, kAlignment); }
+  void deallocate(Value* memory, size_t count) {
+    const size_t bytes = count * sizeof(Value);
+    if (bytes < kHeapBytesMin) return ::operator delete(memory, kAlignment);
+    return_chunk_pages(memory, bytes);
+  }
   bool operator==(const CacheLineAllocator&) const { return true; }
 };
 using ChunkBytes = std::vector<std::byte, CacheLineAllocator<std::byte>>;

@@ -8,10 +8,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "workloads/free_memory.h"
 #include "workloads/session.h"
 
 namespace diptych::workloads {
@@ -23,7 +23,6 @@ using base::Result;
 
 constexpr uint32_t kOpenings = 5;
 constexpr size_t kReadBytes = size_t{1} << 20;
-constexpr size_t kPageBytes = 4096;
 // What a running database takes of memory, at most, for each byte of its files, about.
 constexpr uint64_t kMemoryPerFileByte = 6;
 
@@ -53,22 +52,6 @@ Result<void> make_cold(const std::string& path) {
     if (!cold) return failed("drop from the page cache", name);
   }
   return {};
-}
-
-// The host of a virtual machine takes back what the machine has free, and gives it again at a tenth
-// of memory's speed and less: that is not to be measured.
-void touch_free_memory(uint64_t bytes) {
-  const auto free_bytes = static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
-                          static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  const size_t touched = std::min(bytes, free_bytes / 2);
-  void* const memory =
-      ::mmap(nullptr, touched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;
-  static_cast<void>(::madvise(memory, touched, MADV_HUGEPAGE));
-  for (size_t at = 0; at < touched; at += kPageBytes) {
-    static_cast<volatile std::byte*>(memory)[at] = std::byte{1};
-  }
-  ::munmap(memory, touched);
 }
 
 double median(std::vector<double>* values) {

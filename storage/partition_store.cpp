@@ -194,12 +194,11 @@ void PartitionStore::erase(uint32_t ordinal) {
   if (leaf.live_rows() == 0) empty_.push_back(number);
 }
 
-// Of a block that became pages since, or has its chunks no more, nothing is left to drop.
 size_t PartitionStore::drop_empty_block() {
   if (empty_.empty()) return 0;
   const uint32_t number = empty_.back();
   empty_.pop_back();
-  if (!ranges_[number].is_block) return 0;
+  DIPTYCH_CHECK(ranges_[number].is_block, "S7: a range that melts has left empty_");
   uint32_t position;
   auto& block = compressed(leaf_to_write(number * format_.block_rows, &position));
   const size_t bytes = block.memory_bytes();
@@ -345,6 +344,7 @@ void PartitionStore::withhold_slots(size_t range) {
   const uint32_t freed = ranges_[range].freed;
   frozen_slots_ += freed;
   if (freed >= worn_rows()) worn_.push_back(static_cast<uint32_t>(range));
+  if (freed == format_.block_rows) empty_.push_back(static_cast<uint32_t>(range));
   const auto first = static_cast<uint32_t>(range * format_.block_rows);
   uint32_t found = 0;
   for (uint32_t i = 0; i < format_.block_rows && found < freed; ++i) {
@@ -377,6 +377,7 @@ void PartitionStore::melt(size_t number) {
   }
   frozen_slots_ -= range.freed;
   std::erase(worn_, static_cast<uint32_t>(number));
+  std::erase(empty_, static_cast<uint32_t>(number));
   range.is_block = false;
   range.writes = 0;
   range.changed = true;

@@ -31,6 +31,8 @@
 //   S5  Range::saved is null for a compressed block, and else what the pages hold unless
 //       `changed`: where it is written, they need not be.
 //   S6  A leaf whose cut() is cuts_ is in no image. Only such leaves are written.
+//   S7  empty_ has only compressed blocks without rows, each once: those whose values are not
+//       dropped yet.
 
 #pragma once
 
@@ -232,7 +234,7 @@ class PartitionStore {
   std::vector<uint64_t> cells_updated_;          // by ColumnId, so far
   ChangeWatch watch_;
   std::vector<uint32_t> worn_;   // ranges
-  std::vector<uint32_t> empty_;  // ranges whose block lost its last row
+  std::vector<uint32_t> empty_;  // ranges: S7
   FreeSlots free_slots_;
   std::vector<SharedRef<Leaf>> leaves_;
   SavedPartition restored_;  // until finish_restore(), of leaves_, and all else is empty

@@ -122,6 +122,38 @@ TEST(CompressedBlock, BecomesPagesForInsertsWhenAQuarterOfItsRowsAreDeleted) {
   EXPECT_EQ(model.partition().live_rows(), model.rows().rbegin()->first + 1);
 }
 
+// What waits to have its values dropped may take inserts, and be a block again, before its turn.
+TEST(CompressedBlock, ThatWasEmptiedAndFilledAgainKeepsItsRows) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 8, kBlockRowsMin);
+  constexpr uint32_t kBlocks = 3;
+  for (uint32_t i = 0; i < kBlocks * kBlockRowsMin; ++i) model.insert();
+  model.partition().compact_all();
+  while (!model.rows().empty()) model.erase(model.rows().begin()->first);
+  const size_t emptied = model.partition().memory_bytes();
+  model.insert();
+  model.partition().compact_all();
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  EXPECT_EQ(model.partition().figures().blocks_melted, 1U);
+  for (uint32_t call = 0; call <= kBlocks; ++call) model.partition().compact();
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  EXPECT_LT(model.partition().memory_bytes(), emptied);
+  EXPECT_FALSE(model.partition().wants_compaction());
+}
+
+TEST(CompressedBlock, MadeOfRowsThatAreAllErasedDropsTheirValues) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 9, kBlockRowsMin);
+  for (uint32_t i = 0; i < kBlockRowsMin; ++i) model.insert();
+  while (!model.rows().empty()) model.erase(model.rows().begin()->first);
+  model.partition().compact_all();
+  const Leaf& block = model.partition().leaf(0);
+  ASSERT_EQ(block.form(), LeafForm::kCompressed);
+  EXPECT_NE(block.storage(ColumnId(1)).encoding, "constant");
+  model.partition().compact();
+  EXPECT_EQ(block.storage(ColumnId(1)).encoding, "constant");
+  EXPECT_FALSE(model.partition().wants_compaction());
+  model.expect_agreement();
+}
+
 constexpr size_t kLongText = 20'000;
 
 TestRow with_text(const PartitionModel& model, const std::string& text) {

@@ -39,9 +39,11 @@ class PartitionModel {
     TestRow row;
   };
 
-  PartitionModel(const base::TableSchema& schema, BlockForm blocks, uint64_t seed)
+  PartitionModel(const base::TableSchema& schema, BlockForm blocks, uint64_t seed,
+                 uint32_t block_rows = kBlockRowsDefault)
       : PartitionModel(schema, nullptr, seed) {
-    own_ = std::make_unique<Partition>(schema_, StorageOptions{.blocks = blocks});
+    own_ = std::make_unique<Partition>(schema_,
+                                       StorageOptions{.blocks = blocks, .block_rows = block_rows});
     partition_ = own_.get();
   }
   // Of a partition that outlives it, unless set_partition() follows.
@@ -78,13 +80,14 @@ class PartitionModel {
   bool append_block() {
     std::vector<TestRow> rows;
     std::vector<NewRow> given;
-    for (uint32_t i = 0; i < kBlockRowsDefault; ++i) rows.push_back(random_.row());
+    const uint32_t block_rows = partition_->block_rows();
+    for (uint32_t i = 0; i < block_rows; ++i) rows.push_back(random_.row());
     for (const TestRow& row : rows) {
       given.push_back({base::RowId(random_.random()()), row.bytes(), nullptr});
     }
     const std::optional<uint32_t> first = partition_->append_block(given);
     if (!first) return false;
-    for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
+    for (uint32_t i = 0; i < block_rows; ++i) {
       rows_.emplace(*first + i, Row{given[i].row_id, std::move(rows[i])});
       count_row();
     }

@@ -14,7 +14,7 @@ using test::every_type_schema;
 using test::narrow_schema;
 using test::PartitionModel;
 
-TEST(BlockOfRows, HasTheValuesOfRowsOfEveryType) {
+TEST(EncodedRows, HasTheValuesOfRowsOfEveryType) {
   PartitionModel model(every_type_schema(), BlockForm::kCompressed, std::random_device()());
   ASSERT_TRUE(model.append_block());
   ASSERT_EQ(model.partition().leaf_count(), 1U);
@@ -25,7 +25,7 @@ TEST(BlockOfRows, HasTheValuesOfRowsOfEveryType) {
   model.expect_agreement();
 }
 
-TEST(BlockOfRows, IsNoLargerThanOneMadeFromPages) {
+TEST(EncodedRows, IsNoLargerThanOneMadeFromPages) {
   PartitionModel appended(narrow_schema(), BlockForm::kCompressed, 11);
   ASSERT_TRUE(appended.append_block());
   PartitionModel inserted(narrow_schema(), BlockForm::kCompressed, 11);
@@ -35,7 +35,7 @@ TEST(BlockOfRows, IsNoLargerThanOneMadeFromPages) {
   EXPECT_LE(appended.partition().memory_bytes(), inserted.partition().memory_bytes());
 }
 
-TEST(BlockOfRows, ComesWhereNoSlotWaitsForAnInsert) {
+TEST(EncodedRows, ComesWhereNoSlotWaitsForAnInsert) {
   PartitionModel model(narrow_schema(), BlockForm::kCompressed, 12);
   EXPECT_EQ(model.partition().slots_before_block(), 0U);
   for (int i = 0; i < 1'000; ++i) model.insert();
@@ -54,13 +54,13 @@ TEST(BlockOfRows, ComesWhereNoSlotWaitsForAnInsert) {
   model.expect_agreement();
 }
 
-TEST(BlockOfRows, IsNotMadeOfPlainForm) {
+TEST(EncodedRows, IsNotMadeOfPlainForm) {
   PartitionModel model(narrow_schema(), BlockForm::kPlain, 13);
   EXPECT_FALSE(model.append_block());
   EXPECT_EQ(model.partition().leaf_count(), 0U);
 }
 
-TEST(BlockOfRows, IsNotMadeOfMoreTextThanABlockTakes) {
+TEST(EncodedRows, IsNotMadeOfMoreTextThanABlockTakes) {
   base::TableSchema schema;
   schema.columns.push_back({"t", {base::TypeKind::kVarchar}, base::Nullability::kNotNull});
   const base::RowLayout layout(schema);

@@ -32,6 +32,20 @@ inline base::TableSchema narrow_schema() {
   return schema;
 }
 
+// Value i of the view is the row's.
+inline bool holds_cell(const ColumnView& view, uint32_t i, const base::ColumnLayout& layout,
+                       const std::byte* row) {
+  if (view.is_null(i) || base::is_null_cell(layout, row)) {
+    return view.is_null(i) == base::is_null_cell(layout, row);
+  }
+  if (layout.type.is_string()) {
+    return view.as<base::StringRef>()[i].view() == base::load_string(layout, row);
+  }
+  const size_t bytes = value_bytes(layout.type);
+  const auto* const value = static_cast<const std::byte*>(view.values) + i * bytes;
+  return std::memcmp(value, row + layout.offset, bytes) == 0;
+}
+
 class PartitionModel {
  public:
   struct Row {
@@ -182,15 +196,9 @@ class PartitionModel {
         partition.value(row.first, column) != row.second.row.values()[column.value]) {
       return false;
     }
-    if (view.is_null(i) != base::is_null_cell(layout, cells)) return false;
+    if (!holds_cell(view, i, layout, cells)) return false;
     if (view.is_null(i)) return summary.has_null;
-    if (layout.type.is_string()) {
-      return view.as<base::StringRef>()[i].view() == base::load_string(layout, cells);
-    }
-    const size_t bytes = value_bytes(layout.type);
-    const auto* const value = static_cast<const std::byte*>(view.values) + i * bytes;
-    return std::memcmp(value, cells + layout.offset, bytes) == 0 &&
-           (!summary.known || covers(summary, layout.type, value));
+    return !summary.known || covers(summary, layout.type, cells + layout.offset);
   }
   static bool covers(const ColumnSummary& summary, const base::DataType& type,
                      const std::byte* value) {

@@ -4,10 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/string_ref.h"
@@ -29,6 +26,7 @@ using encoding::ChunkHeader;
 CompressedBlock::CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows,
                                  BufferManager* buffers)
     : Leaf(LeafForm::kCompressed),
+      format_(&format),
       column_count_(format.columns.size() + 1),
       columns_(std::make_unique<Column[]>(column_count_)),
       buffers_(buffers) {
@@ -108,6 +106,7 @@ CompressedBlock::CompressedBlock(const LeafFormat& format, const SavedLeaf& save
 
 CompressedBlock::CompressedBlock(const CompressedBlock& from, std::atomic<size_t>* kept_bytes)
     : Leaf(from),
+      format_(from.format_),
       column_count_(from.column_count_),
       columns_(std::make_unique<Column[]>(column_count_)),
       thawed_columns_(from.thawed_columns_),
@@ -177,11 +176,7 @@ size_t CompressedBlock::memory_bytes() const {
 base::Result<PinnedColumn> CompressedBlock::pin(size_t column) const {
   const base::Result<Chunk> chunk = columns_[column].chunk->pin();
   if (chunk.ok()) return PinnedColumn(columns_[column].chunk.get(), *chunk);
-  const bool is_row_ids = column + 1 == column_count_;
-  return chunk.error().within(
-      fmt::format("{} of rows {} to {}",
-                  is_row_ids ? std::string("the RowIDs") : fmt::format("column {}", column + 1),
-                  first_ordinal_, first_ordinal_ + row_slots_ - 1));
+  return chunk.error().within(format_->described(column, first_ordinal_, row_slots_));
 }
 
 base::Result<PinnedColumn> CompressedBlock::pin(base::ColumnId column) const {
@@ -350,14 +345,14 @@ CompressedBlock::Settled CompressedBlock::settle_one() {
   return done;
 }
 
-void CompressedBlock::drop_values(const LeafFormat& format) {
+void CompressedBlock::drop_values() {
   DIPTYCH_CHECK(live_rows_ == 0, "only what no row has is dropped");
   // As words: zeroes are a value of any type, of strings the empty one.
   const std::vector<uint64_t> zeroes(size_t{row_slots_} * sizeof(base::StringRef) / 8);
   for (size_t c = 0; c < column_count_; ++c) {
     const bool is_row_ids = c + 1 == column_count_;
     const auto kind =
-        is_row_ids ? encoding::ValueKind::kInt64 : encoding::value_kind(format.columns[c].type);
+        is_row_ids ? encoding::ValueKind::kInt64 : encoding::value_kind(format_->columns[c].type);
     base::Result<ChunkBytes> constant =
         encoding::encode({kind, row_slots_, zeroes.data(), nullptr}, encoding::Encoding::kConstant);
     DIPTYCH_CHECK(constant.ok(), "rows that are all the same are a constant");

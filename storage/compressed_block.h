@@ -49,6 +49,7 @@ class CompressedBlock final : public Leaf {
   static constexpr uint32_t kQuietLooks = 4;
   static constexpr uint32_t kQuietLooksMax = 1024;
 
+  // `format`, in all of these: of the partition, which the block goes before.
   // From full pages that tile the block's range, in the order of their ordinals. nullptr: C2.
   // `buffers`: nullptr, or outlives it: without one the chunks stay in memory.
   static std::unique_ptr<CompressedBlock> make(const LeafFormat& format,
@@ -109,7 +110,7 @@ class CompressedBlock final : public Leaf {
   };
   Settled settle_one();
   // Of a block without rows: its chunks become as small as can be.
-  void drop_values(const LeafFormat& format);
+  void drop_values();
 
   // Writes the chunks that changed to the block file. kNoSpace, kIo, and the pace's. Any thread,
   // beside readers, of a snapshot's block.
@@ -163,6 +164,7 @@ class CompressedBlock final : public Leaf {
                             std::span<const std::byte* const> records, size_t cell_offset,
                             ToCell to_cell);
 
+  const LeafFormat* format_;           // of the partition, which it goes before
   size_t column_count_;                // the RowIDs' included
   std::unique_ptr<Column[]> columns_;  // by ColumnId; the RowIDs behind the last
   size_t thawed_columns_ = 0;

@@ -1,5 +1,7 @@
 #include "storage/leaf_format.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/string_ref.h"
 #include "storage/leaf.h"
@@ -36,9 +38,11 @@ size_t value_bytes(const base::DataType& type) {
   return sizeof(base::StringRef);
 }
 
-LeafFormat::LeafFormat(const base::RowLayout& layout, uint32_t rows_a_block)
-    : block_rows(rows_a_block) {
+LeafFormat::LeafFormat(const base::TableSchema& of_table, base::PartitionId of_partition,
+                       uint32_t rows_a_block)
+    : block_rows(rows_a_block), schema(&of_table), partition(of_partition) {
   row_bytes = sizeof(uint64_t);
+  const base::RowLayout layout(of_table);
   for (const base::ColumnLayout& cell : layout.columns) {
     ColumnFormat column;
     column.type = cell.type;
@@ -57,6 +61,14 @@ LeafFormat::LeafFormat(const base::RowLayout& layout, uint32_t rows_a_block)
   page_rows = 64;
   while (page_rows < block_rows && leaf_bytes(page_rows * 2) <= kHotPageBytes) page_rows *= 2;
   DIPTYCH_CHECK(block_rows % page_rows == 0, "pages tile a block's range of ordinals");
+}
+
+std::string LeafFormat::described(size_t column, uint32_t first_ordinal, uint32_t rows) const {
+  const std::string what = column == columns.size()
+                               ? std::string("the RowIDs")
+                               : fmt::format("column \"{}\"", schema->columns[column].name);
+  return fmt::format("table \"{}\", partition {}: {} of rows {} to {}", schema->name,
+                     partition.value, what, first_ordinal, first_ordinal + rows - 1);
 }
 
 }  // namespace diptych::storage

@@ -9,9 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/row_layout.h"
+#include "base/schema.h"
 #include "base/types.h"
 
 namespace diptych::storage {
@@ -44,8 +47,12 @@ struct LeafFormat {
   uint32_t null_maps = 0;
   uint32_t block_rows = 0;
   uint32_t page_rows = 0;  // of a hot page: a power of two, at least 64, at most block_rows
+  const base::TableSchema* schema;
+  base::PartitionId partition;
 
-  LeafFormat(const base::RowLayout& layout, uint32_t rows_a_block);
+  // `of_table` outlives it.
+  LeafFormat(const base::TableSchema& of_table, base::PartitionId of_partition,
+             uint32_t rows_a_block);
 
   size_t leaf_bytes(uint32_t rows) const {
     return size_t{rows} * row_bytes + size_t{rows} / 8 * null_maps;
@@ -56,6 +63,9 @@ struct LeafFormat {
   size_t nulls_offset(const ColumnFormat& column, uint32_t rows) const {
     return size_t{rows} * row_bytes + size_t{rows} / 8 * column.maps_before;
   }
+  // For a person: table "stock", partition 2: column "s_data" of rows 0 to 65535. The RowIDs are
+  // the column behind the last.
+  std::string described(size_t column, uint32_t first_ordinal, uint32_t rows) const;
 };
 
 }  // namespace diptych::storage

@@ -115,9 +115,11 @@ base::Result<SharedRef<Leaf>> PartitionStore::read_leaf(const SavedLeaf& saved) 
     return SharedRef<Leaf>(std::make_unique<CompressedBlock>(format_, saved, buffers_));
   }
   std::vector<ChunkMemory> chunks;
-  for (const SavedColumn& column : saved.columns) {
-    base::Result<ChunkMemory> chunk = read_chunk(column.chunk, &buffers_->file());
-    if (!chunk.ok()) return chunk.error();
+  for (size_t c = 0; c < saved.columns.size(); ++c) {
+    base::Result<ChunkMemory> chunk = read_chunk(saved.columns[c].chunk, &buffers_->file());
+    if (!chunk.ok()) {
+      return chunk.error().within(format_.described(c, saved.first_ordinal, saved.rows));
+    }
     chunks.push_back(std::move(*chunk));
   }
   return SharedRef<Leaf>(std::make_unique<CompressedBlock>(format_, saved, std::move(chunks)));

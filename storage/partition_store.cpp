@@ -30,9 +30,9 @@ CompressedBlock& compressed(Leaf& leaf) {
 
 }  // namespace
 
-PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptions& options,
-                               BufferManager* buffers)
-    : format_(layout, options.block_rows),
+PartitionStore::PartitionStore(const base::TableSchema& schema, base::PartitionId partition,
+                               const StorageOptions& options, BufferManager* buffers)
+    : format_(schema, partition, options.block_rows),
       node_(options.node),
       block_form_(options.blocks),
       buffers_(buffers),
@@ -41,7 +41,7 @@ PartitionStore::PartitionStore(const base::RowLayout& layout, const StorageOptio
       block_shift_(static_cast<uint32_t>(std::countr_zero(format_.block_rows))),
       pages_(HotPage::bytes(format_), options.node),
       string_pages_(StringHeap::kCarvedBytesMax, options.node),
-      cells_updated_(layout.columns.size()) {}
+      cells_updated_(schema.columns.size()) {}
 
 SharedRef<StringHeap> PartitionStore::new_heap() {
   return SharedRef<StringHeap>(std::make_unique<StringHeap>(&string_pages_, node_));
@@ -203,7 +203,7 @@ size_t PartitionStore::drop_empty_block() {
   auto& block = compressed(leaf_to_write(number * format_.block_rows, &position));
   const size_t bytes = block.memory_bytes();
   thawed_columns_ -= block.thawed_columns();
-  block.drop_values(format_);
+  block.drop_values();
   return bytes;
 }
 

@@ -47,7 +47,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "base/row_layout.h"
+#include "base/schema.h"
 #include "storage/change_watch.h"
 #include "storage/compressed_block.h"
 #include "storage/free_slots.h"
@@ -73,9 +73,9 @@ class PartitionStore {
   // compressed: those slots wait for inserts.
   static constexpr uint32_t kWornShare = 4;
 
-  // `buffers`: nullptr, or outlives it.
-  PartitionStore(const base::RowLayout& layout, const StorageOptions& options,
-                 BufferManager* buffers);
+  // `schema` outlives it, and `buffers`, if it is not nullptr.
+  PartitionStore(const base::TableSchema& schema, base::PartitionId partition,
+                 const StorageOptions& options, BufferManager* buffers);
   ~PartitionStore();
   PartitionStore(const PartitionStore&) = delete;
   PartitionStore& operator=(const PartitionStore&) = delete;

@@ -24,7 +24,9 @@ base::Result<SavedTable> read_table(const ManifestTable& entry, const Manifest& 
                                     const base::TableSchema& schema, BlockFile* file) {
   if (const auto adopted = file->adopt(entry.directory); !adopted.ok()) return adopted.error();
   const base::Result<ChunkMemory> bytes = file->read(entry.directory);
-  if (!bytes.ok()) return bytes.error();
+  if (!bytes.ok()) {
+    return bytes.error().within(fmt::format("the directory of table \"{}\"", schema.name));
+  }
   base::Result<SavedTable> saved = read_directory(schema, bytes->bytes());
   if (!saved.ok()) return saved.error().within(file->path());
   if (saved->block_rows != manifest.block_rows || saved->partitions.size() != manifest.partitions ||

@@ -45,9 +45,8 @@ StorageOptions of_table(StorageOptions options, const base::TableSchema& schema)
 }  // namespace
 
 Partition::Partition(const base::TableSchema& schema, const StorageOptions& options,
-                     BufferManager* buffers)
-    : store_(std::make_unique<PartitionStore>(base::RowLayout(schema), of_table(options, schema),
-                                              buffers)) {}
+                     BufferManager* buffers, base::PartitionId id)
+    : store_(std::make_unique<PartitionStore>(schema, id, of_table(options, schema), buffers)) {}
 Partition::Partition(std::unique_ptr<PartitionImage> image) : image_(std::move(image)) {}
 Partition::Partition(Partition&&) noexcept = default;
 Partition::~Partition() = default;
@@ -204,7 +203,7 @@ Table::Table(const base::TableSchema& schema, const StorageOptions& options, Buf
     : schema_(&schema), block_rows_(options.block_rows), layout_(schema) {
   DIPTYCH_CHECK(options.partitions != 0, "a table has at least one partition");
   for (uint32_t i = 0; i < options.partitions; ++i) {
-    partitions_.emplace_back(schema, options, buffers);
+    partitions_.emplace_back(schema, options, buffers, base::PartitionId(i));
   }
 }
 

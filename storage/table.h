@@ -56,8 +56,9 @@ struct RowPlace {
 class Partition {
  public:
   // `buffers`: nullptr, or outlives it: without one all stays in memory.
+  // `schema` outlives it, and `buffers`.
   explicit Partition(const base::TableSchema& schema, const StorageOptions& options = {},
-                     BufferManager* buffers = nullptr);
+                     BufferManager* buffers = nullptr, base::PartitionId id = base::PartitionId(0));
   // As an image has it: for reads, and save().
   explicit Partition(std::unique_ptr<PartitionImage> image);
   Partition(Partition&&) noexcept;

@@ -195,14 +195,15 @@ TEST_F(SettledRestart, DamagedBytesAreAnErrorThatNamesFileAndBlock) {
   const storage::SavedChunk chunk = saved_body();
   ASSERT_EQ(chunk.header.encoding, Encoding::kZstd);
   const auto names_it =
-      AllOf(HasSubstr(file()), HasSubstr(fmt::format("byte {}", chunk.address.offset())));
+      AllOf(HasSubstr("table \"sentence\", partition 0: column \"body\" of rows 0 to 1023"),
+            HasSubstr(file()), HasSubstr(fmt::format("byte {}", chunk.address.offset())));
   for (const uint64_t share : {0, 1, 2, 3, 4}) {
     const uint64_t byte = chunk.address.offset() + share * (chunk.address.bytes - 1) / 4;
     flip(byte);
     const auto refused = open();
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.code(), ErrorCode::kCorrupt);
-    EXPECT_THAT(refused.error().message, AllOf(names_it, HasSubstr("column 3 of rows 0 to 1023")));
+    EXPECT_THAT(refused.error().message, names_it);
     const auto inspected = inspect_database(path(), Verify::kYes, [](double) {});
     ASSERT_TRUE(inspected.ok()) << inspected.error().to_string();
     ASSERT_EQ(inspected->damaged.size(), 1u);

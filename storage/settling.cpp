@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/check.h"
 #include "storage/encoding/encode.h"
 
 namespace diptych::storage {
@@ -11,7 +10,7 @@ std::optional<encoding::ChunkBytes> settled_form(const encoding::Chunk& chunk) {
   encoding::RunBuffer buffer;
   auto settled =
       encoding::encode(chunk.decode(0, chunk.rows(), &buffer), encoding::Choice::kSettled);
-  DIPTYCH_CHECK(settled.ok(), "a chunk's rows fit into a chunk");
+  if (!settled.ok()) return std::nullopt;
   const auto form = encoding::Chunk::trusted(*settled).encoding();
   if (form != encoding::Encoding::kZstd) return std::nullopt;
   return std::move(*settled);

@@ -28,7 +28,8 @@ namespace diptych::storage {
 inline constexpr uint32_t kQuietFactor = 16;
 inline constexpr size_t kBlocksALook = 64;
 
-// The chunk's rows in frames of zstd; nothing where that is not 1/20 smaller.
+// The chunk's rows in frames of zstd; nothing where that is not 1/20 smaller, or where a dictionary
+// of long texts stands for more than a chunk takes.
 std::optional<encoding::ChunkBytes> settled_form(const encoding::Chunk& chunk);
 
 }  // namespace diptych::storage

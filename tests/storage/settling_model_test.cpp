@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "storage/compressed_block.h"
+#include "storage/encoding/encode.h"
 #include "storage/settling.h"
 #include "tests/storage/partition_model.h"
+#include "tests/storage/record_rows.h"
 
 namespace diptych::storage {
 namespace {
@@ -150,6 +152,33 @@ TEST_F(SettlingModel, ASnapshotKeepsTheFormsThatItsColumnsHad) {
   EXPECT_EQ(image.leaf(0).storage(ColumnId(2)).encoding, frozen);
   ASSERT_NO_FATAL_FAILURE(model_.expect_agreement());
   ASSERT_NO_FATAL_FAILURE(model_.expect_agreement(image, model_.rows()));
+}
+
+// Updates take a text that a dictionary has already, however long it is and however often.
+TEST(Settling, LeavesADictionaryThatStandsForMoreTextThanAChunkTakes) {
+  base::TableSchema schema;
+  schema.settled = base::Settled::kOn;
+  schema.columns.push_back({"t", {base::TypeKind::kVarchar}, base::Nullability::kNotNull});
+  const base::RowLayout layout(schema);
+  Partition partition(schema, StorageOptions{.block_rows = kBlockRowsMin});
+  const ColumnId column(0);
+  const TestRow long_text(layout, {std::string(encoding::kChunkTextBytesMax / 1000, 'x')});
+  const TestRow short_text(layout, {std::string("b")});
+  test::RecordRow record(layout);
+  for (uint32_t i = 0; i < kBlockRowsMin; ++i) {
+    record.encode(i < 10 ? long_text : short_text);
+    partition.insert(base::RowId(i), record.row(), record.strings_base());
+  }
+  partition.compact_all();
+  record.encode(long_text);
+  for (uint32_t i = 0; i < kBlockRowsMin; ++i) {
+    partition.update(i, column, record.cell(column), record.strings_base());
+  }
+  for (uint32_t look = 0; look < 2 * kQuietFactor * CompressedBlock::kQuietLooks; ++look) {
+    partition.compact();
+  }
+  EXPECT_EQ(partition.leaf(0).storage(column).encoding, "dictionary");
+  EXPECT_EQ(partition.figures().columns_settled, 0U);
 }
 
 class UnsettledModel : public SettlingModel {

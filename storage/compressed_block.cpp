@@ -48,7 +48,7 @@ std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
   const uint32_t first_ordinal = pages.front()->first_ordinal();
   DIPTYCH_CHECK(pages.size() * format.page_rows == format.block_rows, "the pages tile the block");
   DIPTYCH_CHECK(first_ordinal % format.block_rows == 0, "blocks tile the ordinals");
-  std::vector<ChunkBytes> chunks = encode_rows(format, pages, kTextBytesMax);
+  std::vector<ChunkBytes> chunks = encode_rows(format, pages, text_bytes_max(format.block_rows));
   if (chunks.empty()) return nullptr;
   std::unique_ptr<CompressedBlock> block(
       new CompressedBlock(format, first_ordinal, format.block_rows, buffers));
@@ -69,7 +69,7 @@ std::unique_ptr<CompressedBlock> CompressedBlock::make(const LeafFormat& format,
                                                        BufferManager* buffers) {
   DIPTYCH_CHECK(rows.size() == format.block_rows, "a block's rows come together");
   DIPTYCH_CHECK(first_ordinal % format.block_rows == 0, "blocks tile the ordinals");
-  std::vector<ChunkBytes> chunks = encode_rows(format, rows, kTextBytesMax);
+  std::vector<ChunkBytes> chunks = encode_rows(format, rows, text_bytes_max(format.block_rows));
   if (chunks.empty()) return nullptr;
   std::unique_ptr<CompressedBlock> block(
       new CompressedBlock(format, first_ordinal, format.block_rows, buffers));
@@ -226,8 +226,9 @@ bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& c
                                      size_t* thawed) {
   const auto nulls = column->nullable ? encoding::NullRoom::kMap : encoding::NullRoom::kNone;
   base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
-  // The only error is one of size (encode.h).
-  if (!chunk.ok() || chunk->size() > kTextBytesMax + kTextBytesMax / 4) return false;
+  // The only error is one of size (encode.h). A quarter is room that is free.
+  const size_t bytes_max = text_bytes_max(row_slots_) / 4 * 5;
+  if (!chunk.ok() || chunk->size() > bytes_max) return false;
   replace(column, std::move(*chunk));
   column->settled = false;
   if (column->thawed) return true;

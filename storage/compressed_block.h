@@ -15,13 +15,15 @@
 //
 // Invariants (with L1-L3 of leaf.h)
 //   C1  Dead rows have values of their own; what a column's chunk says of them is meaningless.
-//   C2  A column has at most kTextBytesMax of chunk, so that one thaw or freeze is a bounded pause:
-//       where texts are larger than 1 KiB on average, rows are kept in pages.
+//   C2  A column has at most text_bytes_max() of text, so that one thaw or freeze is a bounded
+//       pause: 64 MiB, and 1 KiB a row in blocks of more than 2^16 rows. Rows with more are kept in
+//       pages.
 //   C3  A chunk of a block that is its writer's own (leaf.h: cut) is in no other block where the
 //       column is `owned`.
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,13 +39,16 @@
 #include "storage/leaf_directory.h"
 #include "storage/leaf_format.h"
 #include "storage/plain_leaf.h"
+#include "storage/storage_options.h"
 #include "storage/table.h"
 
 namespace diptych::storage {
 
 class CompressedBlock final : public Leaf {
  public:
-  static constexpr size_t kTextBytesMax = size_t{64} << 20;
+  static constexpr size_t text_bytes_max(uint32_t block_rows) {
+    return size_t{std::max(block_rows, kBlockRowsDefault)} << 10;
+  }
   // A thawed column is frozen after so many looks without a write; twice as many, whenever it was
   // thawed again, up to the most.
   static constexpr uint32_t kQuietLooks = 4;

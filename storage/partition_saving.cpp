@@ -16,7 +16,7 @@ namespace diptych::storage {
 namespace {
 
 // Pages with more text are several leaves in the file, so that a chunk stays well below its limits.
-constexpr size_t kSavedTextBytesMax = CompressedBlock::kTextBytesMax;
+constexpr size_t kSavedTextBytesMax = size_t{64} << 20;
 
 SavedLeaf leaf_of_pages(std::span<const PlainLeaf* const> pages) {
   SavedLeaf saved;

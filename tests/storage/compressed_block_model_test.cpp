@@ -25,12 +25,20 @@ uint32_t thawed_columns(const Leaf& leaf, size_t columns) {
   return thawed;
 }
 
-TEST(CompressedBlockModel, AgreesWithAMapOfRowsOfEveryTypeThroughThawAndFreeze) {
+struct BlockCase {
+  base::TableSchema schema;
+  uint32_t block_rows;
+};
+
+// Of every type; and of as many rows as there can be.
+class CompressedBlockModel : public ::testing::TestWithParam<BlockCase> {};
+
+TEST_P(CompressedBlockModel, AgreesWithAMapOfRowsThroughThawAndFreeze) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
-  PartitionModel model(test::every_type_schema(), BlockForm::kCompressed, seed);
+  PartitionModel model(GetParam().schema, BlockForm::kCompressed, seed, GetParam().block_rows);
   const size_t columns = model.layout().columns.size();
-  for (uint32_t i = 0; i < kBlockRowsDefault + 100; ++i) model.insert();
+  for (uint32_t i = 0; i < GetParam().block_rows + 100; ++i) model.insert();
   const size_t as_pages = model.partition().memory_bytes();
   model.partition().compact_all();
   const Leaf& block = model.partition().leaf(0);
@@ -55,6 +63,13 @@ TEST(CompressedBlockModel, AgreesWithAMapOfRowsOfEveryTypeThroughThawAndFreeze) 
   EXPECT_LT(model.partition().memory_bytes(), frozen + frozen / 20);
   ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
 }
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CompressedBlockModel,
+                         ::testing::Values(BlockCase{test::every_type_schema(), kBlockRowsDefault},
+                                           BlockCase{test::narrow_schema(), kBlockRowsMax}),
+                         [](const auto& block) {
+                           return "Rows" + std::to_string(block.param.block_rows);
+                         });
 
 TEST(CompressedBlock, TakesAValueOfItsFrameInPlaceAndThawsForOneOutside) {
   PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 1);
@@ -171,7 +186,8 @@ base::TableSchema long_text_schema() {
 TEST(CompressedBlock, IsNotMadeOfTextsThatAreTooLarge) {
   PartitionModel model(long_text_schema(), BlockForm::kCompressed, 4);
   const std::string text(kLongText, 'x');
-  const auto long_texts = static_cast<uint32_t>(CompressedBlock::kTextBytesMax / kLongText) + 1;
+  const auto long_texts =
+      static_cast<uint32_t>(CompressedBlock::text_bytes_max(kBlockRowsDefault) / kLongText) + 1;
   for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
     model.insert(with_text(model, i < long_texts ? text : "b"));
   }
@@ -192,7 +208,8 @@ TEST(CompressedBlock, BecomesPagesWhenItsTextsGrowTooLarge) {
   model.partition().compact_all();
   const Leaf* const block = &model.partition().leaf(0);
   ASSERT_EQ(block->storage(column).encoding, "dictionary");
-  const auto long_texts = static_cast<uint32_t>(CompressedBlock::kTextBytesMax / kLongText) * 5 / 4;
+  const auto long_texts =
+      static_cast<uint32_t>(CompressedBlock::text_bytes_max(kBlockRowsDefault) / kLongText) * 5 / 4;
   for (uint32_t i = 100; i < long_texts; ++i) model.update(i, column, text);
   ASSERT_EQ(&model.partition().leaf(0), block);
   EXPECT_FALSE(block->storage(column).thawed);

@@ -6,6 +6,7 @@
 #include "storage/table.h"
 #include "tests/storage/every_type_table.h"
 #include "tests/storage/partition_model.h"
+#include "tests/storage/record_rows.h"
 
 namespace diptych::storage {
 namespace {
@@ -69,6 +70,39 @@ TEST(EncodedRows, IsNotMadeOfMoreTextThanABlockTakes) {
   const std::vector<NewRow> rows(kBlockRowsDefault, {base::RowId(1), row.bytes(), nullptr});
   EXPECT_EQ(partition.append_block(rows), std::nullopt);
   EXPECT_EQ(partition.leaf_count(), 0U);
+}
+
+TEST(EncodedRows, AreABlockOfTheMostRowsWithAKibibyteOfTextEach) {
+  base::TableSchema schema;
+  schema.columns.push_back({"t", {base::TypeKind::kVarchar}, base::Nullability::kNotNull});
+  const base::RowLayout layout(schema);
+  Partition partition(schema, StorageOptions{.block_rows = kBlockRowsMax});
+  test::RandomRows random(layout, 15);
+  std::vector<test::TestRow> texts;
+  for (int i = 0; i < 8; ++i) texts.push_back(test::TestRow(layout, {random.text(400)}));
+  std::vector<NewRow> rows;
+  for (uint32_t i = 0; i < kBlockRowsMax; ++i) {
+    rows.push_back({base::RowId(i), texts[i % texts.size()].bytes(), nullptr});
+  }
+  ASSERT_EQ(partition.append_block(rows), 0U);
+  const base::ColumnId column(0);
+  EXPECT_EQ(partition.leaf(0).storage(column).encoding, "dictionary");
+  // A text that the dictionary lacks.
+  test::RecordRow record(layout);
+  record.encode(test::TestRow(layout, {random.text(401)}));
+  partition.update(77'770, column, record.cell(column), record.strings_base());
+  ASSERT_EQ(partition.leaf(0).form(), LeafForm::kCompressed);
+  EXPECT_TRUE(partition.leaf(0).storage(column).thawed);
+  for (uint32_t i = 0; i < kBlockRowsMax; i += 7'777) {
+    const base::Value value = partition.value(i, column);
+    const bool is_updated = i == 77'770;
+    ASSERT_EQ(std::get<std::string>(value).size(), is_updated ? 401U : 400U) << i;
+    ASSERT_EQ(value == texts[i % texts.size()].values()[0], !is_updated) << i;
+  }
+  const test::TestRow more(layout, {std::string(1025, 'x')});
+  Partition other(schema, StorageOptions{.block_rows = kBlockRowsMax});
+  const std::vector<NewRow> too_large(kBlockRowsMax, {base::RowId(1), more.bytes(), nullptr});
+  EXPECT_EQ(other.append_block(too_large), std::nullopt);
 }
 
 // As a load that is taken back: blocks, and pages that were begun behind them.

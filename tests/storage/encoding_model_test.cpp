@@ -119,6 +119,34 @@ TEST(EncodingModel, EveryFormGivesItsRowsBack) {
   }
 }
 
+TEST(EncodingModel, ChunksOfTheMostRowsGiveThemBack) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  TestColumn numbers(ValueKind::kInt32);
+  TestColumn texts(ValueKind::kText);
+  for (uint32_t row = 0; row < kChunkRowsMax; ++row) {
+    // As a dictionary takes them, with a few bits a frame does, and whole bytes do.
+    numbers.add(static_cast<int64_t>(random() % 300));
+    random() % 50 == 0 ? texts.add_null() : texts.add_text(test::last_name(random() % 900));
+  }
+  const auto expect_rows = [&](TestColumn* column, Encoding form) {
+    SCOPED_TRACE(encoding_name(form));
+    const auto bytes = encode(column->run(), form);
+    ASSERT_TRUE(bytes) << bytes.error().to_string();
+    const auto chunk = Chunk::open(*bytes);
+    ASSERT_TRUE(chunk) << chunk.error().to_string();
+    expect_same_rows(*chunk, *column, &random);
+  };
+  for (const Encoding form : {Encoding::kFrame, Encoding::kPackedFrame, Encoding::kDictionary}) {
+    ASSERT_NO_FATAL_FAILURE(expect_rows(&numbers, form));
+  }
+  for (const Encoding form :
+       {Encoding::kDictionary, Encoding::kPackedText, Encoding::kSymbolText, Encoding::kPlain}) {
+    ASSERT_NO_FATAL_FAILURE(expect_rows(&texts, form));
+  }
+}
+
 // A predicate, and what it means without ranges.
 struct Question {
   std::string name;

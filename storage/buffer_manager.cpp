@@ -70,6 +70,7 @@ void BufferManager::enter(const BufferedChunk* chunk) {
 
 void BufferManager::leave(const BufferedChunk* chunk) {
   Lock lock(mutex_);
+  written_.wait(lock, [&] { return written_now_ != chunk; });
   for (const auto& load : loads_) {
     if (load->chunk != chunk) continue;
     static_cast<void>(finish(load.get(), &lock));  // its bytes are not wanted any more
@@ -240,15 +241,26 @@ base::Result<void> BufferManager::trim() {
     const BufferedChunk* const cool = turn_hand();
     if (cool == nullptr || cool->in_arena_) continue;
     if (cool->is_changed()) {
-      // A snapshot is being saved: this chunk perhaps, or the disk is busy; the next trim goes on.
-      const std::unique_lock saving(saving_, std::try_to_lock);
-      if (!saving.owns_lock()) continue;
-      const base::Result<SavedChunk> saved = cool->save_held();
-      if (!saved.ok()) return saved.error();
-      ++figures_.writes;
+      if (const auto written = write(cool, &lock); !written.ok()) return written;
     }
-    evict(cool);
+    evict(cool);  // unless it is changed still, or pinned meanwhile
   }
+  return {};
+}
+
+base::Result<void> BufferManager::write(const BufferedChunk* chunk, Lock* held) {
+  std::unique_lock saving(saving_, std::try_to_lock);
+  // A snapshot is being saved: this chunk perhaps, or the disk is busy; the next trim goes on.
+  if (!saving.owns_lock()) return {};
+  written_now_ = chunk;
+  held->unlock();
+  const base::Result<SavedChunk> saved = chunk->save_held();
+  saving.unlock();
+  held->lock();
+  written_now_ = nullptr;
+  written_.notify_all();
+  if (!saved.ok()) return saved.error();
+  ++figures_.writes;
   return {};
 }
 

@@ -13,17 +13,21 @@
 // Chunks are read into an arena of huge pages, three quarters of the budget, where room is made
 // before they are read: chunks that nobody changed go, which costs no write. What encode() and
 // thaw() make lies on the heap, and goes between batches, written first where it was changed:
-// trim(). Where all that is left is pinned, a load goes over the budget rather than fail.
+// trim(). Where all that is left is pinned, a load goes over the budget rather than fail. An arena
+// of at most 256 MiB is registered with io_uring; a larger one takes memory only as it is used.
 //
 // Threads    pins, loads, saves of chunks, read_ahead and figures: any number. trim(): between
 //            batches, one at a time; a snapshot may be read or saved beside it.
-// Memory     the budget counts chunks and the arena of registered buffers; pages that take inserts
-//            and string heaps are not in it.
+// Memory     the budget counts chunks and the whole arena; pages that take inserts and string heaps
+//            are not in it.
+// Locks      nobody waits for the disk with mutex_ held: loads and writes open it meanwhile.
 //
 // Invariants
 //   M1  resident_ has each managed chunk that is in memory, once, at its resident_index_.
 //   M2  bytes_ is what the chunks of resident_ and the loads take.
 //   M3  loads_ has each chunk whose swip says "loading", once.
+//   M4  The chunk that trim() writes lives, and stays in memory, until it is written: it was
+//       changed, so nobody evicts it, and leave() waits.
 
 #pragma once
 
@@ -99,6 +103,7 @@ class BufferManager {
   // One step: a chunk that was cool already; else nullptr.
   const BufferedChunk* turn_hand();
   bool evict(const BufferedChunk* chunk);
+  base::Result<void> write(const BufferedChunk* chunk, Lock* held);  // M4
   void add_resident(const BufferedChunk* chunk);
   void remove_resident(const BufferedChunk* chunk, const ChunkMemory& memory);
 
@@ -109,8 +114,10 @@ class BufferManager {
 
   std::mutex saving_;  // held over the write of a changed chunk, so that one does it
 
-  mutable std::mutex mutex_;        // guards all below
-  std::condition_variable loaded_;  // some load ended
+  mutable std::mutex mutex_;                    // guards all below
+  std::condition_variable loaded_;              // some load ended
+  const BufferedChunk* written_now_ = nullptr;  // by trim(): M4
+  std::condition_variable written_;
   std::vector<const BufferedChunk*> resident_;
   size_t hand_ = 0;  // at an index of resident_
   std::vector<std::unique_ptr<ChunkLoad>> loads_;

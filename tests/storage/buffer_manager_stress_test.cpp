@@ -2,11 +2,17 @@
 // writing. What is read is what was written, and nothing is evicted under a pin.
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "storage/replica_snapshot.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/record_rows.h"
 #include "tests/storage/temporary_directory.h"
@@ -124,6 +130,76 @@ TEST(BufferManagerStress, ScansSeeWhatWasWrittenThoughLittleOfItFitsInMemory) {
   EXPECT_GT(figures.writes, 40U);
   ASSERT_TRUE(kept.buffers().trim().ok());
   EXPECT_LE(kept.buffers().figures().memory_bytes, kBudget);
+}
+
+// Holds up the file's next write, and says so, until it is let go.
+class HeldWrite {
+ public:
+  BeforeFileStep step() {
+    return [this](FileStep step) -> base::Result<void> {
+      std::unique_lock lock(mutex_);
+      if (step != FileStep::kWrite || !holds_) return {};
+      is_held_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !holds_; });
+      return {};
+    };
+  }
+  void hold() { set(true); }
+  void let_go() { set(false); }
+  bool await(std::chrono::seconds time) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return is_held_; });
+  }
+
+ private:
+  void set(bool holds) {
+    const std::lock_guard lock(mutex_);
+    holds_ = holds;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool holds_ = false;
+  bool is_held_ = false;
+};
+
+TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaiting) {
+  TemporaryDirectory directory;
+  HeldWrite held;
+  const base::TableSchema schema = numbers_schema();
+  Replica replica(StorageOptions{.block_rows = kBlockRowsMin});
+  replica.keep_in(std::move(*BlockFile::create(directory.path(), held.step())), kBudget);
+  replica.add_table(schema);
+  Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
+  NumbersRecord record;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    partition.insert(base::RowId(row), record.of(row, 0), record.strings_base());
+  }
+  partition.compact_all();
+  ASSERT_TRUE(replica.buffers()->trim().ok());
+  auto snapshot = std::make_unique<ReplicaSnapshot>(&replica);
+  // Chunks that only the snapshot has: it goes while the last of them are written.
+  for (uint32_t row = 0; row < kRows; row += 7) {
+    record.of(row, 1);
+    partition.update(row, ColumnId(1), record.cell(1), record.strings_base());
+  }
+  held.hold();
+  std::thread trim([&] { EXPECT_TRUE(replica.buffers()->trim().ok()); });
+  ASSERT_TRUE(held.await(std::chrono::seconds(60))) << "nothing was to be written";
+  const std::vector<int> before(kRows, 0);
+  auto wrong = std::async(std::launch::async, [&] {
+    return wrong_rows(snapshot->replica().table(base::TableId(0)).partition(base::PartitionId(0)),
+                      0, before);
+  });
+  const bool was_read = wrong.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  held.let_go();
+  EXPECT_TRUE(was_read);
+  EXPECT_EQ(wrong.get(), 0U);
+  snapshot.reset();
+  trim.join();
+  EXPECT_EQ(wrong_rows(partition, 0, before), kRows / 7) << "all but row 0, which is 0";
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t 
 void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max, uint64_t age_ns) {
   const std::string text = fmt::format(
       "diptych: transactions wait for the analytical replica: {} KiB of updates are pending, the "
-      "limit is {} KiB; the oldest change that it has not seen was made {:.3f} s ago (said once)\n",
+      "limit is {} KiB; the oldest change that it has not seen was made {:.3f} s ago (said again "
+      "after a "
+      "minute without)\n",
       pending_bytes >> 10, bytes_max >> 10, static_cast<double>(age_ns) * 1e-9);
   std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
 }
@@ -209,7 +211,8 @@ bool OltpDispatcher::wait_for_room() {
   // relaxed: figures to look at, here and below, and this thread is their only writer.
   waits_since_ns_.store(since_ns, std::memory_order_relaxed);
   // relaxed: as above.
-  if (back_pressure_waits_.fetch_add(1, std::memory_order_relaxed) == 0) {
+  back_pressure_waits_.fetch_add(1, std::memory_order_relaxed);
+  if (waited_until_ns_ == 0 || since_ns - waited_until_ns_ >= options_.calm_ns) {
     say_that_transactions_wait(pending, options_.pending_update_bytes_max,
                                clock_->age_ns(since_ns));
   }
@@ -223,8 +226,9 @@ bool OltpDispatcher::wait_for_room() {
   }
   // relaxed: as above.
   waits_since_ns_.store(0, std::memory_order_relaxed);
+  waited_until_ns_ = base::steady_ns();
   // relaxed: as above.
-  back_pressure_ns_.fetch_add(base::steady_ns() - since_ns, std::memory_order_relaxed);
+  back_pressure_ns_.fetch_add(waited_until_ns_ - since_ns, std::memory_order_relaxed);
   return true;
 }
 

@@ -56,6 +56,7 @@ struct OltpDispatcherOptions {
   AdmissionLimits limits;
   uint32_t batch_requests_max = 0;
   size_t pending_update_bytes_max = 0;
+  uint64_t calm_ns = 60'000'000'000;  // without a wait for room: the next is said again
   uint64_t random_seed = 0;
   std::optional<base::Timestamp> time_origin;  // as DatabaseOptions'
   SlowProcedureWatch* slow_watch = nullptr;    // may be null
@@ -137,6 +138,7 @@ class OltpDispatcher {
   std::vector<oltp::Request*> again_;             // likewise: goes first into the next batch
   std::vector<oltp::Request*> ended_;    // likewise: those of batch_ that are not in again_
   std::vector<oltp::Request*> expired_;  // likewise: their deadline has passed
+  uint64_t waited_until_ns_ = 0;         // likewise, for room; 0: never yet
   uint64_t oldest_ns_ = 0;               // likewise: submission of the batch's first new request
   mutable std::mutex figures_mutex_;
   Figures figures_;  // guarded by figures_mutex_

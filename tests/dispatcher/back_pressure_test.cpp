@@ -26,6 +26,41 @@ uint64_t process_cpu_ns() {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
+void push_one(propagation::UpdateQueue* updates) {
+  auto pending = updates->take_empty();
+  pending->append_delete(base::Vid(1), base::RowId(0));
+  std::vector<propagation::SealedSet> sets;
+  sets.push_back({base::WorkerId(0), base::TableId(0), std::move(pending)});
+  updates->push(std::move(sets), base::Vid(1));
+}
+
+TEST(BackPressure, IsSaidAgainAfterATimeWithoutAndNotBefore) {
+  for (const uint64_t calm_ns : {uint64_t{0}, uint64_t{3'600'000'000'000}}) {
+    const base::Catalog catalog;
+    propagation::UpdateQueue updates;
+    oltp::Engine engine(&catalog, {}, &updates);
+    ProcedureDirectory procedures;
+    BatchGate gate;
+    FreshnessClock clock;
+    OltpDispatcher dispatcher({.placement = {},
+                               .limits = {1, 1, 1, 1},
+                               .batch_requests_max = 1,
+                               .pending_update_bytes_max = 1,
+                               .calm_ns = calm_ns},
+                              &engine, &procedures, &updates, &gate, &clock,
+                              [&] { updates.recycle(updates.collect().sets); });
+    const auto said = [&] {
+      push_one(&updates);
+      testing::internal::CaptureStderr();
+      EXPECT_TRUE(dispatcher.wait_for_room());
+      return testing::internal::GetCapturedStderr().find("transactions wait") != std::string::npos;
+    };
+    EXPECT_TRUE(said());
+    EXPECT_EQ(said(), calm_ns == 0);
+    EXPECT_EQ(dispatcher.back_pressure_waits(), 2U);
+  }
+}
+
 TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom) {
   const base::Catalog catalog;
   propagation::UpdateQueue updates;
@@ -39,11 +74,7 @@ TEST(BackPressure, ABatchThatWaitsForRoomAsksOnceSleepsAndGoesOnWhenThereIsRoom)
                        .body = [](auto&, auto, auto) { return base::Result<void>(); }}),
                   .argument_columns = {},
                   .reply_columns = {}});
-  auto pending = updates.take_empty();
-  pending->append_delete(base::Vid(1), base::RowId(0));
-  std::vector<propagation::SealedSet> sets;
-  sets.push_back({base::WorkerId(0), base::TableId(0), std::move(pending)});
-  updates.push(std::move(sets), base::Vid(1));
+  push_one(&updates);
 
   BatchGate gate;
   FreshnessClock clock;

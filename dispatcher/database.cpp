@@ -274,7 +274,9 @@ void Database::State::start_dispatchers() {
                      .clients_max = options.clients_max,
                      .turn_max = kTurnCalls},
           .batch_requests_max = options.batch_requests_max,
-          .pending_update_bytes_max = options.pending_update_bytes_max,
+          .pending_update_bytes_max =
+              given_or(options.pending_update_bytes_max,
+                       std::min(size_t{1} << 30, base::machine_memory_bytes() / 16)),
           .random_seed = options.random_seed != 0 ? options.random_seed : system_seed(),
           .time_origin = options.time_origin,
           .slow_watch = slow_watch ? &*slow_watch : nullptr,

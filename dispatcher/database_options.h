@@ -71,9 +71,11 @@ struct DatabaseOptions {
   // What more are queued wait for a later batch, by priorities and clients in turn. Fewer: the
   // priorities count sooner, and less is shared.
   uint32_t batch_queries_max = 1024;
-  uint64_t push_limit_ns = 5'000'000;                 // no update waits longer before it is pushed
-  uint64_t apply_interval_ns = 20'000'000;            // applied this often though no query asks
-  size_t pending_update_bytes_max = size_t{1} << 30;  // then OLTP batches wait for the replica
+  uint64_t push_limit_ns = 5'000'000;       // no update waits longer before it is pushed
+  uint64_t apply_interval_ns = 20'000'000;  // applied this often though no query asks
+  // Of updates that wait for the replica: then OLTP batches wait, too. 0: 1 GiB, or a sixteenth of
+  // the machine's memory where that is less.
+  size_t pending_update_bytes_max = 0;
   size_t query_memory_bytes_max = 0;  // that a query may keep while it runs, its result included;
                                       // over it: kOutOfMemory. 0: a quarter of the machine's memory
   // The same of all queries that run, and of results for as long as somebody holds them; the query

@@ -332,7 +332,8 @@ TEST(BackPressure, TransactionsWaitForTheReplicaAndGoOn) {
 }
 
 // Calls that would be one batch of half a second: the push limit ends it, and the interval has its
-// updates applied, while most calls are still in flight.
+// updates applied, while most calls are still in flight. 40 ms are eight calls; the best of some
+// rounds is within 100, however busy the machine is.
 TEST(Freshness, UpdatesThatNobodyAsksForAreAppliedWithinPushLimitAndInterval) {
   auto bank = Bank::open({.placement = {.oltp_workers = 1},
                           .push_limit_ns = 20'000'000,
@@ -350,11 +351,6 @@ TEST(Freshness, UpdatesThatNobodyAsksForAreAppliedWithinPushLimitAndInterval) {
         return oltp::Nothing{};
       });
   ASSERT_TRUE(slow_bump.ok());
-  const base::Vid loaded = database.metrics().replica_vid;
-  std::vector<Future<oltp::Nothing>> calls;
-  for (int32_t i = 0; i < 100; ++i) {
-    calls.push_back(database.call(*slow_bump, {.id = i % 10, .balance = {}}));
-  }
   const auto wait_until_after = [&](base::Vid vid) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (database.metrics().replica_vid <= vid && std::chrono::steady_clock::now() < end) {
@@ -362,8 +358,18 @@ TEST(Freshness, UpdatesThatNobodyAsksForAreAppliedWithinPushLimitAndInterval) {
     }
     return database.metrics();
   };
-  EXPECT_GT(wait_until_after(loaded).transactions_in_flight, 0U);
-  for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+  uint64_t in_flight_max = 0;
+  for (int round = 0; round < 10 && in_flight_max < 80; ++round) {
+    const base::Vid before = database.metrics().replica_vid;
+    std::vector<Future<oltp::Nothing>> calls;
+    for (int32_t i = 0; i < 100; ++i) {
+      calls.push_back(database.call(*slow_bump, {.id = i % 10, .balance = {}}));
+    }
+    in_flight_max = std::max(in_flight_max, wait_until_after(before).transactions_in_flight);
+    for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+    wait_until_after(base::Vid(database.metrics().last_vid.value - 1));
+  }
+  EXPECT_GE(in_flight_max, 80U);
   const base::Vid last = database.metrics().last_vid;
   EXPECT_EQ(wait_until_after(base::Vid(last.value - 1)).replica_vid, last);
   EXPECT_EQ(database.metrics().query_batches, 0U);

@@ -111,6 +111,21 @@ TEST_F(BenchScanFio, IsQuotedWhereItFails) {
               testing::HasSubstr("Nothing by fio: fio failed: fio: no such engine\n"));
 }
 
+TEST(BenchScan, ColdReadsAllBlocksFromDiskWhereLittleFitsIntoMemory) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("scan.json");
+  const Outcome outcome =
+      run({"bench", "scan", "--warehouses", "1", "--cold", "--memory", "4", "--seconds", "0.01",
+           "--json", path, "--path", folder.path("database")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json report = report_of(path);
+  EXPECT_GT(report.at("read_bytes"), 4 << 20);
+  EXPECT_EQ(report.at("read_bytes"), report.at("raw_read_bytes"));
+  EXPECT_GT(report.at("read_bytes_per_second"), 0);
+  EXPECT_GT(report.at("decoded_bytes_per_second"), report.at("read_bytes_per_second"));
+  EXPECT_TRUE(report.at("memory_bytes_per_second").is_null());
+}
+
 // What fits into the limit of memory is no measurement of the disk.
 TEST(BenchScan, ColdFailsWhereNothingNeedsToBeRead) {
   const ScratchFolder folder;

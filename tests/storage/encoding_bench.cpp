@@ -38,6 +38,9 @@ std::string alphanumeric(Random* random, uint32_t low, uint32_t high) {
 }
 
 const Source kSources[] = {
+    {"constant", ValueKind::kInt32, [](TestColumn* column, Random*, uint32_t) { column->add(7); }},
+    {"constant text", ValueKind::kText,
+     [](TestColumn* column, Random*, uint32_t) { column->add_text("the same text"); }},
     {"ascending id", ValueKind::kInt32,
      [](TestColumn* column, Random*, uint32_t row) { column->add(row + 1); }},
     {"quantity 1-10", ValueKind::kInt32,
@@ -94,6 +97,11 @@ const Source kSources[] = {
      [](TestColumn* column, Random* random, uint32_t) {
        column->add_text(alphanumeric(random, 300, 500));
      }},
+    {"text 26-50, nulls", ValueKind::kText,
+     [](TestColumn* column, Random* random, uint32_t) {
+       if ((*random)() % 3 == 0) return column->add_null();
+       column->add_text(alphanumeric(random, 26, 50));
+     }},
     {"s_data", ValueKind::kText,
      [](TestColumn* column, Random* random, uint32_t) {
        std::string text = alphanumeric(random, 26, 50);
@@ -138,11 +146,12 @@ std::vector<char> plain_bytes(const ColumnRun& run) {
   }
   const auto* const texts = run.as<base::StringRef>();
   for (uint32_t i = 0; i < run.rows; ++i) {
-    const uint32_t size = texts[i].size();
+    const uint32_t size = run.is_null(i) ? 0 : texts[i].size();
     const auto* const from = reinterpret_cast<const char*>(&size);
     bytes.insert(bytes.end(), from, from + sizeof size);
   }
   for (uint32_t i = 0; i < run.rows; ++i) {
+    if (run.is_null(i)) continue;
     bytes.insert(bytes.end(), texts[i].data(), texts[i].data() + texts[i].size());
   }
   return bytes;

@@ -1,6 +1,11 @@
 // What a scan of one column costs, in hot pages and in blocks, per row; and what
 // compaction, melting and thawing cost.
 
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <benchmark/benchmark.h>
 
 #include "storage/partition_store.h"
@@ -25,11 +30,21 @@ base::TableSchema wide_schema() {
   return schema;
 }
 
+// Numbers that ascend, are of a few bits or of any; texts of all letters and of a thousand names.
 void fill(Partition* partition, const base::RowLayout& layout) {
+  constexpr uint64_t kBounds[] = {0, 10, 100'000, 256, 1'000'000'000, 3'000, 1, 50};
   test::RandomRows rows(layout, 1);
   test::RecordRow record(layout);
-  record.encode(rows.row());
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i) names.push_back(rows.text(6 + rows.below(12)));
   for (uint32_t i = 0; i < kRows; ++i) {
+    std::vector<base::Value> values;
+    for (size_t pair = 0; pair < std::size(kBounds); ++pair) {
+      const uint64_t number = pair == 0 ? i : rows.below(kBounds[pair]);
+      values.emplace_back(static_cast<int64_t>(number));
+      values.emplace_back(pair % 2 == 0 ? rows.text(24) : names[rows.below(names.size())]);
+    }
+    record.encode(test::TestRow(layout, std::move(values)));
     partition->insert(base::RowId(i), record.row(), record.strings_base());
   }
 }

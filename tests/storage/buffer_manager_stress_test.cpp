@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/replica_files.h"
 #include "storage/replica_snapshot.h"
 #include "tests/storage/kept_replica.h"
 #include "tests/storage/record_rows.h"
@@ -200,6 +201,41 @@ TEST(BufferManagerStress, ATrimThatWaitsForTheDiskKeepsNoReaderOfASnapshotWaitin
   snapshot.reset();
   trim.join();
   EXPECT_EQ(wrong_rows(partition, 0, before), kRows / 7) << "all but row 0, which is 0";
+}
+
+// M4: the only chunks that are changed are the snapshot's alone, and it goes while one is written.
+TEST(BufferManagerStress, AChunkThatATrimWritesDoesNotGoMeanwhile) {
+  TemporaryDirectory directory;
+  HeldWrite held;
+  const base::TableSchema schema = numbers_schema();
+  Replica replica(StorageOptions{.block_rows = kBlockRowsMin});
+  replica.keep_in(std::move(*BlockFile::create(directory.path(), held.step())), kBudget);
+  replica.add_table(schema);
+  Partition& partition = replica.table(base::TableId(0)).partition(base::PartitionId(0));
+  NumbersRecord record;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    partition.insert(base::RowId(row), record.of(row, 0), record.strings_base());
+  }
+  partition.compact_all();
+  auto snapshot = std::make_unique<ReplicaSnapshot>(&replica);
+  std::vector<int> rounds(kRows, 0);
+  for (uint32_t row = 0; row < kRows; row += kBlockRowsMin) {
+    record.of(row, 1);
+    rounds[row] = 1;
+    for (uint16_t c = 0; c < 3; ++c) {
+      partition.update(row, ColumnId(c), record.cell(c), record.strings_base());
+    }
+  }
+  ASSERT_TRUE(save_replica(directory.path(), &replica, {}).ok());
+  held.hold();
+  std::thread trim([&] { EXPECT_TRUE(replica.buffers()->trim().ok()); });
+  ASSERT_TRUE(held.await(std::chrono::seconds(60))) << "nothing was to be written";
+  auto gone = std::async(std::launch::async, [&] { snapshot.reset(); });
+  EXPECT_EQ(gone.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  held.let_go();
+  gone.get();
+  trim.join();
+  EXPECT_EQ(wrong_rows(partition, 0, rounds), 0U);
 }
 
 }  // namespace

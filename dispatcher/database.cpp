@@ -437,13 +437,15 @@ base::Result<LoadReport> Database::load(base::TableId table,
   if (sink && sink->failure()) state_->olap_dispatcher->lose_replica(*sink->failure());
   if (!loaded) return loaded.error();
   report.vid = *loaded;
-  // Of the load, only its VID is in the queue: the replica's freshness.
-  state_->olap_dispatcher->bring_up_to_date();
-  if (auto usable = state_->check_replica(); !usable) return usable.error();
+  // It has committed, whatever has become of the replica: so either a manifest has it from here on,
+  // or calls are refused.
   if (state_->log != nullptr) {
     state_->log->skip_to(*loaded);
     if (auto saved = state_->save_unlogged(held); !saved) return saved.error().within("the load");
   }
+  // Of the load, only its VID is in the queue: the replica's freshness.
+  state_->olap_dispatcher->bring_up_to_date();
+  if (auto usable = state_->check_replica(); !usable) return usable.error();
   state_->olap_dispatcher->publish_figures(held);
   return report;
 }

@@ -172,8 +172,10 @@ base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
   auto saved = save_changes();
   if (saved) return saved;
   const base::Error error = saved.error().within(
-      "it is done, but could not be saved, and the log does not have it; calls are refused until "
-      "save() or checkpoint() succeeds");
+      fmt::format("it is done, but could not be saved, and the log does not have it; calls are "
+                  "refused until {}",
+                  check_replica() ? "save() or checkpoint() succeeds"
+                                  : "the database is opened anew, without it"));
   log->suspend(error);
   return error;
 }

@@ -72,6 +72,8 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open;
+  // Else it could never be saved, and calls would end for it.
+  if (auto usable = state_->check_replica(); !usable) return usable;
   if (state_->log != nullptr) state_->before_unlogged_change(held);
   base::Result<void> outcome;
   for (size_t i = 0; i < statements->size() && outcome; ++i) {

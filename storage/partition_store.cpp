@@ -357,18 +357,20 @@ void PartitionStore::melt(size_t number) {
   Range& range = ranges_[number];
   const size_t page_count = format_.block_rows / format_.page_rows;
   const size_t first = first_leaf_of(number);
-  SharedRef<Leaf> block = std::move(leaves_[first]);
-  thawed_columns_ -= compressed(*block).thawed_columns();
-  range.heap = new_heap();
+  const auto heap = new_heap();
   std::vector<SharedRef<Leaf>> pages;
+  // A column that cannot be read ends it here, and the store stays whole.
   for (size_t i = 0; i < page_count; ++i) {
     const auto from = static_cast<uint32_t>(i * format_.page_rows);
-    auto page = std::make_unique<HotPage>(format_, block->first_ordinal() + from,
-                                          pages_.take_zeroed(), range.heap);
-    page->copy_rows(*block, from);
-    directory_[number * page_count + i] = page.get();
+    auto page = std::make_unique<HotPage>(format_, leaves_[first]->first_ordinal() + from,
+                                          pages_.take_zeroed(), heap);
+    page->copy_rows(*leaves_[first], from);
     pages.emplace_back(std::move(page));
   }
+  SharedRef<Leaf> block = std::move(leaves_[first]);
+  thawed_columns_ -= compressed(*block).thawed_columns();
+  range.heap = heap;
+  for (size_t i = 0; i < page_count; ++i) directory_[number * page_count + i] = pages[i].get();
   leaves_[first] = std::move(pages.front());
   leaves_.insert(leaves_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
                  std::make_move_iterator(pages.begin() + 1), std::make_move_iterator(pages.end()));

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -158,6 +160,47 @@ TEST_F(Damaged, AChunkFailsTheQueriesThatReadIt) {
   EXPECT_THAT(count.error().message, HasSubstr(file_));
   EXPECT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
   EXPECT_FALSE(bank->database->save().ok());
+  bank->database->discard();
+}
+
+// A load whose rows take the places of erased ones reads their block. It has committed before the
+// replica is lost, and nothing has its rows but memory: calls are refused, and the process goes on.
+TEST_F(Damaged, ALoadThatMeetsAChunkRefusesCalls) {
+  auto bank = Bank::open(small_blocks(directory_.path()));
+  const auto close_account = *bank->database->register_procedure<AccountArguments, oltp::Nothing>(
+      "close_account",
+      [index = bank->by_id](Transaction& txn,
+                            const AccountArguments& arguments) -> base::Result<oltp::Nothing> {
+        auto row = txn.get_for_update<&Account::id>(index, arguments.id);
+        if (!row) return row.error();
+        txn.erase(*row);
+        return oltp::Nothing{};
+      });
+  int64_t left = kAccounts;
+  for (int32_t id = 0; id < kAccounts / 10; ++id) {
+    if (id % 4 == 0) continue;
+    ASSERT_TRUE(bank->database->call(close_account, {.id = id, .balance = {}}).get().ok());
+    --left;
+  }
+  damage();
+  EXPECT_EQ(*bank->number("SELECT count(version) + min(id) FROM account"), left);
+  std::vector<Account> rows;
+  for (int32_t id = kAccounts; id < 2 * kAccounts; ++id) rows.push_back({id, {1}, 0});
+  const auto loaded = bank->database->load(bank->accounts.table, [&, given = false]() mutable {
+    if (std::exchange(given, true)) return RowBatch{};
+    return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
+  });
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(loaded.error().message, HasSubstr("can no longer be applied"));
+  EXPECT_THAT(loaded.error().message, HasSubstr(file_));
+  for (const int32_t id : {kAccounts, 0}) {
+    const auto refused = bank->database->call(bank->bump, {.id = id, .balance = {}}).get();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, HasSubstr("until the database is opened anew"));
+  }
+  EXPECT_EQ(bank->database->execute_ddl("CREATE INDEX v ON account (version)").code(),
+            ErrorCode::kCorrupt);
   bank->database->discard();
 }
 

@@ -27,7 +27,7 @@ void say(const std::string& text) {
 }
 
 LogPosition position_after(const LogContents& contents) {
-  LogPosition position{contents.next_sequence, contents.next_number, {}};
+  LogPosition position{contents.next_sequence, contents.next_number, contents.bytes, {}};
   for (const LogFileFound& file : contents.files) {
     position.files.push_back({file.header.number, file.header.start});
   }
@@ -81,7 +81,11 @@ base::Result<void> Database::State::recover() {
     return *recovery_failure;
   }
   engine.release_free_slots();
-  if (log != nullptr) log->set_position(engine.last_vid(), log_position);
+  if (log != nullptr) {
+    log->set_position(engine.last_vid(), log_position);
+    // Else processes that crash soon would leave each other ever more to replay.
+    if (log->wants_checkpoint()) olap_dispatcher->wish_checkpoint();
+  }
   recovery_report.transactions = recovery->contents().transactions;
   recovery_report.log_bytes = recovery->contents().bytes;
   recovery_report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;

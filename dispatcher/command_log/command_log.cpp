@@ -74,6 +74,7 @@ void CommandLog::set_position(base::Vid last, LogPosition position) {
   appended_ = last;
   logged_ = last;
   sequence_ = position.next_sequence;
+  bytes_since_ = position.bytes;
   files_.set_present(std::move(position.files), position.next_number);
   // release: pairs with the acquire in wait_until_durable.
   durable_vid_.store(last.value, std::memory_order_release);
@@ -143,7 +144,8 @@ void CommandLog::append(std::span<oltp::Request* const> ended, base::Vid last) {
   {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(appended_.value + committed_.size() == last.value, "L1: no VID is left out");
-    at_once = committed_.empty() && filling_.empty() && !writes_;
+    // What the log failed to write stays in memory, and what has read it must not be answered.
+    at_once = committed_.empty() && filling_.empty() && !writes_ && !failure_;
     if (!at_once) {
       if (!committed_.empty() && options_.content == LogContent::kCalls) encode(&filling_);
       if (!committed_.empty() && options_.content == LogContent::kUpdates)
@@ -183,6 +185,17 @@ void CommandLog::wait_until_durable(base::Vid vid) {
     if (durable_vid_.load(std::memory_order_acquire) >= vid.value || refuses()) return;
     progress_.wait(ticket);
   }
+}
+
+bool CommandLog::take_checkpoint_wish() {
+  const bool wished = options_.checkpoint_bytes != 0 && bytes_since_ >= options_.checkpoint_bytes;
+  if (wished) bytes_since_ = 0;  // asked for once
+  return wished;
+}
+
+bool CommandLog::wants_checkpoint() {
+  const std::lock_guard lock(mutex_);
+  return take_checkpoint_wish();
 }
 
 std::optional<base::Error> CommandLog::refusal() const {
@@ -444,8 +457,7 @@ void CommandLog::finish_group(const base::Result<void>& written) {
       fail(written.error());
     }
     writes_ = false;
-    checkpoint = options_.checkpoint_bytes != 0 && bytes_since_ >= options_.checkpoint_bytes;
-    if (checkpoint) bytes_since_ = 0;  // asked for once
+    checkpoint = take_checkpoint_wish();
   }
   progress_.wake_all();
   if (!written) {

@@ -74,6 +74,7 @@ std::vector<FrameWriter::TextCell> text_cells(const ProcedureSignature& procedur
 struct LogPosition {
   uint64_t next_sequence = 1;
   uint64_t next_number = 1;
+  uint64_t bytes = 0;  // after the last checkpoint
   std::vector<BegunFile> files;
 };
 
@@ -89,6 +90,9 @@ class CommandLog {
 
   // Where it goes on: `last` is in the manifest, or was logged. Nothing was appended yet.
   void set_position(base::Vid last, LogPosition position);
+  // It has `checkpoint_bytes` since the last checkpoint: after set_position, whose caller is the
+  // first to ask; from then on checkpoint_is_due tells. True once each time.
+  bool wants_checkpoint();
 
   // What a batch is about to export, where updates are logged. Before set_position: no effect.
   void note_updates(std::span<const propagation::SealedSet> sets);
@@ -166,6 +170,7 @@ class CommandLog {
   void finish_group(const base::Result<void>& written);
   void fail(const base::Error& error);  // for good; mutex_ is held
   void update_refusal();                // likewise
+  bool take_checkpoint_wish();          // likewise
   LoggedProcedure definition(uint32_t procedure) const;
   const Known& known(uint32_t procedure);
   void encode(Group* group);  // committed_
@@ -194,13 +199,13 @@ class CommandLog {
   Group writing_;
   uint64_t sequence_ = 1;      // of the next frame
   std::vector<bool> defined_;  // [ProcedureId]: in the current file
-  uint64_t bytes_since_ = 0;   // the last checkpoint
 
   mutable std::mutex mutex_;
   Group filling_;                // guarded by mutex_, as the next
   base::Vid appended_;           // all up to here was appended, or is in a manifest
   LogExtent end_;                // of the current file, what is durable; number 0: none was begun
   base::Vid logged_;             // the newest VID in a file
+  uint64_t bytes_since_ = 0;     // the last checkpoint, of an earlier process's log too
   bool writes_ = false;          // writing_ is on its way
   uint64_t files_wanted_ = 0;    // by begin_file
   uint64_t files_begun_ = 0;     // of these

@@ -190,6 +190,38 @@ TEST_F(LogFault, AFailedWriteOrSyncEndsTransactionsAndQueriesGoOn) {
   }
 }
 
+// The batch began before the group failed that it read from, and ends after it.
+TEST_F(LogFault, ACallThatOnlyReadWhatWasNotWrittenFailsToo) {
+  std::atomic<int> stage{0};  // 1: a sync waits, 2: it fails, 3: it has failed
+  DatabaseOptions with{.path = path(), .slow_procedure_ns = 0};
+  with.faults.before_step = [&](FileStep step) -> base::Result<void> {
+    if (step != FileStep::kSync || stage == 0) return {};
+    while (stage == 1) std::this_thread::yield();
+    return base::Error(ErrorCode::kIo, "the test's disk refuses");
+  };
+  auto bank = Bank::open(with);
+  bank->fill(10);
+  std::atomic<bool> reads{false};
+  const auto look = *bank->database->register_procedure<AccountArguments, TransferReply>(
+      "look", [&](Transaction& txn, const AccountArguments& arguments)
+                  -> base::Result<TransferReply> {
+        auto row = txn.get<&Account::version>(bank->by_id, arguments.id);
+        if (!row) return row.error();
+        reads = true;
+        while (stage != 3) std::this_thread::yield();
+        return TransferReply{*row};
+      });
+  stage = 1;
+  auto written = bank->database->call(bank->bump, {.id = 3, .balance = {}});
+  auto seen = bank->database->call(look, {.id = 3, .balance = {}});
+  while (!reads) std::this_thread::yield();
+  stage = 2;
+  EXPECT_EQ(written.get().code(), ErrorCode::kIo);
+  stage = 3;
+  EXPECT_EQ(seen.get().code(), ErrorCode::kIo);
+  bank->database->discard();
+}
+
 TEST_F(LogFault, WhatWasAcknowledgedBeforeAFailedSyncIsThere) {
   Bank::open({.path = path()})->fill(10);
   {

@@ -114,6 +114,34 @@ TEST_F(Recovered, AgainAndAgainWithoutASave) {
   EXPECT_EQ(bank->database->metrics().last_vid.value, 18u);
 }
 
+// Each life writes less than is worth a checkpoint, and is killed.
+TEST_F(Recovered, LivesThatCrashDoNotLetTheLogGrowWithoutBound) {
+  const DatabaseOptions options{.path = path(), .checkpoint_log_bytes = 64 << 10};
+  Bank::open(options)->fill(10);
+  uint64_t bytes_max = 0;
+  int bumps = 0;
+  for (int life = 0; life < 12; ++life) {
+    auto bank = Bank::open(options);
+    EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 3"), bumps);
+    const RecoveryReport report = *bank->database->recover();
+    bytes_max = std::max(bytes_max, report.log_bytes);
+    // What was over the limit is gone before the next life, if this one does nothing at all.
+    if (report.log_bytes > 64 << 10) {
+      for (int i = 0; bank->database->metrics().checkpoints == 0; ++i) {
+        ASSERT_LT(i, 10'000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } else {
+      for (int i = 0; i < 30; ++i) bump(bank.get());
+      bumps += 30;
+    }
+    crash(std::move(bank));
+  }
+  // Frames are of 512 bytes or more here.
+  EXPECT_GE(bumps, 5 * 30);
+  EXPECT_LT(bytes_max, uint64_t{2} * (64 << 10));
+}
+
 TEST_F(Recovered, ADatabaseThatWasOnlyCreatedAndFilledIsWhole) {
   // In a child that dies, since one that open() made is gone when it is discarded.
   const pid_t child = ::fork();

@@ -62,9 +62,11 @@ ExitCode VerifyCommand::run() {
       inspection->chunks_read == 1 ? "" : "s", inspection->damaged.size());
   text += log_text(*log);
   if (!log->torn_tail.empty()) {
-    text +=
-        fmt::format("log: ends within a group that nobody was told of ({}); it will be cut off\n",
-                    log->torn_tail);
+    text += fmt::format(
+        "log: ends within a group that was not written to its end, or was damaged since ({}); it "
+        "will "
+        "be cut off\n",
+        log->torn_tail);
   }
   const bool ends_early = *backup && log->last != (*backup)->last;
   if (*backup) {

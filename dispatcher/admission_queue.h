@@ -2,8 +2,8 @@
 // have no client, have submitted and that no batch has taken yet; and the limit on those that are
 // not answered.
 //
-// Threads    tokens, push: any. pop, waiting, leave: the side's dispatcher's. Tokens go back on
-//            whatever thread answers.
+// Threads    tokens, push: any. pop, leave: the side's dispatcher's. waiting: likewise; on others a
+//            figure. Tokens go back on whatever thread answers.
 // Memory     fixed at construction. A client's queue is used again by a later client, and freed
 //            with the dispatcher only: who answers may still ring its parker.
 //

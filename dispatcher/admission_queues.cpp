@@ -101,7 +101,9 @@ AdmissionFigures AdmissionQueues<Item>::figures() const {
   const std::lock_guard lock(mutex_);
   figures.clients = queues_.size() - kPriorities - disconnected_.size();
   for (const auto& queue : queues_) {
-    figures.in_flight[static_cast<size_t>(queue->priority())] += queue->tokens().in_use();
+    const auto priority = static_cast<size_t>(queue->priority());
+    figures.in_flight[priority] += queue->tokens().in_use();
+    figures.waiting[priority] += queue->waiting();
   }
   return figures;
 }

@@ -37,6 +37,7 @@ struct AdmissionLimits {
 
 struct AdmissionFigures {
   std::array<uint64_t, kPriorities> in_flight{};  // admitted and not answered
+  std::array<uint64_t, kPriorities> waiting{};    // of these, that no batch has taken
   uint64_t refused = 0;
   uint64_t clients = 0;  // connected
 };

@@ -65,20 +65,27 @@ class BoundedQueue {
   }
 
   bool try_pop(Value* value) {
-    Slot& slot = slots_[popped_ & mask_];
+    // relaxed: this thread is its only writer.
+    const uint64_t position = popped_.load(std::memory_order_relaxed);
+    Slot& slot = slots_[position & mask_];
     // acquire: pairs with R1 in try_push.
-    if (slot.sequence.load(std::memory_order_acquire) != popped_ + 1) return false;
+    if (slot.sequence.load(std::memory_order_acquire) != position + 1) return false;
     *value = std::move(slot.value);
     // release (R2): the pusher of the next round may overwrite the value.
-    slot.sequence.store(popped_ + mask_ + 1, std::memory_order_release);
-    ++popped_;
+    slot.sequence.store(position + mask_ + 1, std::memory_order_release);
+    // relaxed: others only look at it as a figure.
+    popped_.store(position + 1, std::memory_order_relaxed);
     return true;
   }
 
-  // The popper's: how many were pushed that it has not popped; some may still be on their way.
+  // How many were pushed and not popped; some may still be on their way. Of another thread than the
+  // popper's, a figure to look at.
   size_t size() const {
-    // relaxed: a figure; try_pop synchronises.
-    return pushed_.load(std::memory_order_relaxed) - popped_;
+    // relaxed: a figure, as below; try_pop synchronises.
+    const uint64_t popped = popped_.load(std::memory_order_relaxed);
+    // relaxed: as above; for who does not pop, it may be older than the other one.
+    const uint64_t pushed = pushed_.load(std::memory_order_relaxed);
+    return pushed > popped ? pushed - popped : 0;
   }
 
  private:
@@ -90,7 +97,7 @@ class BoundedQueue {
   const size_t mask_;
   const std::unique_ptr<Slot[]> slots_;
   alignas(64) Atomic<uint64_t> pushed_{0};  // writers: pushers
-  alignas(64) uint64_t popped_ = 0;         // the consumer's own
+  alignas(64) Atomic<uint64_t> popped_{0};  // writer: the popper
 };
 
 }  // namespace diptych::dispatcher

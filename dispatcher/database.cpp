@@ -211,11 +211,14 @@ base::Result<void> Database::State::restore_engine() {
   for (uint32_t i = 0; i < catalog.table_count(); ++i) {
     rows += replica.table(base::TableId(i)).live_rows();
   }
-  RecoveryProgress progress(options.path, options.recovery_listener, "rows put back", rows);
+  RecoveryProgress progress(options.path, options.recovery_listener, "rows put back", rows,
+                            RecoveryProgress::Closing::kOfWhatTookLong);
   auto restored = restore_primary(
       catalog, replica, &engine,
       {.cores = all_cores(), .progress = [&](uint64_t done) { progress.at(done); }});
-  if (restored) engine.finish_restore(replica.snapshot());
+  if (!restored) return restored;
+  engine.finish_restore(replica.snapshot());
+  progress.finish(rows);
   return restored;
 }
 

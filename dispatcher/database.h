@@ -11,7 +11,9 @@
 // Freshness  a query sees every transaction that was acknowledged before it was submitted.
 // Durability in a database at a path, what was acknowledged is there after any crash: a call is
 //            logged, and its reply given when the log is durable; a query shows nothing that is
-//            not. Loads, DDL and close() save the replica. After a crash the log is replayed by
+//            not, unless calls are refused since the disk is full or has failed: queries go on then
+//            and show what memory has, though a crash may take the newest of it.
+//            Loads, DDL and close() save the replica. After a crash the log is replayed by
 //            recover(), or before the first use of the data: by then the procedures that it names
 //            must have been registered or loaded (DatabaseOptions::log has the other way).
 // Threads    every member may be called from any thread; close() once, after which the others fail

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "dispatcher/backup.h"
 #include "dispatcher/byte_rate.h"
 #include "dispatcher/database_state.h"
@@ -103,7 +104,9 @@ base::Result<BackupReport> Database::backup(const std::string& directory,
     state_->backup_runs = true;
     state_->backup_end.reset();
   }
+  const uint64_t begin_ns = base::steady_ns();
   auto done = state_->backup(directory, options);
+  if (done) state_->backups.add(begin_ns);
   const std::lock_guard lock(state_->backup_mutex);
   state_->backup_runs = false;
   if (!done && done.code() != base::ErrorCode::kClosed) return done.error().within("the backup");

@@ -36,6 +36,13 @@ LogPosition position_after(const LogContents& contents) {
 
 }  // namespace
 
+void Database::State::Spent::add(uint64_t since_ns) {
+  // relaxed: figures to look at, here and below.
+  times.fetch_add(1, std::memory_order_relaxed);
+  // relaxed: as above.
+  ns.fetch_add(base::steady_ns() - since_ns, std::memory_order_relaxed);
+}
+
 base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
   auto contents = scan_log(options.path, manifest_vid);
   if (!contents) return contents.error();
@@ -44,12 +51,14 @@ base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
     recovery_report.torn_tail =
         fmt::format("{}: byte {}", contents->torn->path, contents->torn->offset);
     say(
-        fmt::format("diptych: {}: the log ends here, within a group that nobody was told of; it is "
-                    "cut off\n",
+        fmt::format("diptych: {}: the log ends here, within a group that was not written to its "
+                    "end, so that nobody was told of it, or was damaged since; it is cut off\n",
                     recovery_report.torn_tail));
   }
   recovery_report.vid = contents->last;
-  if (contents->transactions == 0) return cut_torn_tail(options.path, *contents);
+  if (contents->transactions == 0) {
+    return cut_torn_tail(options.path, *contents, options.faults.before_step);
+  }
   recovery = std::make_unique<Recovery>(options.path, manifest_vid, std::move(*contents));
   // relaxed: nobody else has the database yet.
   recovered.store(false, std::memory_order_relaxed);
@@ -75,7 +84,9 @@ base::Result<void> Database::State::recover() {
   if (auto checked = recovery->check(procedures); !checked) return checked;
   const uint64_t begin_ns = base::steady_ns();
   auto replayed = replay();
-  if (replayed) replayed = cut_torn_tail(options.path, recovery->contents());
+  if (replayed) {
+    replayed = cut_torn_tail(options.path, recovery->contents(), options.faults.before_step);
+  }
   if (!replayed) {
     recovery_failure = replayed.error().within("the log cannot be replayed");
     return *recovery_failure;
@@ -89,6 +100,9 @@ base::Result<void> Database::State::recover() {
   recovery_report.transactions = recovery->contents().transactions;
   recovery_report.log_bytes = recovery->contents().bytes;
   recovery_report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+  recoveries.add(begin_ns);
+  // relaxed: a figure to look at.
+  recovered_transactions.store(recovery_report.transactions, std::memory_order_relaxed);
   recovery.reset();
   // release: pairs with the acquire in ensure_recovered.
   recovered.store(true, std::memory_order_release);
@@ -97,7 +111,8 @@ base::Result<void> Database::State::recover() {
 
 base::Result<void> Database::State::replay() {
   RecoveryProgress progress(options.path, options.recovery_listener,
-                            "transactions of the log replayed", recovery->contents().transactions);
+                            "transactions of the log replayed", recovery->contents().transactions,
+                            RecoveryProgress::Closing::kAlways);
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {
     oltp_dispatcher->wait_for_room();
@@ -111,7 +126,7 @@ base::Result<void> Database::State::replay() {
     progress.at(engine.last_vid().value - begin.value);
     return {};
   };
-  return recovery->replay(
+  auto replayed = recovery->replay(
       procedures,
       [&](std::span<oltp::Request* const> requests, oltp::InsertedOfRequests inserted) {
         return in_batch([&] { return engine.replay_batch(requests, inserted); });
@@ -119,6 +134,8 @@ base::Result<void> Database::State::replay() {
       [&](std::span<const propagation::BatchRuns> batches) {
         return in_batch([&] { return engine.replay_updates(batches); });
       });
+  if (replayed) progress.finish(engine.last_vid().value - begin.value);
+  return replayed;
 }
 
 // What was acknowledged was pushed before, so the replica has it once it is up to date; a batch
@@ -144,12 +161,20 @@ base::Result<RebuildReport> Database::State::rebuild_primary(const BatchGate::Ex
     report.rows += engine.row_count(base::TableId(table));
   }
   report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
+  primary_rebuilds.add(begin_ns);
   return report;
 }
 
 // What a checkpoint that is cancelled has written stays written.
 base::Result<void> Database::State::save_changes() {
   if (options.path.empty()) return {};
+  auto saved = save_replica();
+  // relaxed: a figure to look at.
+  if (!saved) checkpoints_failed.fetch_add(1, std::memory_order_relaxed);
+  return saved;
+}
+
+base::Result<void> Database::State::save_replica() {
   if (checkpoint_writer != nullptr) checkpoint_writer->cancel();
   if (log != nullptr) log->begin_file();
   if (olap_dispatcher != nullptr) olap_dispatcher->bring_up_to_date();
@@ -218,11 +243,15 @@ void Database::State::run_checkpoint() {
     waiters.swap(checkpoint_participants);
   }
   const base::Result<void> outcome = begun ? base::Result<void>() : begun.error();
-  if (!outcome && waiters.empty()) {
-    say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n",
-                    outcome.error().to_string()));
-  }
+  if (!outcome) note_checkpoint_failure(outcome.error(), waiters.size());
   for (auto& waiter : waiters) waiter.set_value(outcome);
+}
+
+void Database::State::note_checkpoint_failure(const base::Error& error, size_t waiters) {
+  // relaxed: a figure to look at.
+  checkpoints_failed.fetch_add(1, std::memory_order_relaxed);
+  if (waiters != 0) return;
+  say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n", error.to_string()));
 }
 
 // The log's file is changed before the replica is brought up to date: all that the files before it
@@ -256,10 +285,7 @@ void Database::State::checkpoint_ended(const CheckpointWriter::Ended& ended) {
       return;
     }
   }
-  if (!ended.result && waiters.empty()) {
-    say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n",
-                    ended.result.error().to_string()));
-  }
+  if (!ended.result) note_checkpoint_failure(ended.result.error(), waiters.size());
   for (auto& waiter : waiters) waiter.set_value(ended.result);
 }
 

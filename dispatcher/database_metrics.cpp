@@ -9,6 +9,21 @@
 
 namespace diptych::dispatcher {
 
+void Database::State::report_durability(Metrics* metrics) const {
+  const auto figure = [](const std::atomic<uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);  // relaxed: a figure to look at
+  };
+  metrics->checkpoints = figure(checkpoints);
+  metrics->checkpoints_failed = figure(checkpoints_failed);
+  if (checkpoint_writer != nullptr) checkpoint_writer->report(metrics);
+  metrics->backups = figure(backups.times);
+  metrics->backup_ns = figure(backups.ns);
+  metrics->recovered_transactions = figure(recovered_transactions);
+  metrics->recovery_ns = figure(recoveries.ns);
+  metrics->primary_rebuilds = figure(primary_rebuilds.times);
+  metrics->primary_rebuild_ns = figure(primary_rebuilds.ns);
+}
+
 Metrics Database::State::metrics() const {
   Metrics metrics;
   const oltp::EngineMetrics counted = engine.metrics();
@@ -24,10 +39,9 @@ Metrics Database::State::metrics() const {
     metrics.slowest_procedure_ns = slow.slowest_ns;
   }
   if (log != nullptr) log->report(&metrics);
-  // relaxed: a figure to look at.
-  metrics.checkpoints = checkpoints.load(std::memory_order_relaxed);
-  if (checkpoint_writer != nullptr) checkpoint_writer->report(&metrics);
+  report_durability(&metrics);
   olap_dispatcher->report(&metrics);
+  metrics.queries_waiting = olap_dispatcher->queues().figures().waiting;
   metrics.snapshots = replica.snapshots();
   metrics.last_vid = clock.last();
   metrics.backlog_ns = clock.age_ns(base::steady_ns());

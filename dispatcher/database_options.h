@@ -98,9 +98,11 @@ struct DatabaseOptions {
   uint64_t checkpoint_log_bytes = uint64_t{1} << 30;
   uint64_t checkpoint_interval_ns = 0;
   uint64_t checkpoint_bytes_per_second = uint64_t{64} << 20;
-  DiskFaults faults;                   // for tests
-  uint64_t random_seed = 0;            // of the seeds that transactions get; 0: from the system
-  RecoveryListener recovery_listener;  // of how far it is; none: lines on standard error
+  DiskFaults faults;         // for tests
+  uint64_t random_seed = 0;  // of the seeds that transactions get; 0: from the system
+  // Of how far it is. Lines on standard error say it too, unless that is a terminal, which the
+  // listener then has to itself.
+  RecoveryListener recovery_listener;
   // Transactions' now(): the system's clock; or this, as the database opens, and real time on.
   std::optional<base::Timestamp> time_origin;
 };

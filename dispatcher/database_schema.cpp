@@ -76,6 +76,7 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto usable = state_->check_replica(); !usable) return usable;
   if (state_->log != nullptr) state_->before_unlogged_change(held);
   base::Result<void> outcome;
+  const size_t before = state_->ddl.size();
   for (size_t i = 0; i < statements->size() && outcome; ++i) {
     const std::string statement((*statements)[i]);
     outcome = state_->apply_ddl(held, statement);
@@ -84,7 +85,8 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
           outcome.error().within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
     }
   }
-  state_->catalogs.publish(state_->catalog);
+  // A copy stays for good: what has failed altogether leaves none.
+  if (state_->ddl.size() != before) state_->catalogs.publish(state_->catalog);
   state_->olap_dispatcher->bring_up_to_date();
   if (state_->log != nullptr) {
     auto saved = state_->save_unlogged(held);

@@ -94,6 +94,7 @@ struct Database::State {
   void prepare(QueryJob* job, const olap::TableRows& rows) const;
   base::Result<void> check_may_query();
   Metrics metrics() const;
+  void report_durability(Metrics* metrics) const;
   // What queries can name besides the catalog's tables.
   std::vector<olap::SystemTable> system_tables() const;
 
@@ -113,6 +114,7 @@ struct Database::State {
   // Brings the replica up to date and saves it, if anything changed since the last save; the log
   // that it covers goes. The caller holds the gate, exclusively or as the OLAP side.
   base::Result<void> save_changes();
+  base::Result<void> save_replica();
   // Likewise, for a change that the log does not have, or no more: where it fails, calls are
   // refused until another save succeeds.
   base::Result<void> save_unlogged(const BatchGate::Exclusive& gate_held);
@@ -122,6 +124,8 @@ struct Database::State {
   // Has a snapshot of the replica, brought up to date, saved in the background. False: nothing has
   // changed since the last save.
   base::Result<bool> begin_checkpoint();
+  // Counts it, and says it where nobody waits who hears of it.
+  void note_checkpoint_failure(const base::Error& error, size_t waiters);
   void start_checkpoint_writer();
   // Its callbacks.
   void checkpoint_ended(const CheckpointWriter::Ended& ended);
@@ -158,10 +162,21 @@ struct Database::State {
   Made made = Made::kNothing;                  // by open, at the path
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
   // Of the last save: the gate's holder, while checkpoint_writer is idle; while it is busy, its.
-  std::optional<base::Vid> saved_vid;    // none before the first
-  size_t saved_ddl = 0;                  // statements
-  uint64_t saved_settled = 0;            // columns that had settled by then
-  std::atomic<uint64_t> checkpoints{0};  // writers: as saved_vid's
+  std::optional<base::Vid> saved_vid;               // none before the first
+  size_t saved_ddl = 0;                             // statements
+  uint64_t saved_settled = 0;                       // columns that had settled by then
+  std::atomic<uint64_t> checkpoints{0};             // writers: as saved_vid's
+  std::atomic<uint64_t> checkpoints_failed{0};      // writers: who saves
+  std::atomic<uint64_t> recovered_transactions{0};  // writer: recover
+  // What is done seldom: how often it was, and how long it took in all.
+  struct Spent {
+    std::atomic<uint64_t> times{0};  // writers of both: who has done it
+    std::atomic<uint64_t> ns{0};
+    void add(uint64_t since_ns);
+  };
+  Spent recoveries;
+  Spent primary_rebuilds;
+  Spent backups;
 
   std::atomic<bool> recovered{true};   // writer: open, recover
   std::mutex recovering;               // held by recover, so that one does it; of the next three

@@ -13,12 +13,13 @@ using enum MetricKind;
 constexpr double kNs = 1e-9;
 
 // The values of labels, in the order in which the readers below take their indexes.
-constexpr std::array<std::string_view, 14> kMemoryParts = {"rows",
+constexpr std::array<std::string_view, 15> kMemoryParts = {"rows",
                                                            "row_strings",
                                                            "undo",
                                                            "indexes",
                                                            "pending_updates",
                                                            "empty_updates",
+                                                           "log",
                                                            "replica_pages",
                                                            "replica_blocks",
                                                            "replica_strings",
@@ -29,6 +30,8 @@ constexpr std::array<std::string_view, 14> kMemoryParts = {"rows",
                                                            "kept_for_blocks"};
 constexpr std::array<std::string_view, kPriorities> kPriorityNames = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 2> kSides = {"oltp", "olap"};
+constexpr std::array<std::string_view, kLogRefusals> kLogRefusalNames = {"failed", "no_space",
+                                                                         "suspended"};
 
 double memory_part(const Metrics& metrics, size_t part) {
   const MemoryFigures& memory = metrics.memory;
@@ -38,6 +41,7 @@ double memory_part(const Metrics& metrics, size_t part) {
                                                          memory.indexes,
                                                          memory.pending_updates,
                                                          memory.empty_updates,
+                                                         memory.log,
                                                          memory.replica.page_bytes,
                                                          memory.replica.block_bytes,
                                                          memory.replica.string_bytes,
@@ -114,6 +118,13 @@ void add_transactions(Definitions* all) {
        .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_in_flight[i]); },
        .label = "priority",
        .label_values = kPriorityNames},
+      {.name = "diptych_calls_waiting",
+       .kind = kGauge,
+       .unit = "calls",
+       .help = "Those of them that no batch has taken yet, by priority",
+       .number = [](const M& m, size_t i) { return static_cast<double>(m.calls_waiting[i]); },
+       .label = "priority",
+       .label_values = kPriorityNames},
       {"diptych_clients", kGauge, "clients", "Clients that are connected", read<&M::clients>},
       {"diptych_transaction_batches_total", kCounter, "batches", "Batches of transactions",
        read<&M::transaction_batches>},
@@ -157,8 +168,24 @@ void add_log(Definitions* all) {
        .histogram = histogram<&M::log_write_ns>,
        .scale = kNs},
       {"diptych_log_files", kGauge, "files", "Files of the command log", read<&M::log_files>},
+      {"diptych_log_waiting_bytes", kGauge, "bytes", "Of groups that are not durable yet",
+       read<&M::log_waiting_bytes>},
+      {"diptych_durable_vid", kGauge, "vid",
+       "The version up to which everything is in the log, or in a checkpoint",
+       read<&M::durable_vid>},
+      {.name = "diptych_log_refuses",
+       .kind = kGauge,
+       .unit = "1 or 0",
+       .help =
+           "Whether calls are refused: for good since the log has failed, until there is space, "
+           "or until a load or DDL is saved",
+       .number = [](const M& m, size_t i) { return m.log_refuses[i] ? 1.0 : 0.0; },
+       .label = "reason",
+       .label_values = kLogRefusalNames},
       {"diptych_checkpoints_total", kCounter, "saves", "Checkpoints, and other saves",
        read<&M::checkpoints>},
+      {"diptych_checkpoints_failed_total", kCounter, "saves",
+       "Such that failed: while they do, the log grows", read<&M::checkpoints_failed>},
       {"diptych_checkpoints_running", kGauge, "saves", "Checkpoints that are written now",
        read<&M::checkpoints_running>},
       {.name = "diptych_checkpoint_seconds",
@@ -174,6 +201,18 @@ void add_log(Definitions* all) {
       {"diptych_snapshot_bytes", kGauge, "bytes",
        "Memory that only these have, as of the last time that updates were taken in",
        read_replica<&storage::PartitionFigures::snapshot_bytes>},
+      {"diptych_backups_total", kCounter, "backups", "Backups that were taken", read<&M::backups>},
+      {"diptych_backup_seconds_total", kCounter, "seconds", "How long they took",
+       read_seconds<&M::backup_ns>},
+      {"diptych_recovered_transactions_total", kCounter, "transactions",
+       "Transactions of the log that were replayed after the opening",
+       read<&M::recovered_transactions>},
+      {"diptych_recovery_seconds_total", kCounter, "seconds", "How long that took",
+       read_seconds<&M::recovery_ns>},
+      {"diptych_primary_rebuilds_total", kCounter, "rebuilds",
+       "Lost primaries that were built anew", read<&M::primary_rebuilds>},
+      {"diptych_primary_rebuild_seconds_total", kCounter, "seconds",
+       "How long transactions stood still for it", read_seconds<&M::primary_rebuild_ns>},
   };
   all->insert(all->end(), some.begin(), some.end());
 }
@@ -198,6 +237,13 @@ void add_queries(Definitions* all) {
        .unit = "queries",
        .help = "Such that are admitted and not answered, by priority",
        .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_in_flight[i]); },
+       .label = "priority",
+       .label_values = kPriorityNames},
+      {.name = "diptych_queries_waiting",
+       .kind = kGauge,
+       .unit = "queries",
+       .help = "Those of them that no batch has taken yet, by priority",
+       .number = [](const M& m, size_t i) { return static_cast<double>(m.queries_waiting[i]); },
        .label = "priority",
        .label_values = kPriorityNames},
       {"diptych_long_queries_total", kCounter, "queries",

@@ -33,6 +33,7 @@ struct MemoryFigures {
   // On the way.
   size_t pending_updates = 0;
   size_t empty_updates = 0;  // update sets that are kept for reuse
+  size_t log = 0;            // groups of the command log: the one that fills, the one being written
   // The OLAP replica.
   storage::PartitionFigures replica;  // its counts included
   size_t replica_indexes = 0;         // RowID -> TID
@@ -41,6 +42,14 @@ struct MemoryFigures {
   storage::ChunkHeapFigures chunks;
 };
 
+// Why the command log refuses calls.
+enum class LogRefusal : uint8_t {
+  kFailed,     // a write or a sync of it: for good
+  kNoSpace,    // the disk is full
+  kSuspended,  // a load or DDL could not be saved
+};
+inline constexpr size_t kLogRefusals = static_cast<size_t>(LogRefusal::kSuspended) + 1;
+
 struct Metrics {
   // Transactions.
   uint64_t transactions_committed = 0;
@@ -48,6 +57,7 @@ struct Metrics {
   uint64_t transactions_refused = 0;                    // overloaded
   uint64_t transactions_in_flight = 0;                  // admitted and not completed, now
   std::array<uint64_t, kPriorities> calls_in_flight{};  // the same by Priority
+  std::array<uint64_t, kPriorities> calls_waiting{};    // of these, that no batch has taken yet
   uint64_t clients = 0;                                 // connected, now
   uint64_t conflicts = 0;                               // runs repeated because of a conflict
   uint64_t transaction_batches = 0;
@@ -64,10 +74,20 @@ struct Metrics {
   uint64_t log_groups = 0;
   Histogram log_write_ns;  // of a group: until it is durable
   uint64_t log_files = 0;
-  uint64_t checkpoints = 0;          // and other saves, since the database was opened
-  uint64_t checkpoints_running = 0;  // in the background, now
-  Histogram checkpoint_ns;           // of those in the background, from cut to manifest
-  uint64_t checkpoint_bytes = 0;     // that they wrote
+  size_t log_waiting_bytes = 0;  // of groups that are not durable yet
+  base::Vid durable_vid;         // up to which everything is in the log, or in a manifest
+  std::array<bool, kLogRefusals> log_refuses{};  // calls, now, and why; by LogRefusal
+  uint64_t checkpoints = 0;                      // and other saves, since the database was opened
+  uint64_t checkpoints_failed = 0;               // likewise; those that were cancelled do not count
+  uint64_t checkpoints_running = 0;              // in the background, now
+  Histogram checkpoint_ns;                       // of those in the background, from cut to manifest
+  uint64_t checkpoint_bytes = 0;                 // that they wrote
+  uint64_t backups = 0;
+  uint64_t backup_ns = 0;               // that they took
+  uint64_t recovered_transactions = 0;  // replayed from the log
+  uint64_t recovery_ns = 0;             // that it took
+  uint64_t primary_rebuilds = 0;        // of a lost primary
+  uint64_t primary_rebuild_ns = 0;      // that they took
   // Queries.
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;
@@ -75,6 +95,7 @@ struct Metrics {
   uint64_t queries_refused = 0;                                 // overloaded
   // Calls of query, query_batch, submit_query: admitted and not answered, now; by Priority.
   std::array<uint64_t, kPriorities> queries_in_flight{};
+  std::array<uint64_t, kPriorities> queries_waiting{};  // of these, that no batch has taken yet
   uint64_t query_batches = 0;
   Histogram batch_queries;    // statements in a batch
   Histogram query_batch_ns;   // its run, the updates applied

@@ -84,6 +84,7 @@ void OltpDispatcher::report(Metrics* metrics) const {
   metrics->transactions_refused = admission.refused;
   metrics->clients = admission.clients;
   metrics->calls_in_flight = admission.in_flight;
+  metrics->calls_waiting = admission.waiting;
   for (const uint64_t calls : admission.in_flight) metrics->transactions_in_flight += calls;
   metrics->back_pressure_waits = back_pressure_waits();
   metrics->back_pressure_ns = back_pressure_ns();

@@ -14,13 +14,15 @@
 //                the waits are counted and timed, and the first time a line on standard error says
 //                how much is pending, and how old the replica is.
 // Deadlines      a call whose deadline has passed when its turn comes is completed without being
-//                run; so is one that waits for its run to be repeated.
+//                run; so is one that waits for its run to be repeated. What has run waits for the
+//                log, and is answered by its deadline where that waits for space.
 // Threads        submit: any, completions included: on a dispatcher's thread it never waits.
 //
 // Invariants
 //   D1  What AdmissionQueues admits is bounded; each call of it completes exactly once.
 //   D2  A call completes after the updates of its transaction were pushed to the update queue, and,
-//       where there is a log, after its batch and all before it are durable.
+//       where there is a log, after its batch and all before it are durable, or with an error
+//       (CommandLog's L2).
 
 #pragma once
 

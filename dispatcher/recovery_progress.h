@@ -1,9 +1,10 @@
 // RecoveryProgress: says how far the opening of a database is, and how long it will take.
 //
-// To the listener of DatabaseOptions where there is one (a terminal's progress line), else in lines
-// on standard error, one a second, so that a log has them.
+// To the listener of DatabaseOptions where there is one (a terminal's progress line), and in lines
+// on standard error, one a second and one at the end, so that a log has them. A terminal that a
+// listener paints on gets no lines.
 //
-// Threads    at() by one thread at a time.
+// Threads    at(), finish() by one thread at a time.
 
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "dispatcher/database_reports.h"
@@ -22,30 +24,51 @@ namespace diptych::dispatcher {
 
 class RecoveryProgress {
  public:
+  enum class Closing : uint8_t { kAlways, kOfWhatTookLong };  // a line at the end
+
   // `what`: "rows put back"; `of`: all of them. The listener outlives this.
   RecoveryProgress(std::string path, const RecoveryListener& listener, std::string what,
-                   uint64_t of)
-      : path_(std::move(path)), listener_(listener), what_(std::move(what)), of_(of) {}
+                   uint64_t of, Closing closing)
+      : path_(std::move(path)),
+        listener_(listener),
+        what_(std::move(what)),
+        of_(of),
+        closing_(closing),
+        writes_lines_(!listener || ::isatty(STDERR_FILENO) == 0) {}
 
   void at(uint64_t done) {
     const uint64_t now_ns = base::steady_ns();
-    const uint64_t period_ns = listener_ ? kListenerNs : kLineNs;
-    if (done == 0 || now_ns - said_ns_ < period_ns) return;
-    said_ns_ = now_ns;
+    const bool is_heard = listener_ && now_ns - heard_ns_ >= kListenerNs;
+    const bool is_written = writes_lines_ && now_ns - written_ns_ >= kLineNs;
+    if (done == 0 || !(is_heard || is_written)) return;
     const double spent = static_cast<double>(now_ns - begin_ns_) * 1e-9;
     const double left = static_cast<double>(of_ - std::min(of_, done));
     const double seconds_left = spent * left / static_cast<double>(done);
     const std::string text =
         fmt::format("{} of {} {}, {:.0f} s to go", done, of_, what_, seconds_left);
-    if (listener_) {
+    if (is_heard) {
+      heard_ns_ = now_ns;
       listener_(text, static_cast<double>(done) / static_cast<double>(std::max(of_, done)));
-    } else {
-      // Not fmt::print, which throws where the disk is full.
-      std::fputs(fmt::format("diptych: {}: {}\n", path_, text).c_str(), stderr);
+    }
+    if (is_written) {
+      written_ns_ = now_ns;
+      write(text);
     }
   }
 
+  // All that there was to do is done.
+  void finish(uint64_t done) {
+    const uint64_t spent_ns = base::steady_ns() - begin_ns_;
+    if (!writes_lines_ || (closing_ == Closing::kOfWhatTookLong && spent_ns < kLineNs)) return;
+    write(fmt::format("{} {} in {:.3f} s", done, what_, static_cast<double>(spent_ns) * 1e-9));
+  }
+
  private:
+  void write(const std::string& text) const {
+    // Not fmt::print, which throws where the disk is full.
+    std::fputs(fmt::format("diptych: {}: {}\n", path_, text).c_str(), stderr);
+  }
+
   static constexpr uint64_t kLineNs = 1'000'000'000;
   static constexpr uint64_t kListenerNs = 100'000'000;
 
@@ -53,8 +76,11 @@ class RecoveryProgress {
   const RecoveryListener& listener_;
   const std::string what_;
   const uint64_t of_;
+  const Closing closing_;
+  const bool writes_lines_;
   const uint64_t begin_ns_ = base::steady_ns();
-  uint64_t said_ns_ = begin_ns_;
+  uint64_t heard_ns_ = begin_ns_;
+  uint64_t written_ns_ = begin_ns_;
 };
 
 }  // namespace diptych::dispatcher

@@ -172,7 +172,7 @@ void CommandLog::wait_for_room() {
     const uint32_t ticket = progress_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      if (filling_.frame.bytes() <= options_.group_bytes_max) return;
+      if (filling_.frame.bytes() <= options_.group_bytes_max || refuses()) return;
     }
     progress_.wait(ticket);
   }
@@ -289,6 +289,12 @@ void CommandLog::report(Metrics* metrics) const {
   metrics->log_groups = figures_.log_groups;
   metrics->log_write_ns = figures_.log_write_ns;
   metrics->log_files = files_.file_count();
+  metrics->log_waiting_bytes =
+      writing_bytes_ + (filling_.frame.empty() ? 0 : filling_.frame.bytes());
+  metrics->log_refuses = {failure_.has_value(), stall_.has_value(), suspension_.has_value()};
+  // relaxed: a figure to look at.
+  metrics->durable_vid = base::Vid(durable_vid_.load(std::memory_order_relaxed));
+  metrics->memory.log = writing_memory_bytes_ + filling_.memory_bytes();
 }
 
 void CommandLog::run() {
@@ -299,7 +305,8 @@ void CommandLog::run() {
   base::name_this_thread("oltp-log");
   const bool is_first = base::raise_priority_of_this_thread();
   if (is_first) base::pin_this_thread(options_.cores);
-  ring_.emplace(is_first ? LogWay::kCalls : options_.way);
+  const bool by_calls = is_first && !options_.faults.log_by_ring;
+  ring_.emplace(by_calls ? LogWay::kCalls : options_.way);
   while (take_group()) {
     if (options_.faults.reply_early) {
       complete_(std::exchange(writing_.requests, {}));
@@ -319,6 +326,8 @@ bool CommandLog::take_group() {
       if (!file_wanted && !filling_.empty()) {
         std::swap(filling_, writing_);
         writes_ = true;
+        writing_bytes_ = writing_.frame.bytes();
+        writing_memory_bytes_ = writing_.memory_bytes();
         break;
       }
       if (!file_wanted && stopping_) return false;
@@ -424,14 +433,42 @@ base::Result<void> CommandLog::begin_next(base::Vid start, size_t bytes) {
 
 bool CommandLog::wait_for_space(const base::Error& error) {
   const uint32_t ticket = work_.ticket();
+  bool begins = false;
   {
     const std::lock_guard lock(mutex_);
     if (!waits_for_space_) return false;
+    begins = !stall_;
     stall_ = error.within("transactions wait for the log");
     update_refusal();
   }
+  if (begins && options_.checkpoint_bytes != 0) checkpoint_is_due_();
+  answer_expired();
   static_cast<void>(work_.wait_for(ticket, kSpaceRetryNs));
   return true;
+}
+
+void CommandLog::answer_expired() {
+  std::vector<oltp::Request*> expired;
+  const uint64_t now_ns = base::steady_ns();
+  const auto take_from = [&](std::vector<oltp::Request*>* requests) {
+    const auto end = std::stable_partition(
+        requests->begin(), requests->end(), [&](const oltp::Request* request) {
+          return request->deadline_ns == 0 || request->deadline_ns > now_ns;
+        });
+    expired.insert(expired.end(), end, requests->end());
+    requests->erase(end, requests->end());
+  };
+  take_from(&writing_.requests);
+  {
+    const std::lock_guard lock(mutex_);
+    take_from(&filling_.requests);
+  }
+  for (oltp::Request* const request : expired) {
+    request->outcome = base::Error(base::ErrorCode::kIo,
+                                   "the call has run, but its time is over while the log waits for "
+                                   "space on the disk; whether it is kept is not known");
+  }
+  complete_(expired);
 }
 
 void CommandLog::fail(const base::Error& error) {
@@ -457,6 +494,7 @@ void CommandLog::finish_group(const base::Result<void>& written) {
       fail(written.error());
     }
     writes_ = false;
+    writing_bytes_ = 0;
     checkpoint = take_checkpoint_wish();
   }
   progress_.wake_all();

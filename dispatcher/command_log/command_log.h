@@ -10,7 +10,9 @@
 //
 // A sync or write that fails is one for good: what was appended since fails with kIo, its fate
 // unknown, and nothing is taken any more. A full disk is met when a file is made and not when it is
-// written: the group waits until there is space, and only new calls are refused meanwhile.
+// written: the group waits until there is space, and only new calls are refused meanwhile; a
+// checkpoint is asked for, since it frees files. Who waits for that with a deadline is answered by
+// then, though his transaction is written yet.
 //
 // A physical log (LogContent::kUpdates) has, in place of the calls, the updates that they made:
 // note_updates gets them at the batch's boundary, before append.
@@ -22,7 +24,8 @@
 //   L1  The log has every VID after its position, in order and without a gap: a batch is appended
 //       whole, at its boundary, where all transactions up to engine's last VID have ended; with
 //       several workers they are put into the order of their VIDs first.
-//   L2  A request is completed when its batch, and all before it, are durable.
+//   L2  A request is completed when its batch, and all before it, are durable; or it fails, its
+//       fate unknown: as the log fails, or as its deadline passes while there is no space.
 //   L3  One frame is on its way at a time.
 
 #pragma once
@@ -98,12 +101,13 @@ class CommandLog {
   void note_updates(std::span<const propagation::SealedSet> sets);
   // The requests of a batch that have ended, at its boundary; `last`: the engine's last VID.
   void append(std::span<oltp::Request* const> ended, base::Vid last);
-  void wait_for_room();
+  void wait_for_room();  // not where calls are refused: then nothing is appended
   // A transaction's VID that no batch has, of a load that a checkpoint is about to cover. The
   // caller holds the gate exclusively.
   void skip_to(base::Vid last);
 
-  // Until all up to the VID is durable, or never will be.
+  // Until all up to the VID is durable. Where calls are refused it returns at once: nobody knows
+  // when that will be, and queries go on.
   void wait_until_durable(base::Vid vid);
   bool is_durable(base::Vid vid) const {
     // acquire: pairs with the release where it is raised.
@@ -154,6 +158,9 @@ class CommandLog {
     base::Vid last;
     bool empty() const { return frame.empty() && requests.empty(); }
     void clear();
+    size_t memory_bytes() const {
+      return frame.memory_bytes() + requests.capacity() * sizeof(oltp::Request*);
+    }
   };
   struct Known {
     std::vector<FrameWriter::TextCell> texts;
@@ -167,6 +174,7 @@ class CommandLog {
   base::Result<void> write_group();
   base::Result<void> begin_next(base::Vid start, size_t bytes);
   bool wait_for_space(const base::Error& error);  // false: no longer
+  void answer_expired();                          // of both groups
   void finish_group(const base::Result<void>& written);
   void fail(const base::Error& error);  // for good; mutex_ is held
   void update_refusal();                // likewise
@@ -215,6 +223,8 @@ class CommandLog {
   std::optional<base::Error> suspension_;  // until cover()
   std::optional<base::Error> stall_;       // until there is space
   Metrics figures_;                        // the log's part
+  size_t writing_bytes_ = 0;               // of writing_, while it is on its way
+  size_t writing_memory_bytes_ = 0;        // of writing_, as it was taken
 
   std::atomic<bool> refuses_{false};      // writers: under mutex_
   std::atomic<uint64_t> durable_vid_{0};  // writers: the thread, set_position, cover

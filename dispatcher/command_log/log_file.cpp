@@ -21,6 +21,9 @@ namespace diptych::dispatcher {
 namespace {
 
 constexpr unsigned kRingEntries = 4;
+// What an entry of the ring is about.
+constexpr uint64_t kRingWrite = 1;
+constexpr uint64_t kRingSync = 2;
 // Small: where the kernel is not preempted, the log waits for what it makes of one call.
 constexpr size_t kZeroBytes = size_t{64} << 10;
 constexpr size_t kPartBytes = size_t{256} << 10;  // that the disk gets at a time, where it is paced
@@ -41,24 +44,90 @@ void say_once_that_the_ring_is_refused(int error_number) {
 }  // namespace
 
 struct LogRing::Ring {
-  io_uring ring = {};
+  // As the calls' results: bytes or 0, or less errno.
+  struct Results {
+    int write = 0;
+    int sync = -ECANCELED;
+    bool refused = false;  // by the system, which did nothing; the ring is not to be used again
+  };
+
+  explicit Ring(const io_uring& made) : ring(made) {}
+  ~Ring() { io_uring_queue_exit(&ring); }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  io_uring_sqe* add() {
+    entries.push_back(io_uring_get_sqe(&ring));
+    DIPTYCH_CHECK(entries.back() != nullptr, "nothing else is in the ring");
+    return entries.back();
+  }
+  // For the next run. `flags`: IOSQE_IO_LINK, where a sync comes behind it.
+  void add_write(int file, std::span<const std::byte> bytes, size_t at, unsigned flags) {
+    io_uring_sqe* const entry = add();
+    io_uring_prep_write(entry, file, bytes.data(), static_cast<unsigned>(bytes.size()), at);
+    io_uring_sqe_set_flags(entry, flags);
+    io_uring_sqe_set_data64(entry, kRingWrite);
+  }
+  void add_sync(int file) {
+    io_uring_sqe* const entry = add();
+    io_uring_prep_fsync(entry, file, IORING_FSYNC_DATASYNC);
+    io_uring_sqe_set_data64(entry, kRingSync);
+  }
+  // Submits what was added, and waits for all.
+  Results run();
+
+  io_uring ring;
+  std::vector<io_uring_sqe*> entries;
 };
+
+LogRing::Ring::Results LogRing::Ring::run() {
+  Results results;
+  const auto count = static_cast<unsigned>(entries.size());
+  unsigned waited = 0;
+  while (waited < count) {
+    const int submitted = io_uring_submit_and_wait(&ring, count - waited);
+    if (submitted < 0 && submitted != -EINTR) {
+      DIPTYCH_CHECK(io_uring_sq_ready(&ring) == count,
+                    "the system takes all of a submission or nothing");
+      say_once_that_the_ring_is_refused(-submitted);
+      results.refused = true;
+      break;
+    }
+    io_uring_cqe* cqe = nullptr;
+    while (io_uring_peek_cqe(&ring, &cqe) == 0) {
+      const uint64_t what = io_uring_cqe_get_data64(cqe);
+      const int result = cqe->res;
+      io_uring_cqe_seen(&ring, cqe);
+      ++waited;
+      (what == kRingWrite ? results.write : results.sync) = result;
+    }
+  }
+  entries.clear();
+  return results;
+}
 
 LogRing::LogRing(LogWay best) {
   if (best == LogWay::kCalls) return;
-  ring_ = std::make_unique<Ring>();
-  const int refused = -io_uring_queue_init(kRingEntries, &ring_->ring, 0);
-  if (refused == 0) return;
-  say_once_that_the_ring_is_refused(refused);
-  ring_.reset();
+  io_uring made = {};
+  const int refused = -io_uring_queue_init(kRingEntries, &made, 0);
+  if (refused == 0) {
+    ring_ = std::make_unique<Ring>(made);
+  } else {
+    say_once_that_the_ring_is_refused(refused);
+  }
 }
 
-LogRing::~LogRing() {
-  if (ring_ != nullptr) io_uring_queue_exit(&ring_->ring);
-}
+LogRing::~LogRing() = default;
 
 std::string log_file_path(const std::string& directory, uint64_t number) {
   return fmt::format("{}/log-{:010}.dtl", directory, number);
+}
+
+base::Result<void> remove_log_file(const std::string& path,
+                                   const storage::BeforeFileStep& before_step) {
+  if (auto step = storage::announce(before_step, FileStep::kRemove); !step) return step;
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return system_error("remove", path, errno);
 }
 
 LogFile::LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults)
@@ -75,7 +144,7 @@ base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const std::string& direc
   std::unique_ptr<LogFile> made(
       new LogFile(log_file_path(directory, number), number, bytes, faults));
   if (auto filled = made->fill(directory, pace); !filled) {
-    ::unlink(made->path_.c_str());
+    static_cast<void>(remove_log_file(made->path_, faults->before_step));
     return filled.error();
   }
   return made;
@@ -111,6 +180,7 @@ base::Result<void> LogFile::fill(const std::string& directory, const Pace& pace)
   if (!step) return step;
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) return system_error("create", path_, errno);
+  if (step = storage::announce(faults_->before_step, FileStep::kGrow); !step) return step;
   const int refused = ::posix_fallocate(file_, 0, static_cast<off_t>(size_));
   if (refused != 0) return system_error("add space to", path_, refused);
   if (auto filled = fill_with_zeroes(pace); !filled) return filled;
@@ -134,9 +204,11 @@ base::Result<void> LogFile::begin(base::Vid start, uint64_t first_sequence) {
 base::Result<void> LogFile::append(std::span<const std::byte> frame, LogRing* ring) {
   DIPTYCH_CHECK(end_ != 0 && has_room(frame.size()), "who appends asks for room first");
   Progress progress;
-  if (ring->way() == LogWay::kRing && !faults_->before_step &&
-      frame.size() <= faults_->log_write_bytes_max) {
-    progress = append_by_ring(frame, ring);
+  const bool by_ring = !faults_->before_step || faults_->log_by_ring;
+  if (by_ring && ring->way() == LogWay::kRing && frame.size() <= faults_->log_write_bytes_max) {
+    const auto appended = append_by_ring(frame, ring);
+    if (!appended) return appended.error();
+    progress = *appended;
     // Not tried again as if nothing had happened.
     if (progress.sync_refused != 0) return system_error("sync", path_, progress.sync_refused);
   }
@@ -153,41 +225,30 @@ base::Result<void> LogFile::append(std::span<const std::byte> frame, LogRing* ri
   return {};
 }
 
-LogFile::Progress LogFile::append_by_ring(std::span<const std::byte> frame, LogRing* ring) {
-  io_uring* const to = &ring->ring_->ring;
-  io_uring_sqe* const write = io_uring_get_sqe(to);
-  io_uring_sqe* const sync = io_uring_get_sqe(to);
-  DIPTYCH_CHECK(write != nullptr && sync != nullptr, "nothing else is in the ring");
-  io_uring_prep_write(write, file_, frame.data(), static_cast<unsigned>(frame.size()), end_);
-  io_uring_sqe_set_flags(write, IOSQE_IO_LINK);
-  io_uring_sqe_set_data64(write, 1);
-  io_uring_prep_fsync(sync, file_, IORING_FSYNC_DATASYNC);
-  io_uring_sqe_set_data64(sync, 2);
-  Progress progress;
-  unsigned waited = 0;
-  while (waited < 2) {
-    const int submitted = io_uring_submit_and_wait(to, 2 - waited);
-    if (submitted < 0 && submitted != -EINTR) {
-      DIPTYCH_CHECK(io_uring_sq_ready(to) == 2, "the system takes all of a submission or nothing");
-      // Left in the ring as nothing to do.
-      for (io_uring_sqe* const entry : {write, sync}) {
-        io_uring_prep_nop(entry);
-        io_uring_sqe_set_data64(entry, 0);
-      }
-      return progress;
-    }
-    io_uring_cqe* cqe = nullptr;
-    while (io_uring_peek_cqe(to, &cqe) == 0) {
-      const uint64_t what = io_uring_cqe_get_data64(cqe);
-      const int result = cqe->res;
-      io_uring_cqe_seen(to, cqe);
-      if (what == 0) continue;
-      ++waited;
-      if (what == 1 && result > 0) progress.written = static_cast<size_t>(result);
-      if (what == 2) progress.synced = result == 0;
-      if (what == 2 && result < 0 && result != -ECANCELED) progress.sync_refused = -result;
-    }
+base::Result<LogFile::Progress> LogFile::append_by_ring(std::span<const std::byte> frame,
+                                                        LogRing* ring) {
+  LogRing::Ring& to = *ring->ring_;
+  const bool in_two = faults_->before_step != nullptr;  // which then comes in between
+  if (auto step = storage::announce(faults_->before_step, FileStep::kWrite); !step) {
+    return step.error();
   }
+  to.add_write(file_, frame, end_, in_two ? 0 : IOSQE_IO_LINK);
+  if (!in_two) to.add_sync(file_);
+  LogRing::Ring::Results results = to.run();
+  if (in_two && results.write == static_cast<int>(frame.size())) {
+    if (auto step = storage::announce(faults_->before_step, FileStep::kSync); !step) {
+      return step.error();
+    }
+    to.add_sync(file_);
+    const LogRing::Ring::Results later = to.run();
+    results.sync = later.sync;
+    results.refused = later.refused;
+  }
+  if (results.refused) ring->ring_.reset();
+  Progress progress;
+  if (results.write > 0) progress.written = static_cast<size_t>(results.write);
+  progress.synced = results.sync == 0;
+  if (results.sync < 0 && results.sync != -ECANCELED) progress.sync_refused = -results.sync;
   return progress;
 }
 

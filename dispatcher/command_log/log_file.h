@@ -35,6 +35,10 @@ enum class LogWay : uint8_t { kRing, kCalls };
 // "DIRECTORY/log-0000000017.dtl".
 std::string log_file_path(const std::string& directory, uint64_t number);
 
+// What harms nobody where it stays; that it is not there is no error.
+base::Result<void> remove_log_file(const std::string& path,
+                                   const storage::BeforeFileStep& before_step);
+
 // The ring of who appends, for all its files; or none, where the system refuses one.
 class LogRing {
  public:
@@ -87,7 +91,7 @@ class LogFile {
     bool synced = false;
     int sync_refused = 0;  // errno; 0: it was not tried, or has succeeded
   };
-  Progress append_by_ring(std::span<const std::byte> frame, LogRing* ring);
+  base::Result<Progress> append_by_ring(std::span<const std::byte> frame, LogRing* ring);
   base::Result<void> write(std::span<const std::byte> bytes, size_t at);
   base::Result<void> sync();
 

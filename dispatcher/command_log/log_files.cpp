@@ -1,11 +1,8 @@
 #include "dispatcher/command_log/log_files.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
-
-#include <unistd.h>
 
 #include "base/alignment.h"
 #include "base/check.h"
@@ -35,7 +32,13 @@ void LogFiles::stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (prepared_ != nullptr) ::unlink(prepared_->path().c_str());
+  remove_prepared();
+}
+
+// One that stays counts for nothing.
+void LogFiles::remove_prepared() {
+  if (prepared_ == nullptr) return;
+  static_cast<void>(remove_log_file(prepared_->path(), faults_->before_step));
   prepared_.reset();
 }
 
@@ -67,7 +70,7 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
   }
   if (auto begun = next->begin(start, first_sequence); !begun) {
     // Its header may be there, and would have the log go on in it.
-    ::unlink(next->path().c_str());
+    static_cast<void>(remove_log_file(next->path(), faults_->before_step));
     static_cast<void>(storage::sync_directory(directory_));
     return begun;
   }
@@ -131,12 +134,7 @@ void LogFiles::await_prepared(std::unique_lock<std::mutex>* lock) {
 }
 
 base::Result<void> LogFiles::remove(uint64_t number) {
-  if (auto step = storage::announce(faults_->before_step, storage::FileStep::kRemove); !step) {
-    return step;
-  }
-  const std::string path = log_file_path(directory_, number);
-  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-  return storage::system_error("remove", path, errno);
+  return remove_log_file(log_file_path(directory_, number), faults_->before_step);
 }
 
 void LogFiles::hold() {
@@ -178,8 +176,7 @@ base::Result<void> LogFiles::remove_all() {
     begun_.erase(begun_.begin());
   }
   const std::lock_guard lock(mutex_);
-  if (prepared_ != nullptr) ::unlink(prepared_->path().c_str());
-  prepared_.reset();
+  remove_prepared();
   return {};
 }
 

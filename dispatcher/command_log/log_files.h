@@ -65,6 +65,7 @@ class LogFiles {
 
  private:
   void prepare_ahead();
+  void remove_prepared();
   void pause(uint64_t part_ns);
   void await_prepared(std::unique_lock<std::mutex>* lock);
   size_t next_bytes(size_t needed) const;

@@ -90,6 +90,7 @@ class FrameWriter {
   void clear();
   bool empty() const { return bytes_.size() == kFrameHeaderBytes; }
   size_t bytes() const { return bytes_.size(); }
+  size_t memory_bytes() const { return bytes_.capacity(); }
 
   void begin_batch(base::Vid start);
   // In the order of their VIDs; the first has start + 1. `text_offsets`: where in the arguments the

@@ -362,20 +362,30 @@ base::Result<void> read_calls(const LogContents& contents, base::Vid after,
   return {};
 }
 
-base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents) {
+base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents,
+                                 const storage::BeforeFileStep& before_step) {
+  using storage::FileStep;
+  const auto go = [&](FileStep step) { return storage::announce(before_step, step); };
   for (const std::string& path : contents.unused) {
-    if (::unlink(path.c_str()) != 0) return storage::system_error("remove", path, errno);
+    if (auto removed = remove_log_file(path, before_step); !removed) return removed;
   }
   if (contents.torn) {
     const std::string& path = contents.torn->path;
     const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) return storage::system_error("open", path, errno);
-    int failed = ::ftruncate(file, static_cast<off_t>(contents.torn->offset)) != 0 ? errno : 0;
-    if (failed == 0 && ::fsync(file) != 0) failed = errno;
+    const auto refused = [&] {
+      return storage::system_error("cut off the torn end of", path, errno);
+    };
+    auto done = go(FileStep::kTruncate);
+    if (done && ::ftruncate(file, static_cast<off_t>(contents.torn->offset)) != 0) done = refused();
+    if (done) done = go(FileStep::kSync);
+    if (done && ::fsync(file) != 0) done = refused();
     ::close(file);
-    if (failed != 0) return storage::system_error("cut off the torn end of", path, failed);
+    if (!done) return done;
   }
-  return contents.unused.empty() ? base::Result<void>() : storage::sync_directory(directory);
+  if (contents.unused.empty()) return {};
+  if (auto may = go(FileStep::kSyncDirectory); !may) return may;
+  return storage::sync_directory(directory);
 }
 
 }  // namespace diptych::dispatcher

@@ -5,7 +5,8 @@
 //   read_calls the batches after that VID, one by one
 //
 // The end of the log is where the next frame is not whole: the process died while it was written,
-// so nobody was told of what it has. Where whole frames, or a file that goes on, follow behind
+// so nobody was told of what it has; or its bytes have been damaged since, which cannot be told
+// apart. Where whole frames, or a file that goes on, follow behind
 // such a place, bytes have been damaged that somebody was told of: kCorrupt, with file and byte.
 //
 // Errors     kCorrupt, kUnsupported, kIo; all name the file.
@@ -24,6 +25,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "dispatcher/command_log/log_format.h"
+#include "storage/file_step.h"
 
 namespace diptych::dispatcher {
 
@@ -83,6 +85,7 @@ base::Result<void> read_calls(const LogContents& contents, base::Vid after,
 
 // What lies behind the last whole frame is cut off, and files that were never begun are removed;
 // durable when it returns.
-base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents);
+base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents,
+                                 const storage::BeforeFileStep& before_step = {});
 
 }  // namespace diptych::dispatcher

@@ -221,6 +221,10 @@ TEST_F(Backup, OfADatabaseThatWasReplayedAndWentOn) {
     ASSERT_TRUE(backup.ok()) << backup.error().to_string();
     EXPECT_EQ(backup->first, Vid(1));
     EXPECT_EQ(backup->last, Vid(7));
+    const Metrics metrics = bank->database->metrics();
+    EXPECT_EQ(metrics.backups, 1u);
+    EXPECT_GT(metrics.backup_ns, 0u);
+    EXPECT_EQ(metrics.recovered_transactions, 5u);
     bump(bank.get());
   }
   for (const uint64_t vid : {3U, 6U, 7U}) {

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include "storage/manifest.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -233,6 +234,45 @@ TEST_F(Checkpoint, ThatFailsLeavesTheOneBeforeAndCanBeTriedAgain) {
     std::filesystem::remove_all(path());
     Bank::open({.path = path()});
   }
+}
+
+// A sync that failed is never retried as if nothing had happened: no checkpoint succeeds from then
+// on. Transactions go on, the log has them, and who opens the database anew can save it again.
+TEST_F(Checkpoint, WhoseSyncFailsIsTheLastAndTheLogHasAll) {
+  for (const FileStep step : {FileStep::kSync, FileStep::kSyncDirectory}) {
+    SCOPED_TRACE(static_cast<int>(step));
+    Bank::open({.path = path()});
+    auto bank = open_bank();
+    bump(bank.get(), 1);
+    stop_.refuse(step);
+    EXPECT_EQ(bank->database->checkpoint().code(), ErrorCode::kNoSpace);
+    EXPECT_EQ(bank->database->metrics().checkpoints_failed, 1U);
+    stop_.refuse({});
+    bump(bank.get(), 2);
+    EXPECT_EQ(bank->database->checkpoint().ok(), step == FileStep::kSyncDirectory);
+    EXPECT_EQ(bank->database->metrics().checkpoints_failed, step == FileStep::kSync ? 2U : 1U);
+    bump(bank.get(), 3);
+    std::filesystem::copy(path(), path("crashed"));
+    EXPECT_EQ(bumps_after_a_crash(std::move(bank)), 3);
+    bank = Bank::open({.path = path("crashed"), .mode = OpenMode::kOpen});
+    EXPECT_TRUE(bank->database->checkpoint().ok());
+    EXPECT_EQ(bank->database->metrics().recovered_transactions, step == FileStep::kSync ? 3U : 1U);
+    EXPECT_GT(bank->database->metrics().recovery_ns, 0U);
+    bank.reset();
+    std::filesystem::remove_all(path());
+    std::filesystem::remove_all(path("crashed"));
+  }
+}
+
+TEST_F(Checkpoint, KeepsToItsRate) {
+  constexpr uint64_t kBytesPerSecond = 16 << 10;
+  auto bank = open_bank({.checkpoint_bytes_per_second = kBytesPerSecond});
+  for (int32_t id = 0; id < 500; ++id) bump(bank.get(), id);
+  ASSERT_TRUE(bank->database->checkpoint().ok());
+  const Metrics metrics = bank->database->metrics();
+  ASSERT_GT(metrics.checkpoint_bytes, 2'000U);
+  const double seconds = static_cast<double>(metrics.checkpoint_ns.sum()) * 1e-9;
+  EXPECT_GE(seconds, static_cast<double>(metrics.checkpoint_bytes) / kBytesPerSecond);
 }
 
 TEST_F(Checkpoint, IsTakenAfterATimeInWhichSomethingChanged) {

@@ -50,7 +50,11 @@ class LogFormat : public DirectoryFixture {
     for (uint64_t vid = start + 1; vid <= start + count; ++vid) {
       add_call(&frame, vid, vid % 2 == 0);
     }
-    frame.define({.id = kPlainProcedure, .name = "plain", .argument_bytes = 8, .signature = 1});
+    frame.define({.id = kPlainProcedure,
+                  .name = "plain",
+                  .argument_bytes = 8,
+                  .signature = 1,
+                  .version = 7});
     frame.define({.id = kTextProcedure,
                   .name = "text",
                   .argument_bytes = sizeof(TextArguments),
@@ -146,7 +150,10 @@ TEST_F(LogFormat, WhatIsWrittenIsRead) {
   EXPECT_EQ(contents_.transactions, 12u);
   EXPECT_EQ(contents_.next_number, 3u);
   EXPECT_EQ(contents_.next_sequence, 4u);
-  EXPECT_EQ(contents_.procedures.size(), 2u);
+  ASSERT_EQ(contents_.procedures.size(), 2u);
+  EXPECT_EQ(contents_.procedures[0].name, "plain");
+  EXPECT_EQ(contents_.procedures[0].version, 7u);
+  EXPECT_EQ(contents_.procedures[1].version, 0u);
   EXPECT_FALSE(contents_.torn);
 }
 

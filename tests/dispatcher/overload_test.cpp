@@ -78,6 +78,7 @@ TEST_F(Overload, EachPriorityHasALimitOfItsOwn) {
   const Metrics metrics = database().metrics();
   EXPECT_EQ(metrics.transactions_in_flight, 9u);
   EXPECT_EQ(metrics.calls_in_flight, (std::array<uint64_t, kPriorities>{3, 3, 3}));
+  EXPECT_EQ(metrics.calls_waiting, (std::array<uint64_t, kPriorities>{3, 2, 3}));
   EXPECT_EQ(metrics.transactions_refused, 3u);
   let_go();
   for (auto& future : admitted) EXPECT_TRUE(future.get().ok());

@@ -183,12 +183,23 @@ TEST_F(PhysicalLog, CheckpointsLoadsAndDdlAmongCalls) {
     bump(bank.get(), 40);
     ASSERT_TRUE(bank->database->execute_ddl("CREATE INDEX by_version ON account (version)").ok());
     bump(bank.get(), 10);
-    bank->fill(0);
+    ASSERT_TRUE(bank->database
+                    ->load(bank->accounts.table,
+                           [id = 100]() mutable -> RowBatch {
+                             static Account row;
+                             if (id == 150) return {};
+                             row = {id++, {500}, 0};
+                             return {reinterpret_cast<const std::byte*>(&row), 1};
+                           })
+                    .ok());
     bump(bank.get(), 3);
+    ASSERT_TRUE(bank->database->call(bank->bump, {.id = 120, .balance = {}}).get().ok());
     bank->database->discard();
   }
   auto database = *Database::open(with);
-  EXPECT_EQ(rows(database.get(), "SELECT version FROM account WHERE id = 3"), "93|");
+  EXPECT_EQ(rows(database.get(), "SELECT version FROM account WHERE id IN (3, 120) ORDER BY id"),
+            "93|1|");
+  EXPECT_EQ(rows(database.get(), "SELECT count(*), sum(balance) FROM account"), "60|1250.00|");
   expect_equal_replicas(database.get());
 }
 

@@ -196,6 +196,8 @@ TEST_F(PrimaryRebuild, RowsOfAllShapesAndTheirIndexesComeBack) {
       ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_string();
       EXPECT_EQ(rebuilt->rows, numbers.size());
       EXPECT_EQ(rebuilt->vid, wide.database->metrics().last_vid);
+      EXPECT_EQ(wide.database->metrics().primary_rebuilds, 1u);
+      EXPECT_GT(wide.database->metrics().primary_rebuild_ns, 0u);
       ASSERT_NO_FATAL_FAILURE(wide.expect_whole(numbers));
     }
     WideDatabase again(options);

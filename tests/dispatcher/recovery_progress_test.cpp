@@ -16,7 +16,8 @@ TEST(RecoveryProgress, AListenerHearsNowAndThenHowFarItIsAndHowLongItWillTake) {
   const RecoveryListener listener = [&](const std::string& text, double done) {
     heard.emplace_back(text, done);
   };
-  RecoveryProgress progress("bank", listener, "rows put back", 400);
+  RecoveryProgress progress("bank", listener, "rows put back", 400,
+                            RecoveryProgress::Closing::kOfWhatTookLong);
   progress.at(1);  // too soon
   EXPECT_TRUE(heard.empty());
   std::this_thread::sleep_for(std::chrono::milliseconds(110));
@@ -28,6 +29,35 @@ TEST(RecoveryProgress, AListenerHearsNowAndThenHowFarItIsAndHowLongItWillTake) {
   EXPECT_THAT(heard[0].first, ::testing::StartsWith("100 of 400 rows put back, "));
   EXPECT_THAT(heard[0].first, ::testing::EndsWith(" s to go"));
   EXPECT_EQ(heard[0].second, 0.25);
+}
+
+TEST(RecoveryProgress, LinesSayItToALogWhoeverListens) {
+  int heard = 0;
+  for (const RecoveryListener& listener :
+       {RecoveryListener(), RecoveryListener([&](const std::string&, double) { ++heard; })}) {
+    ::testing::internal::CaptureStderr();
+    RecoveryProgress progress("bank", listener, "transactions of the log replayed", 400,
+                              RecoveryProgress::Closing::kAlways);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'010));
+    progress.at(100);
+    progress.at(101);  // too soon
+    progress.finish(400);
+    const std::string lines = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(lines, ::testing::MatchesRegex(
+                           "diptych: bank: 100 of 400 transactions of the log replayed, "
+                           "[0-9]+ s to go\n"
+                           "diptych: bank: 400 transactions of the log replayed in [0-9.]+ s\n"));
+  }
+  EXPECT_EQ(heard, 1);
+}
+
+TEST(RecoveryProgress, WhatIsUsualAndTookNoTimeIsNotSaid) {
+  ::testing::internal::CaptureStderr();
+  RecoveryProgress progress("bank", {}, "rows put back", 400,
+                            RecoveryProgress::Closing::kOfWhatTookLong);
+  progress.at(400);
+  progress.finish(400);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

@@ -223,5 +223,15 @@ TEST_F(Ddl, RunsWhileBothSidesRun) {
   expect_equal_replicas(&database());
 }
 
+// Each catalog that was published stays until the database goes.
+TEST(DatabaseDdl, ThatDoesNothingLeavesNoCatalogBehind) {
+  const auto bank = Bank::open({});
+  const base::Catalog* const before = &bank->database->catalog();
+  EXPECT_FALSE(bank->database->execute_ddl(kBankDdl).ok());
+  EXPECT_EQ(&bank->database->catalog(), before);
+  ASSERT_TRUE(bank->database->execute_ddl("CREATE INDEX v ON account (version)").ok());
+  EXPECT_NE(&bank->database->catalog(), before);
+}
+
 }  // namespace
 }  // namespace diptych::dispatcher

@@ -1,4 +1,4 @@
-"""tools/crash-test --soak notices memory and disk space that grow from life to life."""
+"""tools/crash-test --soak notices memory and disk space that grow."""
 
 import contextlib
 import importlib.machinery
@@ -17,27 +17,37 @@ def crash_test():
     return module
 
 
+SECOND = 1_000_000
+
+
+def life(memory, disk):
+    """Samples of 100 seconds, ten a second; memory and disk: from the second."""
+    return [(i * SECOND // 10, memory(i / 10), disk(i / 10)) for i in range(1000)]
+
+
 class CrashSoakTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.tool = crash_test()
 
-    def wrong(self, lives):
+    def wrong(self, samples, closed=()):
         with contextlib.redirect_stdout(io.StringIO()):
-            return self.tool.what_grows(lives)
+            return self.tool.what_grows(samples, list(closed))
 
     def test_what_stays_is_right(self):
-        lives = [(10_000_000, 1000 + i % 3, 500 + i % 2) for i in range(20)]
-        self.assertEqual(self.wrong(lives), [])
+        # Memory is taken at first, and disk space for a while, now and then.
+        samples = life(lambda s: 100 + min(s, 24) * 40, lambda s: 500 + 300 * (s % 10 > 2))
+        self.assertEqual(self.wrong(samples, (500, 510)), [])
 
     def test_what_grows_is_said(self):
-        self.assertEqual(len(self.wrong([(10_000_000, 1000 + 100 * i, 500) for i in range(20)])), 1)
-        self.assertEqual(len(self.wrong([(10_000_000, 1000, 500 + 100 * i) for i in range(20)])), 1)
+        stays = lambda s: 500
+        self.assertIn("memory", self.wrong(life(lambda s: 1000 + 2 * s, stays))[0])
+        self.assertIn("disk", self.wrong(life(stays, lambda s: 500 + 3 * s + s % 10))[0])
+        self.assertIn("closed", self.wrong(life(stays, stays), (500, 600, 700))[0])
 
-    def test_short_lives_do_not_count(self):
-        short = [(1_000_000, 10, 10)] * 10
-        self.assertEqual(self.wrong(short + [(10_000_000, 1000, 500)] * 10), [])
-        self.assertEqual(len(self.wrong(short)), 1)
+    def test_few_samples_are_said(self):
+        self.assertEqual(len(self.wrong(life(lambda s: 1, lambda s: 1)[:20])), 1)
+        self.assertEqual(len(self.wrong([])), 1)
 
 
 if __name__ == "__main__":

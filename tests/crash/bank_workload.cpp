@@ -1,6 +1,9 @@
-// The bank of examples/bank/: client i sends its n-th transfer, of n cents, from account i, so that
-// the account's entries say which transfers are there, and in which order they were made.
+// The bank of examples/bank/: client i sends its n-th transfer from account i, of an amount that is
+// no other's, so that the entries of both accounts say which transfers are there, and in which
+// order they were made. Of two of which one was acknowledged before the other was asked for, that
+// one comes first, whoever sent them.
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -25,7 +28,12 @@ using examples::bank::TransferReply;
 
 constexpr int64_t kShared = 5;  // accounts that all send to
 constexpr int64_t kAccounts = static_cast<int64_t>(kClients) + kShared;
-constexpr int64_t kDepositCents = 1'000'000'000'000;
+constexpr int64_t kDepositCents = 10'000'000'000'000;
+
+// Of client i's n-th transfer.
+constexpr int64_t cents_of(int64_t client, int64_t n) {
+  return n * static_cast<int64_t>(kClients) + client;
+}
 
 class BankWorkload : public Workload {
  public:
@@ -66,17 +74,19 @@ class BankWorkload : public Workload {
     // The first entry is the deposit.
     for (int64_t n = present->entries;; ++n) {
       const int64_t to = static_cast<int64_t>(kClients + random() % kShared);
-      const auto sent = database_->call(transfer_, {own, to, {n}}).get();
+      const uint64_t asked_ns = base::steady_ns();
+      const auto sent = database_->call(transfer_, {own, to, {cents_of(own, n)}}).get();
       if (!sent) return sent.error();
-      if (!board->acknowledge(client, n)) return {};
+      board->acknowledge(client, n, asked_ns);
     }
   }
 
-  Result<void> check(const AckBoard& board, Findings* findings) override {
+  Result<void> check(const Told& told, Findings* findings) override {
     for (size_t client = 0; client < kClients; ++client) {
-      for (const int64_t n : board.acknowledged(client)) acknowledged_[client] = n;
+      if (!told.acks[client].empty()) acknowledged_[client] = told.acks[client].back().what;
     }
-    if (auto checked = check_order(findings); !checked) return checked;
+    if (auto checked = check_sent(findings); !checked) return checked;
+    if (auto checked = check_received(told, findings); !checked) return checked;
     return check_sums(findings);
   }
 
@@ -84,7 +94,7 @@ class BankWorkload : public Workload {
 
  private:
   // Account by account: entry n + 1 is transfer n, up to one more than was acknowledged.
-  Result<void> check_order(Findings* findings) {
+  Result<void> check_sent(Findings* findings) {
     auto entries = database_->query(fmt::format(
         "SELECT account, number, amount FROM entry WHERE account < {} ORDER BY account, number",
         kClients));
@@ -95,7 +105,7 @@ class BankWorkload : public Workload {
       const auto number = std::get<int64_t>(row[1]);
       const auto amount = static_cast<int64_t>(std::get<base::DecimalValue>(row[2]).units);
       if (number == 1) continue;
-      if (number != there[account] + 2 || amount != -(number - 1)) {
+      if (number != there[account] + 2 || amount != -cents_of(account, number - 1)) {
         ++findings->half_done;
         findings->words.push_back(fmt::format("account {}: entry {} is {} cents after entry {}",
                                               account, number, amount, there[account] + 1));
@@ -110,6 +120,57 @@ class BankWorkload : public Workload {
                                             client, acknowledged_[client], last));
     }
     return {};
+  }
+
+  // Of the accounts that all send to: what was there stays as it was, and what is new is in the
+  // order in which it was acknowledged.
+  Result<void> check_received(const Told& told, Findings* findings) {
+    std::map<int64_t, Ack> acks;  // by the amount
+    for (size_t client = 0; client < kClients; ++client) {
+      for (const Ack& ack : told.acks[client]) {
+        acks[cents_of(static_cast<int64_t>(client), ack.what)] = ack;
+      }
+    }
+    auto entries = database_->query(
+        fmt::format("SELECT account, amount FROM entry WHERE account >= {} AND number > 1 "
+                    "ORDER BY account, number",
+                    kClients));
+    if (!entries) return entries.error();
+    std::map<int64_t, std::vector<int64_t>> amounts;
+    for (const auto& row : entries->rows) {
+      amounts[std::get<int64_t>(row[0])].push_back(
+          static_cast<int64_t>(std::get<base::DecimalValue>(row[1]).units));
+    }
+    for (auto& [account, now] : amounts) {
+      std::vector<int64_t>& before = received_[account];
+      if (now.size() < before.size() || !std::equal(before.begin(), before.end(), now.begin())) {
+        ++findings->lost;
+        findings->words.push_back(
+            fmt::format("account {}: its first {} entries were others", account, before.size()));
+      }
+      check_acknowledged_order(account, now, acks, findings);
+      before = std::move(now);
+    }
+    return {};
+  }
+
+  static void check_acknowledged_order(int64_t account, const std::vector<int64_t>& amounts,
+                                       const std::map<int64_t, Ack>& acks, Findings* findings) {
+    Ack earliest{.told_ns = UINT64_MAX};  // of those behind
+    for (auto amount = amounts.rbegin(); amount != amounts.rend(); ++amount) {
+      const auto found = acks.find(*amount);
+      if (found == acks.end()) continue;  // of an earlier life, or nobody was told
+      const Ack& ack = found->second;
+      if (ack.asked_ns > earliest.told_ns) {
+        ++findings->lost;
+        findings->words.push_back(
+            fmt::format("account {}: transfer {} of client {} is before transfer {}, which was "
+                        "acknowledged {} ns before that was asked for",
+                        account, ack.what, *amount % static_cast<int64_t>(kClients), earliest.what,
+                        ack.asked_ns - earliest.told_ns));
+      }
+      if (ack.told_ns < earliest.told_ns) earliest = ack;
+    }
   }
 
   Result<void> check_sums(Findings* findings) {
@@ -142,6 +203,7 @@ class BankWorkload : public Workload {
   dispatcher::ProcedureRef<Transfer, TransferReply> transfer_;
   dispatcher::ProcedureRef<Statement, StatementReply> statement_;
   int64_t acknowledged_[kClients] = {};
+  std::map<int64_t, std::vector<int64_t>> received_;  // cents, by account, in the entries' order
 };
 
 }  // namespace

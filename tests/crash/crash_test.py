@@ -33,6 +33,12 @@ class CrashTest(unittest.TestCase):
         self.assertGreater(figures.pop("acknowledged"), 0)
         self.assertEqual(figures, {"lost": 0, "half_done": 0, "replica_differences": 0})
 
+    def test_nothing_of_tpcc_is_lost(self) -> None:
+        code, figures = run("--rounds", "1", "--workload", "tpcc")
+        self.assertEqual(code, 0)
+        figures.pop("acknowledged")  # the kill may fall into the opening
+        self.assertEqual(figures, {"lost": 0, "half_done": 0, "replica_differences": 0})
+
     def test_nothing_is_lost_where_the_power_goes(self) -> None:
         code, figures = run("--power-cut", "--rounds", "12")
         self.assertEqual(code, 0)

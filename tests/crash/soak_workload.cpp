@@ -1,10 +1,13 @@
 // The soak: what a database meets in a long life, all at once and of constant size. TPC-C; the 22
 // queries of CH; a join that takes too long, in the long lane; loads of a batch of rows each, and
-// transactions that erase an old batch; a table and an index in each life of the process.
+// transactions that erase an old batch; a table and an index now and then; checkpoints; backups.
 //
-// A batch of rows is there with all of its rows, or with none.
+// A batch of rows is there with all of its rows, or with none. Batches are loaded and erased in the
+// order of their numbers, so that what is there are all from one to another.
 
 #include <chrono>
+#include <filesystem>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -25,6 +28,7 @@ using dispatcher::Transaction;
 
 constexpr int32_t kBatchRows = 2000;
 constexpr int32_t kBatchesKept = 3;
+constexpr std::chrono::seconds kTablePause{20};
 constexpr uint64_t kLongQueryNs = 100'000'000;
 constexpr uint64_t kLongTimeoutNs = 3'000'000'000;
 
@@ -49,6 +53,8 @@ Result<int64_t> first_integer(Database* database, const std::string& sql) {
 
 class SoakWorkload : public Workload {
  public:
+  explicit SoakWorkload(std::string backup) : backup_(std::move(backup)) {}
+
   Result<void> create(Database* database) override {
     if (auto created = tpcc_->create(database); !created) return created;
     return database->execute_ddl(
@@ -83,28 +89,23 @@ class SoakWorkload : public Workload {
     return tpcc_->run_client(client, seed, board);
   }
 
-  size_t beside() const override { return kSoakCounts; }
+  size_t beside() const override { return kSoakThreads; }
   Result<void> run_beside(size_t which, uint64_t seed, AckBoard* board) override {
     switch (which) {
       case kSoakQueries: return run_queries(board);
       case kSoakLongQueries: return run_long_queries(board);
       case kSoakLoads: return run_loads(board);
       case kSoakCheckpoints: return run_checkpoints(seed, board);
-      default: return make_table(board);
+      case kSoakBackups: return run_backups(seed, board);
+      default: return make_tables(board);
     }
   }
 
-  Result<void> check(const AckBoard& board, Findings* findings) override {
-    if (auto checked = tpcc_->check(board, findings); !checked) return checked;
-    auto batches = database_->query(fmt::format(
-        "SELECT batch, count(*) FROM loaded GROUP BY batch HAVING count(*) <> {}", kBatchRows));
-    if (!batches) return batches.error();
-    for (const auto& row : batches->rows) {
-      ++findings->half_done;
-      findings->words.push_back(
-          fmt::format("batch {} has {} rows", base::to_string(row[0]), base::to_string(row[1])));
-    }
-    return {};
+  Result<void> check(const Told& told, Findings* findings) override {
+    if (auto checked = tpcc_->check(told, findings); !checked) return checked;
+    for (size_t i = 0; i < kThingsMax; ++i) newest_[i] = std::max(newest_[i], told.newest[i]);
+    check_tables(findings);
+    return check_batches(findings);
   }
 
   dispatcher::DatabaseOptions options() const override {
@@ -149,10 +150,11 @@ class SoakWorkload : public Workload {
     auto first = static_cast<int32_t>(*oldest);
     for (auto batch = static_cast<int32_t>(*newest) + 1;; ++batch) {
       if (auto loaded = load(batch); !loaded) return loaded;
-      board->count(kSoakLoads);
+      board->count(kSoakLoads, batch);
       for (; first <= batch - kBatchesKept; ++first) {
         const auto erased = database_->call(erase_, {first}).get();
         if (!erased && erased.code() != ErrorCode::kNotFound) return erased.error();
+        if (erased) board->count(kSoakErasures, first);
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
@@ -180,27 +182,84 @@ class SoakWorkload : public Workload {
     }
   }
 
-  Result<void> make_table(AckBoard* board) {
-    const size_t number = database_->catalog().table_count();
-    auto made = database_->execute_ddl(fmt::format(
-        "CREATE TABLE t{0} (a INT NOT NULL PRIMARY KEY, b VARCHAR(20)); CREATE INDEX t{0}_b ON "
-        "t{0} (b, a);",
-        number));
-    if (!made) return made;
-    board->count(kSoakTables);
+  // At least one, so that the last that is whole is never far behind.
+  Result<void> run_backups(uint64_t seed, AckBoard* board) {
+    namespace fs = std::filesystem;
+    std::mt19937_64 random(seed);
+    const std::string making = backup_ + ".new";
+    while (true) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 10'000));
+      fs::remove_all(making);
+      board->begin_backup();
+      if (auto done = database_->backup(making); !done) return done.error();
+      fs::remove_all(backup_);
+      fs::rename(making, backup_);
+      board->end_backup();
+      board->count(kSoakBackups);
+    }
+  }
+
+  Result<void> make_tables(AckBoard* board) {
+    while (true) {
+      const size_t number = database_->catalog().table_count();
+      auto made = database_->execute_ddl(fmt::format(
+          "CREATE TABLE t{0} (a INT NOT NULL PRIMARY KEY, b VARCHAR(20)); CREATE INDEX t{0}_b ON "
+          "t{0} (b, a);",
+          number));
+      if (!made) return made;
+      board->count(kSoakTables, static_cast<int64_t>(number));
+      std::this_thread::sleep_for(kTablePause);
+    }
+  }
+
+  // They have the numbers that follow that of `loaded`. One of which nobody was told may have no
+  // index: each statement is whole, not both.
+  void check_tables(Findings* findings) {
+    const base::Catalog& catalog = database_->catalog();
+    const auto last = newest_[kSoakTables];
+    for (int64_t number = int64_t{table_.value} + 1; number <= last; ++number) {
+      const base::TableSchema* const table = catalog.find_table(fmt::format("t{}", number));
+      if (table != nullptr && (number < last || table->indexes.size() == 2)) continue;
+      ++findings->lost;
+      findings->words.push_back(fmt::format("table t{} or its index is not there", number));
+    }
+  }
+
+  Result<void> check_batches(Findings* findings) {
+    auto batches = database_->query("SELECT batch, count(*) FROM loaded GROUP BY batch");
+    if (!batches) return batches.error();
+    std::map<int64_t, int64_t> rows;
+    for (const auto& row : batches->rows) {
+      rows[std::get<int64_t>(row[0])] = std::get<int64_t>(row[1]);
+    }
+    const int64_t last = std::max(newest_[kSoakLoads], rows.empty() ? 0 : rows.rbegin()->first);
+    const int64_t first = rows.empty() ? newest_[kSoakErasures] + 1 : rows.begin()->first;
+    if (first <= newest_[kSoakErasures]) {
+      ++findings->lost;
+      findings->words.push_back(fmt::format("batch {} is there, {} and those before were erased",
+                                            first, newest_[kSoakErasures]));
+    }
+    for (int64_t batch = first; batch <= last; ++batch) {
+      const int64_t there = rows[batch];
+      if (there == kBatchRows) continue;
+      ++(there == 0 ? findings->lost : findings->half_done);
+      findings->words.push_back(fmt::format("batch {} has {} rows", batch, there));
+    }
     return {};
   }
 
   const std::unique_ptr<Workload> tpcc_ = make_tpcc(workloads::SizePolicy::kConstant);
   Database* database_ = nullptr;
+  const std::string backup_;
+  std::array<int64_t, kThingsMax> newest_ = {};  // ever acknowledged
   base::TableId table_;
   dispatcher::ProcedureRef<EraseBatch, Nothing> erase_;
 };
 
 }  // namespace
 
-std::unique_ptr<Workload> make_soak() {
-  return std::make_unique<SoakWorkload>();
+std::unique_ptr<Workload> make_soak(const std::string& backup) {
+  return std::make_unique<SoakWorkload>(backup);
 }
 
 }  // namespace diptych::crash

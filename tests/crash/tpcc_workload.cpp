@@ -1,8 +1,9 @@
 // TPC-C: an acknowledged New-Order has its order, an acknowledged Payment its row of history; that
 // nothing is half done, the twelve conditions say. Of constant size, old orders and history go: an
-// acknowledged New-Order has been counted by its district.
+// acknowledged New-Order has been counted by its district, an acknowledged Payment by its customer.
 
-#include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,6 +13,7 @@
 #include "workloads/tpcc/consistency.h"
 #include "workloads/tpcc/inputs.h"
 #include "workloads/tpcc/loader.h"
+#include "workloads/tpcc/rows.h"
 #include "workloads/tpcc/schema.h"
 
 namespace diptych::crash {
@@ -62,6 +64,7 @@ class TpccWorkload : public Workload {
     while (true) {
       Result<void> done;
       std::optional<int64_t> what;
+      const uint64_t asked_ns = base::steady_ns();
       switch (inputs.draw_type()) {
         case TransactionType::kNewOrder: {
           const auto order = inputs.new_order();
@@ -88,14 +91,13 @@ class TpccWorkload : public Workload {
         }
       }
       if (!done) return done;
-      if (what && !board->acknowledge(client, *what)) return {};
+      if (what) board->acknowledge(client, *what, asked_ns);
     }
   }
 
-  Result<void> check(const AckBoard& board, Findings* findings) override {
-    for (size_t client = 0; client < kClients; ++client) {
-      const auto acks = board.acknowledged(client);
-      acknowledged_.insert(acknowledged_.end(), acks.begin(), acks.end());
+  Result<void> check(const Told& told, Findings* findings) override {
+    for (const auto& of_client : told.acks) {
+      for (const Ack& ack : of_client) acknowledged_.push_back(ack.what);
     }
     auto checked =
         size_ == SizePolicy::kGrowing ? check_acknowledged(findings) : check_counted(findings);
@@ -140,32 +142,40 @@ class TpccWorkload : public Workload {
     return {};
   }
 
-  // Of each district, the newest order that was acknowledged says what all before it say.
-  void keep_newest() {
-    std::unordered_map<int64_t, int64_t> newest;
-    for (const int64_t what : acknowledged_) {
-      if (what < 0) continue;
-      int64_t& of_district = newest[what >> 32];
-      of_district = std::max(of_district, what);
-    }
-    acknowledged_.clear();
-    for (const auto& [district, what] : newest) acknowledged_.push_back(what);
+  // Who counted it: the district of an order, the customer of a payment.
+  static int64_t counter_of(int64_t what) {
+    return what < 0 ? -(-what >> workloads::tpcc::kPaymentNumberBits) : what >> 32;
   }
 
+  // Of each counter, the newest that was acknowledged says what all before it say.
   Result<void> check_counted(Findings* findings) {
     auto districts = database_->query("SELECT d_w_id, d_id, d_next_o_id FROM district");
     if (!districts) return districts.error();
-    std::unordered_map<int64_t, int64_t> next_of;
+    auto customers = database_->query("SELECT c_w_id, c_d_id, c_id, c_payment_cnt FROM customer");
+    if (!customers) return customers.error();
+    const auto at = [](const auto& row, size_t i) { return std::get<int64_t>(row[i]); };
+    std::unordered_map<int64_t, int64_t> counted;
     for (const auto& row : districts->rows) {
-      const int64_t district = order_code(std::get<int64_t>(row[0]), std::get<int64_t>(row[1]), 0);
-      next_of[district] = district + std::get<int64_t>(row[2]);
+      const int64_t last = order_code(at(row, 0), at(row, 1), at(row, 2) - 1);
+      counted[counter_of(last)] = last;
     }
+    for (const auto& row : customers->rows) {
+      const auto number = [&](size_t i) { return static_cast<int32_t>(at(row, i)); };
+      const int64_t last = -workloads::tpcc::history_id(number(0), number(1), number(2), number(3));
+      counted[counter_of(last)] = last;
+    }
+    std::unordered_map<int64_t, int64_t> newest;
     for (const int64_t what : acknowledged_) {
-      if (what < 0 || what < next_of[what >> 32 << 32]) continue;
+      const int64_t counter = counter_of(what);
+      int64_t& of_counter = newest.try_emplace(counter, what).first->second;
+      if (std::abs(what) > std::abs(of_counter)) of_counter = what;
+      if (std::abs(what) <= std::abs(counted[counter])) continue;
       ++findings->lost;
-      findings->words.push_back(fmt::format("order {:x} was not counted", what));
+      findings->words.push_back(what < 0 ? fmt::format("payment {} was not counted", -what)
+                                         : fmt::format("order {:x} was not counted", what));
     }
-    keep_newest();
+    acknowledged_.clear();
+    for (const auto& [counter, what] : newest) acknowledged_.push_back(what);
     return {};
   }
 

@@ -14,19 +14,22 @@
 namespace diptych::crash {
 
 struct Findings {
-  uint64_t lost = 0;       // acknowledged, and not there
+  uint64_t lost = 0;       // acknowledged, and not there, or not in its order
   uint64_t half_done = 0;  // transactions of which only a part is there, or conditions violated
   std::vector<std::string> words;
 };
 
-// What the soak does beside the clients: places on the board.
-enum SoakCount : size_t {
+// What the soak does beside the clients: places on the board. Loads, erasures and tables have
+// numbers; the first kSoakThreads have a thread of their own.
+enum SoakThing : size_t {
   kSoakQueries,
   kSoakLongQueries,
   kSoakLoads,
   kSoakTables,
   kSoakCheckpoints,
-  kSoakCounts
+  kSoakBackups,
+  kSoakThreads,
+  kSoakErasures = kSoakThreads
 };
 
 class Workload {
@@ -37,7 +40,7 @@ class Workload {
   virtual base::Result<void> create(dispatcher::Database* database) = 0;
   // After each opening, before the data is used.
   virtual base::Result<void> attach(dispatcher::Database* database) = 0;
-  // Calls until the board is full or the process dies. An error is one that must not happen.
+  // Calls until the process dies. An error is one that must not happen.
   virtual base::Result<void> run_client(size_t client, uint64_t seed, AckBoard* board) = 0;
   // What goes on beside the clients, one thread each, until the process dies.
   virtual size_t beside() const { return 0; }
@@ -45,7 +48,7 @@ class Workload {
     return {};
   }
   // Takes note of what was acknowledged, and looks for all that ever was.
-  virtual base::Result<void> check(const AckBoard& board, Findings* findings) = 0;
+  virtual base::Result<void> check(const Told& told, Findings* findings) = 0;
 
   virtual dispatcher::DatabaseOptions options() const { return {}; }
   virtual uint64_t milliseconds_max() const = 0;  // of a process's life
@@ -53,7 +56,8 @@ class Workload {
 
 std::unique_ptr<Workload> make_bank(const std::string& library, const std::string& schema);
 std::unique_ptr<Workload> make_tpcc(workloads::SizePolicy size);
-// TPC-C of constant size, with queries, long ones too, loads, DDL and checkpoints beside it.
-std::unique_ptr<Workload> make_soak();
+// TPC-C of constant size, with queries, long ones too, loads, DDL, checkpoints and backups beside
+// it. A backup that is whole is at `backup`, one in the making beside it.
+std::unique_ptr<Workload> make_soak(const std::string& backup);
 
 }  // namespace diptych::crash

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A few rounds of tools/crash-test find nothing, and a database that replies before its log is
-written, or that leaves out a sync, is found out.
+written, that leaves out a sync, or that tries a failed one again, is found out.
 
 Usage: crash_test.py CRASH_TEST CRASH_ROUNDS BANK_LIBRARY POWER_CUT
 """
@@ -46,7 +46,7 @@ class CrashTest(unittest.TestCase):
         self.assertEqual(figures, {"lost": 0, "half_done": 0, "replica_differences": 0})
 
     def test_a_missing_sync_is_found(self) -> None:
-        for missing in ("log", "blocks", "manifest", "directory"):
+        for missing in ("log", "blocks", "manifest", "directory", "failed"):
             found = any(run("--power-cut", "--rounds", "30", "--missing-sync", missing,
                             "--seed", str(seed))[0] == 1 for seed in range(1, 4))
             self.assertTrue(found, missing)

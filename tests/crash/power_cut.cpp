@@ -1,21 +1,30 @@
 // power_cut: cuts the power of a disk at a random moment of a database's life, opens what the disk
 // would still have, looks for what is missing, and begins again on that.
 //
-//   watch ─► open, replay, check ─► clients call; checkpoints, DDL, loads ─► end
+//   watch ─► open, replay, check ─► clients call; queries; checkpoints, DDL, loads ─► end
 //                     power cut: at any moment of it │
 //                                                    └─► what is left: the next round's database
 //
 // Client i adds 1 to its own account and to that account's twin, in one transaction, again and
-// again: what it was told is a number. Loads add accounts of their own.
+// again: what it was told is a number. Loads add accounts of their own, two at a time.
+//
+// In half of the rounds the disk refuses something before the power goes, a few calls or all for a
+// while. Then what is called may fail, and say so (kIo, kNoSpace); but queries go on as long as the
+// disk can be read, and what was acknowledged, before it or amid it, is there afterwards.
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/describe.hpp>
@@ -31,12 +40,15 @@ using base::Result;
 using dispatcher::Database;
 using dispatcher::IndexRef;
 using dispatcher::LogMode;
-using dispatcher::Nothing;
 using dispatcher::Transaction;
 
 constexpr int32_t kCallers = 4;
 constexpr int32_t kTwin = 100;
-constexpr int32_t kLoaded = 1000;  // accounts of loads from here on
+constexpr int32_t kLoaded = 1000;      // accounts of loads from here on
+constexpr int32_t kSettled = 1 << 20;  // accounts that nobody changes, so that there are blocks
+constexpr int32_t kSettledRows = 4000;
+constexpr int64_t kTablesMax = 20;
+constexpr uint64_t kMomentUsMax = 250'000;
 
 struct Account {
   int32_t id = 0;
@@ -49,6 +61,11 @@ struct Add {
   int32_t id = 0;
 };
 BOOST_DESCRIBE_STRUCT(Add, (), (id))
+
+struct Added {
+  int64_t count = 0;
+};
+BOOST_DESCRIBE_STRUCT(Added, (), (count))
 
 struct Arguments {
   uint64_t rounds = 20;
@@ -63,65 +80,90 @@ struct Totals {
   uint64_t half_done = 0;
   uint64_t replica_differences = 0;
   uint64_t undecided = 0;
+  uint64_t refused = 0;
 };
 
 // What somebody was told, as the power goes.
 struct Told {
   int64_t counts[kCallers] = {};
-  int64_t loads = 0;
-  int64_t tables = 0;
+  std::set<int64_t> loads;
+  int64_t tables = 0;  // the last that was made, and those before
 };
 
-struct Asked {
-  std::atomic<int64_t> counts[kCallers] = {};  // writers: the clients; told of
-  std::atomic<int64_t> loads{0};               // writer: the thread of loads and DDL
-  std::atomic<int64_t> tables{0};              // likewise
-  Told now() const {
-    Told told;
-    for (int32_t i = 0; i < kCallers; ++i) told.counts[i] = counts[i];
-    told.loads = loads;
-    told.tables = tables;
-    return told;
+class Asked {
+ public:
+  explicit Asked(Told told) : told_(std::move(told)) {}
+
+  void count(int32_t client, int64_t told) {
+    const std::lock_guard lock(mutex_);
+    told_.counts[client] = told;
   }
+  void load(int64_t number) {
+    const std::lock_guard lock(mutex_);
+    told_.loads.insert(number);
+  }
+  void table(int64_t number) {
+    const std::lock_guard lock(mutex_);
+    told_.tables = number;
+  }
+  Told now() const {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Told told_;
 };
 
 // The database and what is done with it until it is told to stop.
 class Life {
  public:
   Life(dispatcher::DatabaseOptions options, Told told, Totals* totals, uint64_t seed)
-      : options_(std::move(options)), told_(told), totals_(totals), random_(seed) {
-    for (int32_t i = 0; i < kCallers; ++i) asked_.counts[i] = told.counts[i];
-    asked_.loads = told.loads;
-    asked_.tables = told.tables;
-  }
+      : options_(std::move(options)),
+        told_(told),
+        totals_(totals),
+        random_(seed),
+        asked_(std::move(told)),
+        refused_before_(PowerCutDisk::instance().refused()) {}
 
   const Asked& asked() const { return asked_; }
+  // Before the disk does: queries may fail from now on.
+  void expect_unreadable() { unreadable_ = true; }
   void stop() { stops_ = true; }
   const std::string& failure() const { return failure_; }  // once run() has ended
 
   void run() {
-    if (auto done = live(); !done && !stops_) failure_ = done.error().to_string();
+    if (auto done = live(); !done) note(done.error());
     if (database_ != nullptr) database_->discard();
   }
 
  private:
   Result<void> live() {
     auto opened = Database::open(options_);
-    if (!opened) return fail(opened.error());
+    if (!opened) return opened.error();
     database_ = std::move(*opened);
-    if (auto bound = bind(); !bound) return fail(bound.error());
-    if (auto recovered = database_->recover(); !recovered) return fail(recovered.error());
-    if (auto checked = check(); !checked) return fail(checked.error());
+    if (auto bound = bind(); !bound) return bound;
+    if (auto recovered = database_->recover(); !recovered) return recovered.error();
+    if (auto checked = check(); !checked) return checked;
     std::vector<std::thread> threads;
     for (int32_t i = 0; i < kCallers; ++i) threads.emplace_back([this, i] { call(i); });
     threads.emplace_back([this] { change(); });
+    threads.emplace_back([this] { ask(); });
     for (std::thread& thread : threads) thread.join();
     return {};
   }
-  // An error of these counts, also where it comes late.
-  Result<void> fail(const base::Error& error) {
-    failure_ = error.to_string();
-    return error;
+
+  // Where the disk has refused something, that may be said, and nothing else.
+  void note(const base::Error& error) {
+    const bool says_so =
+        error.code == base::ErrorCode::kIo || error.code == base::ErrorCode::kNoSpace;
+    if (says_so && PowerCutDisk::instance().refused() != refused_before_) return;
+    note_failure(error.to_string());
+  }
+  void note_failure(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = what;
   }
 
   Result<void> bind() {
@@ -130,30 +172,25 @@ class Life {
     accounts_ = accounts->table;
     auto by_id = database_->bind_index<&Account::id>("account_pkey");
     if (!by_id) return by_id.error();
-    auto add = database_->register_procedure<Add, Nothing>(
-        "add", [by_id = *by_id](Transaction& txn, const Add& order) -> Result<Nothing> {
+    auto add = database_->register_procedure<Add, Added>(
+        "add", [by_id = *by_id](Transaction& txn, const Add& order) -> Result<Added> {
+          Added added;
           for (const int32_t id : {order.id, order.id + kTwin}) {
             auto row = txn.get_for_update<&Account::count>(by_id, id);
             if (!row) return row.error();
-            txn.update(*row, dispatcher::set<&Account::count>(row->values + 1));
+            added.count = row->values + 1;
+            txn.update(*row, dispatcher::set<&Account::count>(added.count));
           }
-          return Nothing{};
+          return added;
         });
     if (!add) return add.error();
     add_ = *add;
     return {};
   }
 
-  Result<std::string> first_row(const std::string& sql) {
-    auto result = database_->query(sql);
-    if (!result) return result.error();
-    std::string text;
-    for (const base::Value& value : result->rows.at(0)) text += base::to_string(value) + " ";
-    return text;
-  }
-
   Result<void> check() {
-    auto result = database_->query("SELECT id, count FROM account WHERE id < 200 ORDER BY id");
+    auto result = database_->query(
+        fmt::format("SELECT id, count FROM account WHERE id < {} ORDER BY id", kSettled));
     if (!result) return result.error();
     std::map<int64_t, int64_t> counts;
     for (const auto& row : result->rows) {
@@ -164,56 +201,92 @@ class Life {
         totals_->lost += static_cast<uint64_t>(told_.counts[i] - counts[i]);
       }
       if (counts[i] != counts[i + kTwin]) ++totals_->half_done;
-      asked_.counts[i] = counts[i];
     }
-    auto loaded = database_->query("SELECT count(*) FROM account WHERE id >= 1000");
-    if (!loaded) return loaded.error();
-    const auto loads = std::get<int64_t>(loaded->rows[0][0]);
-    if (loads % 2 != 0) ++totals_->half_done;
-    if (loads / 2 < told_.loads) ++totals_->lost;
-    asked_.loads = loads / 2;
-    const auto tables = static_cast<int64_t>(database_->catalog().table_count()) - 1;
-    if (tables < told_.tables) ++totals_->lost;
-    asked_.tables = tables;
+    for (const auto& [id, count] : counts) {
+      if (id < kLoaded) continue;
+      next_load_ = (id - kLoaded) / 2 + 1;
+      if (!counts.contains(id ^ 1)) ++totals_->half_done;
+    }
+    for (const int64_t load : told_.loads) {
+      if (!counts.contains(kLoaded + 2 * load)) ++totals_->lost;
+    }
+    if (static_cast<int64_t>(database_->catalog().table_count()) - 1 < told_.tables) {
+      ++totals_->lost;
+    }
     auto compared = database_->compare_replicas();
     if (!compared) return compared.error();
     totals_->replica_differences += compared->differences;
     return {};
   }
 
+  static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
   void call(int32_t id) {
     while (!stops_) {
-      if (!database_->call(add_, {id}).get()) return;
-      ++asked_.counts[id];
+      const auto added = database_->call(add_, {id}).get();
+      if (added) {
+        asked_.count(id, added->count);
+        continue;
+      }
+      note(added.error());
+      pause();
+    }
+  }
+
+  // Both halves of every transaction, of what memory has and of what is read from blocks.
+  void ask() {
+    const std::string sql = fmt::format(
+        "SELECT count(*) FROM account a JOIN account b ON b.id = a.id + {0} "
+        "WHERE a.id < {0} AND a.count <> b.count UNION ALL "
+        "SELECT count(*) - {1} FROM account WHERE id >= {2} AND text = 'settled'",
+        kTwin, kSettledRows, kSettled);
+    while (!stops_) {
+      const bool may_fail = unreadable_;
+      const auto result = database_->query(sql);
+      if (!result && may_fail) {
+        note(result.error());
+      } else if (!result) {
+        // It may have become so meanwhile.
+        if (!unreadable_) note_failure("a query: " + result.error().to_string());
+      } else {
+        for (const auto& row : result->rows) {
+          if (std::get<int64_t>(row[0]) != 0) note_failure("a query sees halves");
+        }
+      }
+      pause();
     }
   }
 
   void change() {
     while (!stops_) {
       const uint64_t what = random_() % 8;
+      const auto number = static_cast<int64_t>(database_->catalog().table_count());
+      Result<void> done;
       if (what < 5) {
-        static_cast<void>(database_->checkpoint());
-      } else if (what == 5 && asked_.tables < 20) {
-        const int64_t number = asked_.tables;
-        const std::string sql =
-            fmt::format("CREATE TABLE t{} (a INT NOT NULL PRIMARY KEY)", number);
-        if (database_->execute_ddl(sql)) ++asked_.tables;
+        done = database_->checkpoint();
+      } else if (what == 5 && number <= kTablesMax) {
+        done = database_->execute_ddl(
+            fmt::format("CREATE TABLE t{} (a INT NOT NULL PRIMARY KEY)", number));
+        if (done) asked_.table(number);
       } else {
-        load();
+        done = load(next_load_++);
       }
+      if (!done) note(done.error());
       std::this_thread::sleep_for(std::chrono::milliseconds(random_() % 5));
     }
   }
 
-  void load() {
-    const auto first = static_cast<int32_t>(kLoaded + 2 * asked_.loads);
+  Result<void> load(int64_t number) {
+    const auto first = static_cast<int32_t>(kLoaded + 2 * number);
     const std::vector<Account> rows = {{first, 0, {"loaded"}}, {first + 1, 0, {"loaded"}}};
     bool given = false;
     const auto loaded = database_->load(accounts_, [&]() -> dispatcher::RowBatch {
       if (std::exchange(given, true)) return {};
       return {reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
     });
-    if (loaded) ++asked_.loads;
+    if (!loaded) return loaded.error();
+    asked_.load(number);
+    return {};
   }
 
   const dispatcher::DatabaseOptions options_;
@@ -222,9 +295,13 @@ class Life {
   std::mt19937_64 random_;
   std::unique_ptr<Database> database_;
   base::TableId accounts_;
-  dispatcher::ProcedureRef<Add, Nothing> add_;
+  dispatcher::ProcedureRef<Add, Added> add_;
   Asked asked_;
+  int64_t next_load_ = 0;
+  const uint64_t refused_before_;
+  std::atomic<bool> unreadable_{false};  // writer: who cuts the power, as the next
   std::atomic<bool> stops_{false};
+  std::mutex mutex_;
   std::string failure_;
 };
 
@@ -233,7 +310,7 @@ class PowerCuts {
   explicit PowerCuts(const Arguments& arguments) : arguments_(arguments), random_(arguments.seed) {}
 
   Result<void> create() {
-    auto database = Database::open({.path = place(0)});
+    auto database = Database::open({.path = place(0), .block_rows = 1024});
     if (!database) return database.error();
     auto created = (*database)->execute_ddl(
         "CREATE TABLE account (id INT NOT NULL PRIMARY KEY, count BIGINT NOT NULL, "
@@ -244,6 +321,7 @@ class PowerCuts {
       rows.push_back({i, 0, {"own"}});
       rows.push_back({i + kTwin, 0, {"twin"}});
     }
+    for (int32_t i = 0; i < kSettledRows; ++i) rows.push_back({kSettled + i, i, {"settled"}});
     bool given = false;
     auto loaded = (*database)->load(base::TableId(0), [&]() -> dispatcher::RowBatch {
       if (std::exchange(given, true)) return {};
@@ -259,10 +337,13 @@ class PowerCuts {
     const std::string at = place(round);
     disk.watch(at, arguments_.missing);
     Life life(options(at), told_, &totals_, random_());
+    const uint64_t refused_before = disk.refused();
     std::thread living([&] { life.run(); });
-    std::this_thread::sleep_for(std::chrono::microseconds(random_() % 150'000));
+    if (arguments_.missing == MissingSync::kFailed || random_() % 2 == 0) refuse(&life);
+    std::this_thread::sleep_for(std::chrono::microseconds(random_() % kMomentUsMax));
     const Told told = life.asked().now();  // before the power goes
     disk.cut(place(round + 1), &random_);
+    totals_.refused += disk.refused() - refused_before;
     totals_.undecided += disk.undecided();
     life.stop();
     living.join();
@@ -282,20 +363,37 @@ class PowerCuts {
   const Totals& totals() const { return totals_; }
 
  private:
+  // After a while, for a while or until the power goes.
+  void refuse(Life* life) {
+    constexpr Refusal kAll[] = {Refusal::kWholeWrites, Refusal::kWrites, Refusal::kSpace,
+                                Refusal::kSyncs, Refusal::kReads};
+    Refusal what = kAll[random_() % std::size(kAll)];
+    if (arguments_.missing == MissingSync::kFailed) what = Refusal::kSyncs;
+    std::this_thread::sleep_for(std::chrono::microseconds(random_() % kMomentUsMax));
+    if (what == Refusal::kReads) life->expect_unreadable();
+    const uint64_t calls[] = {1, 1 + random_() % 20, UINT64_MAX};
+    PowerCutDisk& disk = PowerCutDisk::instance();
+    disk.refuse(what, calls[random_() % std::size(calls)]);
+    if (random_() % 3 == 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(random_() % 50'000));
+    disk.refuse(Refusal::kNone, 0);
+  }
+
   std::string place(uint64_t round) const {
     return fmt::format("{}/round{}", arguments_.directory, round);
   }
 
   dispatcher::DatabaseOptions options(const std::string& path) {
     dispatcher::DatabaseOptions options{.path = path, .mode = dispatcher::OpenMode::kOpen};
-    options.placement.oltp_workers = 1 + static_cast<uint32_t>(random_() % 2);
+    options.placement.oltp_workers = 1U << random_() % 3;
+    options.isolation = random_() % 2 == 0 ? dispatcher::IsolationLevel::kSnapshot
+                                           : dispatcher::IsolationLevel::kSerializable;
+    options.olap_memory_bytes_max = random_() % 2 == 0 ? 0 : 64 << 10;  // read again and again
     options.log = random_() % 2 == 0 ? LogMode::kCommand : LogMode::kPhysical;
     options.log_file_bytes = size_t{8 << 10} << random_() % 4;
     const uint64_t checkpoint_bytes[] = {0, 32 << 10, 128 << 10};
     options.checkpoint_log_bytes = checkpoint_bytes[random_() % 3];
     options.checkpoint_interval_ns = random_() % 2 == 0 ? 0 : 1'000'000;
-    // With a hook the log is written by calls, which the disk sees, and not through a ring.
-    options.faults.before_step = [](storage::FileStep) { return Result<void>(); };
     return options;
   }
 
@@ -321,12 +419,14 @@ int run_rounds(Arguments arguments) {
   uint64_t round = 0;
   bool usable = true;
   while (round < arguments.rounds && usable && is_clean()) usable = cuts.run(round++);
-  std::fputs(fmt::format("rounds: {}\nundecided: {}\nacknowledged: {}\nlost: {}\nhalf_done: {}\n"
-                         "replica_differences: {}\nunusable: {}\n",
-                         round, totals.undecided, totals.acknowledged, totals.lost,
-                         totals.half_done, totals.replica_differences, usable ? 0 : 1)
-                 .c_str(),
-             stdout);
+  std::fputs(
+      fmt::format(
+          "rounds: {}\nundecided: {}\nrefused: {}\nacknowledged: {}\nlost: {}\nhalf_done: {}\n"
+          "replica_differences: {}\nunusable: {}\n",
+          round, totals.undecided, totals.refused, totals.acknowledged, totals.lost,
+          totals.half_done, totals.replica_differences, usable ? 0 : 1)
+          .c_str(),
+      stdout);
   fs::remove_all(arguments.directory);
   return usable && is_clean() ? 0 : 1;
 }
@@ -336,6 +436,7 @@ std::optional<MissingSync> missing_sync(const std::string& name) {
   if (name == "blocks") return MissingSync::kBlocks;
   if (name == "manifest") return MissingSync::kManifest;
   if (name == "directory") return MissingSync::kDirectory;
+  if (name == "failed") return MissingSync::kFailed;
   return std::nullopt;
 }
 

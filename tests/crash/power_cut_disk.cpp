@@ -1,19 +1,12 @@
 #include "tests/crash/power_cut_disk.h"
 
 #include <algorithm>
-#include <cstdarg>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include "base/check.h"
 
 namespace diptych::crash {
 
@@ -65,8 +58,47 @@ std::string PowerCutDisk::name_in(const std::string& path) const {
   return path.substr(directory_.size() + 1);
 }
 
-bool PowerCutDisk::exists(const std::string& path) const {
-  return names_.contains(name_in(path));
+void PowerCutDisk::refuse(Refusal what, uint64_t calls) {
+  const std::lock_guard lock(mutex_);
+  refusal_ = what;
+  refusals_left_ = calls;
+}
+
+bool PowerCutDisk::takes_refusal(Refusal what) {
+  if (refusal_ != what || refusals_left_ == 0) return false;
+  --refusals_left_;
+  // relaxed: as in refused().
+  if (what != Refusal::kWholeWrites) refused_.fetch_add(1, std::memory_order_relaxed);
+  errno = what == Refusal::kSpace ? ENOSPC : EIO;
+  return true;
+}
+
+bool PowerCutDisk::grants(Refusal what, int file) {
+  return !open_.contains(file) || !takes_refusal(what);
+}
+
+bool PowerCutDisk::grants_new_file(const std::string& path) {
+  return name_in(path).empty() || !takes_refusal(Refusal::kSpace);
+}
+
+size_t PowerCutDisk::writable(int file, size_t bytes) {
+  if (!open_.contains(file) || bytes == 0) return bytes;
+  if (takes_refusal(Refusal::kWholeWrites)) return 1 + choices_() % bytes;
+  // The part is one call; the rest is another, which has the error.
+  const bool some = bytes > 1 && choices_() % 2 == 0;
+  for (const Refusal what : {Refusal::kWrites, Refusal::kSpace}) {
+    if (refusal_ == what && refusals_left_ != 0 && some) return 1 + choices_() % (bytes - 1);
+    if (takes_refusal(what)) return 0;
+  }
+  return bytes;
+}
+
+void PowerCutDisk::drop_sectors(File* file, uint64_t until) {
+  const uint64_t count = until - std::min(until, file->changes_before);
+  for (uint64_t i = 0; i < count; ++i) {
+    Change& change = file->changes[i];
+    if (!change.resizes && choices_() % 2 == 0) change.dropped = true;
+  }
 }
 
 PowerCutDisk::File* PowerCutDisk::find(int file) {
@@ -140,30 +172,37 @@ PowerCutDisk::Sync PowerCutDisk::begin_sync(int descriptor) {
   return {descriptor, file.changes_before + file.changes.size()};
 }
 
-void PowerCutDisk::end_sync(const Sync& sync) {
+bool PowerCutDisk::end_sync(const Sync& sync) {
   const auto found = open_.find(sync.file);
-  if (found == open_.end()) return;
+  if (found == open_.end()) return true;
+  bool fails = takes_refusal(Refusal::kSyncs);
+  if (fails && !found->second.is_directory) {
+    drop_sectors(&files_[found->second.file], sync.changes);
+    if (missing_ == MissingSync::kFailed) fails = false;
+  }
+  if (fails) return false;
   if (found->second.is_directory) {
-    if (missing_ == MissingSync::kDirectory) return;
+    if (missing_ == MissingSync::kDirectory) return true;
     while (name_changes_before_ < sync.changes) {
       apply(name_changes_.front(), &durable_names_);
       name_changes_.pop_front();
       ++name_changes_before_;
     }
-    return;
+    return true;
   }
   const std::string& name = found->second.name;
   const MissingSync kind = name.ends_with(".dtl")         ? MissingSync::kLog
                            : name == "blocks.dtb"         ? MissingSync::kBlocks
                            : name.starts_with("manifest") ? MissingSync::kManifest
                                                           : MissingSync::kNone;
-  if (kind != MissingSync::kNone && kind == missing_) return;
+  if (kind != MissingSync::kNone && kind == missing_) return true;
   File& file = files_[found->second.file];
   while (file.changes_before < sync.changes) {
     apply(file.changes.front(), &file.durable, &file.durable_size);
     file.changes.pop_front();
     ++file.changes_before;
   }
+  return true;
 }
 
 void PowerCutDisk::note_rename(const std::string& from, const std::string& to) {
@@ -186,7 +225,7 @@ void PowerCutDisk::note_unlink(const std::string& path) {
 void PowerCutDisk::apply(const Change& change, std::map<uint64_t, Sector>* sectors,
                          uint64_t* size) {
   if (!change.resizes) {
-    (*sectors)[change.number] = change.bytes;
+    if (!change.dropped) (*sectors)[change.number] = change.bytes;
     return;
   }
   if (change.size < *size) {
@@ -228,6 +267,7 @@ void PowerCutDisk::write_image(const File& file, const std::string& path, double
 
 void PowerCutDisk::cut(const std::string& to, std::mt19937_64* random) {
   const std::lock_guard lock(mutex_);
+  refusal_ = Refusal::kNone;
   std::filesystem::create_directory(to);
   undecided_ = name_changes_.size();
   constexpr double kShares[] = {0, 0.1, 0.5, 0.9, 1};
@@ -242,156 +282,4 @@ void PowerCutDisk::cut(const std::string& to, std::mt19937_64* random) {
   }
 }
 
-namespace {
-
-template <class Function>
-Function system_function(const char* name) {
-  void* const found = ::dlsym(RTLD_NEXT, name);
-  DIPTYCH_CHECK(found != nullptr, "the C library has it");
-  return reinterpret_cast<Function>(found);
-}
-
-PowerCutDisk& disk() {
-  return PowerCutDisk::instance();
-}
-
-std::span<const std::byte> written_part(const void* data, ssize_t bytes) {
-  return {static_cast<const std::byte*>(data), static_cast<size_t>(std::max<ssize_t>(bytes, 0))};
-}
-
-int sync_slowly(int file) {
-  PowerCutDisk::Sync sync{};
-  {
-    const std::lock_guard lock(disk().mutex());
-    sync = disk().begin_sync(file);
-  }
-  thread_local std::minstd_rand random{std::random_device{}()};
-  ::usleep(50 + static_cast<useconds_t>(random() % 1000));
-  const std::lock_guard lock(disk().mutex());
-  disk().end_sync(sync);
-  return 0;
-}
-
-}  // namespace
 }  // namespace diptych::crash
-
-// In place of the C library's, for all that is linked into the program.
-extern "C" {
-
-int open(const char* path, int flags, ...) {
-  using diptych::crash::disk;
-  static const auto real = diptych::crash::system_function<int (*)(const char*, int, ...)>("open");
-  mode_t mode = 0;
-  if ((flags & O_CREAT) != 0) {
-    va_list arguments;
-    va_start(arguments, flags);
-    mode = va_arg(arguments, mode_t);
-    va_end(arguments);
-  }
-  const std::lock_guard lock(disk().mutex());
-  const bool was_there = ::access(path, F_OK) == 0;
-  const int file = real(path, flags, mode);
-  if (file >= 0) {
-    disk().note_open(file, path, (flags & O_CREAT) != 0 && !was_there, (flags & O_TRUNC) != 0);
-  }
-  return file;
-}
-
-int close(int file) {
-  static const auto real = diptych::crash::system_function<int (*)(int)>("close");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  diptych::crash::disk().note_close(file);
-  return real(file);
-}
-
-ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
-  static const auto real =
-      diptych::crash::system_function<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const ssize_t written = real(file, data, bytes, offset);
-  diptych::crash::disk().note_write(file, static_cast<uint64_t>(offset),
-                                    diptych::crash::written_part(data, written));
-  return written;
-}
-
-ssize_t pwritev(int file, const iovec* parts, int count, off_t offset) {
-  static const auto real =
-      diptych::crash::system_function<ssize_t (*)(int, const iovec*, int, off_t)>("pwritev");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const ssize_t written = real(file, parts, count, offset);
-  ssize_t left = written;
-  for (int i = 0; i < count && left > 0; ++i) {
-    const ssize_t taken = std::min(left, static_cast<ssize_t>(parts[i].iov_len));
-    diptych::crash::disk().note_write(file, static_cast<uint64_t>(offset),
-                                      diptych::crash::written_part(parts[i].iov_base, taken));
-    offset += taken;
-    left -= taken;
-  }
-  return written;
-}
-
-ssize_t write(int file, const void* data, size_t bytes) {
-  static const auto real =
-      diptych::crash::system_function<ssize_t (*)(int, const void*, size_t)>("write");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const ssize_t written = real(file, data, bytes);
-  diptych::crash::disk().note_append(file, diptych::crash::written_part(data, written));
-  return written;
-}
-
-int ftruncate(int file, off_t size) noexcept {
-  static const auto real = diptych::crash::system_function<int (*)(int, off_t)>("ftruncate");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const int result = real(file, size);
-  if (result == 0) diptych::crash::disk().note_size(file, static_cast<uint64_t>(size), true);
-  return result;
-}
-
-int fallocate(int file, int mode, off_t offset, off_t bytes) {
-  static const auto real =
-      diptych::crash::system_function<int (*)(int, int, off_t, off_t)>("fallocate");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const int result = real(file, mode, offset, bytes);
-  if (result == 0) {
-    diptych::crash::disk().note_size(file, static_cast<uint64_t>(offset + bytes), false);
-  }
-  return result;
-}
-
-int posix_fallocate(int file, off_t offset, off_t bytes) {
-  static const auto real =
-      diptych::crash::system_function<int (*)(int, off_t, off_t)>("posix_fallocate");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const int result = real(file, offset, bytes);
-  if (result == 0) {
-    diptych::crash::disk().note_size(file, static_cast<uint64_t>(offset + bytes), false);
-  }
-  return result;
-}
-
-int fsync(int file) {
-  return diptych::crash::sync_slowly(file);
-}
-
-int fdatasync(int file) {
-  return diptych::crash::sync_slowly(file);
-}
-
-int rename(const char* from, const char* to) noexcept {
-  static const auto real =
-      diptych::crash::system_function<int (*)(const char*, const char*)>("rename");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const int result = real(from, to);
-  if (result == 0) diptych::crash::disk().note_rename(from, to);
-  return result;
-}
-
-int unlink(const char* path) noexcept {
-  static const auto real = diptych::crash::system_function<int (*)(const char*)>("unlink");
-  const std::lock_guard lock(diptych::crash::disk().mutex());
-  const int result = real(path);
-  if (result == 0) diptych::crash::disk().note_unlink(path);
-  return result;
-}
-
-}  // extern "C"

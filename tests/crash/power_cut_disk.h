@@ -1,9 +1,11 @@
 // PowerCutDisk: what of a directory a disk would still have if the power went now.
 //
-// The program that links this has its own open, pwrite, pwritev, write, ftruncate, fallocate,
-// posix_fallocate, fsync, fdatasync, rename, unlink and close, which do what the system's do and
-// note it, for files in the watched directory. What was written since a file's last sync is kept
-// apart, sector by sector; so are names that were made, moved and removed since the directory's.
+// The program that links this has its own open, read, pread, pwrite, pwritev, write, ftruncate,
+// fallocate, posix_fallocate, fsync, fdatasync, rename, unlink and close, which do what the
+// system's do and note it, for files in the watched directory (power_cut_calls.cpp); rings are
+// refused, since their operations would not come by. What was written since a file's last sync is
+// kept apart, sector by sector; so are names that were made, moved and removed since the
+// directory's.
 //
 //   durable ◄── sync ── since then ──► cut(): durable, and any of these, each for itself
 //
@@ -13,13 +15,19 @@
 // one, any), any of the unsynced changes of names, and changes of a file's size up to any one, as a
 // journal orders them. A process goes on after a cut: what there would be is made elsewhere.
 //
-// Broken variants: syncs that are asked for and not noted, as if they were missing in the source.
+// From refuse() on, so many calls do not get what they ask for. Of a write a part comes through
+// first; of what a file's sync was to make durable, any of the sectors never will be, though they
+// are read and later syncs succeed, as where a system counts as clean what it could not write.
+//
+// Broken variants: syncs that are asked for and not noted, as if they were missing in the source;
+// and syncs that fail and say nothing, as if who calls had tried again until they succeed.
 //
 // Threads    any; one disk a process.
 
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -32,7 +40,16 @@
 
 namespace diptych::crash {
 
-enum class MissingSync : uint8_t { kNone, kLog, kBlocks, kManifest, kDirectory };
+enum class MissingSync : uint8_t { kNone, kLog, kBlocks, kManifest, kDirectory, kFailed };
+
+enum class Refusal : uint8_t {
+  kNone,
+  kWholeWrites,  // a part of each is written; no error
+  kWrites,       // EIO
+  kSpace,        // ENOSPC: of writes too, which a file system that copies what is written may give
+  kSyncs,        // EIO
+  kReads,        // EIO
+};
 
 class PowerCutDisk {
  public:
@@ -43,7 +60,13 @@ class PowerCutDisk {
   // All that is in the directory is durable, and what happens from now on is noted.
   void watch(const std::string& directory, MissingSync missing);
   void unwatch();
-  // Makes a directory of what would be there.
+  void refuse(Refusal what, uint64_t calls);
+  // Calls that have failed, ever.
+  uint64_t refused() const {
+    // relaxed: a count.
+    return refused_.load(std::memory_order_relaxed);
+  }
+  // Makes a directory of what would be there; nothing is refused any more.
   void cut(const std::string& to, std::mt19937_64* random);
   // Sectors and names that were not durable at the last cut.
   uint64_t undecided() const { return undecided_; }
@@ -52,7 +75,6 @@ class PowerCutDisk {
   // durable what was there when it began.
   std::recursive_mutex& mutex() { return mutex_; }
   void note_open(int file, const std::string& path, bool created, bool truncated);
-  bool exists(const std::string& path) const;
   void note_close(int file) { open_.erase(file); }
   void note_write(int file, uint64_t offset, std::span<const std::byte> bytes);
   void note_append(int file, std::span<const std::byte> bytes);
@@ -62,7 +84,12 @@ class PowerCutDisk {
     uint64_t changes;  // up to here, counted from the file's, or the names', first one
   };
   Sync begin_sync(int file);
-  void end_sync(const Sync& sync);
+  bool end_sync(const Sync& sync);  // false: it fails
+  // Of bytes that are to be written into a file, so many are; 0: none, and errno is set.
+  size_t writable(int file, size_t bytes);
+  // Whether a call that wants something else gets it; else errno is set.
+  bool grants(Refusal what, int file);
+  bool grants_new_file(const std::string& path);
   void note_rename(const std::string& from, const std::string& to);
   void note_unlink(const std::string& path);
 
@@ -72,7 +99,8 @@ class PowerCutDisk {
     bool resizes = false;
     uint64_t size = 0;  // of the file, from now on
     uint64_t number = 0;
-    Sector bytes = {};  // of sector `number`
+    Sector bytes = {};     // of sector `number`
+    bool dropped = false;  // by a sync that failed
   };
   struct File {
     std::map<uint64_t, Sector> durable;
@@ -95,6 +123,8 @@ class PowerCutDisk {
   };
 
   File* find(int file);
+  bool takes_refusal(Refusal what);
+  void drop_sectors(File* file, uint64_t until);
   std::string name_in(const std::string& path) const;  // empty: it is not in the directory
   static void apply(const Change& change, std::map<uint64_t, Sector>* sectors, uint64_t* size);
   static void apply(const NameChange& change, std::map<std::string, uint64_t>* names);
@@ -105,6 +135,10 @@ class PowerCutDisk {
   std::recursive_mutex mutex_;  // what is noted is written by the same functions
   std::string directory_;       // empty: nothing is watched
   MissingSync missing_ = MissingSync::kNone;
+  Refusal refusal_ = Refusal::kNone;
+  uint64_t refusals_left_ = 0;
+  std::atomic<uint64_t> refused_{0};  // writers: under mutex_
+  std::minstd_rand choices_;          // of what is refused
   std::vector<File> files_;
   std::map<std::string, uint64_t> names_;          // as they are
   std::map<std::string, uint64_t> durable_names_;  // as of the last sync of the directory

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dispatcher/bank_fixture.h"
+#include "tests/oltp/stress_yield.h"
 
 namespace diptych::dispatcher {
 namespace {
@@ -116,7 +117,9 @@ class Shuffler {
   uint64_t random(uint64_t below) { return txn_.random() % below; }
   int32_t some_member() { return static_cast<int32_t>(random(kMembers)); }
 
+  // Where others come in meanwhile, what it reads is older than what it writes.
   Result<void> run_step() {
+    oltp::let_others_in();
     switch (random(6)) {
       case 0: return insert_member();
       case 1: return erase_member();
@@ -210,7 +213,6 @@ class Shuffler {
 };
 
 Result<Nothing> dump(const Tables& tables, Transaction& txn, std::string* text) {
-  text->clear();
   for (int32_t id = 0; id < kMembers; ++id) {
     const auto row = txn.find(tables.member_pkey, id);
     if (!row && row.code() == ErrorCode::kNotFound) continue;
@@ -295,21 +297,23 @@ class Shuffled {
     EXPECT_GT(committed, static_cast<uint64_t>(calls) / 2);
   }
 
-  // All there is, as both replicas have it.
+  // All there is, as both replicas have it; or why it cannot be said.
   std::string all() {
     const auto compared = database_->compare_replicas();
-    EXPECT_TRUE(compared.ok() && compared->differences == 0);
-    std::string text;
+    if (!compared) return compared.error().to_string();
+    EXPECT_EQ(compared->differences, 0u);
+    std::string text = fmt::format("VID {}\n", compared->vid.value);
     const auto dumped = database_->call(dump_, {&text}).get();
-    EXPECT_TRUE(dumped.ok()) << dumped.error().to_string();
+    if (!dumped) return dumped.error().to_string();
     for (const char* const table : {"member", "booking", "parcel"}) {
       const auto rows = database_->query(fmt::format("SELECT * FROM {} ORDER BY 1, 2", table));
-      EXPECT_TRUE(rows.ok()) << rows.error().to_string();
+      if (!rows) return rows.error().to_string();
       for (const auto& row : rows->rows) {
         for (const base::Value& value : row) text += base::to_string(value) + "|";
+        text += "\n";
       }
     }
-    return text + fmt::format("VID {}", compared->vid.value);
+    return text;
   }
 
  private:

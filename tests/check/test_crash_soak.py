@@ -41,9 +41,14 @@ class CrashSoakTest(unittest.TestCase):
 
     def test_what_grows_is_said(self):
         stays = lambda s: 500
-        self.assertIn("memory", self.wrong(life(lambda s: 1000 + 2 * s, stays))[0])
+        self.assertIn("memory", self.wrong(life(lambda s: 1000 + 3 * s, stays))[0])
         self.assertIn("disk", self.wrong(life(stays, lambda s: 500 + 3 * s + s % 10))[0])
         self.assertIn("closed", self.wrong(life(stays, stays), (500, 600, 700))[0])
+
+    def test_a_short_life_may_still_take_memory(self):
+        grows = life(lambda s: 1000 + 3 * s, lambda s: 500)
+        self.assertEqual(self.wrong(grows[:500]), [])
+        self.assertEqual(len(self.wrong(life(lambda s: 1000 + 20 * s, lambda s: 500)[:500])), 1)
 
     def test_few_samples_are_said(self):
         self.assertEqual(len(self.wrong(life(lambda s: 1, lambda s: 1)[:20])), 1)

@@ -23,6 +23,7 @@
 #include "storage/encoding/chunk.h"
 #include "storage/encoding/encode.h"
 #include "storage/replica_files.h"
+#include "tests/fuzz/signed_json.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/saved_replica.h"
 
@@ -219,6 +220,20 @@ void write_logs(const std::filesystem::path& folder) {
     append(&files, file);
     storage::write_seed(folder / "log_fuzz", "files_" + std::to_string(number), files);
   }
+  // Read after a checkpoint: in the first file, in the second, and behind the end.
+  for (const uint64_t after : {3, 6, 9, 20}) {
+    std::vector<std::byte> with_vid = files;
+    append(&with_vid, std::vector<std::byte>(4));  // a third file, which is empty
+    append(&with_vid, std::as_bytes(std::span(&after, 1)));
+    storage::write_seed(folder / "log_fuzz", fmt::format("files_after_{}", after), with_vid);
+  }
+}
+
+// The mark of a backup.
+void write_marks(const std::filesystem::path& folder) {
+  const std::string text =
+      fuzz::with_right_checksum(R"({"first_vid": 3, "format": 1, "last_vid": 9})");
+  storage::write_seed(folder / "backup_fuzz", "mark", std::as_bytes(std::span(text)));
 }
 
 }  // namespace
@@ -235,5 +250,6 @@ int main(int argument_count, char** arguments) {
   diptych::storage::write_replicas(folder);
   diptych::storage::write_sql(folder);
   diptych::dispatcher::write_logs(folder);
+  diptych::dispatcher::write_marks(folder);
   return 0;
 }

@@ -1,6 +1,6 @@
-// A command log that is accepted is read to its end, call by call, and the same twice. Input: the
-// files of a directory, one after the other, each with its length in front; checksums are made
-// right, as far as a header says where they are, so that damage gets past them.
+// A command log that is accepted is read to its end, call by call, and the same twice. Input: a
+// frame, whatever its checksum says; and again, as the files of a directory, one after the other,
+// each with its length in front, and then the VID after which the log is read (none: all of it).
 
 #include <algorithm>
 #include <cstdint>
@@ -133,6 +133,28 @@ class Directory {
   std::string path_;
 };
 
+void check_log(const std::string& directory, base::Vid after) {
+  const auto contents = scan_log(directory, after);
+  if (!contents) return check_refusal(contents.error());
+  const auto all = scan_log(directory, base::Vid(0));
+  DIPTYCH_CHECK(!all || contents->last == std::max(after, all->last),
+                "a log that is whole from its beginning ends where it ends");
+  uint64_t transactions = 0;
+  const auto read = read_calls(*contents, after, [&](LoggedBatch& batch) {
+    DIPTYCH_CHECK(batch.last > after, "what comes before is not handed out");
+    transactions += batch.last.value - batch.start.value;
+    DIPTYCH_CHECK(
+        !batch.updates.empty() || batch.calls.size() == batch.last.value - batch.start.value,
+        "a batch has calls or updates");
+    return base::Result<void>();
+  });
+  DIPTYCH_CHECK(read.ok() && transactions == contents->transactions, "what was scanned is read");
+  DIPTYCH_CHECK(cut_torn_tail(directory, *contents).ok(), "a tail can be cut");
+  const auto again = scan_log(directory, after);
+  DIPTYCH_CHECK(again.ok() && again->last == contents->last && !again->torn,
+                "what is left is whole, and the same");
+}
+
 void check_files(std::span<const std::byte> bytes) {
   static const Directory directory;
   std::error_code ignored;
@@ -147,21 +169,9 @@ void check_files(std::span<const std::byte> bytes) {
     directory.write(number, bytes.first(taken));
     bytes = bytes.subspan(taken);
   }
-  const auto contents = scan_log(directory.path(), base::Vid(0));
-  if (!contents) return check_refusal(contents.error());
-  uint64_t transactions = 0;
-  const auto read = read_calls(*contents, base::Vid(0), [&](LoggedBatch& batch) {
-    transactions += batch.last.value - batch.start.value;
-    DIPTYCH_CHECK(
-        !batch.updates.empty() || batch.calls.size() == batch.last.value - batch.start.value,
-        "a batch has calls or updates");
-    return base::Result<void>();
-  });
-  DIPTYCH_CHECK(read.ok() && transactions == contents->transactions, "what was scanned is read");
-  DIPTYCH_CHECK(cut_torn_tail(directory.path(), *contents).ok(), "a tail can be cut");
-  const auto again = scan_log(directory.path(), base::Vid(0));
-  DIPTYCH_CHECK(again.ok() && again->last == contents->last && !again->torn,
-                "what is left is whole, and the same");
+  uint64_t vid = 0;
+  if (!bytes.empty()) std::memcpy(&vid, bytes.data(), std::min(sizeof vid, bytes.size()));
+  check_log(directory.path(), base::Vid(vid));
 }
 
 }  // namespace

@@ -4,12 +4,9 @@
 
 #include <string>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-#include <xxhash.h>
-
 #include "base/check.h"
 #include "storage/manifest.h"
+#include "tests/fuzz/signed_json.h"
 
 namespace diptych::storage {
 namespace {
@@ -30,27 +27,13 @@ void check_manifest(const std::string& text) {
   DIPTYCH_CHECK(*manifest_to_text(*again) == *written, "and is the same");
 }
 
-// Empty: it is no JSON object, or cannot be written.
-std::string with_right_checksum(const std::string& text) {
-  nlohmann::json contents = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (contents.is_discarded() || !contents.is_object()) return {};
-  contents.erase("checksum");
-  try {
-    const std::string dumped = contents.dump();
-    contents["checksum"] = fmt::format("{:016x}", XXH3_64bits(dumped.data(), dumped.size()));
-    return contents.dump();
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
-}
-
 }  // namespace
 }  // namespace diptych::storage
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   diptych::storage::check_manifest(text);
-  const std::string signed_text = diptych::storage::with_right_checksum(text);
+  const std::string signed_text = diptych::fuzz::with_right_checksum(text);
   if (!signed_text.empty()) diptych::storage::check_manifest(signed_text);
   return 0;
 }

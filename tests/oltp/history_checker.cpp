@@ -319,17 +319,24 @@ class SerializationGraph {
     if (place >= 0) add_edge(found->second[next - 1].writer, run, "wr", row);
     if (next < found->second.size()) add_edge(run, found->second[next].writer, "rw", row);
   }
-  // The rows that it did not give: they may be there later on.
+  // The rows that it did not give: they may have been there before, or be there later on.
   void add_scan(size_t run, const HistoryRun& of, const Operation& scan) {
     for (const auto& [row, versions] : versions_.rows()) {
       const auto is_it = [row = row](const RowSeen& seen) { return seen.row == row; };
       if (std::any_of(scan.seen.begin(), scan.seen.end(), is_it)) continue;
+      const Version* left_by = nullptr;  // what the scan's answer depends on
+      bool was_inside = false;
       for (const Version& version : versions) {
-        if (version.vid <= of.read_vid || version.token == kAbsent) continue;
-        if (!covers(scan, version.key)) continue;
-        add_edge(run, version.writer, "rw, by a scan,", row);
-        break;
+        const bool is_inside = version.token != kAbsent && covers(scan, version.key);
+        if (version.vid > of.read_vid) {
+          if (!is_inside) continue;
+          add_edge(run, version.writer, "rw, by a scan,", row);
+          break;
+        }
+        if (was_inside && !is_inside) left_by = &version;
+        was_inside = is_inside;
       }
+      if (left_by != nullptr) add_edge(left_by->writer, run, "wr, by a scan,", row);
     }
   }
 

@@ -10,8 +10,9 @@
 //                       overlap write one row; all or nothing of a transaction is seen.
 //   cycle               in the direct serialization graph (Adya): an edge from A to B where B must
 //                       come after A: B wrote the version after A's (ww), B read A's version (wr),
-//                       B wrote the version after the one that A read (rw); a scan reads every row,
-//                       and depends on a row outside of its range if a later version comes into it.
+//                       B wrote the version after the one that A read (rw); a scan reads every row:
+//                       one outside of its range counts if its version at the read VID is the one
+//                       that left the range (wr), and if a later version comes into it (rw).
 //
 // Tokens are not 0; 0 stands for "no row". A row's versions are in VID order: for the graph alone
 // that is an assumption, which breaches of the first kind would show to be wrong.

@@ -111,6 +111,22 @@ TEST(HistoryChecker, FindsFeketesReadOnlyAnomaly) {
   EXPECT_EQ(kinds_of(history_of({withdrawal, deposit, reader})), Kinds());
 }
 
+// The reader knows that the second writer was there only by a row that its scan does not meet.
+TEST(HistoryChecker, FindsTheReadOnlyAnomalyOfAScanThatMissesWhatIsGone) {
+  const HistoryRun withdrawal{1, 3, true, {read_of(1, 1), read_of(2, 2), write_of(1, 11, 10)}};
+  const HistoryRun reader{2, 0, true, {scan_of(15, 25, {}), read_of(1, 1)}};
+  for (const Operation& leaving : {erase_of(2), write_of(2, 22, 40)}) {
+    const HistoryRun removal{1, 2, true, {read_of(2, 2), leaving}};
+    EXPECT_FALSE(find_cycle(history_of({withdrawal, removal})));
+    const History history = history_of({withdrawal, removal, reader});
+    EXPECT_EQ(kinds_of(history), Kinds());
+    EXPECT_TRUE(find_cycle(history));
+    // Who scans elsewhere does not know.
+    EXPECT_FALSE(find_cycle(
+        history_of({withdrawal, removal, {2, 0, true, {scan_of(25, 35, {}), read_of(1, 1)}}})));
+  }
+}
+
 TEST(HistoryChecker, FindsALostUpdate) {
   const History history = history_of({
       {1, 2, true, {read_of(1, 1), write_of(1, 11, 10)}},

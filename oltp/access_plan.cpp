@@ -8,25 +8,30 @@
 namespace diptych::oltp {
 
 void AccessPlan::add_row(base::IndexId id, uint64_t hash, SlotLines lines) {
-  const TableIndex& index = core_->index(id);
-  if (index.by_hash == nullptr) return;
-  const HashIndex::Place place = index.by_hash->place_of(hash);
+  const TableIndex* const index = core_->find_index(id);
+  if (index == nullptr || index->by_hash == nullptr) return;
+  const HashIndex::Place place = index->by_hash->place_of(hash);
   HashIndex::fetch(place);
-  rows_[row_count_++] = {&index, place, lines_in(*index.table, lines), nullptr, {}};
+  rows_[row_count_++] = {index, place, lines_in(*index->table, lines), nullptr, {}};
+}
+
+const TableIndex* AccessPlan::ordered_index(base::IndexId id, const base::Key& first_parts) const {
+  const TableIndex* const index = core_->find_index(id);
+  return index != nullptr && index->by_hash == nullptr && first_parts.ok() ? index : nullptr;
 }
 
 void AccessPlan::add_range(base::IndexId id, size_t count, const base::Key& first_parts,
                            SlotLines lines) {
-  const TableIndex& index = core_->index(id);
-  if (index.by_hash != nullptr || !first_parts.ok()) return;
-  ranges_[range_count_++] = {&index, count, first_parts, lines_in(*index.table, lines)};
+  const TableIndex* const index = ordered_index(id, first_parts);
+  if (index == nullptr) return;
+  ranges_[range_count_++] = {index, count, first_parts, lines_in(*index->table, lines)};
 }
 
 void AccessPlan::add_end(base::IndexId id, const base::Key& first_parts) {
-  const TableIndex& index = core_->index(id);
-  if (index.by_hash != nullptr || !first_parts.ok()) return;
-  const void* const node = index.index->prefetch_end_node(first_parts.bytes());
-  if (node != nullptr) ends_[end_count_++] = {&index, node};
+  const TableIndex* const index = ordered_index(id, first_parts);
+  if (index == nullptr) return;
+  const void* const node = index->index->prefetch_end_node(first_parts.bytes());
+  if (node != nullptr) ends_[end_count_++] = {index, node};
 }
 
 void AccessPlan::fetch_rows() {

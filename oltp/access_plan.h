@@ -116,6 +116,8 @@ class AccessPlan {
   };
 
   void add_row(base::IndexId index, uint64_t hash, SlotLines lines);
+  // nullptr: it is none, or the key is none of its.
+  const TableIndex* ordered_index(base::IndexId index, const base::Key& first_parts) const;
   void add_range(base::IndexId index, size_t count, const base::Key& first_parts, SlotLines lines);
   void add_end(base::IndexId index, const base::Key& first_parts);
   void fetch_ranges() const;

@@ -43,15 +43,17 @@ struct EngineCore {
     return {options.placement.node, preparer ? &*preparer : nullptr};
   }
 
-  Table& table(base::TableId id) const {
-    DIPTYCH_CHECK(id.value < tables.size() && tables[id.value] != nullptr,
-                  "a table id comes from the catalog, and add_table has seen it");
-    return *tables[id.value];
+  // nullptr: there is none, here and below.
+  Table* find_table(base::TableId id) const {
+    return id.value < tables.size() ? tables[id.value].get() : nullptr;
   }
-  TableIndex& index(base::IndexId id) const {
-    DIPTYCH_CHECK(id.value < indexes.size() && indexes[id.value] != nullptr,
-                  "an index id comes from the catalog, and the engine has seen it");
-    return *indexes[id.value];
+  TableIndex* find_index(base::IndexId id) const {
+    return id.value < indexes.size() ? indexes[id.value] : nullptr;
+  }
+  Table& table(base::TableId id) const {
+    Table* const found = find_table(id);
+    DIPTYCH_CHECK(found != nullptr, "a table id comes from the catalog, and add_table has seen it");
+    return *found;
   }
 
   const base::Catalog* catalog;

@@ -6,7 +6,8 @@
 //   };
 //
 // bind_table and bind_index check the struct against the schema once; a ref is then a plain id and
-// valid as long as the database is open.
+// valid as long as the database is open. One that was made without them names nothing: whoever uses
+// it gets an error, or, of an access plan, nothing.
 
 #pragma once
 
@@ -23,10 +24,13 @@
 
 namespace diptych::oltp {
 
+inline constexpr base::TableId kUnboundTable{~uint32_t{0}};
+inline constexpr base::IndexId kUnboundIndex{~uint32_t{0}};
+
 template <base::Described RowType>
 struct TableRef {
   using Row = RowType;
-  base::TableId table;
+  base::TableId table = kUnboundTable;
 };
 
 namespace detail {
@@ -63,8 +67,8 @@ struct IndexRef {
     return has_parts(row, Parts(values...), std::index_sequence_for<Values...>());
   }
 
-  base::TableId table;
-  base::IndexId index;
+  base::TableId table = kUnboundTable;
+  base::IndexId index = kUnboundIndex;
   base::IndexKind kind = base::IndexKind::kHash;
 
  private:

@@ -14,7 +14,8 @@
 // Reads name the columns they want (none named: the whole row), writes the columns they change.
 // An error that a read or write returns is either for the procedure to handle (kNotFound,
 // kAlreadyExists) or means that the transaction cannot commit (kConflict): return it. After a
-// conflict every further operation fails with it, and the engine runs the procedure again.
+// conflict every further operation fails with it, and the engine runs the procedure again. What a
+// procedure must not do (kInvalidArgument) costs it the transaction, too, and names the procedure.
 //
 // Limits     an operation, and each row that a scan looks at, counts; one that does more than
 //            EngineOptions::operations_max fails. So does one that misuses a handle (below).
@@ -206,7 +207,8 @@ class Transaction : public TransactionCore {
   }
 
   // kAlreadyExists: a unique key is taken. kConflict: another transaction is writing the same key.
-  // kInvalidArgument: a string is longer than its column.
+  // kInvalidArgument, and the transaction has failed: a string is longer than its column, or a key
+  // than a key may be.
   template <class Row>
   base::Result<RowHandle> insert(const TableRef<Row>& table, const Row& row) {
     return insert_row(table.table, reinterpret_cast<const std::byte*>(&row));

@@ -46,6 +46,17 @@ const base::Error& TransactionCore::misuse(const Table& table, std::string_view 
                            table.schema->name, what)});
 }
 
+const base::Error& TransactionCore::misuse(const base::Error& mistake) {
+  return fail(mistake.within(fmt::format("procedure \"{}\"", worker_->running_name())));
+}
+
+const base::Error& TransactionCore::misuse_of_unbound() {
+  return fail({base::ErrorCode::kInvalidArgument,
+               fmt::format("procedure \"{}\" uses a TableRef or IndexRef that was never bound: "
+                           "bind_table and bind_index give them out",
+                           worker_->running_name())});
+}
+
 const base::Error& TransactionCore::misuse_of_handle() {
   return fail({base::ErrorCode::kInvalidArgument,
                fmt::format("procedure \"{}\": a row handle is used in the transaction that got it, "
@@ -111,7 +122,9 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
                                                                   const base::Key& key,
                                                                   const ColumnChoice& choice) {
   if (!begin_operation()) return *failure_;
-  const TableIndex& index = worker_->core_->index(index_id);
+  const TableIndex* const found_index = worker_->core_->find_index(index_id);
+  if (found_index == nullptr) return misuse_of_unbound();
+  const TableIndex& index = *found_index;
   if (!index.unique) {
     return misuse(*index.table,
                   fmt::format("get takes a unique index; \"{}\" is not", index.schema.name));
@@ -238,14 +251,21 @@ void TransactionCore::misuse_of_primary_key(const WriteShape& shape) {
 }
 
 void TransactionCore::close_row(const WritableRow& open) {
-  if (auto closed = worker_->close_row(open, read_vid_); !closed) fail(closed.error());
+  auto closed = worker_->close_row(open, read_vid_);
+  if (closed) return;
+  closed.code() == base::ErrorCode::kInvalidArgument ? misuse(closed.error())
+                                                     : fail(closed.error());
 }
 
 base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, const std::byte* row) {
   if (!begin_operation()) return *failure_;
   Worker& worker = *worker_;
-  Table& table = worker.core_->table(table_id);
-  if (auto fits = table.check_strings(row, table.bounded_strings); !fits) return fits.error();
+  Table* const found = worker.core_->find_table(table_id);
+  if (found == nullptr) return misuse_of_unbound();
+  Table& table = *found;
+  if (auto fits = table.check_strings(row, table.bounded_strings); !fits) {
+    return misuse(fits.error());
+  }
   const std::optional<base::RowId> taken = worker.take_slot(&table);
   if (!taken) return misuse(table, "inserts other rows than when it was logged");
   const base::RowId row_id = *taken;
@@ -260,7 +280,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
     index.encoder.encode(row, &key);
     if (!key.ok()) {
       worker.undo_insert(i);
-      return index.key_too_long();
+      return misuse(index.key_too_long());
     }
     const IndexInsert inserted = worker.insert_entry(&index, key, row_id, read_vid_);
     if (inserted == IndexInsert::kInserted) continue;
@@ -298,18 +318,20 @@ base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const Key
                                                const ColumnChoice& choice,
                                                const RowVisitor& visit) {
   if (!begin_operation()) return *failure_;
-  TableIndex& index = worker_->core_->index(index_id);
+  TableIndex* const found = worker_->core_->find_index(index_id);
+  if (found == nullptr) return misuse_of_unbound();
+  TableIndex& index = *found;
   if (!range.lower.ok() || !range.upper.ok()) {
-    return base::Error(base::ErrorCode::kInvalidArgument,
-                       fmt::format("a bound of a scan of index \"{}\" does not fit its column, "
-                                   "or {} bytes in all",
-                                   index.schema.name, base::kKeyBytesMax));
+    return misuse(*index.table,
+                  fmt::format("a bound of a scan of index \"{}\" does not fit its column, or {} "
+                              "bytes in all",
+                              index.schema.name, base::kKeyBytesMax));
   }
   if (index.schema.kind == base::IndexKind::kHash) {
     if (!range.exact) {
-      return base::Error(base::ErrorCode::kInvalidArgument,
-                         fmt::format("index \"{}\" is a hash index: a scan needs the whole key",
-                                     index.schema.name));
+      return misuse(*index.table,
+                    fmt::format("index \"{}\" is a hash index: a scan needs the whole key",
+                                index.schema.name));
     }
     if (index.unique) return scan_one(index, range, choice, visit);
   }

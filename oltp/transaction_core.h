@@ -209,9 +209,11 @@ class TransactionCore {
     return true;
   }
   void run_out();
-  // A mistake of the procedure with a row of the table.
+  // A mistake of the procedure with a row of the table; one that names the table itself.
   const base::Error& misuse(const Table& table, std::string_view what);
+  const base::Error& misuse(const base::Error& mistake);
   const base::Error& misuse_of_handle();
+  const base::Error& misuse_of_unbound();
   void misuse_of_primary_key(const WriteShape& shape);
   const base::Error& misuse_of_unclaimed(const RowHandle& handle, const WriteShape* shape);
   // Of a serializable transaction: what it finds by the key, or that there is nothing.

@@ -20,6 +20,13 @@ using namespace std::string_view_literals;
 
 constexpr uint64_t kNoTimeLimit = 10'000'000'000;
 
+struct Title {
+  int64_t id;
+  base::Varchar<200> head;
+  base::Varchar<200> tail;
+};
+BOOST_DESCRIBE_STRUCT(Title, (), (id, head, tail))
+
 void fill(Bank* bank, int64_t count) {
   for (int64_t id = 1; id <= count; ++id) ASSERT_TRUE(bank->put(id, 7, std::to_string(id), id));
 }
@@ -65,6 +72,46 @@ TEST(ProcedureMisuse, AHandleOfAnotherTableIsRefused) {
                                              HasSubstr("not another's")));
   EXPECT_EQ(bank.rows(bank.account.table).size(), 1u);
   bank.expect_replica_agrees();
+}
+
+// Each string fits its column, and both together are more than a key may have.
+TEST(ProcedureMisuse, AKeyThatIsTooLongFailsTheTransactionThoughTheProcedurePaysNoHeed) {
+  for (const bool insert : {true, false}) {
+    base::Catalog catalog;
+    base::TableSchema schema = schema_of<Title>("title");
+    schema.indexes = {
+        index("title_pkey", base::IndexKind::kHash, base::Uniqueness::kUnique, {0}),
+        index("title_text", base::IndexKind::kHash, base::Uniqueness::kUnique, {1, 2})};
+    ASSERT_TRUE(catalog.add_table(std::move(schema)));
+    propagation::UpdateQueue queue;
+    EngineOptions options;
+    options.placement.threads = 1;
+    Engine engine(&catalog, options, &queue);
+    const auto table = *bind_table<Title>(catalog, "title");
+    const auto by_id = *bind_index<&Title::id>(catalog, "title_pkey");
+    const std::string text(200, 'x');
+    const auto body = [&](Transaction& txn, const Nothing&) -> Result<Nothing> {
+      EXPECT_TRUE(txn.insert(table, Title{1, ""sv, ""sv}));
+      if (insert) {
+        EXPECT_FALSE(txn.insert(table, Title{2, {text}, {text}}));
+      } else {
+        auto row = txn.get_for_update(by_id, 1);
+        txn.update(*row, set<&Title::head>({text}), set<&Title::tail>({text}));
+      }
+      EXPECT_FALSE(txn.get(by_id, 1));
+      return Nothing{};
+    };
+    Request request;
+    request.procedure = engine.register_procedure(define_procedure<Nothing, Nothing>("name", body));
+    const Nothing nothing;
+    request.arguments = std::as_bytes(std::span(&nothing, 1));
+    Request* batch[] = {&request};
+    EXPECT_EQ(engine.run_batch(batch).aborted, 1u);
+    EXPECT_EQ(request.outcome.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(request.outcome.error().message,
+              "procedure \"name\": a key of index \"title_text\" is longer than 256 bytes");
+    EXPECT_EQ(engine.row_count(table.table), 0u);
+  }
 }
 
 TEST(ProcedureMisuse, ALoopPastTheLimitEndsThoughTheProcedurePaysNoHeed) {

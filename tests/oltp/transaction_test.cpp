@@ -257,18 +257,6 @@ TEST(Transaction, AScanMayEraseAndInsertWhereItIs) {
   bank.expect_replica_agrees();
 }
 
-TEST(Transaction, AHashIndexIsScannedByWholeKeysOnly) {
-  Bank bank;
-  const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
-    auto visited = txn.scan(bank.account_pkey, KeyRange(), {},
-                            [](const RowHandle&, const Account&) { return ScanStep::kContinue; });
-    if (!visited) return visited.error();
-    return {};
-  });
-  EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
-  EXPECT_NE(outcome.error().message.find("account_pkey"), std::string::npos);
-}
-
 TEST(Transaction, AThrowingProcedureRollsBackAndSaysSo) {
   Bank bank;
   const auto outcome = bank.run([&](Transaction& txn) -> Result<void> {
@@ -306,6 +294,7 @@ void expect_misuse(Bank* bank, const std::function<void(Transaction&)>& mistake,
   });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.code(), base::ErrorCode::kInvalidArgument);
+  EXPECT_THAT(done.error().message, ::testing::HasSubstr("procedure \"script\""));
   EXPECT_THAT(done.error().message, ::testing::HasSubstr(message));
   EXPECT_EQ(bank->replay.table(0), before);
 }
@@ -375,22 +364,20 @@ TEST(Misuse, AStringThatIsTooLongForItsColumnIsRefused) {
     for (const bool outside : {true, false}) {
       const std::string name = outside ? fits_inline : fits_inline + "x";
       const std::string note = outside ? fits_outside + "x" : fits_outside;
-      const auto done = bank.run([&](Transaction& txn) -> Result<void> {
+      const auto mistake = [&](Transaction& txn) {
         if (insert) {
-          auto row = txn.insert(bank.account, Account{2, 7, {name}, 50, {note}});
-          return row ? Result<void>() : row.error();
+          EXPECT_FALSE(txn.insert(bank.account, Account{2, 7, {name}, 50, {note}}));
+          EXPECT_FALSE(txn.insert(bank.account, Account{3, 7, "eve"sv, 50, ""sv}));
+        } else {
+          auto row = txn.get_for_update(bank.account_pkey, 1);
+          txn.update(*row, set<&Account::name>({name}), set<&Account::note>({note}));
         }
-        auto row = txn.get_for_update(bank.account_pkey, 1);
-        txn.update(*row, set<&Account::name>({name}), set<&Account::note>({note}));
-        return {};
-      });
-      ASSERT_FALSE(done);
-      EXPECT_EQ(done.code(), base::ErrorCode::kInvalidArgument);
-      EXPECT_THAT(done.error().message,
-                  ::testing::HasSubstr(outside ? "column note: the string is longer than its "
-                                                 "VARCHAR(100)"
-                                               : "column name: the string is longer than its "
-                                                 "VARCHAR(16)"));
+      };
+      expect_misuse(&bank, mistake,
+                    outside ? "table \"account\", column note: the string is longer than its "
+                              "VARCHAR(100)"
+                            : "table \"account\", column name: the string is longer than its "
+                              "VARCHAR(16)");
     }
   }
   EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
@@ -402,6 +389,63 @@ TEST(Misuse, AStringThatIsTooLongForItsColumnIsRefused) {
     EXPECT_TRUE(txn.get(bank.account_name, base::Varchar<16>(fits_inline)));
     return {};
   }));
+}
+
+TEST(Misuse, AHashIndexIsScannedByWholeKeysOnly) {
+  Bank bank;
+  const auto visit = [](const RowHandle&, const Account&) { return ScanStep::kContinue; };
+  expect_misuse(
+      &bank,
+      [&](Transaction& txn) { EXPECT_FALSE(txn.scan(bank.account_pkey, KeyRange(), {}, visit)); },
+      "table \"account\": index \"account_pkey\" is a hash index");
+}
+
+TEST(Misuse, ABoundOfAScanFitsItsColumn) {
+  Bank bank;
+  const auto visit = [](const RowHandle&, const Account&) { return ScanStep::kContinue; };
+  KeyRange range;
+  const std::string text(2 * base::kKeyBytesMax, 'x');
+  range.lower.append(std::string_view(text));
+  expect_misuse(
+      &bank,
+      [&](Transaction& txn) { EXPECT_FALSE(txn.scan(bank.account_balance, range, {}, visit)); },
+      "a bound of a scan of index \"account_balance\" does not fit its column");
+}
+
+// Refs that nobody bound must not be taken for those of the first table and the first index.
+TEST(Misuse, UnboundRefsAreRefused) {
+  for (const uint32_t workers : {1u, 2u}) {
+    Bank bank(workers);
+    ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+    const TableRef<Entry> table;
+    const IndexRef<&Account::id> by_number;
+    const IndexRef<&Account::name> by_name;
+    const auto visit = [](const RowHandle&, const Account&) { return ScanStep::kContinue; };
+    const std::function<void(Transaction&)> mistakes[] = {
+        [&](Transaction& txn) {
+          EXPECT_FALSE(txn.insert(table, Entry{1, 1, {}}));
+        },
+        [&](Transaction& txn) { EXPECT_FALSE(txn.get(by_number, 1)); },
+        [&](Transaction& txn) { EXPECT_FALSE(txn.get(by_name, "ann"sv)); },
+        [&](Transaction& txn) { EXPECT_FALSE(txn.get_for_update(by_number, 1)); },
+        [&](Transaction& txn) { EXPECT_FALSE(txn.scan(by_number, KeyRange(), {}, visit)); },
+        [&](Transaction& txn) {
+          const std::vector<std::tuple<int64_t>> keys{{1}};
+          EXPECT_FALSE(txn.get_each(by_number, keys, [](size_t, const Account&) {}));
+        },
+    };
+    for (const auto& mistake : mistakes) expect_misuse(&bank, mistake, "never bound");
+    // A plan only makes things faster.
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      AccessPlan plan = txn.make_plan();
+      plan.row(by_number, 1);
+      plan.range(by_number, 1, 1);
+      plan.end(by_number, 1);
+      plan.fetch_rows();
+      EXPECT_TRUE(txn.get(bank.account_pkey, 1));
+      return {};
+    }));
+  }
 }
 
 TEST(GetEach, VisitsTheRowsThatAreThereInTheOrderOfTheKeys) {

@@ -43,7 +43,12 @@
 
 namespace diptych::oltp {
 
-template <template <class> class Atomic = std::atomic>
+// M3's order; tests break it.
+struct AscendingAddresses {
+  static bool precedes(const void* a, const void* b) { return a < b; }
+};
+
+template <template <class> class Atomic = std::atomic, class ClaimOrder = AscendingAddresses>
 class MultiWordCas {
  public:
   using Word = Atomic<uint64_t>;
@@ -109,7 +114,8 @@ class MultiWordCas {
     std::copy(changes.begin(), changes.end(), own->changes.begin());
     // By insertion: std::sort of two to four is a call.
     for (uint32_t i = 1; i < own->count; ++i) {
-      for (uint32_t j = i; j > 0 && own->changes[j].word < own->changes[j - 1].word; --j) {
+      for (uint32_t j = i; j > 0; --j) {
+        if (!ClaimOrder::precedes(own->changes[j].word, own->changes[j - 1].word)) break;
         std::swap(own->changes[j], own->changes[j - 1]);
       }
     }

@@ -2,38 +2,24 @@
 // whole operations take place there. So it meets all that can happen between two of its steps, and
 // always the same: what threads meet once in many hours, this meets in every run.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <random>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "oltp/bw_tree.h"
-#include "tests/oltp/stepped_atomic.h"
+#include "tests/oltp/interruption.h"
 #include "tests/sanitizers.h"
 
 namespace diptych::oltp {
 namespace {
 
-// What happens at a step of the one thread.
-struct Interruption {
-  uint64_t steps_before = ~uint64_t{0};
-  std::function<void()> take_place;
-};
-Interruption interruption;
-
-void step() {
-  if (interruption.steps_before-- != 0) return;
-  const Interruption now = std::exchange(interruption, {});
-  now.take_place();
-}
-
-template <class Value>
-using Interrupted = SteppedAtomic<Value, step>;
 using InterruptedTree = BwTree<1, 64, Interrupted>;
 using Rows = std::set<std::pair<uint64_t, uint64_t>>;
 
@@ -82,15 +68,15 @@ bool interrupt(uint64_t seed, uint64_t steps_before) {
   for (const Change& change : random_changes(&random, 6, 1)) make(change, &tree, &model);
   const std::vector<Change> others = random_changes(&random, 1 + random() % 4, 1);
   const Change own{random() % 4 != 0, random() % 24, random() % 2 + 1};
-  interruption.steps_before = steps_before;
-  interruption.take_place = [&] {
-    for (const Change& change : others) {
-      if (change.key != own.key || change.row != own.row) make(change, &tree, &model);
-    }
-  };
+  interruption = {steps_before, [&] {
+                    for (const Change& change : others) {
+                      if (change.key != own.key || change.row != own.row) {
+                        make(change, &tree, &model);
+                      }
+                    }
+                  }};
   make(own, &tree, &model);
-  const bool was_interrupted = !interruption.take_place;
-  interruption = {};
+  const bool was_interrupted = end_interruption();
   EXPECT_EQ(tree.check(), model.size());
   EXPECT_EQ(entries_of(tree), model);
   return was_interrupted;
@@ -106,6 +92,192 @@ TEST(BwTreeInterrupted, AnyOtherChangesMayTakePlaceBetweenTwoStepsOfOne) {
     ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
   EXPECT_GT(interruptions, 5 * kSeeds);
+}
+
+// What a reader asked for, and what it met.
+struct Reading {
+  std::pair<uint64_t, uint64_t> lower;  // key and row
+  std::pair<uint64_t, uint64_t> upper;  // likewise, exclusive
+  std::vector<std::pair<uint64_t, uint64_t>> met;
+  bool is_ordered = true;
+
+  bool covers(const std::pair<uint64_t, uint64_t>& entry) const {
+    return lower <= entry && entry < upper;
+  }
+};
+using Reader = Reading (*)(const InterruptedTree&, std::mt19937_64*);
+
+Reading read_by_find(const InterruptedTree& tree, std::mt19937_64* random) {
+  const uint64_t key = (*random)() % 24;
+  Reading reading{{key, 0}, {key + 1, 0}, {}, false};
+  tree.find({key}, [&](base::RowId row) {
+    reading.met.emplace_back(key, row.value);
+    return true;
+  });
+  return reading;
+}
+Reading read_by_scan(const InterruptedTree& tree, std::mt19937_64* random, bool forward) {
+  const uint64_t key = (*random)() % 24;
+  Reading reading{{key, 0}, {key + 1 + (*random)() % 24, 0}, {}};
+  const BwEntry<1> lower{{reading.lower.first}, 0};
+  const BwEntry<1> upper{{reading.upper.first}, 0};
+  const auto take = [&](const BwEntry<1>& entry) {
+    reading.met.emplace_back(entry.words[0], entry.row);
+    return true;
+  };
+  if (forward) {
+    EXPECT_TRUE(tree.scan_forward(lower, upper, take));
+  } else {
+    EXPECT_TRUE(tree.scan_backward(lower, upper, take));
+    std::reverse(reading.met.begin(), reading.met.end());
+  }
+  return reading;
+}
+Reading read_forward(const InterruptedTree& tree, std::mt19937_64* random) {
+  return read_by_scan(tree, random, true);
+}
+Reading read_backward(const InterruptedTree& tree, std::mt19937_64* random) {
+  return read_by_scan(tree, random, false);
+}
+
+// A tree, and what takes place in it.
+struct Scene {
+  explicit Scene(uint64_t seed) : random(seed) {
+    for (const uint64_t row : {1U, 2U, 3U}) {
+      for (const Change& change : random_changes(&random, 3, row)) make(change, &tree, &model);
+    }
+    for (const uint64_t row : {1U, 2U, 3U}) {
+      const std::vector<Change> some = random_changes(&random, random() % 3, row);
+      others.insert(others.end(), some.begin(), some.end());
+    }
+    for (const Change& change : others) loose.emplace(change.key, change.row);
+    before = model;
+  }
+  void interrupt_at(uint64_t steps_before) {
+    interruption = {steps_before, [this] {
+                      for (const Change& change : others) make(change, &tree, &model);
+                    }};
+  }
+  bool is_stable(const std::pair<uint64_t, uint64_t>& entry) const {
+    return before.contains(entry) && !loose.contains(entry);
+  }
+
+  std::mt19937_64 random;
+  InterruptedTree tree{Concurrency::kShared, base::NumaNode(0)};
+  Rows model;
+  Rows before;
+  std::vector<Change> others;
+  Rows loose;  // that come or go meanwhile
+};
+
+bool interrupt_reader(Reader read, uint64_t seed, uint64_t steps_before) {
+  Scene scene(seed);
+  scene.interrupt_at(steps_before);
+  const Reading reading = read(scene.tree, &scene.random);
+  const bool was_interrupted = end_interruption();
+  const Rows met(reading.met.begin(), reading.met.end());
+  EXPECT_EQ(met.size(), reading.met.size()) << "none comes twice";
+  EXPECT_TRUE(!reading.is_ordered || std::is_sorted(reading.met.begin(), reading.met.end()));
+  for (const auto& entry : scene.before) {
+    EXPECT_TRUE(!reading.covers(entry) || !scene.is_stable(entry) || met.contains(entry));
+  }
+  for (const auto& entry : met) {
+    EXPECT_TRUE(reading.covers(entry) &&
+                (scene.before.contains(entry) || scene.loose.contains(entry)));
+  }
+  return was_interrupted;
+}
+
+bool interrupt_batch_of_finds(uint64_t seed, uint64_t steps_before) {
+  Scene scene(seed);
+  std::vector<std::array<uint64_t, 1>> keys;
+  for (int i = 0; i < 5; ++i) keys.push_back({scene.random() % 24});
+  std::vector<uint64_t> rows(keys.size());
+  scene.interrupt_at(steps_before);
+  scene.tree.find_each(keys, rows);
+  const bool was_interrupted = end_interruption();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint64_t key = keys[i][0];
+    if (rows[i] != InterruptedTree::kNoRow) {
+      EXPECT_TRUE(scene.before.contains({key, rows[i]}) || scene.loose.contains({key, rows[i]}));
+      continue;
+    }
+    for (const uint64_t row : {1U, 2U, 3U}) EXPECT_FALSE(scene.is_stable({key, row}));
+  }
+  return was_interrupted;
+}
+
+void interrupt_all(uint64_t seeds,
+                   const std::function<bool(uint64_t seed, uint64_t at)>& interrupt_at) {
+  uint64_t interruptions = 0;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    for (uint64_t at = 0; interrupt_at(seed, at); ++at) ++interruptions;
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
+  }
+  EXPECT_GT(interruptions, 3 * seeds);
+}
+
+TEST(BwTreeInterrupted, AReaderMeetsWhatIsThereAllTheWhileOnce) {
+  for (const Reader read : {&read_by_find, &read_forward, &read_backward}) {
+    interrupt_all(kSeeds / 5,
+                  [&](uint64_t seed, uint64_t at) { return interrupt_reader(read, seed, at); });
+  }
+}
+
+TEST(BwTreeInterrupted, ABatchOfFindsMeetsARowOfEachKeyThatHasOneAllTheWhile) {
+  interrupt_all(kSeeds / 5, interrupt_batch_of_finds);
+}
+
+// Rows of a key that are dead fill a leaf or several, and two workers want the key: the one that
+// is interrupted, and another one whose whole insertion, among other changes, takes place there.
+bool interrupt_unique_insert(uint64_t seed, uint64_t steps_before) {
+  constexpr uint64_t kWanted = 7;
+  std::mt19937_64 random(seed);
+  InterruptedTree tree(Concurrency::kShared, base::NumaNode(0));
+  Rows model;
+  const uint64_t rows_max = 2 + random() % 40;
+  const uint64_t own = random() % rows_max;
+  const uint64_t others_own = (own + 1 + random() % (rows_max - 1)) % rows_max;
+  std::vector<Change> dead;
+  for (uint64_t row = 0; row < rows_max; ++row) {
+    if (row == own || row == others_own) continue;
+    make({true, kWanted, row}, &tree, &model);
+    if (random() % 4 == 0) dead.push_back({false, kWanted, row});
+  }
+  for (const Change& change : random_changes(&random, 3, rows_max)) make(change, &tree, &model);
+  const auto verdict = [&](base::RowId row) {
+    const bool is_live = row.value == own || row.value == others_own;
+    return is_live ? KeyVerdict::kConflict : KeyVerdict::kFree;
+  };
+  const UniquenessCheck check(verdict);
+  const bool comes_last = random() % 2 == 0;
+  IndexInsert others_outcome = IndexInsert::kConflict;
+  bool has_come = false;
+  const auto come = [&] {
+    has_come = true;
+    if (comes_last) {
+      for (const Change& change : dead) make(change, &tree, &model);
+    }
+    others_outcome = tree.insert({{kWanted}, others_own}, &check);
+    if (!comes_last) {
+      for (const Change& change : dead) make(change, &tree, &model);
+    }
+  };
+  interruption = {steps_before, come};
+  const IndexInsert outcome = tree.insert({{kWanted}, own}, &check);
+  const bool was_interrupted = end_interruption();
+  EXPECT_EQ(was_interrupted, has_come);
+  const bool won = outcome == IndexInsert::kInserted;
+  EXPECT_EQ(won, others_outcome != IndexInsert::kInserted);
+  EXPECT_EQ(won ? others_outcome : outcome, IndexInsert::kConflict);
+  model.emplace(kWanted, won ? own : others_own);
+  EXPECT_EQ(tree.check(), model.size());
+  EXPECT_EQ(entries_of(tree), model);
+  return was_interrupted;
+}
+
+TEST(BwTreeInterrupted, OfTwoThatInsertAUniqueKeyOneGetsItInHoweverManyLeavesItsRowsLie) {
+  interrupt_all(kSeeds / 20, interrupt_unique_insert);
 }
 
 }  // namespace

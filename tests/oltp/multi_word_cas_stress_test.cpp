@@ -139,8 +139,8 @@ TEST(MultiWordCasStress, AReaderSeesNoHalfOfASwap) {
 }
 
 #ifdef DIPTYCH_TSAN
-// A mutant: the release is taken from every acq_rel, so a descriptor and a value are no longer
-// published.
+// A mutant: every compare-and-swap has acquire in place of seq_cst, so a descriptor and a value are
+// no longer published.
 template <class Value>
 class CasWithoutRelease {
  public:

@@ -1,8 +1,8 @@
 // BwMemory: nodes, mapping words and swap descriptors of one BwTree.
 //
 // A structure change works in a lane: free lists, and what it took out of the tree. With several
-// workers it takes the first lane that nobody is in; there are more of them than workers, so nobody
-// waits. With one worker it is always the first.
+// workers it takes the first lane that nobody is in; there is one for each that there may be, so
+// nobody waits. With one worker it is always the first.
 //
 //   node, page: idle --take--> in the tree --retire--> retired --reclaim()--> idle
 //                         \--give_back: never published--> free in its lane, then idle
@@ -168,7 +168,8 @@ class BwMemory {
   }
 
  private:
-  static constexpr size_t kLanes = 32;
+  static constexpr size_t kLanes = kWorkersMax;
+  static_assert(kWorkersMax <= Cas::kThreadsMax, "each may be in the way of all others");
 
   uint64_t in_use(size_t use) const {
     uint64_t blocks = supplies_[use]->out_count();

@@ -22,6 +22,7 @@ Engine::State::State(const base::Catalog* catalog, const EngineOptions& options,
                      propagation::UpdateQueue* queue)
     : core(catalog, options, queue), start_(options.spin), done_(options.spin) {
   DIPTYCH_CHECK(options.placement.threads >= 1, "the leader is a worker");
+  DIPTYCH_CHECK(options.placement.threads <= kWorkersMax, "indexes bear so many (index.h)");
   DIPTYCH_CHECK(queue != nullptr || !options.export_updates, "updates are exported to a queue");
   DIPTYCH_CHECK(
       options.export_mode == propagation::ExportMode::kColumns || options.placement.threads <= 1,

@@ -43,8 +43,8 @@
 namespace diptych::oltp {
 
 struct EngineOptions {
-  base::SidePlacement placement;
-  bool export_updates = true;  // off: no replica is kept up to date
+  base::SidePlacement placement;  // at most kWorkersMax threads (index.h)
+  bool export_updates = true;     // off: no replica is kept up to date
   // Whole rows with one worker only: of a row's other column groups, another may be at work.
   propagation::ExportMode export_mode = propagation::ExportMode::kColumns;
   uint64_t batch_time_max_ns = 5'000'000;  // the push limit

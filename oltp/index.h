@@ -29,8 +29,9 @@ namespace diptych::oltp {
 
 enum class Concurrency : uint8_t {
   kSingle,  // one worker: nothing is locked
-  kShared,
+  kShared,  // up to kWorkersMax
 };
+inline constexpr uint32_t kWorkersMax = 64;
 
 // What the rows that have a key already mean for the insertion of another.
 enum class KeyVerdict : uint8_t {

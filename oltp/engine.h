@@ -157,6 +157,8 @@ class Engine {
   void for_each_row(base::TableId table,
                     const std::function<void(base::RowId, const std::byte* row)>& visit) const;
   uint64_t row_count(base::TableId table) const;
+  // Between batches: stops where an index is not whole or has not just the table's rows.
+  void check_indexes() const;
 
   base::Vid last_vid() const;
   EngineMetrics metrics() const;  // any thread

@@ -113,6 +113,7 @@ class BasicHashIndex final : public Index {
   void set_concurrency(Concurrency concurrency) override { concurrency_ = concurrency; }
   void reclaim() override;
   uint64_t entry_count() const override;
+  uint64_t check() const override;
   size_t memory_bytes() const override;
 
  private:

@@ -261,3 +261,30 @@ size_t BasicHashIndex<Atomic>::memory_bytes() const {
 }
 
 }  // namespace diptych::oltp
+template <template <class> class Atomic>
+uint64_t BasicHashIndex<Atomic>::check() const {
+  uint64_t entries = 0;
+  std::vector<uint64_t> chain;
+  for (uint64_t number = 0; number < bucket_count(); ++number) {
+    const Bucket& first = bucket_at(number);
+    const uint64_t low_bits = number & ((uint64_t{1} << kLevelAtFirst) - 1);
+    chain.clear();
+    for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
+      for (const Entry& slot : bucket->entries) {
+        // relaxed: no operation is under way.
+        const uint64_t entry = slot.load(std::memory_order_relaxed);
+        if (entry == 0) continue;
+        DIPTYCH_CHECK(&bucket_of(entry >> kRowBits << kLevelAtFirst | low_bits) == &first,
+                      "an entry is where its hash leads");
+        chain.push_back(entry);
+      }
+    }
+    std::sort(chain.begin(), chain.end());
+    DIPTYCH_CHECK(std::adjacent_find(chain.begin(), chain.end()) == chain.end(),
+                  "no entry comes twice");
+    entries += chain.size();
+  }
+  DIPTYCH_CHECK(entries == entry_count(), "entries are counted");
+  return entries;
+}
+

@@ -144,6 +144,8 @@ class Index {
   // The batch is over: what it replaced may be reused.
   virtual void reclaim() {}
   virtual uint64_t entry_count() const = 0;
+  // Stops where an invariant does not hold; returns the number of entries.
+  virtual uint64_t check() const = 0;
   virtual size_t memory_bytes() const = 0;
 };
 

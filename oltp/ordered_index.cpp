@@ -82,6 +82,7 @@ class OrderedIndex final : public Index {
   }
   void reclaim() override { tree_.reclaim(); }
   uint64_t entry_count() const override { return tree_.entry_count(); }
+  uint64_t check() const override { return tree_.check(); }
   size_t memory_bytes() const override { return tree_.allocated_bytes(); }
 
  private:

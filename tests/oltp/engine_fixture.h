@@ -178,8 +178,9 @@ class Bank {
     return text;
   }
 
-  // The replayed exports and the tables are the same.
+  // The replayed exports and the tables are the same, and the indexes have just the tables' rows.
   void expect_replica_agrees() const {
+    engine->check_indexes();
     EXPECT_EQ(replay.snapshot(), engine->last_vid());
     for (uint32_t i = 0; i < catalog.table_count(); ++i) {
       EXPECT_EQ(rows(base::TableId(i)), replay.table(i));

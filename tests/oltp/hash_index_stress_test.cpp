@@ -125,8 +125,9 @@ std::string change_buckets(uint64_t seed) {
     });
     size_t entries = 0;
     for (const auto& mine : owned) entries += mine.size();
-    findings.expect(index.entry_count() == entries, "the count is exact between batches");
+    findings.expect(index.check() == entries, "the count is exact between batches");
     index.reclaim();
+    index.check();
   }
   return findings.first();
 }

@@ -115,6 +115,9 @@ void run_against_model(Kind kind, size_t key_bytes, Concurrency concurrency, uin
       EXPECT_EQ(found_in(*index, key), found_in(model, key));
     }
     if (i % 1000 == 0) index->reclaim();
+    if (i % 1000 == 500) {
+      EXPECT_EQ(index->check(), model.size());
+    }
     if (kind == Kind::kOrdered && i % 500 == 0) {
       std::string lower = random_key(&random, key_bytes, keys);
       std::string upper = random_key(&random, key_bytes, keys);
@@ -125,6 +128,7 @@ void run_against_model(Kind kind, size_t key_bytes, Concurrency concurrency, uin
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_EQ(index->entry_count(), model.size());
+  EXPECT_EQ(index->check(), model.size());
   for (const auto& [key, row] : model) EXPECT_TRUE(index->erase(key, RowId(row)));
   EXPECT_EQ(index->entry_count(), 0u);
 }

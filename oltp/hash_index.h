@@ -191,7 +191,7 @@ class BasicHashIndex final : public Index {
   void reserve(uint64_t entries);
   void add_segment();
   Bucket* chain(Bucket* last);
-  Bucket* take_spare();
+  Bucket* take_spare();  // under spare_mutex_, where others may take some
   void grow();
 
   Concurrency concurrency_;
@@ -202,9 +202,9 @@ class BasicHashIndex final : public Index {
   // [segment]: the address that bucket 0 would have, if the segment had all before it in front.
   std::array<uintptr_t, kLevelMax - kLevelAtFirst + 2> bases_{};
   Atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
-  std::mutex spare_mutex_;       // of what is added to chains; rare
-  base::Arena chained_;          // guarded by spare_mutex_
-  std::vector<Bucket*> spare_;   // guarded by spare_mutex_
+  std::mutex spare_mutex_;       // of what is added to chains; rare, and not with one worker
+  base::Arena chained_;          // guarded by spare_mutex_, with several workers
+  std::vector<Bucket*> spare_;   // likewise
 };
 
 using HashIndex = BasicHashIndex<>;

@@ -101,7 +101,6 @@ auto BasicHashIndex<Atomic>::place(Bucket* first, uint64_t entry) -> Entry& {
 
 template <template <class> class Atomic>
 auto BasicHashIndex<Atomic>::take_spare() -> Bucket* {
-  const std::lock_guard lock(spare_mutex_);
   if (spare_.empty()) return new (chained_.allocate(sizeof(Bucket), 64)) Bucket{};
   Bucket* const bucket = spare_.back();
   spare_.pop_back();
@@ -110,7 +109,16 @@ auto BasicHashIndex<Atomic>::take_spare() -> Bucket* {
 
 template <template <class> class Atomic>
 auto BasicHashIndex<Atomic>::chain(Bucket* last) -> Bucket* {
-  Bucket* const fresh = take_spare();
+  if (is_single()) {
+    Bucket* const added = take_spare();
+    // relaxed: one worker.
+    last->next.store(added, std::memory_order_relaxed);
+    return added;
+  }
+  Bucket* const fresh = [&] {
+    const std::lock_guard lock(spare_mutex_);
+    return take_spare();
+  }();
   Bucket* present = nullptr;
   // release: pairs with the acquire in look; the bucket is empty. acquire: another worker's.
   if (last->next.compare_exchange_strong(present, fresh, std::memory_order_acq_rel,
@@ -256,12 +264,6 @@ uint64_t BasicHashIndex<Atomic>::entry_count() const {
 }
 
 template <template <class> class Atomic>
-size_t BasicHashIndex<Atomic>::memory_bytes() const {
-  return bucket_count() * sizeof(Bucket) + chained_.allocated_bytes();
-}
-
-}  // namespace diptych::oltp
-template <template <class> class Atomic>
 uint64_t BasicHashIndex<Atomic>::check() const {
   uint64_t entries = 0;
   std::vector<uint64_t> chain;
@@ -288,3 +290,9 @@ uint64_t BasicHashIndex<Atomic>::check() const {
   return entries;
 }
 
+template <template <class> class Atomic>
+size_t BasicHashIndex<Atomic>::memory_bytes() const {
+  return bucket_count() * sizeof(Bucket) + chained_.allocated_bytes();
+}
+
+}  // namespace diptych::oltp

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <random>
+#include <string>
 #include <thread>
 
 #include "tests/oltp/engine_fixture.h"
@@ -259,6 +261,52 @@ void load(Recorder* recorder) {
   }});
 }
 
+// The committed run that wrote it; nullptr: none did.
+HistoryRun* writer_of(History* history, uint64_t token) {
+  for (HistoryRun& run : *history) {
+    for (const Operation& operation : run.operations) {
+      if (operation.kind != Operation::Kind::kWrite || operation.token != token) continue;
+      if (run.committed) return &run;
+    }
+  }
+  return nullptr;
+}
+
+// Changes one thing of a run that was drawn, so that it cannot have happened; tells which. "": that
+// run has no such thing.
+std::string break_at_random(History* history, std::mt19937_64* random) {
+  const auto draw = [&](size_t below) { return static_cast<size_t>((*random)() % below); };
+  const auto other_token = [&](uint64_t token) {
+    return token != kAbsent && draw(2) == 0 ? kAbsent : token + 1 + draw(20);
+  };
+  HistoryRun& run = (*history)[draw(history->size())];
+  if (run.operations.empty()) return "";
+  Operation& operation = run.operations[draw(run.operations.size())];
+  const size_t way = draw(3);
+  if (operation.kind == Operation::Kind::kScan && !operation.seen.empty()) {
+    const size_t at = draw(operation.seen.size());
+    if (way == 0) {
+      operation.seen[at].token = other_token(operation.seen[at].token);
+      return "the token of a row that a scan met";
+    }
+    operation.seen.erase(operation.seen.begin() + static_cast<ptrdiff_t>(at));
+    return "a row that a scan met is left out";
+  }
+  if (operation.kind != Operation::Kind::kRead) return "";
+  HistoryRun* const writer =
+      operation.token == kAbsent ? nullptr : writer_of(history, operation.token);
+  if (way == 0 || writer == nullptr || writer == &run) {
+    operation.token = other_token(operation.token);
+    return "a read's token";
+  }
+  if (way == 1 || run.commit_vid == 0) {
+    run.read_vid = writer->commit_vid - 1;
+    return "the VID that a run has read at";
+  }
+  std::swap(run.commit_vid, writer->commit_vid);
+  return "the VIDs of a run and of one that it depends on";
+}
+
 void expect_snapshot(const History& history) {
   const auto breaches = find_snapshot_breaches(history);
   EXPECT_TRUE(breaches.empty()) << breaches.size() << " breaches; the first, of kind "
@@ -314,6 +362,20 @@ TEST_P(HistoryStress, SerializableTransactionsMakeNoCycle) {
   expect_snapshot(history);
   const auto cycle = find_cycle(history);
   EXPECT_FALSE(cycle) << cycle->text;
+}
+
+// What the tests above do not find is not there.
+TEST_P(HistoryStress, AnythingThatIsBrokenInARecordedHistoryIsFound) {
+  constexpr uint64_t kBreaks = 24;
+  const History history = record(IsolationLevel::kSerializable);
+  std::mt19937_64 random(1);
+  for (uint64_t broken = 0; broken < kBreaks;) {
+    History changed = history;
+    const std::string what = break_at_random(&changed, &random);
+    if (what.empty()) continue;
+    ++broken;
+    EXPECT_TRUE(!find_snapshot_breaches(changed).empty() || find_cycle(changed)) << what;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, HistoryStress,

@@ -18,6 +18,7 @@
 #include "dispatcher/recovery_progress.h"
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_by_side.h"
+#include "oltp/index.h"
 #include "storage/block_file.h"
 #include "storage/replica_files.h"
 
@@ -68,8 +69,13 @@ base::Result<void> check_options(const DatabaseOptions& options) {
     return wrong_option(
         fmt::format("partitions is {}: give at most {}", options.partitions, kPartitionsMax));
   }
-  if (std::max(options.placement.oltp_workers, options.placement.olap_threads) > kThreadsMax) {
-    return wrong_option(fmt::format("placement: a side has at most {} threads", kThreadsMax));
+  if (options.placement.oltp_workers > oltp::kWorkersMax) {
+    return wrong_option(fmt::format("placement.oltp_workers is {}: give at most {}",
+                                    options.placement.oltp_workers, oltp::kWorkersMax));
+  }
+  if (options.placement.olap_threads > kThreadsMax) {
+    return wrong_option(fmt::format("placement.olap_threads is {}: give at most {}",
+                                    options.placement.olap_threads, kThreadsMax));
   }
   if (options.operations_max == 0) return wrong_option("operations_max is 0: give 1 or more");
   if (options.push_limit_ns == 0) return wrong_option("push_limit_ns is 0: give a time");
@@ -143,6 +149,7 @@ Database::State::State(const DatabaseOptions& database_options,
                                  .export_updates = database_options.export_updates,
                                  .export_mode = database_options.export_mode,
                                  .batch_time_max_ns = database_options.push_limit_ns,
+                                 .conflicts_max = database_options.conflicts_max,
                                  .operations_max = database_options.operations_max,
                                  .slow_run_ns = database_options.slow_procedure_ns != 0
                                                     ? database_options.slow_procedure_ns
@@ -343,6 +350,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& op
   const base::Topology topology = base::Topology::detect();
   auto placement = base::place(topology, options.placement);
   if (!placement) return placement.error();
+  placement->oltp.threads = std::min(placement->oltp.threads, oltp::kWorkersMax);
   if (options.export_mode == propagation::ExportMode::kRows && placement->oltp.threads > 1) {
     return wrong_option("export_mode is kRows: give the OLTP side one worker");
   }

@@ -87,6 +87,9 @@ struct DatabaseOptions {
   uint64_t long_query_ns = 0;
   double long_query_rows = 0;
   uint32_t long_queries_max = 1;
+  // How often a transaction is run again that another one was in the way of; then its call fails
+  // with kConflict.
+  uint32_t conflicts_max = 1000;
   // Of one transaction, and rows that its scans look at. Over it the call fails: a procedure that
   // never ends would hold up all others.
   uint64_t operations_max = 10'000'000;

@@ -120,6 +120,10 @@ TEST_F(DatabaseOpen, OptionsThatCannotWorkAreNamed) {
   EXPECT_THAT(open_error({.path = path(), .export_updates = false}).message,
               HasSubstr("export_updates"));
   EXPECT_EQ(open_error({.placement = {.oltp_cores = {100'000}}}).code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(open_error({.placement = {.oltp_workers = 65}}).message,
+              HasSubstr("placement.oltp_workers is 65: give at most 64"));
+  EXPECT_THAT(open_error({.placement = {.olap_threads = 1025}}).message,
+              HasSubstr("placement.olap_threads is 1025: give at most 1024"));
 }
 
 TEST_F(DatabaseOpen, DdlThatIsNotUtf8IsRefusedSinceItCouldNotBeSaved) {

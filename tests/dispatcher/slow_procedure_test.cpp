@@ -112,5 +112,21 @@ TEST(OperationLimit, IsTheDatabasesAndNamesTheProcedure) {
   EXPECT_EQ(Database::open({.operations_max = 0}).code(), ErrorCode::kInvalidArgument);
 }
 
+TEST(ConflictLimit, IsTheDatabasesAndNamesTheProcedure) {
+  for (const uint32_t limit : {0U, 5U}) {
+    const auto bank = Bank::open({.conflicts_max = limit});
+    uint32_t runs = 0;
+    const auto unlucky = *bank->database->register_procedure<Nothing, Nothing>(
+        "unlucky", [&runs](Transaction&, const Nothing&) -> base::Result<Nothing> {
+          ++runs;
+          return ErrorCode::kConflict;
+        });
+    const auto outcome = bank->database->call(unlucky, {}).get();
+    EXPECT_EQ(outcome.code(), ErrorCode::kConflict);
+    EXPECT_THAT(outcome.error().message, HasSubstr("\"unlucky\" lost against others"));
+    EXPECT_EQ(runs, limit + 1);
+  }
+}
+
 }  // namespace
 }  // namespace diptych::dispatcher

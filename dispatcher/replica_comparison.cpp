@@ -193,6 +193,7 @@ base::Result<ReplicaComparison> compare_replicas(const base::Catalog& catalog,
                                                  const storage::Replica& replica,
                                                  const propagation::Applier& applier) try {
   DIPTYCH_CHECK(replica.table_count() == catalog.table_count(), "every table is replicated");
+  engine.check_indexes();
   ReplicaComparison comparison;
   comparison.vid = engine.last_vid();
   for (const base::TableSchema& schema : catalog.tables()) {

@@ -5,6 +5,9 @@
 // the live rows are counted: RowIDs are distinct, so equal counts leave no row that only the OLAP
 // replica has; unequal ones are told apart by name.
 //
+// The OLTP replica's indexes must have just its rows, too: it stops where one has not, or is not
+// whole.
+//
 // Rows are looked up many at a time and compared in the order of their places, column by column:
 // each value is decoded about once, and a chunk that lies in the file is read once for all of them.
 // Differences come in no order.

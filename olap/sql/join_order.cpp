@@ -123,7 +123,7 @@ Estimate JoinEstimate::join(const Side& a, const Side& b) const {
     const double right = connected ? std::min(in_b->distinct, b.rows) : equality.right.distinct;
     selectivity /= std::max({1.0, left, right});
   }
-  for (const JoinFilter& filter : problem_.filters) {
+  for (const OtherJoinPredicate& filter : problem_.filters) {
     const bool here = within(filter.members, both) && !within(filter.members, a.members) &&
                       !within(filter.members, b.members);
     if (here) selectivity *= filter.selectivity;

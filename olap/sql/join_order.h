@@ -49,7 +49,7 @@ struct JoinEquality {
 };
 
 // Any other predicate over two members and more.
-struct JoinFilter {
+struct OtherJoinPredicate {
   MemberSet members = 0;
   double selectivity = 1;
 };
@@ -65,7 +65,7 @@ struct JoinTree {
 struct JoinProblem {
   std::vector<JoinRelation> relations;  // 1 to kJoinMembersMax
   std::vector<JoinEquality> equalities;
-  std::vector<JoinFilter> filters;
+  std::vector<OtherJoinPredicate> filters;
 };
 
 std::unique_ptr<JoinTree> order_joins(const JoinProblem& problem);

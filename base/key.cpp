@@ -37,6 +37,7 @@ void append_cell(const ColumnLayout& column, const std::byte* row, Key* key) {
     case TypeKind::kDouble: key->append(load_cell<double>(row, column.offset)); return;
     case TypeKind::kChar:
     case TypeKind::kVarchar: key->append_text(load_string(column, row), column.type.length); return;
+    case TypeKind::kInterval: return;  // no column's
   }
 }
 
@@ -50,7 +51,8 @@ bool is_integer(TypeKind kind) {
     case TypeKind::kBoolean:
     case TypeKind::kDouble:
     case TypeKind::kChar:
-    case TypeKind::kVarchar: return false;
+    case TypeKind::kVarchar:
+    case TypeKind::kInterval: return false;
   }
   return false;
 }

@@ -16,6 +16,7 @@ uint32_t cell_bytes(const DataType& type) {
     case TypeKind::kTimestamp: return 8;
     case TypeKind::kChar:
     case TypeKind::kVarchar: return type.is_inline() ? 1 + type.length : sizeof(Text);
+    case TypeKind::kInterval: break;  // no column's
   }
   return 0;
 }

@@ -50,6 +50,11 @@ Result<void> check_columns_of(const TableSchema& schema) {
       return wrong(schema, fmt::format("column \"{}\" is declared twice", column.name));
     }
     const DataType& type = column.type;
+    if (type.kind == TypeKind::kInterval) {
+      return wrong(schema, fmt::format("column \"{}\": a column cannot be an INTERVAL; a number of "
+                                       "seconds or two TIMESTAMPs can say the same",
+                                       column.name));
+    }
     if (type.kind == TypeKind::kDecimal &&
         (type.precision == 0 || type.precision > kDecimalDigitsMax ||
          type.scale > type.precision)) {

@@ -14,6 +14,7 @@ std::string DataType::to_string() const {
     case TypeKind::kDate: return "DATE";
     case TypeKind::kTimestamp: return "TIMESTAMP";
     case TypeKind::kChar: return fmt::format("CHAR({})", length);
+    case TypeKind::kInterval: return "INTERVAL";
     case TypeKind::kVarchar: return length == 0 ? "TEXT" : fmt::format("VARCHAR({})", length);
   }
   return "?";

@@ -12,6 +12,8 @@
 //   TEXT                Text                   16
 //   any, without NOT NULL   Nullable<cell>     cell, then one byte, then padding
 //
+// INTERVAL (base/interval.h) is the type of values that queries compute, and of no column.
+//
 // A string's n counts bytes of UTF-8. CHAR(n) keeps no trailing blanks. A long string's bytes lie
 // outside the row: Text points at them, and whoever gave the row out says how long they stay.
 // A cell may be made of any string: one that is longer than its column does not fit(), no key and
@@ -42,6 +44,7 @@ enum class TypeKind : uint8_t {
   kTimestamp,
   kChar,
   kVarchar,
+  kInterval,  // of a query's values (base/interval.h); no column has it
 };
 
 struct DataType {

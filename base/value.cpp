@@ -239,7 +239,7 @@ Result<Value> as_value(Result<Parsed> parsed) {
 
 std::string_view kind_of(const Value& value) {
   static constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
-      "NULL", "BOOLEAN", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP", "TEXT"};
+      "NULL", "BOOLEAN", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP", "INTERVAL", "TEXT"};
   return kNames[value.index()];
 }
 
@@ -339,6 +339,7 @@ void put_value(const ColumnLayout& column, const Value& value, std::byte* row) {
     case TypeKind::kBoolean: put(column, row, std::get<bool>(value)); return;
     case TypeKind::kDate: put(column, row, std::get<Date>(value)); return;
     case TypeKind::kTimestamp: put(column, row, std::get<Timestamp>(value)); return;
+    case TypeKind::kInterval: break;  // no column's
     case TypeKind::kChar:
     case TypeKind::kVarchar: put_string(column, std::get<std::string>(value), row); return;
   }
@@ -404,6 +405,7 @@ std::string to_string(const Value& value) {
     }
     std::string operator()(Date date) const { return to_string(date); }
     std::string operator()(Timestamp timestamp) const { return to_string(timestamp); }
+    std::string operator()(const Interval& interval) const { return to_string(interval); }
     std::string operator()(const std::string& text) const { return text; }
   };
   return std::visit(Printer{}, value);
@@ -447,6 +449,7 @@ Result<Value> parse_value(const DataType& type, std::string_view text) {
     case TypeKind::kBoolean: return parse_boolean(text);
     case TypeKind::kDate: return as_value(parse_date(text));
     case TypeKind::kTimestamp: return as_value(parse_timestamp(text));
+    case TypeKind::kInterval: return as_value(parse_interval(text));
     case TypeKind::kChar:
     case TypeKind::kVarchar: {
       const auto fitted = fit_string(type, text);
@@ -492,6 +495,9 @@ Result<Value> convert_value(const DataType& type, const Value& value) {
       if (const auto* date = std::get_if<Date>(&value)) {
         return Value(Timestamp{date->days * kMicrosPerDay});
       }
+      break;
+    case TypeKind::kInterval:
+      if (std::holds_alternative<Interval>(value)) return value;
       break;
     case TypeKind::kChar:
     case TypeKind::kVarchar: break;
@@ -552,6 +558,7 @@ Value load_value(const ColumnLayout& column, const std::byte* row) {
     case TypeKind::kBoolean: return Value(get<uint8_t>(column, row) != 0);
     case TypeKind::kDate: return Value(get<Date>(column, row));
     case TypeKind::kTimestamp: return Value(get<Timestamp>(column, row));
+    case TypeKind::kInterval: break;  // no column's
     case TypeKind::kChar:
     case TypeKind::kVarchar: return Value(std::string(load_string(column, row)));
   }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/int128.h"
+#include "base/interval.h"
 #include "base/result.h"
 #include "base/row_layout.h"
 #include "base/types.h"
@@ -23,8 +24,8 @@ struct DecimalValue {
 };
 
 // monostate is NULL; int64_t serves INT and BIGINT; std::string serves CHAR, VARCHAR and TEXT.
-using Value =
-    std::variant<std::monostate, bool, int64_t, double, DecimalValue, Date, Timestamp, std::string>;
+using Value = std::variant<std::monostate, bool, int64_t, double, DecimalValue, Date, Timestamp,
+                           Interval, std::string>;
 
 inline bool is_null(const Value& value) {
   return std::holds_alternative<std::monostate>(value);

@@ -1,6 +1,7 @@
 #include "olap/arrow_export.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,7 @@ std::string format_of(const base::DataType& type) {
     case TypeKind::kBoolean: return "b";
     case TypeKind::kDate: return "tdD";
     case TypeKind::kTimestamp: return "tsu:";
+    case TypeKind::kInterval: return "tin";
     case TypeKind::kChar:
     case TypeKind::kVarchar: break;
   }
@@ -41,8 +43,16 @@ struct SchemaNode {
   std::vector<ArrowSchema*> pointers;
 };
 
+// Arrow's form of an interval.
+struct MonthDayNano {
+  int32_t months;
+  int32_t days;
+  int64_t nanos;
+};
+
 struct ArrayNode {
-  Table table;  // keeps the buffers
+  Table table;                          // keeps the buffers
+  std::vector<MonthDayNano> intervals;  // the values, where they are some
   std::vector<const void*> buffers;
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> pointers;
@@ -73,12 +83,7 @@ void fill_schema(std::string format, std::string name, std::vector<ArrowSchema> 
   out->private_data = node.release();
 }
 
-void fill_array(const Table& table, uint64_t rows, uint64_t nulls, std::vector<const void*> buffers,
-                std::vector<ArrowArray> children, ArrowArray* out) {
-  auto node = std::make_unique<ArrayNode>();
-  node->table = table;
-  node->buffers = std::move(buffers);
-  node->children = std::move(children);
+void fill_array(std::unique_ptr<ArrayNode> node, uint64_t rows, uint64_t nulls, ArrowArray* out) {
   for (ArrowArray& child : node->children) node->pointers.push_back(&child);
   *out = {};
   out->length = static_cast<int64_t>(rows);
@@ -100,22 +105,58 @@ void export_schema(const std::vector<ResultColumn>& columns, ArrowSchema* out) {
   fill_schema("+s", "", std::move(children), out);
 }
 
-void export_batch(const Table& table, size_t number, ArrowArray* out) {
-  const ResultChunk& chunk = table->chunks()[number];
-  std::vector<ArrowArray> children(chunk.columns.size());
-  for (size_t c = 0; c < children.size(); ++c) {
-    const ResultArray& array = chunk.columns[c];
-    std::vector<const void*> buffers = {array.validity(), array.values()};
-    if (array.type().is_string()) buffers.push_back(array.texts());
-    fill_array(table, chunk.rows, array.null_count(), std::move(buffers), {}, &children[c]);
+base::Result<std::vector<MonthDayNano>> arrow_intervals(const ResultArray& array,
+                                                        const std::string& name) {
+  std::vector<MonthDayNano> intervals(array.rows());
+  for (uint64_t row = 0; row < array.rows(); ++row) {
+    if (array.is_null(row)) continue;
+    const auto interval = std::get<base::Interval>(array.value(row));
+    MonthDayNano& to = intervals[row];
+    to = {interval.months, interval.days, 0};
+    if (__builtin_mul_overflow(interval.micros, int64_t{1000}, &to.nanos)) {
+      return base::Error(base::ErrorCode::kInvalidArgument, "22008",
+                         fmt::format("column \"{}\": the time of the INTERVAL {} is beyond Arrow's "
+                                     "nanoseconds; justify_hours() makes days of it",
+                                     name, base::to_string(interval)));
+    }
   }
-  fill_array(table, chunk.rows, 0, {nullptr}, std::move(children), out);
+  return intervals;
+}
+
+base::Result<void> export_batch(const Table& table, size_t number, ArrowArray* out) {
+  const ResultChunk& chunk = table->chunks()[number];
+  auto batch = std::make_unique<ArrayNode>();
+  batch->table = table;
+  batch->buffers = {nullptr};
+  std::vector<std::unique_ptr<ArrayNode>> columns;
+  for (size_t c = 0; c < chunk.columns.size(); ++c) {
+    const ResultArray& array = chunk.columns[c];
+    auto node = std::make_unique<ArrayNode>();
+    node->table = table;
+    node->buffers = {array.validity(), array.values()};
+    if (array.type().is_string()) node->buffers.push_back(array.texts());
+    if (array.type().kind == TypeKind::kInterval) {
+      auto intervals = arrow_intervals(array, table->columns()[c].name);
+      if (!intervals) return intervals.error();
+      node->intervals = *std::move(intervals);
+      node->buffers[1] = node->intervals.data();
+    }
+    columns.push_back(std::move(node));
+  }
+  batch->children.resize(columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) {
+    fill_array(std::move(columns[c]), chunk.rows, chunk.columns[c].null_count(),
+               &batch->children[c]);
+  }
+  fill_array(std::move(batch), chunk.rows, 0, out);
+  return {};
 }
 
 struct StreamNode {
   std::vector<ResultColumn> columns;
   Table table;
   size_t next = 0;  // batch
+  std::string error;
 };
 
 StreamNode* node_of(ArrowArrayStream* stream) {
@@ -132,12 +173,17 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
   StreamNode* const node = node_of(stream);
   *out = {};
   if (node->table == nullptr || node->next == node->table->chunks().size()) return 0;
-  export_batch(node->table, node->next++, out);
+  if (auto exported = export_batch(node->table, node->next, out); !exported) {
+    node->error = exported.error().message;
+    return EOVERFLOW;
+  }
+  ++node->next;
   return 0;
 }
 
-const char* stream_last_error(ArrowArrayStream*) {
-  return nullptr;  // no call fails
+const char* stream_last_error(ArrowArrayStream* stream) {
+  const std::string& error = node_of(stream)->error;
+  return error.empty() ? nullptr : error.c_str();
 }
 
 void stream_release(ArrowArrayStream* stream) {
@@ -151,10 +197,10 @@ void export_arrow_schema(const QueryResult& result, ArrowSchema* out) {
   export_schema(result.columns, out);
 }
 
-void export_arrow_batch(const QueryResult& result, size_t chunk, ArrowArray* out) {
+base::Result<void> export_arrow_batch(const QueryResult& result, size_t chunk, ArrowArray* out) {
   const Table& table = result.rows.table();
   DIPTYCH_CHECK(table != nullptr && chunk < table->chunks().size(), "a chunk of the result");
-  export_batch(table, chunk, out);
+  return export_batch(table, chunk, out);
 }
 
 void export_arrow_stream(const QueryResult& result, ArrowArrayStream* out) {

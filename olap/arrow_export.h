@@ -3,7 +3,11 @@
 // copy: an exported array points at the result's own buffers and keeps them until it is released.
 //
 //   INT int32, BIGINT int64, DECIMAL(p,s) decimal128(p,s) of at most 38 digits, DOUBLE float64,
-//   BOOLEAN bool, DATE date32, TIMESTAMP timestamp[us] without a zone, texts large_utf8
+//   BOOLEAN bool, DATE date32, TIMESTAMP timestamp[us] without a zone, INTERVAL
+//   month_day_nano_interval, texts large_utf8
+//
+// Intervals are copied, since Arrow counts their time in nanoseconds: a time beyond 292 years of
+// them fails.
 //
 // Every column may be null, whatever the table's schema said. A chunk of the result is a batch; a
 // result without rows is a stream without batches.
@@ -74,8 +78,10 @@ namespace diptych::olap {
 // Each writes to `out`, which the caller gives back by out->release(out). The schema is a struct of
 // the columns; a batch, of chunk `chunk`, is an array of that struct.
 void export_arrow_schema(const QueryResult& result, ArrowSchema* out);
-void export_arrow_batch(const QueryResult& result, size_t chunk, ArrowArray* out);
-// All batches.
+// Fails with 22008 where a column cannot be exported; then there is nothing to release.
+[[nodiscard]] base::Result<void> export_arrow_batch(const QueryResult& result, size_t chunk,
+                                                    ArrowArray* out);
+// All batches. get_next() gives EOVERFLOW where a batch fails.
 void export_arrow_stream(const QueryResult& result, ArrowArrayStream* out);
 
 }  // namespace diptych::olap

@@ -9,22 +9,21 @@ constexpr std::string_view kFunctionNames[] = {
     // clang-format off
     "substring", "ascii", "length", "upper", "lower", "trim", "abs", "round", "floor", "ceil",
     "extract_year", "extract_quarter", "extract_month", "extract_day", "extract_hour",
-    "extract_minute", "extract_second", "add_months", "add_days", "add_micros", "truncate_year",
-    "truncate_month", "truncate_day", "count_steps", "after_steps", "single_row", "char_length",
-    "position", "replace", "lpad", "rpad", "left", "right", "reverse", "repeat", "split_part",
-    "btrim", "ltrim", "rtrim", "starts_with", "chr", "translate", "initcap", "concat_ws", "format",
-    "quote_ident", "quote_literal", "md5", "like", "regex_match", "regex_match_any_case",
-    "regexp_replace", "regexp_count", "regexp_substr",
-    "regexp_instr", "substring", "regexp_like", "overlay", "to_hex", "to_char", "power", "sqrt",
-    "exp", "ln", "log", "sign", "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan",
-    "atan2", "sinh",
-    "cosh", "tanh", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "bit_and",
-    "bit_or", "bit_xor", "shift_left", "shift_right", "trunc", "greatest", "least", "days_between",
-    "micros_between", "age_months", "age_micros", "extract", "date_trunc", "make_date", "to_char",
-    "to_timestamp",
+    "extract_minute", "extract_second", "add_months", "add_days", "add_micros", "add_interval",
+    "truncate_year", "truncate_month", "truncate_day", "count_steps", "after_steps", "single_row",
+    "char_length", "position", "replace", "lpad", "rpad", "left", "right", "reverse", "repeat",
+    "split_part", "btrim", "ltrim", "rtrim", "starts_with", "chr", "translate", "initcap",
+    "concat_ws", "format", "quote_ident", "quote_literal", "md5", "like", "regex_match",
+    "regex_match_any_case", "regexp_replace", "regexp_count", "regexp_substr", "regexp_instr",
+    "substring", "regexp_like", "overlay", "to_hex", "to_char", "power", "sqrt", "exp", "ln", "log",
+    "sign", "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+    "tanh", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "bit_and", "bit_or",
+    "bit_xor", "shift_left", "shift_right", "trunc", "greatest", "least", "days_between",
+    "micros_between", "extract", "date_trunc", "make_date", "to_char", "to_timestamp",
+    "interval_between", "age", "justify_hours", "justify_days", "justify_interval", "date_bin",
     // clang-format on
 };
-static_assert(std::size(kFunctionNames) == static_cast<size_t>(Function::kToTimestamp) + 1);
+static_assert(std::size(kFunctionNames) == static_cast<size_t>(Function::kDateBin) + 1);
 
 }  // namespace
 

@@ -15,7 +15,7 @@ enum class Function : uint8_t {
   kLower,
   kTrim,
   kAbs,
-  kRound,  // DOUBLE or DECIMAL, digits (literal)
+  kRound,  // DOUBLE or DECIMAL, digits (literal; BIGINT of a wide DECIMAL that keeps its scale)
   kFloor,
   kCeil,
   kExtractYear,  // of DATE or TIMESTAMP; BIGINT
@@ -28,6 +28,7 @@ enum class Function : uint8_t {
   kAddMonths,     // DATE or TIMESTAMP, BIGINT months (last day of month clamps)
   kAddDays,       // DATE or TIMESTAMP, BIGINT days
   kAddMicros,     // TIMESTAMP, BIGINT
+  kAddInterval,   // TIMESTAMP, INTERVAL: its months, then its days, then its time
   kTruncateYear,  // date_trunc; TIMESTAMP
   kTruncateMonth,
   kTruncateDay,
@@ -105,19 +106,24 @@ enum class Function : uint8_t {
   kBitXor,
   kShiftLeft,
   kShiftRight,
-  kTruncate,  // DOUBLE or DECIMAL, digits (literal)
+  kTruncate,  // as kRound
   kGreatest,  // of values of one type, NULLs left out
   kLeast,
   // Of DATE or TIMESTAMP (row_functions_date.cpp).
   kDaysBetween,    // DATE, DATE: the first minus the second; INT
   kMicrosBetween,  // TIMESTAMP, TIMESTAMP: BIGINT
-  kAgeMonths,      // TIMESTAMP, TIMESTAMP: whole months from the second to the first; BIGINT
-  kAgeMicros,      // likewise, what there is besides
-  kExtractField,   // TIMESTAMP, field name (literal): DECIMAL(24,6)
+  kExtractField,   // TIMESTAMP or INTERVAL, field name (literal): DECIMAL(24,6)
   kTruncateField,  // TIMESTAMP, field name (literal): TIMESTAMP
   kMakeDate,       // BIGINT year, month, day
   kToChar,         // TIMESTAMP, pattern
   kToTimestamp,    // text, pattern
+  // Of INTERVAL (expression_interval.cpp), as results too.
+  kIntervalBetween,  // TIMESTAMP, TIMESTAMP: days and a time from the second to the first
+  kAge,              // TIMESTAMP, TIMESTAMP: in the fields of a calendar
+  kJustifyHours,
+  kJustifyDays,
+  kJustifyInterval,
+  kDateBin,  // INTERVAL, TIMESTAMP, TIMESTAMP origin: TIMESTAMP
 };
 
 // As EXPLAIN shows it.

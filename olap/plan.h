@@ -10,6 +10,7 @@
 //            INT or BIGINT (truncates), or decimals of any scales of which the result's, a wide
 //            one, is at least the dividend's (rounds half away from zero). Of %: INT, BIGINT, wide
 //            decimals. Arithmetic of INT is INT. DATE and TIMESTAMP compare as integers.
+//            Of * and / may one be an INTERVAL, the first, and the other a DOUBLE.
 // Nulls      three-valued logic throughout; a filter keeps rows whose predicate is true.
 // Threads    a Plan is immutable once built; any number of threads execute it at once.
 
@@ -86,9 +87,10 @@ struct SortKey {
 
 // Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
 // DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
-// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero;
-// variances, deviations and the covariance are DOUBLE of DOUBLE; min, max, those of bits,
-// percentile_disc and mode keep their type. All but the counts are NULL over no (non-null) values.
+// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; sum and
+// avg of INTERVAL are INTERVAL; variances, deviations and the covariance are DOUBLE of DOUBLE; min,
+// max, those of bits, percentile_disc and mode keep their type. All but the counts are NULL over no
+// (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll

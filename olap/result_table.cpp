@@ -44,6 +44,7 @@ base::Value ResultArray::value(uint64_t row) const {
       return ((values_[row / 8] >> (row % 8)) & std::byte{1}) != std::byte{0};
     case TypeKind::kDate: return base::Date{value_at<int32_t>(values(), row)};
     case TypeKind::kTimestamp: return base::Timestamp{value_at<int64_t>(values(), row)};
+    case TypeKind::kInterval: return value_at<base::Interval>(values(), row);
     case TypeKind::kChar:
     case TypeKind::kVarchar: break;
   }
@@ -84,6 +85,9 @@ void ResultArray::add(const base::Value& value) {
     case TypeKind::kDate: *put(int32_t{}) = null ? 0 : std::get<base::Date>(value).days; break;
     case TypeKind::kTimestamp:
       *put(int64_t{}) = null ? 0 : std::get<base::Timestamp>(value).micros;
+      break;
+    case TypeKind::kInterval:
+      *put(base::Interval{}) = null ? base::Interval{} : std::get<base::Interval>(value);
       break;
     case TypeKind::kChar:
     case TypeKind::kVarchar: {

@@ -7,12 +7,14 @@
 //   BIGINT, TIMESTAMP     int64
 //   DECIMAL(p,s)          128 bits, little-endian units
 //   DOUBLE                64 bits
+//   INTERVAL              32 bits of months, 32 of days, 64 of microseconds
 //   BOOLEAN               bits, the first row's is the lowest
 //   CHAR, VARCHAR, TEXT   rows + 1 offsets of 64 bits into the bytes
 //   validity              bits, 1 where the row has a value; no bytes where every row has one
 //
-// So arrow_export.h hands out the buffers as they are. A table is immutable once it is made, and
-// does not depend on the replica or on the plan: it may be kept for as long as one likes.
+// So arrow_export.h hands out the buffers as they are, but those of intervals, whose time Arrow
+// counts in nanoseconds. A table is immutable once it is made, and does not depend on the replica
+// or on the plan: it may be kept for as long as one likes.
 //
 // Threads    a chunk is filled by one thread; a table is read by any number.
 // Memory     throws std::bad_alloc when it ends.

@@ -18,6 +18,7 @@ CellKind kind_of(const base::DataType& type) {
     case base::TypeKind::kTimestamp: return CellKind::kInt64;
     case base::TypeKind::kDouble: return CellKind::kDouble;
     case base::TypeKind::kBoolean: return CellKind::kBoolean;
+    case base::TypeKind::kInterval:  // no column's
     case base::TypeKind::kChar:
     case base::TypeKind::kVarchar: break;
   }

@@ -24,6 +24,7 @@ base::Value value_at(const base::DataType& type, const ColumnView& view, uint32_
     case base::TypeKind::kTimestamp: return base::Timestamp{view.as<int64_t>()[i]};
     case base::TypeKind::kDouble: return view.as<double>()[i];
     case base::TypeKind::kBoolean: return view.as<uint8_t>()[i] != 0;
+    case base::TypeKind::kInterval:  // no column's
     case base::TypeKind::kChar:
     case base::TypeKind::kVarchar: break;
   }

@@ -313,9 +313,10 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
     case PhysicalType::kInt64: return make_sum<int64_t>(aggregate);
     case PhysicalType::kInt128: return make_sum<int128_t>(aggregate);
     case PhysicalType::kDouble: return make_sum<double>(aggregate);
+    case PhysicalType::kInterval: return make_interval_sum(aggregate);
     default: break;
   }
-  fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers");
+  fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers and intervals");
 }
 
 }  // namespace

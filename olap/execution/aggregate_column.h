@@ -59,6 +59,8 @@ std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregat
 // Gives the inner one each value of a group once, when all are in (distinct_column.cpp).
 std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
                                                std::unique_ptr<AggregateColumn> inner);
+// Sums and averages of INTERVAL (interval_sums.cpp).
+std::unique_ptr<AggregateColumn> make_interval_sum(const Aggregate& aggregate);
 // Variances and standard deviations of DOUBLE (moments.cpp).
 std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind);
 // Bits of integers (bits.cpp).

@@ -56,6 +56,7 @@ std::optional<Predicate> with_constant(const base::DataType& type, const base::V
         return of(std::string_view(*text));
       }
       return std::nullopt;
+    case PhysicalType::kInterval:
     case PhysicalType::kInt128: break;
   }
   return std::nullopt;

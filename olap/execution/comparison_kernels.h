@@ -1,7 +1,8 @@
 // Comparison kernels: the order of SQL values, and loops that compare a batch into bits.
 //
 // Order      integers and decimals by value; BOOLEAN false < true; strings by bytes; doubles as in
-//            PostgreSQL: NaN equals NaN and is greater than everything else, -0 equals 0.
+//            PostgreSQL: NaN equals NaN and is greater than everything else, -0 equals 0; intervals
+//            with months of 30 days and days of 24 hours.
 
 #pragma once
 
@@ -24,6 +25,9 @@ inline bool value_equal(const T& a, const T& b) {
 inline bool value_equal(const double& a, const double& b) {
   return (a == b) | ((a != a) & (b != b));
 }
+inline bool value_equal(const base::Interval& a, const base::Interval& b) {
+  return a.normalized() == b.normalized();
+}
 
 template <class T>
 inline bool value_less(const T& a, const T& b) {
@@ -31,6 +35,9 @@ inline bool value_less(const T& a, const T& b) {
 }
 inline bool value_less(const double& a, const double& b) {
   return (a < b) | ((b != b) & (a == a));
+}
+inline bool value_less(const base::Interval& a, const base::Interval& b) {
+  return a.normalized() < b.normalized();
 }
 inline bool value_less(const base::StringRef& a, const base::StringRef& b) {
   const uint32_t common = std::min(a.size(), b.size());

@@ -123,6 +123,7 @@ NodePtr make_literal(const base::DataType& type, const base::Value& value) {
     case base::TypeKind::kBoolean: node->set(static_cast<uint8_t>(literal_as<bool>(value))); break;
     case base::TypeKind::kDate: node->set(literal_as<base::Date>(value).days); break;
     case base::TypeKind::kTimestamp: node->set(literal_as<base::Timestamp>(value).micros); break;
+    case base::TypeKind::kInterval: node->set(literal_as<base::Interval>(value)); break;
     case base::TypeKind::kChar:
     case base::TypeKind::kVarchar: node->set_text(literal_as<std::string>(value)); break;
   }

@@ -5,6 +5,7 @@
 
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/expression_nodes.h"
+#include "olap/execution/row_node.h"
 
 namespace diptych::olap {
 
@@ -269,6 +270,9 @@ NodePtr make_widening(NodePtr child, PhysicalType type) {
 
 NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children) {
   const PhysicalType type = physical_type(expression.type);
+  if (type == PhysicalType::kInterval) {
+    return make_interval_arithmetic(expression.kind, std::move(children));
+  }
   switch (expression.kind) {
     case ExpressionKind::kNegate: return make_negation(type, std::move(children));
     case ExpressionKind::kAdd: return make_sum_like<AddOperation>(type, std::move(children));
@@ -400,6 +404,26 @@ NodePtr make_absolute(NodePtr child) {
   });
 }
 
+// To as many digits as each row says, of a wide decimal that keeps its scale.
+NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> children) {
+  const bool fits = children[0]->type() == PhysicalType::kInt128 &&
+                    children[1]->type() == PhysicalType::kInt64 &&
+                    expression.type == expression.children[0]->type;
+  require_plan(fits, "a wide decimal is rounded to digits of its row");
+  return make_row_node<int128_t>(
+      PhysicalType::kInt128, std::move(children),
+      [function = expression.function, scale = expression.type.scale](const RowArguments& a,
+                                                                      QueryHeap*) {
+        const int64_t digits = std::max<int64_t>(a.integer(1), -kWideDecimalDigitsMax);
+        if (digits >= scale) return a.wide(0);
+        const auto dropped = static_cast<uint32_t>(scale - digits);
+        if (dropped >= kWideDecimalDigitsMax) return int128_t{0};
+        const int128_t rounded = round_units(a.wide(0), power_of_ten(dropped), function);
+        if (wide_fault(false, rounded) != 0) fail_value(kDecimalOutOfRange);
+        return rounded;
+      });
+}
+
 NodePtr make_rounding(const Expression& expression, NodePtr child) {
   const uint8_t scale = expression.children[0]->type.scale;
   const uint8_t result_scale = expression.type.scale;
@@ -421,6 +445,9 @@ NodePtr make_rounding(const Expression& expression, NodePtr child) {
 }  // namespace
 
 NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children) {
+  if (children.size() == 2 && expression.children[1]->kind != ExpressionKind::kLiteral) {
+    return make_rounding_by_row(expression, std::move(children));
+  }
   NodePtr child = std::move(children[0]);
   if (expression.function != Function::kAbs) return make_rounding(expression, std::move(child));
   switch (child->type()) {

@@ -189,6 +189,7 @@ class TextCastNode : public ExpressionNode {
       case TypeKind::kTimestamp:
         text_ = base::to_string(base::Timestamp{vector.as<int64_t>()[i]});
         break;
+      case TypeKind::kInterval: text_ = base::to_string(vector.as<base::Interval>()[i]); break;
       default: text_ = vector.as<base::StringRef>()[i].view(); break;
     }
     return text_;
@@ -258,8 +259,8 @@ NodePtr make_number_cast(const base::DataType& from, const base::DataType& to, N
   require_plan(to_number, "a number is cast to a number or a text");
   return with_physical_type(child->type(), [&](auto value) -> NodePtr {
     using From = decltype(value);
-    if constexpr (std::is_same_v<From, base::StringRef>) {
-      fail_plan("a text is cast by the binder");
+    if constexpr (std::is_same_v<From, base::StringRef> || std::is_same_v<From, base::Interval>) {
+      fail_plan("a number is cast");
     } else if constexpr (std::is_same_v<From, double>) {
       return make_cast_from_double_to(to, std::move(child));
     } else {
@@ -314,6 +315,9 @@ class ParseNode : public ExpressionNode {
         results_.values<uint8_t>()[i] = static_cast<uint8_t>(std::get<bool>(value));
         break;
       case TypeKind::kDate: results_.values<int32_t>()[i] = std::get<base::Date>(value).days; break;
+      case TypeKind::kInterval:
+        results_.values<base::Interval>()[i] = std::get<base::Interval>(value);
+        break;
       default: results_.values<int64_t>()[i] = std::get<base::Timestamp>(value).micros; break;
     }
   }

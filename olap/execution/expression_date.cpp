@@ -143,6 +143,27 @@ NodePtr make_after_steps(std::vector<NodePtr> children) {
       });
 }
 
+// Months first, which may shorten the day of the month, then days, then the time.
+NodePtr make_add_interval(std::vector<NodePtr> children) {
+  require_plan(children.size() == 2 && children[0]->type() == PhysicalType::kInt64 &&
+                   children[1]->type() == PhysicalType::kInterval,
+               "an interval is added to a TIMESTAMP");
+  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children),
+                                [calendar = Calendar()](const RowArguments& a, QueryHeap*) mutable {
+                                  const base::Interval& by = a.interval(1);
+                                  Moment moment = moment_of(a.integer(0));
+                                  if (by.months != 0) {
+                                    moment = add_months(moment, by.months, &calendar);
+                                  }
+                                  moment.days += by.days;
+                                  int64_t* const micros = &moment.micros;
+                                  if (__builtin_add_overflow(*micros, by.micros, micros)) {
+                                    fail_range();
+                                  }
+                                  return from_moment<int64_t>(moment);
+                                });
+}
+
 template <class From, class To, class F>
 class DateNode : public ExpressionNode {
  public:
@@ -224,6 +245,7 @@ NodePtr make_for(const Expression& expression, std::vector<NodePtr> children) {
 NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children) {
   if (expression.function == Function::kCountSteps) return make_count_steps(std::move(children));
   if (expression.function == Function::kAfterSteps) return make_after_steps(std::move(children));
+  if (expression.function == Function::kAddInterval) return make_add_interval(std::move(children));
   if (children[0]->type() == PhysicalType::kInt32) {
     return make_for<int32_t>(expression, std::move(children));
   }

@@ -18,6 +18,10 @@ NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> child
 // are the same.
 NodePtr make_widening(NodePtr child, PhysicalType type);
 
+// expression_interval.cpp: kNegate, kAdd, kSubtract of intervals; kMultiply and kDivide of an
+// interval and a DOUBLE
+NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> children);
+
 // expression_comparison.cpp: the six comparisons, kIsNull, kIsNotNull, kInList, kLike
 NodePtr make_comparison(ExpressionKind kind, NodePtr left, NodePtr right);
 NodePtr make_is_null(ExpressionKind kind, NodePtr child);

@@ -9,11 +9,11 @@
 
 namespace diptych::olap {
 
-// Runs f with the equality of the packer's keys, by their width where they are without texts.
+// Runs f with the equality of the packer's keys, by their width where words decide.
 template <class F>
 void with_equality(const KeyPacker& packer, F&& f) {
   const uint32_t words = packer.words();
-  if (packer.has_texts()) {
+  if (!packer.words_decide()) {
     f([&packer](const uint64_t* a, const uint64_t* b) { return packer.equal_keys(a, b); });
   } else if (words == 1) {
     f([](const uint64_t* a, const uint64_t* b) { return a[0] == b[0]; });

@@ -34,6 +34,12 @@ base::StringRef text_at(const uint64_t* words) {
   return text;
 }
 
+base::Interval interval_at(const uint64_t* words) {
+  base::Interval interval;
+  std::memcpy(static_cast<void*>(&interval), words, sizeof interval);
+  return interval;
+}
+
 uint64_t double_word(double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   if (value == 0) value = 0;  // -0
@@ -72,8 +78,9 @@ KeyPacker::KeyPacker(std::span<const PhysicalType> types, NullKeys nulls) : null
       place.assigns = place.shift == 0;
     } else {
       place.word = words_;
-      words_ += type == PhysicalType::kInt128 || type == PhysicalType::kString ? 2 : 1;
+      words_ += static_cast<uint32_t>(physical_bytes(type) / sizeof(uint64_t));
       if (type == PhysicalType::kString) text_words_.push_back(place.word);
+      if (type == PhysicalType::kInterval) interval_words_.push_back(place.word);
     }
     places_.push_back(place);
   }
@@ -154,7 +161,7 @@ void KeyPacker::pack(std::span<const Vector> columns, const Selection& selection
 }
 
 void KeyPacker::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes) const {
-  if (text_words_.empty()) {
+  if (words_decide()) {
     if (words_ == 1) {
       for (uint32_t k = 0; k < count; ++k) hashes[k] = hash_words(keys + k, 1);
     } else if (words_ == 2) {
@@ -174,17 +181,26 @@ void KeyPacker::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes
       const base::StringRef text = text_at(key + w);
       if (!text.is_short()) words[w + 1] = XXH3_64bits(text.data(), text.size());
     }
+    for (const uint32_t w : interval_words_) {
+      const int128_t micros = interval_at(key + w).normalized();
+      std::memcpy(&words[w], &micros, sizeof micros);
+    }
     hashes[k] = hash_words(words.data(), words_);
   }
 }
 
 bool KeyPacker::equal_keys(const uint64_t* a, const uint64_t* b) const {
   size_t next_text = 0;
+  size_t next_interval = 0;
   for (uint32_t w = 0; w < words_; ++w) {
     if (next_text < text_words_.size() && text_words_[next_text] == w) {
       if (!(text_at(a + w) == text_at(b + w))) return false;
       ++w;
       ++next_text;
+    } else if (next_interval < interval_words_.size() && interval_words_[next_interval] == w) {
+      if (interval_at(a + w).normalized() != interval_at(b + w).normalized()) return false;
+      ++w;
+      ++next_interval;
     } else if (a[w] != b[w]) {
       return false;
     }

@@ -7,10 +7,12 @@
 //   BIGINT, DECIMAL, TIMESTAMP, DOUBLE   one word (NaNs are one value, -0 is 0)
 //   wide DECIMAL             two words
 //   text                     two words: the StringRef
+//   INTERVAL                 two words: its parts
 //   null flags               half a word for each 32 columns, where nulls count as values
 //
-// Equal keys have equal words, but for texts of over 12 bytes, whose second word is an address:
-// where has_texts(), keys are compared by equal_keys().
+// Equal keys have equal words, but for texts of over 12 bytes, whose second word is an address, and
+// for intervals, of which '1 mon' and '30 days' are equal and each stays what it is: unless
+// words_decide(), keys are compared by equal_keys().
 //
 // Threads    immutable once built.
 
@@ -36,6 +38,7 @@ class KeyPacker {
 
   uint32_t words() const { return words_; }
   bool has_texts() const { return !text_words_.empty(); }
+  bool words_decide() const { return text_words_.empty() && interval_words_.empty(); }
 
   // keys[k * words()...] and, unless it is nullptr, hashes[k] of the k-th selected row.
   // Benchmark: BM_PackKeys.
@@ -73,7 +76,8 @@ class KeyPacker {
   NullKeys nulls_;
   uint32_t words_ = 0;
   std::vector<Place> places_;
-  std::vector<uint32_t> text_words_;  // first word of each text
+  std::vector<uint32_t> text_words_;      // first word of each text
+  std::vector<uint32_t> interval_words_;  // likewise
 };
 
 }  // namespace diptych::olap

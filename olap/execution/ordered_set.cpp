@@ -1,5 +1,5 @@
 // Ordered-set aggregates, as PostgreSQL has them (orderedsetaggs.c): percentile_disc, mode, and
-// percentile_cont of doubles.
+// percentile_cont of doubles and of intervals.
 //
 //   percentile_disc(p)   of n rows in order the row ceil(p * n), from 1, and at least the first
 //   percentile_cont(p)   between the rows around p * (n - 1), from 0, by their distance
@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/rows_by_group.h"
 
@@ -18,7 +19,6 @@ namespace diptych::olap {
 
 namespace {
 
-using base::StringRef;
 using SortedRows = std::span<const uint32_t>;
 
 constexpr uint32_t kValue = 1;  // the column of the rows kept, beside the group
@@ -101,17 +101,6 @@ class PercentileDiscColumn : public ChosenRowColumn {
   Fraction fraction_;
 };
 
-bool are_equal(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
-bool are_equal(const StringRef& a, const StringRef& b) {
-  return a.view() == b.view();
-}
-template <class T>
-bool are_equal(T a, T b) {
-  return a == b;
-}
-
 template <class T>
 class ModeColumn : public ChosenRowColumn {
  public:
@@ -123,7 +112,7 @@ class ModeColumn : public ChosenRowColumn {
     size_t most = 0;
     uint32_t chosen = ColumnStore::kNoRow;
     for (size_t first = 0, end = 0; first < sorted.size(); first = end) {
-      while (end < sorted.size() && are_equal(values[sorted[first]], values[sorted[end]])) {
+      while (end < sorted.size() && value_equal(values[sorted[first]], values[sorted[end]])) {
         stop.check_at(++end);
       }
       if (end - first <= most) continue;
@@ -134,6 +123,19 @@ class ModeColumn : public ChosenRowColumn {
   }
 };
 
+// Between low and high, by a part of their distance.
+double between(double low, double high, double part) {
+  return low + part * (high - low);
+}
+base::Interval between(const base::Interval& low, const base::Interval& high, double part) {
+  auto result = base::difference(high, low);
+  if (result) result = base::product(*result, part);
+  if (result) result = base::sum(*result, low);
+  if (!result) fail_value(kIntervalOutOfRange, "22008");
+  return *result;
+}
+
+template <class T>
 class PercentileContColumn : public OrderedSetColumn {
  public:
   explicit PercentileContColumn(const Aggregate& aggregate)
@@ -145,30 +147,30 @@ class PercentileContColumn : public OrderedSetColumn {
   }
   void finish(const StopSignal& stop) override {
     if (!fraction_.is_usable()) return;
-    const auto* const values = rows().values<double>(kValue);
+    const auto* const values = rows().template values<T>(kValue);
     for_each_group(stop, [&](uint32_t group, SortedRows sorted) {
       const double place = *fraction_ * static_cast<double>(sorted.size() - 1);
-      const double low = values[sorted[static_cast<size_t>(std::floor(place))]];
-      const double high = values[sorted[static_cast<size_t>(std::ceil(place))]];
+      const T& low = values[sorted[static_cast<size_t>(std::floor(place))]];
+      const T& high = values[sorted[static_cast<size_t>(std::ceil(place))]];
       const double part = place - std::floor(place);
       // Not between infinities that are one row.
-      results_[group] = part == 0 ? low : low + part * (high - low);
+      results_[group] = part == 0 ? low : between(low, high, part);
     });
   }
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     fraction_.check();
     results->clear_nulls();
     for (uint32_t i = 0; i < count; ++i) {
-      const std::optional<double>& one = results_[first + i];
+      const std::optional<T>& one = results_[first + i];
       if (!one) set_bit(results->nulls(), i);
-      results->values<double>()[i] = one.value_or(0);
+      results->values<T>()[i] = one.value_or(T{});
     }
     return results->view_with_nulls();
   }
 
  private:
   Fraction fraction_;
-  std::vector<std::optional<double>> results_;
+  std::vector<std::optional<T>> results_;
 };
 
 }  // namespace
@@ -186,10 +188,13 @@ std::unique_ptr<AggregateColumn> make_ordered_set(const Aggregate& aggregate) {
   if (aggregate.kind == AggregateKind::kPercentileDisc) {
     return std::make_unique<PercentileDiscColumn>(aggregate);
   }
-  if (type != PhysicalType::kDouble) {
-    fail_query(base::ErrorCode::kUnsupported, "percentile_cont is of doubles");
+  if (type == PhysicalType::kInterval) {
+    return std::make_unique<PercentileContColumn<base::Interval>>(aggregate);
   }
-  return std::make_unique<PercentileContColumn>(aggregate);
+  if (type != PhysicalType::kDouble) {
+    fail_query(base::ErrorCode::kUnsupported, "percentile_cont is of doubles and intervals");
+  }
+  return std::make_unique<PercentileContColumn<double>>(aggregate);
 }
 
 }  // namespace diptych::olap

@@ -25,6 +25,7 @@ class QueryFailure : public std::exception {
 // The messages of evaluation errors.
 inline constexpr const char* kIntegerOutOfRange = "integer out of range";  // INT
 inline constexpr const char* kBigIntOutOfRange = "bigint out of range";
+inline constexpr const char* kIntervalOutOfRange = "interval out of range";  // 22008
 inline constexpr const char* kDecimalOutOfRange = "decimal out of range: more than 38 digits";
 inline constexpr const char* kDivisionByZero = "division by zero";
 

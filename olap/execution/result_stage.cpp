@@ -45,6 +45,9 @@ void append_column(const Vector& vector, const Selection& rows, ResultArray* arr
       break;
     case PhysicalType::kInt128: append_values<int128_t, int128_t>(vector, rows, array); break;
     case PhysicalType::kDouble: append_values<double, double>(vector, rows, array); break;
+    case PhysicalType::kInterval:
+      append_values<base::Interval, base::Interval>(vector, rows, array);
+      break;
     case PhysicalType::kBool: append_bits(vector, rows, array); break;
     case PhysicalType::kString: append_texts(vector, rows, array); break;
   }

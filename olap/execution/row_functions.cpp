@@ -155,6 +155,7 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
     if (wide) children[i] = make_widening(std::move(children[i]), PhysicalType::kInt64);
   }
   if (NodePtr regex = make_regex_function(function, &children)) return regex;
+  if (NodePtr interval = make_interval_function(function, &children)) return interval;
   switch (function) {
     case Function::kLikePattern: return make_like_pattern(std::move(children));
     case Function::kFactorial:

@@ -28,6 +28,8 @@ class RowArguments {
   std::string_view text(size_t i) const { return vectors_[i].as<base::StringRef>()[row_].view(); }
   int64_t integer(size_t i) const { return vectors_[i].as<int64_t>()[row_]; }
   int32_t date(size_t i) const { return vectors_[i].as<int32_t>()[row_]; }
+  int128_t wide(size_t i) const { return vectors_[i].as<int128_t>()[row_]; }
+  const base::Interval& interval(size_t i) const { return vectors_[i].as<base::Interval>()[row_]; }
   double number(size_t i) const { return vectors_[i].as<double>()[row_]; }
 
  private:
@@ -55,9 +57,13 @@ base::int128_t factorial(int64_t number);
 TextRowFunction find_number_text_function(Function function);
 TextRowFunction find_date_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);
+base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs
 
 // nullptr, and the children as they were: it is none of regular expressions.
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children);
+
+// Likewise of intervals.
+NodePtr make_interval_function(Function function, std::vector<NodePtr>* children);
 
 NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children);
 

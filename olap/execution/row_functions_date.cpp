@@ -126,35 +126,21 @@ int64_t make_date(const RowArguments& a) {
 
 // The years and months, days and time from one moment to another, in the fields of a calendar; what
 // is missing in one is borrowed from the month of the earlier moment.
-struct Age {
-  explicit Age(const RowArguments& a) : Age(Parts(a.integer(0)), Parts(a.integer(1))) {}
-
-  Age(const Parts& to, const Parts& from) {
-    const bool before = to.days < from.days || (to.days == from.days && to.in_day < from.in_day);
-    const Parts& late = before ? from : to;
-    const Parts& early = before ? to : from;
-    months = (late.civil.year - early.civil.year) * int64_t{12} + late.civil.month;
-    months -= early.civil.month;
-    int64_t days = int64_t{late.civil.day} - early.civil.day;
-    int64_t time = late.in_day - early.in_day;
-    if (time < 0) {
-      time += base::kMicrosPerDay;
-      --days;
-    }
-    if (days < 0) {
-      days += early.days_of_month();
-      --months;
-    }
-    micros = days * base::kMicrosPerDay + time;
-    if (before) {
-      months = -months;
-      micros = -micros;
-    }
+base::Interval age_of(const Parts& late, const Parts& early) {
+  int64_t months = (late.civil.year - early.civil.year) * int64_t{12} + late.civil.month;
+  months -= early.civil.month;
+  int64_t days = int64_t{late.civil.day} - early.civil.day;
+  int64_t time = late.in_day - early.in_day;
+  if (time < 0) {
+    time += base::kMicrosPerDay;
+    --days;
   }
-
-  int64_t months;
-  int64_t micros;
-};
+  if (days < 0) {
+    days += early.days_of_month();
+    --months;
+  }
+  return {static_cast<int32_t>(months), static_cast<int32_t>(days), time};
+}
 
 constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
@@ -508,6 +494,12 @@ int64_t to_timestamp(const RowArguments& a) {
 
 }  // namespace
 
+base::Interval age_between(int64_t to, int64_t from) {
+  if (to >= from) return age_of(Parts(to), Parts(from));
+  const base::Interval age = age_of(Parts(from), Parts(to));
+  return {-age.months, -age.days, -age.micros};
+}
+
 TextRowFunction find_date_text_function(Function function) {
   return function == Function::kToChar ? moment_to_char : nullptr;
 }
@@ -520,12 +512,10 @@ IntegerRowFunction find_date_function(Function function) {
       return [](const RowArguments& a) {
         int64_t result;
         if (__builtin_sub_overflow(a.integer(0), a.integer(1), &result)) {
-          fail_value("interval out of range", "22008");
+          fail_value(kIntervalOutOfRange, "22008");
         }
         return result;
       };
-    case Function::kAgeMonths: return [](const RowArguments& a) { return Age(a).months; };
-    case Function::kAgeMicros: return [](const RowArguments& a) { return Age(a).micros; };
     case Function::kExtractField: return extract_field;
     case Function::kTruncateField: return truncate_field;
     case Function::kMakeDate: return make_date;

@@ -37,6 +37,9 @@ uint64_t prefix_of(uint8_t value) {
 uint64_t prefix_of(int128_t value) {
   return prefix_of(static_cast<int64_t>(std::clamp<int128_t>(value, INT64_MIN, INT64_MAX)));
 }
+uint64_t prefix_of(const base::Interval& value) {
+  return prefix_of(value.normalized());
+}
 uint64_t prefix_of(double value) {
   if (std::isnan(value)) return UINT64_MAX;
   if (value == 0) value = 0;  // -0
@@ -47,6 +50,18 @@ uint64_t prefix_of(const base::StringRef& text) {
   uint64_t bytes = 0;
   std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
   return __builtin_bswap64(bytes);
+}
+
+// Whether all values of the prefix are equal to this one.
+template <class T>
+bool prefix_decides(const T&) {
+  return !std::is_same_v<T, base::StringRef>;
+}
+bool prefix_decides(int128_t value) {
+  return value == static_cast<int64_t>(value);
+}
+bool prefix_decides(const base::Interval& value) {
+  return prefix_decides(value.normalized());
 }
 
 struct SortEntry {
@@ -86,16 +101,13 @@ class RowOrder {
         uint64_t prefix = null_prefix;
         if (!is_null) {
           prefix = key.descending ? ~prefix_of(values[row]) : prefix_of(values[row]);
-          if constexpr (std::is_same_v<T, int128_t>) {
-            says_all = says_all && values[row] == static_cast<int64_t>(values[row]);
-          }
+          says_all = says_all && prefix_decides(values[row]);
           says_all = says_all && !(has_nulls && prefix == null_prefix);
         }
         entries[row].prefix = prefix;
         descents += static_cast<uint64_t>(prefix < before);
         before = prefix;
       }
-      says_all = says_all && !std::is_same_v<T, base::StringRef>;
     });
     return {says_all, descents == 0};
   }

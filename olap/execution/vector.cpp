@@ -17,6 +17,7 @@ PhysicalType physical_type(const base::DataType& type) {
       return is_wide(type) ? PhysicalType::kInt128 : PhysicalType::kInt64;
     case base::TypeKind::kDouble: return PhysicalType::kDouble;
     case base::TypeKind::kBoolean: return PhysicalType::kBool;
+    case base::TypeKind::kInterval: return PhysicalType::kInterval;
     case base::TypeKind::kChar:
     case base::TypeKind::kVarchar: return PhysicalType::kString;
   }

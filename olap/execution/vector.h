@@ -7,7 +7,7 @@
 // Physical types
 //   INT, DATE: int32_t    BIGINT, DECIMAL up to 18 digits, TIMESTAMP: int64_t
 //   DECIMAL over 18 digits: int128_t    DOUBLE: double    BOOLEAN: uint8_t (0 or 1)
-//   CHAR, VARCHAR, TEXT: base::StringRef
+//   INTERVAL: base::Interval    CHAR, VARCHAR, TEXT: base::StringRef
 //
 // Invariants
 //   V1  A Vector has `slots` readable values, whatever is selected; unselected ones are meaningless
@@ -28,6 +28,7 @@
 
 #include "base/check.h"
 #include "base/int128.h"
+#include "base/interval.h"
 #include "base/string_ref.h"
 #include "base/types.h"
 #include "olap/plan.h"
@@ -40,7 +41,7 @@ using storage::kVectorRows;
 inline constexpr uint32_t kVectorWords = kVectorRows / 64;
 static_assert(kVectorRows % 64 == 0, "null and selection bits come in whole words");
 
-enum class PhysicalType : uint8_t { kInt32, kInt64, kInt128, kDouble, kBool, kString };
+enum class PhysicalType : uint8_t { kInt32, kInt64, kInt128, kDouble, kBool, kInterval, kString };
 
 PhysicalType physical_type(const base::DataType& type);
 size_t physical_bytes(PhysicalType type);
@@ -54,6 +55,7 @@ decltype(auto) with_physical_type(PhysicalType type, F&& f) {
     case PhysicalType::kInt128: return f(int128_t{});
     case PhysicalType::kDouble: return f(double{});
     case PhysicalType::kBool: return f(uint8_t{});
+    case PhysicalType::kInterval: return f(base::Interval{});
     case PhysicalType::kString: break;
   }
   return f(base::StringRef{});

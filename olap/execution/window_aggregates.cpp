@@ -11,6 +11,7 @@
 
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/comparison_kernels.h"
+#include "olap/execution/interval_sums.h"
 #include "olap/execution/moments.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/window_frame.h"
@@ -113,6 +114,26 @@ class SumState {
 
   Sum sum_ = 0;
   int64_t count_ = 0;
+};
+
+class IntervalSumState {
+ public:
+  static IntervalSumState of(const FrameCall& call, uint32_t position) {
+    IntervalSumState state;
+    if (!call.is_null(position)) state.total_.add(call.value<base::Interval>(position));
+    return state;
+  }
+  void merge(const IntervalSumState& other) { total_.add(other.total_); }
+  void write(const FrameCall& call, uint32_t position) const {
+    if (total_.count == 0) {
+      call.results->nulls[position] = 1;
+    } else {
+      call.results->values<base::Interval>()[position] = total_.value(call.function.aggregate);
+    }
+  }
+
+ private:
+  IntervalTotal total_;
 };
 
 template <class T>
@@ -351,7 +372,8 @@ void compute_window_aggregate(const WindowOrder& order, const Operator& window,
     case PhysicalType::kInt64: return compute<SumState<int64_t>>(call, frames, partition);
     case PhysicalType::kInt128: return compute<SumState<int128_t>>(call, frames, partition);
     case PhysicalType::kDouble: return compute<SumState<double>>(call, frames, partition);
-    default: fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers");
+    case PhysicalType::kInterval: return compute<IntervalSumState>(call, frames, partition);
+    default: fail_query(base::ErrorCode::kUnsupported, "sum and avg are of numbers and intervals");
   }
 }
 

@@ -51,7 +51,7 @@ bool is_count(AggregateKind kind) {
 // Whether the function takes values of the type.
 bool takes(std::string_view name, AggregateKind kind, const DataType& type) {
   if (kind == AggregateKind::kSum || kind == AggregateKind::kAvg || is_moment(kind)) {
-    return is_numeric(type);
+    return is_numeric(type) || (type == kIntervalType && !is_moment(kind));
   }
   if (kind == AggregateKind::kStringAgg) return type.is_string();
   if (name.starts_with("bit_")) return is_integer(type);
@@ -67,9 +67,11 @@ DataType aggregate_type(AggregateKind kind, const DataType& argument) {
     case AggregateKind::kSum:
       if (argument.kind == TypeKind::kDouble) return kDoubleType;
       if (argument.kind == TypeKind::kInt) return kBigIntType;
+      if (argument == kIntervalType) return kIntervalType;
       return decimal_type(kWideDecimalDigitsMax, argument.scale);
     case AggregateKind::kAvg:
       if (argument.kind == TypeKind::kDouble) return kDoubleType;
+      if (argument == kIntervalType) return kIntervalType;
       return decimal_type(kWideDecimalDigitsMax,
                           std::max<unsigned>(kQuotientScale, argument.scale));
     case AggregateKind::kVarSamp:
@@ -77,8 +79,9 @@ DataType aggregate_type(AggregateKind kind, const DataType& argument) {
     case AggregateKind::kStddevSamp:
     case AggregateKind::kStddevPop: return kDoubleType;
     case AggregateKind::kStringAgg: return kTextType;
-    case AggregateKind::kCovarPop:
-    case AggregateKind::kPercentileCont: return kDoubleType;
+    case AggregateKind::kCovarPop: return kDoubleType;
+    case AggregateKind::kPercentileCont:
+      return argument == kIntervalType ? kIntervalType : kDoubleType;
     case AggregateKind::kBitAnd:
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor:
@@ -151,7 +154,7 @@ BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std:
   if (!bound) return bound.error();
   auto column = place_aggregate(std::move(aggregate), name, offset);
   if (!column) return column.error();
-  return Bound{*std::move(column), std::nullopt, false, offset};
+  return Bound{*std::move(column), false, offset};
 }
 
 // Puts the aggregate into the query that it belongs to; gives its column there.
@@ -264,9 +267,6 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   }
   auto argument = dispatch(*call.args[0]);
   if (!argument) return argument.error();
-  if (argument->interval) {
-    return source_.unsupported(argument->offset, "an INTERVAL as a value");
-  }
   aggregate->argument = std::move(argument->expression);
   const DataType& type = aggregate->argument->type;
   if (!takes(name, aggregate->kind, type)) {
@@ -310,7 +310,7 @@ base::Result<void> ExpressionBinder::bind_string_agg(const PgQuery__FuncCall& ca
                                                      Aggregate* aggregate) {
   auto delimiter = dispatch(*call.args[1]);
   if (!delimiter) return delimiter.error();
-  if (delimiter->interval || !delimiter->expression->type.is_string()) {
+  if (!delimiter->expression->type.is_string()) {
     return source_.wrong(
         delimiter->offset,
         fmt::format("string_agg()'s delimiter is a text, not {}", type_name_of(*delimiter)),
@@ -327,7 +327,6 @@ base::Result<void> ExpressionBinder::bind_aggregate_order(const PgQuery__FuncCal
     const PgQuery__SortBy& item = *node->sort_by;
     auto key = dispatch(*item.node);
     if (!key) return key.error();
-    if (key->interval) return source_.unsupported(key->offset, "an INTERVAL as a value");
     if (aggregate->kind != AggregateKind::kStringAgg) continue;
     if (aggregate->distinct && !equal(*key->expression, *aggregate->argument)) {
       return source_.wrong(key->offset,

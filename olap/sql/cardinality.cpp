@@ -31,6 +31,7 @@ double guessed_values(const base::DataType& type, double rows) {
     case TypeKind::kDecimal:
     case TypeKind::kDouble:
     case TypeKind::kDate:
+    case TypeKind::kInterval:
     case TypeKind::kTimestamp: return std::max(1.0, rows / 10);
     default: return std::min(rows, kGuessedValues);
   }

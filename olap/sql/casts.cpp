@@ -15,6 +15,7 @@ using base::TypeKind;
 // True for the casts that plan.h lists, of anything but literals.
 bool castable(const DataType& from, const DataType& to) {
   if (to.is_string() || from.is_string()) return true;
+  if (from.kind == TypeKind::kInterval || to.kind == TypeKind::kInterval) return false;
   const auto is_moment = [](const DataType& type) {
     return type.kind == TypeKind::kDate || type.kind == TypeKind::kTimestamp;
   };
@@ -39,19 +40,18 @@ DataType any_numeric(const Expression& operand) {
 
 BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t offset,
                       Bound operand) {
-  if (operand.interval) return source.unsupported(offset, "a cast of an INTERVAL");
   ExpressionPtr& e = operand.expression;
   const bool open = written.kind == TypeKind::kDecimal && written.precision == 0;
   if (open && e->type.kind == TypeKind::kDecimal) return operand;
   const DataType type = open ? any_numeric(*e) : written;
-  if (is_null_literal(*e)) return Bound{make_null(type), std::nullopt, false, operand.offset};
-  if (e->type == type) return Bound{std::move(e), std::nullopt, false, operand.offset};
+  if (is_null_literal(*e)) return Bound{make_null(type), false, operand.offset};
+  if (e->type == type) return Bound{std::move(e), false, operand.offset};
   if (is_literal(*e)) {
     if (auto moment = named_moment(source, type, e->literal); moment && operand.untyped) {
-      return Bound{make_literal(type, *std::move(moment)), std::nullopt, false, operand.offset};
+      return Bound{make_literal(type, *std::move(moment)), false, operand.offset};
     }
     if (auto value = base::convert_value(type, e->literal); value && !type.is_string()) {
-      return Bound{make_literal(type, *std::move(value)), std::nullopt, false, operand.offset};
+      return Bound{make_literal(type, *std::move(value)), false, operand.offset};
     } else if (!value && operand.untyped && !type.is_string()) {
       return source.wrong(operand.offset, value.error().message, value.error().state);
     }
@@ -62,10 +62,10 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
       if (text && type.length != 0) {
         return Bound{
             make_expression(ExpressionKind::kCast, type, make_literal(whole, *std::move(text))),
-            std::nullopt, false, operand.offset};
+            false, operand.offset};
       }
       if (!text) return source.wrong(operand.offset, text.error().message, "22001");
-      return Bound{make_literal(type, *std::move(text)), std::nullopt, false, operand.offset};
+      return Bound{make_literal(type, *std::move(text)), false, operand.offset};
     }
   }
   if (!castable(e->type, type)) {
@@ -73,8 +73,7 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
                         fmt::format("no cast from {} to {}", e->type.to_string(), type.to_string()),
                         "42846");
   }
-  return Bound{make_expression(ExpressionKind::kCast, type, std::move(e)), std::nullopt, false,
-               operand.offset};
+  return Bound{make_expression(ExpressionKind::kCast, type, std::move(e)), false, operand.offset};
 }
 
 }  // namespace diptych::olap

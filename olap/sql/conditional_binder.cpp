@@ -32,6 +32,18 @@ std::string_view interval_unit(const PgQuery__TypeName& name) {
   }
 }
 
+// An interval of a unit has nothing that is smaller; only seconds have a fraction.
+base::Interval without_smaller(base::Interval interval, std::string_view unit) {
+  constexpr int64_t kMinute = 60 * base::kMicrosPerSecond;
+  const bool months = unit == "year" || unit == "month";
+  if (unit == "year") interval.months -= interval.months % 12;
+  if (months) interval.days = 0;
+  if (months || unit == "day") interval.micros = 0;
+  if (unit == "hour") interval.micros -= interval.micros % (60 * kMinute);
+  if (unit == "minute") interval.micros -= interval.micros % kMinute;
+  return interval;
+}
+
 DataType type_of_value(const base::Value& value) {
   if (std::holds_alternative<bool>(value)) return kBooleanType;
   if (const auto* number = std::get_if<int64_t>(&value)) {
@@ -49,6 +61,7 @@ DataType type_of_value(const base::Value& value) {
   }
   if (std::holds_alternative<base::Date>(value)) return kDateType;
   if (std::holds_alternative<base::Timestamp>(value)) return kTimestampType;
+  if (std::holds_alternative<base::Interval>(value)) return kIntervalType;
   return kTextType;
 }
 
@@ -60,7 +73,6 @@ BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
   if (expression.arg != nullptr) {
     auto bound = dispatch(*expression.arg);
     if (!bound) return bound;
-    if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
     subject = *std::move(bound);
   }
   Expressions conditions;
@@ -69,9 +81,8 @@ BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
     auto condition = dispatch(*node->case_when->expr);
     if (!condition) return condition;
     if (subject) {
-      Bound copy{clone(*subject->expression), std::nullopt, subject->untyped, subject->offset};
       condition =
-          bind_operator(source_, "=", condition->offset, std::move(copy), *std::move(condition));
+          bind_operator(source_, "=", condition->offset, copy_of(*subject), *std::move(condition));
       if (!condition) return condition;
     }
     auto predicate = as_predicate(source_, "WHEN", *std::move(condition));
@@ -86,7 +97,7 @@ BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
     if (!value) return value;
     values.push_back(*std::move(value));
   } else {
-    values.push_back(Bound{make_null(kTextType), std::nullopt, true, offset});
+    values.push_back(Bound{make_null(kTextType), true, offset});
   }
   std::vector<Bound*> operands;
   for (Bound& value : values) operands.push_back(&value);
@@ -131,7 +142,7 @@ BoundResult ExpressionBinder::bind_extreme(const PgQuery__MinMaxExpr& expression
   ExpressionPtr result =
       make_function(greatest ? Function::kGreatest : Function::kLeast, *type, std::move(children));
   result->nullable = nullable;
-  return Bound{std::move(result), std::nullopt, false, expression.location};
+  return Bound{std::move(result), false, expression.location};
 }
 
 // CURRENT_DATE and alike: the statement's moment.
@@ -159,9 +170,9 @@ BoundResult ExpressionBinder::bind_parameter(const PgQuery__ParamRef& parameter)
                          "42P02");
   }
   const base::Value& value = parameters_[number - 1];
-  if (base::is_null(value)) return Bound{make_null(kTextType), std::nullopt, true, offset};
+  if (base::is_null(value)) return Bound{make_null(kTextType), true, offset};
   const bool text = std::holds_alternative<std::string>(value);
-  return Bound{make_literal(type_of_value(value), value), std::nullopt, text, offset};
+  return Bound{make_literal(type_of_value(value), value), text, offset};
 }
 
 // A row IS NULL where all its values are, and IS NOT NULL where none is.
@@ -180,7 +191,6 @@ BoundResult ExpressionBinder::bind_null_test(const PgQuery__NullTest& test) {
   }
   auto operand = dispatch(*test.arg);
   if (!operand) return operand;
-  if (operand->interval) return source_.unsupported(operand->offset, "an INTERVAL as a value");
   const auto kind = test.nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL
                         ? ExpressionKind::kIsNull
                         : ExpressionKind::kIsNotNull;
@@ -217,7 +227,7 @@ BoundResult ExpressionBinder::bind_boolean_test(const PgQuery__BooleanTest& test
 }
 
 BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
-  if (is_interval(*cast.type_name)) return bind_interval(cast);
+  if (is_interval_of_unit(*cast.type_name)) return bind_interval_of_unit(cast);
   const auto type = bind_cast_type(source_, *cast.type_name);
   if (!type) return type.error();
   auto operand = dispatch(*cast.arg);
@@ -226,27 +236,27 @@ BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
   return bind_cast(source_, *type, offset, *std::move(operand));
 }
 
-BoundResult ExpressionBinder::bind_interval(const PgQuery__TypeCast& cast) {
+// INTERVAL '3' MONTH.
+BoundResult ExpressionBinder::bind_interval_of_unit(const PgQuery__TypeCast& cast) {
   const int64_t offset = cast.type_name->location;
   const bool literal = cast.arg->node_case == PG_QUERY__NODE__NODE_A_CONST &&
                        cast.arg->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
-  if (!literal) return source_.unsupported(offset, "an INTERVAL that is no literal");
+  if (!literal) return source_.unsupported(offset, "an INTERVAL of a unit that is no literal");
   const std::string_view unit = interval_unit(*cast.type_name);
-  if (unit.empty() && cast.type_name->n_typmods != 0) {
-    return source_.unsupported(offset, "an INTERVAL of two units");
+  if (unit.empty()) return source_.unsupported(offset, "an INTERVAL of two units");
+  const auto interval = base::parse_interval(cast.arg->a_const->sval->sval, unit);
+  if (!interval) {
+    return source_.wrong(cast.arg->a_const->location, interval.error().message,
+                         interval.error().state);
   }
-  const auto interval =
-      parse_interval(source_, cast.arg->a_const->location, cast.arg->a_const->sval->sval,
-                     unit.empty() ? "second" : unit);
-  if (!interval) return interval.error();
-  return Bound{nullptr, *interval, false, offset};
+  return typed(make_literal(kIntervalType, base::Value(without_smaller(*interval, unit))), offset);
 }
 
 // make_interval(years, months, weeks, days, hours, mins, secs), by place or by name.
 BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) {
   struct Part {
     std::string_view name;
-    Interval one;
+    base::Interval one;
   };
   static constexpr Part kParts[] = {{"years", {12, 0, 0}},
                                     {"months", {1, 0, 0}},
@@ -255,7 +265,7 @@ BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) 
                                     {"hours", {0, 0, 3600 * base::kMicrosPerSecond}},
                                     {"mins", {0, 0, 60 * base::kMicrosPerSecond}},
                                     {"secs", {0, 0, base::kMicrosPerSecond}}};
-  std::optional<Bound> sum;
+  Bound sum = typed(make_literal(kIntervalType, base::Value(base::Interval{})), call.location);
   for (size_t i = 0; i < call.n_args; ++i) {
     const Node* node = call.args[i];
     const Part* part = i < std::size(kParts) ? &kParts[i] : nullptr;
@@ -271,21 +281,14 @@ BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) 
     }
     auto number = dispatch(*node);
     if (!number) return number;
-    if (auto adopted = adopt_type(source_, kBigIntType, &*number); !adopted) return adopted.error();
-    auto amount =
-        bind_operator(source_, "*", number->offset,
-                      Bound{nullptr, part->one, false, number->offset}, std::move(*number));
+    Bound one = typed(make_literal(kIntervalType, base::Value(part->one)), number->offset);
+    auto amount = bind_operator(source_, "*", number->offset, std::move(one), *std::move(number));
     if (!amount) return amount;
-    if (!sum) {
-      sum = *std::move(amount);
-      continue;
-    }
-    auto both = bind_operator(source_, "+", call.location, *std::move(sum), *std::move(amount));
+    auto both = bind_operator(source_, "+", call.location, std::move(sum), *std::move(amount));
     if (!both) return both;
     sum = *std::move(both);
   }
-  if (!sum) return Bound{nullptr, Interval{}, false, call.location};
-  return *std::move(sum);
+  return sum;
 }
 
 BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {

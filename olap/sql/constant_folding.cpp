@@ -71,9 +71,28 @@ Folded fold_doubles(ExpressionKind kind, double a, double b) {
   return Value(result);
 }
 
+Folded as_folded(const std::optional<base::Interval>& interval) {
+  if (!interval) return std::nullopt;
+  return Value(*interval);
+}
+
+Folded fold_intervals(ExpressionKind kind, const base::Interval& a, const Value& b) {
+  if (const auto* other = std::get_if<base::Interval>(&b)) {
+    return as_folded(kind == ExpressionKind::kAdd ? base::sum(a, *other)
+                                                  : base::difference(a, *other));
+  }
+  const double number = std::get<double>(b);
+  if (kind == ExpressionKind::kMultiply) return as_folded(base::product(a, number));
+  if (number == 0) return std::nullopt;
+  return as_folded(base::quotient(a, number));
+}
+
 Folded fold_arithmetic(const Expression& e) {
   const Value& a = e.children[0]->literal;
   const Value& b = e.children[1]->literal;
+  if (const auto* interval = std::get_if<base::Interval>(&a)) {
+    return fold_intervals(e.kind, *interval, b);
+  }
   if (a.index() != b.index()) return std::nullopt;
   if (const auto* number = std::get_if<int64_t>(&a)) {
     const auto result = checked(e.kind, *number, std::get<int64_t>(b));
@@ -110,9 +129,13 @@ Folded fold_comparison(const Expression& e) {
     if (decimal->scale != other.scale) return std::nullopt;
     return Value(compare(e.kind, decimal->units, other.units));
   }
+  if (const auto* interval = std::get_if<base::Interval>(&a)) {
+    return Value(compare(e.kind, interval->normalized(), std::get<base::Interval>(b).normalized()));
+  }
   return std::visit(
       [&]<class T>(const T& left) -> Folded {
-        if constexpr (std::is_same_v<T, DecimalValue> || std::is_same_v<T, std::monostate>) {
+        if constexpr (std::is_same_v<T, DecimalValue> || std::is_same_v<T, base::Interval> ||
+                      std::is_same_v<T, std::monostate>) {
           return std::nullopt;
         } else {
           return Value(compare(e.kind, left, std::get<T>(b)));
@@ -128,6 +151,9 @@ Folded fold_negation(const Expression& e) {
     return Value(-*number);
   }
   if (const auto* number = std::get_if<double>(&value)) return Value(-*number);
+  if (const auto* interval = std::get_if<base::Interval>(&value)) {
+    return as_folded(base::negated(*interval));
+  }
   if (const auto* number = std::get_if<DecimalValue>(&value)) {
     return Value(DecimalValue{-number->units, number->scale});
   }

@@ -16,7 +16,7 @@ using Call = FunctionCall;
 
 // The field name of extract() and date_trunc(), lower case; empty where it is no text literal.
 std::string field_name(const Bound& argument) {
-  const auto* text = argument.expression != nullptr && is_literal(*argument.expression)
+  const auto* text = is_literal(*argument.expression)
                          ? std::get_if<std::string>(&argument.expression->literal)
                          : nullptr;
   if (text == nullptr) return {};
@@ -53,98 +53,9 @@ std::string canonical_field(std::string field) {
   return found == kNames.end() ? field : std::string(found->second);
 }
 
-// A quotient of microseconds, with six digits behind the point.
-ExpressionPtr divided_micros(ExpressionPtr micros, int64_t by) {
-  ExpressionPtr unit = make_literal(decimal_type(19, 0), base::Value(base::DecimalValue{by, 0}));
-  return make_expression(ExpressionKind::kDivide, decimal_type(kWideDecimalDigitsMax, 6),
-                         cast_to(cast_to(std::move(micros), decimal_type(19, 0)),
-                                 decimal_type(kWideDecimalDigitsMax, 0)),
-                         cast_to(std::move(unit), decimal_type(kWideDecimalDigitsMax, 0)));
-}
-
 ExpressionPtr whole_number(ExpressionKind kind, ExpressionPtr number, int64_t by) {
   return fold(make_expression(kind, kBigIntType, std::move(number),
                               make_literal(kBigIntType, base::Value(by))));
-}
-
-// Of years of 365.25 days, months of 30.
-BoundResult bind_epoch(const Call& call, Bound interval) {
-  using enum ExpressionKind;
-  ExpressionPtr months = std::move(interval.months);
-  const int64_t constant = std::exchange(interval.interval->months, 0);
-  if (months == nullptr && constant != 0) {
-    months = make_literal(kBigIntType, base::Value(constant));
-  } else if (constant != 0) {
-    months = whole_number(kAdd, std::move(months), constant);
-  }
-  auto micros = micros_of(call.source, std::move(interval));
-  if (!micros) return micros.error();
-  if (months != nullptr) {
-    constexpr int64_t kMicrosOfQuarterDay = base::kMicrosPerDay / 4;
-    // A year has 21 quarters of a day more than twelve months.
-    ExpressionPtr years = whole_number(kDivide, clone(*months), 12);
-    ExpressionPtr days =
-        fold(make_expression(kAdd, kBigIntType, whole_number(kMultiply, std::move(months), 120),
-                             whole_number(kMultiply, std::move(years), 21)));
-    *micros = fold(make_expression(kAdd, kBigIntType, *std::move(micros),
-                                   whole_number(kMultiply, std::move(days), kMicrosOfQuarterDay)));
-  }
-  return called(divided_micros(*std::move(micros), base::kMicrosPerSecond), call.offset);
-}
-
-// Of an interval literal its parts as they stand; the difference of two timestamps has days and a
-// time.
-BoundResult bind_extract_of_interval(const Call& call, const std::string& field, Bound interval) {
-  constexpr int64_t kHour = 3600 * base::kMicrosPerSecond;
-  constexpr int64_t kMinute = 60 * base::kMicrosPerSecond;
-  const Interval parts = *interval.interval;
-  const auto literal = [](int64_t number) {
-    return make_literal(kBigIntType, base::Value(number));
-  };
-  const bool difference = interval.expression != nullptr;
-  if (interval.times != nullptr && (field != "epoch" || parts.months != 0)) {
-    return call.source.unsupported(call.offset, "a field of an INTERVAL times a value");
-  }
-  if (field == "epoch") return bind_epoch(call, std::move(interval));
-  if (difference && (parts.months != 0 || parts.days != 0 || parts.micros != 0)) {
-    return call.source.unsupported(call.offset, "a field of a sum of intervals");
-  }
-  ExpressionPtr time = difference ? clone(*interval.expression) : literal(parts.micros);
-  ExpressionPtr days = literal(parts.days);
-  if (difference) {
-    days =
-        whole_number(ExpressionKind::kDivide, std::move(interval.expression), base::kMicrosPerDay);
-    time = whole_number(ExpressionKind::kModulo, std::move(time), base::kMicrosPerDay);
-  }
-  using enum ExpressionKind;
-  // Of a difference without months 0, or NULL where the difference is.
-  ExpressionPtr months = literal(parts.months);
-  if (interval.months != nullptr) {
-    months = std::move(interval.months);
-  } else if (difference) {
-    months = whole_number(kModulo, clone(*days), 1);
-  }
-  if (field == "year") return called(whole_number(kDivide, std::move(months), 12), call.offset);
-  ExpressionPtr in_year = whole_number(kModulo, std::move(months), 12);
-  if (field == "month") return called(std::move(in_year), call.offset);
-  if (field == "quarter") {
-    ExpressionPtr quarter = whole_number(kDivide, std::move(in_year), 3);
-    return called(whole_number(kAdd, std::move(quarter), 1), call.offset);
-  }
-  if (field == "day") return called(std::move(days), call.offset);
-  if (field == "hour") return called(whole_number(kDivide, std::move(time), kHour), call.offset);
-  if (field == "minute") {
-    ExpressionPtr in_hour = whole_number(kModulo, std::move(time), kHour);
-    return called(whole_number(kDivide, std::move(in_hour), kMinute), call.offset);
-  }
-  ExpressionPtr in_minute = whole_number(kModulo, std::move(time), kMinute);
-  if (field == "microseconds") return called(std::move(in_minute), call.offset);
-  if (field == "milliseconds")
-    return called(divided_micros(std::move(in_minute), 1000), call.offset);
-  if (field == "second") {
-    return called(divided_micros(std::move(in_minute), base::kMicrosPerSecond), call.offset);
-  }
-  return call.source.unsupported(call.offset, "this field of an INTERVAL");
 }
 
 BoundResult bind_extract(Call call) {
@@ -158,21 +69,23 @@ BoundResult bind_extract(Call call) {
       "doy",    "isoyear", "week",         "decade",       "century", "millennium"};
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
   const std::string field = canonical_field(field_name(call.arguments[0]));
-  if (call.arguments[1].interval) {
-    return bind_extract_of_interval(call, field, std::move(call.arguments[1]));
-  }
-  auto moment = moment_argument(call, &call.arguments[1]);
-  if (!moment) return moment.error();
-  Expressions arguments;
-  if (const auto found = kFields.find(field); found != kFields.end()) {
-    arguments.push_back(*std::move(moment));
-    return called(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);
-  }
-  if (!kOthers.contains(field)) {
+  const auto found = kFields.find(field);
+  if (found == kFields.end() && !kOthers.contains(field)) {
     return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
                              "22023");
   }
-  arguments.push_back(cast_to(*std::move(moment), kTimestampType));
+  Expressions arguments;
+  if (call.arguments[1].expression->type == kIntervalType) {
+    arguments.push_back(std::move(call.arguments[1].expression));
+  } else {
+    auto moment = moment_argument(call, &call.arguments[1]);
+    if (!moment) return moment.error();
+    if (found != kFields.end()) {
+      arguments.push_back(*std::move(moment));
+      return called(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);
+    }
+    arguments.push_back(cast_to(*std::move(moment), kTimestampType));
+  }
   arguments.push_back(make_literal(kTextType, base::Value(field)));
   ExpressionPtr value =
       make_function(Function::kExtractField, decimal_type(24, 6), std::move(arguments));
@@ -275,50 +188,7 @@ BoundResult bind_age(Call call) {
     if (!moment) return moment.error();
     moments.push_back(fold(cast_to(*std::move(moment), kTimestampType)));
   }
-  Bound age{make_function(Function::kAgeMicros, kBigIntType, clone(moments)), Interval{}, false,
-            call.offset};
-  age.months = make_function(Function::kAgeMonths, kBigIntType, std::move(moments));
-  return age;
-}
-
-// date_bin(stride, moment, origin): the origin, or a multiple of the stride from it, at or before
-// the moment.
-BoundResult bind_date_bin(Call call) {
-  using enum ExpressionKind;
-  if (call.arguments.size() != 3) return call.wrong_count("3 arguments");
-  Bound& stride = call.arguments[0];
-  if (stride.untyped && is_literal(*stride.expression) && !is_null_literal(*stride.expression)) {
-    const auto& text = std::get<std::string>(stride.expression->literal);
-    auto interval = parse_interval(call.source, stride.offset, text, "second");
-    if (!interval) return interval.error();
-    stride = Bound{nullptr, *interval, false, stride.offset};
-  }
-  if (!is_constant_interval(stride)) {
-    return call.source.unsupported(stride.offset, "a stride that is no constant INTERVAL");
-  }
-  if (stride.interval->months != 0) {
-    return call.source.unsupported(stride.offset, "a stride of months or years");
-  }
-  auto length = micros_of(call.source, std::move(stride));
-  if (!length) return length.error();
-  const int64_t by = std::get<int64_t>((*length)->literal);
-  if (by <= 0) return call.source.wrong(call.offset, "stride must be greater than zero", "22008");
-  Expressions moments;
-  for (Bound* argument : {&call.arguments[1], &call.arguments[2]}) {
-    auto moment = moment_argument(call, argument);
-    if (!moment) return moment.error();
-    moments.push_back(fold(cast_to(*std::move(moment), kTimestampType)));
-  }
-  ExpressionPtr moment = clone(*moments[0]);
-  // The rest is negative before the origin.
-  ExpressionPtr rest = make_function(Function::kMicrosBetween, kBigIntType, std::move(moments));
-  rest = whole_number(kModulo, std::move(rest), by);
-  rest = whole_number(kModulo, whole_number(kAdd, std::move(rest), by), by);
-  Expressions arguments;
-  arguments.push_back(std::move(moment));
-  arguments.push_back(fold(make_expression(kNegate, kBigIntType, std::move(rest))));
-  return called(fold(make_function(Function::kAddMicros, kTimestampType, std::move(arguments))),
-                call.offset);
+  return called(make_function(Function::kAge, kIntervalType, std::move(moments)), call.offset);
 }
 
 // (a, b) OVERLAPS (c, d), in any order each; in the place of an end may stand a length.
@@ -333,7 +203,7 @@ BoundResult bind_overlaps(Call call) {
     auto moment = moment_argument(call, &start);
     if (!moment) return moment.error();
     start.expression = cast_to(*std::move(moment), kTimestampType);
-    if (end.interval) {
+    if (end.expression->type == kIntervalType) {
       auto sum = bind_operator(call.source, "+", call.offset, copy_of(start), std::move(end));
       if (!sum) return sum;
       end = *std::move(sum);
@@ -418,7 +288,6 @@ FunctionBinder find_date_function_binder(std::string_view name) {
       {"statement_timestamp", bind_now},
       {"extract", bind_extract},
       {"date_part", bind_extract},
-      {"date_bin", bind_date_bin},
       {"overlaps", bind_overlaps},
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},

@@ -38,7 +38,8 @@ std::string_view infix(ExpressionKind kind) {
 std::string literal_text(const Expression& e) {
   const std::string text = base::to_string(e.literal);
   const bool quoted = e.type.is_string() || e.type.kind == base::TypeKind::kDate ||
-                      e.type.kind == base::TypeKind::kTimestamp;
+                      e.type.kind == base::TypeKind::kTimestamp ||
+                      e.type.kind == base::TypeKind::kInterval;
   return quoted && !base::is_null(e.literal) ? fmt::format("'{}'", text) : text;
 }
 

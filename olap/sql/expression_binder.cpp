@@ -24,14 +24,8 @@ BoundResult ExpressionBinder::bind(const Node* node, const Clause& clause) {
   return dispatch(*node);
 }
 
-BoundResult ExpressionBinder::bind_operand(const Node* node, const Clause& clause) {
-  auto bound = bind(node, clause);
-  if (bound && bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
-  return bound;
-}
-
 base::Result<ExpressionPtr> ExpressionBinder::bind_value(const Node* node, const Clause& clause) {
-  auto bound = bind_operand(node, clause);
+  auto bound = bind(node, clause);
   if (!bound) return bound.error();
   return std::move(bound->expression);
 }
@@ -83,7 +77,7 @@ BoundResult ExpressionBinder::bind_collation(const PgQuery__CollateClause& claus
   }
   auto text = dispatch(*clause.arg);
   if (!text) return text;
-  if (text->interval || !text->expression->type.is_string()) {
+  if (!text->expression->type.is_string()) {
     return source_.wrong(clause.location,
                          fmt::format("COLLATE does not take {}", type_name_of(*text)), "42804");
   }
@@ -112,20 +106,20 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
                 "a scope has outer columns only then");
   ExpressionPtr expression = column_of(**found, slots_);
   offsets_[expression.get()] = column.location;
-  return Bound{std::move(expression), std::nullopt, false, column.location};
+  return Bound{std::move(expression), false, column.location};
 }
 
 BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
   const int64_t offset = constant.location;
-  if (constant.isnull != 0) return Bound{make_null(kTextType), std::nullopt, true, offset};
+  if (constant.isnull != 0) return Bound{make_null(kTextType), true, offset};
   switch (constant.val_case) {
     case PG_QUERY__A__CONST__VAL_IVAL:
       return typed(make_literal(kIntType, base::Value(int64_t{constant.ival->ival})), offset);
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
       return typed(make_literal(kBooleanType, base::Value(constant.boolval->boolval != 0)), offset);
     case PG_QUERY__A__CONST__VAL_SVAL:
-      return Bound{make_literal(kTextType, base::Value(std::string(constant.sval->sval))),
-                   std::nullopt, true, offset};
+      return Bound{make_literal(kTextType, base::Value(std::string(constant.sval->sval))), true,
+                   offset};
     case PG_QUERY__A__CONST__VAL_FVAL: break;
     default: return source_.unsupported(offset, "a bit string");
   }
@@ -413,19 +407,13 @@ base::Result<std::vector<Bound>> ExpressionBinder::bind_tested(const Node* node,
 
 // The values of a row, or the one value of anything else.
 base::Result<std::vector<Bound>> ExpressionBinder::bind_row(const Node& node) {
-  std::vector<Bound> values;
   if (node.node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
-    auto bound = bind_all(NodeList(node.row_expr->args, node.row_expr->n_args));
-    if (!bound) return bound;
-    values = *std::move(bound);
-  } else {
-    auto value = dispatch(node);
-    if (!value) return value.error();
-    values.push_back(*std::move(value));
+    return bind_all(NodeList(node.row_expr->args, node.row_expr->n_args));
   }
-  for (const Bound& value : values) {
-    if (value.interval) return source_.unsupported(value.offset, "an INTERVAL as a value");
-  }
+  auto value = dispatch(node);
+  if (!value) return value.error();
+  std::vector<Bound> values;
+  values.push_back(*std::move(value));
   return values;
 }
 

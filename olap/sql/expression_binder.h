@@ -73,10 +73,7 @@ class ExpressionBinder {
 
   BoundResult bind(const Node* node, const Clause& clause);
 
-  // As bind; an INTERVAL is refused.
-  BoundResult bind_operand(const Node* node, const Clause& clause);
-
-  // As bind; what is still untyped becomes TEXT, and an INTERVAL is refused.
+  // As bind; what is still untyped becomes TEXT.
   base::Result<ExpressionPtr> bind_value(const Node* node, const Clause& clause);
 
   base::Result<ExpressionPtr> bind_predicate(const Node* node, const Clause& clause);
@@ -124,7 +121,7 @@ class ExpressionBinder {
   BoundResult bind_null_test(const PgQuery__NullTest& test);
   BoundResult bind_boolean_test(const PgQuery__BooleanTest& test);
   BoundResult bind_type_cast(const PgQuery__TypeCast& cast);
-  BoundResult bind_interval(const PgQuery__TypeCast& cast);
+  BoundResult bind_interval_of_unit(const PgQuery__TypeCast& cast);
   BoundResult bind_extreme(const PgQuery__MinMaxExpr& expression);
   BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
   BoundResult bind_parameter(const PgQuery__ParamRef& parameter);

@@ -429,9 +429,9 @@ base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string
                                        name),
                            "42703");
     }
-    auto equality = bind_operator(source_, "=", place,
-                                  Bound{column_of(*left, slots_), std::nullopt, false, place},
-                                  Bound{column_of(*right, slots_), std::nullopt, false, place});
+    auto equality =
+        bind_operator(source_, "=", place, Bound{column_of(*left, slots_), false, place},
+                      Bound{column_of(*right, slots_), false, place});
     if (!equality) return equality.error();
     conditions.push_back(std::move(equality->expression));
     ScopeColumn merged = keep_right ? *right : *left;

@@ -36,18 +36,19 @@ struct FunctionCall {
 BoundResult called(ExpressionPtr expression, int64_t offset);
 
 // An argument as text (untyped ones are texts already), a BIGINT, a number of any type, a DATE or
-// TIMESTAMP. 42883 where it is none.
+// TIMESTAMP, an INTERVAL. 42883 where it is none.
 base::Result<ExpressionPtr> text_argument(const FunctionCall& call, Bound* argument);
 base::Result<ExpressionPtr> integer_argument(const FunctionCall& call, Bound* argument);
 base::Result<ExpressionPtr> number_argument(const FunctionCall& call, Bound* argument);
 base::Result<ExpressionPtr> moment_argument(const FunctionCall& call, Bound* argument);
+base::Result<ExpressionPtr> interval_argument(const FunctionCall& call, Bound* argument);
 
 // A function whose arguments have one type each.
 struct Signature {
   std::string_view name;
   Function function;
   base::DataType type;
-  std::string_view arguments;    // a letter each: text, integer, double, moment
+  std::string_view arguments;    // a letter each: text, integer, double, moment, interVal
   const char* absent = nullptr;  // the last text argument where it is left out; null: it may not be
   bool may_be_null = false;      // though no argument is
 };

@@ -13,12 +13,12 @@
 namespace diptych::olap {
 
 BoundResult called(ExpressionPtr expression, int64_t offset) {
-  return Bound{fold(std::move(expression)), std::nullopt, false, offset};
+  return Bound{fold(std::move(expression)), false, offset};
 }
 
 // The argument as text; untyped ones are texts already.
 base::Result<ExpressionPtr> text_argument(const FunctionCall& call, Bound* argument) {
-  if (argument->interval || !argument->expression->type.is_string()) {
+  if (!argument->expression->type.is_string()) {
     return call.wrong_type(*argument);
   }
   return std::move(argument->expression);
@@ -28,7 +28,7 @@ base::Result<ExpressionPtr> integer_argument(const FunctionCall& call, Bound* ar
   if (auto adopted = adopt_type(call.source, kBigIntType, argument); !adopted) {
     return adopted.error();
   }
-  if (argument->interval || !is_integer(argument->expression->type)) {
+  if (!is_integer(argument->expression->type)) {
     return call.wrong_type(*argument);
   }
   return cast_to(std::move(argument->expression), kBigIntType);
@@ -38,7 +38,7 @@ base::Result<ExpressionPtr> number_argument(const FunctionCall& call, Bound* arg
   if (auto adopted = adopt_type(call.source, kDoubleType, argument); !adopted) {
     return adopted.error();
   }
-  if (argument->interval || !is_numeric(argument->expression->type)) {
+  if (!is_numeric(argument->expression->type)) {
     return call.wrong_type(*argument);
   }
   return std::move(argument->expression);
@@ -48,10 +48,17 @@ base::Result<ExpressionPtr> moment_argument(const FunctionCall& call, Bound* arg
   if (auto adopted = adopt_type(call.source, kTimestampType, argument); !adopted) {
     return adopted.error();
   }
-  const bool moment =
-      !argument->interval && (argument->expression->type.kind == base::TypeKind::kDate ||
-                              argument->expression->type.kind == base::TypeKind::kTimestamp);
+  const bool moment = argument->expression->type.kind == base::TypeKind::kDate ||
+                      argument->expression->type.kind == base::TypeKind::kTimestamp;
   if (!moment) return call.wrong_type(*argument);
+  return std::move(argument->expression);
+}
+
+base::Result<ExpressionPtr> interval_argument(const FunctionCall& call, Bound* argument) {
+  if (auto adopted = adopt_type(call.source, kIntervalType, argument); !adopted) {
+    return adopted.error();
+  }
+  if (argument->expression->type != kIntervalType) return call.wrong_type(*argument);
   return std::move(argument->expression);
 }
 
@@ -62,6 +69,7 @@ base::Result<ExpressionPtr> argument_of(const FunctionCall& call, char kind, Bou
   switch (kind) {
     case 't': return text_argument(call, argument);
     case 'i': return integer_argument(call, argument);
+    case 'v': return interval_argument(call, argument);
     case 'm': {
       auto moment = moment_argument(call, argument);
       if (!moment) return moment;
@@ -81,8 +89,8 @@ BoundResult bind_signature(FunctionCall call, const Signature& signature) {
   const size_t wanted = signature.arguments.size();
   const bool optional = signature.absent != nullptr;
   if (optional && call.arguments.size() + 1 == wanted) {
-    call.arguments.push_back({make_literal(kTextType, base::Value(std::string(signature.absent))),
-                              std::nullopt, false, call.offset});
+    call.arguments.push_back(
+        {make_literal(kTextType, base::Value(std::string(signature.absent))), false, call.offset});
   }
   if (call.arguments.size() != wanted) {
     return call.wrong_count(fmt::format("{}{} arguments", wanted, optional ? " or one fewer" : ""));
@@ -138,7 +146,7 @@ BoundResult bind_substring(Call call) {
     return call.wrong_count("2 or 3 arguments");
   }
   const Bound& second = call.arguments[1];
-  if (call.arguments.size() == 2 && !second.interval && second.expression->type.is_string()) {
+  if (call.arguments.size() == 2 && second.expression->type.is_string()) {
     return bind_substring_by_regex(std::move(call));
   }
   Expressions arguments;
@@ -186,6 +194,23 @@ BoundResult bind_floor_or_ceil(Call call, Function function) {
   return called(make_function(function, type, std::move(arguments)), call.offset);
 }
 
+// A numeric to digits that are no literal: it keeps its scale, with zeros at the end.
+BoundResult bind_round_by_row(Call call, Function function) {
+  auto number = number_argument(call, &call.arguments[0]);
+  if (!number) return number.error();
+  if ((*number)->type.kind == TypeKind::kDouble) {
+    return call.source.unsupported(call.arguments[1].offset,
+                                   "rounding a DOUBLE to digits that are no literal");
+  }
+  auto digits = integer_argument(call, &call.arguments[1]);
+  if (!digits) return digits.error();
+  const DataType type = decimal_type(kWideDecimalDigitsMax, as_decimal(**number).scale);
+  Expressions arguments;
+  arguments.push_back(cast_to(*std::move(number), type));
+  arguments.push_back(*std::move(digits));
+  return called(make_function(function, type, std::move(arguments)), call.offset);
+}
+
 BoundResult bind_round(Call call, Function function) {
   if (call.arguments.empty() || call.arguments.size() > 2) {
     return call.wrong_count("1 or 2 arguments");
@@ -193,13 +218,10 @@ BoundResult bind_round(Call call, Function function) {
   int64_t digits = 0;
   if (call.arguments.size() == 2) {
     const Bound& argument = call.arguments[1];
-    const auto* literal = argument.expression != nullptr && is_literal(*argument.expression)
-                              ? std::get_if<int64_t>(&argument.expression->literal)
-                              : nullptr;
-    if (literal == nullptr || *literal < -int64_t{kWideDecimalDigitsMax} ||
-        *literal > kWideDecimalDigitsMax) {
-      return call.source.unsupported(argument.offset,
-                                     "rounding to anything but a literal number of digits");
+    const auto* literal = std::get_if<int64_t>(&argument.expression->literal);
+    if (literal == nullptr) return bind_round_by_row(std::move(call), function);
+    if (*literal < -int64_t{kWideDecimalDigitsMax} || *literal > kWideDecimalDigitsMax) {
+      return call.source.unsupported(argument.offset, "rounding to such a number of digits");
     }
     digits = *literal;
   }
@@ -274,6 +296,10 @@ constexpr Signature kSignatures[] = {
     {"regexp_replace", Function::kRegexReplace, kTextType, "tttt", ""},
     {"regexp_like", Function::kRegexLike, kBooleanType, "ttt", ""},
     {"md5", Function::kMd5, kTextType, "t"},
+    {"justify_hours", Function::kJustifyHours, kIntervalType, "v"},
+    {"justify_days", Function::kJustifyDays, kIntervalType, "v"},
+    {"justify_interval", Function::kJustifyInterval, kIntervalType, "v"},
+    {"date_bin", Function::kDateBin, kTimestampType, "vmm"},
     {"quote_ident", Function::kQuoteIdentifier, kTextType, "t"},
 };
 
@@ -315,7 +341,6 @@ BoundResult bind_concat(Call call) {
   if (call.arguments.empty()) return call.wrong_count("1 argument or more");
   ExpressionPtr result;
   for (Bound& argument : call.arguments) {
-    if (argument.interval) return call.wrong_type(argument);
     ExpressionPtr text = written_text(std::move(argument.expression));
     if (text->nullable) {
       text = fold(make_expression(ExpressionKind::kCoalesce, kTextType, std::move(text),
@@ -332,13 +357,12 @@ BoundResult bind_concat_ws(Call call) {
   if (call.arguments.size() < 2) return call.wrong_count("2 arguments or more");
   Expressions texts;
   for (Bound& argument : call.arguments) {
-    if (argument.interval) return call.wrong_type(argument);
     texts.push_back(written_text(std::move(argument.expression)));
   }
   const bool nullable = texts[0]->nullable;
   ExpressionPtr result = make_function(Function::kConcatWs, kTextType, std::move(texts));
   result->nullable = nullable;
-  return Bound{std::move(result), std::nullopt, false, call.offset};
+  return Bound{std::move(result), false, call.offset};
 }
 
 // format(template, values...): NULL where the template is.
@@ -346,20 +370,18 @@ BoundResult bind_format(Call call) {
   if (call.arguments.empty()) return call.wrong_count("1 argument or more");
   Expressions texts;
   for (Bound& argument : call.arguments) {
-    if (argument.interval) return call.wrong_type(argument);
     texts.push_back(written_text(std::move(argument.expression)));
   }
   if (!texts[0]->type.is_string()) return call.wrong_type(call.arguments[0]);
   const bool nullable = texts[0]->nullable;
   ExpressionPtr result = make_function(Function::kFormat, kTextType, std::move(texts));
   result->nullable = nullable;
-  return Bound{std::move(result), std::nullopt, false, call.offset};
+  return Bound{std::move(result), false, call.offset};
 }
 
 // Of any value; quote_nullable() makes NULL the word.
 BoundResult bind_quote(Call call) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
-  if (call.arguments[0].interval) return call.wrong_type(call.arguments[0]);
   Expressions value;
   value.push_back(written_text(std::move(call.arguments[0].expression)));
   ExpressionPtr quoted = make_function(Function::kQuoteLiteral, kTextType, std::move(value));
@@ -384,7 +406,7 @@ BoundResult bind_regex_call(Call call, const Signature& signature,
     if (i < call.arguments.size()) continue;
     ExpressionPtr literal = kinds[i] == 'i' ? make_literal(kBigIntType, base::Value(integer))
                                             : make_literal(kTextType, base::Value(std::string()));
-    call.arguments.push_back({std::move(literal), std::nullopt, false, call.offset});
+    call.arguments.push_back({std::move(literal), false, call.offset});
   }
   return bind_signature(std::move(call), signature);
 }
@@ -424,10 +446,7 @@ BoundResult bind_div(Call call) {
   Bound& b = call.arguments[1];
   if (!is_integer(a.expression->type) || !is_integer(b.expression->type)) {
     // Without the rest, whatever number of digits the quotient has.
-    const auto copy = [](const Bound& x) {
-      return Bound{clone(*x.expression), std::nullopt, false, x.offset};
-    };
-    auto rest = bind_operator(call.source, "%", call.offset, copy(a), copy(b));
+    auto rest = bind_operator(call.source, "%", call.offset, copy_of(a), copy_of(b));
     if (!rest) return rest;
     auto whole = bind_operator(call.source, "-", call.offset, std::move(a), *std::move(rest));
     if (!whole) return whole;
@@ -452,8 +471,7 @@ BoundResult bind_pi(Call call) {
 
 BoundResult bind_to_hex(Call call) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
-  const bool narrow = call.arguments[0].expression != nullptr &&
-                      call.arguments[0].expression->type.kind == TypeKind::kInt;
+  const bool narrow = call.arguments[0].expression->type.kind == TypeKind::kInt;
   auto number = integer_argument(call, &call.arguments[0]);
   if (!number) return number.error();
   Expressions arguments;
@@ -469,18 +487,17 @@ BoundResult bind_to_hex(Call call) {
 
 // overlay(text PLACING part FROM start [FOR length])
 BoundResult bind_overlay(Call call) {
-  if (call.arguments.size() == 3 && call.arguments[1].expression != nullptr) {
+  if (call.arguments.size() == 3) {
     Expressions part;
     part.push_back(clone(*call.arguments[1].expression));
-    call.arguments.push_back({make_function(Function::kCharLength, kIntType, std::move(part)),
-                              std::nullopt, false, call.offset});
+    call.arguments.push_back(
+        {make_function(Function::kCharLength, kIntType, std::move(part)), false, call.offset});
   }
   return bind_signature(std::move(call), {"overlay", Function::kOverlay, kTextType, "ttii"});
 }
 
 BoundResult bind_to_char(Call call) {
-  const bool number = call.arguments.size() == 2 && !call.arguments[0].interval &&
-                      is_numeric(call.arguments[0].expression->type);
+  const bool number = call.arguments.size() == 2 && is_numeric(call.arguments[0].expression->type);
   if (!number) {
     return bind_signature(std::move(call), {"to_char", Function::kToChar, kTextType, "mt"});
   }

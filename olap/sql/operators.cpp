@@ -127,6 +127,24 @@ BoundResult bind_arithmetic(const SourceText& source, std::string_view name, int
                left.offset);
 }
 
+// Untyped operands of arithmetic take the other side's type: '3' + 4, and NULL + x.
+base::Result<void> adopt_for_arithmetic(const SourceText& source, std::string_view name,
+                                        int64_t offset, Bound* left, Bound* right) {
+  if (left->untyped && right->untyped) return ambiguous_operator(source, name, offset);
+  if (left->untyped) return adopt_type(source, right->expression->type, left);
+  if (right->untyped) return adopt_type(source, left->expression->type, right);
+  return {};
+}
+
+bool is_moment(const Bound& operand) {
+  const TypeKind kind = operand.expression->type.kind;
+  return kind == TypeKind::kDate || kind == TypeKind::kTimestamp;
+}
+
+bool is_interval(const Bound& operand) {
+  return !operand.untyped && operand.expression->type == kIntervalType;
+}
+
 // A date minus a date is whole days; with a timestamp, an interval.
 BoundResult bind_moment_difference(Bound left, Bound right) {
   const bool dates = left.expression->type.kind == TypeKind::kDate &&
@@ -135,64 +153,74 @@ BoundResult bind_moment_difference(Bound left, Bound right) {
   Expressions moments;
   moments.push_back(cast_to(std::move(left.expression), type));
   moments.push_back(cast_to(std::move(right.expression), type));
-  if (dates) {
-    return typed(make_function(Function::kDaysBetween, kIntType, std::move(moments)), left.offset);
-  }
-  return Bound{make_function(Function::kMicrosBetween, kBigIntType, std::move(moments)), Interval{},
-               false, left.offset};
+  return typed(dates ? make_function(Function::kDaysBetween, kIntType, std::move(moments))
+                     : make_function(Function::kIntervalBetween, kIntervalType, std::move(moments)),
+               left.offset);
 }
 
-// DATE or TIMESTAMP plus or minus an INTERVAL: a TIMESTAMP, as in PostgreSQL.
-BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view name,
-                                     int64_t offset, Bound left, Bound right) {
-  if (left.interval && right.interval && (name == "+" || name == "-")) {
-    return add_intervals(source, name == "-" ? -1 : 1, std::move(left), std::move(right));
-  }
-  const bool scales = name == "*" || (name == "/" && left.interval && !right.interval);
-  if (scales && (left.interval.has_value() != right.interval.has_value())) {
-    const Bound& factor = left.interval ? right : left;
-    if (factor.untyped || is_numeric(factor.expression->type)) {
-      return scale_interval(source, name, offset, std::move(left), std::move(right));
-    }
-  }
-  if (left.interval && name == "+") std::swap(left, right);
-  const bool moment = !left.interval && !left.untyped &&
-                      (left.expression->type.kind == TypeKind::kDate ||
-                       left.expression->type.kind == TypeKind::kTimestamp);
-  if (!moment || !right.interval || (name != "+" && name != "-")) {
-    return no_operator(source, name, offset, left, right);
-  }
-  const int64_t sign = name == "-" ? -1 : 1;
-  ExpressionPtr sum = cast_to(std::move(left.expression), kTimestampType);
-  const auto add_computed = [&](Function function, ExpressionPtr by) {
+// DATE or TIMESTAMP plus or minus an INTERVAL: a TIMESTAMP, as in PostgreSQL. The parts of a
+// constant one are added one by one, which is computed in whole vectors, or at once.
+BoundResult bind_moment_shift(std::string_view name, Bound moment, Bound interval) {
+  ExpressionPtr sum = cast_to(std::move(moment.expression), kTimestampType);
+  const auto add = [&](Function function, ExpressionPtr by) {
     Expressions arguments;
     arguments.push_back(std::move(sum));
     arguments.push_back(std::move(by));
     sum = fold(make_function(function, kTimestampType, std::move(arguments)));
   };
-  const auto add = [&](Function function, int64_t amount) {
-    if (amount == 0) return;
-    ExpressionPtr by = make_literal(kBigIntType, base::Value(sign * amount));
-    if (right.times != nullptr) {
-      by = fold(make_expression(ExpressionKind::kMultiply, kBigIntType, clone(*right.times),
-                                std::move(by)));
+  const base::Interval* const constant = constant_interval(interval);
+  if (constant != nullptr && constant->micros != INT64_MIN) {  // which has no negative
+    const int64_t sign = name == "-" ? -1 : 1;
+    const auto add_part = [&](Function function, int64_t amount) {
+      if (amount != 0) add(function, make_literal(kBigIntType, base::Value(sign * amount)));
+    };
+    add_part(Function::kAddMonths, constant->months);
+    add_part(Function::kAddDays, constant->days);
+    add_part(Function::kAddMicros, constant->micros);
+  } else {
+    ExpressionPtr by = std::move(interval.expression);
+    if (name == "-") {
+      by = fold(make_expression(ExpressionKind::kNegate, kIntervalType, std::move(by)));
     }
-    add_computed(function, std::move(by));
-  };
-  const auto signed_of = [&](ExpressionPtr amount) {
-    if (sign > 0) return amount;
-    return fold(make_expression(ExpressionKind::kNegate, kBigIntType, std::move(amount)));
-  };
-  if (right.months != nullptr) {
-    add_computed(Function::kAddMonths, signed_of(std::move(right.months)));
+    add(Function::kAddInterval, std::move(by));
   }
-  add(Function::kAddMonths, right.interval->months);
-  add(Function::kAddDays, right.interval->days);
-  add(Function::kAddMicros, right.interval->micros);
-  if (right.expression != nullptr) {
-    add_computed(Function::kAddMicros, signed_of(std::move(right.expression)));
+  return Bound{std::move(sum), false, moment.offset};
+}
+
+// An INTERVAL times or by a number, which is a DOUBLE then.
+BoundResult bind_interval_scale(const SourceText& source, std::string_view name, Bound interval,
+                                Bound number) {
+  const int64_t place = interval.offset;
+  if (auto adopted = adopt_type(source, kDoubleType, &number); !adopted) return adopted.error();
+  return typed(make_expression(name == "*" ? ExpressionKind::kMultiply : ExpressionKind::kDivide,
+                               kIntervalType, std::move(interval.expression),
+                               cast_to(std::move(number.expression), kDoubleType)),
+               place);
+}
+
+// Of an INTERVAL, and something else or another one.
+BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view name,
+                                     int64_t offset, Bound left, Bound right) {
+  const auto is_number = [](const Bound& operand) {
+    return operand.untyped || is_numeric(operand.expression->type);
+  };
+  if (name == "*" && is_number(left)) std::swap(left, right);
+  if ((name == "*" || name == "/") && is_interval(left) && is_number(right)) {
+    return bind_interval_scale(source, name, std::move(left), std::move(right));
   }
-  return Bound{std::move(sum), std::nullopt, false, left.offset};
+  if (name != "+" && name != "-") return no_operator(source, name, offset, left, right);
+  if (auto adopted = adopt_for_arithmetic(source, name, offset, &left, &right); !adopted) {
+    return adopted.error();
+  }
+  if (name == "+" && is_moment(right)) std::swap(left, right);
+  if (is_moment(left)) return bind_moment_shift(name, std::move(left), std::move(right));
+  if (!is_interval(left) || !is_interval(right)) {
+    return no_operator(source, name, offset, left, right);
+  }
+  return typed(
+      make_expression(name == "+" ? ExpressionKind::kAdd : ExpressionKind::kSubtract, kIntervalType,
+                      std::move(left.expression), std::move(right.expression)),
+      left.offset);
 }
 
 // DATE plus or minus a number of days.
@@ -214,30 +242,12 @@ BoundResult bind_day_arithmetic(const SourceText& source, std::string_view name,
 
 BoundResult bind_comparison(const SourceText& source, std::string_view name, ExpressionKind kind,
                             int64_t offset, Bound left, Bound right) {
-  if (left.interval && right.interval) {
-    const int64_t place = left.offset;
-    auto a = micros_of(source, std::move(left));
-    if (!a) return a.error();
-    auto b = micros_of(source, std::move(right));
-    if (!b) return b.error();
-    return typed(make_expression(kind, kBooleanType, *std::move(a), *std::move(b)), place);
-  }
-  if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
   Bound* operands[] = {&left, &right};
   const std::string what = fmt::format("operator \"{}\"", name);
   if (auto unified = unify(source, what, offset, operands); !unified) return unified.error();
   return typed(
       make_expression(kind, kBooleanType, std::move(left.expression), std::move(right.expression)),
       left.offset);
-}
-
-// Untyped operands of arithmetic take the other side's type: '3' + 4, and NULL + x.
-base::Result<void> adopt_for_arithmetic(const SourceText& source, std::string_view name,
-                                        int64_t offset, Bound* left, Bound* right) {
-  if (left->untyped && right->untyped) return ambiguous_operator(source, name, offset);
-  if (left->untyped) return adopt_type(source, right->expression->type, left);
-  if (right->untyped) return adopt_type(source, left->expression->type, right);
-  return {};
 }
 
 bool is_date_operand(const Bound& operand) {
@@ -256,7 +266,6 @@ std::optional<Function> bit_function(std::string_view name) {
 // Of two INTs an INT, of a shift what is shifted; a shift is by the number's low bits.
 BoundResult bind_bits(const SourceText& source, std::string_view name, Function function,
                       int64_t offset, Bound left, Bound right) {
-  if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
   if (auto adopted = adopt_for_arithmetic(source, name, offset, &left, &right); !adopted) {
     return adopted.error();
   }
@@ -303,11 +312,11 @@ std::optional<base::Value> named_moment(const SourceText& source, const DataType
 }
 
 Bound typed(ExpressionPtr expression, int64_t offset) {
-  return {fold(std::move(expression)), std::nullopt, false, offset};
+  return {fold(std::move(expression)), false, offset};
 }
 
 std::string type_name_of(const Bound& operand) {
-  return operand.interval ? "INTERVAL" : operand.expression->type.to_string();
+  return operand.expression->type.to_string();
 }
 
 base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bound* operand) {
@@ -333,9 +342,6 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
                              std::span<Bound*> operands) {
   const auto anchors = [](const Bound* o) { return !o->untyped && !is_literal(*o->expression); };
   const auto typed_ones = [](const Bound* o) { return !o->untyped; };
-  for (const Bound* operand : operands) {
-    if (operand->interval) return source.unsupported(operand->offset, "an INTERVAL as a value");
-  }
   // The type of the columns among the operands, or of the literals where there are no columns.
   auto anchor = std::find_if(operands.begin(), operands.end(), anchors);
   if (anchor == operands.end()) {
@@ -375,7 +381,7 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
       return adopted.error();
     }
   }
-  if (operand.interval || operand.expression->type.kind != TypeKind::kBoolean) {
+  if (operand.expression->type.kind != TypeKind::kBoolean) {
     return source.wrong(operand.offset,
                         fmt::format("{} needs a BOOLEAN, not {}", what, type_name_of(operand)),
                         "42804");
@@ -387,7 +393,7 @@ BoundResult bind_prefix_operator(const SourceText& source, std::string_view name
                                  Bound operand) {
   if (name == "~") {
     if (operand.untyped) return ambiguous_operator(source, name, offset);
-    Bound ones{make_literal(kIntType, base::Value(int64_t{-1})), std::nullopt, false, offset};
+    Bound ones{make_literal(kIntType, base::Value(int64_t{-1})), false, offset};
     return bind_operator(source, "#", offset, std::move(operand), std::move(ones));
   }
   const std::string_view function = name == "@"     ? "abs"
@@ -406,7 +412,6 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
     return bind_comparison(source, name, *kind, offset, std::move(left), std::move(right));
   }
   if (name == "||") {
-    if (left.interval || right.interval) return no_operator(source, name, offset, left, right);
     return typed(make_expression(ExpressionKind::kConcat, kTextType,
                                  cast_to(std::move(left.expression), kTextType),
                                  cast_to(std::move(right.expression), kTextType)),
@@ -424,13 +429,9 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   }
   const bool arithmetic = name == "+" || name == "-" || name == "*" || name == "/" || name == "%";
   if (!arithmetic) return source.unsupported(offset, fmt::format("operator \"{}\"", name));
-  if (left.interval || right.interval) {
+  if (is_interval(left) || is_interval(right)) {
     return bind_interval_arithmetic(source, name, offset, std::move(left), std::move(right));
   }
-  const auto is_moment = [](const Bound& b) {
-    const TypeKind kind = b.expression->type.kind;
-    return kind == TypeKind::kDate || kind == TypeKind::kTimestamp;
-  };
   if (name == "-" && (is_moment(left) || is_moment(right)) && (left.untyped || right.untyped)) {
     Bound& open = left.untyped ? left : right;
     const DataType type = (left.untyped ? right : left).expression->type;
@@ -461,15 +462,12 @@ BoundResult bind_row_operator(const SourceText& source, std::string_view name, i
   if (!comparison_kind(name)) {
     return source.wrong(offset, fmt::format("operator \"{}\" does not take rows", name), "42883");
   }
-  const auto copy = [](const Bound& b) {
-    return Bound{clone(*b.expression), std::nullopt, b.untyped, b.offset};
-  };
   const bool each = name == "=" || name == "<>";
   const std::string_view strict = name.substr(0, 1);  // < of <=
   ExpressionPtr result;
   for (size_t i = left.size(); i-- > 0;) {
     auto own = bind_operator(source, each || result == nullptr ? name : strict, offset,
-                             copy(left[i]), copy(right[i]));
+                             copy_of(left[i]), copy_of(right[i]));
     if (!own) return own;
     if (result == nullptr) {
       result = std::move(own->expression);
@@ -490,13 +488,9 @@ BoundResult bind_row_operator(const SourceText& source, std::string_view name, i
 }
 
 BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operand) {
-  if (operand.interval) {
-    Bound zero{nullptr, Interval{}, false, offset};
-    return add_intervals(source, -1, std::move(zero), std::move(operand));
-  }
   if (operand.untyped) return ambiguous_operator(source, "-", offset);
   const DataType type = operand.expression->type;
-  if (!is_numeric(type)) {
+  if (!is_numeric(type) && type != kIntervalType) {
     return source.wrong(offset, fmt::format("\"-\" does not take {}", type.to_string()), "42883");
   }
   return typed(make_expression(ExpressionKind::kNegate, type, std::move(operand.expression)),

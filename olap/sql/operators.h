@@ -1,8 +1,7 @@
 // Operators and functions over bound operands: the rules that give them types, casts and errors.
 //
-// Bound      an operand as the binder knows it: a typed expression; a quoted text or NULL whose
-//            type its surroundings decide (untyped); or an INTERVAL, a literal or the difference of
-//            two timestamps, which arithmetic and comparisons take.
+// Bound      an operand as the binder knows it: a typed expression, or a quoted text or NULL whose
+//            type its surroundings decide (untyped).
 // unify      makes operands of one type of several: untyped ones take the type of the others,
 //            number literals that of the column beside them where nothing is lost; the rest is
 //            cast.
@@ -15,41 +14,28 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interval.h"
 #include "base/result.h"
 #include "olap/sql/expression_tree.h"
 #include "olap/sql/source_text.h"
 
 namespace diptych::olap {
 
-struct Interval {
-  int64_t months = 0;
-  int64_t days = 0;
-  int64_t micros = 0;
-};
-
 struct Bound {
-  // Of an interval: nullptr, or the microseconds (BIGINT) that it has besides.
   ExpressionPtr expression;
-  std::optional<Interval> interval;
   bool untyped = false;
   int64_t offset = -1;  // of its first character, for errors
-  // Of an interval: what its constant part is multiplied by (BIGINT); nullptr: 1.
-  ExpressionPtr times = nullptr;
-  // Of an interval: nullptr, or the months (BIGINT) that it has besides.
-  ExpressionPtr months = nullptr;
 };
 
-// With copies of what it owns.
+// With a copy of what it owns.
 inline Bound copy_of(const Bound& bound) {
-  const auto copy = [](const ExpressionPtr& e) { return e == nullptr ? nullptr : clone(*e); };
-  return {copy(bound.expression), bound.interval,    bound.untyped,
-          bound.offset,           copy(bound.times), copy(bound.months)};
+  return {clone(*bound.expression), bound.untyped, bound.offset};
 }
 
-// An interval without anything that is computed from rows.
-inline bool is_constant_interval(const Bound& bound) {
-  return bound.interval && bound.expression == nullptr && bound.times == nullptr &&
-         bound.months == nullptr;
+// The value of an operand that is a constant INTERVAL; nullptr: it is none, or NULL.
+inline const base::Interval* constant_interval(const Bound& bound) {
+  const bool literal = bound.expression->kind == ExpressionKind::kLiteral;
+  return literal ? std::get_if<base::Interval>(&bound.expression->literal) : nullptr;
 }
 
 using BoundResult = base::Result<Bound>;
@@ -57,7 +43,7 @@ using BoundResult = base::Result<Bound>;
 // An operand of a known type, its constants computed.
 Bound typed(ExpressionPtr expression, int64_t offset);
 
-// Type name for messages; "INTERVAL" for an interval.
+// Type name for messages.
 std::string type_name_of(const Bound& operand);
 
 // The type that the operands now have. Fails with "<what> cannot mix <type> and <type>".
@@ -98,20 +84,5 @@ std::optional<base::Value> named_moment(const SourceText& source, const base::Da
 
 // The statement's moment.
 ExpressionPtr current_timestamp(const SourceText& source);
-
-// Intervals: what is beyond them fails with 22008. A constant part's months and days have 32 bits.
-
-// In microseconds, a month as 30 days.
-base::Result<ExpressionPtr> micros_of(const SourceText& source, Bound interval);
-// sign: 1 or -1, of the right one.
-BoundResult add_intervals(const SourceText& source, int64_t sign, Bound left, Bound right);
-// A constant interval times ("*", in any order) or by ("/") a constant number, or times any whole
-// one.
-BoundResult scale_interval(const SourceText& source, std::string_view name, int64_t offset,
-                           Bound left, Bound right);
-
-// "3 months", "1 year 2 days", "90" with a unit from INTERVAL '90' DAY.
-base::Result<Interval> parse_interval(const SourceText& source, int64_t offset,
-                                      std::string_view text, std::string_view default_unit);
 
 }  // namespace diptych::olap

@@ -26,7 +26,6 @@ base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& c
   const PgQuery__SortBy& item = *call.agg_order[0]->sort_by;
   auto value = dispatch(*item.node);
   if (!value) return value.error();
-  if (value->interval) return source_.unsupported(value->offset, "an INTERVAL as a value");
   aggregate->argument = std::move(value->expression);
   SortKey order = sort_key_of(item);
   order.column = 0;
@@ -34,17 +33,19 @@ base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& c
   aggregate->order.push_back(order);
   if (aggregate->kind == AggregateKind::kPercentileCont) {
     const base::DataType& type = aggregate->argument->type;
-    if (!is_numeric(type)) {
+    if (!is_numeric(type) && type != kIntervalType) {
       return source_.wrong(offset, fmt::format("{}() does not take {}", name, type.to_string()),
                            "42883");
     }
-    aggregate->argument = cast_to(std::move(aggregate->argument), kDoubleType);
+    if (type != kIntervalType) {
+      aggregate->argument = cast_to(std::move(aggregate->argument), kDoubleType);
+    }
   }
   if (!has_fraction) return {};
   auto fraction = dispatch(*call.args[0]);
   if (!fraction) return fraction.error();
   if (auto adopted = adopt_type(source_, kDoubleType, &*fraction); !adopted) return adopted;
-  if (fraction->interval || !is_numeric(fraction->expression->type)) {
+  if (!is_numeric(fraction->expression->type)) {
     return source_.wrong(
         fraction->offset,
         fmt::format("{}()'s fraction is a number, not {}", name, type_name_of(*fraction)), "42883");

@@ -96,7 +96,7 @@ base::Result<ExpressionPtr> ExpressionBinder::bind_text_operand(const Node& node
                                                                 std::string_view name) {
   auto operand = dispatch(node);
   if (!operand) return operand.error();
-  if (operand->interval || !operand->expression->type.is_string()) {
+  if (!operand->expression->type.is_string()) {
     return source_.wrong(operation.location,
                          fmt::format("{} does not take {}", name, type_name_of(*operand)), "42883");
   }

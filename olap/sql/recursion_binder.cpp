@@ -79,9 +79,9 @@ base::Result<void> SelectBinder::bind_recursion_columns(const PgQuery__SelectStm
     const auto value_of = [&](size_t input) {
       const OutputColumn& output = operation->inputs[input]->outputs[c];
       ExpressionPtr value = output.untyped ? clone(*output.expression) : slots_.column(output.slot);
-      return Bound{std::move(value), std::nullopt, output.untyped, places[input]};
+      return Bound{std::move(value), output.untyped, places[input]};
     };
-    Bound column{slots_.column(slots[c]), std::nullopt, false, places[0]};
+    Bound column{slots_.column(slots[c]), false, places[0]};
     Bound next = value_of(1);
     Bound* operands[] = {&column, &next};
     const auto overall =

@@ -132,7 +132,7 @@ BoundResult ExpressionBinder::bind_regression(const PgQuery__FuncCall& call,
   auto value = regression_of(
       name, pair, [&](Aggregate part) { return place_aggregate(std::move(part), name, offset); });
   if (!value) return value.error();
-  return Bound{*std::move(value), std::nullopt, false, offset};
+  return Bound{*std::move(value), false, offset};
 }
 
 // y and x as DOUBLE, NULL where FILTER leaves the row out.
@@ -147,7 +147,7 @@ base::Result<void> ExpressionBinder::bind_pair(const PgQuery__FuncCall& call, st
     auto value = dispatch(*node);
     if (!value) return value.error();
     if (auto adopted = adopt_type(source_, kDoubleType, &*value); !adopted) return adopted;
-    if (value->interval || !is_numeric(value->expression->type)) {
+    if (!is_numeric(value->expression->type)) {
       return source_.wrong(offset, fmt::format("{}() does not take {}", name, type_name_of(*value)),
                            "42883");
     }

@@ -305,7 +305,7 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
       grouped_targets_.erase(known);
       continue;
     }
-    auto value = expressions_.bind_operand(target.val, kSelect);
+    auto value = expressions_.bind(target.val, kSelect);
     if (!value) return value.error();
     block_->outputs.push_back({std::move(name), std::move(value->expression), 0, value->untyped});
   }

@@ -158,6 +158,15 @@ ExpressionPtr value_after(ExpressionPtr steps, const Series& series, ExpressionP
   return cast_to(std::move(value), series.type);
 }
 
+// A sum or product of constants that is not folded has no value.
+bool is_out_of_range(const Expression& e) {
+  using Kind = ExpressionKind;
+  const bool computed = e.kind == Kind::kNegate || e.kind == Kind::kAdd ||
+                        e.kind == Kind::kSubtract || e.kind == Kind::kMultiply;
+  return computed && std::all_of(e.children.begin(), e.children.end(),
+                                 [](const ExpressionPtr& child) { return is_literal(*child); });
+}
+
 base::Result<Series> series_of_intervals(const SourceText& source, int64_t offset,
                                          std::vector<Bound> arguments) {
   for (size_t i = 0; i < 2; ++i) {
@@ -165,8 +174,7 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
       return adopted.error();
     }
     ExpressionPtr& moment = arguments[i].expression;
-    const bool fits = !arguments[i].interval && (moment->type.kind == base::TypeKind::kDate ||
-                                                 moment->type == kTimestampType);
+    const bool fits = moment->type.kind == base::TypeKind::kDate || moment->type == kTimestampType;
     if (!fits) {
       return source.wrong(
           offset, fmt::format("{}() does not take {}", kName, type_name_of(arguments[i])), "42883");
@@ -174,12 +182,16 @@ base::Result<Series> series_of_intervals(const SourceText& source, int64_t offse
     moment = fold(cast_to(std::move(moment), kTimestampType));
   }
   const Bound& step = arguments[2];
-  if (!is_constant_interval(step)) {
+  const base::Interval* const constant = constant_interval(step);
+  if (constant == nullptr && is_out_of_range(*step.expression)) {
+    return source.wrong(step.offset, "interval out of range", "22008");
+  }
+  if (constant == nullptr) {
     return source.unsupported(step.offset, "a step that is no literal INTERVAL");
   }
-  const int64_t months = step.interval->months;
+  const int64_t months = constant->months;
   const base::int128_t micros =
-      base::int128_t{step.interval->days} * base::kMicrosPerDay + step.interval->micros;
+      base::int128_t{constant->days} * base::kMicrosPerDay + constant->micros;
   if (micros != static_cast<int64_t>(micros)) {
     return source.wrong(step.offset, "interval out of range", "22008");
   }
@@ -202,7 +214,7 @@ base::Result<Series> series_of_values(const SourceText& source, int64_t offset,
   std::vector<Bound*> operands;
   for (Bound& argument : arguments) {
     if (auto adopted = adopt_type(source, kIntType, &argument); !adopted) return adopted.error();
-    const bool number = !argument.interval && is_numeric(argument.expression->type) &&
+    const bool number = is_numeric(argument.expression->type) &&
                         argument.expression->type.kind != base::TypeKind::kDouble;
     if (!number) {
       return source.wrong(
@@ -275,18 +287,15 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind_series_call(
         "42883");
   }
   const auto is_moment = [](const Bound& argument) {
-    return argument.expression != nullptr && !argument.untyped &&
-           (argument.expression->type.kind == base::TypeKind::kDate ||
-            argument.expression->type == kTimestampType);
+    return !argument.untyped && (argument.expression->type.kind == base::TypeKind::kDate ||
+                                 argument.expression->type == kTimestampType);
   };
-  const bool moments = arguments.size() == 3 && (arguments[2].interval || is_moment(arguments[0]) ||
-                                                 is_moment(arguments[1]));
-  if (moments && arguments[2].untyped && is_literal(*arguments[2].expression) &&
-      !is_null_literal(*arguments[2].expression)) {
-    const auto& text = std::get<std::string>(arguments[2].expression->literal);
-    auto interval = parse_interval(source_, arguments[2].offset, text, "second");
-    if (!interval) return interval.error();
-    arguments[2] = Bound{nullptr, *interval, false, arguments[2].offset};
+  const bool moments =
+      arguments.size() == 3 && (arguments[2].expression->type == kIntervalType ||
+                                is_moment(arguments[0]) || is_moment(arguments[1]));
+  if (moments) {
+    auto adopted = adopt_type(source_, kIntervalType, &arguments[2]);
+    if (!adopted) return adopted.error();
   }
   auto series = moments ? series_of_intervals(source_, call.location, std::move(arguments))
                         : series_of_values(source_, call.location, std::move(arguments));

@@ -96,7 +96,7 @@ base::Result<void> SelectBinder::bind_set_columns(const PgQuery__SelectStmt& sel
     for (size_t i = 0; i < operation->inputs.size(); ++i) {
       const OutputColumn& output = operation->inputs[i]->outputs[c];
       ExpressionPtr value = output.untyped ? clone(*output.expression) : slots_.column(output.slot);
-      bound.push_back({std::move(value), std::nullopt, output.untyped, places[i]});
+      bound.push_back({std::move(value), output.untyped, places[i]});
     }
     std::vector<Bound*> operands;
     for (Bound& one : bound) operands.push_back(&one);
@@ -129,7 +129,7 @@ base::Result<void> SelectBinder::bind_values(const PgQuery__SelectStmt& select) 
   for (const Node* list : NodeList(select.values_lists, select.n_values_lists)) {
     std::vector<Bound>& row = rows.emplace_back();
     for (const Node* node : NodeList(list->list->items, list->list->n_items)) {
-      auto value = expressions_.bind_operand(node, kValues);
+      auto value = expressions_.bind(node, kValues);
       if (!value) return value.error();
       row.push_back(*std::move(value));
     }

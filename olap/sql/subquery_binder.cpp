@@ -65,7 +65,7 @@ ExpressionPtr is_null_of(ExpressionPtr value) {
 std::vector<Bound> copies(const std::vector<Bound>& operands) {
   std::vector<Bound> result;
   for (const Bound& o : operands) {
-    result.push_back({clone(*o.expression), std::nullopt, o.untyped, o.offset});
+    result.push_back({clone(*o.expression), o.untyped, o.offset});
   }
   return result;
 }
@@ -182,7 +182,7 @@ base::Result<ExpressionPtr> SelectBinder::compare_rows(const PgQuery__SubLink& s
   }
   std::vector<Bound> right;
   for (ExpressionPtr& output : outputs) {
-    right.push_back({std::move(output), std::nullopt, false, subquery.location});
+    right.push_back({std::move(output), false, subquery.location});
   }
   auto bound =
       bind_row_operator(source_, name, subquery.location, std::move(tested), std::move(right));
@@ -303,8 +303,7 @@ BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
   const std::string name = (*block)->outputs[0].name;
   ExpressionPtr value;
   if (has_one_row(**block) && is_simple(**block) && (*block)->from.members.empty()) {
-    return Bound{std::move((*block)->outputs[0].expression), std::nullopt, false,
-                 subquery.location};
+    return Bound{std::move((*block)->outputs[0].expression), false, subquery.location};
   }
   if (has_one_row(**block) && !names_slot_below(**block, join.first_slot)) {
     value = slots_.column((*block)->outputs[0].slot);
@@ -318,7 +317,7 @@ BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
   join.end_slot = slots_.size();
   attach(std::move(join));
   offsets_[value.get()] = subquery.location;
-  return Bound{std::move(value), std::nullopt, false, subquery.location};
+  return Bound{std::move(value), false, subquery.location};
 }
 
 // The block gives its aggregates; the value over them is computed above the join.

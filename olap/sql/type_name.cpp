@@ -69,6 +69,11 @@ base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name
     return source.error(base::ErrorCode::kUnsupported, name.location,
                         "TIMESTAMP WITH TIME ZONE is not supported; use TIMESTAMP");
   }
+  if (written == "interval") {
+    return source.error(base::ErrorCode::kUnsupported, name.location,
+                        "a column cannot be an INTERVAL; a number of seconds or two TIMESTAMPs can "
+                        "say the same");
+  }
   return source.error(base::ErrorCode::kUnsupported, name.location,
                       fmt::format("type \"{}\" is not supported; {}", written, kSupported));
 }
@@ -105,11 +110,13 @@ base::Result<DataType> bind_cast_type(const SourceText& source, const PgQuery__T
   }
   if (written == "int2") return DataType{TypeKind::kInt};
   if (written == "float4") return DataType{TypeKind::kDouble};
+  if (written == "interval" && name.n_array_bounds == 0) return DataType{TypeKind::kInterval};
   return bind_type(source, name);
 }
 
-bool is_interval(const PgQuery__TypeName& name) {
-  return joined(strings_of(NodeList(name.names, name.n_names))) == "interval";
+bool is_interval_of_unit(const PgQuery__TypeName& name) {
+  return joined(strings_of(NodeList(name.names, name.n_names))) == "interval" &&
+         name.n_typmods != 0;
 }
 
 }  // namespace diptych::olap

@@ -16,7 +16,7 @@ base::Result<base::DataType> bind_type(const SourceText& source, const PgQuery__
 base::Result<base::DataType> bind_cast_type(const SourceText& source,
                                             const PgQuery__TypeName& name);
 
-// True for INTERVAL, which is no column type but exists in date arithmetic.
-bool is_interval(const PgQuery__TypeName& name);
+// True for INTERVAL DAY, or of another unit.
+bool is_interval_of_unit(const PgQuery__TypeName& name);
 
 }  // namespace diptych::olap

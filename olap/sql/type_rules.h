@@ -27,6 +27,7 @@ inline constexpr base::DataType kDoubleType{base::TypeKind::kDouble};
 inline constexpr base::DataType kTextType{base::TypeKind::kVarchar};
 inline constexpr base::DataType kDateType{base::TypeKind::kDate};
 inline constexpr base::DataType kTimestampType{base::TypeKind::kTimestamp};
+inline constexpr base::DataType kIntervalType{base::TypeKind::kInterval};
 
 // Digits after the point of an average and of a quotient of exact numbers, if the operands have no
 // more: PostgreSQL gives 16 or more significant ones.

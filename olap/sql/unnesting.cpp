@@ -26,6 +26,7 @@ ExpressionPtr any_literal(const base::DataType& type) {
     case base::TypeKind::kBoolean: return make_literal(type, base::Value(false));
     case base::TypeKind::kDate: return make_literal(type, base::Value(base::Date{}));
     case base::TypeKind::kTimestamp: return make_literal(type, base::Value(base::Timestamp{}));
+    case base::TypeKind::kInterval: return make_literal(type, base::Value(base::Interval{}));
     case base::TypeKind::kChar:
     case base::TypeKind::kVarchar: return make_literal(type, base::Value(std::string()));
   }

@@ -139,7 +139,7 @@ BoundResult ExpressionBinder::bind_window(const PgQuery__FuncCall& call, std::st
   const bool is_number = result.function.kind == WindowKind::kNtile;
   ExpressionPtr value = place_window_call(std::move(window), std::move(result), name);
   if (is_number) value = cast_to(std::move(value), kIntType);
-  return Bound{std::move(value), std::nullopt, false, offset};
+  return Bound{std::move(value), false, offset};
 }
 
 // Puts the call into the block, with a window of the same partitions and order if there is one;
@@ -226,14 +226,12 @@ base::Result<void> ExpressionBinder::bind_window_columns(const WindowDefinition&
   for (const Node* node : definition.partition) {
     auto bound = dispatch(*node);
     if (!bound) return bound.error();
-    if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
     window->partition.push_back(add_window_column(window, std::move(bound->expression)));
   }
   for (const Node* node : definition.order) {
     const PgQuery__SortBy& item = *node->sort_by;
     auto bound = dispatch(*item.node);
     if (!bound) return bound.error();
-    if (bound->interval) return source_.unsupported(bound->offset, "an INTERVAL as a value");
     SortKey key = sort_key_of(item);
     key.column = static_cast<uint32_t>(add_window_column(window, std::move(bound->expression)));
     window->order.push_back(key);
@@ -274,7 +272,7 @@ base::Result<uint64_t> ExpressionBinder::bind_row_offset(const Node& node, std::
   auto bound = dispatch(node);
   if (!bound) return bound.error();
   if (auto adopted = adopt_type(source_, kBigIntType, &*bound); !adopted) return adopted.error();
-  const bool literal = !bound->interval && is_literal(*bound->expression);
+  const bool literal = is_literal(*bound->expression);
   if (literal && is_null_literal(*bound->expression)) {
     return source_.wrong(bound->offset, fmt::format("frame {} offset must not be null", what),
                          "22004");
@@ -309,27 +307,19 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
     if (!offset) return offset.error();
     const bool moments = written.type.kind == TypeKind::kDate || written.type == kTimestampType;
     if (moments && offset->untyped && !is_null_literal(*offset->expression)) {
-      auto interval = parse_interval(source_, offset->offset,
-                                     std::get<std::string>(offset->expression->literal), "second");
-      if (!interval) return interval.error();
-      offset = Bound{nullptr, *interval, false, offset->offset};
+      if (auto adopted = adopt_type(source_, kIntervalType, &*offset); !adopted) return adopted;
     }
-    const auto* number = !offset->interval && is_literal(*offset->expression)
+    const auto* number = is_literal(*offset->expression)
                              ? std::get_if<int64_t>(&offset->expression->literal)
                              : nullptr;
-    bool negative = number != nullptr && *number < 0;
-    if (is_constant_interval(*offset)) {
-      auto micros = micros_of(source_, copy_of(*offset));
-      if (!micros) return micros.error();
-      negative = std::get<int64_t>((*micros)->literal) < 0;
-    }
-    if (negative) {
+    const base::Interval* const interval = constant_interval(*offset);
+    if ((number != nullptr && *number < 0) || (interval != nullptr && interval->normalized() < 0)) {
       return source_.wrong(offset->offset, "a frame's offset must not be negative", "22013");
     }
     const bool minus = (bound == FrameBound::kPreceding) != key.descending;
     const int64_t place = offset->offset;
-    auto end = bind_operator(source_, minus ? "-" : "+", place,
-                             Bound{clone(written), std::nullopt, false, place}, *std::move(offset));
+    auto end = bind_operator(source_, minus ? "-" : "+", place, Bound{clone(written), false, place},
+                             *std::move(offset));
     if (!end && end.error().sqlstate() == "42883") {
       return source_.wrong(place,
                            fmt::format("RANGE with an offset is not supported for {} and this "
@@ -389,9 +379,6 @@ base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCa
   const bool shift = kind == WindowKind::kLag || kind == WindowKind::kLead;
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();
-  for (const Bound& argument : *arguments) {
-    if (argument.interval) return source_.unsupported(argument.offset, "an INTERVAL as a value");
-  }
   const auto as_number = [&](Bound* argument) -> base::Result<void> {
     if (auto done = adopt_type(source_, kBigIntType, argument); !done) return done;
     if (!is_integer(argument->expression->type)) {
@@ -409,7 +396,7 @@ base::Result<void> ExpressionBinder::bind_window_arguments(const PgQuery__FuncCa
       arguments->push_back(typed(make_literal(kBigIntType, base::Value(int64_t{1})), place));
     }
     if (arguments->size() < 3) {
-      arguments->push_back({make_null(kTextType), std::nullopt, true, place});
+      arguments->push_back({make_null(kTextType), true, place});
     }
     Bound* values[] = {&(*arguments)[0], &(*arguments)[2]};
     if (auto unified = unify(source_, name, place, values); !unified) return unified.error();
@@ -477,7 +464,7 @@ BoundResult ExpressionBinder::bind_window_regression(const PgQuery__FuncCall& ca
     return place_window_call(std::move(copy), std::move(result), name);
   });
   if (!value) return value.error();
-  return Bound{*std::move(value), std::nullopt, false, call.location};
+  return Bound{*std::move(value), false, call.location};
 }
 
 }  // namespace diptych::olap

@@ -40,6 +40,7 @@ constexpr ValueKind value_kind(const base::DataType& type) {
     case base::TypeKind::kTimestamp: return ValueKind::kInt64;
     case base::TypeKind::kDouble: return ValueKind::kDouble;
     case base::TypeKind::kBoolean: return ValueKind::kBoolean;
+    case base::TypeKind::kInterval:  // no column's
     case base::TypeKind::kChar:
     case base::TypeKind::kVarchar: break;
   }

@@ -42,6 +42,23 @@ TEST(ResultTable, AlignsNumbersRightAndTextLeft) {
             "(3 rows)\n");
 }
 
+TEST(ResultTable, IntervalsAreTextsOfTheirOwnType) {
+  QueryResult result;
+  result.columns = {{"age", {.kind = TypeKind::kInterval}}};
+  set_rows(&result, {{Value(base::Interval{14, -3, 1'500'000})}, {Value()}});
+  EXPECT_EQ(to_table(result),
+            " age\n"
+            "-----------------------------------\n"
+            " 1 year 2 mons -3 days +00:00:01.5\n"
+            " NULL\n"
+            "(2 rows)\n");
+  EXPECT_EQ(to_csv(result), "age\n1 year 2 mons -3 days +00:00:01.5\n\n");
+  const auto json = nlohmann::json::parse(to_json(result));
+  EXPECT_EQ(json["columns"][0]["type"], "INTERVAL");
+  EXPECT_EQ(json["rows"][0][0], "1 year 2 mons -3 days +00:00:01.5");
+  EXPECT_TRUE(json["rows"][1][0].is_null());
+}
+
 TEST(ResultTable, AResultWithoutRowsKeepsItsHeader) {
   QueryResult result;
   result.columns = {{"n", {.kind = TypeKind::kInt}}};

@@ -54,8 +54,28 @@ std::vector<std::string> characters(std::string_view text) {
   return result;
 }
 
+// a + sign * b, part by part.
+Value sum_of_intervals(const Value& a, int64_t sign, const Value& b) {
+  const auto& x = std::get<base::Interval>(a);
+  const auto& y = std::get<base::Interval>(b);
+  const int64_t months = x.months + sign * y.months;
+  const int64_t days = x.days + sign * y.days;
+  const int128_t micros = int128_t{x.micros} + sign * int128_t{y.micros};
+  const base::Interval sum{static_cast<int32_t>(months), static_cast<int32_t>(days),
+                           static_cast<int64_t>(micros)};
+  if (sum.months != months || sum.days != days || sum.micros != micros) {
+    throw NaiveError("interval");
+  }
+  return sum;
+}
+
 Value arithmetic(const Expression& e, const Value& a, const Value& b) {
   if (is_null(a) || is_null(b)) return kNull;
+  if (e.type.kind == TypeKind::kInterval) {
+    const bool sums = e.kind == Kind::kAdd || e.kind == Kind::kSubtract;
+    if (!sums) throw std::logic_error("no naive version of intervals times a number");
+    return sum_of_intervals(a, e.kind == Kind::kAdd ? 1 : -1, b);
+  }
   if (e.type.kind == TypeKind::kDouble) {
     const double x = std::get<double>(a);
     const double y = std::get<double>(b);
@@ -252,6 +272,9 @@ int naive_compare(const Value& a, const Value& b) {
     if (const auto* truth = std::get_if<bool>(&value)) return *truth ? 1 : 0;
     if (const auto* date = std::get_if<base::Date>(&value)) return date->days;
     if (const auto* timestamp = std::get_if<base::Timestamp>(&value)) return timestamp->micros;
+    if (const auto* interval = std::get_if<base::Interval>(&value)) {
+      return (int128_t{interval->months} * 30 + interval->days) * 86'400'000'000 + interval->micros;
+    }
     return units_of(value);
   };
   const int128_t x = units(a);
@@ -281,6 +304,9 @@ Value naive_evaluate(const Expression& e, const Row& row) {
     case Kind::kNegate:
       if (is_null(values[0])) return kNull;
       if (e.type.kind == TypeKind::kDouble) return -std::get<double>(values[0]);
+      if (e.type.kind == TypeKind::kInterval) {
+        return sum_of_intervals(base::Interval{}, -1, values[0]);
+      }
       return number_of(e.type, -units_of(values[0]));
     case Kind::kAdd:
     case Kind::kSubtract:
@@ -370,77 +396,6 @@ std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
   return result;
 }
 
-bool sorts_before(const std::vector<SortKey>& keys, const Row& a, const Row& b) {
-  for (const SortKey& key : keys) {
-    const Value& x = a[key.column];
-    const Value& y = b[key.column];
-    if (is_null(x) || is_null(y)) {
-      if (is_null(x) != is_null(y)) return is_null(x) == key.nulls_first;
-      continue;
-    }
-    const int order = naive_compare(x, y);
-    if (order != 0) return key.descending ? order > 0 : order < 0;
-  }
-  return false;
-}
-
-Value naive_string_agg(const Aggregate& one, const std::vector<Row>& rows) {
-  std::vector<Row> texts;
-  for (const Row& row : rows) {
-    Row text = {naive_evaluate(*one.argument, row)};
-    for (const ExpressionPtr& e : one.further) text.push_back(naive_evaluate(*e, row));
-    if (!is_null(text[0])) texts.push_back(std::move(text));
-  }
-  std::vector<SortKey> order = one.order;
-  if (one.distinct && order.empty()) order.push_back(SortKey{});
-  std::stable_sort(texts.begin(), texts.end(),
-                   [&](const Row& a, const Row& b) { return sorts_before(order, a, b); });
-  Value result;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (one.distinct && i != 0 && texts[i][0] == texts[i - 1][0]) continue;
-    const bool plain = is_null(result) || is_null(texts[i][1]);
-    std::string text = is_null(result) ? "" : std::get<std::string>(result);
-    if (!plain) text += std::get<std::string>(texts[i][1]);
-    result = text + std::get<std::string>(texts[i][0]);
-  }
-  return result;
-}
-
-// The values in order, without NULLs.
-Value naive_ordered_set(const Aggregate& one, std::vector<Value> values) {
-  std::stable_sort(values.begin(), values.end(), [&](const Value& a, const Value& b) {
-    return sorts_before(one.order, {a}, {b});
-  });
-  if (one.kind == AggregateKind::kMode) {
-    size_t best = 0;
-    size_t most = 0;
-    for (size_t i = 0, times = 0; i < values.size(); ++i) {
-      times = i != 0 && naive_compare(values[i - 1], values[i]) == 0 ? times + 1 : 1;
-      if (times > most) {
-        most = times;
-        best = i + 1 - times;
-      }
-    }
-    return values[best];
-  }
-  const Value fraction = one.further[0]->literal;
-  if (is_null(fraction)) return kNull;
-  const auto count = static_cast<double>(values.size());
-  const double share = std::get<double>(fraction);
-  if (one.kind == AggregateKind::kPercentileDisc) {
-    // The first value that at least this share of them is not after.
-    size_t i = 0;
-    while (i + 1 < values.size() && static_cast<double>(i + 1) < share * count) ++i;
-    return values[i];
-  }
-  const double place = share * (count - 1);
-  const auto low = static_cast<size_t>(place);
-  const double at_low = std::get<double>(values[low]);
-  if (place == static_cast<double>(low)) return at_low;
-  const double at_high = std::get<double>(values[low + 1]);
-  return at_low + (place - static_cast<double>(low)) * (at_high - at_low);
-}
-
 Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (one.kind == AggregateKind::kCountAll) return static_cast<int64_t>(rows.size());
   std::vector<Value> values;
@@ -474,6 +429,12 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
     for (const Value& value : values) sum += std::get<double>(value);
     return one.kind == AggregateKind::kAvg ? sum / static_cast<double>(values.size()) : sum;
   }
+  if (one.type.kind == TypeKind::kInterval) {
+    if (one.kind == AggregateKind::kAvg) throw std::logic_error("no naive mean of intervals");
+    Value sum = base::Interval{};
+    for (const Value& value : values) sum = sum_of_intervals(sum, 1, value);
+    return sum;
+  }
   int128_t sum = 0;
   for (const Value& value : values) sum += units_of(value);
   if (one.kind == AggregateKind::kSum) return number_of(one.type, sum);
@@ -486,6 +447,14 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
          static_cast<double>(power(one.argument->type.scale));
 }
 
+// Equal ones of a group have one name.
+std::string name_of(const Value& key) {
+  if (is_null(key)) return "";
+  if (!std::holds_alternative<base::Interval>(key)) return "=" + base::to_string(key);
+  const auto& interval = std::get<base::Interval>(key);
+  return "=" + base::decimal_to_string(interval.normalized(), 0);
+}
+
 std::vector<Row> naive_aggregate(const Operator& op, const NaiveTables& tables) {
   std::map<std::vector<std::string>, std::pair<Row, std::vector<Row>>> groups;
   if (op.expressions.empty()) groups[{}];
@@ -495,10 +464,10 @@ std::vector<Row> naive_aggregate(const Operator& op, const NaiveTables& tables) 
     for (const ExpressionPtr& expression : op.expressions) {
       key.push_back(naive_evaluate(*expression, row));
       if (key.back() == Value(0.0)) key.back() = 0.0;  // -0
-      name.push_back(is_null(key.back()) ? "" : "=" + base::to_string(key.back()));
+      name.push_back(name_of(key.back()));
     }
     auto& group = groups[name];
-    group.first = key;
+    if (group.second.empty()) group.first = key;
     group.second.push_back(std::move(row));
   }
   for (const std::vector<ExpressionPtr>& keys : op.standing_groups) {
@@ -506,7 +475,7 @@ std::vector<Row> naive_aggregate(const Operator& op, const NaiveTables& tables) 
     std::vector<std::string> name;
     for (const ExpressionPtr& e : keys) {
       key.push_back(naive_evaluate(*e, {}));
-      name.push_back(is_null(key.back()) ? "" : "=" + base::to_string(key.back()));
+      name.push_back(name_of(key.back()));
     }
     groups[name].first = key;
   }
@@ -586,7 +555,7 @@ std::vector<Row> naive_execute(const Operator& op, const NaiveTables& tables) {
   }
   if (op.kind == OperatorKind::kSort) {
     std::stable_sort(result.begin(), result.end(),
-                     [&](const Row& a, const Row& b) { return sorts_before(op.sort_keys, a, b); });
+                     [&](const Row& a, const Row& b) { return naive_before(op.sort_keys, a, b); });
   }
   if (op.kind == OperatorKind::kSort || op.kind == OperatorKind::kLimit) cut(op, &result);
   return result;

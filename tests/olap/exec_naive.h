@@ -34,6 +34,12 @@ Value naive_moment(AggregateKind kind, const std::vector<Value>& values);
 Value naive_bits(AggregateKind kind, const std::vector<Value>& values);
 Value naive_covariance(const Aggregate& aggregate, const std::vector<Row>& rows);
 
+// Whether a comes before b in the order of the keys; and what depends on it
+// (exec_naive_ordered.cpp).
+bool naive_before(const std::vector<SortKey>& keys, const Row& a, const Row& b);
+Value naive_string_agg(const Aggregate& aggregate, const std::vector<Row>& rows);
+Value naive_ordered_set(const Aggregate& aggregate, std::vector<Value> values);
+
 // The rows with the window's values behind them (exec_naive_window.cpp).
 std::vector<Row> naive_window(const Operator& op, std::vector<Row> rows);
 

@@ -14,8 +14,9 @@
 namespace diptych::olap::test {
 namespace {
 
-const std::vector<DataType> kSortedTypes = {kIntType, kBigIntType, decimal_type(30, 2), kDoubleType,
-                                            kTextType};
+const std::vector<DataType> kSortedTypes = {
+    kIntType,    kBigIntType, decimal_type(30, 2),
+    kDoubleType, kTextType,   DataType{base::TypeKind::kInterval}};
 
 // Rows whose values are of a domain of so many, with nulls where wanted; 0: they ascend twice.
 ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937_64* random) {
@@ -40,6 +41,10 @@ ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937
                                                     : static_cast<double>(value / 3);
       texts[i] = (value % 2 == 0 ? "the same first letters " : "") + std::to_string(value);
       buffers[4].values<base::StringRef>()[i] = base::StringRef(texts[i]);
+      // A month is 30 days; some are beyond 64 bits of microseconds.
+      const auto months = static_cast<int32_t>(value % 7 == 0 ? INT32_MAX - 1 : value % 3);
+      buffers[5].values<base::Interval>()[i] = {months, static_cast<int32_t>(value % 40),
+                                                value / 5};
       for (VectorBuffer& buffer : buffers) {
         if (nulls && (*random)() % 5 == 0) set_bit(buffer.nulls(), i);
       }

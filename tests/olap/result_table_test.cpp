@@ -18,6 +18,7 @@ const std::vector<ResultColumn> kEveryType = {
     {"i", kIntType},    {"b", kBigIntType},  {"d", decimal_type(12, 2)}, {"w", decimal_type(38, 5)},
     {"f", kDoubleType}, {"t", kBooleanType}, {"day", kDateType},         {"at", kTimestampType},
     {"text", kTextType}};
+constexpr DataType kIntervalType{base::TypeKind::kInterval};
 
 // A value of each type, or NULL with the probability 1 / `one_in`.
 std::vector<Row> random_rows(uint64_t seed, size_t count, uint32_t one_in) {
@@ -104,7 +105,7 @@ TEST(ArrowExport, PointsAtTheResultsOwnBuffersAndKeepsThem) {
   const ResultTable* const table = result->rows.table().get();
   const std::weak_ptr<const ResultTable> kept = result->rows.table();
   ArrowArray batch;
-  export_arrow_batch(*result, 0, &batch);
+  ASSERT_TRUE(export_arrow_batch(*result, 0, &batch).ok());
   ASSERT_EQ(batch.n_children, static_cast<int64_t>(kEveryType.size()));
   for (size_t c = 0; c < kEveryType.size(); ++c) {
     const ResultArray& array = table->chunks()[0].columns[c];
@@ -124,6 +125,59 @@ TEST(ArrowExport, PointsAtTheResultsOwnBuffersAndKeepsThem) {
   EXPECT_EQ(text.buffers[2], table->chunks()[0].columns[8].texts());
   text.release(&text);
   EXPECT_TRUE(kept.expired());
+}
+
+const std::vector<Row> kIntervals = {
+    {Value(base::Interval{14, -3, 1'500'000})}, {kNull}, {Value(base::Interval{0, 0, -1})}};
+
+TEST(ResultTable, GivesBackIntervals) {
+  const std::vector<Row> found = result_of({{"age", kIntervalType}}, kIntervals).rows;
+  EXPECT_EQ(found, kIntervals);
+}
+
+TEST(ArrowExport, IntervalsAreCopiedWithTheirTimeInNanoseconds) {
+  struct MonthDayNano {
+    int32_t months;
+    int32_t days;
+    int64_t nanos;
+  };
+  const QueryResult result = result_of({{"age", kIntervalType}}, kIntervals);
+  ArrowSchema schema;
+  export_arrow_schema(result, &schema);
+  EXPECT_STREQ(schema.children[0]->format, "tin");
+  schema.release(&schema);
+  ArrowArray batch;
+  ASSERT_TRUE(export_arrow_batch(result, 0, &batch).ok());
+  EXPECT_EQ(batch.children[0]->null_count, 1);
+  const auto* const values = static_cast<const MonthDayNano*>(batch.children[0]->buffers[1]);
+  EXPECT_EQ(values[0].months, 14);
+  EXPECT_EQ(values[0].days, -3);
+  EXPECT_EQ(values[0].nanos, 1'500'000'000);
+  EXPECT_EQ(values[2].nanos, -1000);
+  batch.release(&batch);
+}
+
+TEST(ArrowExport, ATimeBeyondArrowsNanosecondsFailsTheBatch) {
+  const int64_t most = INT64_MAX / 1000;
+  for (const int64_t micros : {most, most + 1, -most - 1}) {
+    const QueryResult result = result_of({{"n", kIntType}, {"age", kIntervalType}},
+                                         {{number(1), Value(base::Interval{0, 0, micros})}});
+    ArrowArray batch;
+    const auto exported = export_arrow_batch(result, 0, &batch);
+    ASSERT_EQ(exported.ok(), micros == most);
+    if (exported) {
+      batch.release(&batch);
+      continue;
+    }
+    EXPECT_EQ(exported.error().sqlstate(), "22008");
+    ArrowArrayStream stream;
+    export_arrow_stream(result, &stream);
+    EXPECT_EQ(stream.get_last_error(&stream), nullptr);
+    EXPECT_NE(stream.get_next(&stream, &batch), 0);
+    EXPECT_NE(std::string(stream.get_last_error(&stream)).find("column \"age\""),
+              std::string::npos);
+    stream.release(&stream);
+  }
 }
 
 TEST(ArrowExport, AStreamHasTheSchemaAllBatchesAndAnEnd) {

@@ -92,6 +92,8 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
               HasSubstr("no such table \"q\""));
   EXPECT_THAT(error_of("create table t (a int primary key default 3)"),
               HasSubstr("DEFAULT is not supported yet (line 1, column 35"));
+  EXPECT_THAT(error_of("create table t (a int primary key, b interval)"),
+              HasSubstr("a column cannot be an INTERVAL"));
   EXPECT_THAT(error_of("create table t (a int primary key, b json)"),
               HasSubstr("type \"json\" is not supported"));
   EXPECT_THAT(error_of("create index i on p using gin (b)"), HasSubstr("index method \"gin\""));

@@ -161,9 +161,12 @@ constexpr Refused kRefused[] = {
     {"explain insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"explain insert into parent "
      "...\")"},
-    {"select interval '1 day'",
-     "unsupported: an INTERVAL as a value is not supported yet (line 1, column 8: "
-     "\"interval '1 day'\")"},
+    {"select interval '1 2' day to hour",
+     "unsupported: an INTERVAL of two units is not supported yet (line 1, column 8: "
+     "\"interval '1 2' day to hour\")"},
+    {"select abs(interval '1 day')",
+     "invalid argument: function abs() does not take INTERVAL (line 1, column 8: "
+     "\"abs\")"},
     {"select c_day + interval '1 fortnight' from child",
      "invalid argument: \"1 fortnight\" is no INTERVAL: numbers with units are, "
      "as in '3 months' or '1 year 10 days' (line 1, column 25: \"'1 fortnight'\")"},
@@ -211,9 +214,9 @@ constexpr Refused kRefused[] = {
     {"select '2001-02-30'::date",
      "invalid argument: \"2001-02-30\" names no day of the calendar (line 1, "
      "column 8: \"'2001-02-30'\")"},
-    {"select round(c_amount, c_id) from child",
-     "unsupported: rounding to anything but a literal number of digits is not "
-     "supported yet (line 1, column 24: \"c_id) from child\")"},
+    {"select round(c_amount::float8, c_id) from child",
+     "unsupported: rounding a DOUBLE to digits that are no literal is not "
+     "supported yet (line 1, column 32: \"c_id) from child\")"},
     {"select d.c_id from (select c_p_id from child) d",
      "invalid argument: table \"d\" has no column \"c_id\" (line 1, column 8: "
      "\"d.c_id\")"},

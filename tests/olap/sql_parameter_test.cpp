@@ -24,11 +24,17 @@ class SqlParameterTest : public SqlTest {
 
 TEST_F(SqlParameterTest, ValuesStandWhereLiteralsWould) {
   EXPECT_EQ(first_line("select c_id from child limit $1", {int64_t{5}}), "limit 5");
+  EXPECT_EQ(first_line("select c_id from child limit $1 + 2 * 3", {int64_t{5}}), "limit 11");
   EXPECT_EQ(first_line("select * from parent where p_id = $1 and p_kind = $2",
                        {int64_t{7}, std::string("it's")}),
             "scan parent [p_id, p_name, p_kind] where (p_id = 7) and (p_kind = 'it's')");
   EXPECT_EQ(first_line("select $2 || $1", {std::string("a"), std::string("b")}), "values ['ba']");
   EXPECT_EQ(first_line("select $1 + 1 as x", {base::DecimalValue{250, 2}}), "values [3.50]");
+  EXPECT_EQ(first_line("select $1 * 2", {base::Interval{1, 2, 3'000'000}}),
+            "values ['2 mons 4 days 00:00:06']");
+  EXPECT_EQ(first_line("select date '2024-01-31' - $1", {base::Interval{0, 1, 0}}),
+            "values ['2024-01-30 00:00:00']");
+  EXPECT_EQ(first_line("select interval '1 day' < $1", {std::string("25 hours")}), "values [true]");
 }
 
 TEST_F(SqlParameterTest, ATextTakesTheTypeOfItsPlace) {

@@ -293,6 +293,8 @@ PRODUCTIONS = {
         (2, "{} BETWEEN {} AND {}", "AAA"), (2, "{} NOT BETWEEN {} AND {}", "AAA"),
         (1, "{} > {}", ["int", "decimal"]), (1, "{} <= {}", ["bigint", "double"]),
         (1, "{} IS DISTINCT FROM {}", "AA"), (1, "{} = {}", ["date", "timestamp"]),
+        (1, "{} - {} < INTERVAL '30' DAY", ["timestamp", "timestamp"]),
+        (1, "{} - {} = {} - {}", ["timestamp", "timestamp", "timestamp", "timestamp"]),
     ],
     "int": [
         (1, "abs({})", ["int"]), (1, "-({})", ["int"]), (4, "({} + {})", ["int", "int"]),
@@ -306,6 +308,7 @@ PRODUCTIONS = {
         (2, "extract(year FROM {})", ["date"]), (1, "extract(month FROM {})", ["timestamp"]),
         (1, "extract(day FROM {})", ["date"]), (1, "extract(hour FROM {})", ["timestamp"]),
         (1, "CAST({} AS BIGINT)", ["int"]),
+        (1, "extract(day FROM {} - {})", ["timestamp", "timestamp"]),
     ],
     "decimal": [
         (3, "({} + {})", ["decimal", "decimal"]), (3, "({} - {})", ["decimal", "int"]),
@@ -340,6 +343,8 @@ AGGREGATES = {
                (1, "sum(DISTINCT {})", ["int"]), (1, "bit_and({})", ["int"]),
                (1, "bit_or({})", ["int"]), (1, "bit_xor({})", ["int"]),
                (1, "regr_count({}, {})", ["int", "double"]),
+               (1, "count(DISTINCT {} - {})", ["timestamp", "timestamp"]),
+               (1, "extract(day FROM max({} - {}))", ["timestamp", "timestamp"]),
                (1, "count(*) FILTER (WHERE {})", ["bool"])],
     "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"]),
                (1, "percentile_cont(0.25) WITHIN GROUP (ORDER BY {})", ["int"]),

@@ -111,6 +111,7 @@ class RandomRows {
       case base::TypeKind::kChar:
       case base::TypeKind::kVarchar:
         return text(below((column.type.length == 0 ? 100 : column.type.length) + 1));
+      case base::TypeKind::kInterval: break;  // no column's
     }
     return std::monostate();
   }

@@ -17,7 +17,7 @@ ROWS = 70_000  # two chunks
 EVERY_TYPE = """
 select 1::int, 2::bigint, 3.25::decimal(12,2), 1.5::double precision, true, date '2026-11-22',
        timestamp '2026-11-22 10:00:00.5', 'a text longer than twelve bytes', null::int,
-       sum(10.000::decimal(9,3))
+       sum(10.000::decimal(9,3)), interval '1 year 2 mons -3 days 00:00:01.5'
 """
 
 
@@ -42,11 +42,17 @@ class ArrowTest(unittest.TestCase):
         table.validate(full=True)
         self.assertEqual([str(field.type) for field in table.schema], [
             "int32", "int64", "decimal128(12, 2)", "double", "bool", "date32[day]",
-            "timestamp[us]", "large_string", "int32", "decimal128(38, 3)"])
+            "timestamp[us]", "large_string", "int32", "decimal128(38, 3)",
+            "month_day_nano_interval"])
         self.assertEqual([column[0].as_py() for column in table.columns], [
             1, 2, decimal.Decimal("3.25"), 1.5, True, datetime.date(2026, 11, 22),
             datetime.datetime(2026, 11, 22, 10, 0, 0, 500_000),
-            "a text longer than twelve bytes", None, decimal.Decimal("10.000")])
+            "a text longer than twelve bytes", None, decimal.Decimal("10.000"),
+            pyarrow.MonthDayNano([14, -3, 1_500_000_000])])
+
+    def test_a_time_beyond_nanoseconds_is_an_error(self):
+        with self.assertRaisesRegex(Exception, "beyond Arrow's nanoseconds"):
+            self.query("select interval '2562048 hours' as long")
 
     def test_values_lie_where_the_engine_left_them(self):
         table, address = self.query("select 7::bigint as seven, 'x' as x")

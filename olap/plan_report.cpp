@@ -36,8 +36,10 @@ std::string actual_text(const Operator& op, const OperatorFigures& figures) {
   std::string text;
   if (figures.ran) {
     text = fmt::format("actual {} rows, {:.2f} ms", figures.rows, milliseconds(figures.own_ns));
-  } else {
+  } else if (figures.shared.empty()) {
     text = "not run";
+  } else {
+    return fmt::format(" ({})", figures.shared);
   }
   if (op.kind == OperatorKind::kScan && figures.ran) {
     text += fmt::format(", {} decoded, {} of {} blocks skipped", bytes_text(figures.decoded_bytes),

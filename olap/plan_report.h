@@ -8,7 +8,8 @@
 //          "blocks", "blocks_skipped", "rounds", "memory_bytes", "shared" in each operator, and
 //          "execution_ms", "memory_bytes", "rows", "shared" beside the plan, and how it came to be
 //          run: "queue_ms", of the long lane also "long_lane_ms" (until it had a snapshot) and
-//          "snapshot_bytes" (of all snapshots, as they were when it ended)
+//          "snapshot_bytes" (of all snapshots, as they were when it ended). "ran" is false of an
+//          operator that others of a shared pass did the work of: "shared" says so
 //
 // Time is an operator's own, without its children's, summed over the workers. Memory is what it
 // kept at its largest: a join's table, groups, a sort's rows. Of statements of one text, which run

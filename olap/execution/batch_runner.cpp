@@ -14,7 +14,6 @@
 #include "olap/execution/query_failure.h"
 #include "olap/execution/riding_plans.h"
 #include "olap/execution/shared_scans.h"
-#include "olap/execution/star_batch.h"
 
 namespace diptych::olap {
 
@@ -100,23 +99,25 @@ base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
   stop.check();
   MemoryBudget memory(memory_limits_);
   QueryResult result;
-  Task task = run_plan(*job, {&replica_, arena_, &stop, &memory}, start, nullptr, 0, &result);
+  Task task = run_plan(*job, {&replica_, arena_, &stop, &memory}, start, nullptr, &result);
   task.start();
   task.check();
   return result;
 }
 
 Task BatchRunner::run_plan(const Job& job, RunContext context, Clock::time_point start,
-                           const GivenRows* rows, size_t stars, QueryResult* result) const {
+                           const GivenStar* star, QueryResult* result) const {
   const Plan& plan = plan_of(job);
   std::optional<PlanMeter> meter;
   if (plan.is_analyzed) context.meter = &meter.emplace(*plan.root, arena_->threads());
   PlanRunner runner(context);
-  co_await runner.run(plan, rows, result);
+  co_await runner.run(plan, star == nullptr ? nullptr : &star->rows, result);
   const uint64_t execute_ns = ns_since(start);
   if (plan.is_analyzed) {
-    if (rows != nullptr) {
-      meter->once(rows->op()).shared = fmt::format("computed in one pass for {} queries", stars);
+    if (star != nullptr) {
+      meter->once(star->rows.op()).shared =
+          fmt::format("computed in one pass for {} queries", star->stars);
+      star->batch.tell(star->index, &*meter);
     }
     PlanFigures figures = meter->figures();
     figures.rows = result->rows.size();
@@ -127,10 +128,11 @@ Task BatchRunner::run_plan(const Job& job, RunContext context, Clock::time_point
       figures.shared.push_back(
           fmt::format("run once for {} statements of this text", job.same.size() + 1));
     }
-    if (rows != nullptr) {
+    if (star != nullptr) {
       figures.shared.push_back(
-          fmt::format("scans and joins with {} star queries of the batch: {} statements", stars,
-                      queries_.size()));
+          fmt::format("scans and joins with {} star queries of the batch: {} statements; what the "
+                      "scans say, the time and the memory are those of all",
+                      star->stars, queries_.size()));
     }
     *result = explanation_of(plan_report(plan.lines, plan.format, &figures));
   }
@@ -187,11 +189,12 @@ void BatchRunner::finish(Job* job, base::Result<QueryResult> result) {
 }
 
 void BatchRunner::run_stars() {
+  StarKeys keys(replica_);
   std::map<uint32_t, std::vector<Job*>> by_root;
   for (Job& job : jobs_) {
     if (job.done) continue;
     const Plan& plan = plan_of(job);
-    if (plan.explanation.empty()) job.star = star_query(plan, replica_);
+    if (plan.explanation.empty()) job.star = star_query(plan, &keys);
     if (job.star.has_value()) by_root[job.star->root.table.value].push_back(&job);
   }
   for (auto& [table, jobs] : by_root) {
@@ -215,16 +218,17 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   for (const Job* job : jobs) queries.push_back(&*job->star);
   StarBatch batch(context, std::move(queries));
   try {
-    if (!batch.run()) return;
+    batch.run();
   } catch (const std::exception&) {
     return;  // whoever's fault it is, the others are answered
   }
   for (size_t i = 0; i < jobs.size(); ++i) {
     const std::unique_ptr<GivenRows> rows = batch.result(i);
-    if (rows == nullptr) continue;  // too many groups
+    if (rows == nullptr) continue;
+    const GivenStar star{batch, i, *rows, jobs.size()};
     finish(jobs[i], guarded([&] {
              QueryResult result;
-             Task task = run_plan(*jobs[i], context, start, rows.get(), jobs.size(), &result);
+             Task task = run_plan(*jobs[i], context, start, &star, &result);
              task.start();
              task.check();
              return result;
@@ -264,7 +268,7 @@ Task BatchRunner::ride(Job* job, SharedScans* scans) {
   std::exception_ptr failure;
   try {
     stop.check();
-    co_await run_plan(*job, {&replica_, arena_, &stop, &memory, nullptr, scans}, start, nullptr, 0,
+    co_await run_plan(*job, {&replica_, arena_, &stop, &memory, nullptr, scans}, start, nullptr,
                       &result);
   } catch (...) {
     failure = std::current_exception();

@@ -5,9 +5,9 @@
 // (riding_plans.h, shared_scans.h). A batch of one is not touched by any of it.
 //
 // Threads    one caller; the passes and pipelines use the arena.
-// Errors     a query fails alone: where a shared pass of stars fails, its queries are run one by
-//            one, and so is a riding plan that had too little memory beside others. One that is
-//            stopped leaves the others of its text and pass as they are.
+// Errors     a query fails alone: who cannot be answered in a pass of stars is run alone, and so is
+//            a riding plan that had too little memory beside others. One that is stopped leaves the
+//            others of its text and pass as they are.
 
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #include "olap/execution/pipeline.h"
 #include "olap/execution/row_stages.h"
+#include "olap/execution/star_batch.h"
 #include "olap/execution/star_query.h"
 #include "olap/execution/task.h"
 
@@ -40,10 +41,16 @@ class BatchRunner {
   };
 
   const Plan& plan_of(const Job& job) const { return *queries_[job.query].plan; }
-  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `rows`: of the plan's star, which was
-  // computed with so many `stars`.
+  // A plan's star that was computed in a pass of so many.
+  struct GivenStar {
+    const StarBatch& batch;
+    size_t index;
+    const GivenRows& rows;
+    size_t stars;
+  };
+  // The plan's result, or, of EXPLAIN ANALYZE, what it did; `star`: nullptr where it has none.
   Task run_plan(const Job& job, RunContext context, std::chrono::steady_clock::time_point start,
-                const GivenRows* rows, size_t stars, QueryResult* result) const;
+                const GivenStar* star, QueryResult* result) const;
   void run_riders();
   Task ride(Job* job, SharedScans* scans);
   void share_texts();

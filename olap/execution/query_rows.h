@@ -18,6 +18,16 @@ namespace diptych::olap {
 // A set of queries: words of bits, of a length that its owner knows.
 using QuerySet = std::vector<uint64_t>;
 
+inline void add_to_set(uint32_t query, QuerySet* set) {
+  (*set)[query / 64] |= uint64_t{1} << (query % 64);
+}
+inline bool is_in_set(uint32_t query, const QuerySet& set) {
+  return ((set[query / 64] >> (query % 64)) & 1) != 0;
+}
+inline void add_all(const QuerySet& queries, QuerySet* set) {
+  for (size_t w = 0; w < queries.size(); ++w) (*set)[w] |= queries[w];
+}
+
 class QueryRows {
  public:
   explicit QueryRows(size_t words) : words_(words), bits_(words * kVectorRows) {}

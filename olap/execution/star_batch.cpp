@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "olap/execution/expression_key.h"
+#include "olap/execution/plan_meter.h"
 #include "olap/execution/star_source.h"
 
 namespace diptych::olap {
@@ -49,6 +50,14 @@ std::string aggregates_text(const StarQuery& query) {
   return text;
 }
 
+// What is not a scan is part of the scans' passes.
+void tell_joins(const Operator& op, PlanMeter* meter) {
+  if (op.kind == OperatorKind::kScan) return;
+  meter->once(op).shared =
+      op.kind == OperatorKind::kHashJoin ? "as bitsets in the pass" : "in the pass";
+  for (const OperatorPtr& child : op.children) tell_joins(*child, meter);
+}
+
 }  // namespace
 
 StarBatch::StarBatch(const RunContext& context, std::vector<const StarQuery*> queries)
@@ -86,17 +95,17 @@ void StarBatch::number_queries() {
   words_ = (next + size_t{63}) / 64;
 }
 
-bool StarBatch::run() {
+void StarBatch::run() {
+  out_.resize(words_);
   root_ = std::make_unique<SharedNode>(*context_.replica, queries_[0]->root.table, words_);
   for (size_t i = 0; i < queries_.size(); ++i) {
     key_parts_.push_back(root_->add(numbers_[i], queries_[i]->root));
   }
   add_arguments();
-  if (!root_->finish({})) return false;
+  root_->finish(nullptr);
   DIPTYCH_CHECK(root_->first_word() == 0 && root_->words() == words_, "the root has all queries");
   run_children(root_.get());
   run_root();
-  return true;
 }
 
 void StarBatch::add_arguments() {
@@ -118,11 +127,10 @@ void StarBatch::add_sum_arguments(size_t index) {
   std::vector<uint32_t>& wanted = wanted_arguments_[numbers_[index] / 64];
   for (const Aggregate& aggregate : queries_[index]->aggregates) {
     if (aggregate.argument == nullptr) continue;
-    const auto [place, is_new] = argument_numbers_.try_emplace(
-        expression_key(*aggregate.argument), static_cast<uint32_t>(arguments_.size()));
-    if (is_new) arguments_.push_back(root_->bound(*aggregate.argument));
-    if (std::find(wanted.begin(), wanted.end(), place->second) == wanted.end()) {
-      wanted.push_back(place->second);
+    const uint32_t argument =
+        add_argument(index, *aggregate.argument, &argument_numbers_, &arguments_);
+    if (std::find(wanted.begin(), wanted.end(), argument) == wanted.end()) {
+      wanted.push_back(argument);
     }
   }
 }
@@ -154,12 +162,20 @@ StarGrouping::Query StarBatch::grouped_query(size_t index) {
       query.arguments.push_back(StarGrouping::kNoArgument);
       continue;
     }
-    const auto [place, is_new] = group_argument_numbers_.try_emplace(
-        expression_key(*aggregate.argument), static_cast<uint32_t>(group_arguments_.size()));
-    if (is_new) group_arguments_.push_back(root_->bound(*aggregate.argument));
-    query.arguments.push_back(place->second);
+    query.arguments.push_back(
+        add_argument(index, *aggregate.argument, &group_argument_numbers_, &group_arguments_));
   }
   return query;
+}
+
+uint32_t StarBatch::add_argument(size_t index, const Expression& argument,
+                                 std::map<std::string, uint32_t>* numbers,
+                                 std::vector<SharedExpression>* arguments) {
+  const auto [place, is_new] =
+      numbers->try_emplace(expression_key(argument), static_cast<uint32_t>(arguments->size()));
+  if (is_new) arguments->push_back({root_->bound(argument), QuerySet(words_)});
+  add_to_set(numbers_[index], &(*arguments)[place->second].queries);
+  return place->second;
 }
 
 void StarBatch::run_children(SharedNode* node) {
@@ -172,18 +188,21 @@ void StarBatch::run_children(SharedNode* node) {
 void StarBatch::run_node(SharedNode* node) {
   node->clear_found();
   charge_.set(charge_.bytes() + node->found_bytes());
-  const SharedNode::Morsels morsels = node->morsels();
+  const SharedNode::Morsels morsels = node->morsels(out_);
   ReadAhead ahead(morsels.morsels, context_.replica->leaves_memory());
   ahead.add(node->scan(), node->needed());
   const uint32_t workers = context_.arena->threads();
+  std::vector<StarPassPart> passes(workers);
   std::vector<SharedNode::PartValues> values(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
     values[worker] = node->make_values();
-    StarChildOutput output{.found = node->found(), .worker = worker, .workers = workers};
+    StarChildOutput output{
+        .pass = &passes[worker], .found = node->found(), .worker = worker, .workers = workers};
     for (SharedNode::Part& part : node->parts()) output.numbers.push_back(part.numbers.data());
     for (const auto& of_part : values[worker]) output.values.push_back(of_part.get());
     return std::make_unique<StarSource>(*node, morsels, &ahead, std::move(output));
   });
+  end_pass(passes, morsels.leaves, node);
   node->take_values(std::move(values));
   // What the children found is in this node's sets now.
   for (SharedNode::Edge& edge : node->edges()) {
@@ -193,14 +212,16 @@ void StarBatch::run_node(SharedNode* node) {
 }
 
 void StarBatch::run_root() {
-  const SharedNode::Morsels morsels = root_->morsels();
+  const SharedNode::Morsels morsels = root_->morsels(out_);
   ReadAhead ahead(morsels.morsels, context_.replica->leaves_memory());
   ahead.add(root_->scan(), root_->needed());
   const uint32_t workers = context_.arena->threads();
+  std::vector<StarPassPart> passes(workers);
   std::vector<std::unique_ptr<StarSums>> sums(workers);
   GroupsOfWorkers groups(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
-    StarRootOutput output{.sum_arguments = &arguments_,
+    StarRootOutput output{.pass = &passes[worker],
+                          .sum_arguments = &arguments_,
                           .groups = {},
                           .groupings = &groupings_,
                           .group_arguments = &group_arguments_};
@@ -214,6 +235,7 @@ void StarBatch::run_root() {
     }
     return std::make_unique<StarSource>(*root_, morsels, &ahead, std::move(output));
   });
+  end_pass(passes, morsels.leaves, root_.get());
   sums_ = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
   for (const auto& part : sums) {
     if (part != nullptr) sums_->merge(*part);
@@ -221,6 +243,14 @@ void StarBatch::run_root() {
   for (SharedNode::Edge& edge : root_->edges()) edge.child->drop_found();
   charge_.set(0);
   merge_groups(std::move(groups));
+}
+
+void StarBatch::end_pass(const std::vector<StarPassPart>& parts, const ScanLeaves& leaves,
+                         SharedNode* node) {
+  for (const StarPassPart& part : parts) {
+    if (!part.out.empty()) add_all(part.out, &out_);
+  }
+  node->count(parts, leaves);
 }
 
 void StarBatch::merge_groups(GroupsOfWorkers of_workers) {
@@ -237,7 +267,13 @@ void StarBatch::merge_groups(GroupsOfWorkers of_workers) {
   }
 }
 
+void StarBatch::tell(size_t index, PlanMeter* meter) const {
+  root_->tell(queries_[index]->root, meter);
+  tell_joins(*queries_[index]->aggregate->children[0], meter);
+}
+
 std::unique_ptr<GivenRows> StarBatch::result(size_t index) const {
+  if (is_in_set(numbers_[index], out_)) return nullptr;
   if (!queries_[index]->is_grouped) return sums_of(index);
   const Place& place = places_.at(index);
   const StarGroups& groups = *groups_[place.grouping][0];

@@ -9,8 +9,9 @@
 //
 // Use        add() each query; run() once; result() of each.
 // Threads    one caller; the passes use the context's arena.
-// Errors     QueryFailure, also of rows that not every query would have met: a caller who gets one
-//            runs the queries one by one.
+// Errors     queries whose expressions fail have no result, also where the rows are others'. What
+//            run() throws (QueryFailure: memory, a stop, the disk) is all queries': a caller who
+//            gets it runs them one by one.
 
 #pragma once
 
@@ -33,12 +34,13 @@ class StarBatch {
   // `queries` are of one root table, and stay.
   StarBatch(const RunContext& context, std::vector<const StarQuery*> queries);
 
-  // False: a key on the way is not dense, and nothing was computed.
-  bool run();
+  void run();
 
   // The rows that the aggregate of queries[index] gives; they refer to the batch. nullptr: it had
-  // too many groups to be answered here.
+  // too many groups to be answered here, or an expression of it failed.
   std::unique_ptr<GivenRows> result(size_t index) const;
+  // What was done for queries[index], below its aggregate.
+  void tell(size_t index, PlanMeter* meter) const;
 
  private:
   using Arguments = std::vector<std::vector<uint32_t>>;
@@ -55,9 +57,14 @@ class StarBatch {
   void add_sum_arguments(size_t index);
   void add_to_grouping(size_t index, const SharedNode::KeyParts& parts);
   StarGrouping::Query grouped_query(size_t index);
+  // The place of the argument among those of the batch, which the query has then, too.
+  uint32_t add_argument(size_t index, const Expression& argument,
+                        std::map<std::string, uint32_t>* numbers,
+                        std::vector<SharedExpression>* arguments);
   void run_children(SharedNode* node);
   void run_node(SharedNode* node);
   void run_root();
+  void end_pass(const std::vector<StarPassPart>& parts, const ScanLeaves& leaves, SharedNode* node);
   void merge_groups(GroupsOfWorkers of_workers);
   std::unique_ptr<GivenRows> sums_of(size_t index) const;
 
@@ -68,14 +75,15 @@ class StarBatch {
   size_t sum_words_ = 0;  // those of queries without groups come first
   std::unique_ptr<SharedNode> root_;
   std::vector<SharedNode::KeyParts> key_parts_;       // of queries_
-  std::vector<ExpressionPtr> arguments_;              // of sums, over the root's columns
+  QuerySet out_;                                      // of which an expression failed
+  std::vector<SharedExpression> arguments_;           // of sums, over the root's columns
   std::map<std::string, uint32_t> argument_numbers_;  // by text
   Arguments wanted_arguments_;                        // by word
   std::unique_ptr<StarSums> sums_;
   std::vector<StarGrouping> groupings_;
   std::map<std::string, size_t> groupings_by_text_;
   std::map<size_t, Place> places_;                          // of grouped queries_
-  std::vector<ExpressionPtr> group_arguments_;              // as arguments_, of groups
+  std::vector<SharedExpression> group_arguments_;           // as arguments_, of groups
   std::map<std::string, uint32_t> group_argument_numbers_;  // by text
   // By grouping, then worker: the first has all groups, whose texts the others may have.
   GroupsOfWorkers groups_;

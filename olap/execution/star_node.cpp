@@ -7,14 +7,11 @@
 #include "base/check.h"
 #include "olap/execution/column_range.h"
 #include "olap/execution/expression_key.h"
+#include "olap/execution/plan_meter.h"
 
 namespace diptych::olap {
 
 namespace {
-
-void add_to_set(QuerySet* set, uint32_t query) {
-  (*set)[query / 64] |= uint64_t{1} << (query % 64);
-}
 
 std::string edge_text(const StarEdge& edge) {
   std::string text = fmt::format("{}", edge.child->table.value);
@@ -83,22 +80,27 @@ void SharedNode::add_predicate(uint32_t query, const Expression& predicate) {
   const auto [place, is_new] =
       general_by_text_.try_emplace(expression_key(predicate), general_.size());
   if (is_new) general_.push_back({bound(predicate), QuerySet(queries_.size())});
-  add_to_set(&general_[place->second].queries, query);
+  add_to_set(query, &general_[place->second].queries);
 }
 
-uint32_t SharedNode::add_part(const std::string& text, Part part) {
+uint32_t SharedNode::add_part(uint32_t query, const std::string& text, Part part) {
   const auto [place, is_new] =
       parts_by_text_.try_emplace(text, static_cast<uint32_t>(parts_.size()));
-  if (is_new) parts_.push_back(std::move(part));
+  if (is_new) {
+    part.queries.resize(queries_.size());
+    parts_.push_back(std::move(part));
+  }
+  add_to_set(query, &parts_[place->second].queries);
   return place->second;
 }
 
 SharedNode::KeyParts SharedNode::add(uint32_t query, const StarNode& node) {
-  add_to_set(&queries_, query);
+  add_to_set(query, &queries_);
+  ++statements_;
   KeyParts parts;
   for (const StarKey& key : node.keys) {
     parts[key.index] =
-        add_part(expression_key(*key.expression), {.expression = bound(*key.expression)});
+        add_part(query, expression_key(*key.expression), {.expression = bound(*key.expression)});
   }
   for (const ExpressionPtr& predicate : node.predicates) add_predicate(query, *predicate);
   for (const StarEdge& edge : node.edges) {
@@ -107,10 +109,11 @@ SharedNode::KeyParts SharedNode::add(uint32_t query, const StarNode& node) {
       Edge& shared = edges_.emplace_back();
       for (const ExpressionPtr& outer : edge.outer) shared.outer.push_back(bound(*outer));
       shared.inner = edge.inner;
+      shared.keys = edge.keys;
       shared.child = std::make_unique<SharedNode>(replica_, edge.child->table, queries_.size());
     }
     for (const auto& [key, child_part] : edges_[place->second].child->add(query, *edge.child)) {
-      parts[key] = add_part(fmt::format("{}.{}", place->second, child_part),
+      parts[key] = add_part(query, fmt::format("{}.{}", place->second, child_part),
                             {.edge = place->second, .child_part = child_part});
     }
   }
@@ -123,7 +126,7 @@ const StarValues* SharedNode::values_of(uint32_t part) const {
   return edges_[here.edge].child->values_of(here.child_part);
 }
 
-bool SharedNode::finish(const std::vector<base::ColumnId>& inner) {
+void SharedNode::finish(const Edge* edge) {
   const auto has_queries = [](uint64_t word) { return word != 0; };
   const auto first = std::find_if(queries_.begin(), queries_.end(), has_queries);
   const auto last = std::find_if(queries_.rbegin(), queries_.rend(), has_queries);
@@ -132,37 +135,37 @@ bool SharedNode::finish(const std::vector<base::ColumnId>& inner) {
   words_ = static_cast<size_t>(last.base() - first);
   for (Ranges& ranges : ranges_) ranges.classes.finish(first_word_, words_);
   for (Prefixes& prefixes : prefixes_) prefixes.classes.finish(first_word_, words_);
-  if (!inner.empty() && !make_keys(inner)) return false;
+  edge_ = edge;
+  if (edge != nullptr) {
+    for (const base::ColumnId column : edge->inner) key_columns_.push_back(batch_column(column));
+  }
   // A row is counted though nothing of it is read: any column tells how many there are.
   if (scan_.columns.empty()) batch_column(base::ColumnId(0));
   needed_.assign(scan_.columns.size(), true);
-  return std::all_of(edges_.begin(), edges_.end(),
-                     [](const Edge& edge) { return edge.child->finish(edge.inner); });
+  for (const Edge& to_child : edges_) to_child.child->finish(&to_child);
 }
 
-bool SharedNode::make_keys(const std::vector<base::ColumnId>& inner) {
-  std::vector<DenseKeys::Bounds> bounds(inner.size(), {INT64_MAX, INT64_MIN});
-  for (uint32_t p = 0; p < table_.partition_count(); ++p) {
-    const storage::Partition& partition = table_.partition(base::PartitionId(p));
-    for (size_t l = 0; l < partition.leaf_count(); ++l) {
-      const storage::Leaf& leaf = partition.leaf(l);
-      if (leaf.live_rows() == 0) continue;
-      for (size_t i = 0; i < inner.size(); ++i) {
-        const storage::ColumnSummary summary = leaf.summary(inner[i]);
-        if (!summary.known) return false;
-        bounds[i].min = std::min(bounds[i].min, summary.min);
-        bounds[i].max = std::max(bounds[i].max, summary.max);
-      }
-    }
+void SharedNode::count(const std::vector<StarPassPart>& parts, const ScanLeaves& leaves) {
+  figures_.ran = true;
+  figures_.blocks = leaves.with_rows;
+  figures_.blocks_skipped = leaves.skipped;
+  for (const StarPassPart& part : parts) {
+    figures_.rows += part.rows;
+    figures_.decoded_bytes += part.decoded_bytes;
+    figures_.own_ns += part.ns;
   }
-  const uint64_t keys_max = std::max(kDenseKeysMin, table_.live_rows() * kDenseFactor);
-  keys_ = DenseKeys::make(bounds, std::min(keys_max, uint64_t{1} << 31));
-  if (!keys_.has_value()) return false;
-  for (const base::ColumnId column : inner) key_columns_.push_back(batch_column(column));
-  return true;
 }
 
-SharedNode::Morsels SharedNode::morsels() const {
+void SharedNode::tell(const StarNode& node, PlanMeter* meter) const {
+  OperatorFigures& figures = meter->once(*node.scan);
+  figures = figures_;
+  figures.shared = fmt::format("in one pass for {} queries", statements_);
+  for (const StarEdge& edge : node.edges) {
+    edges_[edges_by_text_.at(edge_text(edge))].child->tell(*edge.child, meter);
+  }
+}
+
+SharedNode::Morsels SharedNode::morsels(const QuerySet& out) const {
   Morsels result;
   std::vector<uint64_t> wanted(words_);
   for (uint32_t p = 0; p < table_.partition_count(); ++p) {
@@ -170,11 +173,13 @@ SharedNode::Morsels SharedNode::morsels() const {
     for (size_t l = 0; l < partition.leaf_count(); ++l) {
       const storage::Leaf& leaf = partition.leaf(l);
       if (leaf.live_rows() == 0) continue;
-      std::copy_n(queries(), words_, wanted.begin());
+      for (size_t w = 0; w < words_; ++w) wanted[w] = queries()[w] & ~out[first_word_ + w];
       for (const Ranges& ranges : ranges_) {
         ranges.classes.keep_leaf(leaf.summary(scan_.columns[ranges.column]), wanted.data());
       }
+      ++result.leaves.with_rows;
       if (std::all_of(wanted.begin(), wanted.end(), [](uint64_t word) { return word == 0; })) {
+        ++result.leaves.skipped;
         continue;
       }
       for (uint32_t first = 0; first < leaf.row_slots(); first += kMorselRows) {
@@ -187,11 +192,11 @@ SharedNode::Morsels SharedNode::morsels() const {
 }
 
 void SharedNode::clear_found() {
-  found_.resize((keys_->size() + size_t{1}) * words_);
-  for (size_t key = 0; key <= keys_->size(); ++key) {
+  found_.resize((keys().size() + size_t{1}) * words_);
+  for (size_t key = 0; key <= keys().size(); ++key) {
     for (size_t w = 0; w < words_; ++w) found_[key * words_ + w] = ~queries()[w];
   }
-  for (Part& part : parts_) part.numbers.resize(keys_->size() + size_t{1}, 0);
+  for (Part& part : parts_) part.numbers.resize(keys().size() + size_t{1}, 0);
 }
 
 SharedNode::PartValues SharedNode::make_values() const {

@@ -34,14 +34,32 @@
 #include "olap/execution/star_query.h"
 #include "olap/execution/star_values.h"
 #include "olap/execution/value_classes.h"
+#include "olap/plan_report.h"
 
 namespace diptych::olap {
+
+class PlanMeter;  // plan_meter.h
+
+// An expression over a node's batch columns, which these queries of the batch have.
+struct SharedExpression {
+  ExpressionPtr expression;
+  QuerySet queries;
+};
+
+// What a worker did in a node's pass, on cache lines of its own.
+struct alignas(128) StarPassPart {
+  QuerySet out;       // of the batch: queries of which an expression failed
+  uint64_t rows = 0;  // that some query's predicates let through
+  uint64_t decoded_bytes = 0;
+  uint64_t ns = 0;
+};
 
 class SharedNode {
  public:
   struct Edge {
     std::vector<ExpressionPtr> outer;  // over this node's batch columns
     std::vector<base::ColumnId> inner;
+    DenseKeys keys;  // of `inner`
     std::unique_ptr<SharedNode> child;
   };
   struct Ranges {
@@ -52,14 +70,10 @@ class SharedNode {
     uint32_t column;
     PrefixClasses classes;
   };
-  // What no class serves: each different predicate is evaluated once.
-  struct General {
-    ExpressionPtr predicate;
-    QuerySet queries;
-  };
 
   struct Part {
     ExpressionPtr expression;  // over this node's batch columns; nullptr: it is the child's
+    QuerySet queries;          // that have it
     size_t edge = 0;
     uint32_t child_part = 0;
     std::unique_ptr<StarValues> values;  // of an expression, below the root, after the pass
@@ -74,9 +88,8 @@ class SharedNode {
   KeyParts add(uint32_t query, const StarNode& node);
   // A copy over the batch's columns, which get those that it needs.
   ExpressionPtr bound(const Expression& over_table);
-  // Once every query was added. False: a child's keys are not dense. `inner`: this node's own key,
-  // none at the root.
-  bool finish(const std::vector<base::ColumnId>& inner);
+  // Once every query was added. `edge`: the one to this node; nullptr: it is the root.
+  void finish(const Edge* edge);
 
   const storage::Table& table() const { return table_; }
   // Scans of it read these columns; what a scan is to read ahead.
@@ -85,9 +98,11 @@ class SharedNode {
   size_t first_word() const { return first_word_; }
   size_t words() const { return words_; }
   const uint64_t* queries() const { return queries_.data() + first_word_; }
+  const QuerySet& all_queries() const { return queries_; }  // of the batch's sets
   const std::vector<Ranges>& ranges() const { return ranges_; }
   const std::vector<Prefixes>& prefixes() const { return prefixes_; }
-  const std::vector<General>& general() const { return general_; }
+  // What no class serves: each different predicate is evaluated once.
+  const std::vector<SharedExpression>& general() const { return general_; }
   std::vector<Edge>& edges() { return edges_; }
   const std::vector<Edge>& edges() const { return edges_; }
   std::vector<Part>& parts() { return parts_; }
@@ -100,17 +115,24 @@ class SharedNode {
   void take_values(std::vector<PartValues> of_workers);
   // Of a part that is a number: what it stands for; nullptr: it is a value of the root's own.
   const StarValues* values_of(uint32_t part) const;
-  // The leaves in which some query may want a row, by morsel, with these queries.
+  // The leaves in which some query may want a row, by morsel, with these queries: none of those
+  // in `out`, a set of the batch.
   struct Morsels {
     std::vector<ScanMorsel> morsels;
     std::vector<uint64_t> queries;  // words() a morsel
+    ScanLeaves leaves;
   };
-  Morsels morsels() const;
+  Morsels morsels(const QuerySet& out) const;
+
+  // What the pass over the table did, for EXPLAIN ANALYZE.
+  void count(const std::vector<StarPassPart>& parts, const ScanLeaves& leaves);
+  // Tells of the query's scans: this node's, and those of the nodes on the query's way on.
+  void tell(const StarNode& node, PlanMeter* meter) const;
 
   // Of a node with a parent: its own key, and the sets by the key's number, words() each; one more
   // for keys that no row has.
   const std::vector<uint32_t>& key_columns() const { return key_columns_; }
-  const DenseKeys& keys() const { return *keys_; }
+  const DenseKeys& keys() const { return edge_->keys; }
   uint64_t* found() { return found_.data(); }
   const uint64_t* found() const { return found_.data(); }
   // Of what lies by key.
@@ -124,31 +146,28 @@ class SharedNode {
   Ranges& ranges_of(uint32_t column);
   Prefixes& prefixes_of(uint32_t column);
   void add_predicate(uint32_t query, const Expression& predicate);
-  uint32_t add_part(const std::string& text, Part part);
-  bool make_keys(const std::vector<base::ColumnId>& inner);
-
-  // Key numbers a row, at most, and a range that is always small enough.
-  static constexpr uint64_t kDenseFactor = 4;
-  static constexpr uint64_t kDenseKeysMin = 4096;
+  uint32_t add_part(uint32_t query, const std::string& text, Part part);
 
   const storage::Replica& replica_;
   const storage::Table& table_;
-  QuerySet queries_;  // of the whole batch
+  QuerySet queries_;         // of the whole batch
+  uint64_t statements_ = 0;  // that have the node; those of one text have one query
   size_t first_word_ = 0;
   size_t words_ = 0;
   Operator scan_;
   std::vector<bool> needed_;
   std::vector<Ranges> ranges_;
   std::vector<Prefixes> prefixes_;
-  std::vector<General> general_;
+  std::vector<SharedExpression> general_;
   std::map<std::string, size_t> general_by_text_;
   std::vector<Edge> edges_;
   std::map<std::string, size_t> edges_by_text_;
   std::vector<Part> parts_;
   std::map<std::string, uint32_t> parts_by_text_;
   std::vector<uint32_t> key_columns_;
-  std::optional<DenseKeys> keys_;
+  const Edge* edge_ = nullptr;  // to this node
   GrowingArray<uint64_t> found_;
+  OperatorFigures figures_;
 };
 
 }  // namespace diptych::olap

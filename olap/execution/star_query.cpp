@@ -59,7 +59,7 @@ ExpressionPtr rebound(const Expression& from, const Layout& layout, uint32_t* re
 // The joins of a plan as a graph.
 class JoinGraph {
  public:
-  explicit JoinGraph(const storage::Replica& replica) : replica_(replica) {}
+  explicit JoinGraph(StarKeys* keys) : keys_(*keys) {}
 
   // False: something else than scans, filters and inner joins along equalities.
   bool add(const Operator& op, Layout* layout);
@@ -70,13 +70,11 @@ class JoinGraph {
   bool add_key(const Expression& key, uint32_t index, const Layout& layout);
   bool reaches_all(uint32_t root) const;
   size_t size() const { return relations_.size(); }
-  uint64_t rows(uint32_t relation) const {
-    return replica_.table(relations_[relation].table).live_rows();
-  }
+  uint64_t rows(uint32_t relation) const { return table(relation).live_rows(); }
 
  private:
   struct Relation {
-    base::TableId table;
+    const Operator* scan;
     std::vector<ExpressionPtr> predicates;
     std::vector<StarKey> keys;
   };
@@ -84,13 +82,16 @@ class JoinGraph {
   bool add_scan(const Operator& op, Layout* layout);
   bool add_join(const Operator& op, Layout* layout);
   bool add_predicate(const Expression& predicate, const Layout& layout);
-  // The columns of `inner` are a unique key of it, and both sides are integers.
+  const storage::Table& table(uint32_t relation) const {
+    return keys_.replica().table(relations_[relation].scan->table);
+  }
+  // The columns of `inner` are a unique and dense key of it, and both sides are integers.
   bool finds_one(uint32_t outer, uint32_t inner) const;
   std::vector<uint32_t> neighbours(uint32_t relation) const;
   bool visit(uint32_t relation, uint32_t from, std::vector<bool>* seen) const;
   StarNode build(uint32_t relation, uint32_t from);
 
-  const storage::Replica& replica_;
+  StarKeys& keys_;
   std::vector<Relation> relations_;
   std::vector<Equality> equalities_;
 };
@@ -109,7 +110,7 @@ bool JoinGraph::add(const Operator& op, Layout* layout) {
 
 bool JoinGraph::add_scan(const Operator& op, Layout* layout) {
   const auto relation = static_cast<uint32_t>(relations_.size());
-  relations_.push_back({op.table, {}, {}});
+  relations_.push_back({&op, {}, {}});
   for (const base::ColumnId column : op.columns) layout->push_back({relation, column});
   return std::all_of(op.predicates.begin(), op.predicates.end(),
                      [&](const ExpressionPtr& p) { return add_predicate(*p, *layout); });
@@ -163,13 +164,15 @@ bool JoinGraph::finds_one(uint32_t outer, uint32_t inner) const {
     }
     columns.emplace_back(static_cast<uint16_t>(column->column));
   }
-  const auto& indexes = replica_.table(relations_[inner].table).schema().indexes;
-  return std::any_of(indexes.begin(), indexes.end(), [&](const base::IndexSchema& index) {
+  const auto& indexes = table(inner).schema().indexes;
+  const auto unique = [&](const base::IndexSchema& index) {
     return index.uniqueness == base::Uniqueness::kUnique &&
            std::all_of(index.columns.begin(), index.columns.end(), [&](base::ColumnId column) {
              return std::find(columns.begin(), columns.end(), column) != columns.end();
            });
-  });
+  };
+  return std::any_of(indexes.begin(), indexes.end(), unique) &&
+         keys_.of(table(inner).schema().id, columns) != nullptr;
 }
 
 std::vector<uint32_t> JoinGraph::neighbours(uint32_t relation) const {
@@ -200,7 +203,8 @@ bool JoinGraph::reaches_all(uint32_t root) const {
 
 StarNode JoinGraph::build(uint32_t relation, uint32_t from) {
   StarNode node;
-  node.table = relations_[relation].table;
+  node.scan = relations_[relation].scan;
+  node.table = node.scan->table;
   node.predicates = std::move(relations_[relation].predicates);
   node.keys = std::move(relations_[relation].keys);
   for (const uint32_t next : neighbours(relation)) {
@@ -215,6 +219,7 @@ StarNode JoinGraph::build(uint32_t relation, uint32_t from) {
       edge.inner.emplace_back(static_cast<uint16_t>(column_of(*key.expression)->column));
       edge.outer.push_back(std::move(value.expression));
     }
+    edge.keys = *keys_.of(table(next).schema().id, edge.inner);
     edge.child = std::make_unique<StarNode>(build(next, relation));
     node.edges.push_back(std::move(edge));
   }
@@ -267,7 +272,34 @@ std::optional<std::vector<Aggregate>> aggregates_over(const Operator& op, const 
 
 }  // namespace
 
-std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& replica) {
+const DenseKeys* StarKeys::of(base::TableId table, const std::vector<base::ColumnId>& columns) {
+  const auto [place, is_new] = known_.try_emplace({table.value, columns});
+  if (is_new) place->second = make(table, columns);
+  return place->second ? &*place->second : nullptr;
+}
+
+std::optional<DenseKeys> StarKeys::make(base::TableId id,
+                                        const std::vector<base::ColumnId>& columns) const {
+  const storage::Table& table = replica_.table(id);
+  std::vector<DenseKeys::Bounds> bounds(columns.size(), {INT64_MAX, INT64_MIN});
+  for (uint32_t p = 0; p < table.partition_count(); ++p) {
+    const storage::Partition& partition = table.partition(base::PartitionId(p));
+    for (size_t l = 0; l < partition.leaf_count(); ++l) {
+      const storage::Leaf& leaf = partition.leaf(l);
+      if (leaf.live_rows() == 0) continue;
+      for (size_t i = 0; i < columns.size(); ++i) {
+        const storage::ColumnSummary summary = leaf.summary(columns[i]);
+        if (!summary.known) return std::nullopt;
+        bounds[i].min = std::min(bounds[i].min, summary.min);
+        bounds[i].max = std::max(bounds[i].max, summary.max);
+      }
+    }
+  }
+  const uint64_t keys_max = std::max(kDenseKeysMin, table.live_rows() * kDenseFactor);
+  return DenseKeys::make(bounds, std::min(keys_max, uint64_t{1} << 31));
+}
+
+std::optional<StarQuery> star_query(const Plan& plan, StarKeys* keys) {
   const Operator* op = plan.root.get();
   if (op == nullptr) return std::nullopt;
   while (op->kind == OperatorKind::kProject || op->kind == OperatorKind::kFilter ||
@@ -278,7 +310,7 @@ std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& re
       op->estimated_rows > kStarGroupsMax) {
     return std::nullopt;
   }
-  JoinGraph graph(replica);
+  JoinGraph graph(keys);
   Layout layout;
   if (!graph.add(*op->children[0], &layout)) return std::nullopt;
   for (uint32_t i = 0; i < op->expressions.size(); ++i) {

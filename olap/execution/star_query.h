@@ -7,21 +7,45 @@
 //
 // Such queries can be answered together, in one pass over each table (star_batch.h), however their
 // plans order the joins: star_query() reads the joins of a plan as a graph of tables and
-// equalities, and looks for a table from which every other is reached along unique keys.
-// Expressions are over the columns of their node's table: `column` is a ColumnId.
+// equalities, and looks for a table from which every other is reached along unique keys that are
+// dense. Expressions are over the columns of their node's table: `column` is a ColumnId.
 //
-// Threads    immutable once built.
+// Threads    a StarQuery is immutable once built; StarKeys is one thread's.
 
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "olap/execution/dense_keys.h"
 #include "olap/plan.h"
 #include "storage/table.h"
 
 namespace diptych::olap {
+
+// The keys of a replica's tables, looked at once for all queries of a batch.
+class StarKeys {
+ public:
+  explicit StarKeys(const storage::Replica& replica) : replica_(replica) {}
+
+  const storage::Replica& replica() const { return replica_; }
+  // nullptr: the summaries of the table's leaves do not say that the columns' values are dense.
+  const DenseKeys* of(base::TableId table, const std::vector<base::ColumnId>& columns);
+
+ private:
+  // Key numbers a row, at most, and a range that is always small enough.
+  static constexpr uint64_t kDenseFactor = 4;
+  static constexpr uint64_t kDenseKeysMin = 4096;
+
+  std::optional<DenseKeys> make(base::TableId table,
+                                const std::vector<base::ColumnId>& columns) const;
+
+  const storage::Replica& replica_;
+  std::map<std::pair<uint32_t, std::vector<base::ColumnId>>, std::optional<DenseKeys>> known_;
+};
 
 struct StarNode;
 
@@ -30,6 +54,7 @@ struct StarNode;
 struct StarEdge {
   std::vector<ExpressionPtr> outer;
   std::vector<base::ColumnId> inner;
+  DenseKeys keys;  // of `inner`
   std::unique_ptr<StarNode> child;
 };
 
@@ -41,6 +66,7 @@ struct StarKey {
 
 struct StarNode {
   base::TableId table;
+  const Operator* scan = nullptr;  // of the plan
   std::vector<ExpressionPtr> predicates;
   std::vector<StarEdge> edges;
   std::vector<StarKey> keys;
@@ -61,6 +87,6 @@ struct StarQuery {
 inline constexpr double kStarGroupsMax = 4096;
 
 // Nothing where the plan is no such query. The tables' schemas say which keys are unique.
-std::optional<StarQuery> star_query(const Plan& plan, const storage::Replica& replica);
+std::optional<StarQuery> star_query(const Plan& plan, StarKeys* keys);
 
 }  // namespace diptych::olap

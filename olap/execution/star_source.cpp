@@ -2,70 +2,96 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+#include "olap/execution/query_failure.h"
+
 namespace diptych::olap {
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead)
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
+                       StarPassPart* pass)
     : node_(node),
       morsels_(morsels),
       ahead_(ahead),
+      pass_(*pass),
+      in_(node.words(), ~uint64_t{0}),
       columns_(&reader_, node.scan().columns, node.scan().output),
       rows_(node.words()),
       numbers_(kVectorRows),
       edge_numbers_(node.edges().size(), std::vector<uint32_t>(kVectorRows)),
       part_numbers_(node.parts().size(), std::vector<uint32_t>(kVectorRows)) {
   reader_.add(node.scan().columns);
-  for (const SharedNode::General& general : node.general()) {
-    general_.push_back(computed(*general.predicate));
-  }
+  columns_.count_decoded(&pass_.decoded_bytes);
+  pass_.out.resize(node.all_queries().size());
+  for (const SharedExpression& general : node.general()) general_.push_back(computed(general));
   for (const SharedNode::Edge& edge : node.edges()) {
-    outer_.push_back(compile_expressions(edge.outer));
-    std::vector<uint32_t>& read = outer_columns_.emplace_back();
-    for (const ExpressionPtr& outer : edge.outer) {
-      for (const uint32_t column : columns_read(*outer)) read.push_back(column);
-    }
+    outer_.push_back(computed(edge.outer, edge.child->all_queries()));
   }
   for (const SharedNode::Part& part : node.parts()) {
-    parts_.push_back(part.expression == nullptr ? Computed() : computed(*part.expression));
+    parts_.push_back(part.expression == nullptr ? Computed()
+                                                : computed({&part.expression, 1}, part.queries));
   }
 }
 
 StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
                        StarChildOutput output)
-    : StarSource(node, morsels, ahead) {
+    : StarSource(node, morsels, ahead, output.pass) {
   child_ = std::move(output);
 }
 
 StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
                        StarRootOutput output)
-    : StarSource(node, morsels, ahead) {
+    : StarSource(node, morsels, ahead, output.pass) {
   root_ = std::move(output);
-  for (const ExpressionPtr& argument : *root_.sum_arguments) {
-    sum_arguments_.push_back(computed(*argument));
+  for (const SharedExpression& argument : *root_.sum_arguments) {
+    sum_arguments_.push_back(computed(argument));
   }
-  for (const ExpressionPtr& argument : *root_.group_arguments) {
-    group_arguments_.push_back(computed(*argument));
+  for (const SharedExpression& argument : *root_.group_arguments) {
+    group_arguments_.push_back(computed(argument));
   }
   arguments_.resize(group_arguments_.size());
 }
 
-StarSource::Computed StarSource::computed(const Expression& expression) {
-  return {compile_expression(expression), columns_read(expression)};
+StarSource::Computed StarSource::computed(std::span<const ExpressionPtr> expressions,
+                                          const QuerySet& queries) {
+  Computed result{.queries = &queries};
+  for (const ExpressionPtr& expression : expressions) {
+    result.nodes.push_back(compile_expression(*expression));
+    for (const uint32_t column : columns_read(*expression)) result.columns.push_back(column);
+  }
+  return result;
 }
 
-Vector StarSource::evaluate(const Computed& expression, const Selection& rows) {
-  load(expression.columns, wanted_);  // of which `rows` are some
-  return expression.node->evaluate(columns_.batch(), rows);
+template <class Compute>
+bool StarSource::attempt(Computed* computed, const Compute& compute) {
+  if (computed->failed) return false;
+  try {
+    compute();
+    return true;
+  } catch (const QueryFailure&) {
+    computed->failed = true;
+  }
+  add_all(*computed->queries, &pass_.out);
+  for (size_t w = 0; w < in_.size(); ++w) in_[w] = ~pass_.out[node_.first_word() + w];
+  rows_.keep(in_.data(), live_.slots);
+  return false;
+}
+
+bool StarSource::evaluate(Computed* computed, const Selection& rows, Vector* values) {
+  load(computed->columns, wanted_);  // of which `rows` are some
+  return attempt(computed, [&] { *values = computed->nodes[0]->evaluate(columns_.batch(), rows); });
 }
 
 bool StarSource::run(uint64_t morsel) {
   const ScanMorsel& range = morsels_.morsels[morsel];
   const uint64_t* const queries = morsels_.queries.data() + morsel * node_.words();
+  const uint64_t start_ns = base::steady_ns();
   ahead_->reach(morsel);
   const uint32_t end = range.first + range.count;
   for (uint32_t first = range.first; first < end; first += kVectorRows) {
     run_vector(*range.leaf, first, std::min(kVectorRows, end - first), queries);
   }
   reader_.unpin();
+  pass_.ns += base::steady_ns() - start_ns;
   return true;
 }
 
@@ -80,14 +106,13 @@ void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t 
   select_live(leaf, first, count, &live_);
   if (live_.count == 0) return;
   rows_.reset(queries, live_);
+  rows_.keep(in_.data(), live_.slots);
   apply_predicates();
   if (wanted_.count == 0) return;
+  pass_.rows += wanted_.count;
   ahead_->note_output(0);
   columns_.batch().selection = &wanted_;
-  for (size_t i = 0; i < outer_.size(); ++i) {
-    load(outer_columns_[i], wanted_);
-    join(i);
-  }
+  for (size_t i = 0; i < outer_.size(); ++i) join(i);
   if (child_.found != nullptr) {
     store();
     return;
@@ -109,10 +134,13 @@ void StarSource::apply_predicates() {
   }
   batch.selection = &live_;
   for (size_t i = 0; i < general_.size(); ++i) {
-    load(general_[i].columns, live_);
-    general_[i].node->evaluate_truth(batch, live_, &truth_);
-    const QuerySet& queries = node_.general()[i].queries;
-    rows_.drop_where_false(truth_.is_true, queries.data() + node_.first_word(), live_.slots);
+    Computed& general = general_[i];
+    load(general.columns, live_);
+    if (!attempt(&general, [&] { general.nodes[0]->evaluate_truth(batch, live_, &truth_); })) {
+      continue;
+    }
+    rows_.drop_where_false(truth_.is_true, general.queries->data() + node_.first_word(),
+                           live_.slots);
   }
   if (node_.ranges().empty() && node_.prefixes().empty() && general_.empty()) {
     wanted_ = live_;
@@ -123,9 +151,14 @@ void StarSource::apply_predicates() {
 
 void StarSource::join(size_t edge) {
   keys_.clear();
-  for (const NodePtr& key : outer_[edge]) {
-    keys_.push_back(key->evaluate(columns_.batch(), wanted_));
-  }
+  Computed& outer = outer_[edge];
+  load(outer.columns, wanted_);
+  const bool computed = attempt(&outer, [&] {
+    for (const NodePtr& key : outer.nodes) {
+      keys_.push_back(key->evaluate(columns_.batch(), wanted_));
+    }
+  });
+  if (!computed) return;
   const SharedNode& child = *node_.edges()[edge].child;
   const uint32_t* const numbers = edge_numbers_[edge].data();
   child.keys().number(keys_, wanted_, edge_numbers_[edge].data());
@@ -161,10 +194,12 @@ void StarSource::store_part(size_t part) {
   const uint32_t no_key = node_.keys().size();
   uint32_t stride = 1;
   uint32_t offset = 0;
-  if (parts_[part].node == nullptr) {
+  if (parts_[part].nodes.empty()) {
     gather_part(node_.parts()[part], wanted_, numbers);
   } else {
-    child_.values[part]->number(evaluate(parts_[part], wanted_), wanted_, numbers);
+    Vector values;
+    if (!evaluate(&parts_[part], wanted_, &values)) return;
+    child_.values[part]->number(values, wanted_, numbers);
     stride = child_.workers;
     offset = child_.worker;
   }
@@ -181,20 +216,39 @@ void StarSource::gather_part(const SharedNode::Part& part, const Selection& rows
   for_selected(rows, [&](uint32_t i) { numbers[i] = of_key[keys[i]]; });
 }
 
-Vector StarSource::part(uint32_t part, const Selection& rows) {
-  if (parts_[part].node != nullptr) return evaluate(parts_[part], rows);
-  gather_part(node_.parts()[part], rows, part_numbers_[part].data());
-  Vector numbers;
-  numbers.type = PhysicalType::kInt32;
-  numbers.values = part_numbers_[part].data();
-  return numbers;
+// Values of the root's own, and numbers of others'.
+bool StarSource::compute_keys(const StarGrouping& grouping) {
+  keys_.clear();
+  for (const uint32_t part : grouping.parts) {
+    Vector& key = keys_.emplace_back();
+    if (!parts_[part].nodes.empty()) {
+      if (!evaluate(&parts_[part], grouped_, &key)) return false;
+      continue;
+    }
+    gather_part(node_.parts()[part], grouped_, part_numbers_[part].data());
+    key.type = PhysicalType::kInt32;
+    key.values = part_numbers_[part].data();
+  }
+  return true;
 }
 
+// What nobody has who is left may be summed up as it was.
 void StarSource::sum() {
+  Vector values;
   for (size_t i = 0; i < sum_arguments_.size(); ++i) {
-    root_.sums->set_argument(i, evaluate(sum_arguments_[i], wanted_), wanted_);
+    if (evaluate(&sum_arguments_[i], wanted_, &values)) {
+      root_.sums->set_argument(i, values, wanted_);
+    }
   }
   root_.sums->add(rows_, wanted_.slots);
+}
+
+bool StarSource::compute_group_arguments() {
+  bool all = true;
+  for (size_t i = 0; i < group_arguments_.size(); ++i) {
+    all = evaluate(&group_arguments_[i], wanted_, &arguments_[i]) && all;
+  }
+  return all;
 }
 
 void StarSource::group() {
@@ -204,13 +258,10 @@ void StarSource::group() {
     groups.select(rows_, wanted_.slots, &grouped_);
     if (grouped_.count == 0) continue;
     if (!has_arguments) {
-      for (size_t i = 0; i < group_arguments_.size(); ++i) {
-        arguments_[i] = evaluate(group_arguments_[i], wanted_);
-      }
       has_arguments = true;
+      if (!compute_group_arguments()) groups.select(rows_, wanted_.slots, &grouped_);
     }
-    keys_.clear();
-    for (const uint32_t key : (*root_.groupings)[g].parts) keys_.push_back(part(key, grouped_));
+    if (grouped_.count == 0 || !compute_keys((*root_.groupings)[g])) continue;
     groups.add(rows_, grouped_, keys_, arguments_);
   }
 }

@@ -1,10 +1,15 @@
 // StarSource: one worker's pass over a table of a batch's star queries (star_node.h).
 //
+// An expression that fails takes the queries which have it out of the pass, and the pass goes on.
+// They may be innocent, since it is computed for rows that other queries want: who runs them alone
+// will see.
+//
 // Threads    one worker.
 
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "olap/execution/leaf_columns.h"
@@ -18,15 +23,17 @@ namespace diptych::olap {
 
 // What the root's rows go into; all outlive the source. Arguments are over the node's columns.
 struct StarRootOutput {
+  StarPassPart* pass = nullptr;
   StarSums* sums = nullptr;  // nullptr: no query has any
-  const std::vector<ExpressionPtr>* sum_arguments = nullptr;
+  const std::vector<SharedExpression>* sum_arguments = nullptr;
   std::vector<StarGroups*> groups;  // by grouping
   const std::vector<StarGrouping>* groupings = nullptr;
-  const std::vector<ExpressionPtr>* group_arguments = nullptr;
+  const std::vector<SharedExpression>* group_arguments = nullptr;
 };
 
 // What a child's rows go into: their sets and parts by key, which are the node's.
 struct StarChildOutput {
+  StarPassPart* pass = nullptr;
   uint64_t* found = nullptr;
   std::vector<uint32_t*> numbers;   // by part
   std::vector<StarValues*> values;  // this worker's, by part; nullptr: the part is a child's
@@ -45,15 +52,25 @@ class StarSource : public MorselSource {
   bool run(uint64_t morsel) override;
 
  private:
-  // An expression over the node's columns, and those that it reads.
+  // Expressions over the node's columns, those that they read, and the queries that have them.
   struct Computed {
-    NodePtr node;
+    std::vector<NodePtr> nodes;
     std::vector<uint32_t> columns;
+    const QuerySet* queries = nullptr;
+    bool failed = false;
   };
 
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead);
-  static Computed computed(const Expression& expression);
-  Vector evaluate(const Computed& expression, const Selection& rows);
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
+             StarPassPart* pass);
+  static Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries);
+  static Computed computed(const SharedExpression& shared) {
+    return computed({&shared.expression, 1}, shared.queries);
+  }
+  // Runs the computation. False: it failed, now or before, and its queries are out of the pass.
+  template <class Compute>
+  bool attempt(Computed* computed, const Compute& compute);
+  // The same of one expression, at some of the wanted rows.
+  bool evaluate(Computed* computed, const Selection& rows, Vector* values);
   void run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count,
                   const uint64_t* queries);
   void apply_predicates();
@@ -62,8 +79,9 @@ class StarSource : public MorselSource {
   void store_part(size_t part);
   void sum();
   void group();
-  // A part of the selected rows: a value, or a number.
-  Vector part(uint32_t part, const Selection& rows);
+  // False: some query is out.
+  bool compute_group_arguments();
+  bool compute_keys(const StarGrouping& grouping);
   void gather_part(const SharedNode::Part& part, const Selection& rows, uint32_t* numbers) const;
   void load(const std::vector<uint32_t>& columns, const Selection& rows);
 
@@ -73,10 +91,11 @@ class StarSource : public MorselSource {
   StarChildOutput child_;
   StarRootOutput root_;
 
+  StarPassPart& pass_;
+  QuerySet in_;  // of the node's words: queries that are not out
   std::vector<Computed> general_;
-  std::vector<std::vector<NodePtr>> outer_;  // by edge
-  std::vector<std::vector<uint32_t>> outer_columns_;
-  std::vector<Computed> parts_;  // without a node: a child's
+  std::vector<Computed> outer_;  // by edge
+  std::vector<Computed> parts_;  // without nodes: a child's
   std::vector<Computed> sum_arguments_;
   std::vector<Computed> group_arguments_;
   LeafReader reader_;

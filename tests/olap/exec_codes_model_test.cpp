@@ -41,10 +41,7 @@ class CodesModel : public ::testing::TestWithParam<uint64_t> {
     }
     tables_.emplace_back();
     add_rows(id, 3000 + below(4000));
-    storage::Table& table = replica_.replica().table(id);
-    for (uint32_t p = 0; p < table.partition_count(); ++p) {
-      table.partition(base::PartitionId(p)).compact_all();
-    }
+    replica_.compact();
     for (uint64_t i = below(500); i != 0; --i) erase(below(rows_.size()));
     if (below(2) == 0) erase_most(replica_.inserted());
     for (uint64_t i = below(300); i != 0; --i) update(below(rows_.size()));

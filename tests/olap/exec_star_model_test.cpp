@@ -7,7 +7,6 @@
 
 #include "olap/execution/dense_keys.h"
 #include "olap/execution/like_pattern.h"
-#include "olap/execution/star_groups.h"
 #include "olap/execution/star_query.h"
 #include "olap/execution/value_classes.h"
 #include "tests/olap/exec_naive.h"
@@ -23,6 +22,11 @@ const std::vector<DataType> kFactTypes = {kIntType,  kIntType,           kBigInt
                                           kDateType, decimal_type(9, 2), kTextType};
 const std::vector<DataType> kOrderTypes = {kIntType, kBigIntType, kIntType, kTextType};
 const std::vector<DataType> kPlaceTypes = {kIntType, kBigIntType, kTextType};
+
+bool is_star(const Plan& plan, const TestReplica& replica) {
+  StarKeys keys(replica.replica());
+  return star_query(plan, &keys).has_value();
+}
 
 class StarModel : public ::testing::TestWithParam<uint64_t> {
  protected:
@@ -206,7 +210,7 @@ TEST_P(StarModel, ABatchAnswersAsItsQueriesDo) {
   for (uint64_t i = 2 + below(100); i != 0; --i) plans.push_back(random_star());
   std::vector<const Plan*> batch;
   for (const Plan& plan : plans) {
-    ASSERT_TRUE(star_query(plan, replica_.replica()).has_value());
+    ASSERT_TRUE(is_star(plan, replica_));
     batch.push_back(&plan);
   }
   for (const uint32_t threads : {1, 3}) {
@@ -236,12 +240,10 @@ TEST_P(StarQueryOf, NoOtherPlans) {
   // A join along columns that are no key of the other table multiplies rows.
   OperatorPtr joined =
       join(JoinKind::kInner, scan(fact_, kFactTypes), scan(order_, kOrderTypes), {{1, 0}});
-  EXPECT_FALSE(
-      star_query(plan_of(aggregate(std::move(joined), {}, sum())), replica_.replica()).has_value());
+  EXPECT_FALSE(is_star(plan_of(aggregate(std::move(joined), {}, sum())), replica_));
   // An outer join keeps rows that find nothing.
   joined = join(JoinKind::kLeft, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}});
-  EXPECT_FALSE(
-      star_query(plan_of(aggregate(std::move(joined), {}, sum())), replica_.replica()).has_value());
+  EXPECT_FALSE(is_star(plan_of(aggregate(std::move(joined), {}, sum())), replica_));
   // Many groups; a key of two tables; distinct values.
   const auto grouped = [&](ExpressionPtr key, Aggregate one) {
     std::vector<ExpressionPtr> keys;
@@ -253,93 +255,24 @@ TEST_P(StarQueryOf, NoOtherPlans) {
         std::move(keys), std::move(aggregates)));
   };
   Plan plan = grouped(column(0, kIntType), std::move(sum()[0]));
-  EXPECT_TRUE(star_query(plan, replica_.replica()).has_value());
+  EXPECT_TRUE(is_star(plan, replica_));
   plan.root->estimated_rows = kStarGroupsMax + 1;
-  EXPECT_FALSE(star_query(plan, replica_.replica()).has_value());
+  EXPECT_FALSE(is_star(plan, replica_));
   plan = grouped(
       make(ExpressionKind::kAdd, kBigIntType, column(2, kBigIntType), column(7, kBigIntType)),
       std::move(sum()[0]));
-  EXPECT_FALSE(star_query(plan, replica_.replica()).has_value());
+  EXPECT_FALSE(is_star(plan, replica_));
   plan = grouped(column(0, kIntType),
                  aggregate_of(AggregateKind::kCountDistinct, column(4, kFactTypes[4])));
-  EXPECT_FALSE(star_query(plan, replica_.replica()).has_value());
+  EXPECT_FALSE(is_star(plan, replica_));
   // Arguments of another table.
   joined = join(JoinKind::kInner, scan(fact_, kFactTypes), scan(place_, kPlaceTypes), {{0, 0}});
   std::vector<Aggregate> of_place;
   of_place.push_back(aggregate_of(AggregateKind::kSum, column(7, kBigIntType)));
-  EXPECT_FALSE(
-      star_query(plan_of(aggregate(std::move(joined), {}, std::move(of_place))), replica_.replica())
-          .has_value());
+  EXPECT_FALSE(is_star(plan_of(aggregate(std::move(joined), {}, std::move(of_place))), replica_));
 }
 
 INSTANTIATE_TEST_SUITE_P(OneSeed, StarQueryOf, ::testing::Values(uint64_t{1}));
-
-TEST(StarBatchFailure, OfOneQueryIsItsOwn) {
-  TestReplica replica;
-  const base::TableId table = replica.add_table({kBigIntType, kBigIntType});
-  for (int64_t i = 0; i < 100; ++i) replica.insert(table, {number(i), number(i % 3)});
-  const auto plan_with = [&](ExpressionPtr predicate) {
-    OperatorPtr op = scan(table, {kBigIntType, kBigIntType});
-    op->predicates.push_back(std::move(predicate));
-    std::vector<Aggregate> count;
-    count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
-    return plan_of(aggregate(std::move(op), {}, std::move(count)));
-  };
-  const Plan good = plan_with(make(ExpressionKind::kLess, kBooleanType, column(0, kBigIntType),
-                                   literal(kBigIntType, number(10))));
-  const Plan bad = plan_with(make(
-      ExpressionKind::kEqual, kBooleanType,
-      make(ExpressionKind::kModulo, kBigIntType, column(0, kBigIntType), column(1, kBigIntType)),
-      literal(kBigIntType, number(0))));
-  Executor executor(placement(1));
-  const StopFlag stop{false};
-  const Plan* const batch[] = {&good, &bad, &good};
-  const auto results = executor.run_batch(batch, replica.replica(), stop);
-  ASSERT_TRUE(results[0].ok());
-  EXPECT_EQ(results[0]->rows[0][0], number(10));
-  ASSERT_FALSE(results[1].ok());
-  EXPECT_EQ(results[1].error().message, "division by zero");
-  ASSERT_TRUE(results[2].ok());
-}
-
-// The planner may be wrong about the number of groups.
-TEST(StarBatchFailure, OfTooManyGroupsIsThatOfTheirGroupByAlone) {
-  constexpr int64_t kGroups = 70'000;
-  static_assert(kGroups > StarGroups::kGroupsGivenUp);
-  TestReplica replica;
-  const base::TableId table = replica.add_table({kBigIntType, kBigIntType});
-  for (int64_t i = 0; i < kGroups; ++i) replica.insert(table, {number(i), number(i % 3)});
-  const auto plan_by = [&](uint32_t key, int64_t first) {
-    OperatorPtr op = scan(table, {kBigIntType, kBigIntType});
-    op->predicates.push_back(make(ExpressionKind::kGreaterEqual, kBooleanType,
-                                  column(0, kBigIntType), literal(kBigIntType, number(first))));
-    std::vector<ExpressionPtr> keys;
-    keys.push_back(column(key, kBigIntType));
-    std::vector<Aggregate> count;
-    count.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
-    return plan_of(aggregate(std::move(op), std::move(keys), std::move(count)));
-  };
-  for (const uint32_t threads : {1, 3}) {
-    std::vector<Plan> plans;
-    for (int64_t i = 0; i < 16; ++i) plans.push_back(plan_by(static_cast<uint32_t>(i % 2), i));
-    std::vector<const Plan*> batch;
-    for (const Plan& plan : plans) batch.push_back(&plan);
-    Executor executor(placement(threads));
-    const StopFlag stop{false};
-    const auto results = executor.run_batch(batch, replica.replica(), stop);
-    for (int64_t i = 0; i < 16; ++i) {
-      ASSERT_TRUE(results[i].ok());
-      if (i % 2 == 0) {
-        EXPECT_EQ(results[i]->rows.size(), static_cast<size_t>(kGroups - i));
-        continue;
-      }
-      int64_t rows = 0;
-      for (const auto& row : results[i]->rows) rows += std::get<int64_t>(row[1]);
-      EXPECT_EQ(results[i]->rows.size(), 3U);
-      EXPECT_EQ(rows, kGroups - i);
-    }
-  }
-}
 
 TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
   std::mt19937_64 random(3);

@@ -98,6 +98,15 @@ class TestReplica {
     table.partition(tids_[n].partition)
         .update(tids_[n].ordinal, base::ColumnId(column), bytes.data() + cell.offset, bytes.data());
   }
+  // Hot pages become blocks.
+  void compact() {
+    for (const base::TableSchema& schema : schemas_) {
+      storage::Table& table = replica_.table(schema.id);
+      for (uint32_t p = 0; p < table.partition_count(); ++p) {
+        table.partition(base::PartitionId(p)).compact_all();
+      }
+    }
+  }
   size_t inserted() const { return tids_.size(); }
 
   const storage::Replica& replica() const { return replica_; }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/olap/exec_table.h"
+#include "tests/olap/analyzed_plan.h"
 #include "tests/olap/sql_fixture.h"
 
 namespace diptych::olap::test {
@@ -18,19 +18,6 @@ using ::testing::MatchesRegex;
 
 constexpr int64_t kReportRows = 5'000;
 const std::vector<DataType> kReportTypes = {kIntType, kIntType};
-
-void add_lines(const Operator& op, size_t depth, std::vector<PlanLine>* lines) {
-  lines->push_back({&op, depth, "operator " + std::to_string(lines->size())});
-  for (const OperatorPtr& child : op.children) add_lines(*child, depth + 1, lines);
-}
-
-Plan analyzed(OperatorPtr root, ExplainFormat format = ExplainFormat::kText) {
-  Plan plan = plan_of(std::move(root));
-  plan.is_analyzed = true;
-  plan.format = format;
-  add_lines(*plan.root, 0, &plan.lines);
-  return plan;
-}
 
 class ReportTest : public ::testing::TestWithParam<uint32_t> {
  protected:
@@ -112,6 +99,29 @@ TEST_P(ReportTest, JsonHasTheSameAsNumbers) {
                      join["children"][1]["time_ms"].get<double>();
   EXPECT_GT(own, 0.0);
   EXPECT_LE(own, json["execution_ms"].get<double>() * GetParam());
+}
+
+TEST_P(ReportTest, AScanSaysWhatItDecodedAndSkipped) {
+  constexpr uint32_t kBlockRows = 1024;
+  TestReplica replica(storage::StorageOptions{.partitions = 1, .block_rows = kBlockRows});
+  const base::TableId table = replica.add_table(kReportTypes);
+  for (int64_t i = 0; i < 4 * kBlockRows; ++i) replica.insert(table, {number(i), number(i % 10)});
+  replica.compact();
+  const auto scan_of = [&](int64_t bound) {
+    const Plan plan = analyzed(groups(rows_below(bound)), ExplainFormat::kJson);
+    const auto result = run(plan, replica.replica(), GetParam());
+    std::string text;
+    for (const auto& row : result->rows) text += std::get<std::string>(row[0]) + "\n";
+    return nlohmann::json::parse(text)["plan"]["children"][0];
+  };
+  const auto part = scan_of(2 * kBlockRows);
+  EXPECT_EQ(part["blocks"], 4);
+  EXPECT_EQ(part["blocks_skipped"], 2);
+  // The filter is answered on codes, and the group key decoded.
+  EXPECT_EQ(part["decoded_bytes"], 2 * kBlockRows * sizeof(int32_t));
+  const auto whole = scan_of(4 * kBlockRows);
+  EXPECT_EQ(whole["blocks_skipped"], 0);
+  EXPECT_EQ(whole["decoded_bytes"], 4 * kBlockRows * sizeof(int32_t));
 }
 
 // Equal GROUP BYs of a plan, and statements of one text.

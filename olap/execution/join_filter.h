@@ -3,8 +3,10 @@
 //
 //   scan: predicates ─► join filters ─► other columns ─► probe ─► probe ─► ...
 //
-// A row that stays is probed again by its join, so a filter is for joins that drop most rows: one
-// that lets more than one in kJoinFilterShare through is not asked any more by that worker.
+// Leaves without a value between the bounds of the join's integer keys are not scanned at all
+// (leaf_filter.h); rows are asked about where the keys are dense. A row that stays is probed again
+// by its join, so asking is for joins that drop most rows: one that lets more than one in
+// kJoinFilterShare through is not asked any more by that worker.
 //
 // Threads    the list is the plan's; a JoinFilterProbe belongs to one worker.
 
@@ -21,7 +23,7 @@ namespace diptych::olap {
 
 struct JoinFilter {
   const Operator* join;
-  const JoinTable* table;  // built; its keys are dense
+  const JoinTable* table;  // built; its keys are integers
 };
 
 // The scan below this join that may ask it: rows go from there to its probe side one by one, and
@@ -34,6 +36,7 @@ class JoinFilterProbe {
   // One row in so many that are asked about may pass.
   static constexpr uint64_t kJoinFilterShare = 4;
 
+  // Its keys are dense.
   explicit JoinFilterProbe(const JoinFilter& filter);
 
   // The scan's columns that narrow() reads.

@@ -157,11 +157,11 @@ QueryHeap JoinTable::take_texts() {
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                 GrowingArray<uint32_t>* numbers, const StopSignal& stop) {
   if (!has_integer_keys_ || numbers->size() == 0) return false;
-  std::vector<DenseKeys::Bounds> bounds(key_types_.size(), {INT64_MAX, INT64_MIN});
+  key_bounds_.assign(key_types_.size(), {INT64_MAX, INT64_MIN});
   for (const auto& part : parts) {
-    for (size_t c = 0; c < bounds.size(); ++c) widen(part->integer_keys, c, &bounds[c]);
+    for (size_t c = 0; c < key_bounds_.size(); ++c) widen(part->integer_keys, c, &key_bounds_[c]);
   }
-  dense_ = DenseKeys::make(bounds, KeyPlaces::size_max(numbers->size(), probe_rows_));
+  dense_ = DenseKeys::make(key_bounds_, KeyPlaces::size_max(numbers->size(), probe_rows_));
   if (!dense_.has_value()) return false;
   size_t row = 0;
   for (const auto& part : parts) {

@@ -18,8 +18,22 @@ bool is_summarised(const base::DataType& type) {
 
 }  // namespace
 
-LeafFilter::LeafFilter(const Operator& scan) {
+LeafFilter::LeafFilter(const Operator& scan, std::span<const JoinFilter> joins) {
   for (const ExpressionPtr& predicate : scan.predicates) add(scan, *predicate);
+  for (const JoinFilter& join : joins) add(scan, join);
+}
+
+void LeafFilter::add(const Operator& scan, const JoinFilter& join) {
+  const std::vector<DenseKeys::Bounds>& bounds = join.table->key_bounds();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const Expression* const column = column_of(*join.join->probe_keys[i]);
+    if (column == nullptr) continue;
+    Range range;
+    range.column = scan.columns[column->column];
+    range.min = bounds[i].min;
+    range.max = bounds[i].max;
+    ranges_.push_back(range);
+  }
 }
 
 void LeafFilter::add(const Operator& scan, const Expression& predicate) {

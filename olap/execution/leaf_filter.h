@@ -1,5 +1,5 @@
 // LeafFilter: decides from a leaf's column summaries (SMAs) that no row of it can satisfy a scan's
-// predicates.
+// predicates, or find a match in the joins that drop rows without one (join_filter.h).
 //
 // Understood are comparisons of a column with a literal, IN lists, IS [NOT] NULL, and conjunctions
 // of those; the column may be under a cast from INT to BIGINT. Everything else says "may match". By
@@ -10,8 +10,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "olap/execution/join_filter.h"
 #include "olap/plan.h"
 #include "storage/leaf.h"
 
@@ -19,7 +21,7 @@ namespace diptych::olap {
 
 class LeafFilter {
  public:
-  explicit LeafFilter(const Operator& scan);
+  explicit LeafFilter(const Operator& scan, std::span<const JoinFilter> joins = {});
 
   bool may_match(const storage::Leaf& leaf) const;
 
@@ -36,6 +38,7 @@ class LeafFilter {
   };
 
   void add(const Operator& scan, const Expression& predicate);
+  void add(const Operator& scan, const JoinFilter& join);
   void add_comparison(const Operator& scan, const Expression& predicate);
   void add_in_list(const Operator& scan, const Expression& predicate);
 

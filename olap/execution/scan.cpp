@@ -5,15 +5,12 @@
 
 #include "base/check.h"
 #include "olap/execution/expression_key.h"
-#include "olap/execution/leaf_filter.h"
 
 namespace diptych::olap {
 
-std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
-                                     const storage::Table& table, std::vector<ScanLeaves>* leaves) {
+std::vector<ScanMorsel> scan_morsels(std::span<const LeafFilter> scans, const storage::Table& table,
+                                     std::vector<ScanLeaves>* leaves) {
   DIPTYCH_CHECK(scans.size() <= kScansMax, "a morsel has a bit for each scan");
-  std::vector<LeafFilter> filters;
-  for (const Operator* const scan : scans) filters.emplace_back(*scan);
   leaves->assign(scans.size(), {});
   std::vector<ScanMorsel> morsels;
   for (uint32_t p = 0; p < table.partition_count(); ++p) {
@@ -22,8 +19,8 @@ std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
       const storage::Leaf& leaf = partition.leaf(l);
       if (leaf.live_rows() == 0) continue;
       uint64_t wanted = 0;
-      for (size_t s = 0; s < filters.size(); ++s) {
-        const bool may_match = filters[s].may_match(leaf);
+      for (size_t s = 0; s < scans.size(); ++s) {
+        const bool may_match = scans[s].may_match(leaf);
         ++(*leaves)[s].with_rows;
         (*leaves)[s].skipped += static_cast<uint64_t>(!may_match);
         wanted |= uint64_t{may_match} << s;
@@ -54,8 +51,10 @@ ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
       conditions_(column_conditions(scan.predicates)),
       answers_(conditions_.size()),
       answered_(scan.predicates.size()),
-      joins_(filters.begin(), filters.end()),
       columns_(reader, scan.columns, scan.output) {
+  for (const JoinFilter& filter : filters) {
+    if (filter.table->is_direct()) joins_.emplace_back(filter);
+  }
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }

@@ -24,6 +24,7 @@
 #include "olap/execution/expression.h"
 #include "olap/execution/join_filter.h"
 #include "olap/execution/leaf_columns.h"
+#include "olap/execution/leaf_filter.h"
 #include "olap/execution/pipeline.h"
 
 namespace diptych::olap {
@@ -46,8 +47,8 @@ struct ScanLeaves {
 
 // The morsels that one of the scans wants, in the order of partitions and ordinals, and what each
 // scan finds, by scan.
-std::vector<ScanMorsel> scan_morsels(std::span<const Operator* const> scans,
-                                     const storage::Table& table, std::vector<ScanLeaves>* leaves);
+std::vector<ScanMorsel> scan_morsels(std::span<const LeafFilter> scans, const storage::Table& table,
+                                     std::vector<ScanLeaves>* leaves);
 
 // Equal for scans of a table whose predicates are: the same rows pass them.
 std::string predicates_key(const Operator& scan);

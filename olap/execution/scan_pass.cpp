@@ -141,11 +141,11 @@ void PassWorker::run_morsel(const ScanMorsel& morsel) {
 void run_pass(std::span<PlanScan* const> scans) {
   DIPTYCH_CHECK(!scans.empty() && scans.size() <= kScansMax, "a morsel has a bit for each scan");
   const RunContext& context = scans[0]->context;
-  std::vector<const Operator*> operators;
-  for (const PlanScan* const scan : scans) operators.push_back(&scan->op);
+  std::vector<LeafFilter> filters;
+  for (const PlanScan* const scan : scans) filters.emplace_back(scan->op, scan->filters);
   std::vector<ScanLeaves> leaves;
   const std::vector<ScanMorsel> morsels =
-      scan_morsels(operators, context.replica->table(operators[0]->table), &leaves);
+      scan_morsels(filters, context.replica->table(scans[0]->op.table), &leaves);
   for (size_t s = 0; s < scans.size(); ++s) {
     scans[s]->leaves = leaves[s];
     scans[s]->scans = scans.size();

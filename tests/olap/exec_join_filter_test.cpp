@@ -2,10 +2,11 @@
 // (OperatorModel and the differential tests have random plans).
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "olap/execution/join_filter.h"
 #include "olap/execution/plan_meter.h"
-#include "tests/olap/exec_table.h"
+#include "tests/olap/analyzed_plan.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -112,6 +113,42 @@ TEST_P(JoinFilterTest, RowsThatAFilterDropsComputeNoKeys) {
       make(ExpressionKind::kDivide, kIntType, literal(kIntType, number(1)), column(1, kIntType));
   EXPECT_EQ(filtered_scan(*op), nullptr);
   EXPECT_EQ(ran(std::move(op)).rows, static_cast<size_t>(kFilterRows / 1000 * 998));
+}
+
+TEST_P(JoinFilterTest, LeavesInWhichNoBuildKeyCanLieAreSkipped) {
+  constexpr uint32_t kBlockRows = 1024;
+  constexpr int64_t kProbed = 8 * kBlockRows;
+  TestReplica replica(storage::StorageOptions{.partitions = 1, .block_rows = kBlockRows});
+  const base::TableId probed = replica.add_table(kFilterTypes);
+  for (int64_t i = 0; i < kProbed; ++i) {
+    replica.insert(probed, {number(i), i % 100 == 7 ? kNull : number(i / 10)});
+  }
+  replica.compact();
+  const base::TableId dense = replica.add_table(kFilterTypes);
+  for (const int64_t key : {200, 300}) replica.insert(dense, {number(key), kNull});
+  const base::TableId hashed = replica.add_table(kFilterTypes);
+  for (const int64_t key : {200, 300, 1'000'000'000}) replica.insert(hashed, {number(key), kNull});
+  const auto expect = [&](JoinKind kind, base::TableId built, int64_t rows, int64_t skipped) {
+    const Plan plan =
+        analyzed(join(kind, scan(probed, kFilterTypes), scan(built, kFilterTypes), {{1, 0}}),
+                 ExplainFormat::kJson);
+    const auto result = run(plan, replica.replica(), GetParam());
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    std::string text;
+    for (const auto& row : result->rows) text += std::get<std::string>(row[0]);
+    const auto json = nlohmann::json::parse(text);
+    EXPECT_EQ(json["rows"], rows);
+    EXPECT_EQ(json["plan"]["children"][0]["blocks"], 8);
+    EXPECT_EQ(json["plan"]["children"][0]["blocks_skipped"], skipped);
+  };
+  for (const JoinKind kind : {JoinKind::kInner, JoinKind::kSemi, JoinKind::kBuildSemi}) {
+    const int64_t rows = kind == JoinKind::kBuildSemi ? 2 : 18;
+    expect(kind, dense, rows, 6);
+    expect(kind, hashed, rows, 1);
+  }
+  expect(JoinKind::kBuildAnti, hashed, 1, 1);
+  expect(JoinKind::kLeft, dense, kProbed, 0);
+  expect(JoinKind::kAnti, dense, kProbed - 18, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, JoinFilterTest, ::testing::Values(1, 4));

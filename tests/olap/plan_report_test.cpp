@@ -64,8 +64,8 @@ TEST_P(ReportTest, AnAnalyzedPlanSaysWhatItsOperatorsDid) {
       ElementsAre(
           MatchesRegex("operator 0 \\(0 rows\\) \\(actual 10 rows, [0-9.]+ ms, .* kept\\)"),
           MatchesRegex("  operator 1 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, .* kept\\)"),
-          MatchesRegex("    operator 2 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, .* decoded, 0 "
-                       "of [0-9]+ blocks skipped, 4900 rows filtered by joins\\)"),
+          MatchesRegex("    operator 2 \\(0 rows\\) \\(actual 100 rows, [0-9.]+ ms, .* decoded, "
+                       "[1-9][0-9]* of [0-9]+ blocks skipped, [0-9]+ rows filtered by joins\\)"),
           MatchesRegex("    operator 3 \\(0 rows\\) \\(actual 100 rows, .* blocks skipped, "
                        "[0-9]+ rows filtered on codes\\)"),
           MatchesRegex("execution: 10 rows, [0-9.]+ ms, .* kept at most")));
@@ -89,8 +89,8 @@ TEST_P(ReportTest, JsonHasTheSameAsNumbers) {
   const auto& join = json["plan"]["children"][0];
   EXPECT_EQ(join["actual_rows"], 100);
   EXPECT_EQ(join["children"][0]["actual_rows"], 100);
-  EXPECT_EQ(join["children"][0]["rows_filtered_by_joins"], kReportRows - 100);
-  EXPECT_EQ(join["children"][0]["blocks_skipped"], 0);
+  EXPECT_GT(join["children"][0]["rows_filtered_by_joins"], 0);
+  EXPECT_GT(join["children"][0]["blocks_skipped"], 0);
   EXPECT_EQ(join["children"][0]["rows_filtered_on_codes"], 0);
   EXPECT_GT(join["children"][1]["rows_filtered_on_codes"], 0);
   // Every operator's own time is in the whole's, on one thread.

@@ -95,7 +95,8 @@ struct QueryRun {
   const Plan* plan = nullptr;
   const QueryControl* control = nullptr;  // nullptr: nobody stops it alone
   // Where it runs alone and takes longer, it fails with kDeadlineExceeded, though its control is
-  // not stopped; 0: however long.
+  // not stopped; where it scans together with others and takes longer, it runs alone then. 0:
+  // however long.
   uint64_t run_ns_max = 0;
   const QueryRoute* route = nullptr;  // nullptr: it is not known
 };

@@ -34,6 +34,20 @@ uint64_t ns_since(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
+double rows_through(const Operator& op, const storage::Replica& replica) {
+  double rows = op.estimated_rows;
+  if (op.kind == OperatorKind::kScan) {
+    rows += static_cast<double>(replica.table(op.table).live_rows());
+  }
+  for (const OperatorPtr& child : op.children) rows += rows_through(*child, replica);
+  return rows;
+}
+
+// Rows that the plan's operators read or give out, as the planner thinks.
+double rows_through(const Plan& plan, const storage::Replica& replica) {
+  return plan.explanation.empty() ? rows_through(*plan.root, replica) : 0;
+}
+
 // EXPLAIN's answer: the plan as text, a row a line.
 QueryResult explanation_of(const std::vector<std::string>& text) {
   QueryResult result;
@@ -82,10 +96,40 @@ BatchRunner::BatchRunner(std::span<const QueryRun> queries, const storage::Repli
 void BatchRunner::run() {
   share_texts();
   drop_stopped();
-  if (jobs_.size() > 1) run_stars();
-  if (jobs_.size() > 1) run_riders();
+  std::vector<Unit> units;
+  if (jobs_.size() > 1) add_stars(&units);
+  add_riders(&units);
+  add_alone(&units);
+  run_units(std::move(units));
+  // Who could not be answered in company.
+  units = {};
+  for (Job& job : jobs_) job.in_unit = false;
+  add_riders(&units);
+  add_alone(&units);
+  run_units(std::move(units));
   for (Job& job : jobs_) {
     if (!job.done) finish(&job, guarded([&] { return run_alone(&job); }));
+  }
+}
+
+void BatchRunner::run_units(std::vector<Unit> units) {
+  std::ranges::stable_sort(units, {}, &Unit::rows);
+  for (const Unit& unit : units) {
+    switch (unit.kind) {
+      case Unit::Kind::kStars: run_stars(unit.jobs); break;
+      case Unit::Kind::kRiders: run_riders(unit.jobs); break;
+      case Unit::Kind::kAlone:
+        finish(unit.jobs[0], guarded([&] { return run_alone(unit.jobs[0]); }));
+        break;
+    }
+  }
+}
+
+void BatchRunner::add_alone(std::vector<Unit>* units) {
+  for (Job& job : jobs_) {
+    if (job.done || job.in_unit) continue;
+    job.in_unit = true;
+    units->push_back({Unit::Kind::kAlone, rows_through(plan_of(job), replica_), {&job}});
   }
 }
 
@@ -93,9 +137,7 @@ base::Result<QueryResult> BatchRunner::run_alone(Job* job) {
   const auto start = Clock::now();
   const Plan& plan = plan_of(*job);
   if (!plan.explanation.empty()) return explanation_of(plan.explanation);
-  const uint64_t run_ns_max = queries_[job->query].run_ns_max;
-  const StopSignal stop =
-      signal_of(std::span(&job, 1), run_ns_max == 0 ? 0 : base::steady_ns() + run_ns_max);
+  const StopSignal stop = signal_of(std::span(&job, 1), end_ns_of(*job));
   stop.check();
   MemoryBudget memory(memory_limits_);
   QueryResult result;
@@ -173,6 +215,11 @@ StopSignal BatchRunner::signal_of(std::span<Job* const> jobs, uint64_t end_ns) c
   return StopSignal(&stop_, std::move(controls), end_ns);
 }
 
+uint64_t BatchRunner::end_ns_of(const Job& job) const {
+  const uint64_t run_ns_max = queries_[job.query].run_ns_max;
+  return run_ns_max == 0 ? 0 : base::steady_ns() + run_ns_max;
+}
+
 void BatchRunner::deliver(size_t query, base::Result<QueryResult> result) const {
   const QueryControl* const control = queries_[query].control;
   if (control != nullptr && control->is_stopped()) {
@@ -188,7 +235,7 @@ void BatchRunner::finish(Job* job, base::Result<QueryResult> result) {
   deliver(job->query, std::move(result));
 }
 
-void BatchRunner::run_stars() {
+void BatchRunner::add_stars(std::vector<Unit>* units) {
   StarKeys keys(replica_);
   std::map<uint32_t, std::vector<Job*>> by_root;
   for (Job& job : jobs_) {
@@ -201,10 +248,19 @@ void BatchRunner::run_stars() {
     if (jobs.size() < kGroupedStarsMin) {
       std::erase_if(jobs, [](const Job* job) { return job->star->is_grouped; });
     }
-    const std::span<Job* const> all(jobs);
-    for (size_t first = 0; first < jobs.size(); first += kStarQueriesMax) {
-      run_star_batch(all.subspan(first, std::min(kStarQueriesMax, jobs.size() - first)));
+    if (jobs.size() < 2) continue;
+    Unit unit{Unit::Kind::kStars, 0, std::move(jobs)};
+    for (Job* const job : unit.jobs) {
+      job->in_unit = true;
+      unit.rows = std::max(unit.rows, rows_through(plan_of(*job), replica_));
     }
+    units->push_back(std::move(unit));
+  }
+}
+
+void BatchRunner::run_stars(std::span<Job* const> jobs) {
+  for (size_t first = 0; first < jobs.size(); first += kStarQueriesMax) {
+    run_star_batch(jobs.subspan(first, std::min(kStarQueriesMax, jobs.size() - first)));
   }
 }
 
@@ -236,33 +292,42 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
   }
 }
 
-void BatchRunner::run_riders() {
+void BatchRunner::add_riders(std::vector<Unit>* units) {
   std::vector<Job*> jobs;
   std::vector<const Plan*> plans;
   for (Job& job : jobs_) {
-    // Who is not to run for long is told so by the time that it runs alone.
-    if (job.done || !plan_of(job).explanation.empty()) continue;
-    if (queries_[job.query].run_ns_max != 0) continue;
+    if (job.done || job.in_unit || job.rode || !plan_of(job).explanation.empty()) continue;
     jobs.push_back(&job);
     plans.push_back(&plan_of(job));
   }
   if (jobs.size() < 2) return;
   for (const std::vector<size_t>& group : riding_plans(plans, replica_)) {
-    try {
-      SharedScans scans;
-      std::vector<Task> tasks;
-      for (const size_t i : group) tasks.push_back(ride(jobs[i], &scans));
-      for (Task& task : tasks) task.start();
-      while (scans.has_waiting()) scans.run_pass();
-    } catch (const std::exception&) {
-      // There was no memory for the pass: who has no answer yet runs alone.
+    Unit unit{Unit::Kind::kRiders, 0, {}};
+    for (const size_t i : group) {
+      jobs[i]->in_unit = true;
+      unit.jobs.push_back(jobs[i]);
+      unit.rows += rows_through(*plans[i], replica_);
     }
+    units->push_back(std::move(unit));
+  }
+}
+
+void BatchRunner::run_riders(std::span<Job* const> jobs) {
+  try {
+    SharedScans scans;
+    std::vector<Task> tasks;
+    for (Job* const job : jobs) tasks.push_back(ride(job, &scans));
+    for (Task& task : tasks) task.start();
+    while (scans.has_waiting()) scans.run_pass();
+  } catch (const std::exception&) {
+    // There was no memory for the pass: who has no answer yet runs alone.
   }
 }
 
 Task BatchRunner::ride(Job* job, SharedScans* scans) {
+  job->rode = true;
   const auto start = Clock::now();
-  const StopSignal stop = signal_of(std::span(&job, 1));
+  const StopSignal stop = signal_of(std::span(&job, 1), end_ns_of(*job));
   MemoryBudget memory(memory_limits_);
   QueryResult result;
   std::exception_ptr failure;
@@ -278,8 +343,10 @@ Task BatchRunner::ride(Job* job, SharedScans* scans) {
     co_return;
   }
   base::Error error = error_of(failure);
-  // Who might have had more memory alone gets it: its job is not done.
-  if (error.code != base::ErrorCode::kOutOfMemory) finish(job, std::move(error));
+  // Who might have had more memory, or less time to wait, alone gets it: its job is not done.
+  const bool may_run_alone = error.code == base::ErrorCode::kOutOfMemory ||
+                             error.code == base::ErrorCode::kDeadlineExceeded;
+  if (!may_run_alone) finish(job, std::move(error));
 }
 
 }  // namespace diptych::olap

@@ -7,10 +7,11 @@
 
 namespace diptych::olap {
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-                       StarPassPart* pass)
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
+                       const StopSignal& stop, ReadAhead* ahead, StarPassPart* pass)
     : node_(node),
       morsels_(morsels),
+      stop_(stop),
       ahead_(ahead),
       pass_(*pass),
       in_(node.words(), ~uint64_t{0}),
@@ -32,15 +33,15 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
   }
 }
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-                       StarChildOutput output)
-    : StarSource(node, morsels, ahead, output.pass) {
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
+                       const StopSignal& stop, ReadAhead* ahead, StarChildOutput output)
+    : StarSource(node, morsels, stop, ahead, output.pass) {
   child_ = std::move(output);
 }
 
-StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-                       StarRootOutput output)
-    : StarSource(node, morsels, ahead, output.pass) {
+StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
+                       const StopSignal& stop, ReadAhead* ahead, StarRootOutput output)
+    : StarSource(node, morsels, stop, ahead, output.pass) {
   root_ = std::move(output);
   for (const SharedExpression& argument : *root_.sum_arguments) {
     sum_arguments_.push_back(computed(argument));
@@ -88,6 +89,7 @@ bool StarSource::run(uint64_t morsel) {
   ahead_->reach(morsel);
   const uint32_t end = range.first + range.count;
   for (uint32_t first = range.first; first < end; first += kVectorRows) {
+    stop_.check();  // a vector may take a thousand queries' predicates
     run_vector(*range.leaf, first, std::min(kVectorRows, end - first), queries);
   }
   reader_.unpin();

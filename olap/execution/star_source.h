@@ -43,10 +43,11 @@ struct StarChildOutput {
 
 class StarSource : public MorselSource {
  public:
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-             StarChildOutput output);
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-             StarRootOutput output);
+  // All but the output outlive it.
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const StopSignal& stop,
+             ReadAhead* ahead, StarChildOutput output);
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const StopSignal& stop,
+             ReadAhead* ahead, StarRootOutput output);
 
   // Benchmark: BM_StarBatch.
   bool run(uint64_t morsel) override;
@@ -60,8 +61,8 @@ class StarSource : public MorselSource {
     bool failed = false;
   };
 
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, ReadAhead* ahead,
-             StarPassPart* pass);
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const StopSignal& stop,
+             ReadAhead* ahead, StarPassPart* pass);
   static Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries);
   static Computed computed(const SharedExpression& shared) {
     return computed({&shared.expression, 1}, shared.queries);
@@ -87,6 +88,7 @@ class StarSource : public MorselSource {
 
   const SharedNode& node_;
   const SharedNode::Morsels& morsels_;
+  const StopSignal& stop_;
   ReadAhead* const ahead_;
   StarChildOutput child_;
   StarRootOutput root_;

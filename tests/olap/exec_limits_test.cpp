@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/olap/exec_table.h"
+#include "tests/olap/sql_fixture.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -21,6 +22,14 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
     }
   }
 
+  // Over "t1 (c0, c1)", which is the table.
+  static Plan statement(const std::string& sql) {
+    base::Catalog catalog;
+    EXPECT_EQ(define(&catalog, "CREATE TABLE t1 (c0 INT, c1 TEXT, PRIMARY KEY (c0))"), "");
+    auto plan = prepare(sql, catalog, {kRows});
+    EXPECT_TRUE(plan.ok()) << plan.error().to_string();
+    return std::move(*plan);
+  }
   static OperatorPtr source() { return scan(base::TableId(0), kRowTypes); }
   // One row: what is above keeps nothing to speak of.
   static Plan counted(OperatorPtr rows) {
@@ -92,6 +101,38 @@ TEST_P(MemoryLimit, HoldsForASortButNotForTheFirstFewOfManyRows) {
   const auto results = executor.run_batch(plans, replica_.replica(), stop);
   ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
   EXPECT_EQ(results[0]->rows[1][0], number(kRows - 2));
+}
+
+TEST_P(MemoryLimit, HoldsForTextsPutTogether) {
+  expect_limited(statement("SELECT length(string_agg(c1, ',')) FROM t1"),
+                 "the groups of a GROUP BY");
+  expect_limited(statement("SELECT length(string_agg(c1, ',' ORDER BY c0 DESC)) FROM t1"),
+                 "the groups of a GROUP BY");
+}
+
+TEST_P(MemoryLimit, HoldsForWindows) {
+  expect_limited(
+      statement("SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY c1) AS n FROM t1) w"),
+      "the rows of a window");
+  expect_limited(statement("SELECT max(n) FROM (SELECT sum(c0) OVER (ORDER BY c0 ROWS BETWEEN 9 "
+                           "PRECEDING AND 5 FOLLOWING) AS n FROM t1) w"),
+                 "the results of a window");
+}
+
+TEST_P(MemoryLimit, HoldsForRecursions) {
+  expect_limited(statement("WITH RECURSIVE r (n, t) AS (SELECT c0, c1 FROM t1 UNION ALL SELECT "
+                           "n + 20000, t FROM r WHERE n < 30000) SELECT max(n) FROM r"),
+                 "the rows of a recursion");
+  // All rounds' rows are kept, though each round has one.
+  expect_limited(statement("WITH RECURSIVE r (n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < "
+                           "9000) SELECT max(n) FROM r"),
+                 "the groups of a GROUP BY");
+}
+
+// Its rows are numbered by a window.
+TEST_P(MemoryLimit, HoldsForASeries) {
+  expect_limited(statement("SELECT count(*) FROM generate_series(1, 60000) AS s (n)"),
+                 "the rows of a window");
 }
 
 TEST_P(MemoryLimit, CountsNothingAfterItsOwner) {

@@ -236,11 +236,29 @@ TEST_P(SharedScansOf, DeliverEachPlanAsSoonAsItHasEnded) {
   EXPECT_EQ(all[0].result->rows.size(), 5U);
 }
 
-TEST_P(SharedScansOf, AreNotForPlansThatMayNotRunForLong) {
-  const std::vector<Plan> plans = plans_of_large();
+// Alone each has the same limit.
+TEST_P(SharedScansOf, AreLeftByWhoMayNotRunForSoLong) {
+  std::vector<Plan> plans = plans_of_large();
+  plans[0].is_analyzed = true;
+  plans[0].lines.push_back({.op = plans[0].root->children[0]->children[0].get(), .text = "large"});
   std::vector<QueryRun> queries = runs_of(plans);
-  for (QueryRun& query : queries) query.run_ns_max = uint64_t{3'600} * 1'000'000'000;
-  EXPECT_EQ(order_of(run(queries)), (std::vector<size_t>{0, 1, 2, 3}));
+  constexpr uint64_t kHour = uint64_t{3'600} * 1'000'000'000;
+  for (QueryRun& query : queries) query.run_ns_max = kHour;
+  queries[1].run_ns_max = 1;
+  const auto all = run(queries);
+  ASSERT_EQ(order_of(all), (std::vector<size_t>{2, 3, 0, 1}));
+  const std::string line = base::to_string(all[2].result->rows[0][0]);
+  EXPECT_NE(line.find("one pass for 3 scans"), std::string::npos) << line;
+  EXPECT_EQ(all[3].result.code(), base::ErrorCode::kDeadlineExceeded);
+}
+
+// All run alone.
+TEST_P(SharedScansOf, ComeBehindWhatGoesThroughFewerRows) {
+  std::vector<Plan> plans;
+  plans.push_back(twice(kLarge, kMiddle));
+  plans.push_back(once(kSmall));
+  plans.push_back(once(kMiddle));
+  EXPECT_EQ(order_of(run(runs_of(plans))), (std::vector<size_t>{1, 2, 0}));
 }
 
 TEST_P(SharedScansOf, SayInAReportHowManyScansTheyHad) {

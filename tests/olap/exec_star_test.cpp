@@ -1,11 +1,18 @@
 // Star queries of a batch in one pass: who cannot be answered in it leaves it alone, and what is
 // said of it. The one test that compares answers is exec_star_model_test.cpp.
 
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "olap/execution/star_groups.h"
+#include "olap/query_control.h"
 #include "tests/olap/analyzed_plan.h"
 
 namespace diptych::olap::test {
@@ -196,6 +203,116 @@ TEST_P(StarPass, ItsScansSayWhatThePassDid) {
   EXPECT_THAT(text, Not(HasSubstr("not run")));
 }
 
+// What a pass keeps by key and query, nobody needs alone.
+TEST_P(StarPass, ThatWouldKeepTooMuchLeavesItsQueriesToRunAlone) {
+  const base::TableId large = replica_.add_table({kBigIntType}, {0});
+  for (int64_t i = 0; i < 40'000; ++i) replica_.insert(large, {number(i)});
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < 100; ++i) {
+    OperatorPtr joined = join(JoinKind::kInner, where(facts(), is_below(0, 100 + i)),
+                              where(scan(large, {kBigIntType}), is_below(0, 50)), {{0, 0}});
+    plans.push_back(i == 0 ? analyzed(counted(std::move(joined)))
+                           : plan_of(counted(std::move(joined))));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  const StopFlag stop{false};
+  for (const size_t budget : {size_t{256} << 10, size_t{64} << 20}) {
+    Executor executor(placement(GetParam()), budget);
+    const auto results = executor.run_batch(batch, replica_.replica(), stop);
+    const bool is_shared =
+        text_of(results[0]).find("one pass for 100 queries") != std::string::npos;
+    EXPECT_EQ(is_shared, budget > size_t{1} << 20);
+    for (size_t i = 1; i < plans.size(); ++i) {
+      ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
+      EXPECT_EQ(results[i]->rows[0][0], number(50));
+    }
+  }
+  // Too little for each alone, too.
+  Executor executor(placement(GetParam()), 1);
+  for (const auto& result : executor.run_batch(batch, replica_.replica(), stop)) {
+    EXPECT_EQ(result.code(), base::ErrorCode::kOutOfMemory);
+  }
+}
+
+// Of some stars with predicates that take long.
+class StarPassStop : public StarPass {
+ protected:
+  StarPassStop() {
+    for (int64_t i = 0; i < 120; ++i) {
+      ExpressionPtr product = column(0, kBigIntType);
+      for (int64_t times = 0; times < 40; ++times) {
+        product = make(ExpressionKind::kModulo, kBigIntType,
+                       make(ExpressionKind::kAdd, kBigIntType, std::move(product), star_number(i)),
+                       star_number(1000 + times));
+      }
+      plans_.push_back(
+          plan_of(counted(where(facts(), make(ExpressionKind::kLess, kBooleanType,
+                                              std::move(product), star_number(700))))));
+    }
+    plans_.push_back(plan_of(counted(facts())));
+    for (const Plan& plan : plans_) queries_.push_back({&plan, &controls_.emplace_back()});
+  }
+
+  std::vector<Plan> plans_;
+  std::deque<QueryControl> controls_;
+  std::vector<QueryRun> queries_;
+};
+
+TEST_P(StarPassStop, EndsItOnceAllOfItsQueriesAreStopped) {
+  for (int64_t i = kStarFacts; i < 600'000; ++i) {
+    replica_.insert(fact_, {number(i), number(i % kStarPlaces), number(i % 4)});
+  }
+  Executor executor(placement(GetParam()));
+  const StopFlag stop{false};
+  double best_ms = 1e9;  // the machine has other things to do
+  for (int attempt = 0; attempt < 8 && best_ms >= 100; ++attempt) {
+    controls_.clear();
+    for (QueryRun& query : queries_) query.control = &controls_.emplace_back();
+    std::atomic<uint64_t> stopped_ns{0};  // writer: the thread that stops
+    std::thread stopping([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      for (QueryControl& control : controls_) control.cancel();
+      // relaxed: read once the thread has been joined.
+      stopped_ns.store(base::steady_ns(), std::memory_order_relaxed);
+    });
+    size_t cancelled = 0;
+    executor.run_batch(queries_, replica_.replica(), stop,
+                       [&](size_t, base::Result<QueryResult> result) {
+                         cancelled += result.code() == base::ErrorCode::kCancelled ? 1 : 0;
+                       });
+    const uint64_t end_ns = base::steady_ns();
+    stopping.join();
+    ASSERT_EQ(cancelled, queries_.size());
+    // relaxed: as above.
+    const uint64_t ns = end_ns - stopped_ns.load(std::memory_order_relaxed);
+    best_ms = std::min(best_ms, static_cast<double>(ns) / 1e6);
+  }
+  EXPECT_LT(best_ms, 100);
+}
+
+TEST_P(StarPassStop, OfSomeLeavesTheOthersTheirAnswers) {
+  std::thread stopping([&] {
+    for (size_t i = 0; i + 1 < controls_.size(); ++i) controls_[i].cancel();
+  });
+  Executor executor(placement(GetParam()));
+  const StopFlag stop{false};
+  size_t answered = 0;
+  executor.run_batch(queries_, replica_.replica(), stop,
+                     [&](size_t query, base::Result<QueryResult> result) {
+                       ++answered;
+                       if (query + 1 != queries_.size()) {
+                         EXPECT_TRUE(result.ok() || result.code() == base::ErrorCode::kCancelled);
+                         return;
+                       }
+                       ASSERT_TRUE(result.ok()) << result.error().to_string();
+                       EXPECT_EQ(result->rows[0][0], number(kStarFacts));
+                     });
+  stopping.join();
+  EXPECT_EQ(answered, queries_.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, StarPassStop, ::testing::Values(1U, 3U));
 INSTANTIATE_TEST_SUITE_P(Threads, StarPass, ::testing::Values(1U, 3U));
 
 // The planner may be wrong about the number of groups.

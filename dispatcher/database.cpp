@@ -273,7 +273,9 @@ void Database::State::start_dispatchers() {
                             .long_query_rows = options.long_query_rows,
                             .long_queries_max = options.long_queries_max},
       OlapReplica{&replica, &applier, &executor}, &updates, &gate, &clock,
-      [this](QueryJob* job, const olap::TableRows& rows) { prepare(job, rows); },
+      [this](QueryJob* job, size_t statement, const olap::TableRows& rows) {
+        prepare(job, statement, rows);
+      },
       [this] { run_checkpoint(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
       OltpDispatcherOptions{

@@ -44,19 +44,16 @@ void QueryHandle::cancel() const {
   if (const auto watch = watch_.lock()) watch->cancel(answer_);
 }
 
-void Database::State::prepare(QueryJob* job, const olap::TableRows& rows) const {
-  const base::Catalog& known = catalogs.current();
-  for (size_t i = 0; i < job->statements.size(); ++i) {
-    QueryJob::Statement& statement = job->statements[i];
-    auto plan =
-        olap::prepare(statement.sql, known, rows, statement.parameters, known_system_tables);
-    if (plan) {
-      statement.plan = std::move(*plan);
-      statement.prepared = true;
-    } else {
-      olap_dispatcher->count_failed(plan.code());
-      job->answer->put(i, plan.error(), QueryAnswer::Show::kAnyTime);
-    }
+void Database::State::prepare(QueryJob* job, size_t index, const olap::TableRows& rows) const {
+  QueryJob::Statement& statement = job->statements[index];
+  auto plan = olap::prepare(statement.sql, catalogs.current(), rows, statement.parameters,
+                            known_system_tables);
+  if (plan) {
+    statement.plan = std::move(*plan);
+    statement.prepared = true;
+  } else {
+    olap_dispatcher->count_failed(plan.code());
+    job->answer->put(index, plan.error(), QueryAnswer::Show::kAnyTime);
   }
 }
 

@@ -90,8 +90,8 @@ struct Database::State {
   base::Result<QueryHandle> submit_query(QueryQueue* queue, std::string sql, QueryDone done,
                                          const QueryOptions& query);
   base::Result<void> submit(std::unique_ptr<QueryJob> job, QueryQueue* queue, Admission admission);
-  // Compiles a job's statements; errors become their results.
-  void prepare(QueryJob* job, const olap::TableRows& rows) const;
+  // Compiles a job's statement; an error becomes its result.
+  void prepare(QueryJob* job, size_t index, const olap::TableRows& rows) const;
   base::Result<void> check_may_query();
   Metrics metrics() const;
   void report_durability(Metrics* metrics) const;

@@ -37,6 +37,12 @@ bool LongLane::wants_snapshot() const {
   return !waiting_.empty() && running_ < options_.queries_max;
 }
 
+LongQuery& LongLane::next() {
+  const std::lock_guard lock(mutex_);
+  DIPTYCH_CHECK(!waiting_.empty(), "one waits for a snapshot");
+  return waiting_.front();
+}
+
 void LongLane::begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot) {
   {
     const std::lock_guard lock(mutex_);

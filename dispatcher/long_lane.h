@@ -40,7 +40,8 @@ namespace diptych::dispatcher {
 struct LongQuery {
   std::unique_ptr<QueryJob> job;
   std::vector<size_t> statements;
-  uint64_t added_ns = 0;  // when it came to the lane
+  base::Vid compiled_for;  // the snapshot with whose statistics
+  uint64_t added_ns = 0;   // when it came to the lane
 };
 
 struct LongLaneOptions {
@@ -69,6 +70,8 @@ class LongLane {
   void add(LongQuery query);
   // One waits, and there is room for it.
   bool wants_snapshot() const;
+  // The one that does; it stays there until begin() or give_up().
+  LongQuery& next();
   // It runs on this one.
   void begin(std::unique_ptr<storage::ReplicaSnapshot> snapshot);
 

@@ -244,10 +244,11 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
     const BatchGate::Passage passage = gate_->pass(Side::kOlap);
     take_turn();
     compile(*jobs);
-    moved = execute(*jobs);
+    moved = execute(jobs);
     snapshot = replica_.tables->snapshot();
-    for (size_t i = 0; i < jobs->size(); ++i) {
-      if (!moved[i].empty()) long_lane_->add({std::move((*jobs)[i]), std::move(moved[i])});
+    for (size_t i = 0; i < moved.size(); ++i) {
+      if (moved[i].empty()) continue;
+      long_lane_->add({std::move((*jobs)[i]), std::move(moved[i]), snapshot});
     }
     if (long_lane_ != nullptr) begin_long_queries();
   }
@@ -261,6 +262,7 @@ void OlapDispatcher::run_one_batch(Jobs* jobs) {
 void OlapDispatcher::begin_long_queries() {
   while (long_lane_->wants_snapshot()) {
     if (!replica_failure_) {
+      compile(&long_lane_->next(), replica_.tables->snapshot());
       long_lane_->begin(std::make_unique<storage::ReplicaSnapshot>(replica_.tables));
       continue;
     }
@@ -274,16 +276,46 @@ void OlapDispatcher::begin_long_queries() {
   }
 }
 
+void OlapDispatcher::compile(LongQuery* query, base::Vid snapshot) {
+  if (query->compiled_for == snapshot) return;
+  QueryJob& job = *query->job;
+  std::erase_if(query->statements, [&](size_t statement) {
+    job.statements[statement].prepared = false;
+    prepare_(&job, statement, table_rows_);
+    return !job.statements[statement].prepared;
+  });
+  query->compiled_for = snapshot;
+}
+
 void OlapDispatcher::fail(QueryJob& job, const base::Error& error) {
   for (size_t i = 0; i < job.statements.size(); ++i) put(job, i, error, base::Vid());
 }
 
 void OlapDispatcher::answer(QueryJob& job, base::Vid snapshot, TokenReturn* tokens) {
   if (options_.log != nullptr) options_.log->wait_until_durable(snapshot);
+  if (options_.watch->is_finishing()) {
+    answer_soon(job);
+  } else {
+    answer(*job.answer, job.admitted_by, tokens);
+  }
+}
+
+void OlapDispatcher::answer(QueryAnswer& answer, AdmissionTokens* admitted_by,
+                            TokenReturn* tokens) {
   // The token first: a completion that submits its successor finds room for it.
-  tokens->give_back(job.admitted_by);
-  if (job.answer->deadline_ns() != 0) options_.watch->remove(*job.answer);
-  job.answer->finish();
+  tokens->give_back(admitted_by);
+  if (answer.deadline_ns() != 0) options_.watch->remove(answer);
+  answer.finish();
+}
+
+void OlapDispatcher::answer_soon(QueryJob& job) {
+  options_.watch->finish([this, of = job.answer, admitted_by = job.admitted_by] {
+    {
+      TokenReturn tokens;
+      answer(*of, admitted_by, &tokens);
+    }
+    wake();
+  });
 }
 
 void OlapDispatcher::put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
@@ -315,7 +347,9 @@ void OlapDispatcher::compile(const Jobs& jobs) {
     if (control.is_stopped()) {
       fail(*jobs[i], control.error());
     } else {
-      prepare_(jobs[i].get(), table_rows_);
+      for (size_t s = 0; s < jobs[i]->statements.size(); ++s) {
+        prepare_(jobs[i].get(), s, table_rows_);
+      }
     }
   });
 }
@@ -325,8 +359,11 @@ bool OlapDispatcher::is_long(const olap::Plan& plan) const {
          olap::estimated_rows(plan) >= options_.long_query_rows;
 }
 
-OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
+OlapDispatcher::Moved OlapDispatcher::execute(Jobs* in) {
+  Jobs& jobs = *in;
+  Jobs ended;  // their plans stay until the batch has run
   Moved moved(jobs.size());
+  std::vector<size_t> open(jobs.size());  // statements that have not ended, by job
   std::vector<olap::QueryRun> queries;
   std::vector<Place> places;
   const uint64_t start_ns = base::steady_ns();
@@ -349,11 +386,20 @@ OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
         queries.push_back(
             {&statement.plan, &answer.control(), options_.long_query_ns, &jobs[j]->route});
         places.push_back({j, i});
+        ++open[j];
       }
     }
     figures_.batch_queries.record(queries.size());
   }
   const base::Vid snapshot = replica_.tables->snapshot();
+  size_t left = queries.size();
+  const auto end_job = [&](size_t j) {
+    const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);
+    if (left == 0 || open[j] != 0 || !moved[j].empty() || !durable) return;
+    answer_soon(*jobs[j]);
+    ended.push_back(std::move(jobs[j]));
+  };
+  for (size_t j = 0; j < jobs.size(); ++j) end_job(j);  // of which no statement compiled
   run(queries, [&](size_t query, base::Result<olap::QueryResult> result) {
     const Place& place = places[query];
     QueryJob& job = *jobs[place.job];
@@ -363,6 +409,9 @@ OlapDispatcher::Moved OlapDispatcher::execute(const Jobs& jobs) {
     } else {
       put(job, place.statement, std::move(result), snapshot);
     }
+    --open[place.job];
+    --left;
+    end_job(place.job);
   });
   const std::lock_guard lock(figures_mutex_);
   figures_.query_batch_ns.record(base::steady_ns() - start_ns);

@@ -15,15 +15,19 @@
 // before its completions run (D2), the query is queued after that, and this thread collects after
 // it took the query from the queue.
 //
-// Where there is a log, results are given out once all that they show is durable. Queries that
-// take too long, or would, leave their batch for the long lane (dispatcher/long_lane.h).
+// A job is answered when its last statement has ended, whatever else of its batch still runs: by
+// the query watch meanwhile, by this thread where the batch ends with it and nobody is waiting for
+// the watch. Where there is a log,
+// results are given out once all that they show is durable; a job that ends before that waits for
+// the end of its batch. Queries that take too long, or would, leave their batch for the long lane
+// (dispatcher/long_lane.h).
 //
 // Threads    submit, apply_now, report: any. bring_up_to_date: who holds the gate, as this side's
 //            batch or exclusively.
 //
 // Invariants
-//   A1  What AdmissionQueues admits is bounded; each job of it is answered exactly once, by its
-//       batch or by the long lane or, where it was stopped, before these.
+//   A1  What AdmissionQueues admits is bounded; each job of it is answered exactly once, in or
+//       after its batch or by the long lane or, where it was stopped, before these.
 //   A2  The replica changes only while no query runs, but for those of the long lane.
 
 #pragma once
@@ -63,7 +67,7 @@ struct OlapDispatcherOptions {
   uint64_t apply_interval_ns = 0;
   uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
   CommandLog* log = nullptr;               // null: nothing is logged
-  QueryWatch* watch = nullptr;             // of queries with a deadline
+  QueryWatch* watch = nullptr;             // is stopped after the dispatcher
   uint64_t long_query_ns = 0;              // these three: of DatabaseOptions
   double long_query_rows = 0;
   uint32_t long_queries_max = 1;
@@ -78,9 +82,9 @@ struct OlapReplica {
 
 class OlapDispatcher {
  public:
-  // Compiles the job's statements against the catalog of the moment; the gate is held. Called by
+  // Compiles the job's statement against the catalog of the moment; the gate is held. Called by
   // several threads at once, each with a job of its own.
-  using Prepare = std::function<void(QueryJob*, const olap::TableRows&)>;
+  using Prepare = std::function<void(QueryJob*, size_t statement, const olap::TableRows&)>;
 
   OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
                  propagation::UpdateQueue* updates, BatchGate* gate, FreshnessClock* clock,
@@ -145,15 +149,20 @@ class OlapDispatcher {
   // By job: the statements that are the long lane's.
   using Moved = std::vector<std::vector<size_t>>;
   void run(std::span<const olap::QueryRun> queries, const olap::DeliverResult& deliver);
-  Moved execute(const Jobs& jobs);
+  // Jobs that were answered, or soon are by the watch, are gone from *jobs.
+  Moved execute(Jobs* jobs);
+  void answer_soon(QueryJob& job);
   bool is_long(const olap::Plan& plan) const;  // as the planner thinks
   void put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
            base::Vid snapshot);
   // All its statements were put. Any thread.
   void answer(QueryJob& job, base::Vid snapshot, TokenReturn* tokens);
+  void answer(QueryAnswer& answer, AdmissionTokens* admitted_by, TokenReturn* tokens);
   // All its statements fail.
   void fail(QueryJob& job, const base::Error& error);
   void begin_long_queries();  // the caller holds the gate
+  // Anew, where its plans are of an earlier snapshot than this, on which it begins.
+  void compile(LongQuery* query, base::Vid snapshot);
   void wake();
   void index_rows();  // of tables that are new to the applier
   uint64_t apply(const propagation::CollectedSets& collected);  // records

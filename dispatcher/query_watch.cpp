@@ -63,12 +63,24 @@ void QueryWatch::cancel(QueryAnswerPtr answer) {
   wake();
 }
 
+void QueryWatch::finish(std::function<void()> answer) {
+  const std::lock_guard lock(mutex_);
+  DIPTYCH_CHECK(!stopping_, "W2: who answers queries has ended before");
+  ended_.push_back(std::move(answer));
+  if (ended_.size() == 1) wake();
+}
+
+bool QueryWatch::is_finishing() {
+  const std::lock_guard lock(mutex_);
+  return !ended_.empty();
+}
+
 void QueryWatch::run() {
   // relaxed: see runs_this_thread.
   thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   base::name_this_thread("olap-watch");
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  while (!stopping_ || !ended_.empty()) {
     Answers stopped = std::exchange(cancelled_, {});
     const uint64_t now_ns = base::steady_ns();
     while (!by_deadline_.empty() && by_deadline_.begin()->first <= now_ns) {
@@ -81,6 +93,12 @@ void QueryWatch::run() {
       for (const auto& answer : stopped) answer->finish_early();
       stopped.clear();
       lock.lock();
+    } else if (!ended_.empty()) {
+      const std::function<void()>& answer = ended_.front();
+      lock.unlock();
+      answer();
+      lock.lock();
+      ended_.pop_front();
     } else if (by_deadline_.empty()) {
       changed_.wait(lock);
     } else {

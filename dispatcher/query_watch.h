@@ -1,21 +1,27 @@
-// QueryWatch: answers queries that were cancelled, and those whose time is over, whatever runs.
+// QueryWatch: answers queries while their batch runs: those that were cancelled, those whose time
+// is over, and those that have ended before others of the batch.
 //
-// A batch may run for seconds; who cancelled, or gave a query 50 ms, is not to wait for its end. So
-// a thread of its own tells the query's control to stop, which the executor sees within
-// milliseconds, and answers in its place.
+// A batch may run for seconds; who cancelled, gave a query 50 ms, or asked for little, is not to
+// wait for its end. So a thread of its own tells the query's control to stop, which the executor
+// sees within milliseconds, and answers in its place; and it answers what has ended, since a
+// completion is to hold up neither the batch nor, under the batch's locks, itself.
 //
-// Threads    add, remove, cancel: any. The thread is started by the first of them that needs it; it
-//            sleeps until the nearest deadline, or a cancel.
-// Cost       nothing for queries without a deadline; a mutex and a map's node for one with it.
+// Threads    add, remove, cancel, finish: any. The thread is started by the first of them that
+//            needs it; it sleeps until the nearest deadline, a cancel, or an end.
+// Cost       nothing for queries without a deadline that end with their batch; a mutex and a map's
+//            node for one with it.
 //
 // Invariants
 //   W1  by_deadline_ has each answer that was added and not removed, once.
+//   W2  What finish() was called for is done before stop() returns.
 
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,6 +45,11 @@ class QueryWatch {
   void remove(const QueryAnswer& answer);
   // Stops the query and has it answered soon. Again, or of one that was answered: no effect.
   void cancel(QueryAnswerPtr answer);
+  // Calls this soon, on the watch's thread: it finishes an answer. Not after stop().
+  void finish(std::function<void()> answer);
+  // Some of these have not been called, or not returned, yet: who finishes another answer itself
+  // would overtake them.
+  bool is_finishing();
 
   // Ends the thread; nothing is watched from then on. Again: no effect.
   void stop();
@@ -57,6 +68,7 @@ class QueryWatch {
   std::condition_variable changed_;
   std::multimap<uint64_t, QueryAnswerPtr> by_deadline_;
   Answers cancelled_;
+  std::deque<std::function<void()>> ended_;  // the first until it has returned
   bool stopping_ = false;
   std::thread thread_;
   std::atomic<std::thread::id> thread_id_;  // writer: the thread

@@ -231,8 +231,12 @@ void BatchRunner::deliver(size_t query, base::Result<QueryResult> result) const 
 
 void BatchRunner::finish(Job* job, base::Result<QueryResult> result) {
   job->done = true;
+  if (job->same.empty()) {
+    deliver(job->query, std::move(result));
+    return;
+  }
+  deliver(job->query, result);
   for (const size_t i : job->same) deliver(i, result);
-  deliver(job->query, std::move(result));
 }
 
 void BatchRunner::add_stars(std::vector<Unit>* units) {

@@ -162,6 +162,24 @@ TEST_F(LongLaneConcurrent, ExplainAnalyzeSaysThatAQueryRanThereAndWhatItCost) {
   EXPECT_GT(bytes, 0);
 }
 
+TEST_F(LongLaneConcurrent, WhoHasWaitedRunsOnAPlanOfItsSnapshotsStatistics) {
+  open({.long_query_rows = 1e6, .long_queries_max = 1});
+  RunningQuery first = start(kMinutes);
+  wait_for(1, 0);
+  RunningQuery second = start(
+      "EXPLAIN ANALYZE SELECT count(*) FROM account a, account b WHERE a.version <= b.version");
+  wait_for(1, 1);
+  for (int32_t id = 3000; id < 3500; ++id) {
+    ASSERT_TRUE(database().call(bank_->open_account, {id, {1}}).get().ok());
+  }
+  first.cancel();
+  const auto result = second.get();
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  std::string text;
+  for (const auto& row : result->rows) text += base::to_string(row[0]) + "\n";
+  EXPECT_NE(text.find("(3500 rows) (actual 3500 rows"), std::string::npos) << text;
+}
+
 TEST_F(LongLaneConcurrent, OneOfSeveralStatementsLeavesTheOthersAnswersAsTheyAre) {
   open({.long_query_ns = kLaneMs});
   const std::vector<std::string> statements = {kLaneShort, kLanePairs, "SELECT 1/0", kLaneShort};

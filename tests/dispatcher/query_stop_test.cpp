@@ -226,7 +226,13 @@ INSTANTIATE_TEST_SUITE_P(
         "SELECT count(*) FROM (SELECT a.id * 2000 + b.id AS k, count(DISTINCT a.id) FROM account "
         "a, account b GROUP BY k) t",
         "SELECT length(string_agg('x', ',' ORDER BY a.id * 7919 % 1009)) FROM account a, account "
-        "b"));
+        "b",
+        // Rounds without an end, of one row and of many; a long series.
+        "WITH RECURSIVE r (n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM r) SELECT "
+        "count(*) FROM r",
+        "WITH RECURSIVE r (n) AS (SELECT CAST(id AS BIGINT) FROM account UNION SELECT n + 2000 "
+        "FROM r) SELECT count(*) FROM r",
+        "SELECT sum(n * n % 7) FROM generate_series(1, 4000000) AS s (n)"));
 
 TEST(QueryStopStress, EveryQueryIsAnsweredOnceHoweverItEnds) {
   auto bank = Bank::open({.partitions = 2, .queue_queries = 16});

@@ -114,6 +114,11 @@ def plain(value):
     return value
 
 
+def is_quotient(number):
+    """Such have 16 places, of which PostgreSQL has more or fewer."""
+    return number.is_finite() and number.as_tuple().exponent <= -16
+
+
 def equal(ours, theirs, inexact):
     if ours is None or theirs is None:
         return ours is None and theirs is None
@@ -121,7 +126,9 @@ def equal(ours, theirs, inexact):
     if isinstance(ours, numbers) and isinstance(theirs, numbers):
         if inexact or isinstance(theirs, float):
             return math.isclose(float(ours), float(theirs), rel_tol=1e-9, abs_tol=1e-9)
-        return decimal.Decimal(ours) == decimal.Decimal(theirs)
+        one, other = decimal.Decimal(ours), decimal.Decimal(theirs)
+        return one == other or (is_quotient(one) and is_quotient(other) and
+                                math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12))
     return ours == theirs
 
 

@@ -20,7 +20,7 @@ class WrongAboutOuterJoins:
     seed = 0
     tables = ()
 
-    def duckdb_rows(self, sql, seconds_max):
+    def peer_rows(self, sql, seconds_max):
         return []
 
     def batch(self, statements, seconds_max):

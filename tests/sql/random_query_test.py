@@ -1,15 +1,17 @@
-"""Random queries on random data: the program's answers against DuckDB's, alone and in batches.
+"""Random queries on random data: the program's answers against a peer's, alone and in batches.
 
-A schema with data (tests/sql/random_sql.py) goes into a new database and into DuckDB; its queries
+A schema with data (tests/sql/random_sql.py) goes into a new database and into DuckDB, or into a
+PostgreSQL server of its own (tests/sql/postgres_peer.py); its queries
 run in batches of random size, each of which is one `diptych query -f`, and some of them again
-alone. A query is wrong if its rows differ from DuckDB's, or alone from those in its batch; it is
+alone. A query is wrong if its rows differ from the peer's, or alone from those in its batch; it is
 then made smaller as long as it stays wrong, and told with its seed. What the program calls
-unsupported, and what DuckDB refuses, is counted as skipped.
+unsupported, and what the peer refuses, is counted as skipped.
 
-Usage: random_query_test.py [--seed N] [--seconds S | --schemas N] [--queries N]
+Usage: random_query_test.py [--peer duckdb|postgres] [--seed N] [--seconds S | --schemas N]
+                            [--queries N]
 
-Environment: DIPTYCH_PROGRAM, the binary; DIPTYCH_VENV_PYTHON, a Python with duckdb (tools/test
-makes one): this script runs itself with it.
+Environment: DIPTYCH_PROGRAM, the binary; DIPTYCH_VENV_PYTHON, a Python with duckdb and psycopg
+(tools/test makes one): this script runs itself with it.
 """
 
 import argparse
@@ -27,6 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/sql")]
 
 from duckdb_peer import Program, copy_csv, difference, equal, plain, sort_key  # noqa: E402
+from postgres_peer import NotInstalled, PostgresPeer  # noqa: E402
 from random_sql import Generator, random_schema  # noqa: E402
 
 SHRINK_SECONDS = 20.0
@@ -35,29 +38,57 @@ SMALLER_SECONDS_MAX = 5.0  # a smaller query may have lost what joined its table
 WRONG_MAX = 10  # told; then the run ends
 
 
+class DuckdbPeer:
+    """The tables of one schema at a time."""
+
+    name = "DuckDB"
+    refusal = ""  # of the last query without rows
+
+    def __init__(self):
+        import duckdb
+
+        self.duckdb = duckdb
+
+    def new_schema(self):
+        self.connection = self.duckdb.connect(config={"threads": 1})
+
+    def load(self, table, csv):
+        self.connection.execute(table.ddl(foreign_keys=False))
+        copy_csv(self.connection, table.name, csv)
+
+    def rows(self, sql, seconds_max):
+        """None where DuckDB refuses, or takes longer."""
+        limit = threading.Timer(seconds_max, self.connection.interrupt)
+        limit.start()
+        try:
+            return self.connection.execute(sql).fetchall()
+        except self.duckdb.Error as error:
+            self.refusal = str(error).split("\n")[0]
+            return None
+        finally:
+            limit.cancel()
+
+
 class Pair:
     """One schema with its data in both engines."""
 
-    def __init__(self, binary, seed, folder):
-        import duckdb
-
-        self.duckdb_error = duckdb.Error
+    def __init__(self, binary, peer, seed, folder):
         self.seed = seed
         draw = random.Random(seed)
         self.tables = random_schema(draw)
         self.program = Program(binary, folder / "database")
-        self.connection = duckdb.connect(config={"threads": 1})
+        self.peer = peer
         script = folder / "schema.sql"
         script.write_text(";\n".join(table.ddl(foreign_keys=True) for table in self.tables))
         self.program.run("init", self.program.path, "--schema", script, "--block-rows",
                          draw.choice([1024, 65536]))
+        peer.new_schema()
         for table in self.tables:
-            self.connection.execute(table.ddl(foreign_keys=False))
             path = folder / f"{table.name}.csv"
             self.write_csv(path, table)
+            peer.load(table, path)
             if table.rows:
                 self.program.run("load", self.program.path, table.name, path)
-                copy_csv(self.connection, table.name, path)
 
     @staticmethod
     def write_csv(path, table):
@@ -67,16 +98,8 @@ class Pair:
                 out.write(",".join("" if value is None else '"' + value.replace('"', '""') + '"'
                                    for value in row) + "\n")
 
-    def duckdb_rows(self, sql, seconds_max=BATCH_SECONDS_MAX):
-        """None where DuckDB refuses, or takes longer."""
-        limit = threading.Timer(seconds_max, self.connection.interrupt)
-        limit.start()
-        try:
-            return self.connection.execute(sql).fetchall()
-        except self.duckdb_error:
-            return None
-        finally:
-            limit.cancel()
+    def peer_rows(self, sql, seconds_max=BATCH_SECONDS_MAX):
+        return self.peer.rows(sql, seconds_max)
 
     def batch(self, statements, seconds_max=BATCH_SECONDS_MAX):
         """Our results; one that ends the program is an error of them all."""
@@ -132,7 +155,7 @@ def shrink(pair, query, fault):
     wanted = kind_of(fault)
 
     def still(smaller):
-        rows = pair.duckdb_rows(str(smaller), SMALLER_SECONDS_MAX)
+        rows = pair.peer_rows(str(smaller), SMALLER_SECONDS_MAX)
         if rows is None:
             return None
         result, = pair.batch([str(smaller)], SMALLER_SECONDS_MAX)
@@ -156,15 +179,16 @@ def shrink(pair, query, fault):
 
 
 class Run:
-    def __init__(self, binary):
-        self.binary = binary
+    def __init__(self, binary, peer):
+        self.binary, self.peer = binary, peer
         self.counts = collections.Counter()
         self.unsupported = collections.Counter()
+        self.refused = collections.Counter()
         self.wrong = []
 
     def schema(self, seed, queries):
         with tempfile.TemporaryDirectory(prefix="diptych-random-") as folder:
-            pair = Pair(self.binary, seed, pathlib.Path(folder))
+            pair = Pair(self.binary, self.peer, seed, pathlib.Path(folder))
             generator = Generator(seed, pair.tables)
             asked = [generator.query() for _ in range(queries)]
             draw = random.Random(seed)
@@ -173,7 +197,6 @@ class Run:
                 size = draw.choice([1, 2, 5, 20, 60])
                 self.check(pair, asked[at:at + size], draw)
                 at += size
-            pair.connection.close()
 
     def check(self, pair, batch, draw):
         results = pair.batch([str(query) for query in batch])
@@ -186,9 +209,10 @@ class Run:
                 what = re.sub(r"^.*?unsupported: | (is|are) not supported.*", "", result["error"])
                 self.unsupported[what[:60]] += 1
                 continue
-            rows = pair.duckdb_rows(str(query))
+            rows = pair.peer_rows(str(query))
             if rows is None:
-                self.counts["refused by DuckDB"] += 1
+                self.counts[f"refused by {self.peer.name}"] += 1
+                self.refused[self.peer.refusal[:90]] += 1
                 continue
             self.counts["compared"] += 1
             self.counts["with rows"] += bool(rows)
@@ -219,14 +243,20 @@ def main():
     if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
         os.execv(python, [python, *sys.argv])
     parser = argparse.ArgumentParser()
+    parser.add_argument("--peer", choices=["duckdb", "postgres"], default="duckdb")
     parser.add_argument("--seed", type=int, help="of the first schema; default: from the clock")
     parser.add_argument("--seconds", type=float, default=4.0, help="schemas are begun for so long")
     parser.add_argument("--schemas", type=int, help="so many, however long they take")
     parser.add_argument("--queries", type=int, default=60, help="of each schema")
     options = parser.parse_args()
+    try:
+        peer = DuckdbPeer() if options.peer == "duckdb" else PostgresPeer()
+    except NotInstalled as reason:
+        print(f"SKIPPED: {reason}")
+        return 0
     seed = options.seed if options.seed is not None else int(time.time())
     print(f"random queries, seed {seed}: --seed {seed} makes them again", flush=True)
-    run = Run(os.environ["DIPTYCH_PROGRAM"])
+    run = Run(os.environ["DIPTYCH_PROGRAM"], peer)
     end = time.monotonic() + options.seconds
     while True:
         run.schema(seed, options.queries)
@@ -241,6 +271,8 @@ def main():
     print(", ".join(f"{count} {what}" for what, count in sorted(run.counts.items())))
     for what, count in run.unsupported.most_common(12):
         print(f"  unsupported: {count} x {what}")
+    for what, count in run.refused.most_common(12):
+        print(f"  refused: {count} x {what}")
     if run.counts["compared"] == 0:
         print("nothing was compared", file=sys.stderr)
         return 1

@@ -115,8 +115,9 @@ def plain(value):
 
 
 def is_quotient(number):
-    """Such have 16 places, of which PostgreSQL has more or fewer."""
-    return number.is_finite() and number.as_tuple().exponent <= -16
+    """Such have 16 digits at least; how many more, engines differ on."""
+    parts = number.as_tuple()
+    return number.is_finite() and parts.exponent < 0 and len(parts.digits) >= 16
 
 
 def equal(ours, theirs, inexact):

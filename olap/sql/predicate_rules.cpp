@@ -36,6 +36,13 @@ Expressions factor(ExpressionPtr disjunctive) {
   return conjuncts;
 }
 
+// Its value may be another than NULL though an argument is NULL.
+bool leaves_out_nulls(const Expression& e) {
+  return e.kind == ExpressionKind::kFunction &&
+         (e.function == Function::kGreatest || e.function == Function::kLeast ||
+          e.function == Function::kConcatWs || e.function == Function::kFormat);
+}
+
 // True if the value is NULL whenever all `slots` are.
 bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
   switch (e.kind) {
@@ -50,6 +57,7 @@ bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
     case ExpressionKind::kModulo:
     case ExpressionKind::kConcat:
     case ExpressionKind::kFunction:
+      if (leaves_out_nulls(e)) return false;
       return std::any_of(e.children.begin(), e.children.end(),
                          [&](const ExpressionPtr& child) { return is_strict(*child, slots); });
     default: return false;

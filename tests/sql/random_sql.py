@@ -7,11 +7,13 @@ yet may stand there too: such a query counts as skipped, and is compared from th
 
 Left out, since engines differ on purpose: division of whole numbers, texts outside ASCII in
 functions, sums that hang on the order of doubles (all doubles are multiples of 1/4), LIMIT without
-a total order.
+a total order, patterns of `~` without anchors and of SIMILAR TO with % (DuckDB matches the whole
+text, and takes % for itself), rounding of doubles.
 """
 
 import collections
 import random
+import re
 
 KINDS = ("int", "bigint", "decimal", "double", "bool", "date", "timestamp", "text")
 SQL_TYPES = {
@@ -121,7 +123,8 @@ def random_reference(draw, parent, column):
 
 
 class Expression:
-    """A template with {} for each child; its type; what it may be replaced with is its children."""
+    """A template with {} for each child, and {0} for the first once more; its type; what it may be
+    replaced with is its children."""
 
     def __init__(self, kind, template, *children, aggregate=False):
         self.kind, self.template, self.children = kind, template, list(children)
@@ -129,13 +132,8 @@ class Expression:
 
     def __str__(self):
         parts = iter(self.children)
-        out = []
-        pieces = self.template.split("{}")
-        for number, piece in enumerate(pieces):
-            out.append(piece)
-            if number + 1 < len(pieces):
-                out.append(str(next(parts)))
-        return "".join(out)
+        return re.sub(r"\{(0?)\}", lambda place: str(self.children[0] if place[1] else next(parts)),
+                      self.template)
 
     def has_aggregate(self):
         return self.aggregate or any(child.has_aggregate() for child in self.children
@@ -158,15 +156,39 @@ class Expression:
                 yield copy
 
 
+class Listed(str):
+    """A source that is no table, with a number of rows."""
+
+    def __new__(cls, text, rows):
+        one = super().__new__(cls, text)
+        one.rows = rows
+        return one
+
+
+class Using:
+    """In a condition's place: of columns that have one name on both sides."""
+
+    def __init__(self, column):
+        self.column = column
+
+    def __str__(self):
+        return f"USING ({self.column})"
+
+    def smaller(self):
+        return []
+
+
 class Query:
     """SELECT; every part is a list, from which shrinking takes one at a time."""
 
     def __init__(self):
         self.distinct = False
+        self.distinct_on = 0  # so many first ones of what it is ordered by
         self.items = []      # (Expression, name)
         self.tables = []     # [(how, text or Query, alias, condition or None)]
         self.where = []
         self.groups = []
+        self.grouping = ""   # ROLLUP, CUBE or GROUPING SETS of the groups
         self.having = []
         self.order = []      # (position or name, suffix)
         self.limit = ""
@@ -193,18 +215,22 @@ class Query:
             elif how == ",":
                 sources.append(f", {text}")
             else:
-                sources.append(f" {how} {text}" + (f" ON {condition}" if condition else ""))
+                on = f"{'' if isinstance(condition, Using) else 'ON '}{condition}"
+                sources.append(f" {how} {text}" + (f" {on}" if condition else ""))
         text = self.prefix
         if self.recursion:
             name, first, word, step = self.recursion
             text += f"WITH RECURSIVE {name}(n, k, s) AS ({first} {word} {step}) "
         text += "SELECT " + ("DISTINCT " if self.distinct else "")
+        if self.distinct_on and self.order:
+            names = [self.items[number - 1][1] for number, _ in self.order[:self.distinct_on]]
+            text += f"DISTINCT ON ({', '.join(names)}) "
         text += ", ".join(f"{item} AS {name}" if name else str(item) for item, name in self.items)
         text += " FROM " + "".join(sources)
         if self.where:
             text += " WHERE " + " AND ".join(f"({part})" for part in self.where)
         if self.groups:
-            text += " GROUP BY " + ", ".join(map(str, self.groups))
+            text += " GROUP BY " + self.grouped_by()
         if self.having:
             text += " HAVING " + " AND ".join(f"({part})" for part in self.having)
         if self.union:
@@ -213,8 +239,15 @@ class Query:
             text += " ORDER BY " + ", ".join(f"{what}{suffix}" for what, suffix in self.order)
         return text + self.limit
 
+    def grouped_by(self):
+        groups = list(map(str, self.groups))
+        if self.grouping == "GROUPING SETS":
+            sets = [f"({', '.join(groups[:count])})" for count in range(len(groups), -1, -1)]
+            return f"GROUPING SETS ({', '.join(sets)})"
+        return f"{self.grouping}({', '.join(groups)})" if self.grouping else ", ".join(groups)
+
     def smaller(self):
-        for field in ("union", "limit", "distinct", "prefix"):
+        for field in ("union", "limit", "distinct", "distinct_on", "grouping", "prefix"):
             if getattr(self, field):
                 less = self.copy()
                 setattr(less, field, type(getattr(self, field))() if field != "union" else None)
@@ -295,11 +328,14 @@ PRODUCTIONS = {
         (1, "{} IS DISTINCT FROM {}", "AA"), (1, "{} = {}", ["date", "timestamp"]),
         (1, "{} - {} < INTERVAL '30' DAY", ["timestamp", "timestamp"]),
         (1, "{} - {} = {} - {}", ["timestamp", "timestamp", "timestamp", "timestamp"]),
+        (1, "starts_with({}, 'a')", ["text"]),
     ],
     "int": [
         (1, "abs({})", ["int"]), (1, "-({})", ["int"]), (4, "({} + {})", ["int", "int"]),
         (2, "({} - {})", ["int", "int"]), (3, "({} * {})", ["int", "int"]),
-        (2, "mod({}, 3)", ["int"]), (1, "ascii({})", ["text"]),
+        (2, "mod({}, 3)", ["int"]), (1, "ascii({})", ["text"]), (1, "strpos({}, 'b')", ["text"]),
+        (1, "({} - {})", ["date", "date"]),
+        (1, "position({} IN {})", ["text", "text"]),
     ],
     "bigint": [
         (4, "({} + {})", ["bigint", "int"]), (3, "({} - {})", ["bigint", "int"]),
@@ -307,35 +343,48 @@ PRODUCTIONS = {
         (2, "length({})", ["text"]), (1, "abs({})", ["bigint"]),
         (2, "extract(year FROM {})", ["date"]), (1, "extract(month FROM {})", ["timestamp"]),
         (1, "extract(day FROM {})", ["date"]), (1, "extract(hour FROM {})", ["timestamp"]),
-        (1, "CAST({} AS BIGINT)", ["int"]),
         (1, "extract(day FROM {} - {})", ["timestamp", "timestamp"]),
+        (1, "CAST({} AS BIGINT)", ["int"]), (1, "extract(dow FROM {})", ["date"]),
+        (1, "extract(quarter FROM {})", ["timestamp"]), (1, "extract(doy FROM {})", ["date"]),
     ],
     "decimal": [
         (3, "({} + {})", ["decimal", "decimal"]), (3, "({} - {})", ["decimal", "int"]),
         (2, "({} * {})", ["decimal", "int"]), (1, "-({})", ["decimal"]),
         (1, "abs({})", ["decimal"]),
-        (1, "CAST({} AS DECIMAL(12,2))", ["int"]),
+        (1, "CAST({} AS DECIMAL(12,2))", ["int"]), (1, "round({}, 1)", ["decimal"]),
+        (1, "round({})", ["decimal"]), (1, "trunc({})", ["decimal"]),
+        (1, "floor({})", ["decimal"]), (1, "ceil({})", ["decimal"]),
     ],
     "double": [
         (3, "({} + {})", ["double", "double"]), (2, "({} * {})", ["double", "double"]),
         (2, "({} / CAST(4 AS DOUBLE PRECISION))", ["double"]), (1, "floor({})", ["double"]),
         (1, "ceil({})", ["double"]), (1, "CAST({} AS DOUBLE PRECISION)", ["int"]),
-        (1, "abs({})", ["double"]),
+        (1, "abs({})", ["double"]), (1, "sign({})", ["double"]),
     ],
     "text": [
         (2, "upper({})", ["text"]), (2, "lower({})", ["text"]), (3, "({} || {})", ["text", "text"]),
         (2, "substring({} FROM 2 FOR 3)", ["text"]), (1, "substr({}, 1, 1)", ["text"]),
         (1, "trim({})", ["text"]), (1, "CAST({} AS VARCHAR)", ["int"]),
-        (1, "replace({}, 'a', 'q')", ["text"]),
+        (1, "replace({}, 'a', 'q')", ["text"]), (1, "left({}, 2)", ["text"]),
+        (1, "right({}, -1)", ["text"]), (1, "lpad({}, 5, '*')", ["text"]),
+        (1, "rpad({}, 3, 'xy')", ["text"]), (1, "reverse({})", ["text"]),
+        (1, "split_part({}, 'b', 1)", ["text"]), (1, "translate({}, 'ab', 'x')", ["text"]),
+        (1, "repeat({}, 2)", ["text"]), (1, "concat({}, {})", ["text", "int"]),
+        (1, "ltrim({}, 'a')", ["text"]), (1, "CAST({} AS VARCHAR)", ["date"]),
     ],
-    "date": [(1, "CAST({} AS DATE)", ["timestamp"])],
+    "date": [(1, "CAST({} AS DATE)", ["timestamp"]), (1, "({} + {})", ["date", "int"])],
     "timestamp": [(1, "CAST({} AS TIMESTAMP)", ["date"]),
-                  (1, "({} + INTERVAL '1' DAY)", ["timestamp"])],
+                  (1, "({} + INTERVAL '1' DAY)", ["timestamp"]),
+                  (1, "({} - INTERVAL '1' MONTH)", ["date"]),
+                  (1, "date_trunc('month', {})", ["timestamp"]),
+                  (1, "date_trunc('week', {})", ["timestamp"]),
+                  (1, "date_trunc('hour', {})", ["timestamp"])],
 }
 FOR_ANY = [  # of the type asked for
     (2, "CASE WHEN {} THEN {} ELSE {} END", ["bool", "=", "="]), (1, "CASE WHEN {} THEN {} END",
                                                                   ["bool", "="]),
     (2, "coalesce({}, {})", ["=", "="]), (1, "nullif({}, {})", ["=", "="]),
+    (1, "greatest({}, {})", ["=", "="]), (1, "least({}, {}, {})", ["=", "=", "="]),
 ]
 AGGREGATES = {
     "bigint": [(4, "count(*)", []), (3, "count({})", "A"), (2, "count(DISTINCT {})", "A"),
@@ -348,8 +397,14 @@ AGGREGATES = {
                (1, "count(*) FILTER (WHERE {})", ["bool"])],
     "double": [(2, "avg({})", ["int"]), (1, "avg({})", ["double"]), (2, "sum({})", ["double"]),
                (1, "percentile_cont(0.25) WITHIN GROUP (ORDER BY {})", ["int"]),
-               (1, "percentile_cont(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["double"])],
+               (1, "percentile_cont(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["double"]),
+               (1, "stddev({})", ["int"]), (1, "var_pop({})", ["double"]),
+               (1, "variance({})", ["decimal"]), (1, "stddev_pop({})", ["int"]),
+               (1, "covar_pop({}, {})", ["int", "double"])],
     "decimal": [(3, "sum({})", ["decimal"])],
+    "text": [(2, "string_agg({}, ',' ORDER BY {0})", ["text"]),
+             (1, "string_agg(DISTINCT {}, ',' ORDER BY {0} DESC NULLS LAST)", ["text"])],
+    "bool": [(1, "bool_and({})", ["bool"]), (1, "bool_or({})", ["bool"])],
 }
 SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's is any
     (2, "min({})", ["="]), (2, "max({})", ["="]),
@@ -357,7 +412,7 @@ SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's i
     (1, "percentile_disc(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["="]),
 ]
 
-# Over windows: what does not depend on the order of peers.
+# Over windows: what does not depend on the order of peers, nor do these frames.
 WINDOWED = [
     (3, "bigint", "sum({})", ["int"]), (2, "bigint", "count({})", ["text"]),
     (2, "int", "min({})", ["int"]), (2, "text", "max({})", ["text"]),
@@ -367,6 +422,7 @@ WINDOWED = [
     (1, "bigint", "regr_count({}, {})", ["int", "double"]),
     (1, "bigint", "sum({}) FILTER (WHERE {})", ["int", "bool"]),
     (1, "bigint", "rank()", []), (1, "bigint", "dense_rank()", []),
+    (1, "double", "percent_rank()", []), (1, "double", "cume_dist()", []),
 ]
 FRAMES = ["", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW",
           " GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
@@ -374,7 +430,30 @@ FRAMES = ["", "", " GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW",
           " GROUPS BETWEEN 2 PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP",
           " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES",
           " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW"]
+# By the type of the one column that rows are ordered by.
+RANGES = {
+    **dict.fromkeys(NUMBERS, [" RANGE BETWEEN 3 PRECEDING AND 2 FOLLOWING",
+                              " RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"]),
+    **dict.fromkeys(("date", "timestamp"), [
+        " RANGE BETWEEN INTERVAL '40' DAY PRECEDING AND CURRENT ROW",
+        " RANGE BETWEEN INTERVAL '1' MONTH PRECEDING AND INTERVAL '1' DAY FOLLOWING"])}
+# Of rows in a total order.
+NUMBERED = [
+    (3, "bigint", "row_number()", []), (2, "int", "lag({})", ["int"]),
+    (2, "text", "lead({}, 2)", ["text"]), (1, "int", "lag({}, 1, -1)", ["int"]),
+    (1, "int", "ntile(3)", []),
+]
+ROWS = [" ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
+        " ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
+        " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW"]
+OF_ROWS = [(1, "text", "first_value({})", ["text"]), (1, "int", "last_value({})", ["int"]),
+           (1, "date", "nth_value({}, 2)", ["date"])]
 
+
+LIKED = ["%a%", "a%", "%b", "_b%", "%", "", "100%", "a_b", "%x y%"]
+MATCHED = ["^.*a.*$", "^[ab]+$", "^a?b.*$", "^$", "^(a|zz).*$", "^[^a]{2,}$"]
+PATTERNS = [("NOT LIKE", LIKED), ("NOT LIKE", LIKED), ("NOT ILIKE", LIKED), ("~", MATCHED),
+            ("!~", MATCHED), ("NOT SIMILAR TO", ["(a|b)+", "[a-z]*", "a(b|c)*", "zz|x y"])]
 
 # What a recursion's columns are cast to: both terms have one type.
 RECURSION_TYPES = {"int": "INT", "bigint": "BIGINT", "decimal": "DECIMAL(18,4)",
@@ -385,6 +464,10 @@ RECURSION_ROWS = 1000  # taken for at most
 
 PAIRS_MAX = 3_000_000  # of rows that a subquery and the query around it make without an equality
 JOINED_MAX = 200_000   # rows that the members of a FROM make, by how often values come
+
+
+def has_comma(query):
+    return any(how == "," for how, *_ in query.tables)
 
 
 class Generator:
@@ -426,8 +509,9 @@ class Generator:
         which = self.draw.choice(["in", "like", "exists", "in query", "scalar"])
         word = self.draw.choice(["", "NOT "])
         if which == "like":
-            pattern = self.draw.choice(["%a%", "a%", "%b", "_b%", "%", "", "100%", "a_b", "%x y%"])
-            return Expression("bool", "{} " + word + f"LIKE '{pattern}'",
+            operator, patterns = self.draw.choice(PATTERNS)
+            operator = operator.replace("NOT ", word)
+            return Expression("bool", f"{{}} {operator} '{self.draw.choice(patterns)}'",
                               self.expression(scope, "text", depth - 1))
         kind = self.draw.choice(["int", "int", "text", "date", "decimal", "bigint"])
         if which == "in":
@@ -550,18 +634,22 @@ class Generator:
         for number in range(self.draw.choices([1, 2, 3, 4], [4, 4, 2, 1])[0]):
             alias = self.alias()
             if depth > 0 and self.draw.random() < 0.12:
-                derived, own = self.derived()
+                derived, own = self.listed() if self.draw.random() < 0.3 else self.derived()
                 table = None
             else:
                 table = self.draw.choice(self.tables)
                 derived, own = table.name, self.scope_of(table, alias)
             own = [(f"{alias}.{name.split('.')[-1]}", kind) for name, kind in own]
+            if number > 0 and table is not None and self.draw.random() < 0.15:
+                rows, own = self.join_by_name(query, scope, joined, alias, rows)
+                scope = scope + own
+                continue
             if number == 0:
                 rows = self.rows_of_source(derived)
                 query.tables.append(("", derived, alias, None))
             else:
                 # A comma binds less than JOIN: an ON after one does not see what stands before.
-                how = "," if query.tables[-1][0] == "," else self.draw.choices(
+                how = "," if has_comma(query) else self.draw.choices(
                     ["JOIN", "LEFT JOIN", ",", "RIGHT JOIN", "FULL JOIN"], [8, 5, 3, 1, 1])[0]
                 condition, rows = self.join_condition(scope, own, joined, (table, derived, alias),
                                                       rows)
@@ -577,6 +665,7 @@ class Generator:
             scope = scope + own
             joined.append((table, alias))
         query.joined = self.pairs = rows
+        scope = scope + self.merged(query)
         if depth > 0 and self.draw.random() < 0.15:
             own = self.lateral(query, scope, depth)
             together = rows * self.rows_of(query.tables[-1][1])
@@ -586,6 +675,49 @@ class Generator:
                 query.joined = self.pairs = together
                 scope = scope + own
         return scope
+
+    def join_by_name(self, query, scope, joined, alias, rows):
+        """With a table that stands before it, by its key or all columns; or with each row. How
+        many rows they make at most, and the member's columns; none where that were too many."""
+        all_before = [table for table, _ in joined if table is not None]
+        before = [table for table in all_before if all_before.count(table) == 1]
+        if not before or has_comma(query):
+            table = min(self.tables, key=lambda one: len(one.rows))
+            if rows * len(table.rows) > JOINED_MAX:
+                return rows, []
+            query.tables.append(("CROSS JOIN", table.name, alias, None))
+            joined.append((table, alias))
+            return rows * max(1, len(table.rows)), self.scope_of(table, alias)
+        table, key = before[0], before[0].columns[0].name
+        how = self.draw.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "NATURAL JOIN",
+                                "NATURAL LEFT JOIN"])
+        query.tables.append((how, table.name, alias,
+                             None if how.startswith("NATURAL") else Using(key)))
+        joined.append((table, alias))
+        return rows + len(table.rows), self.scope_of(table, alias)
+
+    @staticmethod
+    def merged(query):
+        """Columns of USING that no third table makes ambiguous."""
+        sources = [source for _, source, _, _ in query.tables]
+        return [(condition.column, "int") for _, source, _, condition in query.tables
+                if isinstance(condition, Using) and sources.count(source) == 2]
+
+    def listed(self):
+        """VALUES or a series, as a text, with its columns."""
+        if self.draw.random() < 0.4:
+            first, last = self.draw.randint(-3, 3), self.draw.randint(0, 12)
+            step = self.draw.choice(["", ", 2", ", -1"])
+            return (Listed(f"(SELECT g AS v0 FROM generate_series({first}, {last}{step}) AS s(g))",
+                           16), [("v0", "int")])
+        kinds = self.draw.sample(["int", "text", "date", "decimal"], self.draw.randint(1, 3))
+        rows = [[literal(self.draw, kind) for kind in kinds] for _ in range(self.draw.randint(1, 5))]
+        if len(rows) > 1 and self.draw.random() < 0.3:
+            rows[-1][0] = "NULL"
+        names = [f"v{number}" for number in range(len(kinds))]
+        lines = ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+        return (Listed(f"(SELECT * FROM (VALUES {lines}) AS v({', '.join(names)}))", len(rows)),
+                list(zip(names, kinds)))
 
     def rows_of(self, query):
         """At most."""
@@ -600,6 +732,8 @@ class Generator:
         """At most; an empty one counts as one row, since an outer join makes one of it."""
         if isinstance(source, Query):
             return self.rows_of(source)
+        if isinstance(source, Listed):
+            return source.rows
         return max(1, next((len(table.rows) for table in self.tables if table.name == source),
                            RECURSION_ROWS))
 
@@ -612,7 +746,7 @@ class Generator:
         source.items = [(item, "l0") for item, _ in source.items]
         source.lateral = True
         alias = self.alias()
-        how = "," if query.tables[-1][0] == "," else self.draw.choice([",", "LEFT JOIN"])
+        how = "," if has_comma(query) else self.draw.choice([",", "LEFT JOIN"])
         query.tables.append((how, source, alias, Expression("bool", "1 = 1")
                              if how == "LEFT JOIN" else None))
         return [(f"{alias}.l0", kind)]
@@ -703,7 +837,8 @@ class Generator:
         return query, [(name, item.kind) for item, name in query.items]
 
     def aggregate(self, scope):
-        kind = self.draw.choice(["bigint", "bigint", "double", "decimal", "any"])
+        kind = self.draw.choices(["bigint", "double", "decimal", "any", "text", "bool"],
+                                 [4, 3, 2, 2, 1, 1])[0]
         if kind == "any":
             kind = self.draw.choice([k for k in KINDS if k != "bool"])
             template, kinds = self.chosen(SAME_KIND_AGGREGATES)
@@ -712,15 +847,27 @@ class Generator:
         children = [self.expression(scope, part, 1) for part in self.kinds_of(kinds, kind)]
         return Expression(kind, template, *children, aggregate=True)
 
-    def windowed(self, scope):
-        kind, template, kinds = self.chosen(WINDOWED)
+    def windowed(self, query, scope):
         over = [f"PARTITION BY {self.draw.choice(scope)[0]} "] if self.draw.random() < 0.6 else []
-        over.append(f"ORDER BY {self.draw.choice(scope)[0]}" + self.draw.choice(["", " DESC"])
-                    + " NULLS " + self.draw.choice(["FIRST", "LAST"]))
-        if "rank" not in template:
-            over.append(self.draw.choice(FRAMES))
+        by, of = self.draw.choice(scope)
+        over.append(f"ORDER BY {by}" + self.draw.choice(["", " DESC"]) + " NULLS "
+                    + self.draw.choice(["FIRST", "LAST"]))
+        productions = WINDOWED
+        frames = [*FRAMES, *RANGES.get(of, [])]
+        keys = self.keys_of(query)
+        if len(keys) == len(query.tables) and self.draw.random() < 0.5:
+            over.append("".join(f", {key}" for key in keys))
+            productions, frames = WINDOWED + NUMBERED + OF_ROWS, ROWS
+        kind, template, kinds = self.chosen(productions)
+        if not any(word in template for word in ("rank", "dist", "number", "lag", "lead", "ntile")):
+            over.append(self.draw.choice(frames))
         return Expression(kind, f"{template} OVER ({''.join(over)})",
                           *[self.leaf(scope, part) for part in kinds])
+
+    def keys_of(self, query):
+        """Which together name a row, if every source is a table."""
+        return [f"{alias}.{table.columns[0].name}" for _, source, alias, _ in query.tables
+                for table in self.tables if source == table.name]
 
     def query(self, depth=2, named=False):
         query = Query()
@@ -733,7 +880,7 @@ class Generator:
             for _ in range(self.draw.randint(1, 4)):
                 query.items.append((self.expression(scope, self.draw.choice(KINDS), 2), ""))
             if self.draw.random() < 0.2:
-                query.items.append((self.windowed(scope), ""))
+                query.items.append((self.windowed(query, scope), ""))
             query.distinct = self.draw.random() < 0.15
         query.items = [(item, f"c{number}") for number, (item, _) in enumerate(query.items)]
         if depth > 0:
@@ -749,6 +896,12 @@ class Generator:
             query.items.append((group, ""))
         for _ in range(self.draw.randint(1, 3)):
             query.items.append((self.aggregate(scope), ""))
+        # PostgreSQL 15 takes what is constant for every row for constant, also where it is NULL.
+        constant = any(word in query.grouped_by() for word in ("coalesce", "CASE"))
+        if query.groups and not constant and self.draw.random() < 0.25:
+            query.grouping = self.draw.choice(["ROLLUP", "CUBE", "GROUPING SETS"])
+            query.items.append((Expression("int", "grouping({})", self.draw.choice(query.groups),
+                                           aggregate=True), ""))
         if self.draw.random() < 0.2:
             query.having.append(Expression("bool", "{} > 1", Expression("bigint", "count(*)",
                                                                         aggregate=True)))
@@ -763,13 +916,15 @@ class Generator:
         if self.draw.random() < 0.5:
             positions = list(range(1, len(query.items) + 1))
             self.draw.shuffle(positions)
-            query.order = [(number, self.draw.choice(["", " DESC"]) + " NULLS "
-                            + self.draw.choice(["FIRST", "LAST"])) for number in positions]
+            query.order = [(number, self.draw.choice(["", " DESC NULLS LAST", " NULLS FIRST",
+                                                      " DESC NULLS FIRST", " NULLS LAST"]))
+                           for number in positions]
+            if not query.union and not query.distinct and self.draw.random() < 0.2:
+                query.distinct_on = self.draw.randint(1, len(positions))
             if self.draw.random() < 0.5:
                 query.limit = f" LIMIT {self.draw.choice([0, 1, 5, 50])}"
                 query.limit += self.draw.choice(["", f" OFFSET {self.draw.choice([1, 10])}"])
-        keys = [f"{name}.{table.columns[0].name}" for table in self.tables
-                for _, source, name, _ in query.tables if source == table.name]
+        keys = self.keys_of(query)
         if depth > 1 and keys and self.draw.random() < 0.08:
             table = self.draw.choice(self.tables)
             alias = self.alias()

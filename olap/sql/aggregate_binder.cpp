@@ -18,23 +18,39 @@ namespace {
 using base::DataType;
 using base::TypeKind;
 
+struct NamedAggregate {
+  std::string_view name;
+  AggregateKind kind;
+};
+
+constexpr NamedAggregate kAggregates[] = {
+    {"count", AggregateKind::kCount},
+    {"sum", AggregateKind::kSum},
+    {"avg", AggregateKind::kAvg},
+    {"min", AggregateKind::kMin},
+    {"bool_and", AggregateKind::kMin},
+    {"every", AggregateKind::kMin},
+    {"max", AggregateKind::kMax},
+    {"bool_or", AggregateKind::kMax},
+    {"bit_and", AggregateKind::kBitAnd},
+    {"bit_or", AggregateKind::kBitOr},
+    {"bit_xor", AggregateKind::kBitXor},
+    {"stddev", AggregateKind::kStddevSamp},
+    {"stddev_samp", AggregateKind::kStddevSamp},
+    {"stddev_pop", AggregateKind::kStddevPop},
+    {"variance", AggregateKind::kVarSamp},
+    {"var_samp", AggregateKind::kVarSamp},
+    {"var_pop", AggregateKind::kVarPop},
+    {"string_agg", AggregateKind::kStringAgg},
+    {"percentile_cont", AggregateKind::kPercentileCont},
+    {"percentile_disc", AggregateKind::kPercentileDisc},
+    {"mode", AggregateKind::kMode},
+};
+
 std::optional<AggregateKind> aggregate_kind(std::string_view name) {
-  if (name == "count") return AggregateKind::kCount;
-  if (name == "sum") return AggregateKind::kSum;
-  if (name == "avg") return AggregateKind::kAvg;
-  if (name == "min" || name == "bool_and" || name == "every") return AggregateKind::kMin;
-  if (name == "max" || name == "bool_or") return AggregateKind::kMax;
-  if (name == "bit_and") return AggregateKind::kBitAnd;
-  if (name == "bit_or") return AggregateKind::kBitOr;
-  if (name == "bit_xor") return AggregateKind::kBitXor;
-  if (name == "stddev" || name == "stddev_samp") return AggregateKind::kStddevSamp;
-  if (name == "stddev_pop") return AggregateKind::kStddevPop;
-  if (name == "variance" || name == "var_samp") return AggregateKind::kVarSamp;
-  if (name == "var_pop") return AggregateKind::kVarPop;
-  if (name == "string_agg") return AggregateKind::kStringAgg;
-  if (name == "percentile_cont") return AggregateKind::kPercentileCont;
-  if (name == "percentile_disc") return AggregateKind::kPercentileDisc;
-  if (name == "mode") return AggregateKind::kMode;
+  for (const NamedAggregate& aggregate : kAggregates) {
+    if (aggregate.name == name) return aggregate.kind;
+  }
   return std::nullopt;
 }
 
@@ -143,6 +159,10 @@ ExpressionPtr key_text(ExpressionPtr value) {
 
 bool is_aggregate(std::string_view function) {
   return aggregate_kind(function).has_value();
+}
+
+void add_aggregate_names(std::vector<std::string>* names) {
+  for (const NamedAggregate& aggregate : kAggregates) names->emplace_back(aggregate.name);
 }
 
 BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std::string_view name) {

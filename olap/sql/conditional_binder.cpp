@@ -291,6 +291,27 @@ BoundResult ExpressionBinder::bind_make_interval(const PgQuery__FuncCall& call) 
   return sum;
 }
 
+base::Error ExpressionBinder::unknown_function(const PgQuery__FuncCall& call,
+                                               std::string_view name) {
+  std::string types = call.agg_star != 0 ? "*" : "";
+  for (const Node* node : NodeList(call.args, call.n_args)) {
+    auto argument = dispatch(*node);
+    if (!argument) return argument.error();
+    types += (types.empty() ? "" : ", ") + type_name_of(*argument);
+  }
+  // The last ones have a grammar of their own.
+  std::vector<std::string> names = function_names();
+  add_aggregate_names(&names);
+  add_regression_names(&names);
+  add_window_function_names(&names);
+  names.insert(names.end(), {"coalesce", "nullif", "greatest", "least", "grouping", "trim",
+                             "generate_series", "make_interval"});
+  return source_.wrong(call.location,
+                       fmt::format("function {}({}) does not exist{}", name, types,
+                                   suggestion(name, std::move(names))),
+                       "42883");
+}
+
 BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
   const int64_t offset = call.location;
@@ -304,6 +325,7 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   }
   if (is_regression(name)) return bind_regression(call, name);
   if (is_aggregate(name)) return bind_aggregate(call, name);
+  if (!is_function(name) && !is_window_function(name)) return unknown_function(call, name);
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
       call.n_agg_order != 0 || call.agg_within_group != 0) {
     return source_.unsupported(offset, fmt::format("aggregate {}()", name));

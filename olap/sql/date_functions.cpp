@@ -278,9 +278,7 @@ BoundResult bind_to_date(Call call) {
   return typed(cast_to(std::move(moment->expression), kDateType), moment->offset);
 }
 
-}  // namespace
-
-FunctionBinder find_date_function_binder(std::string_view name) {
+const std::unordered_map<std::string_view, FunctionBinder>& binders_of_dates() {
   static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
       {"age", bind_age},
       {"now", bind_now},
@@ -294,8 +292,20 @@ FunctionBinder find_date_function_binder(std::string_view name) {
       {"to_date", bind_to_date},
       {"make_timestamp", bind_make_timestamp},
   };
-  const auto found = kBinders.find(name);
-  return found == kBinders.end() ? nullptr : found->second;
+  return kBinders;
+}
+
+}  // namespace
+
+FunctionBinder find_date_function_binder(std::string_view name) {
+  const auto found = binders_of_dates().find(name);
+  return found == binders_of_dates().end() ? nullptr : found->second;
+}
+
+std::vector<std::string> date_function_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, binder] : binders_of_dates()) names.emplace_back(name);
+  return names;
 }
 
 ExpressionPtr current_timestamp(const SourceText& source) {

@@ -48,6 +48,10 @@ using NamedWindows = std::unordered_map<std::string, const PgQuery__WindowDef*>;
 bool is_aggregate(std::string_view function);
 bool is_window_function(std::string_view function);  // of windows alone
 bool is_regression(std::string_view function);       // an expression over aggregates
+// Their names, for hints.
+void add_aggregate_names(std::vector<std::string>* names);
+void add_window_function_names(std::vector<std::string>* names);
+void add_regression_names(std::vector<std::string>* names);
 // The regression of a pair: y its argument, x what is further. `place` gives an aggregate's column.
 base::Result<ExpressionPtr> regression_of(
     std::string_view name, const Aggregate& pair,
@@ -126,6 +130,7 @@ class ExpressionBinder {
   BoundResult bind_moment(const PgQuery__SQLValueFunction& function);
   BoundResult bind_parameter(const PgQuery__ParamRef& parameter);
   BoundResult bind_call(const PgQuery__FuncCall& call);
+  base::Error unknown_function(const PgQuery__FuncCall& call, std::string_view name);
   BoundResult bind_make_interval(const PgQuery__FuncCall& call);
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);

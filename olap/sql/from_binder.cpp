@@ -183,6 +183,7 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   member.table = schema;
   ScopeTable entry;
   entry.alias = alias;
+  entry.table = name;
   for (size_t i = 0; i < schema->columns.size(); ++i) {
     const base::ColumnSchema& column = schema->columns[i];
     Slot slot;

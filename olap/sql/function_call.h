@@ -59,5 +59,6 @@ using FunctionBinder = BoundResult (*)(FunctionCall);
 
 // Of dates, timestamps and intervals; nullptr: it is none of them.
 FunctionBinder find_date_function_binder(std::string_view name);
+std::vector<std::string> date_function_names();
 
 }  // namespace diptych::olap

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/function_call.h"
 #include "olap/sql/type_rules.h"
@@ -550,6 +551,19 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
 
 }  // namespace
 
+bool is_function(std::string_view name) {
+  return binders().contains(name) || find_date_function_binder(name) != nullptr ||
+         std::any_of(std::begin(kSignatures), std::end(kSignatures),
+                     [&](const Signature& signature) { return signature.name == name; });
+}
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> names = date_function_names();
+  for (const Signature& signature : kSignatures) names.emplace_back(signature.name);
+  for (const auto& [name, binder] : binders()) names.emplace_back(name);
+  return names;
+}
+
 BoundResult bind_function(const SourceText& source, std::string_view name, int64_t offset,
                           std::vector<Bound> arguments) {
   for (const Signature& signature : kSignatures) {
@@ -561,11 +575,7 @@ BoundResult bind_function(const SourceText& source, std::string_view name, int64
     return binder(FunctionCall{source, name, offset, std::move(arguments)});
   }
   const auto found = binders().find(name);
-  if (found == binders().end()) {
-    base::Error unknown = source.unsupported(offset, fmt::format("function {}()", name));
-    unknown.state = "42883";
-    return unknown;
-  }
+  DIPTYCH_CHECK(found != binders().end(), "the caller has asked is_function()");
   return found->second(FunctionCall{source, name, offset, std::move(arguments)});
 }
 

@@ -69,7 +69,10 @@ BoundResult bind_negation(const SourceText& source, int64_t offset, Bound operan
 BoundResult bind_prefix_operator(const SourceText& source, std::string_view name, int64_t offset,
                                  Bound operand);
 
-// name(arguments) for everything but aggregates.
+bool is_function(std::string_view name);
+// Those of bind_function: for hints.
+std::vector<std::string> function_names();
+// name(arguments) for everything but aggregates. is_function(name).
 BoundResult bind_function(const SourceText& source, std::string_view name, int64_t offset,
                           std::vector<Bound> arguments);
 

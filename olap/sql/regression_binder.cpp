@@ -87,6 +87,10 @@ bool is_regression(std::string_view function) {
   return std::find(kRegressions.begin(), kRegressions.end(), function) != kRegressions.end();
 }
 
+void add_regression_names(std::vector<std::string>* names) {
+  names->insert(names->end(), kRegressions.begin(), kRegressions.end());
+}
+
 base::Result<ExpressionPtr> regression_of(
     std::string_view name, const Aggregate& pair,
     const std::function<base::Result<ExpressionPtr>(Aggregate)>& place) {

@@ -35,10 +35,20 @@ const ScopeTable* Scope::find_table(std::string_view alias) const {
   return nullptr;
 }
 
-std::vector<std::string> Scope::aliases() const {
+base::Error Scope::unknown_table(const SourceText& source, int64_t offset,
+                                 std::string_view alias) const {
+  std::string hint;
   std::vector<std::string> names;
-  for (const ScopeTable& table : tables_) names.push_back(table.alias);
-  return names;
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
+    for (const ScopeTable& table : scope->tables_) {
+      names.push_back(table.alias);
+      if (hint.empty() && table.table == alias) {
+        hint = fmt::format("; did you mean its alias \"{}\"?", table.alias);
+      }
+    }
+  }
+  if (hint.empty()) hint = suggestion(alias, std::move(names));
+  return source.wrong(offset, fmt::format("no table \"{}\" in FROM{}", alias, hint), "42P01");
 }
 
 std::vector<const ScopeColumn*> Scope::matches(std::string_view table,
@@ -87,11 +97,7 @@ base::Result<const ScopeColumn*> Scope::resolve(const SourceText& source, int64_
                           "42703");
     }
   }
-  if (!table.empty()) {
-    return source.wrong(
-        offset, fmt::format("no table \"{}\" in FROM{}", table, suggestion(table, aliases())),
-        "42P01");
-  }
+  if (!table.empty()) return unknown_table(source, offset, table);
   std::vector<std::string> names;
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
     for (std::string& name : scope->column_names({})) names.push_back(std::move(name));

@@ -26,6 +26,7 @@ ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots);
 struct ScopeTable {
   std::string alias;
   std::vector<ScopeColumn> columns;
+  std::string table = {};  // whose alias it is; empty: no table's
 };
 
 class ExpressionBinder;
@@ -50,9 +51,10 @@ class Scope {
   const ScopeColumn* find_own(std::string_view column) const;
 
   const ScopeTable* find_table(std::string_view alias) const;
+  // No table has this alias, here or around; with the alias that it could be.
+  base::Error unknown_table(const SourceText& source, int64_t offset, std::string_view alias) const;
   std::vector<ScopeTable>& tables() { return tables_; }
   const std::vector<ScopeTable>& tables() const { return tables_; }
-  std::vector<std::string> aliases() const;
 
  private:
   std::vector<const ScopeColumn*> matches(std::string_view table, std::string_view column) const;

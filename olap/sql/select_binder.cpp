@@ -317,10 +317,7 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
   const std::string_view wanted =
       star.n_fields > 1 ? string_of(star.fields[0]) : std::string_view();
   if (!wanted.empty() && scope_.find_table(wanted) == nullptr) {
-    return source_.wrong(
-        star.location,
-        fmt::format("no table \"{}\" in FROM{}", wanted, suggestion(wanted, scope_.aliases())),
-        "42P01");
+    return scope_.unknown_table(source_, star.location, wanted);
   }
   if (scope_.tables().empty()) return source_.wrong(star.location, "* needs a FROM");
   for (const ScopeTable& table : scope_.tables()) {

@@ -251,6 +251,11 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
   if (!plain) return source_.unsupported(offset, "ROWS FROM, or columns of a function");
   const PgQuery__FuncCall& call = *written.func_call;
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
+  if (const std::string hint = suggestion(name, {std::string(kName)});
+      name != kName && !hint.empty()) {
+    return source_.wrong(offset, fmt::format("function {}() does not exist{}", name, hint),
+                         "42883");
+  }
   if (name != kName) {
     return source_.unsupported(offset, fmt::format("function {}() in FROM", name));
   }

@@ -29,17 +29,21 @@ bool is_operator_byte(char c) {
   return std::string_view("+-*/<>=~!@#%^&|`?:").find(c) != std::string_view::npos;
 }
 
-// Edits (insert, delete, replace, each 1) that turn one text into the other.
+// Edits (insert, delete, replace, swap two neighbours, each 1) that turn one text into the other.
 size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before_last(b.size() + 1);
+  std::vector<size_t> last(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    before_last.swap(last);
+    last.swap(row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -142,9 +146,10 @@ std::string SourceText::clause_at(size_t offset) const {
   return clause;
 }
 
-std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
+std::string suggestion(std::string_view name, std::vector<std::string> candidates) {
   constexpr size_t kNameBytesMax = 128;  // bounds the time that a hostile name takes
   if (name.size() > kNameBytesMax) return {};
+  std::sort(candidates.begin(), candidates.end());  // of several that are as near, always the same
   const std::string* nearest = nullptr;
   size_t nearest_distance = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -50,6 +50,6 @@ class SourceText {
 };
 
 // ` did you mean "o_carrier_id"?` with a leading semicolon, or nothing where no candidate is near.
-std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
+std::string suggestion(std::string_view name, std::vector<std::string> candidates);
 
 }  // namespace diptych::olap

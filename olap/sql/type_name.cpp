@@ -74,6 +74,13 @@ base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name
                         "a column cannot be an INTERVAL; a number of seconds or two TIMESTAMPs can "
                         "say the same");
   }
+  const std::string hint =
+      suggestion(written, {"int", "integer", "bigint", "decimal", "numeric", "float", "boolean",
+                           "date", "timestamp", "char", "varchar", "text", "interval"});
+  if (!hint.empty()) {
+    return source.wrong(name.location, fmt::format("type \"{}\" does not exist{}", written, hint),
+                        "42704");
+  }
   return source.error(base::ErrorCode::kUnsupported, name.location,
                       fmt::format("type \"{}\" is not supported; {}", written, kSupported));
 }

@@ -101,6 +101,10 @@ bool is_window_function(std::string_view function) {
   return find_function(function) != nullptr;
 }
 
+void add_window_function_names(std::vector<std::string>* names) {
+  for (const NamedFunction& function : kFunctions) names->emplace_back(function.name);
+}
+
 // OVER's own clauses, and those of the window that it names.
 struct ExpressionBinder::WindowDefinition {
   NodeList partition;
@@ -189,7 +193,12 @@ base::Result<void> ExpressionBinder::define_window(const PgQuery__WindowDef& ove
     return found == named_windows_.end() ? nullptr : found->second;
   };
   const auto unknown = [&](const char* name) {
-    return source_.wrong(over.location, fmt::format("no window \"{}\" in WINDOW", name), "42704");
+    std::vector<std::string> names;
+    for (const auto& [known, window] : named_windows_) names.push_back(known);
+    return source_.wrong(
+        over.location,
+        fmt::format("no window \"{}\" in WINDOW{}", name, suggestion(name, std::move(names))),
+        "42704");
   };
   if (over.name[0] != '\0') {
     own = find(over.name);
@@ -355,6 +364,7 @@ base::Result<void> ExpressionBinder::bind_window_call(const PgQuery__FuncCall& c
                                                       WindowCall* result) {
   if (is_aggregate(name)) return bind_window_aggregate(call, name, window, result);
   const NamedFunction* function = find_function(name);
+  if (function == nullptr && !is_function(name)) return unknown_function(call, name);
   if (function == nullptr) {
     return source_.wrong(call.location, fmt::format("{}() is no window function", name), "42809");
   }

@@ -91,8 +91,46 @@ constexpr Refused kRefused[] = {
      "invalid argument: COALESCE cannot mix TIMESTAMP and INT (line 1, column 8: "
      "\"coalesce\")"},
     {"select foo(c_id) from child",
-     "unsupported: function foo() is not supported yet (line 1, column 8: "
-     "\"foo(c_id) from child\")"},
+     "invalid argument: function foo(INT) does not exist (line 1, column 8: \"foo\")"},
+    {"select cuont(c_id) from child",
+     "invalid argument: function cuont(INT) does not exist; did you mean \"count\"? (line 1, "
+     "column 8: \"cuont\")"},
+    {"select cuont(*) from child",
+     "invalid argument: function cuont(*) does not exist; did you mean \"count\"? (line 1, "
+     "column 8: \"cuont\")"},
+    {"select date_trnuc('month', c_at), sum(c_id) from child",
+     "invalid argument: function date_trnuc(TEXT, TIMESTAMP) does not exist; did you mean "
+     "\"date_trunc\"? (line 1, column 8: \"date_trnuc\")"},
+    {"select regr_slop(c_id, c_id) from child",
+     "invalid argument: function regr_slop(INT, INT) does not exist; did you mean "
+     "\"regr_slope\"? (line 1, column 8: \"regr_slop\")"},
+    {"select coalesc(c_id, 0) from child",
+     "invalid argument: function coalesc(INT, INT) does not exist; did you mean \"coalesce\"? "
+     "(line 1, column 8: \"coalesc\")"},
+    {"select row_numbr() over (order by c_id) from child",
+     "invalid argument: function row_numbr() does not exist; did you mean \"row_number\"? "
+     "(line 1, column 8: \"row_numbr\")"},
+    {"select substring(c_idd, 1), foo(c_idd) from child",
+     "invalid argument: no such column \"c_idd\"; did you mean \"c_id\"? (line 1, column 18: "
+     "\"c_idd\")"},
+    {"select * from generate_serie(1, 3)",
+     "invalid argument: function generate_serie() does not exist; did you mean "
+     "\"generate_series\"? (line 1, column 15: \"generate_serie\")"},
+    {"select cast(c_id as bigin) from child",
+     "invalid argument: type \"bigin\" does not exist; did you mean \"bigint\"? (line 1, column "
+     "21: \"bigin\")"},
+    {"select sum(c_id) over windo_ from child window windows as (), window_ as ()",
+     "invalid argument: no window \"windo_\" in WINDOW; did you mean \"window_\"? (line 1, column "
+     "23: \"windo_\")"},
+    {"select parent.p_id from parent p",
+     "invalid argument: no table \"parent\" in FROM; did you mean its alias \"p\"? (line 1, column "
+     "8: \"parent.p_id\")"},
+    {"select parent.* from parent p",
+     "invalid argument: no table \"parent\" in FROM; did you mean its alias \"p\"? (line 1, column "
+     "8: \"parent.\")"},
+    {"select 1 from parent p where exists (select 1 from child c where c.c_id = parent.p_id)",
+     "invalid argument: no table \"parent\" in FROM; did you mean its alias \"p\"? (line 1, column "
+     "75: \"parent.p_id\")"},
     {"select substr(c_id, 1) from child",
      "invalid argument: function substr() does not take INT (line 1, column 8: "
      "\"substr\")"},

@@ -34,14 +34,16 @@ class Program:
                                f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
         return done.stdout
 
-    def query(self, statements, seconds_max=None):
+    def query(self, statements, seconds_max=None, parameters=()):
         """One object per statement: columns and rows, or an error, as of one that takes longer."""
-        limit = [] if seconds_max is None else ["--timeout", str(int(seconds_max * 1000))]
+        options = [] if seconds_max is None else ["--timeout", str(int(seconds_max * 1000))]
+        for parameter in parameters:
+            options += ["--param", parameter]
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
             script.write(";\n".join(statements))
             script.flush()
             done = subprocess.run(
-                [self.binary, "query", self.path, "-f", script.name, "--format", "json", *limit],
+                [self.binary, "query", self.path, "-f", script.name, "--format", "json", *options],
                 capture_output=True, text=True)
         if not done.stdout.startswith("["):
             raise RuntimeError(f"no JSON, exit {done.returncode}: {done.stdout[:500]} "

@@ -23,10 +23,25 @@ class WrongAboutOuterJoins:
     def peer_rows(self, sql, seconds_max):
         return []
 
-    def batch(self, statements, seconds_max):
+    def batch(self, statements, parameters=(), seconds_max=None):
         wrong = {"columns": [{"name": "c0", "type": "INT"}], "rows": [[1]]}
         return [wrong if "LEFT JOIN" in sql else {"columns": [], "rows": []}
                 for sql in statements]
+
+
+class WrongAboutPairs(WrongAboutOuterJoins):
+    """Ours finds a row too many in a query with a GROUP BY that a LEFT JOIN is in the batch of."""
+
+    def batch(self, statements, parameters=(), seconds_max=None):
+        wrong, right = super().batch(["LEFT JOIN", ""])
+        joined = any("LEFT JOIN" in sql for sql in statements)
+        return [wrong if joined and "GROUP BY" in sql else right for sql in statements]
+
+
+class WrongAboutParameters(WrongAboutOuterJoins):
+    def batch(self, statements, parameters=(), seconds_max=None):
+        wrong, right = super().batch(["LEFT JOIN", ""])
+        return [wrong if "$" in sql and "ab" in parameters else right for sql in statements]
 
 
 def queries(seed, count):
@@ -99,12 +114,40 @@ class RandomQueryTest(unittest.TestCase):
         found = [query for query in queries(3, 200) if "LEFT JOIN" in str(query)]
         self.assertGreater(len(found), 10)
         for query in found[:10]:
-            small, fault = test.shrink(pair, query, "1 rows against 0")
+            (small,), _, fault = test.shrink(pair, [query], 0, "1 rows against 0")
             self.assertIn("LEFT JOIN", str(small))
             self.assertEqual(fault, "1 rows against 0")
             longest = 240 if "RECURSIVE" in str(small) else 180  # two terms and a bound
             self.assertLess(len(str(small)), longest, f"{small}\nwas {query}")
             self.assertEqual(small.order, [])
+
+    def test_a_batch_with_a_wrong_query_is_made_small(self):
+        batch = queries(3, 60)
+        at = next(number for number, query in enumerate(batch) if number > 20 and
+                  "GROUP BY" in str(query) and "LEFT JOIN" not in str(query))
+        small, place, fault = test.shrink(WrongAboutPairs(), batch, at, "1 rows against 0")
+        self.assertEqual(fault, "1 rows against 0")
+        self.assertEqual(len(small), 2)
+        self.assertIn("GROUP BY", str(small[place]))
+        self.assertIn("LEFT JOIN", str(small[1 - place]))
+        self.assertLess(sum(len(str(query)) for query in small), 400)
+        _, _, fault = test.shrink(WrongAboutPairs(), batch[:at], at - 1, "the program ended")
+        self.assertEqual(fault, "the program ended (once, in this batch)")
+
+    def test_what_is_wrong_with_parameters_alone_is_made_small_with_them(self):
+        batch = [query for query in queries(3, 200) if "'ab'" in str(query)]
+        self.assertGreater(len(batch), 5)
+        small, place, _ = test.shrink(WrongAboutParameters(), batch, 3, "1 rows against 0",
+                                      test.with_parameters)
+        self.assertEqual((len(small), place), (1, 0))
+        self.assertIn("'ab'", str(small[0]))
+
+    def test_literals_become_parameters_of_their_type(self):
+        texts, values = test.with_parameters(
+            ["SELECT 'it''s', DATE '2011-01-02', a + INTERVAL '1' DAY", "SELECT 'it''s' || ''"])
+        self.assertEqual(texts, ["SELECT $1, CAST($2 AS DATE), a + INTERVAL '1' DAY",
+                                 "SELECT $1 || $3"])
+        self.assertEqual(values, ["it's", "2011-01-02", ""])
 
     def test_shrinking_does_not_wander_to_another_fault(self):
         self.assertEqual(test.kind_of("row 1, column a: 1 against 2"), test.kind_of("3 against 4"))

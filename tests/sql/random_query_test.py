@@ -1,11 +1,12 @@
 """Random queries on random data: the program's answers against a peer's, alone and in batches.
 
 A schema with data (tests/sql/random_sql.py) goes into a new database and into DuckDB, or into a
-PostgreSQL server of its own (tests/sql/postgres_peer.py); its queries
-run in batches of random size, each of which is one `diptych query -f`, and some of them again
-alone. A query is wrong if its rows differ from the peer's, or alone from those in its batch; it is
-then made smaller as long as it stays wrong, and told with its seed. What the program calls
-unsupported, and what the peer refuses, is counted as skipped.
+PostgreSQL server of its own (tests/sql/postgres_peer.py); its queries run in batches of random
+size, each of which is one `diptych query -f`, some with parameters in the place of literals, and
+some queries again alone. A query is wrong if its rows differ from the peer's, or alone from those
+in its batch; it is then made smaller as long as it stays wrong, with its batch where it is not
+wrong alone, and told with its seed. What the program calls unsupported, and what the peer refuses,
+is counted as skipped.
 
 Usage: random_query_test.py [--peer duckdb|postgres] [--seed N] [--seconds S | --schemas N]
                             [--queries N]
@@ -36,6 +37,7 @@ SHRINK_SECONDS = 20.0
 BATCH_SECONDS_MAX = 120.0  # what takes longer is wrong
 SMALLER_SECONDS_MAX = 5.0  # a smaller query may have lost what joined its tables: it does not count
 WRONG_MAX = 10  # told; then the run ends
+ENDED = "the program ended"
 
 
 class DuckdbPeer:
@@ -101,12 +103,12 @@ class Pair:
     def peer_rows(self, sql, seconds_max=BATCH_SECONDS_MAX):
         return self.peer.rows(sql, seconds_max)
 
-    def batch(self, statements, seconds_max=BATCH_SECONDS_MAX):
+    def batch(self, statements, parameters=(), seconds_max=BATCH_SECONDS_MAX):
         """Our results; one that ends the program is an error of them all."""
         try:
-            return self.program.query(statements, seconds_max)
+            return self.program.query(statements, seconds_max, parameters)
         except RuntimeError as error:
-            return [{"error": f"the program ended: {error}"}] * len(statements)
+            return [{"error": f"{ENDED}: {error}"}] * len(statements)
 
 
 def is_skipped(result):
@@ -150,33 +152,77 @@ def same_rows(one, other):
         for a, b in zip(*sides) for column, x, y in zip(one["columns"], a, b))
 
 
-def shrink(pair, query, fault):
-    """The smallest query found on which ours alone still has a fault of this kind."""
-    end = time.monotonic() + SHRINK_SECONDS
+def as_they_are(queries):
+    return [str(query) for query in queries], []
+
+
+LITERAL = re.compile(r"(DATE |TIMESTAMP |INTERVAL )?'((?:[^']|'')*)'")
+
+
+def with_parameters(queries):
+    """Their texts with $1, $2 and so on in the place of literals, and these."""
+    numbers = {}
+
+    def place(match):
+        kind, text = match.groups()
+        if kind == "INTERVAL ":
+            return match[0]
+        number = numbers.setdefault(text.replace("''", "'"), len(numbers) + 1)
+        return f"CAST(${number} AS {kind.strip()})" if kind else f"${number}"
+
+    texts = [LITERAL.sub(place, str(query)) for query in queries]
+    return texts, list(numbers)
+
+
+def smaller_batches(queries, at):
+    """With fewer queries around the one at `at`; then with a part less of one of them."""
+    size = len(queries) // 2
+    while size > 0:
+        for start in range(0, len(queries), size):
+            if not start <= at < start + size:
+                yield (queries[:start] + queries[start + size:],
+                       at - size if start < at else at)
+        size //= 2
+    for number, query in enumerate(queries):
+        for less in query.smaller():
+            if len(str(less)) < len(str(query)):
+                yield [*queries[:number], less, *queries[number + 1:]], at
+
+
+def shrink(pair, batch, at, fault, written=as_they_are):
+    """The smallest batch found in which ours still has a fault of this kind in the query at the
+    place that comes with it: alone, if it has it there. `written` makes texts of queries."""
     wanted = kind_of(fault)
 
-    def still(smaller):
-        rows = pair.peer_rows(str(smaller), SMALLER_SECONDS_MAX)
+    def still(queries, place, written):
+        rows = pair.peer_rows(str(queries[place]), SMALLER_SECONDS_MAX)
         if rows is None:
             return None
-        result, = pair.batch([str(smaller)], SMALLER_SECONDS_MAX)
-        found = None if is_skipped(result) else fault_of(smaller, result, rows)
+        results = pair.batch(*written(queries), SMALLER_SECONDS_MAX)
+        if len(results) != len(queries) or is_skipped(results[place]):
+            return None
+        found = fault_of(queries[place], results[place], rows)
         return found if found and kind_of(found) == wanted else None
 
-    found = still(query)
-    if not found:
-        return query, fault + " (in its batch, not alone)"
+    tries = [([batch[at]], 0, as_they_are), ([batch[at]], 0, written), (batch, at, written)]
+    for queries, place, written in tries:
+        found = still(queries, place, written)
+        if found:
+            break
+    else:
+        return batch, at, fault + " (once, in this batch)"
+    end = time.monotonic() + SHRINK_SECONDS
     again = True
-    while again and time.monotonic() < end:
+    while again:
         again = False
-        for smaller in query.smaller():
-            if time.monotonic() > end or len(str(smaller)) >= len(str(query)):
-                continue
-            less = still(smaller)
-            if less:
-                query, found, again = smaller, less, True
+        for less, there in smaller_batches(queries, place):
+            if time.monotonic() > end:
+                return queries, place, found
+            now = still(less, there, written)
+            if now:
+                queries, place, found, again = less, there, now, True
                 break
-    return query, found
+    return queries, place, found
 
 
 class Run:
@@ -200,11 +246,12 @@ class Run:
                 at += size
 
     def check(self, pair, batch, draw):
-        results = pair.batch([str(query) for query in batch])
+        written = with_parameters if draw.random() < 0.3 else as_they_are
+        results = pair.batch(*written(batch))
         if len(results) != len(batch):
-            self.tell(pair, "", f"{len(results)} results of {len(batch)} statements", "")
+            self.tell(pair, batch, 0, f"{len(results)} results of {len(batch)} statements", "")
             return
-        for query, result in zip(batch, results):
+        for at, (query, result) in enumerate(zip(batch, results)):
             if is_skipped(result):
                 self.counts["unsupported by ours"] += 1
                 what = re.sub(r"^.*?unsupported: | (is|are) not supported.*", "", result["error"])
@@ -216,20 +263,25 @@ class Run:
                 self.refused[self.peer.refusal[:90]] += 1
                 continue
             self.counts["compared"] += 1
+            self.counts["with parameters"] += written is with_parameters
             self.counts["with rows"] += bool(rows)
             fault = fault_of(query, result, rows)
-            if fault:
-                small, found = shrink(pair, query, fault)
-                self.tell(pair, str(small), found, str(query))
-            elif draw.random() < 0.15:
+            if fault is None and draw.random() < 0.15:
                 self.counts["also alone"] += 1
                 alone, = pair.batch([str(query)])
                 if not same_rows(result, alone):
-                    self.tell(pair, str(query), "its rows alone differ from those in its batch", "")
+                    fault = fault_of(query, alone, rows) or "its rows alone differ from those here"
+            if fault:
+                self.tell(pair, *shrink(pair, batch, at, fault, written), str(query))
+            if result.get("error", "").startswith(ENDED):  # of all of them, for one reason
+                return
 
-    def tell(self, pair, small, fault, query):
-        self.wrong.append((pair.seed, small))
-        print(f"\nWRONG, seed {pair.seed}: {fault}\n  {small}\n  found as: {query}")
+    def tell(self, pair, batch, at, fault, query):
+        """What is wrong in the query at the place in the batch, and what it was before."""
+        self.wrong.append((pair.seed, str(batch[at])))
+        print(f"\nWRONG, seed {pair.seed}: {fault}\n  {batch[at]}\n  found as: {query}")
+        for other in batch[:at] + batch[at + 1:]:
+            print(f"  in a batch with: {other}")
         for table in pair.tables:
             print(f"  {table.ddl(foreign_keys=True)}; -- {len(table.rows)} rows")
         sys.stdout.flush()

@@ -714,7 +714,8 @@ class Generator:
             return (Listed(f"(SELECT g AS v0 FROM generate_series({first}, {last}{step}) AS s(g))",
                            16), [("v0", "int")])
         kinds = self.draw.sample(["int", "text", "date", "decimal"], self.draw.randint(1, 3))
-        rows = [[literal(self.draw, kind) for kind in kinds] for _ in range(self.draw.randint(1, 5))]
+        rows = [[literal(self.draw, kind) for kind in kinds]
+                for _ in range(self.draw.randint(1, 5))]
         if len(rows) > 1 and self.draw.random() < 0.3:
             rows[-1][0] = "NULL"
         names = [f"v{number}" for number in range(len(kinds))]

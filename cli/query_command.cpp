@@ -35,15 +35,34 @@ std::string json_of(const std::vector<Result<QueryResult>>& results) {
   return text + "]\n";
 }
 
-// The results that there are, with an empty line between two.
-std::string text_of(const std::vector<Result<QueryResult>>& results, ResultFormat format) {
+// One CSV per statement, with an empty line between two; a failed one's is empty, so that the n-th is
+// the n-th statement's for a script that counts empty lines.
+std::string csv_of(const std::vector<Result<QueryResult>>& results) {
+  std::string text;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (i != 0) text += '\n';
+    if (results[i]) text += to_csv(*results[i]);
+  }
+  return text;
+}
+
+// For a person: the results that there are, with an empty line between two.
+std::string tables_of(const std::vector<Result<QueryResult>>& results) {
   std::string text;
   for (const auto& result : results) {
     if (!result) continue;
     if (!text.empty()) text += '\n';
-    text += format == ResultFormat::kCsv ? to_csv(*result) : to_table(*result);
+    text += to_table(*result);
   }
   return text;
+}
+
+std::string text_of(const std::vector<Result<QueryResult>>& results, ResultFormat format) {
+  switch (format) {
+    case ResultFormat::kCsv: return csv_of(results);
+    case ResultFormat::kJson: return json_of(results);
+    default: return tables_of(results);
+  }
 }
 
 }  // namespace
@@ -155,9 +174,7 @@ Result<QueryCommand::Statements> QueryCommand::read_statements() const {
 
 ExitCode QueryCommand::print(const Statements& statements,
                              const std::vector<Result<QueryResult>>& results) const {
-  const std::string text =
-      format_ == ResultFormat::kJson ? json_of(results) : text_of(results, format_);
-  ExitCode code = print_result(text);
+  ExitCode code = print_result(text_of(results, format_));
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) {
       say(fmt::format("{}: {} row{}, {:.2f} ms\n", statements.origins[i], results[i]->rows.size(),

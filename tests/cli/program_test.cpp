@@ -187,7 +187,7 @@ TEST_F(Program, AQueryEndsAtItsTimeoutAndMetricsAreWritten) {
            "SELECT count(*) AS n FROM orders; SELECT count(*) FROM orders a, orders b, orders c "
            "WHERE a.o_id + b.o_id + c.o_id >= 0"});
   expect_outcome(outcome, 1);
-  EXPECT_EQ(outcome.out, "n\n3000\n");
+  EXPECT_EQ(outcome.out, "n\n3000\n\n");
   EXPECT_THAT(outcome.err,
               HasSubstr("deadline exceeded: -c, statement 2: the query's time was over"));
   std::ifstream metrics(file);
@@ -350,7 +350,7 @@ TEST_F(Program, SqlErrorsHaveAPositionAndDoNotHoldUpOtherQueries) {
       run({"query", shop_, "--format", "csv", "-c", "SELECT nothing FROM item", "-c",
            "SELECT count(*) AS n FROM item", "-c", "SELECT count(* FROM item"});
   expect_outcome(outcome, 1);
-  EXPECT_EQ(outcome.out, "n\n0\n");
+  EXPECT_EQ(outcome.out, "\nn\n0\n\n");
   EXPECT_THAT(outcome.err, HasSubstr("-c number 1: "));
   EXPECT_THAT(outcome.err, HasSubstr("line 1, column 8"));
   EXPECT_THAT(outcome.err, HasSubstr("-c number 3: "));
@@ -386,6 +386,17 @@ TEST_F(Program, JsonIsOneArrayWithAnObjectPerStatement) {
   EXPECT_TRUE(json[1].contains("error"));
   EXPECT_EQ(json[1]["sqlstate"], "42703");
   EXPECT_EQ(json[1]["position"], 34);  // in what -c gives
+}
+
+TEST_F(Program, AFailedStatementLeavesItsPlaceAmongTheCsvsEmpty) {
+  init();
+  const auto csv = [&](const std::string& statements) {
+    return run({"query", shop_, "--format", "csv", "-c", statements}).out;
+  };
+  EXPECT_EQ(csv("SELECT 1 AS a; SELECT 1 / 0; SELECT 3 AS c"), "a\n1\n\n\nc\n3\n");
+  EXPECT_EQ(csv("SELECT x; SELECT 2 AS b; SELECT 3 AS c"), "\nb\n2\n\nc\n3\n");
+  EXPECT_EQ(csv("SELECT 1 AS a; SELECT x; SELECT y"), "a\n1\n\n\n");
+  EXPECT_EQ(csv("SELECT x"), "");
 }
 
 TEST_F(Program, AnErrorOfSqlBeginsWithItsSqlstate) {

@@ -35,8 +35,8 @@ std::string json_of(const std::vector<Result<QueryResult>>& results) {
   return text + "]\n";
 }
 
-// One CSV per statement, with an empty line between two; a failed one's is empty, so that the n-th is
-// the n-th statement's for a script that counts empty lines.
+// One CSV per statement, with an empty line between two; a failed one's is empty, so that the n-th
+// is the n-th statement's for a script that counts empty lines.
 std::string csv_of(const std::vector<Result<QueryResult>>& results) {
   std::string text;
   for (size_t i = 0; i < results.size(); ++i) {

@@ -16,7 +16,7 @@ int main() {
   if (!result) return std::puts(result.error().to_string().c_str()), 1;
 
   ArrowArrayStream stream;
-  olap::export_arrow_stream(*result, &stream);  // may outlive the result and the database
+  olap::export_arrow_stream(*result, &stream);  // may outlive the result
   ArrowSchema schema;
   stream.get_schema(&stream, &schema);
   for (int64_t i = 0; i < schema.n_children; ++i) {

@@ -11,9 +11,10 @@ constexpr double kScanSecondsMax = 3600;
 constexpr const char* kScanExamples =
     "  diptych bench scan --warehouses 10\n"
     "  diptych bench scan --warehouses 10 --cold --json cold.json\n\n"
-    "From memory: 4-byte columns are summed, frozen, after half of the rows were updated, and\n"
-    "frozen again, beside what the same threads read of plain memory. Cold: all blocks are read\n"
-    "from disk with a small memory, beside raw reads of the same chunks.\n";
+    "From memory: numbers are summed and texts compared, frozen; after half of the rows were\n"
+    "updated (with values of their block; extended: with new ones); and frozen again; beside what\n"
+    "the same threads read of plain memory. And how fast one thread encodes all blocks. Cold: all\n"
+    "blocks are read from disk with a small memory, beside raw reads of the same chunks.\n";
 
 }  // namespace
 

@@ -315,6 +315,8 @@ void add_propagation(Definitions* all) {
        .scale = kNs},
       {"diptych_apply_cpu_seconds_total", kCounter, "seconds",
        "CPU time of the thread that applies", read_seconds<&M::apply_cpu_ns>},
+      {"diptych_compact_cpu_seconds_total", kCounter, "seconds",
+       "CPU time of that thread for the compaction in between", read_seconds<&M::compact_cpu_ns>},
       {"diptych_back_pressure_waits_total", kCounter, "batches",
        "Batches of transactions that waited for the replica to catch up",
        read<&M::back_pressure_waits>},

@@ -110,8 +110,10 @@ struct Metrics {
   uint64_t apply_runs = 0;
   Histogram apply_ns;    // of applies that applied something, compaction included
   Histogram compact_ns;  // of the compaction behind each of them, and where none come
-  // Of the same: CPU time of the thread that applies, and where the time goes, by TableId.
+  // Of the thread that applies, CPU time of applying and of compaction; and where the time of
+  // applying goes, by TableId.
   uint64_t apply_cpu_ns = 0;
+  uint64_t compact_cpu_ns = 0;
   std::vector<propagation::TableSteps> apply_steps;
   // When a batch of queries starts: the time since the first commit that it does not see (an upper
   // bound); 0 if it sees all. It is counted from the beginning of the first OLTP batch that may

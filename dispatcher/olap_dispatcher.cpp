@@ -130,6 +130,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->apply_ns = figures_.apply_ns;
   metrics->compact_ns = figures_.compact_ns;
   metrics->apply_cpu_ns = figures_.apply_cpu_ns;
+  metrics->compact_cpu_ns = figures_.compact_cpu_ns;
   metrics->apply_steps = figures_.apply_steps;
   metrics->freshness_ns = figures_.freshness_ns;
   metrics->wait_apply_ns = figures_.wait_apply_ns;
@@ -479,6 +480,7 @@ void OlapDispatcher::bring_up_to_date() {
   uint64_t records = 0;
   uint64_t cpu_ns = 0;
   uint64_t compact_ns = 0;
+  uint64_t compact_cpu_ns = 0;
   const uint64_t start_ns = base::steady_ns();
   try {
     if (!replica_failure_) {
@@ -488,7 +490,9 @@ void OlapDispatcher::bring_up_to_date() {
       const uint64_t compact_start_ns = base::steady_ns();
       const bool rests = compact_start_ns - compacted_ns_ >= options_.apply_interval_ns;
       if (records != 0 || (rests && replica_.tables->wants_compaction())) {
+        const uint64_t compact_cpu_start_ns = base::thread_cpu_ns();
         compact();
+        compact_cpu_ns = base::thread_cpu_ns() - compact_cpu_start_ns;
         compacted_ns_ = base::steady_ns();
         compact_ns = compacted_ns_ - compact_start_ns;
       }
@@ -509,6 +513,7 @@ void OlapDispatcher::bring_up_to_date() {
     figures_.apply_cpu_ns += cpu_ns;
   }
   if (compact_ns != 0) figures_.compact_ns.record(compact_ns);
+  figures_.compact_cpu_ns += compact_cpu_ns;
   if (changed || compact_ns != 0) publish_sizes();
 }
 

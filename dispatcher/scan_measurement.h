@@ -1,5 +1,5 @@
 // ScanMeasurement: how fast columns of the OLAP replica are read, by the threads and in the way of
-// a query's scan (Leaf::pin, PinnedColumn::view, a vector at a time), with nothing on top of it.
+// a query's scan (Leaf::pin, PinnedColumn::test and view, a vector at a time), with nothing on top.
 //
 // Each figure stands beside what the machine gives: before each pass over a column the same
 // threads read a buffer that is larger than the caches, which is timed and leaves nothing of the
@@ -21,25 +21,32 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "dispatcher/database.h"
+#include "storage/encoding/predicate.h"
 
 namespace diptych::dispatcher {
+
+using ScanPredicate = storage::encoding::Predicate;
+using ScanComparison = storage::encoding::Comparison;
 
 // Bytes per second; medians over `passes`.
 struct ScanSpeed {
   uint64_t passes = 0;
-  uint64_t bytes = 0;  // of a pass: decoded values, or read from the file
+  uint64_t bytes = 0;  // of a pass: of the values, decoded or tested, or read from the file
   double bytes_per_second = 0;
   uint64_t reference_bytes = 0;  // of a pass
   double reference = 0;          // of the buffer, or of the chunk reader alone
   double share = 0;              // of the two in one round
+  double share_min = 0;          // the least of a round
   // Of a scan from the file.
   double decoded = 0;
-  double other = 0;         // of another program; 0: it was none
-  double other_share = 0;   // of the scan and that
+  double other = 0;        // of another program; 0: it was none
+  double other_share = 0;  // of the scan and that
+  double other_share_min = 0;
   std::string other_error;  // why there is none
 };
 
@@ -54,6 +61,28 @@ struct ColumnForms {
   uint64_t rows = 0;
 };
 
+// Without nulls; one of the two is empty.
+struct ColumnValues {
+  std::vector<int64_t> numbers;
+  std::vector<std::string> texts;
+
+  size_t size() const { return numbers.size() + texts.size(); }
+};
+
+// What update_half() writes.
+enum class NewValues : uint8_t {
+  kOfTheBlock,  // what other rows of the block have: what takes any value takes these as it is
+  kUnknown,  // what no row of the block has: numbers above its largest, texts with another letter
+};
+
+// Of encoding one table's blocks; bytes as the values lie in memory, of a text 4 and its own.
+struct EncodingSpeed {
+  uint64_t bytes = 0;
+  double cpu_seconds = 0;
+
+  double bytes_per_second() const { return static_cast<double>(bytes) / cpu_seconds; }
+};
+
 class ScanMeasurement {
  public:
   explicit ScanMeasurement(Database* database);
@@ -63,16 +92,27 @@ class ScanMeasurement {
 
   uint32_t threads() const;
   ColumnForms forms(base::TableId table, base::ColumnId column) const;
+  // The values of the column's first block, in their order.
+  base::Result<ColumnValues> sample(base::TableId table, base::ColumnId column);
+  // Of all values in blocks, as EncodingSpeed counts them.
+  base::Result<uint64_t> value_bytes(base::TableId table, base::ColumnId column);
 
-  // Sums an INT or DATE column, again and again for so long. kIo, kCorrupt: of reading it.
-  base::Result<ScanSpeed> sum(base::TableId table, base::ColumnId column, double seconds);
+  // Sums a column or, with a predicate, asks which rows pass, again and again for so long. A
+  // speed is said in `bytes` a pass. kIo, kCorrupt: of reading it.
+  base::Result<ScanSpeed> scan(base::TableId table, base::ColumnId column,
+                               const ScanPredicate* predicate, uint64_t bytes, double seconds);
 
-  // Gives every other row a value of the column's from its least to one above its largest, in the
-  // way of the applier; compaction as between batches, until nothing is thawed. Rows written.
-  base::Result<uint64_t> update_half(base::TableId table, base::ColumnId column, uint64_t seed);
+  // Gives every other row another value, in the way of the applier; compaction as between batches,
+  // until nothing is thawed. Rows written. Not of DOUBLE and BOOLEAN columns.
+  base::Result<uint64_t> update_half(base::TableId table, base::ColumnId column, NewValues values,
+                                     uint64_t seed);
   base::Result<void> freeze(base::TableId table);
   // As compaction long after the last write, of a database whose columns settle.
   base::Result<void> settle(base::TableId table);
+
+  // Encodes all columns of all blocks of a table anew, by the calling thread; decoding them before
+  // is not counted.
+  base::Result<EncodingSpeed> encode_blocks(base::TableId table);
 
   // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. No
   // block's column is in memory when a pass begins. The database is at a path, saved, and has a

@@ -194,6 +194,7 @@ struct PropagationReport {
   uint64_t updates = 0;       // records
   uint64_t calls_failed = 0;
   double apply_cpu_seconds = 0;
+  double compact_cpu_seconds = 0;  // making and freezing blocks behind each apply; not in the rates
   double order = 0, route = 0, apply = 0;  // 1 in all
   double index_lookup = 0, write = 0;      // of it, in `apply`
   uint64_t olap_bytes_loaded = 0;          // the replica's memory before the first round,
@@ -203,6 +204,9 @@ struct PropagationReport {
 
   double transactions_per_second() const;
   double updates_per_second() const;
+  double compact_seconds_per_apply_second() const {
+    return compact_cpu_seconds / apply_cpu_seconds;
+  }
   bool clean() const;  // as BenchmarkReport's
 };
 

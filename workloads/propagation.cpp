@@ -66,6 +66,8 @@ class Rounds {
     report_.updates += after.updates_applied - before.updates_applied;
     report_.apply_cpu_seconds +=
         static_cast<double>(after.apply_cpu_ns - before.apply_cpu_ns) * 1e-9;
+    report_.compact_cpu_seconds +=
+        static_cast<double>(after.compact_cpu_ns - before.compact_cpu_ns) * 1e-9;
     return {};
   }
 

@@ -17,7 +17,9 @@ namespace diptych::workloads {
 namespace {
 
 using base::Result;
+using dispatcher::NewValues;
 using dispatcher::ScanMeasurement;
+using Predicate = dispatcher::ScanPredicate;
 
 constexpr const char* kFirstTable = "orderline";
 constexpr const char* kFirstColumn = "ol_i_id";
@@ -29,6 +31,7 @@ struct Candidate {
   std::string table_name;
   std::string column_name;
   std::string form;
+  base::DataType type;
   dispatcher::ColumnForms forms;
 };
 
@@ -44,30 +47,66 @@ bool is_four_bytes(const base::DataType& type) {
   return type.kind == base::TypeKind::kInt || type.kind == base::TypeKind::kDate;
 }
 
-// kFirstColumn, and for each other form the column with most rows that has it.
+// What a column's form is measured for; empty: not at all. A text that all rows have answers
+// without a look at any.
+std::string group_of(const Candidate& one) {
+  if (one.form.empty()) return {};
+  if (is_four_bytes(one.type)) return one.form;
+  if (one.type.kind == base::TypeKind::kDecimal) return "decimal";
+  if (one.type.is_string() && one.form != "constant") return "text, " + one.form;
+  return {};
+}
+
+// kFirstColumn, and for each other group the column with most rows in it.
 std::vector<Candidate> choose_columns(const base::Catalog& catalog,
                                       const ScanMeasurement& measurement) {
-  std::map<std::string, Candidate> by_form;
+  std::map<std::string, Candidate> by_group;
   std::vector<Candidate> chosen;
   for (const base::TableSchema& table : catalog.tables()) {
     for (uint16_t c = 0; c < table.columns.size(); ++c) {
       const base::ColumnSchema& column = table.columns[c];
-      if (!is_four_bytes(column.type)) continue;
-      Candidate one{table.id, base::ColumnId(c), table.name, column.name, {}, {}};
+      Candidate one{table.id, base::ColumnId(c), table.name, column.name, {}, column.type, {}};
       one.forms = measurement.forms(table.id, one.column);
       one.form = main_form(one.forms);
+      const std::string group = group_of(one);
       if (table.name == kFirstTable && column.name == kFirstColumn) {
         chosen.push_back(one);
-      } else if (!one.form.empty()) {
-        Candidate& best = by_form[one.form];
+      } else if (!group.empty()) {
+        Candidate& best = by_group[group];
         if (one.forms.rows > best.forms.rows) best = std::move(one);
       }
     }
   }
-  for (auto& [form, candidate] : by_form) {
-    if (chosen.empty() || form != chosen.front().form) chosen.push_back(std::move(candidate));
+  for (auto& [group, candidate] : by_group) {
+    if (chosen.empty() || group != chosen.front().form) chosen.push_back(std::move(candidate));
   }
   return chosen;
+}
+
+struct Question {
+  std::string name;                    // as in SQL; empty: the sum is asked for
+  std::optional<Predicate> predicate;  // nothing: the sum
+};
+
+// Numbers are summed. All are asked for those in the half around the middle one; texts for those
+// that equal it, and that begin as it does.
+std::vector<Question> questions_of(const dispatcher::ColumnValues& sample) {
+  const auto around = [](const auto& values) {
+    const size_t quarter = values.size() / 4;
+    return Predicate::between(values[quarter], values[values.size() - quarter - 1]);
+  };
+  std::vector<Question> questions;
+  if (sample.texts.empty()) {
+    questions.push_back({"", std::nullopt});
+    if (!sample.numbers.empty()) questions.push_back({"BETWEEN", around(sample.numbers)});
+    return questions;
+  }
+  const std::string& middle = sample.texts[sample.texts.size() / 2];
+  questions.push_back(
+      {"=", Predicate::compare(dispatcher::ScanComparison::kEqual, std::string_view(middle))});
+  questions.push_back({"BETWEEN", around(sample.texts)});
+  questions.push_back({"LIKE 'x%'", Predicate::prefix(middle.substr(0, 1))});
+  return questions;
 }
 
 class WarmScan {
@@ -78,11 +117,12 @@ class WarmScan {
   }
 
   Result<void> run(const base::Catalog& catalog, const StopFlag& stop, const Progress& progress) {
+    if (auto encoded = encode(catalog, progress); !encoded) return encoded;
     const std::vector<Candidate> chosen = choose_columns(catalog, measurement_);
     for (size_t i = 0; i < chosen.size(); ++i) {
       report_.interrupted = stopped(stop);
       if (report_.interrupted) return {};
-      progress("summing " + chosen[i].table_name + "." + chosen[i].column_name,
+      progress("scanning " + chosen[i].table_name + "." + chosen[i].column_name,
                static_cast<double>(i) / static_cast<double>(chosen.size()));
       if (auto measured = measure(chosen[i]); !measured) return measured;
     }
@@ -90,25 +130,63 @@ class WarmScan {
   }
 
  private:
-  Result<void> measure(const Candidate& chosen) {
-    ColumnScan scan;
-    scan.table = chosen.table_name;
-    scan.column = chosen.column_name;
-    scan.form = chosen.form;
-    if (auto done = measure_stage(chosen, &scan.frozen); !done) return done;
-    const auto updated = measurement_.update_half(chosen.table, chosen.column, options_.seed);
-    if (!updated) return updated.error();
-    scan.rows_updated = *updated;
-    if (auto done = measure_stage(chosen, &scan.updated); !done) return done;
-    if (auto done = measurement_.freeze(chosen.table); !done) return done;
-    if (auto done = measure_stage(chosen, &scan.frozen_again); !done) return done;
-    report_.columns.push_back(std::move(scan));
+  using Scans = std::vector<ColumnScan>;
+
+  Result<void> encode(const base::Catalog& catalog, const Progress& progress) {
+    progress("encoding", -1);
+    for (const base::TableSchema& table : catalog.tables()) {
+      const auto speed = measurement_.encode_blocks(table.id);
+      if (!speed) return speed.error();
+      if (speed->bytes != 0) report_.encoding[table.name] = *speed;
+    }
     return {};
   }
 
-  Result<void> measure_stage(const Candidate& chosen, ColumnScan::Stage* stage) {
+  Result<void> measure(const Candidate& chosen) {
+    const auto sample = measurement_.sample(chosen.table, chosen.column);
+    if (!sample) return sample.error();
+    const auto bytes = measurement_.value_bytes(chosen.table, chosen.column);
+    if (!bytes) return bytes.error();
+    const std::vector<Question> questions = questions_of(*sample);
+    Scans scans(questions.size());
+    const auto measure_all = [&](ColumnScan::Stage ColumnScan::*stage) -> Result<void> {
+      for (size_t i = 0; i < questions.size(); ++i) {
+        auto done = measure_stage(chosen, questions[i], *bytes, &(scans[i].*stage));
+        if (!done) return done;
+      }
+      return {};
+    };
+    const auto update = [&](NewValues values) -> Result<void> {
+      const auto rows =
+          measurement_.update_half(chosen.table, chosen.column, values, options_.seed);
+      if (!rows) return rows.error();
+      for (ColumnScan& scan : scans) scan.rows_updated = *rows;
+      return {};
+    };
+    if (auto done = measure_all(&ColumnScan::frozen); !done) return done;
+    if (auto done = update(NewValues::kOfTheBlock); !done) return done;
+    if (auto done = measure_all(&ColumnScan::updated); !done) return done;
+    if (auto done = measurement_.freeze(chosen.table); !done) return done;
+    if (auto done = update(NewValues::kUnknown); !done) return done;
+    if (auto done = measure_all(&ColumnScan::extended); !done) return done;
+    if (auto done = measurement_.freeze(chosen.table); !done) return done;
+    if (auto done = measure_all(&ColumnScan::frozen_again); !done) return done;
+    for (size_t i = 0; i < questions.size(); ++i) {
+      ColumnScan& scan = scans[i];
+      scan.table = chosen.table_name;
+      scan.column = chosen.column_name;
+      scan.form = chosen.form;
+      scan.predicate = questions[i].name;
+      report_.columns.push_back(std::move(scan));
+    }
+    return {};
+  }
+
+  Result<void> measure_stage(const Candidate& chosen, const Question& question, uint64_t bytes,
+                             ColumnScan::Stage* stage) {
     stage->forms = measurement_.forms(chosen.table, chosen.column);
-    auto speed = measurement_.sum(chosen.table, chosen.column, options_.seconds);
+    const Predicate* const predicate = question.predicate ? &*question.predicate : nullptr;
+    auto speed = measurement_.scan(chosen.table, chosen.column, predicate, bytes, options_.seconds);
     if (!speed) return speed.error();
     stage->speed = *speed;
     return {};
@@ -169,6 +247,25 @@ Result<void> load_and_measure(dispatcher::Database* database, const ScanOptions&
 }
 
 }  // namespace
+
+double ColumnScan::slowdown_max() const {
+  return std::max(slowdown(updated), slowdown(extended));
+}
+
+double ScanReport::slowdown_max() const {
+  double most = 0;
+  for (const ColumnScan& scan : columns) most = std::max(most, scan.slowdown_max());
+  return most;
+}
+
+dispatcher::EncodingSpeed ScanReport::encoding_in_all() const {
+  dispatcher::EncodingSpeed all;
+  for (const auto& [table, speed] : encoding) {
+    all.bytes += speed.bytes;
+    all.cpu_seconds += speed.cpu_seconds;
+  }
+  return all;
+}
 
 Result<ScanReport> run_scan(const ScanOptions& options, const StopFlag& stop,
                             const Progress& progress) {

@@ -1,9 +1,12 @@
 // run_scan: how fast the columnar replica is scanned, beside what the machine gives in the same
 // run: from memory, before and after updates; or, with `cold`, from the disk.
 //
-// From memory: for each form that a 4-byte column of TPC-C takes, the largest such column is summed
-// frozen, after every other row was given another value, and frozen again. A slowdown is a share of
-// the memory's speed by another, since the machine's speed drifts (scan_measurement.h).
+// From memory: for each form that 4-byte numbers and texts of TPC-C take, and for its decimals, the
+// largest such column is scanned frozen; after every other row got a value that rows of its block
+// have; after every other row got one that no row of its block had; and frozen again. Numbers are
+// summed and compared, texts are compared. A slowdown is a share of the memory's speed by another,
+// since the machine's speed drifts (scan_measurement.h). Before all that, how fast the blocks are
+// encoded.
 // From the disk: all columns of all blocks of the largest tables, beside raw reads of their chunks
 // and, where it is installed, fio on the same file.
 //
@@ -12,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,17 +42,20 @@ struct ScanOptions {
 struct ColumnScan {
   std::string table;
   std::string column;
-  std::string form;  // of most of its blocks, as loaded
-  uint64_t rows_updated = 0;
+  std::string form;           // of most of its blocks, as loaded
+  std::string predicate;      // as in SQL; empty: it is summed
+  uint64_t rows_updated = 0;  // each time
   struct Stage {
     dispatcher::ColumnForms forms;
     dispatcher::ScanSpeed speed;
   };
   Stage frozen;
-  Stage updated;
+  Stage updated;   // with values of the block
+  Stage extended;  // with values that the block had not
   Stage frozen_again;
 
   double slowdown(const Stage& stage) const { return frozen.speed.share / stage.speed.share; }
+  double slowdown_max() const;  // after either update
 };
 
 struct ScanReport {
@@ -56,8 +63,12 @@ struct ScanReport {
   bool interrupted = false;
   uint32_t threads = 0;
   double load_seconds = 0;
-  std::vector<ColumnScan> columns;  // from memory; ol_i_id first
+  std::vector<ColumnScan> columns;                            // from memory; ol_i_id first
+  std::map<std::string, dispatcher::EncodingSpeed> encoding;  // from memory, by table with blocks
   std::optional<dispatcher::ScanSpeed> cold;
+
+  double slowdown_max() const;  // of all columns; 0: there are none
+  dispatcher::EncodingSpeed encoding_in_all() const;
 
   // Something was measured: cold, more was read than fits into the limit of memory.
   bool clean() const { return cold ? cold->bytes > options.memory_bytes_max : !columns.empty(); }

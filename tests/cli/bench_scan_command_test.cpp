@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,6 +40,35 @@ TEST(BenchScan, FromMemoryMeasuresColumnsFrozenUpdatedAndFrozenAgain) {
   EXPECT_EQ(first.at("frozen").at("thawed_blocks"), 0);
   EXPECT_EQ(first.at("frozen_again").at("thawed_blocks"), 0);
   EXPECT_GT(first.at("updated").at("slowdown"), 0);
+  EXPECT_EQ(first.at("extended").at("blocks_by_encoding").count("packed frame"), 0U)
+      << "numbers above the largest by all that they span leave the frame";
+  EXPECT_TRUE(first.at("predicate").is_null());
+  EXPECT_GE(report.at("slowdown_max"), first.at("slowdown_max"));
+  EXPECT_GT(report.at("encoded_bytes_per_second"), 0);
+  EXPECT_GT(report.at("encoding").at("orderline").at("bytes"), 50 * first.at("rows").get<int>());
+}
+
+TEST(BenchScan, FromMemoryAsksNumbersAndTexts) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("scan.json");
+  ASSERT_EQ(run({"bench", "scan", "--warehouses", "1", "--seconds", "0.001", "--json", path}).code,
+            0);
+  const nlohmann::json report = report_of(path);
+  std::set<std::string> asked;
+  for (const nlohmann::json& scan : report.at("columns")) {
+    const std::string column = scan.at("column");
+    asked.insert(column + (scan.at("predicate").is_null()
+                               ? ""
+                               : " " + scan.at("predicate").get<std::string>()));
+    EXPECT_EQ(scan.at("frozen_again").at("thawed_blocks"), 0) << column;
+    if (column == "ol_dist_info") {
+      EXPECT_EQ(scan.at("extended").at("thawed_blocks"), scan.at("rows").get<int>() / 65'536);
+    }
+  }
+  for (const char* each : {"ol_i_id", "ol_i_id BETWEEN", "ol_amount", "ol_amount BETWEEN",
+                           "ol_dist_info =", "ol_dist_info BETWEEN", "ol_dist_info LIKE 'x%'"}) {
+    EXPECT_TRUE(asked.contains(each)) << each;
+  }
 }
 
 // The programs that a test's own find, for as long as it lives.
@@ -81,6 +111,7 @@ TEST_F(BenchScanFio, ReadsTheSameFileAsTheScanAtItsDepthPastThePageCache) {
                   "\necho a warning\necho '{\"jobs\": [{\"read\": {\"bw_bytes\": 250000000}}]}'\n");
   EXPECT_EQ(report.at("fio_bytes_per_second"), 250'000'000);
   EXPECT_GE(report.at("share_of_fio"), 0);
+  EXPECT_LE(report.at("share_of_fio_min"), report.at("share_of_fio"));
   EXPECT_THAT(outcome_.out, testing::ContainsRegex("fio on the same file .* 0.250\n"));
   std::ifstream in(words);
   const std::string given{std::istreambuf_iterator<char>(in), {}};

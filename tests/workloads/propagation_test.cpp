@@ -53,6 +53,9 @@ TEST(PropagationRun, AppliesTheColumnsThatChanged) {
               json["steps"].contains("index_lookup") && json["steps"].contains("write"));
   EXPECT_GT(json["tables"]["orderline"].get<double>(), 0);
   EXPECT_EQ(json["configuration"]["mode"], "field");
+  EXPECT_GT(json["compaction_cpu_seconds"], 0);
+  EXPECT_DOUBLE_EQ(json["compaction_seconds_per_apply_second"],
+                   report->compact_cpu_seconds / report->apply_cpu_seconds);
 }
 
 TEST(PropagationRun, AppliesWholeRowsOfDataThatKeepsItsSize) {

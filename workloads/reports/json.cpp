@@ -170,11 +170,20 @@ Json column(const ColumnScan& scan) {
   return {{"table", scan.table},
           {"column", scan.column},
           {"encoding", scan.form},
+          {"predicate", scan.predicate.empty() ? Json(nullptr) : Json(scan.predicate)},
           {"rows", scan.frozen.forms.rows},
           {"rows_updated", scan.rows_updated},
+          {"slowdown_max", number(scan.slowdown_max())},
           {"frozen", stage(scan, scan.frozen)},
           {"updated", stage(scan, scan.updated)},
+          {"extended", stage(scan, scan.extended)},
           {"frozen_again", stage(scan, scan.frozen_again)}};
+}
+
+Json encoding(const dispatcher::EncodingSpeed& speed) {
+  return {{"bytes", speed.bytes},
+          {"cpu_seconds", speed.cpu_seconds},
+          {"bytes_per_second", number(speed.bytes_per_second())}};
 }
 
 // The medians, and what they make.
@@ -252,6 +261,8 @@ std::string to_json(const PropagationReport& report) {
       {"transactions", report.transactions},
       {"updates", report.updates},
       {"apply_cpu_seconds", report.apply_cpu_seconds},
+      {"compaction_cpu_seconds", report.compact_cpu_seconds},
+      {"compaction_seconds_per_apply_second", number(report.compact_seconds_per_apply_second())},
       {"olap_bytes_loaded", report.olap_bytes_loaded},
       {"olap_bytes", report.olap_bytes},
       {"calls_failed", report.calls_failed},
@@ -295,7 +306,12 @@ std::string to_json(const ScanReport& report) {
   const double decoded = cold ? cold->decoded : warm != nullptr ? warm->bytes_per_second : 0;
   Json columns = Json::array();
   for (const ColumnScan& scan : report.columns) columns.push_back(column(scan));
+  Json tables = Json::object();
+  for (const auto& [table, speed] : report.encoding) tables[table] = encoding(speed);
+  const double encoded = report.encoding_in_all().bytes_per_second();
   Json out = {{"decoded_bytes_per_second", report.clean() ? number(decoded) : none},
+              {"encoded_bytes_per_second", report.encoding.empty() ? none : number(encoded)},
+              {"slowdown_max", report.columns.empty() ? none : number(report.slowdown_max())},
               {"memory_bytes_per_second", warm != nullptr ? number(warm->reference) : none},
               {"share_of_memory", warm != nullptr ? number(warm->share) : none},
               {"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
@@ -303,10 +319,12 @@ std::string to_json(const ScanReport& report) {
               {"share_of_raw_reads", cold ? number(cold->share) : none},
               {"fio_bytes_per_second", has_fio ? number(cold->other) : none},
               {"share_of_fio", has_fio ? number(cold->other_share) : none},
+              {"share_of_fio_min", has_fio ? number(cold->other_share_min) : none},
               {"read_bytes", cold ? Json(cold->bytes) : none},
               {"raw_read_bytes", cold ? Json(cold->reference_bytes) : none},
               {"passes", cold ? Json(cold->passes) : none},
               {"columns", std::move(columns)},
+              {"encoding", std::move(tables)},
               {"threads", report.threads},
               {"load_seconds", report.load_seconds},
               {"interrupted", report.interrupted},

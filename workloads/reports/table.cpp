@@ -100,6 +100,26 @@ void cell_lines(const QueryCell& cell, std::string* out) {
                       cell.measured_seconds);
 }
 
+void scan_lines(const ColumnScan& scan, std::string* out) {
+  constexpr double kGigabyte = 1e9;
+  const std::pair<std::string_view, const ColumnScan::Stage*> stages[] = {
+      {"frozen", &scan.frozen},
+      {"updated", &scan.updated},
+      {"extended", &scan.extended},
+      {"frozen again", &scan.frozen_again}};
+  for (const auto& [name, stage] : stages) {
+    std::string forms;
+    for (const auto& [form, blocks] : stage->forms.blocks) {
+      forms += fmt::format("{}{} {}", forms.empty() ? "" : ", ", form, blocks);
+    }
+    *out += fmt::format("  {:<36}{:<14}{:<14}{:>14}{:>13}{:>8}{:>10}  {}\n",
+                        scan.table + "." + scan.column + " " + scan.predicate, scan.form, name,
+                        figure(stage->speed.bytes_per_second / kGigabyte, 1),
+                        figure(stage->speed.reference / kGigabyte, 1),
+                        figure(stage->speed.share, 2), figure(scan.slowdown(*stage), 2), forms);
+  }
+}
+
 }  // namespace
 
 std::string to_table(const BenchmarkReport& report) {
@@ -210,6 +230,8 @@ std::string to_table(const PropagationReport& report) {
   line("Updates per transaction",
        static_cast<double>(report.updates) / static_cast<double>(report.transactions), 1);
   line("CPU seconds of applying", report.apply_cpu_seconds, 3);
+  line("CPU seconds of compaction, beside that", report.compact_cpu_seconds, 3);
+  line("For each second of applying", report.compact_seconds_per_apply_second(), 3);
   constexpr double kMegabyte = 1e6;
   line("OLAP memory after loading, MB", static_cast<double>(report.olap_bytes_loaded) / kMegabyte,
        1);
@@ -273,7 +295,8 @@ std::string to_table(const ScanReport& report) {
     line("Share", report.cold->share, 3);
     if (report.cold->other_error.empty()) {
       line("fio on the same file at this depth, GB/s", report.cold->other / kGigabyte, 3);
-      line("Share", report.cold->other_share, 3);
+      line("Share, median of the passes", report.cold->other_share, 3);
+      line("Share, least of the passes", report.cold->other_share_min, 3);
     } else {
       out += fmt::format("  Nothing by fio: {}\n", report.cold->other_error);
     }
@@ -283,23 +306,18 @@ std::string to_table(const ScanReport& report) {
          static_cast<double>(report.cold->reference_bytes) / kMegabyte, 1);
     return out;
   }
-  out += fmt::format("  {:<26}{:<14}{:<15}{:>14}{:>13}{:>8}{:>10}  {}\n", "Column", "loaded as",
-                     "now", "decoded, GB/s", "memory, GB/s", "share", "slowdown", "blocks by form");
-  for (const ColumnScan& scan : report.columns) {
-    const std::pair<std::string_view, const ColumnScan::Stage*> stages[] = {
-        {"frozen", &scan.frozen}, {"updated", &scan.updated}, {"frozen again", &scan.frozen_again}};
-    for (const auto& [name, stage] : stages) {
-      std::string forms;
-      for (const auto& [form, blocks] : stage->forms.blocks) {
-        forms += fmt::format("{}{} {}", forms.empty() ? "" : ", ", form, blocks);
-      }
-      out += fmt::format("  {:<26}{:<14}{:<15}{:>14}{:>13}{:>8}{:>10}  {}\n",
-                         scan.table + "." + scan.column, scan.form, name,
-                         figure(stage->speed.bytes_per_second / kGigabyte, 1),
-                         figure(stage->speed.reference / kGigabyte, 1),
-                         figure(stage->speed.share, 2), figure(scan.slowdown(*stage), 2), forms);
-    }
-  }
+  out += fmt::format("  {:<36}{:<14}{:<14}{:>14}{:>13}{:>8}{:>10}  {}\n", "Column", "loaded as",
+                     "now", "scanned, GB/s", "memory, GB/s", "share", "slowdown", "blocks by form");
+  for (const ColumnScan& scan : report.columns) scan_lines(scan, &out);
+  out += fmt::format("  Largest slowdown {}\n\n", figure(report.slowdown_max(), 2));
+  const auto encoding_line = [&](std::string_view what, const dispatcher::EncodingSpeed& speed) {
+    out += fmt::format("  {:<14}{:>10}{:>14}\n", what,
+                       figure(static_cast<double>(speed.bytes) / kMegabyte, 1),
+                       figure(speed.bytes_per_second() / kMegabyte, 0));
+  };
+  out += fmt::format("  {:<14}{:>10}{:>14}\n", "Encoding", "MB", "MB/s a core");
+  for (const auto& [table, speed] : report.encoding) encoding_line(table, speed);
+  encoding_line("all", report.encoding_in_all());
   return out;
 }
 

@@ -64,6 +64,7 @@ std::string_view encoding_name(Encoding encoding) {
     case Encoding::kPackedText: return "packed text";
     case Encoding::kSymbolText: return "symbol text";
     case Encoding::kZstd: return "zstd";
+    case Encoding::kSpacedDictionary: return "spaced dictionary";
   }
   return "unknown";
 }
@@ -240,7 +241,8 @@ void Chunk::prefetch_other(uint32_t row) const {
   switch (encoding()) {
     case Encoding::kFrame:
     case Encoding::kPackedFrame:
-    case Encoding::kDictionary: {
+    case Encoding::kDictionary:
+    case Encoding::kSpacedDictionary: {
       const uint64_t bit = uint64_t{row} * header_->code_bits;
       return __builtin_prefetch(header_->at(header_->codes_offset) + bit / 8, 1);
     }

@@ -42,8 +42,9 @@ enum class Encoding : uint8_t {
   kPackedText,
   kSymbolText,
   kZstd,
+  kSpacedDictionary,  // of texts, thawed
 };
-inline constexpr int kEncodings = 8;
+inline constexpr int kEncodings = 9;
 
 inline constexpr uint32_t kChunkRowsMax = 1U << 18;
 inline constexpr uint32_t kChunkTailBytes = 32;

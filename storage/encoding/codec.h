@@ -112,6 +112,11 @@ const Codec* codec_of(Encoding encoding, ValueKind kind);
 // where that is no narrower than plain.
 bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer);
 
+// The parts of a spaced dictionary with the rows of a constant or a dictionary, which may be spaced
+// itself: wider than that one, with room for a text of so many bytes more. False, and nothing is
+// added, where there are too many texts.
+bool space_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writer);
+
 // The parts of plain texts that come one by one, with room for patches.
 class PlainTextsWriter {
  public:
@@ -137,6 +142,7 @@ const NumberCodec& plain_numbers();
 const TextCodec& plain_texts();
 const NumberCodec& number_dictionary();
 const TextCodec& text_dictionary();
+const TextCodec& spaced_dictionary();
 const TextCodec& packed_texts();
 const TextCodec& symbol_texts();
 const NumberCodec& zstd_numbers();

@@ -10,7 +10,8 @@ const NumberCodec* number_codec(Encoding encoding) {
     case Encoding::kPlain: return &plain_numbers();
     case Encoding::kDictionary: return &number_dictionary();
     case Encoding::kPackedText:
-    case Encoding::kSymbolText: return nullptr;
+    case Encoding::kSymbolText:
+    case Encoding::kSpacedDictionary: return nullptr;
     case Encoding::kZstd: return &zstd_numbers();
   }
   return nullptr;
@@ -26,6 +27,7 @@ const TextCodec* text_codec(Encoding encoding) {
     case Encoding::kPackedText: return &packed_texts();
     case Encoding::kSymbolText: return &symbol_texts();
     case Encoding::kZstd: return &zstd_texts();
+    case Encoding::kSpacedDictionary: return &spaced_dictionary();
   }
   return nullptr;
 }

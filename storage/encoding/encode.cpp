@@ -149,35 +149,62 @@ base::Result<ChunkBytes> thaw_numbers(const Chunk& chunk, uint32_t row, const Ce
   return bytes;
 }
 
+// Adds what is the same in all forms: nulls and bounds as they are in the chunk that is thawed.
+ChunkBytes finish_thawed(const Chunk& chunk, NullRoom nulls, ChunkWriter* writer) {
+  if (chunk.null_rows() != 0 || nulls == NullRoom::kMap) {
+    std::vector<uint64_t> null_map(bitmap_words(chunk.rows()));
+    for (uint32_t row = 0; chunk.null_rows() != 0 && row < chunk.rows(); ++row) {
+      null_map[row / 64] |= uint64_t{chunk.is_null(row)} << (row % 64);
+    }
+    add_null_map(null_map.data(), writer);
+  }
+  writer->header().min = chunk.min();
+  writer->header().max = chunk.max();
+  return writer->finish();
+}
+
+// With room for a text of so many bytes. No bytes where there is no dictionary, or one that is too
+// large for that.
+ChunkBytes space_dictionary(const Chunk& chunk, uint64_t text_bytes, NullRoom nulls) {
+  if (chunk.encoding() != Encoding::kDictionary && chunk.encoding() != Encoding::kConstant &&
+      chunk.encoding() != Encoding::kSpacedDictionary) {
+    return {};
+  }
+  ChunkWriter writer(0);
+  begin(Encoding::kSpacedDictionary, ValueKind::kText, chunk.rows(), chunk.null_rows(), &writer);
+  const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk.span().data());
+  if (!space_texts(header, text_bytes, &writer)) return {};
+  return finish_thawed(chunk, nulls, &writer);
+}
+
 // Run by run, so that the texts pass through the cache: they may be tens of megabytes.
-base::Result<ChunkBytes> thaw_texts(const Chunk& chunk, uint32_t row, const Cell& cell,
-                                    NullRoom nulls) {
-  const uint64_t text_bytes = chunk.text_bytes() + cell.text.size();
-  if (auto checked = check_text_bytes(text_bytes); !checked) return checked.error();
-  std::vector<uint64_t> null_map(bitmap_words(chunk.rows()));
+ChunkBytes write_plain_texts(const Chunk& chunk, uint64_t text_bytes, NullRoom nulls) {
   ChunkWriter writer(PlainTextsWriter::bytes(chunk.rows(), text_bytes) +
-                     null_map.size() * sizeof(uint64_t));
+                     bitmap_words(chunk.rows()) * sizeof(uint64_t));
   begin(Encoding::kPlain, ValueKind::kText, chunk.rows(), chunk.null_rows(), &writer);
   PlainTextsWriter texts(chunk.rows(), text_bytes, &writer);
   RunBuffer buffer;
   for (uint32_t first = 0; first < chunk.rows(); first += kVectorRows) {
     const ColumnRun run = chunk.decode(first, std::min(kVectorRows, chunk.rows() - first), &buffer);
-    if (run.nulls != nullptr) {
-      std::copy_n(run.nulls, bitmap_words(run.rows), null_map.begin() + first / 64);
-    }
     for (uint32_t i = 0; i < run.rows; ++i) {
       texts.add(run.is_null(i) ? std::string_view() : run.as<base::StringRef>()[i].view());
     }
   }
   texts.finish();
-  if (chunk.null_rows() != 0 || nulls == NullRoom::kMap) add_null_map(null_map.data(), &writer);
-  writer.header().min = chunk.min();
-  writer.header().max = chunk.max();
-  ChunkBytes bytes = writer.finish();
+  return finish_thawed(chunk, nulls, &writer);
+}
+
+base::Result<ChunkBytes> thaw_texts(const Chunk& chunk, uint32_t row, const Cell& cell,
+                                    NullRoom nulls) {
+  ChunkBytes bytes = space_dictionary(chunk, cell.text.size(), nulls);
+  if (bytes.empty()) {
+    const uint64_t text_bytes = chunk.text_bytes() + cell.text.size();
+    if (auto checked = check_text_bytes(text_bytes); !checked) return checked.error();
+    bytes = write_plain_texts(chunk, text_bytes, nulls);
+  }
   DIPTYCH_CHECK(Chunk::patch(bytes, row, cell) == Patch::kDone, "there is room for the cell");
   return bytes;
 }
-
 }  // namespace
 
 base::Result<ChunkBytes> encode(const ColumnRun& column, Choice choice) {

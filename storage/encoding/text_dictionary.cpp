@@ -4,16 +4,16 @@
 //   text_offset:  | the texts one behind the other |
 //   codes_offset: | codes: rows * code_bits bits |
 //
-// The codes have the order of the texts: comparisons and prefix LIKE are ranges of codes. Takes a
-// patch with a text that it has. A run is StringRefs into the chunk.
+// The codes have the order of the texts (texts_by_code.h). Takes a patch with a text that it has. A
+// run is StringRefs into the chunk.
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <unordered_map>
 
-#include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codec.h"
+#include "storage/encoding/texts_by_code.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -46,7 +46,7 @@ class TextNumbers {
   std::vector<std::string_view> texts_;
 };
 
-class TextDictionary final : public TextCodec {
+class TextDictionary final : public TextsByCode<DictionaryEntry> {
  public:
   std::optional<uint64_t> estimate(const ColumnProfile& column) const override {
     const double entries = column.distinct_estimate();
@@ -96,54 +96,6 @@ class TextDictionary final : public TextCodec {
                : "a code is not in its dictionary";
   }
 
-  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
-                           std::string* /*scratch*/) const override {
-    return entry(chunk, codes_of(chunk)[row]);
-  }
-
-  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
-              RunBuffer* buffer) const override {
-    buffer->numbers.resize(count);
-    decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
-    auto* const out = buffer->room<base::StringRef>(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      out[i] = base::StringRef(entry(chunk, buffer->numbers[i]));
-    }
-  }
-
-  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
-                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
-    auto* const out = buffer->room<base::StringRef>(count);
-    const Codes codes = codes_of(chunk);
-    for (const uint16_t slot : slots) {
-      out[slot] = base::StringRef(entry(chunk, codes[first + slot]));
-    }
-  }
-  uint32_t rows_a_slot() const override { return 1; }
-
-  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
-    std::vector<CodeRange> code_ranges;
-    for (const TextRange& range : ranges) {
-      const uint64_t first = lower_entry(chunk, range.first);
-      const uint64_t end = range.end ? lower_entry(chunk, *range.end) : chunk.entries;
-      if (first < end) code_ranges.push_back({first, end - 1});
-    }
-    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
-  }
-  // Each entry is looked at, and no row.
-  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
-    std::vector<CodeRange> code_ranges;
-    for (uint64_t code = 0; code < chunk.entries; ++code) {
-      if (!suffix.holds(entry(chunk, code))) continue;
-      if (!code_ranges.empty() && code_ranges.back().last + 1 == code) {
-        code_ranges.back().last = code;
-      } else {
-        code_ranges.push_back({code, code});
-      }
-    }
-    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
-  }
-
   bool patch(ChunkHeader* chunk, uint32_t row, std::string_view text) const override {
     const uint64_t code = lower_entry(*chunk, text);
     if (code == chunk->entries || entry(*chunk, code) != text) return false;
@@ -153,14 +105,7 @@ class TextDictionary final : public TextCodec {
 
  private:
   static std::string_view entry(const ChunkHeader& chunk, uint64_t code) {
-    const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
-    const uint32_t start = code == 0 ? 0 : ends[code - 1];
-    return {chunk.array<char>(chunk.text_offset) + start, ends[code] - start};
-  }
-
-  // The first entry that is not below the text.
-  static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
-    return first_code(chunk.entries, [&](uint64_t code) { return entry(chunk, code) < text; });
+    return DictionaryEntry()(chunk, code);
   }
 
   static void write(const std::vector<std::string_view>& texts,

@@ -84,6 +84,18 @@ void write_thawed(const fs::path& folder) {
   }
 }
 
+// A thawed dictionary of texts, with one more than it had.
+void write_spaced(const fs::path& folder) {
+  using namespace encoding;
+  encoding::test::TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 100; ++i) column.add_text(fmt::format("text {}", i % 5));
+  const auto bytes = encode(column.run(), Encoding::kDictionary);
+  DIPTYCH_CHECK(bytes.ok(), "five texts are a dictionary");
+  const auto thawed = thaw(Chunk::trusted(*bytes), 7, Cell::of_text("text"), NullRoom::kMap);
+  DIPTYCH_CHECK(thawed.ok(), "a small chunk is thawed");
+  write_seed(folder, "spaced", *thawed);
+}
+
 // Of saved replicas: of pages alone, and with blocks of two partitions.
 void write_replicas(const fs::path& folder) {
   for (const auto& [rows, partitions] : {std::pair{0U, 1U}, {40U, 1U}, {3000U, 2U}}) {
@@ -247,6 +259,7 @@ int main(int argument_count, char** arguments) {
   const std::filesystem::path folder = arguments[1];
   diptych::storage::write_chunks(folder / "chunk_fuzz");
   diptych::storage::write_thawed(folder / "chunk_fuzz");
+  diptych::storage::write_spaced(folder / "chunk_fuzz");
   diptych::storage::write_replicas(folder);
   diptych::storage::write_sql(folder);
   diptych::dispatcher::write_logs(folder);

@@ -73,7 +73,13 @@ std::vector<ChunkBytes> small_chunks() {
       }
     }
     for (const Encoding encoding : test::kAllEncodings) {
-      if (auto bytes = encode(column.run(), encoding)) chunks.push_back(std::move(*bytes));
+      auto bytes = encode(column.run(), encoding);
+      if (!bytes) continue;
+      if (kind == ValueKind::kText && encoding == Encoding::kDictionary) {
+        chunks.push_back(*thaw(Chunk::trusted(*bytes), 1, Cell::of_text("abc"), NullRoom::kMap));
+        EXPECT_EQ(Chunk::trusted(chunks.back()).encoding(), Encoding::kSpacedDictionary);
+      }
+      chunks.push_back(std::move(*bytes));
     }
     TestColumn constant(kind);
     for (int i = 0; i < 70; ++i)
@@ -143,12 +149,30 @@ TEST(EncodingDamage, RandomHeadersNeverLeadOutOfTheChunk) {
   EXPECT_GT(opened_chunks, 100U);
 }
 
+// Patched rows would then change others' texts.
+TEST(EncodingDamage, ASpacedCodeInsideAnothersRunIsAnError) {
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 70; ++i) column.add_text(i % 2 == 0 ? "a" : "c");
+  ChunkBytes bytes = *thaw(Chunk::trusted(*encode(column.run(), Encoding::kDictionary)), 1,
+                           Cell::of_text("b"), NullRoom::kNone);
+  auto& header = *reinterpret_cast<ChunkHeader*>(bytes.data());
+  ASSERT_EQ(header.encoding, Encoding::kSpacedDictionary);
+  ASSERT_EQ(header.code_bits, 8);
+  ++header.array<uint8_t>(header.codes_offset)[4];
+  EXPECT_EQ(Chunk::open(bytes).code(), base::ErrorCode::kCorrupt);
+  --header.array<uint8_t>(header.codes_offset)[4];
+  EXPECT_TRUE(Chunk::open(bytes));
+  header.entries = header.array<uint8_t>(header.codes_offset)[3];
+  EXPECT_EQ(Chunk::open(bytes).code(), base::ErrorCode::kCorrupt) << "a code behind the table";
+}
+
 // A patch of one part would change the other, and lead reads out of the chunk. Found by chunk_fuzz.
 TEST(EncodingDamage, PartsThatOverlapAreAnError) {
   uint32_t moved = 0;
   for (const ChunkBytes& chunk : small_chunks()) {
     const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk.data());
-    const bool is_dictionary = header.encoding == Encoding::kDictionary;
+    const bool is_dictionary =
+        header.encoding == Encoding::kDictionary || header.encoding == Encoding::kSpacedDictionary;
     const bool is_plain_text =
         header.encoding == Encoding::kPlain && header.kind == ValueKind::kText;
     const auto expect_error = [&](uint32_t ChunkHeader::*offset, uint32_t to) {
@@ -176,6 +200,10 @@ TEST(EncodingDamage, PartsThatOverlapAreAnError) {
       expect_error(&ChunkHeader::table_offset, header.codes_offset);
     }
     if (is_plain_text) expect_error(&ChunkHeader::table_offset, header.text_offset);
+    if (header.encoding == Encoding::kSpacedDictionary) {
+      expect_error(&ChunkHeader::table_offset, header.text_offset);
+      expect_error(&ChunkHeader::text_offset, header.codes_offset);
+    }
   }
   EXPECT_GT(moved, 20U);
 }

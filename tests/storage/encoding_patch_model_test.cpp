@@ -139,6 +139,102 @@ TEST(EncodingPatchModel, ARefusedPatchChangesNothing) {
   EXPECT_NE(bytes, before);
 }
 
+// `texts_of(i)` are written to random rows. How often the chunk was thawed.
+template <class TextOf>
+uint32_t write_texts(uint32_t count, const TextOf& text_of, Random* random, TestColumn* column,
+                     ChunkBytes* bytes) {
+  uint32_t thawed = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto row = static_cast<uint32_t>((*random)() % column->rows());
+    const std::string text = text_of(i);
+    const Cell cell = Cell::of_text(text);
+    if (Chunk::patch(*bytes, row, cell) == Patch::kNeedsThaw) {
+      *bytes = *thaw(Chunk::trusted(*bytes), row, cell, NullRoom::kNone);
+      ++thawed;
+    }
+    column->set(row, cell);
+  }
+  return thawed;
+}
+
+TEST(EncodingPatchModel, AThawedDictionaryTakesTextsThatItLackedInTheirOrder) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 4000; ++i) column.add_text("name " + std::to_string(i % 100));
+  ChunkBytes bytes = *encode(column.run());
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kDictionary);
+  // Each of them once and again: "name 7" and "name 7b", behind it and before "name 8".
+  const uint32_t thawed = write_texts(
+      2000, [](uint32_t i) { return "name " + std::to_string(i % 100) + "b"; }, &random, &column,
+      &bytes);
+  EXPECT_EQ(thawed, 1U);
+  EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kSpacedDictionary);
+  expect_cells(bytes, column);
+  const auto test = Chunk::trusted(bytes).test(Predicate::between("name 30", "name 50b"));
+  ASSERT_TRUE(test) << "it is asked by its codes";
+  EXPECT_EQ(test->passes(), Passes::kSome);
+}
+
+TEST(EncodingPatchModel, AConstantTextIsThawedToADictionary) {
+  Random random(3);
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 500; ++i) column.add_text("OE");
+  ChunkBytes bytes = *encode(column.run());
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kConstant);
+  const auto text_of = [](uint32_t i) { return i % 3 == 0 ? std::string() : std::string("OF"); };
+  EXPECT_EQ(write_texts(300, text_of, &random, &column, &bytes), 1U);
+  EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kSpacedDictionary);
+  expect_cells(bytes, column);
+}
+
+// However they come, also where all go between the same two: so often is it spaced anew at most.
+TEST(EncodingPatchModel, ADictionaryOfTooManyTextsEndsAsPlainOnes) {
+  for (const bool falling : {false, true}) {
+    Random random(5);
+    TestColumn column(ValueKind::kText);
+    for (int i = 0; i < 3000; ++i) column.add_text(i % 2 == 0 ? "a" : "c");
+    ChunkBytes bytes = *encode(column.run());
+    ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kDictionary);
+    const auto text_of = [&](uint32_t i) {
+      return "b" + std::to_string(falling ? 99'999 - i : 10'000 + i);
+    };
+    const uint32_t thawed = write_texts(2500, text_of, &random, &column, &bytes);
+    EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPlain);
+    EXPECT_GT(thawed, 4U);
+    EXPECT_LT(thawed, 30U) << "8 to 11 bits, and then some heaps of plain texts";
+    expect_cells(bytes, column);
+  }
+}
+
+// Texts that no row has any more go when it is spaced anew.
+TEST(EncodingPatchModel, ASpacedDictionaryForgetsWhatNoRowHas) {
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 2000; ++i) column.add_text("abc");
+  ChunkBytes bytes = *encode(column.run(), Encoding::kDictionary);
+  std::string text(1000, 'x');
+  uint32_t thawed = 0;
+  for (const char letter : std::string_view("pqrstuvw")) {
+    text[0] = letter;
+    const Cell cell = Cell::of_text(text);
+    if (Chunk::patch(bytes, 1, cell) == Patch::kDone) continue;
+    bytes = *thaw(Chunk::trusted(bytes), 1, cell, NullRoom::kNone);
+    ++thawed;
+  }
+  EXPECT_EQ(thawed, 2U);
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kSpacedDictionary);
+  EXPECT_LT(bytes.size(), 512 * 8 + 2000 * 2 + 7 * text.size()) << "4 more were forgotten";
+  std::string scratch;
+  EXPECT_EQ(Chunk::open(bytes)->at(1, &scratch).text, text);
+  EXPECT_EQ(Chunk::open(bytes)->at(0, &scratch).text, "abc");
+  // Longer ones are for plain texts, which say how much they are together.
+  text.resize(1025);
+  ASSERT_EQ(Chunk::patch(bytes, 1, Cell::of_text(text)), Patch::kNeedsThaw);
+  bytes = *thaw(Chunk::trusted(bytes), 1, Cell::of_text(text), NullRoom::kNone);
+  EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPlain);
+}
+
 TEST(EncodingPatchModel, AFullHeapSaysSo) {
   TestColumn column(ValueKind::kText);
   for (int i = 0; i < 100; ++i) column.add_text(std::to_string(i));

@@ -1,0 +1,86 @@
+// TextsByCode: what dictionaries of texts share: a row's code is the place of its text in a table
+// whose texts do not descend, so that comparisons and prefix LIKE are ranges of codes.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/encoding/code_kernels.h"
+#include "storage/encoding/codec.h"
+
+namespace diptych::storage::encoding {
+
+// Entry: called with (chunk, code), the text in the table; stateless.
+template <class Entry>
+class TextsByCode : public TextCodec {
+ public:
+  std::string_view text_at(const ChunkHeader& chunk, uint32_t row,
+                           std::string* /*scratch*/) const override {
+    return Entry()(chunk, codes_of(chunk)[row]);
+  }
+
+  void decode(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+              RunBuffer* buffer) const override {
+    buffer->numbers.resize(count);
+    decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
+    auto* const out = buffer->room<base::StringRef>(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      out[i] = base::StringRef(Entry()(chunk, buffer->numbers[i]));
+    }
+  }
+  void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
+                   std::span<const uint16_t> slots, RunBuffer* buffer) const override {
+    auto* const out = buffer->room<base::StringRef>(count);
+    const Codes codes = codes_of(chunk);
+    for (const uint16_t slot : slots) {
+      out[slot] = base::StringRef(Entry()(chunk, codes[first + slot]));
+    }
+  }
+  uint32_t rows_a_slot() const override { return 1; }
+
+  RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
+    std::vector<CodeRange> code_ranges;
+    for (const TextRange& range : ranges) {
+      const uint64_t first = lower_entry(chunk, range.first);
+      const uint64_t end = range.end ? lower_entry(chunk, *range.end) : chunk.entries;
+      if (first < end) code_ranges.push_back({first, end - 1});
+    }
+    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
+  }
+  // Each entry is looked at, and no row.
+  RowAnswer test(const ChunkHeader& chunk, const Suffix& suffix) const override {
+    std::vector<CodeRange> code_ranges;
+    for (uint64_t code = 0; code < chunk.entries; ++code) {
+      if (!suffix.holds(Entry()(chunk, code))) continue;
+      if (!code_ranges.empty() && code_ranges.back().last + 1 == code) {
+        code_ranges.back().last = code;
+      } else {
+        code_ranges.push_back({code, code});
+      }
+    }
+    return test_codes(codes_of(chunk), chunk.entries - 1, std::move(code_ranges));
+  }
+
+ protected:
+  ~TextsByCode() = default;
+
+  // The first code whose text is not below this one.
+  static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {
+    return first_code(chunk.entries, [&](uint64_t code) { return Entry()(chunk, code) < text; });
+  }
+};
+
+// The table of kDictionary.
+struct DictionaryEntry {
+  std::string_view operator()(const ChunkHeader& chunk, uint64_t code) const {
+    const auto* const ends = chunk.array<uint32_t>(chunk.table_offset);
+    const uint32_t start = code == 0 ? 0 : ends[code - 1];
+    return {chunk.array<char>(chunk.text_offset) + start, ends[code] - start};
+  }
+};
+
+}  // namespace diptych::storage::encoding

@@ -1,11 +1,11 @@
-// Chunk heap: the memory of chunks that are read from disk and lie in no arena, in pages of 4 KiB
-// out of huge ones.
+// Chunk heap: the memory of chunks, but for small ones and those in an arena, in pages of 4 KiB out
+// of huge ones.
 //
-// Fresh memory costs more than most of what is done with it: a chunk that is read into pages of
-// 4 KiB takes a fault for each, 0.4 s a GiB where huge pages take 0.1, and direct I/O has to pin
-// each. So the heap is one range of addresses, which grows by extents of 16 MiB; runs of pages are
-// taken from its lowest free ones, and freed extents stay for the next chunks up to
-// kChunkHeapKeptMax.
+// Fresh memory costs more than most of what is done with it: a chunk that is made in, or read into,
+// pages of 4 KiB takes a fault for each, 0.4 s a GiB where huge pages take 0.1; direct I/O has to
+// pin each, and a scan or a patch needs more translations of addresses. So the heap is one range of
+// addresses, which grows by extents of 16 MiB; runs of pages are taken from its lowest free ones,
+// and freed extents stay for the next chunks up to kChunkHeapKeptMax.
 //
 // Threads    any.
 // Errors     std::bad_alloc: the system gives no more memory, or the range is used up (four times

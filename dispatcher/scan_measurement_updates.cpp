@@ -114,7 +114,7 @@ Result<uint64_t> ScanMeasurement::update_half(base::TableId id, base::ColumnId c
                                               NewValues values, uint64_t seed) try {
   storage::Table& table = parts_->table(id);
   const base::DataType& type = table.schema().columns[column.value].type;
-  const storage::LeafFormat format(table.layout(), storage::kVectorRows);
+  const storage::LeafFormat format(table.schema(), base::PartitionId(0), storage::kVectorRows);
   const storage::encoding::ValueKind kind = parts_->kind(id, column);
   DIPTYCH_CHECK(kind != storage::encoding::ValueKind::kDouble &&
                     kind != storage::encoding::ValueKind::kBoolean,

@@ -460,16 +460,23 @@ Result<Value> parse_value(const DataType& type, std::string_view text) {
   return no_conversion(type, Value(std::string(text)));
 }
 
+// The calendar repeats itself after an era: std::chrono, whose years have 16 bits, is asked within
+// the first one of either sign.
+constexpr int32_t kEraYears = 400;
+constexpr int32_t kEraDays = 146'097;
+
 CivilDate civil_from_date(Date date) {
-  const std::chrono::year_month_day civil{std::chrono::sys_days(std::chrono::days(date.days))};
-  return {static_cast<int>(civil.year()), static_cast<unsigned>(civil.month()),
-          static_cast<unsigned>(civil.day())};
+  const std::chrono::year_month_day civil{
+      std::chrono::sys_days(std::chrono::days(date.days % kEraDays))};
+  return {static_cast<int>(civil.year()) + date.days / kEraDays * kEraYears,
+          static_cast<unsigned>(civil.month()), static_cast<unsigned>(civil.day())};
 }
 
 Date date_from_civil(CivilDate civil) {
-  const std::chrono::sys_days days{std::chrono::year(civil.year) / std::chrono::month(civil.month) /
-                                   std::chrono::day(civil.day)};
-  return {static_cast<int32_t>(days.time_since_epoch().count())};
+  const std::chrono::sys_days days{std::chrono::year(civil.year % kEraYears) /
+                                   std::chrono::month(civil.month) / std::chrono::day(civil.day)};
+  const int64_t before = int64_t{civil.year} / kEraYears * kEraDays;
+  return {static_cast<int32_t>(before + days.time_since_epoch().count())};
 }
 
 Result<Value> convert_value(const DataType& type, const Value& value) {

@@ -195,6 +195,15 @@ TEST(CivilDates, AgreeWithTheCalendarOfTheStandardLibrary) {
   }
 }
 
+TEST(CivilDates, GoOnWhereTheStandardLibrarysYearsEnd) {
+  EXPECT_EQ(civil_from_date(Date{15'908 + 35'796'000}).year, 100'019);
+  for (const int64_t days : {int64_t{INT32_MIN}, int64_t{-12'000'000}, int64_t{11'960'000},
+                             int64_t{11'980'000}, int64_t{INT32_MAX}}) {
+    const Date date{static_cast<int32_t>(days)};
+    EXPECT_EQ(date_from_civil(civil_from_date(date)), date) << days;
+  }
+}
+
 Value converted(const DataType& type, const Value& value) {
   auto result = convert_value(type, value);
   EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().to_string());

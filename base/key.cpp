@@ -67,7 +67,7 @@ void Key::append(std::string_view part) {
     append_bytes("\xff", 1);
     start = zero + 1;
   }
-  append_bytes(part.data() + start, part.size() - start);
+  if (start != part.size()) append_bytes(part.data() + start, part.size() - start);
   append_bytes("\0\0", 2);
 }
 

@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -86,7 +87,7 @@ class Key {
       ok_ = false;
     } else {
       std::memset(bytes_ + size_, 0, length);
-      std::memcpy(bytes_ + size_, part.data(), part.size());
+      std::copy(part.begin(), part.end(), bytes_ + size_);  // an empty one may lie nowhere
       bytes_[size_ + length] = static_cast<char>(part.size());
       size_ = static_cast<uint16_t>(size_ + length + 1);
     }

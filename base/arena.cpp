@@ -138,8 +138,20 @@ void prefer_huge_pages(std::byte* data, size_t bytes) {
   if (first < end) (void)madvise(data + (first - start), end - first, MADV_HUGEPAGE);
 }
 
+Region RegionSupply::take(size_t bytes, bool more) {
+  const bool is_made = next_.size() >= bytes;
+  Region region = is_made ? std::exchange(next_, {}) : Region(bytes, place_.node);
+  if (!more || place_.preparer == nullptr) return region;
+  const std::span<std::byte> memory(region.data(), region.size());
+  const size_t first = std::min(memory.size(), PagePreparer::kAheadBytes);
+  place_.preparer->prepare(is_made ? memory.subspan(first) : memory);
+  next_ = Region(bytes, place_.node);
+  place_.preparer->prepare({next_.data(), first});
+  return region;
+}
+
 Arena::Arena(MemoryPlace place, size_t first_region_bytes)
-    : place_(place), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
+    : supply_(place), next_region_bytes_(std::max<size_t>(first_region_bytes, kAlignmentMax)) {}
 
 std::byte* Arena::enter(size_t region, size_t bytes) {
   current_ = region;
@@ -153,13 +165,11 @@ std::byte* Arena::allocate_elsewhere(size_t bytes) {
   for (size_t next = free_ == nullptr ? 0 : current_ + 1; next < regions_.size(); ++next) {
     if (bytes <= regions_[next].size()) return enter(next, bytes);
   }
-  regions_.emplace_back(std::max({bytes, next_region_bytes_, size_t{1}}), place_.node);
+  const size_t region_bytes = std::max({bytes, next_region_bytes_, size_t{1}});
+  // An arena that has grown to this will fill it, and go on.
+  regions_.push_back(supply_.take(region_bytes, region_bytes >= kRegionBytesMax / 2));
   next_region_bytes_ =
       std::max(next_region_bytes_, std::min(next_region_bytes_ * 2, kRegionBytesMax));
-  // An arena that has grown to this will fill it.
-  if (place_.preparer != nullptr && regions_.back().size() >= kRegionBytesMax / 2) {
-    place_.preparer->prepare({regions_.back().data(), regions_.back().size()});
-  }
   return enter(regions_.size() - 1, bytes);
 }
 

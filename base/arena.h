@@ -4,6 +4,8 @@
 //            spills over rather than kill the process), huge ones where it has at least 2 MiB: then
 //            its addresses come from a reserve. Aborts when the machine has no memory left: callers
 //            bound their use beforehand.
+// RegionSupply  one region after the other, to be filled from their beginnings, whose pages a
+//            PagePreparer makes in time.
 // Arena      bump allocation in regions of growing size; everything is freed at once. Not
 //            thread-safe: one owner. reset() keeps the regions for reuse.
 
@@ -50,6 +52,19 @@ void populate_memory(std::byte* data, size_t bytes);
 // Asks the system for huge pages where whole ones lie within memory that is not used yet.
 void prefer_huge_pages(std::byte* data, size_t bytes);
 
+class RegionSupply {
+ public:
+  explicit RegionSupply(MemoryPlace place) : place_(place) {}
+
+  // At least so many bytes. `more`: another region like it will follow, so the pages of this one
+  // are made, and the first ones of the next, which the user would else come to at once.
+  Region take(size_t bytes, bool more);
+
+ private:
+  MemoryPlace place_;
+  Region next_;
+};
+
 class Arena {
  public:
   explicit Arena(MemoryPlace place, size_t first_region_bytes = 64 * 1024);
@@ -79,7 +94,7 @@ class Arena {
   std::byte* allocate_elsewhere(size_t bytes);
   std::byte* enter(size_t region, size_t bytes);
 
-  MemoryPlace place_;
+  RegionSupply supply_;
   size_t next_region_bytes_;
   std::vector<Region> regions_;
   size_t current_ = 0;         // the region being filled

@@ -25,7 +25,7 @@ PagePreparer::~PagePreparer() {
 void PagePreparer::prepare(std::span<std::byte> memory) {
   {
     const std::lock_guard lock(mutex_);
-    if (pauses_ != 0 || waiting_.size() >= kWaitingMax) return;
+    if (memory.empty() || pauses_ != 0 || waiting_.size() >= kWaitingMax) return;
     waiting_.push_back(memory);
   }
   parker_.wake_all();

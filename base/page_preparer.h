@@ -26,6 +26,8 @@ namespace diptych::base {
 class PagePreparer {
  public:
   static constexpr size_t kWaitingMax = 64;
+  // Of memory that will be used next, so much has its pages made before its user gets there.
+  static constexpr size_t kAheadBytes = size_t{4} << 20;
 
   // `cores`: where the thread runs; empty: anywhere.
   explicit PagePreparer(std::vector<uint32_t> cores);

@@ -190,6 +190,9 @@ class BasicHashIndex final : public Index {
   // Of an empty index: makes the buckets for so many entries.
   void reserve(uint64_t entries);
   void add_segment();
+  // The bucket, of the last segment, will be filled: where it begins a huge page, some pages on are
+  // made meanwhile. A segment is as large as all before it, too much to make at once.
+  void prepare_pages(std::byte* bucket);
   Bucket* chain(Bucket* last);
   Bucket* take_spare();  // under spare_mutex_, where others may take some
   void grow();

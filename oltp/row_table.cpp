@@ -25,18 +25,15 @@ RowTable::RowTable(size_t row_bytes, uint32_t group_count, base::MemoryPlace pla
       slot_bytes_(slot_bytes_of(front_bytes_ + row_bytes)),
       extent_bits_(static_cast<uint32_t>(std::bit_width(kExtentBytes / slot_bytes_ | 1)) - 1),
       slot_mask_((uint64_t{1} << extent_bits_) - 1),
-      place_(place),
-      directory_(kExtentsAtFirst) {}
+      directory_(kExtentsAtFirst),
+      supply_(place) {}
 
 void RowTable::add_extent(uint64_t extent) {
   DIPTYCH_CHECK(extent <= kSlotsMax >> extent_bits_, "a table has fewer than 2^36 rows");
-  const size_t bytes = slot_bytes_ << extent_bits_;
-  // Whole huge pages: the rest of the last one is not used.
-  extents_.emplace_back(base::round_up(bytes, base::kHugePageBytes), place_.node);
-  // A table that has filled an extent will fill another one.
-  if (extents_.size() > 1 && place_.preparer != nullptr) {
-    place_.preparer->prepare({extents_.back().data(), bytes});
-  }
+  // Whole huge pages: the rest of the last one is not used. A table that has filled an extent will
+  // fill another one.
+  const size_t bytes = base::round_up(slot_bytes_ << extent_bits_, base::kHugePageBytes);
+  extents_.push_back(supply_.take(bytes, !extents_.empty()));
   // The slots are zeroed: dead.
   directory_.set(extent, extents_.back().data() + front_bytes_);
 }

@@ -98,13 +98,13 @@ class RowTable {
   size_t slot_bytes_;
   uint32_t extent_bits_;
   uint64_t slot_mask_;
-  base::MemoryPlace place_;
   // Of each extent group 0 of its first slot, so that slot() is the same with and without column
   // groups. Changed under mutex_.
   ExtentDirectory<> directory_;
 
   mutable std::mutex mutex_;
   uint64_t slots_end_ = 0;               // guarded by mutex_; the leader reads it at boundaries
+  base::RegionSupply supply_;            // guarded by mutex_
   std::vector<base::Region> extents_;    // guarded by mutex_; owns
   std::vector<base::RowId> free_slots_;  // guarded by mutex_
 };

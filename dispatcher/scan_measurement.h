@@ -114,12 +114,13 @@ class ScanMeasurement {
   // is not counted.
   base::Result<EncodingSpeed> encode_blocks(base::TableId table);
 
-  // Reads all columns of all blocks of the tables: numbers are summed, and lengths of texts. No
-  // block's column is in memory when a pass begins. The database is at a path, saved, and has a
-  // limit of memory far below what the tables take. `other` reads the same file, in blocks of the
-  // chunks' mean size; where it fails it is not asked again.
-  base::Result<ScanSpeed> read_blocks(std::span<const base::TableId> tables, double seconds,
-                                      const OtherReader& other);
+  // Reads the tables' columns that are wanted, of all blocks: numbers are summed, and lengths of
+  // texts. No block's column is in memory when a pass begins. The database is at a path, saved,
+  // and has a limit of memory far below what the tables take. `other` reads the same file, in
+  // blocks of the chunks' mean size; where it fails it is not asked again.
+  base::Result<ScanSpeed> read_blocks(std::span<const base::TableId> tables,
+                                      const std::function<bool(const base::ColumnSchema&)>& wanted,
+                                      double seconds, const OtherReader& other);
 
  private:
   struct Parts;

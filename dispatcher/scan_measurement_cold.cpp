@@ -73,14 +73,17 @@ Result<uint64_t> ScanMeasurement::Parts::read_file(const std::vector<BlockColumn
   return decoded_bytes_read.load(std::memory_order_relaxed);
 }
 
-Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> tables,
-                                               double seconds, const OtherReader& other) {
+Result<ScanSpeed> ScanMeasurement::read_blocks(
+    std::span<const base::TableId> tables,
+    const std::function<bool(const base::ColumnSchema&)>& wanted, double seconds,
+    const OtherReader& other) {
   std::vector<BlockColumn> columns;
   std::vector<storage::ChunkAddress> chunks;
   for (const base::TableId id : tables) {
     const base::TableSchema& schema = parts_->table(id).schema();
     parts_->for_blocks(id, [&](const storage::Leaf& leaf) {
       for (uint16_t c = 0; c < schema.columns.size(); ++c) {
+        if (!wanted(schema.columns[c])) continue;
         columns.push_back(
             {&leaf, base::ColumnId(c), storage::encoding::value_kind(schema.columns[c].type)});
       }
@@ -91,7 +94,7 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(std::span<const base::TableId> ta
       for (const storage::SavedLeaf& leaf : partition) {
         if (leaf.form != storage::SavedForm::kBlock) continue;
         for (size_t c = 0; c < schema.columns.size(); ++c) {
-          chunks.push_back(leaf.columns[c].chunk.address);
+          if (wanted(schema.columns[c])) chunks.push_back(leaf.columns[c].chunk.address);
         }
       }
     }

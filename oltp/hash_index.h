@@ -32,6 +32,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -192,7 +193,16 @@ class BasicHashIndex final : public Index {
   void add_segment();
   // The bucket, of the last segment, will be filled: where it begins a huge page, some pages on are
   // made meanwhile. A segment is as large as all before it, too much to make at once.
-  void prepare_pages(std::byte* bucket);
+  void prepare_pages(const std::byte* bucket) {
+    const base::Region& segment = segments_.back();
+    const auto at = static_cast<size_t>(bucket - segment.data());
+    if (place_.preparer == nullptr || segment.size() < base::kHugePageBytes) return;
+    if (at % base::kHugePageBytes != 0) return;
+    constexpr size_t kAhead = base::PagePreparer::kAheadBytes;
+    const size_t first = at == 0 ? 0 : at + kAhead - base::kHugePageBytes;
+    const size_t end = std::min(segment.size(), at + kAhead);
+    if (first < end) place_.preparer->prepare({segment.data() + first, end - first});
+  }
   Bucket* chain(Bucket* last);
   Bucket* take_spare();  // under spare_mutex_, where others may take some
   void grow();

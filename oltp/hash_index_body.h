@@ -196,17 +196,6 @@ void BasicHashIndex<Atomic>::add_segment() {
 }
 
 template <template <class> class Atomic>
-void BasicHashIndex<Atomic>::prepare_pages(std::byte* bucket) {
-  const base::Region& segment = segments_.back();
-  const auto at = static_cast<size_t>(bucket - segment.data());
-  if (place_.preparer == nullptr || segment.size() < base::kHugePageBytes) return;
-  if (at % base::kHugePageBytes != 0) return;
-  const size_t first = at == 0 ? 0 : at + base::PagePreparer::kAheadBytes - base::kHugePageBytes;
-  const size_t end = std::min(segment.size(), at + base::PagePreparer::kAheadBytes);
-  if (first < end) place_.preparer->prepare({segment.data() + first, end - first});
-}
-
-template <template <class> class Atomic>
 void BasicHashIndex<Atomic>::reserve(uint64_t entries) {
   DIPTYCH_CHECK(entry_count() == 0, "buckets are made beforehand, so that none is split");
   const uint64_t wanted = 2 * entries / kEntriesPerTwoBuckets + 1;

@@ -213,9 +213,16 @@ Result<void> run_cold(dispatcher::Database* database, const ScanOptions& options
   progress("reading all blocks", -1);
   ScanMeasurement measurement(database);
   report->threads = measurement.threads();
-  auto speed = measurement.read_blocks(tables, options.seconds, fio_read);
+  const auto any = [](const base::ColumnSchema& /*column*/) { return true; };
+  auto speed = measurement.read_blocks(tables, any, options.seconds, fio_read);
   if (!speed) return speed.error();
   report->cold = *speed;
+  const auto is_integer = [](const base::ColumnSchema& column) {
+    return column.type.kind == base::TypeKind::kInt;
+  };
+  speed = measurement.read_blocks(tables, is_integer, options.seconds, fio_read);
+  if (!speed) return speed.error();
+  report->cold_integers = *speed;
   return {};
 }
 

@@ -7,8 +7,8 @@
 // summed and compared, texts are compared. A slowdown is a share of the memory's speed by another,
 // since the machine's speed drifts (scan_measurement.h). Before all that, how fast the blocks are
 // encoded.
-// From the disk: all columns of all blocks of the largest tables, beside raw reads of their chunks
-// and, where it is installed, fio on the same file.
+// From the disk: all columns of all blocks, and then those of 4-byte numbers alone, beside raw
+// reads of their chunks and, where it is installed, fio on the same file.
 //
 // Threads    as run_benchmark.
 
@@ -65,7 +65,8 @@ struct ScanReport {
   double load_seconds = 0;
   std::vector<ColumnScan> columns;                            // from memory; ol_i_id first
   std::map<std::string, dispatcher::EncodingSpeed> encoding;  // from memory, by table with blocks
-  std::optional<dispatcher::ScanSpeed> cold;
+  std::optional<dispatcher::ScanSpeed> cold;                  // of all columns
+  std::optional<dispatcher::ScanSpeed> cold_integers;         // of those of 4-byte numbers
 
   double slowdown_max() const;  // of all columns; 0: there are none
   dispatcher::EncodingSpeed encoding_in_all() const;

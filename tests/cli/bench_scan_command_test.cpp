@@ -112,7 +112,11 @@ TEST_F(BenchScanFio, ReadsTheSameFileAsTheScanAtItsDepthPastThePageCache) {
   EXPECT_EQ(report.at("fio_bytes_per_second"), 250'000'000);
   EXPECT_GE(report.at("share_of_fio"), 0);
   EXPECT_LE(report.at("share_of_fio_min"), report.at("share_of_fio"));
-  EXPECT_THAT(outcome_.out, testing::ContainsRegex("fio on the same file .* 0.250\n"));
+  EXPECT_THAT(outcome_.out, testing::ContainsRegex("fio on the same file .* 0.250 .* 0.250\n"));
+  const nlohmann::json& integers = report.at("integers");
+  EXPECT_EQ(integers.at("fio_bytes_per_second"), 250'000'000);
+  EXPECT_GT(integers.at("read_bytes"), 0);
+  EXPECT_LT(integers.at("raw_read_bytes"), report.at("raw_read_bytes"));
   std::ifstream in(words);
   const std::string given{std::istreambuf_iterator<char>(in), {}};
   for (const std::string& word :

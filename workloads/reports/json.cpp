@@ -180,6 +180,21 @@ Json column(const ColumnScan& scan) {
           {"frozen_again", stage(scan, scan.frozen_again)}};
 }
 
+// Of reads from the file; null where there were none.
+Json cold_scan(const std::optional<dispatcher::ScanSpeed>& cold) {
+  const Json none(nullptr);
+  const bool has_fio = cold && cold->other_error.empty();
+  return {{"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
+          {"raw_read_bytes_per_second", cold ? number(cold->reference) : none},
+          {"share_of_raw_reads", cold ? number(cold->share) : none},
+          {"fio_bytes_per_second", has_fio ? number(cold->other) : none},
+          {"share_of_fio", has_fio ? number(cold->other_share) : none},
+          {"share_of_fio_min", has_fio ? number(cold->other_share_min) : none},
+          {"read_bytes", cold ? Json(cold->bytes) : none},
+          {"raw_read_bytes", cold ? Json(cold->reference_bytes) : none},
+          {"passes", cold ? Json(cold->passes) : none}};
+}
+
 Json encoding(const dispatcher::EncodingSpeed& speed) {
   return {{"bytes", speed.bytes},
           {"cpu_seconds", speed.cpu_seconds},
@@ -301,7 +316,6 @@ std::string to_json(const QueryBenchmarkReport& report) {
 std::string to_json(const ScanReport& report) {
   const Json none(nullptr);
   const auto& cold = report.cold;
-  const bool has_fio = cold && cold->other_error.empty();
   const auto* const warm = report.columns.empty() ? nullptr : &report.columns.front().frozen.speed;
   const double decoded = cold ? cold->decoded : warm != nullptr ? warm->bytes_per_second : 0;
   Json columns = Json::array();
@@ -314,15 +328,7 @@ std::string to_json(const ScanReport& report) {
               {"slowdown_max", report.columns.empty() ? none : number(report.slowdown_max())},
               {"memory_bytes_per_second", warm != nullptr ? number(warm->reference) : none},
               {"share_of_memory", warm != nullptr ? number(warm->share) : none},
-              {"read_bytes_per_second", cold ? number(cold->bytes_per_second) : none},
-              {"raw_read_bytes_per_second", cold ? number(cold->reference) : none},
-              {"share_of_raw_reads", cold ? number(cold->share) : none},
-              {"fio_bytes_per_second", has_fio ? number(cold->other) : none},
-              {"share_of_fio", has_fio ? number(cold->other_share) : none},
-              {"share_of_fio_min", has_fio ? number(cold->other_share_min) : none},
-              {"read_bytes", cold ? Json(cold->bytes) : none},
-              {"raw_read_bytes", cold ? Json(cold->reference_bytes) : none},
-              {"passes", cold ? Json(cold->passes) : none},
+              {"integers", cold_scan(report.cold_integers)},
               {"columns", std::move(columns)},
               {"encoding", std::move(tables)},
               {"threads", report.threads},
@@ -338,6 +344,7 @@ std::string to_json(const ScanReport& report) {
               {"seed", report.options.seed},
               {"machine", machine()},
               {"commit", build_commit()}};
+  out.update(cold_scan(cold));
   return out.dump(kIndent, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -64,6 +64,8 @@ using olap::ResultChunk;
 using olap::ResultColumn;
 using olap::ResultRows;
 using olap::ResultTable;
+using oltp::define_procedure;
+using oltp::ProcedureDefinition;
 using oltp::ProcedureRef;
 using oltp::Request;
 using oltp::RowBatch;
@@ -98,6 +100,8 @@ class Database {
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
+  // kAlreadyExists: the name is taken.
+  base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
 
   // Loads a shared library of procedures (dispatcher/procedure_module.h), whose calls are possible
   // from the next batch on. Where a module of its name is loaded already, its procedures take the
@@ -216,8 +220,6 @@ class Database {
   friend class ScanMeasurement;  // dispatcher/scan_measurement.h
   struct State;
   explicit Database(std::unique_ptr<State> state);
-  // kAlreadyExists: the name is taken.
-  base::Result<base::ProcedureId> register_definition(oltp::ProcedureDefinition definition);
   base::Result<base::ProcedureId> find_procedure(
       std::string_view name, size_t argument_bytes,
       const std::vector<base::BoundColumn>& argument_columns, size_t reply_bytes,

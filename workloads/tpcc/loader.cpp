@@ -19,9 +19,9 @@ constexpr size_t kBatchRows = 2048;
 // One load: what is the same for all tables.
 class Loader {
  public:
-  Loader(dispatcher::Database* database, int32_t warehouses, const StopFlag& stop,
+  Loader(const LoadTable& load_table, int32_t warehouses, const StopFlag& stop,
          const Progress& progress)
-      : database_(database),
+      : load_table_(load_table),
         stop_(stop),
         progress_(progress),
         rows_expected_(static_cast<double>(warehouses) * 499'000 + kItems + kSuppliers) {}
@@ -42,7 +42,7 @@ class Loader {
       progress_(fmt::format("loading {}", name), rows_done_ / rows_expected_);
       return RowBatch{reinterpret_cast<const std::byte*>(rows.data()), count};
     };
-    auto loaded = database_->load(table.table, next_batch);
+    auto loaded = load_table_(table.table, next_batch);
     if (loaded) return {};
     if (loaded.code() == ErrorCode::kCancelled) return loaded.error();
     return loaded.error().within(fmt::format("loading table {}", name));
@@ -61,7 +61,7 @@ class Loader {
   }
 
  private:
-  dispatcher::Database* database_;
+  const LoadTable& load_table_;
   const StopFlag& stop_;
   const Progress& progress_;
   double rows_expected_;
@@ -185,14 +185,23 @@ Result<void> load_orders(Loader* loader, const Tables& tables, const Population&
 
 }  // namespace
 
-Result<void> load(dispatcher::Database* database, const Tables& tables, uint64_t seed,
+Result<void> load(const LoadTable& load_table, const Tables& tables, uint64_t seed,
                   int32_t warehouses, const StopFlag& stop, const Progress& progress) {
   const Population population(seed, warehouses);
-  Loader loader(database, warehouses, stop, progress);
+  Loader loader(load_table, warehouses, stop, progress);
   for (auto* step : {&load_shared, &load_warehouses, &load_customers, &load_orders}) {
     if (auto done = step(&loader, tables, population); !done) return done;
   }
   return {};
+}
+
+Result<void> load(dispatcher::Database* database, const Tables& tables, uint64_t seed,
+                  int32_t warehouses, const StopFlag& stop, const Progress& progress) {
+  const auto load_table = [database](base::TableId table, const NextRows& next) -> Result<void> {
+    if (auto loaded = database->load(table, next); !loaded) return loaded.error();
+    return {};
+  };
+  return load(load_table, tables, seed, warehouses, stop, progress);
 }
 
 }  // namespace diptych::workloads::tpcc

@@ -6,6 +6,8 @@
 
 #pragma once
 
+#include <functional>
+
 #include "base/result.h"
 #include "dispatcher/database.h"
 #include "workloads/benchmark.h"
@@ -16,6 +18,11 @@ namespace diptych::workloads::tpcc {
 // Fails as Database::load does, and with kCancelled when stop is set: the database then holds the
 // tables before, whole.
 base::Result<void> load(dispatcher::Database* database, const Tables& tables, uint64_t seed,
+                        int32_t warehouses, const StopFlag& stop, const Progress& progress);
+// The same where there is only an engine: `load_table` loads one table as Database::load does.
+using NextRows = std::function<base::Result<dispatcher::RowBatch>()>;
+using LoadTable = std::function<base::Result<void>(base::TableId table, const NextRows& next)>;
+base::Result<void> load(const LoadTable& load_table, const Tables& tables, uint64_t seed,
                         int32_t warehouses, const StopFlag& stop, const Progress& progress);
 
 }  // namespace diptych::workloads::tpcc

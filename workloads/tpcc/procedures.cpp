@@ -121,46 +121,54 @@ ChangingNames changing_names(SizePolicy size) {
   return {"new_order_constant", "payment_constant", "delivery_constant"};
 }
 
-Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
+Result<Procedures> register_procedures(const RegisterDefinition& take, const Tables& tables,
                                        SizePolicy size) {
   const auto [new_order_name, payment_name, delivery_name] = changing_names(size);
-  auto registered_new_order = database->register_procedure<NewOrderArguments, NewOrderReply>(
+  auto new_order_id = take(dispatcher::define_procedure<NewOrderArguments, NewOrderReply>(
       std::string(new_order_name),
       [tables, size](Transaction& txn, const NewOrderArguments& input) {
         return new_order(txn, tables, size, input);
       },
-      {.access = new_order_access(tables), .partition = by_warehouse<NewOrderArguments>});
-  if (!registered_new_order) return registered_new_order.error();
-  auto registered_payment = database->register_procedure<PaymentArguments, PaymentReply>(
+      {.access = new_order_access(tables), .partition = by_warehouse<NewOrderArguments>}));
+  if (!new_order_id) return new_order_id.error();
+  auto payment_id = take(dispatcher::define_procedure<PaymentArguments, PaymentReply>(
       std::string(payment_name),
       [tables, size](Transaction& txn, const PaymentArguments& input) {
         return payment(txn, tables, size, input);
       },
-      {.access = payment_access(tables), .partition = by_warehouse<PaymentArguments>});
-  if (!registered_payment) return registered_payment.error();
-  auto registered_status = database->register_procedure<OrderStatusArguments, OrderStatusReply>(
+      {.access = payment_access(tables), .partition = by_warehouse<PaymentArguments>}));
+  if (!payment_id) return payment_id.error();
+  auto status_id = take(dispatcher::define_procedure<OrderStatusArguments, OrderStatusReply>(
       "order_status",
       [tables](Transaction& txn, const OrderStatusArguments& input) {
         return order_status(txn, tables, input);
       },
-      {.access = order_status_access(tables), .partition = by_warehouse<OrderStatusArguments>});
-  if (!registered_status) return registered_status.error();
-  auto registered_delivery = database->register_procedure<DeliveryArguments, DeliveryReply>(
+      {.access = order_status_access(tables), .partition = by_warehouse<OrderStatusArguments>}));
+  if (!status_id) return status_id.error();
+  auto delivery_id = take(dispatcher::define_procedure<DeliveryArguments, DeliveryReply>(
       std::string(delivery_name),
       [tables, size](Transaction& txn, const DeliveryArguments& input) {
         return delivery(txn, tables, size, input);
       },
-      {.access = delivery_access(tables), .partition = by_warehouse<DeliveryArguments>});
-  if (!registered_delivery) return registered_delivery.error();
-  auto registered_level = database->register_procedure<StockLevelArguments, StockLevelReply>(
+      {.access = delivery_access(tables), .partition = by_warehouse<DeliveryArguments>}));
+  if (!delivery_id) return delivery_id.error();
+  auto level_id = take(dispatcher::define_procedure<StockLevelArguments, StockLevelReply>(
       "stock_level",
       [tables](Transaction& txn, const StockLevelArguments& input) {
         return stock_level(txn, tables, input);
       },
-      {.access = stock_level_access(tables), .partition = by_warehouse<StockLevelArguments>});
-  if (!registered_level) return registered_level.error();
-  return Procedures{*registered_new_order, *registered_payment, *registered_status,
-                    *registered_delivery, *registered_level};
+      {.access = stock_level_access(tables), .partition = by_warehouse<StockLevelArguments>}));
+  if (!level_id) return level_id.error();
+  return Procedures{{*new_order_id}, {*payment_id}, {*status_id}, {*delivery_id}, {*level_id}};
+}
+
+Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
+                                       SizePolicy size) {
+  return register_procedures(
+      [database](dispatcher::ProcedureDefinition definition) {
+        return database->register_definition(std::move(definition));
+      },
+      tables, size);
 }
 
 }  // namespace diptych::workloads::tpcc

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "base/result.h"
@@ -160,6 +161,11 @@ ChangingNames changing_names(SizePolicy size);
 
 // Under these names, order_status and stock_level.
 base::Result<Procedures> register_procedures(dispatcher::Database* database, const Tables& tables,
+                                             SizePolicy size);
+// The same where there is only an engine: `take` is given each definition and says its id.
+using RegisterDefinition =
+    std::function<base::Result<base::ProcedureId>(dispatcher::ProcedureDefinition)>;
+base::Result<Procedures> register_procedures(const RegisterDefinition& take, const Tables& tables,
                                              SizePolicy size);
 
 // The bodies.

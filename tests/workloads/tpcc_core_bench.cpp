@@ -67,6 +67,12 @@ struct Round {
   }
 };
 
+// Asked once: later the calling thread is the leader, and may use the first core only.
+const base::Topology::Node& first_node() {
+  static const base::Topology machine = base::Topology::detect();
+  return machine.nodes.front();
+}
+
 // A loaded engine with TPC-C's procedures at both levels. The leader is the thread that makes it.
 class Core {
  public:
@@ -74,11 +80,11 @@ class Core {
       : catalog_of_(*dispatcher::Database::open({})), inputs_(kSeed, warehouses) {
     auto tables = tpcc::create_tables(catalog_of_.get());
     DIPTYCH_CHECK(tables.ok(), "an empty database takes the tables");
-    const base::Topology machine = base::Topology::detect();
+    const base::Topology::Node& node = first_node();
     oltp::EngineOptions options;
     options.placement.threads = setting.workers;
-    options.placement.cores = machine.nodes.front().cores;
-    options.placement.node = machine.nodes.front().id;
+    options.placement.cores = node.cores;
+    options.placement.node = node.id;
     options.export_updates = setting.exports;
     options.spin = setting.workers <= options.placement.cores.size() ? base::SpinPolicy::kBriefly
                                                                      : base::SpinPolicy::kNever;

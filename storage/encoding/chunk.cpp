@@ -236,7 +236,7 @@ void Chunk::select(const Predicate& predicate, uint64_t* words) const {
 }
 
 void Chunk::prefetch_other(uint32_t row) const {
-  if (header_->nulls_offset != 0) prefetch_null(row);
+  prefetch_null(row);
   const bool is_text = kind() == ValueKind::kText;
   switch (encoding()) {
     case Encoding::kFrame:

@@ -84,7 +84,7 @@ class Chunk {
     if (!has_frame(*header_)) return prefetch_other(row);
     const uint64_t bit = uint64_t{row} * header_->code_bits;
     __builtin_prefetch(header_->at(header_->codes_offset) + bit / 8, 1);
-    if (header_->nulls_offset != 0) prefetch_null(row);
+    if (header_->null_rows != 0) prefetch_null(row);
   }
   // Writes one value into the chunk at `bytes` and widens its SMA. The text of the cell may be a
   // view of this chunk.
@@ -93,7 +93,7 @@ class Chunk {
   [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, int64_t key) {
     auto* const header = reinterpret_cast<ChunkHeader*>(bytes.data());
     DIPTYCH_DCHECK(row < header->rows, "a patch stays within its chunk");
-    if (header->nulls_offset != 0 || header->null_rows != 0) return patch_other(bytes, row, key);
+    if (header->null_rows != 0 && header->nulls_offset == 0) return patch_other(bytes, row, key);
     if (has_frame(*header)) {
       if (!patch_frame(header, row, key)) return Patch::kNeedsThaw;
     } else if (header->encoding == Encoding::kPlain) {
@@ -103,7 +103,7 @@ class Chunk {
     }
     if (key < header->min) header->min = key;
     if (key > header->max) header->max = key;
-
+    if (header->null_rows != 0) set_not_null(header, row);
     return Patch::kDone;
   }
 
@@ -112,7 +112,13 @@ class Chunk {
   static bool has_frame(const ChunkHeader& chunk) {
     return chunk.encoding == Encoding::kFrame || chunk.encoding == Encoding::kPackedFrame;
   }
+  static void set_not_null(ChunkHeader* chunk, uint32_t row) {
+    uint64_t& word = chunk->array<uint64_t>(chunk->nulls_offset)[row / 64];
+    chunk->null_rows -= static_cast<uint32_t>(word >> (row % 64) & 1);
+    word &= ~(uint64_t{1} << (row % 64));
+  }
   void prefetch_null(uint32_t row) const {
+    if (header_->nulls_offset == 0) return;
     __builtin_prefetch(header_->array<uint64_t>(header_->nulls_offset) + row / 64, 1);
   }
   void prefetch_other(uint32_t row) const;

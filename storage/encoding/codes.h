@@ -57,14 +57,36 @@ constexpr bool is_code_width(uint32_t bits, Lanes lanes) {
   return bits <= 25 || bits == 32 || (lanes == Lanes::k8 && bits <= 57);
 }
 
+namespace code_stores {
+
+template <class Code>
+void store(std::byte* data, uint32_t i, uint64_t code) {
+  const auto narrow = static_cast<Code>(code);
+  std::memcpy(data + size_t{i} * sizeof narrow, &narrow, sizeof narrow);
+}
+
+}  // namespace code_stores
+
+// `data` starts at a word. A code of whole bytes is a store, which waits for nothing; of another
+// the words that it lies in are read: these cross no cache line, and what was written to a
+// neighbour just now is there.
 inline void set_code(std::byte* data, uint32_t bits, uint32_t i, uint64_t code) {
+  if (bits == 8) return code_stores::store<uint8_t>(data, i, code);
+  if (bits == 16) return code_stores::store<uint16_t>(data, i, code);
+  if (bits == 32) return code_stores::store<uint32_t>(data, i, code);
   if (bits == 0) return;
   const uint64_t bit = uint64_t{i} * bits;
-  const uint64_t mask = ((uint64_t{1} << bits) - 1) << (bit % 8);
+  const uint32_t shift = bit % 64;
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  std::byte* const at = data + bit / 64 * sizeof(uint64_t);
   uint64_t word;
-  std::memcpy(&word, data + bit / 8, sizeof word);
-  word = (word & ~mask) | (code << (bit % 8));
-  std::memcpy(data + bit / 8, &word, sizeof word);
+  std::memcpy(&word, at, sizeof word);
+  word = (word & ~(mask << shift)) | (code << shift);
+  std::memcpy(at, &word, sizeof word);
+  if (shift + bits <= 64) return;
+  std::memcpy(&word, at + sizeof word, sizeof word);
+  word = (word & ~(mask >> (64 - shift))) | (code >> (64 - shift));
+  std::memcpy(at + sizeof word, &word, sizeof word);
 }
 
 // Writes codes one behind the other into memory that is zero, and may write up to 8 bytes behind.

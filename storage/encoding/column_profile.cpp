@@ -46,7 +46,16 @@ ColumnProfile::ColumnProfile(const ColumnRun& column) : column_(column) {
     case ValueKind::kBoolean: read_keys<uint8_t>([](uint8_t v) { return int64_t{v != 0}; }); break;
     case ValueKind::kText: read_texts(); break;
   }
-  sample_distinct();
+}
+
+template <class Function>
+void ColumnProfile::for_each_row(const Function& fn, Rows rows) const {
+  const uint64_t flip = rows == Rows::kNulls ? 0 : ~uint64_t{0};
+  for (uint32_t first = 0; first < column_.rows; first += 64) {
+    const uint32_t count = std::min(64U, column_.rows - first);
+    uint64_t rest = (column_.nulls[first / 64] ^ flip) & (~uint64_t{0} >> (64 - count));
+    for (; rest != 0; rest &= rest - 1) fn(first + static_cast<uint32_t>(std::countr_zero(rest)));
+  }
 }
 
 template <class Value, class ToKey>
@@ -54,21 +63,16 @@ void ColumnProfile::read_keys(ToKey to_key) {
   const auto* const values = column_.as<Value>();
   keys_.resize(column_.rows);
   for (uint32_t i = 0; i < column_.rows; ++i) keys_[i] = to_key(values[i]);
+  const auto widen = [this](int64_t key) {
+    min_ = std::min(min_, key);
+    max_ = std::max(max_, key);
+  };
   if (column_.nulls == nullptr) {
-    for (const int64_t key : keys_) {
-      min_ = std::min(min_, key);
-      max_ = std::max(max_, key);
-    }
+    for (const int64_t key : keys_) widen(key);
   } else {
-    for (uint32_t i = 0; i < column_.rows; ++i) {
-      if (column_.is_null(i)) continue;
-      min_ = std::min(min_, keys_[i]);
-      max_ = std::max(max_, keys_[i]);
-    }
+    for_each_row([&](uint32_t row) { widen(keys_[row]); }, Rows::kValues);
     const int64_t fill = min_ <= max_ ? min_ : 0;
-    for (uint32_t i = 0; i < column_.rows; ++i) {
-      if (column_.is_null(i)) keys_[i] = fill;
-    }
+    for_each_row([&](uint32_t row) { keys_[row] = fill; }, Rows::kNulls);
   }
   all_equal_ = min_ >= max_;
 }
@@ -98,7 +102,7 @@ void ColumnProfile::read_texts() {
   std::copy(seen.begin(), seen.end(), seen_.begin());
 }
 
-void ColumnProfile::sample_distinct() {
+ColumnProfile::Distinct ColumnProfile::sample_distinct() const {
   struct Seen {
     uint32_t times = 0;
   };
@@ -115,15 +119,13 @@ void ColumnProfile::sample_distinct() {
   if (kind() != ValueKind::kText) {
     std::unordered_map<int64_t, Seen> seen;
     for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[keys_[row]].times; });
-    distinct_ = estimate(seen);
-    return;
+    return {estimate(seen), 0};
   }
   std::unordered_map<std::string_view, Seen> seen;
   for_sample(rows(), kSampleRunRows, [&](uint32_t row) { ++seen[texts_[row]].times; });
-  distinct_ = estimate(seen);
   double bytes = 0;
   for (const auto& [text, count] : seen) bytes += static_cast<double>(text.size());
-  distinct_text_bytes_ = bytes / std::max(1.0, static_cast<double>(seen.size()));
+  return {estimate(seen), bytes / std::max(1.0, static_cast<double>(seen.size()))};
 }
 
 void ColumnProfile::learn_symbols() const {

@@ -52,9 +52,9 @@ class ColumnProfile {
 
   // How many values differ, as the sample lets expect (Chao's estimator: from how many the
   // sample has once and twice).
-  double distinct_estimate() const { return distinct_; }
+  double distinct_estimate() const { return distinct().values; }
   // The bytes of a distinct text, on average.
-  double distinct_text_bytes() const { return distinct_text_bytes_; }
+  double distinct_text_bytes() const { return distinct().text_bytes; }
   // A table learned from the sample, and compressed by uncompressed size of it.
   const SymbolTable& symbols() const;
   double symbol_ratio() const;
@@ -63,7 +63,19 @@ class ColumnProfile {
   template <class Value, class ToKey>
   void read_keys(ToKey to_key);
   void read_texts();
-  void sample_distinct();
+  // Calls fn(row) for rows that are null, or those that are not; there is a null map.
+  enum class Rows : uint8_t { kNulls, kValues };
+  template <class Function>
+  void for_each_row(const Function& fn, Rows rows) const;
+  struct Distinct {
+    double values = 0;
+    double text_bytes = 0;  // of one, on average
+  };
+  const Distinct& distinct() const {
+    if (!distinct_) distinct_ = sample_distinct();
+    return *distinct_;
+  }
+  Distinct sample_distinct() const;
   void learn_symbols() const;
 
   ColumnRun column_;
@@ -77,9 +89,8 @@ class ColumnProfile {
   uint32_t length_min_ = 0;
   uint32_t length_max_ = 0;
   std::array<bool, 256> seen_{};
-  double distinct_ = 0;
-  double distinct_text_bytes_ = 0;
-  mutable std::optional<SymbolTable> symbols_;  // made when first asked for
+  mutable std::optional<Distinct> distinct_;    // made when first asked for
+  mutable std::optional<SymbolTable> symbols_;  // likewise
   mutable double symbol_ratio_ = 0;
 };
 

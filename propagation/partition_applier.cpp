@@ -109,7 +109,6 @@ void PartitionApplier::find(std::span<const UpdateRecord* const> records, Group*
   group->records = records;
   group->run_count = 0;
   if (records.empty()) return;
-  for (const UpdateRecord* const record : records) index_.prefetch(record->row_id);
   Run run{};
   for (uint32_t i = 0; i < records.size(); ++i) {
     const UpdateRecord& record = *records[i];
@@ -220,10 +219,11 @@ void PartitionApplier::apply(std::span<const UpdateRecord* const> records) {
   for (size_t k = 0; k < count; ++k) {
     const bool sampled = ++groups_ % kSampledGroups == 0;
     const uint64_t start_ns = sampled ? base::steady_ns() : 0;
-    for (const UpdateRecord* const record : group_of(k + 3)) {
+    for (const UpdateRecord* const record : group_of(k + 4)) {
       __builtin_prefetch(record);
       __builtin_prefetch(reinterpret_cast<const std::byte*>(record) + kLineBytes);
     }
+    for (const UpdateRecord* const record : group_of(k + 3)) index_.prefetch(record->row_id);
     find(group_of(k + 2), &groups[(k + 2) % 3]);
     approach(groups[(k + 1) % 3]);
     const uint64_t found_ns = sampled ? base::steady_ns() : 0;

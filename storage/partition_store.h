@@ -111,9 +111,15 @@ class PartitionStore {
   Partition::Places update(std::span<const RowPlace> places, base::ColumnId column,
                            std::span<const std::byte* const> records, size_t cell_offset);
   void note_writes(std::span<const RowPlace> places) {
-    for (const RowPlace& place : places) {
-      const uint32_t ordinal = place.leaf->first_ordinal() + place.position;
-      note_writes(ordinal, 1, ChangeWatch::Change::kCells);
+    for (size_t first = 0; first < places.size();) {
+      const Leaf* const leaf = places[first].leaf;
+      size_t end = first;
+      for (; end < places.size() && places[end].leaf == leaf; ++end) {
+        watch_.note_row(leaf->first_ordinal() + places[end].position);
+      }
+      note_range(leaf->first_ordinal() >> block_shift_, static_cast<uint32_t>(end - first),
+                 ChangeWatch::Change::kCells);
+      first = end;
     }
   }
   void prefetch_erase(const RowPlace& place) const;
@@ -153,12 +159,14 @@ class PartitionStore {
   SharedRef<StringHeap> new_heap();
   // Of rows of one range.
   void note_writes(uint32_t first, uint32_t count, ChangeWatch::Change change) {
-    const uint32_t number = first >> block_shift_;
+    note_range(first >> block_shift_, count, change);
+    for (uint32_t i = 0; i < count; ++i) watch_.note_row(first + i);
+  }
+  void note_range(uint32_t number, uint32_t writes, ChangeWatch::Change change) {
     Range& range = ranges_[number];
-    range.writes += count;
+    range.writes += writes;
     range.changed = true;
     watch_.note_range(number, change);
-    for (uint32_t i = 0; i < count; ++i) watch_.note_row(first + i);
   }
   // The range's values are what they were, and its summaries may be others.
   void note_remade(size_t range) {

@@ -14,6 +14,9 @@
 namespace diptych::storage {
 namespace {
 
+constexpr uint32_t kRowsAhead = 32;
+constexpr size_t kLineBytes = 64;
+
 PlainLeaf& plain(const RowPlace& place) {
   return static_cast<PlainLeaf&>(*place.leaf);
 }
@@ -139,14 +142,16 @@ void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewR
   const ColumnFormat& format = format_->columns[column];
   std::byte* slot = values(format) + size_t{first} * sizeof(Value);
   if (!format.nullable && !std::is_floating_point_v<Value>) {
+    auto* const stored = reinterpret_cast<Value*>(slot);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      stored[i] = load<Value>(rows[i].row + format.cell_offset);
+    }
+    // A loop of its own: the compiler makes vectors of it.
     Value least = std::numeric_limits<Value>::max();
     Value greatest = std::numeric_limits<Value>::min();
-    for (const NewRow& row : rows) {
-      const auto value = load<Value>(row.row + format.cell_offset);
-      std::memcpy(slot, &value, sizeof value);
-      slot += sizeof value;
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      least = std::min(least, stored[i]);
+      greatest = std::max(greatest, stored[i]);
     }
     widen(column, static_cast<Bound>(least));
     widen(column, static_cast<Bound>(greatest));
@@ -325,6 +330,17 @@ void PlainLeaf::prefetch_row(uint32_t position) const {
   for (const ColumnFormat& column : format_->columns) {
     __builtin_prefetch(values(column) + size_t{position} * column.value_bytes, 1);
   }
+}
+
+void PlainLeaf::prefetch_rows(uint32_t first) const {
+  const uint32_t end = std::min(first + kRowsAhead, capacity_);
+  const auto prefetch = [&](const std::byte* from, size_t bytes_a_row) {
+    const std::byte* const behind = from + end * bytes_a_row;
+    for (from += first * bytes_a_row; from < behind; from += kLineBytes)
+      __builtin_prefetch(from, 1);
+  };
+  prefetch(data_, sizeof(uint64_t));
+  for (const ColumnFormat& column : format_->columns) prefetch(values(column), column.value_bytes);
 }
 
 void PlainLeaf::tighten_bounds() {

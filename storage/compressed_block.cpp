@@ -229,6 +229,12 @@ bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& c
   // The only error is one of size (encode.h). A quarter is room that is free.
   const size_t bytes_max = text_bytes_max(row_slots_) / 4 * 5;
   if (!chunk.ok() || chunk->size() > bytes_max) return false;
+  // Of patched text the bytes say less than of what else texts are thawed to.
+  const Chunk thawed_chunk = Chunk::trusted(*chunk);
+  if (thawed_chunk.encoding() == encoding::Encoding::kPatchedText &&
+      thawed_chunk.text_bytes() > bytes_max) {
+    return false;
+  }
   replace(column, std::move(*chunk));
   column->settled = false;
   if (column->thawed) return true;

@@ -65,6 +65,7 @@ std::string_view encoding_name(Encoding encoding) {
     case Encoding::kSymbolText: return "symbol text";
     case Encoding::kZstd: return "zstd";
     case Encoding::kSpacedDictionary: return "spaced dictionary";
+    case Encoding::kPatchedText: return "patched text";
   }
   return "unknown";
 }
@@ -251,6 +252,8 @@ void Chunk::prefetch_other(uint32_t row) const {
       const size_t bytes = is_text ? sizeof(uint64_t) : value_bytes(kind());
       return __builtin_prefetch(header_->at(part) + row * bytes, 1);
     }
+    case Encoding::kPatchedText:
+      return __builtin_prefetch(header_->at(header_->table_offset) + row * sizeof(uint32_t), 1);
     case Encoding::kConstant:
     case Encoding::kPackedText:
     case Encoding::kSymbolText:

@@ -43,8 +43,9 @@ enum class Encoding : uint8_t {
   kSymbolText,
   kZstd,
   kSpacedDictionary,  // of texts, thawed
+  kPatchedText,       // packed or symbol text, thawed
 };
-inline constexpr int kEncodings = 9;
+inline constexpr int kEncodings = 10;
 
 inline constexpr uint32_t kChunkRowsMax = 1U << 18;
 inline constexpr uint32_t kChunkTailBytes = 32;

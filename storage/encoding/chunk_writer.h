@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "base/alignment.h"
 #include "base/check.h"
@@ -29,6 +30,14 @@ class ChunkWriter {
                   "encode() takes no column that is too large for offsets of 32 bits");
     bytes_.resize(end_ + kChunkTailBytes);
     return static_cast<uint32_t>(offset);
+  }
+  // A part with these bytes, which are no part of this chunk.
+  uint32_t add_copy(std::span<const std::byte> part) {
+    const uint32_t offset = add_part(0);
+    bytes_.resize(end_);
+    bytes_.insert(bytes_.end(), part.begin(), part.end());
+    add_part(part.size());
+    return offset;
   }
   std::byte* at(uint32_t offset) { return bytes_.data() + offset; }
 

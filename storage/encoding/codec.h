@@ -117,6 +117,11 @@ bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer);
 // added, where there are too many texts.
 bool space_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writer);
 
+// The parts of patched texts with the rows of packed, symbol or patched texts, and room for a text
+// of so many bytes more. False, and nothing is added, for other forms, and where many rows are
+// patched.
+bool patch_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writer);
+
 // The parts of plain texts that come one by one, with room for patches.
 class PlainTextsWriter {
  public:
@@ -144,6 +149,7 @@ const NumberCodec& number_dictionary();
 const TextCodec& text_dictionary();
 const TextCodec& spaced_dictionary();
 const TextCodec& packed_texts();
+const TextCodec& patched_texts();
 const TextCodec& symbol_texts();
 const NumberCodec& zstd_numbers();
 const TextCodec& zstd_texts();

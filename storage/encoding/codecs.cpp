@@ -11,7 +11,8 @@ const NumberCodec* number_codec(Encoding encoding) {
     case Encoding::kDictionary: return &number_dictionary();
     case Encoding::kPackedText:
     case Encoding::kSymbolText:
-    case Encoding::kSpacedDictionary: return nullptr;
+    case Encoding::kSpacedDictionary:
+    case Encoding::kPatchedText: return nullptr;
     case Encoding::kZstd: return &zstd_numbers();
   }
   return nullptr;
@@ -28,6 +29,7 @@ const TextCodec* text_codec(Encoding encoding) {
     case Encoding::kSymbolText: return &symbol_texts();
     case Encoding::kZstd: return &zstd_texts();
     case Encoding::kSpacedDictionary: return &spaced_dictionary();
+    case Encoding::kPatchedText: return &patched_texts();
   }
   return nullptr;
 }

@@ -177,6 +177,16 @@ ChunkBytes space_dictionary(const Chunk& chunk, uint64_t text_bytes, NullRoom nu
   return finish_thawed(chunk, nulls, &writer);
 }
 
+// With room for a text of so many bytes. No bytes where patch_texts() is not for the chunk.
+ChunkBytes patch_frozen_texts(const Chunk& chunk, uint64_t text_bytes, NullRoom nulls) {
+  const auto& header = *reinterpret_cast<const ChunkHeader*>(chunk.span().data());
+  // A copy, a quarter more for patches, and a place a row.
+  ChunkWriter writer(chunk.bytes() + chunk.bytes() / 4 + 2 * text_bytes + 5 * chunk.rows());
+  begin(Encoding::kPatchedText, ValueKind::kText, chunk.rows(), chunk.null_rows(), &writer);
+  if (!patch_texts(header, text_bytes, &writer)) return {};
+  return finish_thawed(chunk, nulls, &writer);
+}
+
 // Run by run, so that the texts pass through the cache: they may be tens of megabytes.
 ChunkBytes write_plain_texts(const Chunk& chunk, uint64_t text_bytes, NullRoom nulls) {
   ChunkWriter writer(PlainTextsWriter::bytes(chunk.rows(), text_bytes) +
@@ -197,6 +207,7 @@ ChunkBytes write_plain_texts(const Chunk& chunk, uint64_t text_bytes, NullRoom n
 base::Result<ChunkBytes> thaw_texts(const Chunk& chunk, uint32_t row, const Cell& cell,
                                     NullRoom nulls) {
   ChunkBytes bytes = space_dictionary(chunk, cell.text.size(), nulls);
+  if (bytes.empty()) bytes = patch_frozen_texts(chunk, cell.text.size(), nulls);
   if (bytes.empty()) {
     const uint64_t text_bytes = chunk.text_bytes() + cell.text.size();
     if (auto checked = check_text_bytes(text_bytes); !checked) return checked.error();

@@ -36,7 +36,8 @@ enum class NullRoom : uint8_t { kNone, kMap };  // kMap: of a nullable column
 
 // The rows of a chunk with row `row` set to `cell`, in a form that takes later patches: numbers in
 // a frame of whole bytes that is at least half empty, or plain; texts of a dictionary in a spaced
-// one, while they are not too many, others plain with free heap.
+// one, while they are not too many; packed and symbol text beside their patches, while few rows
+// have one; others plain with free heap.
 base::Result<ChunkBytes> thaw(const Chunk& chunk, uint32_t row, const Cell& cell, NullRoom nulls);
 
 }  // namespace diptych::storage::encoding

@@ -52,6 +52,7 @@ base::TableSchema damage_schema(uint32_t id, base::Settled settled) {
   schema.columns.push_back({"words", {TypeKind::kVarchar}, Nullability::kNullable});
   schema.columns.push_back({"double", {TypeKind::kDouble}, Nullability::kNotNull});
   schema.columns.push_back({"thawed", {TypeKind::kVarchar, 0, 0, 20}, Nullability::kNotNull});
+  schema.columns.push_back({"patched", {TypeKind::kChar, 0, 0, 12}, Nullability::kNotNull});
   schema.indexes.push_back(
       {"damage_pkey", {}, base::IndexKind::kHash, base::Uniqueness::kUnique, {ColumnId(0)}});
   return schema;
@@ -83,7 +84,7 @@ class DamagedByte {
   const off_t offset_;
 };
 
-// A block of each table, partly erased and with a column that is thawed, and some rows in pages.
+// A block of each table, partly erased and with two thawed columns, and some rows in pages.
 class DamageModel : public testing::Test {
  protected:
   static constexpr uint32_t kTables = 2;
@@ -187,21 +188,24 @@ class DamageModel : public testing::Test {
       }
       const auto byte = static_cast<int64_t>(random.below(256));
       const auto any = static_cast<int32_t>(random.random()());
-      record.encode(TestRow(
-          table->layout(),
-          {int64_t{i} * 3, int64_t{7}, i % 9 == 0 ? base::Value() : base::Value(byte),
-           std::string(words[random.below(5)]), random.text(12), int64_t{any}, sentence,
-           static_cast<double>(random.random()()) / 3, std::string(words[random.below(5)])}));
+      record.encode(
+          TestRow(table->layout(),
+                  {int64_t{i} * 3, int64_t{7}, i % 9 == 0 ? base::Value() : base::Value(byte),
+                   std::string(words[random.below(5)]), random.text(12), int64_t{any}, sentence,
+                   static_cast<double>(random.random()()) / 3, std::string(words[random.below(5)]),
+                   random.text(12)}));
       partition.insert(base::RowId(i), record.row(), record.strings_base());
     }
     for (uint32_t i = 5; i < kRows; i += 17) partition.erase(i);
     for (int look = 0; look < 200; ++look) partition.compact();
-    // A word that the block's dictionary lacks.
-    const ColumnId thawed(8);
-    record.encode(TestRow(table->layout(),
-                          {int64_t{0}, int64_t{7}, base::Value(), std::string(), std::string(),
-                           int64_t{0}, std::string(), 0.0, std::string("terminal")}));
-    partition.update(0, thawed, record.cell(thawed), record.strings_base());
+    // A word that the block's dictionary lacks, and letters in place of others.
+    record.encode(
+        TestRow(table->layout(),
+                {int64_t{0}, int64_t{7}, base::Value(), std::string(), std::string(), int64_t{0},
+                 std::string(), 0.0, std::string("terminal"), std::string("never before")}));
+    for (const ColumnId thawed : {ColumnId(8), ColumnId(9)}) {
+      partition.update(0, thawed, record.cell(thawed), record.strings_base());
+    }
   }
   Result<void> read_column(const Leaf& leaf, uint32_t table, size_t column,
                            std::string* all) const {

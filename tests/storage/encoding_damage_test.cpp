@@ -79,6 +79,10 @@ std::vector<ChunkBytes> small_chunks() {
         chunks.push_back(*thaw(Chunk::trusted(*bytes), 1, Cell::of_text("abc"), NullRoom::kMap));
         EXPECT_EQ(Chunk::trusted(chunks.back()).encoding(), Encoding::kSpacedDictionary);
       }
+      if (encoding == Encoding::kPackedText || encoding == Encoding::kSymbolText) {
+        chunks.push_back(*thaw(Chunk::trusted(*bytes), 1, Cell::of_text("abc"), NullRoom::kMap));
+        EXPECT_EQ(Chunk::trusted(chunks.back()).encoding(), Encoding::kPatchedText);
+      }
       chunks.push_back(std::move(*bytes));
     }
     TestColumn constant(kind);
@@ -200,6 +204,11 @@ TEST(EncodingDamage, PartsThatOverlapAreAnError) {
       expect_error(&ChunkHeader::table_offset, header.codes_offset);
     }
     if (is_plain_text) expect_error(&ChunkHeader::table_offset, header.text_offset);
+    if (header.encoding == Encoding::kPatchedText) {
+      expect_error(&ChunkHeader::table_offset, header.text_offset);
+      expect_error(&ChunkHeader::text_offset, header.codes_offset);
+      expect_error(&ChunkHeader::codes_offset, header.text_offset);
+    }
     if (header.encoding == Encoding::kSpacedDictionary) {
       expect_error(&ChunkHeader::table_offset, header.text_offset);
       expect_error(&ChunkHeader::text_offset, header.codes_offset);

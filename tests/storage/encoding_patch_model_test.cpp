@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/encoding/codec.h"
 #include "storage/encoding/encode.h"
 #include "tests/storage/encoding_columns.h"
 
@@ -235,10 +236,111 @@ TEST(EncodingPatchModel, ASpacedDictionaryForgetsWhatNoRowHas) {
   EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPlain);
 }
 
+// Texts of letters and digits with now and then one that is longer and has others: packed or of
+// symbols, and never a dictionary.
+TestColumn column_of_different_texts(uint32_t rows, Random* random) {
+  TestColumn column(ValueKind::kText);
+  for (uint32_t i = 0; i < rows; ++i) {
+    if (i % 50 == 7) {
+      column.add_null();
+    } else {
+      column.add_text(test::random_text(random, 20 + i % 30, "abcdefghijklmnopqrstuvwxyz012345"));
+    }
+  }
+  return column;
+}
+
+TEST(EncodingPatchModel, APackedTextIsThawedBesideItsPatches) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  for (const Encoding form : {Encoding::kPackedText, Encoding::kSymbolText}) {
+    TestColumn column = column_of_different_texts(4000, &random);
+    ChunkBytes bytes = *encode(column.run(), form);
+    const size_t frozen_bytes = bytes.size();
+    // Rows change again and again, grow and shrink, and are null in between.
+    uint32_t thawed = 0;
+    for (uint32_t i = 0; i < 2000; ++i) {
+      const auto row = static_cast<uint32_t>(random() % 300) * 13;
+      const std::string text =
+          test::random_text(&random, random() % 60, "0123456789 |.\xff") + std::to_string(i);
+      const Cell cell = i % 7 == 3 ? Cell::null() : Cell::of_text(text);
+      if (Chunk::patch(bytes, row, cell) == Patch::kNeedsThaw) {
+        bytes = *thaw(Chunk::trusted(bytes), row, cell, NullRoom::kMap);
+        ++thawed;
+      }
+      column.set(row, cell);
+      if (i % 200 != 0) continue;
+      ASSERT_NO_FATAL_FAILURE(expect_cells(bytes, column));
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_cells(bytes, column));
+    EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPatchedText);
+    EXPECT_GT(thawed, 0U);
+    EXPECT_LT(thawed, 5U) << "a heap that is full makes one with more room";
+    EXPECT_LT(bytes.size(), 2 * frozen_bytes) << "what did not change stays as small as it was";
+    uint64_t text_bytes = 0;
+    for (uint32_t row = 0; row < column.rows(); ++row) {
+      // A null keeps the text that the row had, so that a patch of it is a patch of the map.
+      std::string scratch;
+      const std::string_view text =
+          text_codec(Encoding::kPatchedText)
+              ->text_at(*reinterpret_cast<const ChunkHeader*>(bytes.data()), row, &scratch);
+      text_bytes += text.size();
+    }
+    EXPECT_EQ(Chunk::trusted(bytes).text_bytes(), text_bytes);
+    const auto test = Chunk::trusted(bytes).test(Predicate::prefix("ab"));
+    if (form == Encoding::kPackedText) {
+      ASSERT_TRUE(test) << "it is asked by its letters";
+      EXPECT_EQ(test->passes(), Passes::kSome);
+    }
+  }
+}
+
+// Whatever the frozen texts answer together, patched ones answer for themselves.
+TEST(EncodingPatchModel, PatchesAnswerWhereAllFrozenTextsDoOrNone) {
+  Random random(11);
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 1000; ++i) {
+    column.add_text("abcdefgh" + test::random_text(&random, 24, "abcdefghijklmnop"));
+  }
+  ChunkBytes bytes = *encode(column.run());
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPackedText);
+  const Cell cell = Cell::of_text("zz%");
+  bytes = *thaw(Chunk::trusted(bytes), 64, cell, NullRoom::kNone);
+  ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPatchedText);
+  column.set(64, cell);
+  const auto expect_rows = [&](const Predicate& predicate, uint32_t count, bool patched) {
+    std::vector<uint64_t> words(bitmap_words(1000));
+    Chunk::trusted(bytes).select(predicate, words.data());
+    EXPECT_EQ(bit_is_set(words.data(), 64), patched);
+    uint32_t rows = 0;
+    for (uint32_t row = 0; row < 1000; ++row) rows += bit_is_set(words.data(), row) ? 1 : 0;
+    EXPECT_EQ(rows, count);
+  };
+  expect_rows(Predicate::suffix("%"), 1, true);  // a letter that no frozen text has
+  expect_rows(Predicate::prefix("zz"), 1, true);
+  expect_rows(Predicate::prefix("abcdefgh"), 999, false);
+  expect_rows(Predicate::between(std::string_view("a"), "zzz"), 1000, true);
+  expect_rows(Predicate::between(std::string_view("a"), "zz"), 999, false);
+  expect_rows(Predicate::compare(Comparison::kNotEqual, std::string_view("zz%")), 999, false);
+}
+
+TEST(EncodingPatchModel, APackedTextWithManyPatchesEndsAsPlainTexts) {
+  Random random(12);
+  TestColumn column = column_of_different_texts(2000, &random);
+  ChunkBytes bytes = *encode(column.run(), Encoding::kPackedText);
+  const auto text_of = [](uint32_t i) { return "other text no. " + std::to_string(i); };
+  const uint32_t thawed = write_texts(4000, text_of, &random, &column, &bytes);
+  EXPECT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPlain);
+  EXPECT_LT(thawed, 10U);
+  expect_cells(bytes, column);
+}
+
 TEST(EncodingPatchModel, AFullHeapSaysSo) {
   TestColumn column(ValueKind::kText);
   for (int i = 0; i < 100; ++i) column.add_text(std::to_string(i));
-  ChunkBytes bytes = *thaw(Chunk::trusted(*encode(column.run())), 0, Cell::null(), NullRoom::kMap);
+  ChunkBytes bytes = *encode(column.run(), Encoding::kPlain);
+  bytes = *thaw(Chunk::trusted(bytes), 0, Cell::null(), NullRoom::kMap);
   ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPlain);
   std::string longer;
   uint32_t taken = 0;

@@ -1,9 +1,11 @@
-// ByteRate: has who writes in the background wait, so that it keeps to its bytes a second.
+// ByteRate: has who writes in the background wait, so that it keeps to its bytes a second, also
+// where it was slower before.
 //
 // Threads    one.
 
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -18,7 +20,7 @@ class ByteRate {
  public:
   // Counted from now. 0: as fast as it goes.
   explicit ByteRate(uint64_t bytes_per_second)
-      : bytes_per_second_(bytes_per_second), begun_ns_(base::steady_ns()) {}
+      : bytes_per_second_(bytes_per_second), go_on_ns_(base::steady_ns()) {}
 
   // Waits for as long as so many bytes more take, unless `*stopped` comes true, which `changed`
   // tells of and the lock guards.
@@ -33,16 +35,20 @@ class ByteRate {
   }
 
  private:
+  // Time that was not used, beyond this, is lost: who was slow for a while would else write without
+  // a pause for as long, and others would wait for the disk.
+  static constexpr uint64_t kUnusedNsMax = 10'000'000;
+
   uint64_t go_on_ns(size_t bytes) {
-    bytes_ += bytes;
     if (bytes_per_second_ == 0) return 0;
-    const double seconds = static_cast<double>(bytes_) / static_cast<double>(bytes_per_second_);
-    return begun_ns_ + static_cast<uint64_t>(seconds * 1e9);
+    const double seconds = static_cast<double>(bytes) / static_cast<double>(bytes_per_second_);
+    go_on_ns_ = std::max(go_on_ns_, base::steady_ns() - kUnusedNsMax) +
+                static_cast<uint64_t>(seconds * 1e9);
+    return go_on_ns_;
   }
 
   uint64_t bytes_per_second_;
-  uint64_t begun_ns_;
-  uint64_t bytes_ = 0;
+  uint64_t go_on_ns_;
 };
 
 }  // namespace diptych::dispatcher

@@ -10,7 +10,10 @@ namespace {
 
 constexpr uint64_t kMergeRowsAPartition = 8 * 1024;
 // Of two workers' groups one merges half, the second worker's; of partitioned groups each would.
+// Values that are kept beside groups are worth it also then: a partition's have room made for all
+// of them at once, and lie in tables of half the size.
 constexpr uint32_t kPartitioningWorkersMin = 3;
+constexpr uint64_t kMergeRowsAGroupMin = 4;
 // Partitions are of about equal size where each has some groups.
 constexpr uint64_t kGroupsAPartitionMin = 16;
 
@@ -43,13 +46,14 @@ MergedGroups::MergedGroups(const Operator& aggregate, Tables parts, MemoryBudget
 }
 
 uint32_t MergedGroups::partitions_for(const Tables& parts, const Workers& workers) {
-  if (parts.size() < kPartitioningWorkersMin) return 1;
+  if (parts.size() < 2) return 1;
   uint64_t rows = 0;
   uint64_t groups = 0;  // there are at least
   for (const auto& part : parts) {
     rows += part->merge_rows();
     groups = std::max<uint64_t>(groups, part->groups());
   }
+  if (parts.size() < kPartitioningWorkersMin && rows < kMergeRowsAGroupMin * groups) return 1;
   const uint64_t partitions_max =
       std::clamp<uint64_t>(groups / kGroupsAPartitionMin, 1, GroupSplit::kPartitionsMax);
   return static_cast<uint32_t>(

@@ -1,8 +1,9 @@
 // MergedGroups: the groups that several workers' tables have, each once, and their rows.
 //
-// Few groups, or those of two workers, are merged into the first worker's table by the caller.
-// Others are partitioned by their keys' hashes, a partition for each worker: it is first listed
-// which of a table's groups go where, then each partition is merged into a table of its own.
+// Few groups, or those of two workers that keep few values beside them, are merged into the first
+// worker's table by the caller. Others are partitioned by their keys' hashes, a partition for each
+// worker: it is first listed which of a table's groups go where, then each partition is merged into
+// a table of its own.
 //
 // Threads    made by one caller; immutable then, so that any number may read.
 

@@ -97,7 +97,10 @@ void update_part(const std::vector<const Row*>& rows, GroupTable* table) {
   }
 }
 
-OperatorPtr grouped(bool text_key, OperatorPtr child) {
+// What aggregates keep beside their groups: with values, those of two workers are partitioned too.
+enum class Kept : uint8_t { kNothing, kValues };
+
+OperatorPtr grouped(bool text_key, Kept kept, OperatorPtr child) {
   std::vector<ExpressionPtr> keys;
   keys.push_back(column(0, kIntType));
   if (text_key) keys.push_back(column(1, kTextType));
@@ -108,6 +111,7 @@ OperatorPtr grouped(bool text_key, OperatorPtr child) {
   all.push_back(aggregate_of(AggregateKind::kSum, column(3, kDoubleType)));
   all.push_back(aggregate_of(AggregateKind::kMax, column(4, kTextType)));
   all.push_back(aggregate_of(AggregateKind::kMin, column(2, kBigIntType)));
+  if (kept == Kept::kNothing) return aggregate(std::move(child), std::move(keys), std::move(all));
   all.push_back(aggregate_of(AggregateKind::kCountDistinct, column(2, kBigIntType)));
   all.push_back(aggregate_of(AggregateKind::kCountDistinct, column(4, kTextType)));
   Aggregate texts = aggregate_of(AggregateKind::kStringAgg, column(4, kTextType));
@@ -134,33 +138,40 @@ std::vector<std::string> merged_lines(const Operator& op, MergedGroups::Tables p
   return lines(ResultRows(ResultTable(columns, result.take(), result.hand_over())));
 }
 
+// By one worker, two and more.
+void expect_groups_of_all_rows(const GroupShape& shape, Kept kept, const NaiveTables& tables) {
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  const OperatorPtr op = grouped(shape.text_key, kept, scan(base::TableId(0), kGroupedTypes));
+  const std::vector<std::string> expected = lines(naive_execute(*op, tables));
+  for (const uint32_t workers : {1, 2, 3, 8}) {
+    ExecutionArena arena(placement(workers));
+    MemoryBudget memory{MemoryLimits{}};
+    MergedGroups::Tables parts;
+    for (uint32_t part = 0; part < workers; ++part) {
+      std::vector<const Row*> rows;
+      for (uint64_t i = 0; i < shape.rows(); ++i) {
+        if (shape.part_of(i, workers) == part) rows.push_back(&tables[0][i]);
+      }
+      parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+      update_part(rows, parts.back().get());
+    }
+    const auto merged = merged_lines(*op, std::move(parts), &memory, Workers(&arena, stop));
+    ASSERT_EQ(merged.size(), expected.size()) << shape.what << ", " << workers << " workers";
+    for (size_t i = 0; i < merged.size(); ++i) {
+      ASSERT_EQ(merged[i], expected[i]) << shape.what << ", " << workers << " workers";
+    }
+  }
+}
+
 TEST(MergedGroupsModel, AreThoseOfAllRows) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  const StopFlag never{false};
-  const StopSignal stop(&never);
   for (const GroupShape& shape : kGroupShapes) {
-    NaiveTables tables = {random_grouped_rows(shape, &random)};
-    const OperatorPtr op = grouped(shape.text_key, scan(base::TableId(0), kGroupedTypes));
-    const std::vector<std::string> expected = lines(naive_execute(*op, tables));
-    for (const uint32_t workers : {1, 2, 3, 8}) {
-      ExecutionArena arena(placement(workers));
-      MemoryBudget memory{MemoryLimits{}};
-      MergedGroups::Tables parts;
-      for (uint32_t part = 0; part < workers; ++part) {
-        std::vector<const Row*> rows;
-        for (uint64_t i = 0; i < shape.rows(); ++i) {
-          if (shape.part_of(i, workers) == part) rows.push_back(&tables[0][i]);
-        }
-        parts.push_back(std::make_unique<GroupTable>(*op, &memory));
-        update_part(rows, parts.back().get());
-      }
-      const auto merged = merged_lines(*op, std::move(parts), &memory, Workers(&arena, stop));
-      ASSERT_EQ(merged.size(), expected.size()) << shape.what << ", " << workers << " workers";
-      for (size_t i = 0; i < merged.size(); ++i) {
-        ASSERT_EQ(merged[i], expected[i]) << shape.what << ", " << workers << " workers";
-      }
+    const NaiveTables tables = {random_grouped_rows(shape, &random)};
+    for (const Kept kept : {Kept::kNothing, Kept::kValues}) {
+      ASSERT_NO_FATAL_FAILURE(expect_groups_of_all_rows(shape, kept, tables));
     }
   }
 }
@@ -171,7 +182,7 @@ TEST(MergedGroupsModel, AStoppedMergeEnds) {
   const std::vector<Row> rows = random_grouped_rows(shape, &random);
   std::vector<const Row*> all;
   for (const Row& row : rows) all.push_back(&row);
-  const OperatorPtr op = grouped(false, scan(base::TableId(0), kGroupedTypes));
+  const OperatorPtr op = grouped(false, Kept::kValues, scan(base::TableId(0), kGroupedTypes));
   MemoryBudget memory{MemoryLimits{}};
   const StopFlag stopped{true};
   const StopSignal stop(&stopped);

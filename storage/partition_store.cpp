@@ -100,10 +100,6 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
     for (uint32_t i = 0; i < count; ++i) *ordinals++ = first + i;
     rows = rows.subspan(count);
   }
-  // The next ones' lines are on their way when those come.
-  if (free_slots_.empty() && next_ordinal_ % format_.page_rows != 0) {
-    plain(*leaves_.back()).prefetch_rows(next_ordinal_ % format_.page_rows);
-  }
 }
 
 void PartitionStore::prefetch(std::span<const RowPlace> places,

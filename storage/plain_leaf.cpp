@@ -14,9 +14,6 @@
 namespace diptych::storage {
 namespace {
 
-constexpr uint32_t kRowsAhead = 32;
-constexpr size_t kLineBytes = 64;
-
 PlainLeaf& plain(const RowPlace& place) {
   return static_cast<PlainLeaf&>(*place.leaf);
 }
@@ -330,17 +327,6 @@ void PlainLeaf::prefetch_row(uint32_t position) const {
   for (const ColumnFormat& column : format_->columns) {
     __builtin_prefetch(values(column) + size_t{position} * column.value_bytes, 1);
   }
-}
-
-void PlainLeaf::prefetch_rows(uint32_t first) const {
-  const uint32_t end = std::min(first + kRowsAhead, capacity_);
-  const auto prefetch = [&](const std::byte* from, size_t bytes_a_row) {
-    const std::byte* const behind = from + end * bytes_a_row;
-    for (from += first * bytes_a_row; from < behind; from += kLineBytes)
-      __builtin_prefetch(from, 1);
-  };
-  prefetch(data_, sizeof(uint64_t));
-  for (const ColumnFormat& column : format_->columns) prefetch(values(column), column.value_bytes);
 }
 
 void PlainLeaf::tighten_bounds() {

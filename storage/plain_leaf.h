@@ -61,8 +61,6 @@ class PlainLeaf : public Leaf {
     if (format.nullable) __builtin_prefetch(&nulls(format)[position / 64], 1);
   }
   void prefetch_row(uint32_t position) const;
-  // A hint that rows will be written from that position on.
-  void prefetch_rows(uint32_t first) const;
 
  protected:
   struct Bounds {

@@ -28,7 +28,7 @@ struct PatchedSlot {
   uint32_t room;
 };
 constexpr uint64_t kHeapBegin = 8;  // place 0 is none
-constexpr uint64_t kFreeHeapMin = 4096;
+constexpr uint64_t kPatchedHeapMin = 4096;
 constexpr uint32_t kPatchedShareMax = 8;  // one row of so many, when it is thawed anew
 
 const uint32_t* places_of(const ChunkHeader& chunk) {
@@ -225,7 +225,7 @@ bool patch_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writ
     patched_bytes += slot_bytes(slot_text(from, place).size());
   }
   if (patched_rows > from.rows / kPatchedShareMax) return false;
-  const uint64_t free_bytes = std::max<uint64_t>({patched_bytes, frozen.bytes / 4, kFreeHeapMin});
+  const uint64_t free_bytes = std::max<uint64_t>({patched_bytes, frozen.bytes / 4, kPatchedHeapMin});
   const uint64_t heap_bytes = kHeapBegin + patched_bytes + free_bytes + slot_bytes(text_bytes);
   const uint32_t table = writer->add_part(from.rows * sizeof(uint32_t));
   const uint32_t heap = writer->add_part(heap_bytes);

@@ -139,16 +139,14 @@ void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewR
   const ColumnFormat& format = format_->columns[column];
   std::byte* slot = values(format) + size_t{first} * sizeof(Value);
   if (!format.nullable && !std::is_floating_point_v<Value>) {
-    auto* const stored = reinterpret_cast<Value*>(slot);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      stored[i] = load<Value>(rows[i].row + format.cell_offset);
-    }
-    // A loop of its own: the compiler makes vectors of it.
     Value least = std::numeric_limits<Value>::max();
     Value greatest = std::numeric_limits<Value>::min();
-    for (size_t i = 0; i < rows.size(); ++i) {
-      least = std::min(least, stored[i]);
-      greatest = std::max(greatest, stored[i]);
+    for (const NewRow& row : rows) {
+      const auto value = load<Value>(row.row + format.cell_offset);
+      std::memcpy(slot, &value, sizeof value);
+      slot += sizeof value;
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
     }
     widen(column, static_cast<Bound>(least));
     widen(column, static_cast<Bound>(greatest));

@@ -2,6 +2,7 @@
 //
 //   bucket   | entry | entry | entry | entry | entry | entry | entry | next |      64 bytes
 //   entry    | 28 bits of the key's hash | 36 bits: RowId + 1 |                    0: free
+//   next     further buckets, of a full one (hash_chain.h)
 //
 // An entry has no key: a row whose hash bits agree is a candidate, and whoever asks looks at the
 // row's key, whose line it wants anyway. So an entry takes 8 bytes and a look-up one miss, and
@@ -12,8 +13,7 @@
 //
 // The table grows one bucket at a time: the bucket at `split` gives half of its entries to a new
 // one at the end. The bits that choose a bucket are in the entry, so no row is looked at. Buckets
-// lie in segments, each as large as all before it, which never move. An overfull bucket has a
-// chain.
+// lie in segments, each as large as all before it, which never move.
 //
 // Invariants
 //   H1  Entries do not move, and the table does not grow, while others may look (during a batch
@@ -23,9 +23,10 @@
 //       Who finds its own entry there (kPresent) places nothing; it has claimed the row by a
 //       compare-and-swap before it looks, which on x86-64 orders the two.
 //
-// Use        unique keys: entries with equal keys lie in one chain. Non-unique indexes use the
+// Use        unique keys: entries with equal keys lie on one way. Non-unique indexes use the
 //            ordered index instead.
-// Threads    see index.h. With one worker the table grows at an insert, else at reclaim().
+// Threads    see index.h. With one worker the table grows at an insert, else at reclaim(); until
+//            then what is too much for its bucket lies behind it, on ways of a few buckets.
 // Memory     18 bytes an entry; it does not shrink.
 // Bodies     hash_index_body.h, for who makes one of other atomics
 // Benchmark  tests/oltp/hash_index_bench.cpp
@@ -38,7 +39,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +48,7 @@
 #include <xxhash.h>
 
 #include "base/arena.h"
+#include "oltp/hash_chain.h"
 #include "oltp/index.h"
 
 namespace diptych::oltp {
@@ -92,17 +93,18 @@ class BasicHashIndex final : public Index {
   template <class Visit>
   void visit(const Place& place, const Visit& on_row) const {
     const uint64_t wanted = place.bits;
-    for (const auto* bucket = static_cast<const Bucket*>(place.bucket); bucket != nullptr;
-         bucket = next_of(*bucket)) {
-      uint32_t left = is_single() ? matching_alone(*bucket, wanted) : matching(*bucket, wanted);
+    HashPath path(static_cast<const Bucket*>(place.bucket), wanted);
+    do {
+      const Bucket& bucket = path.bucket();
+      uint32_t left = is_single() ? matching_alone(bucket, wanted) : matching(bucket, wanted);
       for (; left != 0; left &= left - 1) {
-        const Entry& slot = bucket->entries[static_cast<size_t>(std::countr_zero(left))];
+        const Entry& slot = bucket.entries[static_cast<size_t>(std::countr_zero(left))];
         // acquire: pairs with place; the row's word is there.
         const uint64_t found = slot.load(std::memory_order_acquire);
         if (found == 0 || found >> kRowBits != wanted) continue;
         if (!on_row(row_of(found))) return;
       }
-    }
+    } while (path.advance());
   }
 
   IndexInsert insert(std::string_view key, base::RowId row_id,
@@ -120,18 +122,15 @@ class BasicHashIndex final : public Index {
  private:
   friend class HashBuild<Atomic>;
   static constexpr uint32_t kLevelAtFirst = 8;
-  static constexpr uint32_t kHashBits = 28;
+  using Bucket = HashBucket<Atomic>;
+  static constexpr uint32_t kHashBits = Bucket::kHashBits;
   static constexpr uint32_t kRowBits = 64 - kHashBits;
   static constexpr uint32_t kLevelMax = kLevelAtFirst + kHashBits - 1;
   static constexpr uint64_t kRowMask = (uint64_t{1} << kRowBits) - 1;
 
   using Entry = Atomic<uint64_t>;  // writers: any worker by compare-and-swap; who put it, erases
-  static constexpr size_t kBucketEntries = 7;
+  static constexpr size_t kBucketEntries = Bucket::kEntries;
   static constexpr uint64_t kEntriesPerTwoBuckets = 7;  // at most half full
-  struct alignas(64) Bucket {
-    std::array<Entry, kBucketEntries> entries;
-    Atomic<Bucket*> next;  // writer: who adds it, by compare-and-swap; the leader
-  };
   static_assert(sizeof(Bucket) == 64);
   static constexpr uint32_t kAllEntries = (1u << kBucketEntries) - 1;
 
@@ -165,11 +164,6 @@ class BasicHashIndex final : public Index {
 
   bool is_single() const { return concurrency_ == Concurrency::kSingle; }
   uint64_t bucket_count() const { return (uint64_t{1} << level_) + split_; }
-  // In the chain; nullptr: it is the last.
-  static Bucket* next_of(const Bucket& bucket) {
-    // acquire: pairs with the release in chain; the next one is empty or filled.
-    return bucket.next.load(std::memory_order_acquire);
-  }
   static size_t segment_of(uint64_t number) {
     return static_cast<size_t>(std::bit_width(number >> kLevelAtFirst));
   }
@@ -203,8 +197,6 @@ class BasicHashIndex final : public Index {
     const size_t end = std::min(segment.size(), at + kAhead);
     if (first < end) place_.preparer->prepare({segment.data() + first, end - first});
   }
-  Bucket* chain(Bucket* last);
-  Bucket* take_spare();  // under spare_mutex_, where others may take some
   void grow();
 
   Concurrency concurrency_;
@@ -215,9 +207,7 @@ class BasicHashIndex final : public Index {
   // [segment]: the address that bucket 0 would have, if the segment had all before it in front.
   std::array<uintptr_t, kLevelMax - kLevelAtFirst + 2> bases_{};
   Atomic<uint64_t> entries_{0};  // writers: whoever inserts or erases
-  std::mutex spare_mutex_;       // of what is added to chains; rare, and not with one worker
-  base::Arena chained_;          // guarded by spare_mutex_, with several workers
-  std::vector<Bucket*> spare_;   // likewise
+  HashChains<Atomic> chains_;
 };
 
 using HashIndex = BasicHashIndex<>;

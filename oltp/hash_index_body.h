@@ -13,7 +13,7 @@
 namespace diptych::oltp {
 template <template <class> class Atomic>
 BasicHashIndex<Atomic>::BasicHashIndex(Concurrency concurrency, base::MemoryPlace place)
-    : concurrency_(concurrency), place_(place), level_(kLevelAtFirst), chained_(place.node) {
+    : concurrency_(concurrency), place_(place), level_(kLevelAtFirst), chains_(place.node) {
   segments_.emplace_back(sizeof(Bucket) << kLevelAtFirst, place.node);
   bases_[0] = reinterpret_cast<uintptr_t>(segments_.back().data());
 }
@@ -28,8 +28,9 @@ template <template <class> class Atomic>
 IndexInsert BasicHashIndex<Atomic>::look(const Bucket& first, uint64_t entry,
                                          const UniquenessCheck* check) const {
   IndexInsert outcome = IndexInsert::kInserted;
-  for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
-    for (const Entry& slot : bucket->entries) {
+  HashPath path(&first, entry >> kRowBits);
+  do {
+    for (const Entry& slot : path.bucket().entries) {
       // seq_cst: H2.
       const uint64_t found = slot.load(std::memory_order_seq_cst);
       if (found == 0 || found >> kRowBits != entry >> kRowBits) continue;
@@ -39,7 +40,7 @@ IndexInsert BasicHashIndex<Atomic>::look(const Bucket& first, uint64_t entry,
       if (verdict == KeyVerdict::kTaken) return IndexInsert::kTaken;
       if (verdict == KeyVerdict::kConflict) return IndexInsert::kConflict;
     }
-  }
+  } while (path.advance());
   return outcome;
 }
 
@@ -81,8 +82,8 @@ IndexInsert BasicHashIndex<Atomic>::insert(std::string_view key, base::RowId row
 
 template <template <class> class Atomic>
 auto BasicHashIndex<Atomic>::place(Bucket* first, uint64_t entry) -> Entry& {
-  for (Bucket* bucket = first;;) {
-    for (Entry& slot : bucket->entries) {
+  for (HashPath path(first, entry >> kRowBits);;) {
+    for (Entry& slot : path.bucket().entries) {
       // relaxed: only whether it is free.
       uint64_t found = slot.load(std::memory_order_relaxed);
       if (found != 0) continue;
@@ -94,48 +95,18 @@ auto BasicHashIndex<Atomic>::place(Bucket* first, uint64_t entry) -> Entry& {
       // seq_cst: H2; and who finds the entry finds the row's word (release).
       if (slot.compare_exchange_strong(found, entry, std::memory_order_seq_cst)) return slot;
     }
-    Bucket* const next = next_of(*bucket);
-    bucket = next != nullptr ? next : chain(bucket);
+    if (path.advance()) continue;
+    path.enter(chains_.extend(&path.bucket(), path.depth() + 1, concurrency_));
   }
-}
-
-template <template <class> class Atomic>
-auto BasicHashIndex<Atomic>::take_spare() -> Bucket* {
-  if (spare_.empty()) return new (chained_.allocate(sizeof(Bucket), 64)) Bucket{};
-  Bucket* const bucket = spare_.back();
-  spare_.pop_back();
-  return bucket;
-}
-
-template <template <class> class Atomic>
-auto BasicHashIndex<Atomic>::chain(Bucket* last) -> Bucket* {
-  if (is_single()) {
-    Bucket* const added = take_spare();
-    // relaxed: one worker.
-    last->next.store(added, std::memory_order_relaxed);
-    return added;
-  }
-  Bucket* const fresh = [&] {
-    const std::lock_guard lock(spare_mutex_);
-    return take_spare();
-  }();
-  Bucket* present = nullptr;
-  // release: pairs with the acquire in look; the bucket is empty. acquire: another worker's.
-  if (last->next.compare_exchange_strong(present, fresh, std::memory_order_acq_rel,
-                                         std::memory_order_acquire)) {
-    return fresh;
-  }
-  const std::lock_guard lock(spare_mutex_);
-  spare_.push_back(fresh);
-  return present;
 }
 
 template <template <class> class Atomic>
 bool BasicHashIndex<Atomic>::erase(std::string_view key, base::RowId row_id) {
   const uint64_t hash = hash_of(key);
   const uint64_t entry = make_entry(hash, row_id);
-  for (Bucket* bucket = &bucket_of(hash); bucket != nullptr; bucket = next_of(*bucket)) {
-    for (Entry& slot : bucket->entries) {
+  HashPath path(&bucket_of(hash), entry >> kRowBits);
+  do {
+    for (Entry& slot : path.bucket().entries) {
       // relaxed: the entry is this worker's, or the boundary's.
       if (slot.load(std::memory_order_relaxed) != entry) continue;
       // release: who reuses it comes later.
@@ -149,7 +120,7 @@ bool BasicHashIndex<Atomic>::erase(std::string_view key, base::RowId row_id) {
       }
       return true;
     }
-  }
+  } while (path.advance());
   return false;
 }
 
@@ -176,14 +147,15 @@ template <template <class> class Atomic>
 template <class Visit>
 void BasicHashIndex<Atomic>::find_alike(const Bucket& first, uint64_t entry,
                                         const Visit& on_row) const {
-  for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
-    for (const Entry& slot : bucket->entries) {
+  HashPath path(&first, entry >> kRowBits);
+  do {
+    for (const Entry& slot : path.bucket().entries) {
       // seq_cst: H2.
       const uint64_t found = slot.load(std::memory_order_seq_cst);
       if (found == 0 || found == entry || found >> kRowBits != entry >> kRowBits) continue;
       on_row(row_of(found));
     }
-  }
+  } while (path.advance());
 }
 
 template <template <class> class Atomic>
@@ -218,38 +190,24 @@ void BasicHashIndex<Atomic>::grow() {
   Bucket* const to = &bucket_at((uint64_t{1} << level_) + split_);
   prepare_pages(reinterpret_cast<std::byte*>(to));
   const uint64_t bit = uint64_t{1} << (kRowBits + level_ - kLevelAtFirst);
-  // The chain is taken apart, and its entries are placed anew in two.
-  uint64_t moved[kBucketEntries];
-  // relaxed: nobody else looks (H1), here and below.
-  Bucket* rest = from->next.load(std::memory_order_relaxed);
-  from->next.store(nullptr, std::memory_order_relaxed);
   if (++split_ == uint64_t{1} << level_) {
     ++level_;
     split_ = 0;
   }
-  const auto take = [&](Bucket* bucket) {
+  // What is behind the bucket is taken apart, and all entries are placed anew in two.
+  const auto move = [&](Bucket* bucket) {
+    uint64_t moved[kBucketEntries];
     for (size_t i = 0; i < kBucketEntries; ++i) {
-      // relaxed: as above.
+      // relaxed: nobody else looks (H1), here and below.
       moved[i] = bucket->entries[i].load(std::memory_order_relaxed);
       bucket->entries[i].store(0, std::memory_order_relaxed);
     }
-  };
-  const auto put = [&] {
     for (const uint64_t entry : moved) {
       if (entry != 0) place((entry & bit) != 0 ? to : from, entry);
     }
   };
-  take(from);
-  put();
-  while (rest != nullptr) {
-    take(rest);
-    Bucket* const next = next_of(*rest);
-    // relaxed: as above.
-    rest->next.store(nullptr, std::memory_order_relaxed);
-    spare_.push_back(rest);
-    put();
-    rest = next;
-  }
+  move(from);
+  chains_.take_apart(from, move);
 }
 
 template <template <class> class Atomic>
@@ -269,19 +227,24 @@ uint64_t BasicHashIndex<Atomic>::check() const {
   uint64_t entries = 0;
   std::vector<uint64_t> chain;
   for (uint64_t number = 0; number < bucket_count(); ++number) {
-    const Bucket& first = bucket_at(number);
+    Bucket& first = bucket_at(number);
     const uint64_t low_bits = number & ((uint64_t{1} << kLevelAtFirst) - 1);
     chain.clear();
-    for (const Bucket* bucket = &first; bucket != nullptr; bucket = next_of(*bucket)) {
+    const auto check_bucket = [&](const Bucket* bucket) {
       for (const Entry& slot : bucket->entries) {
         // relaxed: no operation is under way.
         const uint64_t entry = slot.load(std::memory_order_relaxed);
         if (entry == 0) continue;
         DIPTYCH_CHECK(&bucket_of(entry >> kRowBits << kLevelAtFirst | low_bits) == &first,
                       "an entry is where its hash leads");
+        HashPath path(&first, entry >> kRowBits);
+        while (&path.bucket() != bucket && path.advance()) continue;
+        DIPTYCH_CHECK(&path.bucket() == bucket, "an entry is on the way of its hash bits");
         chain.push_back(entry);
       }
-    }
+    };
+    check_bucket(&first);
+    HashChains<Atomic>::for_each_behind(&first, check_bucket);
     std::sort(chain.begin(), chain.end());
     DIPTYCH_CHECK(std::adjacent_find(chain.begin(), chain.end()) == chain.end(),
                   "no entry comes twice");
@@ -293,7 +256,7 @@ uint64_t BasicHashIndex<Atomic>::check() const {
 
 template <template <class> class Atomic>
 size_t BasicHashIndex<Atomic>::memory_bytes() const {
-  return bucket_count() * sizeof(Bucket) + chained_.allocated_bytes();
+  return bucket_count() * sizeof(Bucket) + chains_.allocated_bytes();
 }
 
 }  // namespace diptych::oltp

@@ -1,7 +1,10 @@
 // Whole transactions through Engine::run_batch, 512 a batch: what reads, updates and inserts cost,
-// with and without export; and loading. Items are transactions, or rows for load.
+// with and without export; many rows, one by one and by get_each, of both kinds of index; and
+// loading. Items are transactions, or rows for load and many_rows.
 
+#include <array>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -34,10 +37,9 @@ enum class Work { kRead, kUpdate, kInsertErase };
 
 class Shop {
  public:
-  explicit Shop(bool exports) {
+  explicit Shop(bool exports, base::IndexKind kind = base::IndexKind::kHash) {
     base::TableSchema schema = schema_of<Item>("item");
-    schema.indexes = {
-        index("item_pkey", base::IndexKind::kHash, base::Uniqueness::kUnique, {0, 1})};
+    schema.indexes = {index("item_pkey", kind, base::Uniqueness::kUnique, {0, 1})};
     EXPECT_TRUE(catalog.add_table(std::move(schema)));
     EngineOptions options;
     options.export_updates = exports;
@@ -132,6 +134,48 @@ BENCHMARK(ten_rows<Work::kInsertErase>)
     ->ArgName("export")
     ->Arg(0)
     ->Arg(1);
+
+// 64 scattered rows a transaction.
+void many_rows(benchmark::State& state) {
+  constexpr int32_t kWanted = 64;
+  Shop shop(false, state.range(0) != 0 ? base::IndexKind::kOrdered : base::IndexKind::kHash);
+  shop.load();
+  const bool together = state.range(1) != 0;
+  int64_t sum = 0;
+  const auto body = [&](Transaction& txn, const Arguments& args) -> Result<Nothing> {
+    std::array<std::tuple<int32_t, int32_t>, kWanted> keys;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto at = static_cast<uint32_t>(args.first) + static_cast<uint32_t>(i) * 7919;
+      keys[i] = {1, static_cast<int32_t>(at % kRows)};
+    }
+    if (together) {
+      auto read = txn.get_each<&Item::quantity>(shop.by_key, keys,
+                                                [&](size_t, int64_t quantity) { sum += quantity; });
+      if (!read) return read.error();
+      return Nothing{};
+    }
+    for (const auto& [warehouse, item] : keys) {
+      auto quantity = txn.get<&Item::quantity>(shop.by_key, warehouse, item);
+      if (!quantity) return quantity.error();
+      sum += *quantity;
+    }
+    return Nothing{};
+  };
+  Arguments args{};
+  Request request;
+  request.procedure =
+      shop.engine->register_procedure(define_procedure<Arguments, Nothing>("many_rows", body));
+  request.arguments = std::as_bytes(std::span(&args, 1));
+  uint32_t seed = 1;
+  for (auto _ : state) {
+    args.first = static_cast<int32_t>((seed = seed * 1664525 + 1013904223) % kRows);
+    Request* const batch[] = {&request};
+    shop.engine->run_batch(batch);
+  }
+  benchmark::DoNotOptimize(sum);
+  state.SetItemsProcessed(state.iterations() * kWanted);
+}
+BENCHMARK(many_rows)->ArgNames({"ordered", "together"})->ArgsProduct({{0, 1}, {0, 1}});
 
 void load_rows(benchmark::State& state) {
   for (auto _ : state) {

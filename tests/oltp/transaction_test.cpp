@@ -474,5 +474,32 @@ TEST(GetEach, VisitsTheRowsThatAreThereInTheOrderOfTheKeys) {
   }
 }
 
+TEST(GetEach, FindsRowsByTheKeysOfAnOrderedIndex) {
+  for (const uint32_t workers : {1u, 2u}) {
+    Bank bank(workers);
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      for (int32_t number = 0; number < 3000; number += 3) {
+        EXPECT_TRUE(txn.insert(bank.entry, Entry{5, number, int64_t{number} * 2}));
+      }
+      return {};
+    }));
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      std::vector<std::tuple<int64_t, int32_t>> keys;
+      for (int32_t i = 0; i < 200; ++i) keys.emplace_back(5, i * 773 % 3000);
+      size_t seen = 0;
+      EXPECT_TRUE(txn.get_each<&Entry::amount>(
+          bank.entry_pkey, keys, [&](size_t i, const base::Nullable<int64_t>& amount) {
+            EXPECT_EQ(*amount, int64_t{std::get<1>(keys[i])} * 2);
+            ++seen;
+          }));
+      EXPECT_EQ(seen,
+                static_cast<size_t>(std::count_if(keys.begin(), keys.end(), [](const auto& key) {
+                  return std::get<1>(key) % 3 == 0;
+                })));
+      return {};
+    }));
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

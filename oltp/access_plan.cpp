@@ -7,13 +7,9 @@
 
 namespace diptych::oltp {
 
-void AccessPlan::add_row(base::IndexId id, uint64_t hash, const base::Key& key, SlotLines lines) {
+void AccessPlan::add_row(base::IndexId id, uint64_t hash, SlotLines lines) {
   const TableIndex* const index = core_->find_index(id);
-  if (index == nullptr) return;
-  if (index->by_hash == nullptr) {
-    if (range_count_ < kRangesMax) add_range(id, 1, key, lines);
-    return;
-  }
+  if (index == nullptr || index->by_hash == nullptr) return;
   const HashIndex::Place place = index->by_hash->place_of(hash);
   HashIndex::fetch(place);
   rows_[row_count_++] = {index, place, lines_in(*index->table, lines), nullptr, {}};

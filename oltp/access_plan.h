@@ -55,14 +55,14 @@ using PlannedRows = std::span<const PlannedRow>;
 
 class AccessPlan {
  public:
-  static constexpr size_t kRowsMax = 40;                     // further ones are left out
-  static constexpr size_t kRangesMax = Index::kPrefetchMax;  // likewise
-  static constexpr size_t kEndsMax = 4;                      // likewise
+  static constexpr size_t kRowsMax = 40;    // further ones are left out
+  static constexpr size_t kRangesMax = 10;  // likewise
+  static constexpr size_t kEndsMax = 4;     // likewise
 
   explicit AccessPlan(const EngineCore* core) : core_(core) {}
 
-  // A row by the whole key of a unique index, and which columns (none named: all) are wanted. Of an
-  // ordered index it is a range of one: the ways down to such neighbours are gone together.
+  // A row by the whole key of a unique index, and which columns (none named: all) are wanted. Of a
+  // hash index; of others it is left out.
   template <auto... Columns, auto... KeyMembers, class... KeyValues>
   void row(const IndexRef<KeyMembers...>& index, const KeyValues&... key) {
     using Ref = IndexRef<KeyMembers...>;
@@ -72,9 +72,9 @@ class AccessPlan {
     if (!wanted.ok()) return;
     if constexpr (Ref::kNumberBytes != 0) {
       add_row(index.index, HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data()),
-              wanted, lines_of_members<typename Ref::Row, Columns...>());
+              lines_of_members<typename Ref::Row, Columns...>());
     } else {
-      add_row(index.index, HashIndex::hash_of(wanted.bytes()), wanted,
+      add_row(index.index, HashIndex::hash_of(wanted.bytes()),
               lines_of_members<typename Ref::Row, Columns...>());
     }
   }
@@ -115,7 +115,7 @@ class AccessPlan {
     const void* node;
   };
 
-  void add_row(base::IndexId index, uint64_t hash, const base::Key& key, SlotLines lines);
+  void add_row(base::IndexId index, uint64_t hash, SlotLines lines);
   // nullptr: it is none, or the key is none of its.
   const TableIndex* ordered_index(base::IndexId index, const base::Key& first_parts) const;
   void add_range(base::IndexId index, size_t count, const base::Key& first_parts, SlotLines lines);

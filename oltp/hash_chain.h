@@ -113,14 +113,15 @@ class HashChains {
       // relaxed: nobody else is at the table.
       bucket->next.store(nullptr, std::memory_order_relaxed);
     };
-    walk(first, detach, on_bucket,
+    walk(&walked_, first, detach, on_bucket,
          [this](const Siblings& siblings) { give_back(siblings.first, siblings.depth); });
   }
   // The same, and they stay.
   template <class OnBucket>
   static void for_each_behind(Bucket* first, const OnBucket& on_bucket) {
+    std::vector<Siblings> noted;
     walk(
-        first, [](Bucket*) {}, on_bucket, [](const Siblings&) {});
+        &noted, first, [](Bucket*) {}, on_bucket, [](const Siblings&) {});
   }
 
   size_t allocated_bytes() const { return memory_.allocated_bytes(); }
@@ -132,20 +133,19 @@ class HashChains {
   };
 
   template <class OnNoted, class OnBucket, class OnLeft>
-  static void walk(Bucket* first, const OnNoted& on_noted, const OnBucket& on_bucket,
-                   const OnLeft& on_left) {
-    std::vector<Siblings> noted;
+  static void walk(std::vector<Siblings>* noted, Bucket* first, const OnNoted& on_noted,
+                   const OnBucket& on_bucket, const OnLeft& on_left) {
     const auto note = [&](Bucket* bucket, size_t depth) {
       // relaxed: nobody else is at the table.
       Bucket* const next = bucket->next.load(std::memory_order_relaxed);
       if (next == nullptr) return;
       on_noted(bucket);
-      noted.push_back({next, depth});
+      noted->push_back({next, depth});
     };
     note(first, 1);
-    while (!noted.empty()) {
-      const Siblings siblings = noted.back();
-      noted.pop_back();
+    while (!noted->empty()) {
+      const Siblings siblings = noted->back();
+      noted->pop_back();
       for (size_t i = 0; i < Bucket::fan_at(siblings.depth); ++i) {
         Bucket* const bucket = siblings.first + i;
         note(bucket, siblings.depth + 1);
@@ -177,6 +177,7 @@ class HashChains {
   base::Arena memory_;              // guarded by mutex_, with several workers
   std::vector<Bucket*> idle_;       // likewise: empty ones
   std::vector<Bucket*> idle_fans_;  // likewise, by their firsts
+  std::vector<Siblings> walked_;    // of take_apart; empty between its calls
 };
 
 }  // namespace diptych::oltp

@@ -178,7 +178,9 @@ class BasicHashIndex final : public Index {
   // The first verdict on another row with these hash bits that is not kFree; else kPresent if
   // `entry` is there.
   IndexInsert look(const Bucket& first, uint64_t entry, const UniquenessCheck* check) const;
+  Entry* place_in(Bucket* bucket, uint64_t entry);  // nullptr: it is full
   Entry& place(Bucket* first, uint64_t entry);
+  Entry& place_behind(Bucket* first, uint64_t entry);  // which is full
   // Calls visit(RowId) for the other entries with the hash bits of this one.
   template <class Visit>
   void find_alike(const Bucket& first, uint64_t entry, const Visit& on_row) const;

@@ -81,22 +81,38 @@ IndexInsert BasicHashIndex<Atomic>::insert(std::string_view key, base::RowId row
 }
 
 template <template <class> class Atomic>
-auto BasicHashIndex<Atomic>::place(Bucket* first, uint64_t entry) -> Entry& {
-  for (HashPath path(first, entry >> kRowBits);;) {
-    for (Entry& slot : path.bucket().entries) {
-      // relaxed: only whether it is free.
-      uint64_t found = slot.load(std::memory_order_relaxed);
-      if (found != 0) continue;
-      if (is_single()) {
-        // relaxed: one worker.
-        slot.store(entry, std::memory_order_relaxed);
-        return slot;
-      }
-      // seq_cst: H2; and who finds the entry finds the row's word (release).
-      if (slot.compare_exchange_strong(found, entry, std::memory_order_seq_cst)) return slot;
+inline auto BasicHashIndex<Atomic>::place_in(Bucket* bucket, uint64_t entry) -> Entry* {
+  for (Entry& slot : bucket->entries) {
+    // relaxed: only whether it is free.
+    uint64_t found = slot.load(std::memory_order_relaxed);
+    if (found != 0) continue;
+    if (is_single()) {
+      // relaxed: one worker.
+      slot.store(entry, std::memory_order_relaxed);
+      return &slot;
     }
-    if (path.advance()) continue;
-    path.enter(chains_.extend(&path.bucket(), path.depth() + 1, concurrency_));
+    // seq_cst: H2; and who finds the entry finds the row's word (release).
+    if (slot.compare_exchange_strong(found, entry, std::memory_order_seq_cst)) return &slot;
+  }
+  return nullptr;
+}
+
+template <template <class> class Atomic>
+inline auto BasicHashIndex<Atomic>::place(Bucket* first, uint64_t entry) -> Entry& {
+  if (Entry* const placed = place_in(first, entry)) [[likely]]
+    return *placed;
+  return place_behind(first, entry);
+}
+
+template <template <class> class Atomic>
+[[gnu::noinline]] auto BasicHashIndex<Atomic>::place_behind(Bucket* first, uint64_t entry)
+    -> Entry& {
+  HashPath path(first, entry >> kRowBits);
+  while (true) {
+    if (!path.advance()) {
+      path.enter(chains_.extend(&path.bucket(), path.depth() + 1, concurrency_));
+    }
+    if (Entry* const placed = place_in(&path.bucket(), entry)) return *placed;
   }
 }
 

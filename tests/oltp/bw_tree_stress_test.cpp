@@ -337,29 +337,53 @@ TEST(BwTreeStressDeathTest, TheCheckFindsASwapWithoutValidation) {
 }
 
 #else
-// What is filled is not published: acquire for every order of a compare-and-swap.
-template <class Value>
-class PublishesNothing : public Nervous<Value> {
+// What is filled is not published: acquire for the orders of one kind of compare-and-swap, or of
+// both. The weak ones show an entry in its leaf, the strong ones a page in its word.
+enum class Unpublished : uint8_t { kAll, kEntries, kPages };
+
+template <class Value, Unpublished kWhich>
+class PublishesLess : public Nervous<Value> {
  public:
   using Nervous<Value>::Nervous;
   Value load(Order) const {
     // acquire: at least as given; the mutant is in the writes.
     return this->value_.load(std::memory_order_acquire);
   }
-  bool compare_exchange_strong(Value& expected, Value wanted, Order, Order) {
-    // acquire: the weakened order that must be found.
-    return this->value_.compare_exchange_strong(expected, wanted, std::memory_order_acquire,
-                                                std::memory_order_acquire);
+  bool compare_exchange_strong(Value& expected, Value wanted, Order success, Order failure) {
+    // acquire: the weakened order that must be found; or as given.
+    return this->value_.compare_exchange_strong(
+        expected, wanted, std::memory_order(weakened(success, Unpublished::kPages)),
+        std::memory_order(weakened(failure, Unpublished::kPages)));
   }
-  bool compare_exchange_weak(Value& expected, Value wanted, Order, Order) {
+  bool compare_exchange_weak(Value& expected, Value wanted, Order success, Order failure) {
     // acquire: likewise.
-    return this->value_.compare_exchange_weak(expected, wanted, std::memory_order_acquire,
-                                              std::memory_order_acquire);
+    return this->value_.compare_exchange_weak(
+        expected, wanted, std::memory_order(weakened(success, Unpublished::kEntries)),
+        std::memory_order(weakened(failure, Unpublished::kEntries)));
+  }
+
+ private:
+  static Order weakened(Order order, Unpublished kind) {
+    return kWhich == Unpublished::kAll || kWhich == kind ? std::memory_order_acquire : order;
   }
 };
+template <class Value>
+using PublishesNothing = PublishesLess<Value, Unpublished::kAll>;
+template <class Value>
+using PublishesNoEntry = PublishesLess<Value, Unpublished::kEntries>;
+template <class Value>
+using PublishesNoPage = PublishesLess<Value, Unpublished::kPages>;
 
 TEST(BwTreeStressDeathTest, ThreadSanitizerFindsTheMutantThatPublishesNothing) {
   EXPECT_RACE_FOUND(1, run_mutant<PublishesNothing>(seed));
+}
+
+TEST(BwTreeStressDeathTest, ThreadSanitizerFindsTheMutantThatPublishesNoEntry) {
+  EXPECT_RACE_FOUND(3, run_mutant<PublishesNoEntry>(seed));
+}
+
+TEST(BwTreeStressDeathTest, ThreadSanitizerFindsTheMutantThatPublishesNoPage) {
+  EXPECT_RACE_FOUND(3, run_mutant<PublishesNoPage>(seed));
 }
 #endif
 

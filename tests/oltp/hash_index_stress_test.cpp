@@ -326,6 +326,13 @@ TEST(HashIndexStressDeathTest, ThreadSanitizerFindsTheMutantWhoseEntriesPublishN
 TEST(HashIndexStressDeathTest, ThreadSanitizerFindsTheMutantWhoseChainsPublishNothing) {
   EXPECT_RACE_FOUND(kHashTries, read_what_is_found<RelaxedChains>(seed));
 }
+
+// What adds an entry or a bucket, and what finds it, each alone. Stores take entries away, which
+// publishes nothing.
+TEST(HashIndexStressDeathTest, ThreadSanitizerFindsLoadsAndSwapsWeakenedAlone) {
+  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<diptych::test::RelaxedLoads>(seed));
+  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<diptych::test::RelaxedSwaps>(seed));
+}
 #endif
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -139,31 +140,56 @@ TEST(MultiWordCasStress, AReaderSeesNoHalfOfASwap) {
 }
 
 #ifdef DIPTYCH_TSAN
-// A mutant: every compare-and-swap has acquire in place of seq_cst, so a descriptor and a value are
-// no longer published.
-template <class Value>
-class CasWithoutRelease {
+// What of a mutant is weakened: all compare-and-swaps, or those that put a descriptor, have acquire
+// in place of seq_cst, so that they publish nothing; or loads are relaxed.
+enum class WeakWords : uint8_t { kSwaps, kDescriptors, kReads };
+
+template <class Value, WeakWords kWhich>
+class WeakWord {
  public:
-  CasWithoutRelease() : value_{} {}
-  explicit CasWithoutRelease(Value value) : value_(value) {}
-  Value load(std::memory_order) const {
-    // acquire: at least as given; the mutant is in the writes.
-    return value_.load(std::memory_order_acquire);
+  WeakWord() : value_{} {}
+  explicit WeakWord(Value value) : value_(value) {}
+  Value load(std::memory_order order) const {
+    if constexpr (kWhich != WeakWords::kReads) {
+      // seq_cst or less: as given; the mutant is in the writes.
+      return value_.load(std::memory_order(order));
+    } else {
+      // relaxed: the weakened order that must be found.
+      return value_.load(std::memory_order_relaxed);
+    }
   }
-  bool compare_exchange_strong(Value& expected, Value wanted, std::memory_order,
-                               std::memory_order) {
+  bool compare_exchange_strong(Value& expected, Value wanted, std::memory_order success,
+                               std::memory_order failure) {
+    if (!is_weak(wanted)) {
+      // seq_cst or less: as given.
+      return value_.compare_exchange_strong(expected, wanted, std::memory_order(success),
+                                            std::memory_order(failure));
+    }
     // acquire: the weakened order that must be found.
     return value_.compare_exchange_strong(expected, wanted, std::memory_order_acquire,
                                           std::memory_order_acquire);
   }
 
  private:
+  static bool is_weak(Value wanted) {
+    if constexpr (kWhich != WeakWords::kDescriptors) return kWhich == WeakWords::kSwaps;
+    if constexpr (std::is_integral_v<Value>) return (wanted & 1) != 0;
+    return false;
+  }
+
   std::atomic<Value> value_;
 };
+template <class Value>
+using CasWithoutRelease = WeakWord<Value, WeakWords::kSwaps>;
+template <class Value>
+using DescriptorsWithoutRelease = WeakWord<Value, WeakWords::kDescriptors>;
+template <class Value>
+using ReadsWithoutAcquire = WeakWord<Value, WeakWords::kReads>;
 
+template <template <class> class Atomic>
 void run_cas_mutant() {
-  using Mutant = MultiWordCas<CasWithoutRelease>;
-  static Mutant::Word words[2];
+  using Mutant = MultiWordCas<Atomic>;
+  static typename Mutant::Word words[2];
   static uint64_t targets[20'000];
   std::thread reader([] {
     uint64_t sum = 0;
@@ -173,17 +199,26 @@ void run_cas_mutant() {
     }
     std::fprintf(stderr, "sum %llu\n", static_cast<unsigned long long>(sum));
   });
-  Mutant::DescriptorPool pool{base::NumaNode(0)};
+  typename Mutant::DescriptorPool pool{base::NumaNode(0)};
   for (uint64_t i = 0; i + 1 < 20'000; ++i) {
     targets[i + 1] = i;
-    const Mutant::Change changes[] = {{&words[0], 2 * i, 2 * i + 2}, {&words[1], 2 * i, 2 * i + 2}};
+    const typename Mutant::Change changes[] = {{&words[0], 2 * i, 2 * i + 2},
+                                               {&words[1], 2 * i, 2 * i + 2}};
     Mutant::swap(&pool, changes);
   }
   reader.join();
 }
 
 TEST(MultiWordCasStressDeathTest, ThreadSanitizerFindsTheMutantWithoutRelease) {
-  EXPECT_RACE_FOUND(1, run_cas_mutant());
+  EXPECT_RACE_FOUND(1, run_cas_mutant<CasWithoutRelease>());
+}
+
+// Not to be found alone are the orders with which a decision and the values are put: these are
+// read-modify-writes of words that the descriptor's release heads, so whoever reads them sees what
+// came before it.
+TEST(MultiWordCasStressDeathTest, ThreadSanitizerFindsDescriptorsAndReadsWeakenedAlone) {
+  EXPECT_RACE_FOUND(1, run_cas_mutant<DescriptorsWithoutRelease>());
+  EXPECT_RACE_FOUND(1, run_cas_mutant<ReadsWithoutAcquire>());
 }
 #endif
 

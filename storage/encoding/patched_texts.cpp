@@ -225,7 +225,8 @@ bool patch_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writ
     patched_bytes += slot_bytes(slot_text(from, place).size());
   }
   if (patched_rows > from.rows / kPatchedShareMax) return false;
-  const uint64_t free_bytes = std::max<uint64_t>({patched_bytes, frozen.bytes / 4, kPatchedHeapMin});
+  const uint64_t free_bytes =
+      std::max<uint64_t>({patched_bytes, frozen.bytes / 4, kPatchedHeapMin});
   const uint64_t heap_bytes = kHeapBegin + patched_bytes + free_bytes + slot_bytes(text_bytes);
   const uint32_t table = writer->add_part(from.rows * sizeof(uint32_t));
   const uint32_t heap = writer->add_part(heap_bytes);

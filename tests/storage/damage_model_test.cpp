@@ -199,10 +199,9 @@ class DamageModel : public testing::Test {
     for (uint32_t i = 5; i < kRows; i += 17) partition.erase(i);
     for (int look = 0; look < 200; ++look) partition.compact();
     // A word that the block's dictionary lacks, and letters in place of others.
-    record.encode(
-        TestRow(table->layout(),
-                {int64_t{0}, int64_t{7}, base::Value(), std::string(), std::string(), int64_t{0},
-                 std::string(), 0.0, std::string("terminal"), std::string("never before")}));
+    record.encode(TestRow(table->layout(), {int64_t{0}, int64_t{7}, base::Value(), std::string(),
+                                            std::string(), int64_t{0}, std::string(), 0.0,
+                                            std::string("terminal"), std::string("never before")}));
     for (const ColumnId thawed : {ColumnId(8), ColumnId(9)}) {
       partition.update(0, thawed, record.cell(thawed), record.strings_base());
     }

@@ -36,6 +36,24 @@ TEST(PagePreparer, MakesEveryPageAndLeavesWhatWasWritten) {
   EXPECT_EQ(region.data()[region.size() - 1], std::byte(0));
 }
 
+TEST(RegionSupply, HasTheFirstPagesOfTheNextRegionMadeBeforeItIsTaken) {
+  constexpr size_t kBytes = 8 * kHugePageBytes;
+  const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  PagePreparer preparer({});
+  RegionSupply supply({NumaNode(0), &preparer});
+  const Region first = supply.take(kBytes, true);
+  // Nobody touches it, and without another one to follow no more of it is made.
+  const Region second = supply.take(kBytes, false);
+  const size_t pages = PagePreparer::kAheadBytes / page_bytes;
+  for (int wait = 0; wait < 2000 && resident_pages(second) < pages; ++wait) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(resident_pages(first), kBytes / page_bytes);  // it was handed over before
+  EXPECT_EQ(resident_pages(second), pages);
+  const Region third = supply.take(kBytes, false);
+  EXPECT_EQ(resident_pages(third), 0U);
+}
+
 TEST(PagePreparer, MemoryThatGoesAwayAndTooMuchOfItDoNoHarm) {
   PagePreparer preparer({});
   for (size_t i = 0; i < 4 * PagePreparer::kWaitingMax; ++i) {

@@ -287,39 +287,28 @@ std::string to_table(const ScanReport& report) {
       counted(report.options.warehouses, "warehouse"), counted(report.threads, "thread"),
       fmt::format("{} s", report.options.seconds), report.options.seed, build_commit());
   if (report.cold) {
-    const auto line = [&](std::string_view what, auto&& of, int digits) {
-      out += fmt::format("  {:<44}{:>12}{:>16}\n", what, figure(of(*report.cold), digits),
-                         report.cold_integers ? figure(of(*report.cold_integers), digits) : "");
-    };
     using Speed = dispatcher::ScanSpeed;
+    const auto line = [&](std::string_view what, auto Speed::*member, double unit, int digits) {
+      const auto value = [&](const Speed& speed) {
+        return figure(static_cast<double>(speed.*member) / unit, digits);
+      };
+      out += fmt::format("  {:<44}{:>12}{:>16}\n", what, value(*report.cold),
+                         report.cold_integers ? value(*report.cold_integers) : "");
+    };
     out += fmt::format("  {:<44}{:>12}{:>16}\n", "Columns", "all", "4-byte numbers");
-    line(
-        "Read while scanning, GB/s", [](const Speed& s) { return s.bytes_per_second / kGigabyte; },
-        3);
-    line(
-        "The same chunks by the reader alone, GB/s",
-        [](const Speed& s) { return s.reference / kGigabyte; }, 3);
-    line(
-        "Share", [](const Speed& s) { return s.share; }, 3);
+    line("Read while scanning, GB/s", &Speed::bytes_per_second, kGigabyte, 3);
+    line("The same chunks by the reader alone, GB/s", &Speed::reference, kGigabyte, 3);
+    line("Share", &Speed::share, 1, 3);
     if (report.cold->other_error.empty()) {
-      line(
-          "fio on the same file at this depth, GB/s",
-          [](const Speed& s) { return s.other / kGigabyte; }, 3);
-      line(
-          "Share, median of the passes", [](const Speed& s) { return s.other_share; }, 3);
-      line(
-          "Share, least of the passes", [](const Speed& s) { return s.other_share_min; }, 3);
+      line("fio on the same file at this depth, GB/s", &Speed::other, kGigabyte, 3);
+      line("Share, median of the passes", &Speed::other_share, 1, 3);
+      line("Share, least of the passes", &Speed::other_share_min, 1, 3);
     } else {
       out += fmt::format("  Nothing by fio: {}\n", report.cold->other_error);
     }
-    line(
-        "Decoded, GB/s", [](const Speed& s) { return s.decoded / kGigabyte; }, 3);
-    line(
-        "Bytes that a scan read, MB",
-        [](const Speed& s) { return static_cast<double>(s.bytes) / kMegabyte; }, 1);
-    line(
-        "Bytes that the reader read, MB",
-        [](const Speed& s) { return static_cast<double>(s.reference_bytes) / kMegabyte; }, 1);
+    line("Decoded, GB/s", &Speed::decoded, kGigabyte, 3);
+    line("Bytes that a scan read, MB", &Speed::bytes, kMegabyte, 1);
+    line("Bytes that the reader read, MB", &Speed::reference_bytes, kMegabyte, 1);
     return out;
   }
   out += fmt::format("  {:<36}{:<14}{:<14}{:>14}{:>13}{:>8}{:>10}  {}\n", "Column", "loaded as",

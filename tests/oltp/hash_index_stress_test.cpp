@@ -320,18 +320,18 @@ using RelaxedChains = std::conditional_t<std::is_pointer_v<Value>,
                                          diptych::test::RelaxedAtomic<Value>, std::atomic<Value>>;
 
 TEST(HashIndexStressDeathTest, ThreadSanitizerFindsTheMutantWhoseEntriesPublishNothing) {
-  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<RelaxedEntries>(seed));
+  EXPECT_RACE_FOUND(read_what_is_found<RelaxedEntries>(seed));
 }
 
 TEST(HashIndexStressDeathTest, ThreadSanitizerFindsTheMutantWhoseChainsPublishNothing) {
-  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<RelaxedChains>(seed));
+  EXPECT_RACE_FOUND(read_what_is_found<RelaxedChains>(seed));
 }
 
 // What adds an entry or a bucket, and what finds it, each alone. Stores take entries away, which
 // publishes nothing.
 TEST(HashIndexStressDeathTest, ThreadSanitizerFindsLoadsAndSwapsWeakenedAlone) {
-  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<diptych::test::RelaxedLoads>(seed));
-  EXPECT_RACE_FOUND(kHashTries, read_what_is_found<diptych::test::RelaxedSwaps>(seed));
+  EXPECT_RACE_FOUND(read_what_is_found<diptych::test::RelaxedLoads>(seed));
+  EXPECT_RACE_FOUND(read_what_is_found<diptych::test::RelaxedSwaps>(seed));
 }
 #endif
 

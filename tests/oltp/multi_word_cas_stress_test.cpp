@@ -166,8 +166,11 @@ class WeakWord {
                                             std::memory_order(failure));
     }
     // acquire: the weakened order that must be found.
-    return value_.compare_exchange_strong(expected, wanted, std::memory_order_acquire,
-                                          std::memory_order_acquire);
+    const bool put = value_.compare_exchange_strong(expected, wanted, std::memory_order_acquire,
+                                                    std::memory_order_acquire);
+    // A descriptor is there for a few instructions only: the reader gets its turn meanwhile.
+    if (kWhich == WeakWords::kDescriptors && put) std::this_thread::yield();
+    return put;
   }
 
  private:
@@ -210,15 +213,15 @@ void run_cas_mutant() {
 }
 
 TEST(MultiWordCasStressDeathTest, ThreadSanitizerFindsTheMutantWithoutRelease) {
-  EXPECT_RACE_FOUND(1, run_cas_mutant<CasWithoutRelease>());
+  EXPECT_RACE_FOUND(run_cas_mutant<CasWithoutRelease>());
 }
 
 // Not to be found alone are the orders with which a decision and the values are put: these are
 // read-modify-writes of words that the descriptor's release heads, so whoever reads them sees what
 // came before it.
 TEST(MultiWordCasStressDeathTest, ThreadSanitizerFindsDescriptorsAndReadsWeakenedAlone) {
-  EXPECT_RACE_FOUND(1, run_cas_mutant<DescriptorsWithoutRelease>());
-  EXPECT_RACE_FOUND(1, run_cas_mutant<ReadsWithoutAcquire>());
+  EXPECT_RACE_FOUND(run_cas_mutant<DescriptorsWithoutRelease>());
+  EXPECT_RACE_FOUND(run_cas_mutant<ReadsWithoutAcquire>());
 }
 #endif
 

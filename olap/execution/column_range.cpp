@@ -6,16 +6,6 @@ namespace diptych::olap {
 
 namespace {
 
-ExpressionKind mirrored(ExpressionKind kind) {
-  switch (kind) {
-    case ExpressionKind::kLess: return ExpressionKind::kGreater;
-    case ExpressionKind::kLessEqual: return ExpressionKind::kGreaterEqual;
-    case ExpressionKind::kGreater: return ExpressionKind::kLess;
-    case ExpressionKind::kGreaterEqual: return ExpressionKind::kLessEqual;
-    default: return kind;
-  }
-}
-
 bool is_integer(const base::DataType& type) {
   const PhysicalType physical = physical_type(type);
   return physical == PhysicalType::kInt32 || physical == PhysicalType::kInt64;
@@ -45,15 +35,41 @@ std::optional<int64_t> integer_of(const base::Value& value) {
   return std::nullopt;
 }
 
-std::optional<ColumnRange> column_range(const Expression& predicate) {
-  switch (predicate.kind) {
+ExpressionKind mirrored(ExpressionKind kind) {
+  switch (kind) {
+    case ExpressionKind::kLess: return ExpressionKind::kGreater;
+    case ExpressionKind::kLessEqual: return ExpressionKind::kGreaterEqual;
+    case ExpressionKind::kGreater: return ExpressionKind::kLess;
+    case ExpressionKind::kGreaterEqual: return ExpressionKind::kLessEqual;
+    default: return kind;
+  }
+}
+
+std::optional<ColumnRange> column_range(const Expression& column, ExpressionKind kind,
+                                        ValueBounds bounds) {
+  ColumnRange range{.column = &column};
+  switch (kind) {
     case ExpressionKind::kEqual:
+      range.min = bounds.min;
+      range.max = bounds.max;
+      return range;
+    case ExpressionKind::kLessEqual: range.max = bounds.max; break;
+    case ExpressionKind::kGreaterEqual: range.min = bounds.min; break;
     case ExpressionKind::kLess:
-    case ExpressionKind::kLessEqual:
+      range.max = bounds.max - (bounds.max != INT64_MIN);
+      if (bounds.max == INT64_MIN) range.min = INT64_MAX;  // no value
+      break;
     case ExpressionKind::kGreater:
-    case ExpressionKind::kGreaterEqual: break;
+      range.min = bounds.min + (bounds.min != INT64_MAX);
+      if (bounds.min == INT64_MAX) range.max = INT64_MIN;
+      break;
     default: return std::nullopt;
   }
+  return range;
+}
+
+std::optional<ColumnRange> column_range(const Expression& predicate) {
+  if (predicate.children.size() != 2) return std::nullopt;
   const Expression* column = column_of(*predicate.children[0]);
   const Expression* literal = predicate.children[1].get();
   ExpressionKind kind = predicate.kind;
@@ -67,21 +83,7 @@ std::optional<ColumnRange> column_range(const Expression& predicate) {
   }
   const std::optional<int64_t> bound = integer_of(literal->literal);
   if (!bound.has_value()) return std::nullopt;
-  ColumnRange range{.column = column};
-  switch (kind) {
-    case ExpressionKind::kEqual: range.min = range.max = *bound; break;
-    case ExpressionKind::kLessEqual: range.max = *bound; break;
-    case ExpressionKind::kGreaterEqual: range.min = *bound; break;
-    case ExpressionKind::kLess:
-      range.max = *bound - (*bound != INT64_MIN);
-      if (*bound == INT64_MIN) range.min = INT64_MAX;  // no value
-      break;
-    default:
-      range.min = *bound + (*bound != INT64_MAX);
-      if (*bound == INT64_MAX) range.max = INT64_MIN;
-      break;
-  }
-  return range;
+  return column_range(*column, kind, {*bound, *bound});
 }
 
 }  // namespace diptych::olap

@@ -1,4 +1,5 @@
-// ColumnRange: what a comparison with a literal says of one integer column.
+// ColumnRange: what a comparison says of one integer column: with a literal; or with a column of a
+// join's build side, of which the bounds are known once it is built.
 //
 // The column may be under a cast from INT to BIGINT, which keeps its values.
 
@@ -10,6 +11,12 @@
 #include "olap/plan.h"
 
 namespace diptych::olap {
+
+// Of the values that are there.
+struct ValueBounds {
+  int64_t min = INT64_MAX;  // above max: there is no value
+  int64_t max = INT64_MIN;
+};
 
 // A row can only satisfy the predicate where the column is not null and in [min, max].
 struct ColumnRange {
@@ -28,5 +35,13 @@ std::optional<int64_t> integer_of(const base::Value& value);
 // Of =, <, <=, > and >= between an integer column and a literal. The range is exact: every value in
 // it satisfies the predicate. Nothing for other predicates.
 std::optional<ColumnRange> column_range(const Expression& predicate);
+
+// The values for which `column kind value` can hold of some value in the bounds; none (min > max)
+// where there is no value. Nothing for kinds other than the five above.
+std::optional<ColumnRange> column_range(const Expression& column, ExpressionKind kind,
+                                        ValueBounds bounds);
+
+// kLess of kGreater and so on: a kind b is b mirrored(kind) a.
+ExpressionKind mirrored(ExpressionKind kind);
 
 }  // namespace diptych::olap

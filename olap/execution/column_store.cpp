@@ -197,6 +197,21 @@ void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t
   rows_ += rows.size();
 }
 
+void ColumnStore::widen(size_t column, ValueBounds* bounds) const {
+  const auto take = [&](const auto* values) {
+    for (uint64_t i = 0; i < rows_; ++i) {
+      if (is_null(column, i)) continue;
+      bounds->min = std::min<int64_t>(bounds->min, values[i]);
+      bounds->max = std::max<int64_t>(bounds->max, values[i]);
+    }
+  };
+  if (type(column) == PhysicalType::kInt32) {
+    take(values<int32_t>(column));
+  } else {
+    take(values<int64_t>(column));
+  }
+}
+
 Vector ColumnStore::gather(size_t c, const uint32_t* rows, const Selection& selection,
                            VectorBuffer* results) const {
   const Column& column = columns_[c];

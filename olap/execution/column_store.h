@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "olap/execution/column_range.h"
 #include "olap/execution/growing_array.h"
 #include "olap/execution/query_heap.h"
 #include "olap/execution/vector.h"
@@ -54,6 +55,8 @@ class ColumnStore {
   bool is_null(size_t column, uint64_t row) const {
     return columns_[column].has_nulls && columns_[column].nulls[row] != 0;
   }
+  // To the column's values; it is of integers, and kept.
+  void widen(size_t column, ValueBounds* bounds) const;
 
   // results[slot] = value of row rows[k], where slot is the k-th selected one; kNoRow gives a null.
   // Returns the view. Benchmark: BM_GatherInt64.

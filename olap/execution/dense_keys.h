@@ -13,19 +13,16 @@
 #include <span>
 #include <vector>
 
+#include "olap/execution/column_range.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
 
 class DenseKeys {
  public:
-  struct Bounds {
-    int64_t min = 0;
-    int64_t max = -1;  // below min: the column has no value, and there are no keys
-  };
-
-  // Nothing where there would be more than size_max numbers (at most 2^31).
-  static std::optional<DenseKeys> make(std::span<const Bounds> bounds, uint64_t size_max);
+  // Nothing where there would be more than size_max numbers (at most 2^31). Where a column has no
+  // value there are no keys.
+  static std::optional<DenseKeys> make(std::span<const ValueBounds> bounds, uint64_t size_max);
 
   uint32_t size() const { return size_; }
 

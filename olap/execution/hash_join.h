@@ -84,7 +84,7 @@ class JoinTable {
   // True where keys are looked up by their place, so that they are neither packed nor hashed.
   bool is_direct() const { return dense_.has_value(); }
   // Of each key column, where all are integers and there are rows; else none.
-  const std::vector<DenseKeys::Bounds>& key_bounds() const { return key_bounds_; }
+  const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
   // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
@@ -123,7 +123,7 @@ class JoinTable {
   KeyTable table_;
   std::optional<DenseKeys> dense_;
   KeyPlaces places_;  // of dense_
-  std::vector<DenseKeys::Bounds> key_bounds_;
+  std::vector<ValueBounds> key_bounds_;
   uint32_t key_count_ = 0;
   std::vector<QueryHeap> heaps_;
   std::unique_ptr<ColumnStore> rows_;

@@ -1,12 +1,16 @@
 // JoinFilter: a join above a scan, asked by the scan which of its rows the join would drop, before
 // the other columns that the plan reads are loaded and the joins in between probe.
 //
-//   scan: predicates ─► join filters ─► other columns ─► probe ─► probe ─► ...
+//   scan: predicates ─► implied ranges, join filters ─► other columns ─► probe ─► probe ─► ...
 //
 // Leaves without a value between the bounds of the join's integer keys are not scanned at all
 // (leaf_filter.h); rows are asked about where the keys are dense. A row that stays is probed again
 // by its join, so asking is for joins that drop most rows: one that lets more than one in
 // kJoinFilterShare through is not asked any more by that worker.
+//
+// Where the join also compares a column of the scan with one of the build side (Q21: lines that
+// were delivered later), rows beyond all of the build side's values have no match either: the
+// range implied is a condition on one column, which skips leaves and is answered on codes.
 //
 // Threads    the list is the plan's; a JoinFilterProbe belongs to one worker.
 
@@ -15,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "olap/execution/column_range.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/hash_join.h"
 #include "olap/plan.h"
@@ -23,8 +28,14 @@ namespace diptych::olap {
 
 struct JoinFilter {
   const Operator* join;
-  const JoinTable* table;  // built; its keys are integers
+  const JoinTable* table;            // built
+  std::vector<ColumnRange> implied;  // of the scan's columns
+
+  bool drops_rows() const { return !table->key_bounds().empty() || !implied.empty(); }
 };
+
+// What the table, built, implies for the scan that may ask the join.
+JoinFilter join_filter(const Operator& join, const JoinTable& table, const Operator& scan);
 
 // The scan below this join that may ask it: rows go from there to its probe side one by one, and
 // those without a match do not come out of it. nullptr: there is none. Keys that are computed may

@@ -39,20 +39,6 @@ std::vector<base::DataType> integer_key_types(const Operator& join) {
   return types;
 }
 
-void widen(const ColumnStore& keys, size_t column, DenseKeys::Bounds* bounds) {
-  const auto take = [&](const auto* values) {
-    for (uint64_t i = 0; i < keys.row_count(); ++i) {
-      bounds->min = std::min<int64_t>(bounds->min, values[i]);
-      bounds->max = std::max<int64_t>(bounds->max, values[i]);
-    }
-  };
-  if (keys.type(column) == PhysicalType::kInt32) {
-    take(keys.values<int32_t>(column));
-  } else {
-    take(keys.values<int64_t>(column));
-  }
-}
-
 // f(vectors of the key columns, their rows) for a part's rows, a vector's worth at a time.
 template <class F>
 void for_key_vectors(const ColumnStore& keys, RowRange range, F&& f) {
@@ -157,9 +143,9 @@ QueryHeap JoinTable::take_texts() {
 bool JoinTable::number_directly(const std::vector<std::unique_ptr<BuildPart>>& parts,
                                 GrowingArray<uint32_t>* numbers, const StopSignal& stop) {
   if (!has_integer_keys_ || numbers->size() == 0) return false;
-  key_bounds_.assign(key_types_.size(), {INT64_MAX, INT64_MIN});
+  key_bounds_.assign(key_types_.size(), {});
   for (const auto& part : parts) {
-    for (size_t c = 0; c < key_bounds_.size(); ++c) widen(part->integer_keys, c, &key_bounds_[c]);
+    for (size_t c = 0; c < key_bounds_.size(); ++c) part->integer_keys.widen(c, &key_bounds_[c]);
   }
   dense_ = DenseKeys::make(key_bounds_, KeyPlaces::size_max(numbers->size(), probe_rows_));
   if (!dense_.has_value()) return false;

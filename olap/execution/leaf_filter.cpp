@@ -24,7 +24,7 @@ LeafFilter::LeafFilter(const Operator& scan, std::span<const JoinFilter> joins) 
 }
 
 void LeafFilter::add(const Operator& scan, const JoinFilter& join) {
-  const std::vector<DenseKeys::Bounds>& bounds = join.table->key_bounds();
+  const std::vector<ValueBounds>& bounds = join.table->key_bounds();
   for (size_t i = 0; i < bounds.size(); ++i) {
     const Expression* const column = column_of(*join.join->probe_keys[i]);
     if (column == nullptr) continue;
@@ -32,6 +32,13 @@ void LeafFilter::add(const Operator& scan, const JoinFilter& join) {
     range.column = scan.columns[column->column];
     range.min = bounds[i].min;
     range.max = bounds[i].max;
+    ranges_.push_back(range);
+  }
+  for (const ColumnRange& implied : join.implied) {
+    Range range;
+    range.column = scan.columns[implied.column->column];
+    range.min = implied.min;
+    range.max = implied.max;
     ranges_.push_back(range);
   }
 }

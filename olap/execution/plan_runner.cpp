@@ -189,7 +189,8 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   if (const Operator* const scan = filtered_scan(op); scan != nullptr) {
     std::vector<JoinFilter>& filters = join_filters_[scan];
     std::erase_if(filters, [&op](const JoinFilter& of) { return of.join == &op; });  // a round ago
-    if (!table->key_bounds().empty()) filters.insert(filters.begin(), {&op, table.get()});
+    JoinFilter filter = join_filter(op, *table, *scan);
+    if (filter.drops_rows()) filters.insert(filters.begin(), std::move(filter));
   }
   if (keeps_build_rows(op.join)) {
     co_await run_build_rows(op, *table, sink);

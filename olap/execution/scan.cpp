@@ -8,6 +8,9 @@
 
 namespace diptych::olap {
 
+using storage::encoding::Passes;
+using storage::encoding::Predicate;
+
 std::vector<ScanMorsel> scan_morsels(std::span<const LeafFilter> scans, const storage::Table& table,
                                      std::vector<ScanLeaves>* leaves) {
   DIPTYCH_CHECK(scans.size() <= kScansMax, "a morsel has a bit for each scan");
@@ -49,12 +52,16 @@ ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
       next_(std::move(next)),
       predicates_(scan.predicates),
       conditions_(column_conditions(scan.predicates)),
-      answers_(conditions_.size()),
+      predicate_conditions_(conditions_.size()),
       answered_(scan.predicates.size()),
       columns_(reader, scan.columns, scan.output) {
   for (const JoinFilter& filter : filters) {
     if (filter.table->is_direct()) joins_.emplace_back(filter);
+    for (const ColumnRange& range : filter.implied) {
+      conditions_.push_back({{range.column->column, Predicate::between(range.min, range.max)}, {}});
+    }
   }
+  answers_.resize(conditions_.size());
   for (const ExpressionPtr& predicate : scan.predicates) {
     predicate_columns_.push_back(columns_read(*predicate));
   }
@@ -76,24 +83,28 @@ const ScanSource::Answer& ScanSource::answer(size_t condition) {
   return answer;
 }
 
+bool ScanSource::narrow_on_codes(size_t first, size_t end, uint64_t* rows) {
+  const uint32_t count = reader_.rows();
+  bool is_narrowed = false;
+  for (size_t i = first; i < end; ++i) {
+    const Answer& known = answer(i);
+    if (!known.test || known.test->passes() == Passes::kAll) continue;
+    known.test->narrow(reader_.first(), count, rows);
+    is_narrowed = true;
+    if (std::all_of(rows, rows + words_of(count), [](uint64_t word) { return word == 0; })) break;
+  }
+  return is_narrowed;
+}
+
 void ScanSource::select_on_codes(const storage::Leaf& leaf) {
-  using storage::encoding::Passes;
   const uint32_t first = reader_.first();
   const uint32_t count = reader_.rows();
   const uint64_t* const live = leaf.live_bits() + first / 64;
   uint64_t wanted[kVectorWords];
   std::copy_n(live, words_of(count), wanted);
-  bool is_narrowed = false;
-  for (size_t i = 0; i < conditions_.size(); ++i) {
-    const Answer& known = answer(i);
-    if (!known.test || known.test->passes() == Passes::kAll) continue;
-    known.test->narrow(first, count, wanted);
-    is_narrowed = true;
-    if (std::all_of(wanted, wanted + words_of(count), [](uint64_t word) { return word == 0; })) {
-      break;
-    }
+  if (!narrow_on_codes(0, predicate_conditions_, wanted)) {
+    return select_live(leaf, first, count, &selection_);
   }
-  if (!is_narrowed) return select_live(leaf, first, count, &selection_);
   select_bits(wanted, count, &selection_);
   if (filtered_rows_ == nullptr) return;
   for (uint32_t w = 0; w < words_of(count); ++w) {
@@ -112,8 +123,18 @@ void ScanSource::select(const storage::Leaf& leaf) {
   }
 }
 
+const Selection* ScanSource::keep_implied(const Selection* rows) {
+  if (predicate_conditions_ == conditions_.size()) return rows;
+  uint64_t kept[kVectorWords];
+  std::copy_n(rows->bits, words_of(rows->slots), kept);
+  if (!narrow_on_codes(predicate_conditions_, conditions_.size(), kept)) return rows;
+  select_bits(kept, rows->slots, &joined_);
+  return &joined_;
+}
+
 const Selection* ScanSource::ask_joins(const Selection* rows) {
   const uint32_t before = rows->count;
+  rows = keep_implied(rows);
   for (JoinFilterProbe& join : joins_) {
     if (rows->count == 0) break;
     if (!join.pays()) continue;

@@ -4,7 +4,7 @@
 // morsel (leaf_filter.h). In a vector, predicates run one after the other on the rows that are
 // left: first those that the codes of a column answer (column_predicate.h), resolved once a morsel;
 // then, by expressions, the others, and what the form of a chunk cannot answer undecoded; then
-// joins above that drop most rows (join_filter.h). A column is loaded when the first of them needs
+// joins above that drop rows (join_filter.h). A column is loaded when the first of them needs
 // it, or, once all have run and left a row, for the output: late materialisation (leaf_columns.h).
 //
 // Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
@@ -85,14 +85,19 @@ class ScanSource {
   void select(const storage::Leaf& leaf);
   void select_on_codes(const storage::Leaf& leaf);
   const Answer& answer(size_t condition);
+  // Leaves in *rows, bits of a vector, those that pass conditions [first, end). True: a condition
+  // was answered that some row may not pass.
+  bool narrow_on_codes(size_t first, size_t end, uint64_t* rows);
   // Those of the rows that the joins which the scan may ask would keep.
   const Selection* ask_joins(const Selection* rows);
+  const Selection* keep_implied(const Selection* rows);
 
   const std::vector<bool>& needed_;
   LeafReader& reader_;
   StagePtr next_;
   Predicates predicates_;
-  std::vector<ColumnCondition> conditions_;
+  std::vector<ColumnCondition> conditions_;  // of the predicates, then those that joins imply
+  size_t predicate_conditions_;
   std::vector<Answer> answers_;  // by condition
   std::vector<bool> answered_;   // by predicate: codes answered it in this morsel
   uint64_t* filtered_rows_ = nullptr;

@@ -281,7 +281,7 @@ const DenseKeys* StarKeys::of(base::TableId table, const std::vector<base::Colum
 std::optional<DenseKeys> StarKeys::make(base::TableId id,
                                         const std::vector<base::ColumnId>& columns) const {
   const storage::Table& table = replica_.table(id);
-  std::vector<DenseKeys::Bounds> bounds(columns.size(), {INT64_MAX, INT64_MIN});
+  std::vector<ValueBounds> bounds(columns.size());
   for (uint32_t p = 0; p < table.partition_count(); ++p) {
     const storage::Partition& partition = table.partition(base::PartitionId(p));
     for (size_t l = 0; l < partition.leaf_count(); ++l) {

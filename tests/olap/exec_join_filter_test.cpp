@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "olap/execution/column_range.h"
 #include "olap/execution/join_filter.h"
 #include "olap/execution/plan_meter.h"
 #include "tests/olap/analyzed_plan.h"
@@ -151,6 +152,115 @@ TEST_P(JoinFilterTest, LeavesInWhichNoBuildKeyCanLieAreSkipped) {
   expect(JoinKind::kAnti, dense, kProbed - 18, 0);
 }
 
+// A probe row (i, i % 4) and a build row (bound, key) match where the keys are equal and
+// `i kind bound` holds; nulls never match.
+class ComparedBuildValues : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  static constexpr uint32_t kBlockRows = 1024;
+  static constexpr int64_t kProbed = 8 * kBlockRows;
+
+  ComparedBuildValues() {
+    probed_ = replica_.add_table(kFilterTypes);
+    for (int64_t i = 0; i < kProbed; ++i) replica_.insert(probed_, {number(i), number(i % 4)});
+    replica_.compact();
+  }
+
+  base::TableId built_of(const std::vector<base::Value>& bounds) {
+    const base::TableId built = replica_.add_table(kFilterTypes);
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      replica_.insert(built, {bounds[i], number(static_cast<int64_t>(i % 4))});
+    }
+    return built;
+  }
+
+  static bool holds(ExpressionKind kind, int64_t a, int64_t b) {
+    switch (kind) {
+      case ExpressionKind::kLess: return a < b;
+      case ExpressionKind::kLessEqual: return a <= b;
+      case ExpressionKind::kGreater: return a > b;
+      case ExpressionKind::kGreaterEqual: return a >= b;
+      case ExpressionKind::kEqual: return a == b;
+      default: return a != b;
+    }
+  }
+
+  // Pairs that match, and build rows with a match, counted by hand.
+  struct Matches {
+    int64_t pairs = 0;
+    int64_t built = 0;
+  };
+  static Matches matches_of(ExpressionKind kind, const std::vector<base::Value>& bounds) {
+    Matches matches;
+    for (size_t b = 0; b < bounds.size(); ++b) {
+      if (base::is_null(bounds[b])) continue;
+      const int64_t before = matches.pairs;
+      for (int64_t i = static_cast<int64_t>(b % 4); i < kProbed; i += 4) {
+        matches.pairs += static_cast<int64_t>(holds(kind, i, std::get<int64_t>(bounds[b])));
+      }
+      matches.built += static_cast<int64_t>(matches.pairs > before);
+    }
+    return matches;
+  }
+
+  // Rows, and the probed blocks that were skipped.
+  std::pair<int64_t, int64_t> ran(JoinKind join_kind, base::TableId built, ExpressionKind kind,
+                                  bool is_mirrored) {
+    OperatorPtr op =
+        join(join_kind, scan(probed_, kFilterTypes), scan(built, kFilterTypes), {{1, 1}});
+    ExpressionPtr left = column(0, kIntType);
+    ExpressionPtr right = column(2, kIntType);
+    if (is_mirrored) std::swap(left, right);
+    op->predicates.push_back(
+        make(is_mirrored ? mirrored(kind) : kind, kBooleanType, std::move(left), std::move(right)));
+    const Plan plan = analyzed(std::move(op), ExplainFormat::kJson);
+    const auto result = run(plan, replica_.replica(), GetParam());
+    EXPECT_TRUE(result.ok()) << result.error().to_string();
+    if (!result.ok()) return {};
+    std::string text;
+    for (const auto& row : result->rows) text += std::get<std::string>(row[0]);
+    const auto json = nlohmann::json::parse(text);
+    const auto& scanned = json["plan"]["children"][0];
+    return {json["rows"],
+            scanned.contains("blocks") ? scanned["blocks_skipped"].get<int64_t>() : 8};
+  }
+
+  TestReplica replica_{storage::StorageOptions{.partitions = 1, .block_rows = kBlockRows}};
+  base::TableId probed_{};
+};
+
+TEST_P(ComparedBuildValues, RowsBeyondAllOfThemAreNotProbed) {
+  using enum ExpressionKind;
+  const std::vector<base::Value> bounds = {number(2500), number(2600), kNull, number(3000),
+                                           number(2700)};
+  const base::TableId built = built_of(bounds);
+  const std::pair<ExpressionKind, int64_t> all[] = {
+      {kLess, 5}, {kLessEqual, 5}, {kGreater, 2}, {kGreaterEqual, 2}, {kEqual, 7}, {kNotEqual, 0}};
+  for (const auto& [kind, skipped] : all) {
+    const Matches matches = matches_of(kind, bounds);
+    for (const bool is_mirrored : {false, true}) {
+      EXPECT_EQ(ran(JoinKind::kInner, built, kind, is_mirrored), std::pair(matches.pairs, skipped));
+      EXPECT_EQ(ran(JoinKind::kLeft, built, kind, is_mirrored).second, 0);
+      EXPECT_EQ(ran(JoinKind::kSemi, built, kind, is_mirrored).second, skipped);
+      EXPECT_EQ(ran(JoinKind::kAnti, built, kind, is_mirrored).second, 0);
+      EXPECT_EQ(ran(JoinKind::kBuildSemi, built, kind, is_mirrored),
+                std::pair(matches.built, skipped));
+    }
+  }
+}
+
+TEST_P(ComparedBuildValues, NullsAloneAndTheEndsOfTheRangeMatchNothing) {
+  using enum ExpressionKind;
+  const std::pair<int64_t, int64_t> nothing(0, 8);
+  for (const ExpressionKind kind : {kLess, kLessEqual, kGreater, kGreaterEqual, kEqual}) {
+    EXPECT_EQ(ran(JoinKind::kInner, built_of({kNull, kNull}), kind, false), nothing);
+  }
+  EXPECT_EQ(ran(JoinKind::kInner, built_of({number(INT32_MIN)}), kLess, false), nothing);
+  EXPECT_EQ(ran(JoinKind::kInner, built_of({number(INT32_MAX)}), kGreater, false), nothing);
+  EXPECT_EQ(ran(JoinKind::kBuildAnti, built_of({number(kProbed)}), kGreater, false),
+            std::pair(int64_t{1}, int64_t{8}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ComparedBuildValues, ::testing::Values(1, 4));
 INSTANTIATE_TEST_SUITE_P(Threads, JoinFilterTest, ::testing::Values(1, 4));
 
 }  // namespace

@@ -281,7 +281,7 @@ TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
     const int64_t min1 = round % 3 == 0 ? INT32_MIN - int64_t{3} : static_cast<int64_t>(round);
     const int64_t range0 = 1 + static_cast<int64_t>(random() % 9);
     const int64_t range1 = 1 + static_cast<int64_t>(random() % 9);
-    const DenseKeys::Bounds bounds[] = {{min0, min0 + range0 - 1}, {min1, min1 + range1 - 1}};
+    const ValueBounds bounds[] = {{min0, min0 + range0 - 1}, {min1, min1 + range1 - 1}};
     EXPECT_FALSE(DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1 - 1)).has_value());
     const auto keys = DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1));
     ASSERT_TRUE(keys.has_value());
@@ -312,9 +312,9 @@ TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
 }
 
 TEST(DenseKeysModel, BoundsOfAnyWidthAreRefusedOrNumbered) {
-  const DenseKeys::Bounds all[] = {{INT64_MIN, INT64_MAX}};
+  const ValueBounds all[] = {{INT64_MIN, INT64_MAX}};
   EXPECT_FALSE(DenseKeys::make(all, uint64_t{1} << 31).has_value());
-  const DenseKeys::Bounds none[] = {{INT64_MAX, INT64_MIN}};
+  const ValueBounds none[] = {{INT64_MAX, INT64_MIN}};
   ASSERT_TRUE(DenseKeys::make(none, 10).has_value());
   EXPECT_EQ(DenseKeys::make(none, 10)->size(), 0U);
 }

@@ -149,7 +149,7 @@ BENCHMARK(BM_PackKeys)->DenseRange(1, 3);
 
 void BM_DenseKeys(benchmark::State& state) {
   const auto columns = static_cast<size_t>(state.range(0));
-  const std::vector<DenseKeys::Bounds> bounds(columns, {0, 99});
+  const std::vector<ValueBounds> bounds(columns, {0, 99});
   const DenseKeys keys = *DenseKeys::make(bounds, 1'000'000);
   VectorBuffer values(PhysicalType::kInt32);
   const std::vector<Vector> vectors(columns, values.view());

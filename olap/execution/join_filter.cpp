@@ -1,0 +1,95 @@
+#include "olap/execution/join_filter.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace diptych::olap {
+
+namespace {
+
+bool drops_unmatched(JoinKind kind) {
+  return kind == JoinKind::kInner || kind == JoinKind::kSemi || keeps_build_rows(kind);
+}
+
+bool is_column(const ExpressionPtr& key) {
+  return key->kind == ExpressionKind::kColumn;
+}
+
+bool is_integer(const base::DataType& type) {
+  const PhysicalType physical = physical_type(type);
+  return physical == PhysicalType::kInt32 || physical == PhysicalType::kInt64;
+}
+
+// Of a comparison between a column of the scan and one of the build side.
+std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& table,
+                                         const Operator& scan, const Expression& predicate) {
+  if (predicate.children.size() != 2) return std::nullopt;
+  const size_t probe_columns = join.children[0]->output.size();
+  const auto range_of = [&](const Expression& scanned, ExpressionKind kind,
+                            const Expression& built) -> std::optional<ColumnRange> {
+    const bool are_columns = scanned.kind == ExpressionKind::kColumn &&
+                             built.kind == ExpressionKind::kColumn &&
+                             scanned.column < scan.output.size() && built.column >= probe_columns;
+    if (!are_columns || !is_integer(scanned.type) || !is_integer(built.type)) return std::nullopt;
+    ValueBounds bounds;
+    if (!column_range(scanned, kind, bounds)) return std::nullopt;
+    table.rows().widen(built.column - probe_columns, &bounds);
+    return column_range(scanned, kind, bounds);
+  };
+  const Expression& left = *predicate.children[0];
+  const Expression& right = *predicate.children[1];
+  auto range = range_of(left, predicate.kind, right);
+  return range ? range : range_of(right, mirrored(predicate.kind), left);
+}
+
+}  // namespace
+
+JoinFilter join_filter(const Operator& join, const JoinTable& table, const Operator& scan) {
+  JoinFilter filter{&join, &table, {}};
+  for (const ExpressionPtr& predicate : join.predicates) {
+    if (auto range = implied_range(join, table, scan, *predicate)) filter.implied.push_back(*range);
+  }
+  return filter;
+}
+
+const Operator* filtered_scan(const Operator& join) {
+  if (!drops_unmatched(join.join)) return nullptr;
+  const Operator* below = join.children[0].get();
+  const Operator* const first = below;
+  while (below->kind != OperatorKind::kScan) {
+    const bool is_passed =
+        below->kind == OperatorKind::kFilter ||
+        (below->kind == OperatorKind::kHashJoin && !keeps_build_rows(below->join));
+    if (!is_passed) return nullptr;
+    below = below->children[0].get();
+  }
+  if (below != first && !std::ranges::all_of(join.probe_keys, is_column)) return nullptr;
+  // A join's output begins with its probe side's columns: a number says whether it is the scan's.
+  const auto is_of_scan = [&](uint32_t column) { return column < below->output.size(); };
+  for (const ExpressionPtr& key : join.probe_keys) {
+    if (!std::ranges::all_of(columns_read(*key), is_of_scan)) return nullptr;
+  }
+  return below;
+}
+
+JoinFilterProbe::JoinFilterProbe(const JoinFilter& filter)
+    : table_(*filter.table),
+      keys_(compile_expressions(filter.join->probe_keys)),
+      numbers_(kVectorRows) {
+  for (const ExpressionPtr& key : filter.join->probe_keys) {
+    const std::vector<uint32_t> read = columns_read(*key);
+    columns_.insert(columns_.end(), read.begin(), read.end());
+  }
+}
+
+void JoinFilterProbe::narrow(const Batch& batch, Selection* rows) {
+  const Selection& asked = *batch.selection;
+  key_vectors_.clear();
+  for (const NodePtr& key : keys_) key_vectors_.push_back(key->evaluate(batch, asked));
+  uint64_t matched[kVectorWords];
+  asked_ += asked.count;
+  passed_ += table_.match(key_vectors_, asked, numbers_.data(), matched);
+  select_bits(matched, asked.slots, rows);
+}
+
+}  // namespace diptych::olap

@@ -35,6 +35,7 @@
 #include "dispatcher/database.h"
 #include "oltp/engine.h"
 #include "propagation/export/update_queue.h"
+#include "tests/workloads/turns.h"
 #include "workloads/drivers/drawn_call.h"
 #include "workloads/tpcc/loader.h"
 #include "workloads/tpcc/population.h"
@@ -166,13 +167,6 @@ class Core {
   std::vector<DrawnCall*> free_;
 };
 
-double quantile(std::vector<double> values, double share) {
-  const auto last = static_cast<double>(values.size() - 1);
-  const auto at = values.begin() + static_cast<ptrdiff_t>(share * last + 0.5);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
 // A core at a level.
 struct Contender {
   Core* core;
@@ -187,27 +181,23 @@ void take_turns(benchmark::State& state, const Contender& first, const Contender
   }
   std::vector<double> first_tps;
   std::vector<double> second_tps;
-  std::vector<double> ratios;
   uint64_t conflicts = 0;
   uint64_t ended = 0;
   for (auto _ : state) {
-    const bool in_order = ratios.size() % 2 == 0;
+    const bool in_order = first_tps.size() % 2 == 0;
     const Round one = (in_order ? first : second).run();
     const Round other = (in_order ? second : first).run();
     const Round& of_first = in_order ? one : other;
     const Round& of_second = in_order ? other : one;
     first_tps.push_back(of_first.calls_per_second());
     second_tps.push_back(of_second.calls_per_second());
-    ratios.push_back(second_tps.back() / first_tps.back());
     conflicts += of_second.conflicts;
     ended += of_second.ended;
     state.SetIterationTime(static_cast<double>(one.ns + other.ns) * 1e-9);
   }
   state.counters["first_tps"] = quantile(first_tps, 0.5);
   state.counters["second_tps"] = quantile(second_tps, 0.5);
-  state.counters["ratio"] = quantile(ratios, 0.5);
-  state.counters["ratio_25"] = quantile(ratios, 0.25);
-  state.counters["ratio_75"] = quantile(ratios, 0.75);
+  tell_ratio(state, "ratio", first_tps, second_tps);
   state.counters["conflicts"] = 1000 * static_cast<double>(conflicts) / static_cast<double>(ended);
   first.core->check();
   second.core->check();

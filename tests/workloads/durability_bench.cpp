@@ -279,7 +279,7 @@ BENCHMARK(log_half_load)->ArgName("warehouses")->Arg(2)->Arg(10)->Apply(in_round
 
 // A checkpoint of 4 warehouses takes 3 seconds, at the default rate.
 void in_rounds_of_checkpoints(benchmark::internal::Benchmark* benchmark) {
-  benchmark->Iterations(11)->UseManualTime()->Unit(benchmark::kMillisecond);
+  benchmark->Iterations(15)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK(log_checkpoints)
     ->ArgNames({"warehouses", "checkpoints"})

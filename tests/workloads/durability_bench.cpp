@@ -10,9 +10,9 @@
 //   log_calls        none, none again (in another copy of the data: the noise), a log of calls
 //   log_updates      the same with a log of updates
 //   log_half_load    none and calls, at half of the rate that each had in the warm rounds
-//   log_checkpoints  one database with a log of calls: a slice is as long as a checkpoint, that of
-//                    the round's other slice, or the last one's. `again`: the other slice has none
-//                    either (the noise)
+//   log_checkpoints  one database with a log of calls, without and with a checkpoint of that rate:
+//                    slices are as long as a checkpoint, that of the round's other slice, or the
+//                    last one's. At rate 0, `again`: the other slice has none either (the noise)
 //
 // NAME_tps              calls that ended a second: the median of the rounds
 // NAME, NAME_25, _75    the ratio to the first one's rate: median and quartiles of the rounds'
@@ -101,13 +101,15 @@ struct Rounds {
 
 class LoggedTpcc {
  public:
-  LoggedTpcc(LogMode log, int64_t warehouses) : warehouses_(static_cast<int32_t>(warehouses)) {
+  LoggedTpcc(LogMode log, int64_t warehouses, double checkpoint_mib_per_second = 0)
+      : warehouses_(static_cast<int32_t>(warehouses)) {
     BenchmarkOptions options;
     options.warehouses = static_cast<uint32_t>(warehouses);
     options.transaction_clients = kLogClients;
     options.size = SizePolicy::kConstant;
     options.log = log;
     options.checkpoint_log_bytes = 0;
+    options.checkpoint_mib_per_second = checkpoint_mib_per_second;
     options.keep_path = directory_.of_database();
     auto session = Session::open(options, never_, [](const std::string&, double) {});
     DIPTYCH_CHECK(session.ok(), "an empty directory takes the database");
@@ -247,8 +249,8 @@ void log_half_load(benchmark::State& state) {
 }
 
 void log_checkpoints(benchmark::State& state) {
-  const bool with_checkpoints = state.range(1) != 0;
-  LoggedTpcc tpcc(LogMode::kCommand, state.range(0));
+  const int64_t mib_per_second = state.range(1);
+  LoggedTpcc tpcc(LogMode::kCommand, state.range(0), static_cast<double>(mib_per_second));
   double seconds = kSliceSeconds;
   const auto with = [&] {
     return tpcc.at_full_load([&] {
@@ -261,7 +263,7 @@ void log_checkpoints(benchmark::State& state) {
   for (size_t i = 0; i < kLogWarmRounds; ++i) with();
   std::vector<Contender> contenders;
   contenders.push_back({"without", without, {}});
-  if (with_checkpoints) {
+  if (mib_per_second != 0) {
     contenders.push_back({"with", with, {}});
   } else {
     contenders.push_back({"again", without, {}});
@@ -277,13 +279,12 @@ BENCHMARK(log_calls)->ArgName("warehouses")->Arg(2)->Arg(10)->Apply(in_rounds_of
 BENCHMARK(log_updates)->ArgName("warehouses")->Arg(2)->Arg(10)->Apply(in_rounds_of_slices);
 BENCHMARK(log_half_load)->ArgName("warehouses")->Arg(2)->Arg(10)->Apply(in_rounds_of_slices);
 
-// A checkpoint of 4 warehouses takes 3 seconds, at the default rate.
 void in_rounds_of_checkpoints(benchmark::internal::Benchmark* benchmark) {
-  benchmark->Iterations(15)->UseManualTime()->Unit(benchmark::kMillisecond);
+  benchmark->Iterations(13)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK(log_checkpoints)
-    ->ArgNames({"warehouses", "checkpoints"})
-    ->ArgsProduct({{2, 4}, {0, 1}})
+    ->ArgNames({"warehouses", "MiB_s"})
+    ->ArgsProduct({{2, 4}, {0, 32, 64}})
     ->Apply(in_rounds_of_checkpoints);
 
 }  // namespace

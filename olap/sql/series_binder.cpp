@@ -231,7 +231,7 @@ base::Result<Series> series_of_values(const SourceText& source, int64_t offset,
   if (arguments.size() == 2) {
     arguments.push_back(typed(fold(cast_to(whole(1), wide)), offset));
   }
-  if (equal(*arguments[2].expression, *fold(cast_to(whole(0), wide)))) {
+  if (units_of(*arguments[2].expression) == base::int128_t{0}) {
     return source.wrong(arguments[2].offset, "step size cannot equal zero", "22023");
   }
   const bool decimal = type->kind == base::TypeKind::kDecimal;

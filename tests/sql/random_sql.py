@@ -242,6 +242,8 @@ class Query:
 
     def grouped_by(self):
         groups = list(map(str, self.groups))
+        if self.grouping == "REST":
+            return f"{groups[0]}, ROLLUP({', '.join(groups[1:])})" if groups[1:] else groups[0]
         if self.grouping == "GROUPING SETS":
             sets = [f"({', '.join(groups[:count])})" for count in range(len(groups), -1, -1)]
             return f"GROUPING SETS ({', '.join(sets)})"
@@ -329,7 +331,8 @@ PRODUCTIONS = {
         (1, "{} IS DISTINCT FROM {}", "AA"), (1, "{} = {}", ["date", "timestamp"]),
         (1, "{} - {} < INTERVAL '30' DAY", ["timestamp", "timestamp"]),
         (1, "{} - {} = {} - {}", ["timestamp", "timestamp", "timestamp", "timestamp"]),
-        (1, "starts_with({}, 'a')", ["text"]),
+        (1, "starts_with({}, 'a')", ["text"]), (1, "({}) IS TRUE", ["bool"]),
+        (1, "({}) IS NOT FALSE", ["bool"]),
     ],
     "int": [
         (1, "abs({})", ["int"]), (1, "-({})", ["int"]), (4, "({} + {})", ["int", "int"]),
@@ -388,6 +391,7 @@ FOR_ANY = [  # of the type asked for
                                                                   ["bool", "="]),
     (2, "coalesce({}, {})", ["=", "="]), (1, "nullif({}, {})", ["=", "="]),
     (1, "greatest({}, {})", ["=", "="]), (1, "least({}, {}, {})", ["=", "=", "="]),
+    (1, "CASE {} WHEN {} THEN {} ELSE {} END", ["int", "int", "=", "="]),
 ]
 AGGREGATES = {
     "bigint": [(4, "count(*)", []), (3, "count({})", "A"), (2, "count(DISTINCT {})", "A"),
@@ -414,6 +418,12 @@ SAME_KIND_AGGREGATES = [  # no mode(): of values that are as frequent DuckDB's i
     (1, "percentile_disc(0.25) WITHIN GROUP (ORDER BY {})", ["="]),
     (1, "percentile_disc(0.5) WITHIN GROUP (ORDER BY {} DESC)", ["="]),
 ]
+
+# With aggregates in them; {} is a group.
+WINDOWS_OF_GROUPS = ["rank() OVER (ORDER BY count(*) DESC)",
+                     "sum(count(*)) OVER (ORDER BY {} NULLS FIRST)",
+                     "count(*) OVER (PARTITION BY count(*))",
+                     "max(count(*)) OVER (PARTITION BY {})"]
 
 # Over windows: what does not depend on the order of peers, nor do these frames.
 WINDOWED = [
@@ -502,6 +512,8 @@ class Generator:
             return self.leaf(scope, kind)
         if kind == "bool" and self.draw.random() < 0.25:
             return self.special_predicate(scope, depth)
+        if kind == "bigint" and depth > 1 and self.draw.random() < 0.1:
+            return Expression(kind, "CAST(({}) AS BIGINT)", self.scalar(scope, depth - 1))
         productions = PRODUCTIONS[kind] + FOR_ANY
         template, kinds = self.chosen(productions)
         return Expression(kind, template, *[self.expression(scope, part, depth - 1)
@@ -509,7 +521,7 @@ class Generator:
 
     def special_predicate(self, scope, depth):
         """Lists, patterns and subqueries."""
-        which = self.draw.choice(["in", "like", "exists", "in query", "scalar"])
+        which = self.draw.choice(["in", "like", "exists", "in query", "scalar", "quantified", "row"])
         word = self.draw.choice(["", "NOT "])
         if which == "like":
             operator, patterns = self.draw.choice(PATTERNS)
@@ -528,7 +540,14 @@ class Generator:
         if which == "exists":
             query = self.subquery(scope, self.draw.choice(["int", "text"]), depth - 1)
             return Expression("bool", word + "EXISTS ({})", query)
+        if which == "row":
+            return self.row_predicate(scope, word, depth)
         kind = self.draw.choice(["int", "int", "text"])
+        if which == "quantified":
+            query = self.subquery(scope, kind, depth - 1)
+            operator = self.draw.choice(["=", "<>", "<", ">="]) + self.draw.choice([" ALL", " ANY"])
+            return Expression("bool", f"{{}} {operator} ({{}})",
+                              self.expression(scope, kind, depth - 1), query)
         if which == "in query":
             query = self.subquery(scope, kind, depth - 1)
             return Expression("bool", "{} " + word + "IN ({})",
@@ -536,6 +555,13 @@ class Generator:
         return Expression("bool", "{} " + self.draw.choice("<=>") + " ({})",
                           self.expression(scope, "int", depth - 1),
                           self.scalar(scope, depth - 1))
+
+    def row_predicate(self, scope, word, depth):
+        query, inner = self.correlated(scope, depth - 1)
+        kinds = self.draw.choices(["int", "text", "date"], k=2)
+        query.items = [(self.expression(inner, kind, 1), "") for kind in kinds]
+        left = [self.expression(scope, kind, depth - 1) for kind in kinds]
+        return Expression("bool", "({}, {}) " + word + "IN ({})", *left, query)
 
     def scalar(self, scope, depth):
         """One row for each outer one: an aggregate of all rows, or the first row."""
@@ -849,6 +875,9 @@ class Generator:
         else:
             template, kinds = self.chosen(AGGREGATES[kind])
         children = [self.expression(scope, part, 1) for part in self.kinds_of(kinds, kind)]
+        if "FILTER" not in template and "extract" not in template and self.draw.random() < 0.1:
+            template += " FILTER (WHERE {})"
+            children.append(self.expression(scope, "bool", 1))
         return Expression(kind, template, *children, aggregate=True)
 
     def windowed(self, query, scope):
@@ -903,17 +932,34 @@ class Generator:
         # PostgreSQL 15 takes what is constant for every row for constant, also where it is NULL.
         constant = any(word in query.grouped_by() for word in ("coalesce", "CASE"))
         if query.groups and not constant and self.draw.random() < 0.25:
-            query.grouping = self.draw.choice(["ROLLUP", "CUBE", "GROUPING SETS"])
+            query.grouping = self.draw.choice(["ROLLUP", "CUBE", "GROUPING SETS", "REST"])
             query.items.append((Expression("int", "grouping({})", self.draw.choice(query.groups),
                                            aggregate=True), ""))
         if self.draw.random() < 0.2:
-            query.having.append(Expression("bool", "{} > 1", Expression("bigint", "count(*)",
-                                                                        aggregate=True)))
+            query.having.append(self.having(query, scope))
+        elif query.groups and not query.grouping and self.draw.random() < 0.15:
+            query.items.append((Expression(
+                "bigint", self.draw.choice(WINDOWS_OF_GROUPS), self.draw.choice(query.groups),
+                aggregate=True), ""))
+
+    def having(self, query, scope):
+        """Of an aggregate: with a constant, or what a subquery finds that may name the groups."""
+        template, kinds = self.chosen([(4, "count(*)", []), (1, "count(DISTINCT {})", ["int"]),
+                                       (2, "max({})", ["int"]), (2, "sum({})", ["int"])])
+        value = Expression("bigint", template, *[self.leaf(scope, kind) for kind in kinds],
+                           aggregate=True)
+        names = [name for name, _ in scope]
+        groups = [(str(group), group.kind) for group in query.groups if str(group) in names]
+        if query.grouping or self.draw.random() < 0.5:
+            return Expression("bool", "{} > {}", value, literal(self.draw, "int"))
+        return Expression("bool", "{} " + self.draw.choice(["<", ">=", "<>"]) + " ({})", value,
+                          self.scalar(groups, 1))
 
     def finish(self, query, depth):
         """ORDER BY all columns, so that the order is total, and LIMIT; UNION; WITH."""
         if self.draw.random() < 0.08:
-            word = self.draw.choice(["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+            word = self.draw.choice(["UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT",
+                                     "EXCEPT ALL"])
             other, inner = self.one_table()
             other.items = [(self.expression(inner, item.kind, 1), "") for item, _ in query.items]
             query.union = (word, other)

@@ -41,7 +41,7 @@ BenchTpccCommand::BenchTpccCommand(CLI::App& parent)
       ->option_text("S");
   app()
       .add_option("--checkpoint-rate", options_.checkpoint_mib_per_second,
-                  "How much they write at most; default 64")
+                  "How much they write at most; default 32")
       ->transform(number_between(0.001, kCheckpointRateMax))
       ->option_text("MIB/S");
   app().add_flag("--constant-size", constant_size_, "New-Order deletes an old order");

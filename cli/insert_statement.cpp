@@ -30,6 +30,7 @@ class InsertParser {
   Result<InsertStatement> parse() {
     InsertStatement out;
     if (auto head = parse_head(&out); !head) return head.error();
+    if (!out.query.empty()) return out;
     do {
       auto row = parse_row();
       if (!row) return row.error();
@@ -57,8 +58,9 @@ class InsertParser {
       } while (take_sign(","));
       if (!take_sign(")")) return wrong("\")\"");
     }
-    if (token_.kind == TokenKind::kWord && token_.text == "select") {
-      return unsupported("INSERT of a query's rows");
+    if (token_.kind == TokenKind::kWord && (token_.text == "select" || token_.text == "with")) {
+      out->query = sql_.substr(token_.at);
+      return {};
     }
     if (!take_word("values")) return wrong("\"values\"");
     return {};

@@ -15,7 +15,8 @@ constexpr const char* kTestExamples =
     "  diptych test tests/sql/*.slt\n\n"
     "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE "
     "INDEX\n"
-    "and INSERT ... VALUES of constants fill the database; every other statement is a query.\n";
+    "and INSERT of constants or of a query's rows fill the database; every other statement is a "
+    "query.\n";
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');

@@ -181,9 +181,29 @@ Result<void> TestRunner::create(const std::string& sql) {
   return {};
 }
 
+Result<std::vector<std::vector<Value>>> TestRunner::rows_of(const std::string& query) {
+  const auto result = database_->query(query);
+  if (!result) return result.error();
+  std::vector<std::vector<Value>> rows;
+  for (const std::vector<Value>& values : result->rows) {
+    std::vector<Value>& row = rows.emplace_back();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (result->columns[i].name == kRowColumn) continue;
+      const bool as_it_is = base::is_null(values[i]) || std::holds_alternative<bool>(values[i]);
+      row.push_back(as_it_is ? values[i] : Value(base::to_string(values[i])));
+    }
+  }
+  return rows;
+}
+
 Result<void> TestRunner::insert(const std::string& sql) {
-  const auto insert = parse_insert(sql);
+  auto insert = parse_insert(sql);
   if (!insert) return insert.error();
+  if (!insert->query.empty()) {
+    auto rows = rows_of(insert->query);
+    if (!rows) return rows.error();
+    insert->rows = *std::move(rows);
+  }
   const base::TableSchema* const schema = database_->catalog().find_table(insert->table);
   if (schema == nullptr) {
     return Error(ErrorCode::kNotFound, fmt::format("there is no table \"{}\"", insert->table));

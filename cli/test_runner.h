@@ -1,6 +1,7 @@
 // TestRunner: runs one test script (cli/test_script.h) on a new database in memory.
 //
-// INSERT ... VALUES    goes in by way of Database::load; the engine's SQL reads only.
+// INSERT               of VALUES or of a query's rows goes in by way of Database::load; the
+//                      engine's SQL reads only.
 // No primary key       a table needs one here; a script of another engine may have none. The runner
 //                      then adds a last column `slt_rowid` that counts the rows, and leaves columns
 //                      of that name out of results. A query that joins naturally, or combines `*`
@@ -50,6 +51,8 @@ class TestRunner {
   base::Result<void> run_statement(const std::string& sql);
   base::Result<void> create(const std::string& sql);
   base::Result<void> insert(const std::string& sql);
+  // As an INSERT has them.
+  base::Result<std::vector<std::vector<base::Value>>> rows_of(const std::string& query);
   base::Result<void> load(const TestRecord& record);
 
   std::unique_ptr<dispatcher::Database> database_;

@@ -37,6 +37,21 @@ TEST_F(TestRuns, PassingRecordsAreCounted) {
   EXPECT_EQ(outcome.out, "1 files, 5 records, 0 failed\n");
 }
 
+// As sqlite's own files fill their tables; u and v have hidden keys.
+TEST_F(TestRuns, AnInsertTakesAQuerysRows) {
+  const Outcome outcome = run_script(
+      "statement ok\nCREATE TABLE u (x DOUBLE PRECISION, y TEXT, d DATE, p BOOLEAN)\n\n"
+      "statement ok\nCREATE TABLE v (x DOUBLE PRECISION, y TEXT, d DATE, p BOOLEAN)\n\n"
+      "statement ok\nINSERT INTO u SELECT b, c, date '2024-02-29', a > 1 FROM t\n\n"
+      "statement ok\nINSERT INTO v SELECT * FROM u\n\n"
+      "statement ok\nINSERT INTO v (y, x) WITH w AS (SELECT 'it''s' AS y) SELECT y, 1 FROM w\n\n"
+      "statement error no such table\nINSERT INTO v SELECT * FROM nowhere\n\n"
+      "statement error row 1: 2 values for 4 columns\nINSERT INTO v SELECT x, y FROM u\n\n"
+      "query TTTT rowsort\nSELECT * FROM v\n----\n"
+      "1\tit's\tNULL\tNULL\n10.5\tx\t2024-02-29\tfalse\nNULL\tNULL\t2024-02-29\ttrue\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
 TEST_F(TestRuns, AFailureIsToldWithItsPlaceAndBothResults) {
   const Outcome outcome = run_script("query I\nSELECT a FROM t ORDER BY a DESC\n----\n1\n2\n");
   EXPECT_EQ(outcome.code, 1);

@@ -521,7 +521,8 @@ class Generator:
 
     def special_predicate(self, scope, depth):
         """Lists, patterns and subqueries."""
-        which = self.draw.choice(["in", "like", "exists", "in query", "scalar", "quantified", "row"])
+        which = self.draw.choice(
+            ["in", "like", "exists", "in query", "scalar", "quantified", "row"])
         word = self.draw.choice(["", "NOT "])
         if which == "like":
             operator, patterns = self.draw.choice(PATTERNS)

@@ -4,14 +4,10 @@
 
 namespace diptych::olap {
 
-namespace {
-
-bool is_integer(const base::DataType& type) {
+bool holds_integers(const base::DataType& type) {
   const PhysicalType physical = physical_type(type);
   return physical == PhysicalType::kInt32 || physical == PhysicalType::kInt64;
 }
-
-}  // namespace
 
 const Expression* column_of(const Expression& expression) {
   if (expression.kind == ExpressionKind::kColumn) return &expression;
@@ -78,7 +74,8 @@ std::optional<ColumnRange> column_range(const Expression& predicate) {
     literal = predicate.children[0].get();
     kind = mirrored(kind);
   }
-  if (column == nullptr || literal->kind != ExpressionKind::kLiteral || !is_integer(column->type)) {
+  if (column == nullptr || literal->kind != ExpressionKind::kLiteral ||
+      !holds_integers(column->type)) {
     return std::nullopt;
   }
   const std::optional<int64_t> bound = integer_of(literal->literal);

@@ -28,6 +28,9 @@ struct ColumnRange {
 // The column that the expression is, but for such a cast; nullptr where it is none.
 const Expression* column_of(const Expression& expression);
 
+// Whether a column of the type has a range: INT, BIGINT, dates, timestamps, decimals of 64 bits.
+bool holds_integers(const base::DataType& type);
+
 // A literal as the integer that stands for it in a column: of integers, dates, timestamps and
 // decimals of 64 bits.
 std::optional<int64_t> integer_of(const base::Value& value);

@@ -15,11 +15,6 @@ bool is_column(const ExpressionPtr& key) {
   return key->kind == ExpressionKind::kColumn;
 }
 
-bool is_integer(const base::DataType& type) {
-  const PhysicalType physical = physical_type(type);
-  return physical == PhysicalType::kInt32 || physical == PhysicalType::kInt64;
-}
-
 // Of a comparison between a column of the scan and one of the build side.
 std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& table,
                                          const Operator& scan, const Expression& predicate) {
@@ -30,7 +25,8 @@ std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& 
     const bool are_columns = scanned.kind == ExpressionKind::kColumn &&
                              built.kind == ExpressionKind::kColumn &&
                              scanned.column < scan.output.size() && built.column >= probe_columns;
-    if (!are_columns || !is_integer(scanned.type) || !is_integer(built.type)) return std::nullopt;
+    if (!are_columns || !holds_integers(scanned.type) || !holds_integers(built.type))
+      return std::nullopt;
     ValueBounds bounds;
     if (!column_range(scanned, kind, bounds)) return std::nullopt;
     table.rows().widen(built.column - probe_columns, &bounds);

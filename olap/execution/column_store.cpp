@@ -198,12 +198,16 @@ void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t
 }
 
 void ColumnStore::widen(size_t column, ValueBounds* bounds) const {
+  const uint8_t* const nulls = columns_[column].has_nulls ? columns_[column].nulls.data() : nullptr;
   const auto take = [&](const auto* values) {
+    ValueBounds found;
     for (uint64_t i = 0; i < rows_; ++i) {
-      if (is_null(column, i)) continue;
-      bounds->min = std::min<int64_t>(bounds->min, values[i]);
-      bounds->max = std::max<int64_t>(bounds->max, values[i]);
+      if (nulls != nullptr && nulls[i] != 0) continue;
+      found.min = std::min<int64_t>(found.min, values[i]);
+      found.max = std::max<int64_t>(found.max, values[i]);
     }
+    bounds->min = std::min(bounds->min, found.min);
+    bounds->max = std::max(bounds->max, found.max);
   };
   if (type(column) == PhysicalType::kInt32) {
     take(values<int32_t>(column));

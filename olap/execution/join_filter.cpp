@@ -25,8 +25,9 @@ std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& 
     const bool are_columns = scanned.kind == ExpressionKind::kColumn &&
                              built.kind == ExpressionKind::kColumn &&
                              scanned.column < scan.output.size() && built.column >= probe_columns;
-    if (!are_columns || !holds_integers(scanned.type) || !holds_integers(built.type))
-      return std::nullopt;
+    const bool are_integers =
+        are_columns && holds_integers(scanned.type) && holds_integers(built.type);
+    if (!are_integers) return std::nullopt;
     ValueBounds bounds;
     if (!column_range(scanned, kind, bounds)) return std::nullopt;
     table.rows().widen(built.column - probe_columns, &bounds);

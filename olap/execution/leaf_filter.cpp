@@ -28,19 +28,17 @@ void LeafFilter::add(const Operator& scan, const JoinFilter& join) {
   for (size_t i = 0; i < bounds.size(); ++i) {
     const Expression* const column = column_of(*join.join->probe_keys[i]);
     if (column == nullptr) continue;
-    Range range;
-    range.column = scan.columns[column->column];
-    range.min = bounds[i].min;
-    range.max = bounds[i].max;
-    ranges_.push_back(range);
+    add(scan, {column, bounds[i].min, bounds[i].max});
   }
-  for (const ColumnRange& implied : join.implied) {
-    Range range;
-    range.column = scan.columns[implied.column->column];
-    range.min = implied.min;
-    range.max = implied.max;
-    ranges_.push_back(range);
-  }
+  for (const ColumnRange& implied : join.implied) add(scan, implied);
+}
+
+void LeafFilter::add(const Operator& scan, const ColumnRange& integers) {
+  Range range;
+  range.column = scan.columns[integers.column->column];
+  range.min = integers.min;
+  range.max = integers.max;
+  ranges_.push_back(range);
 }
 
 void LeafFilter::add(const Operator& scan, const Expression& predicate) {
@@ -67,14 +65,7 @@ void LeafFilter::add(const Operator& scan, const Expression& predicate) {
 }
 
 void LeafFilter::add_comparison(const Operator& scan, const Expression& predicate) {
-  Range range;
-  if (const std::optional<ColumnRange> exact = column_range(predicate)) {
-    range.column = scan.columns[exact->column->column];
-    range.min = exact->min;
-    range.max = exact->max;
-    ranges_.push_back(range);
-    return;
-  }
+  if (const std::optional<ColumnRange> exact = column_range(predicate)) return add(scan, *exact);
   // Doubles. NaN is above every number, and a summary may not show it: only upper bounds can skip.
   const bool is_column_first = column_of(*predicate.children[0]) != nullptr;
   const Expression* const column = column_of(*predicate.children[is_column_first ? 0 : 1]);
@@ -87,6 +78,7 @@ void LeafFilter::add_comparison(const Operator& scan, const Expression& predicat
   if (column == nullptr || column->type.kind != base::TypeKind::kDouble || !bounds_above) return;
   const auto* const bound = std::get_if<double>(&literal.literal);
   if (literal.kind != ExpressionKind::kLiteral || bound == nullptr || std::isnan(*bound)) return;
+  Range range;
   range.column = scan.columns[column->column];
   range.is_double = true;
   range.min_double = -std::numeric_limits<double>::infinity();
@@ -100,10 +92,7 @@ void LeafFilter::add_in_list(const Operator& scan, const Expression& predicate) 
       column->type.kind == base::TypeKind::kDouble) {
     return;
   }
-  Range range;
-  range.column = scan.columns[column->column];
-  range.min = INT64_MAX;
-  range.max = INT64_MIN;
+  ColumnRange range{.column = column, .min = INT64_MAX, .max = INT64_MIN};
   for (size_t i = 1; i < predicate.children.size(); ++i) {
     const base::Value& value = predicate.children[i]->literal;
     if (base::is_null(value)) continue;
@@ -112,7 +101,7 @@ void LeafFilter::add_in_list(const Operator& scan, const Expression& predicate) 
     range.min = std::min(range.min, *bound);
     range.max = std::max(range.max, *bound);
   }
-  ranges_.push_back(range);
+  add(scan, range);
 }
 
 bool LeafFilter::may_match(const storage::Leaf& leaf) const {

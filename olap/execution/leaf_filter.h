@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "olap/execution/column_range.h"
 #include "olap/execution/join_filter.h"
 #include "olap/plan.h"
 #include "storage/leaf.h"
@@ -39,6 +40,7 @@ class LeafFilter {
 
   void add(const Operator& scan, const Expression& predicate);
   void add(const Operator& scan, const JoinFilter& join);
+  void add(const Operator& scan, const ColumnRange& integers);
   void add_comparison(const Operator& scan, const Expression& predicate);
   void add_in_list(const Operator& scan, const Expression& predicate);
 

@@ -29,11 +29,6 @@ struct Equality {
   Side right;
 };
 
-bool is_integer(const base::DataType& type) {
-  const PhysicalType physical = physical_type(type);
-  return physical == PhysicalType::kInt32 || physical == PhysicalType::kInt64;
-}
-
 // A copy over table columns, and their relation in *relation: the one that was there, or any where
 // that is kNone. Null where the columns are of several, or where there is none.
 ExpressionPtr rebound(const Expression& from, const Layout& layout, uint32_t* relation) {
@@ -159,7 +154,8 @@ bool JoinGraph::finds_one(uint32_t outer, uint32_t inner) const {
     const Side& key = forward ? equality.right : equality.left;
     const Side& value = forward ? equality.left : equality.right;
     const Expression* const column = column_of(*key.expression);
-    if (column == nullptr || !is_integer(column->type) || !is_integer(value.expression->type)) {
+    if (column == nullptr || !holds_integers(column->type) ||
+        !holds_integers(value.expression->type)) {
       return false;
     }
     columns.emplace_back(static_cast<uint16_t>(column->column));
@@ -248,7 +244,7 @@ bool is_simple(const Aggregate& aggregate) {
   if (aggregate.kind == AggregateKind::kCountAll) return true;
   const bool known =
       aggregate.kind == AggregateKind::kCount || aggregate.kind == AggregateKind::kSum;
-  return known && is_integer(aggregate.argument->type);
+  return known && holds_integers(aggregate.argument->type);
 }
 
 // The aggregates over the relation's columns; nothing where one is of another kind.

@@ -8,7 +8,10 @@
 namespace diptych::propagation {
 
 Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records)
-    : replica_(replica), node_(node), slice_records_(slice_records) {
+    : replica_(replica),
+      node_(node),
+      slice_records_(slice_records),
+      workspaces_(replica->partition_count()) {
   DIPTYCH_CHECK(slice_records != 0, "a turn takes some records");
   add_tables([](uint32_t count, const std::function<void(uint32_t)>& body) {
     for (uint32_t i = 0; i < count; ++i) body(i);
@@ -38,27 +41,25 @@ void Applier::add_table(base::TableId table) {
 void Applier::order_and_route(Work* work) const {
   TableState& table = *work->table;
   const uint64_t start_ns = base::steady_ns();
-  work->merge.next(slice_records_ * table.routed.size(), &table.ordered);
+  table.ordered.resize(slice_records_ * table.routed.size());
+  const size_t count = work->merge.next(table.ordered);
   const uint64_t ordered_ns = base::steady_ns();
-  const size_t count = table.ordered.size();
-  route(*work->rows, &table);
+  route(*work->rows, std::span(table.ordered).first(count), &table.routed);
   table.records += count;
   table.order_ns += ordered_ns - start_ns;
   table.route_ns += base::steady_ns() - ordered_ns;
 }
 
-void Applier::route(const storage::Table& rows, TableState* table) {
-  if (table->routed.size() == 1) return table->routed.front().swap(table->ordered);
-  for (std::vector<const UpdateRecord*>& records : table->routed) records.clear();
-  uint64_t run = 0;
-  std::vector<const UpdateRecord*>* to = nullptr;
-  for (const UpdateRecord* const record : table->ordered) {
-    const uint64_t run_of = record->row_id.value / storage::kRowIdRun;
-    if (to == nullptr || run_of != run) {
-      run = run_of;
-      to = &table->routed[rows.partition_of(record->row_id).value];
-    }
-    to->push_back(record);
+void Applier::route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed) {
+  if (routed->size() == 1) return routed->front().assign(ordered.begin(), ordered.end());
+  for (Routed& records : *routed) records.clear();
+  // Runs of RowIDs: what comes one behind the other mostly goes to one partition.
+  for (size_t first = 0; first < ordered.size();) {
+    const uint64_t run = ordered[first]->row_id.value / storage::kRowIdRun;
+    Routed& to = (*routed)[rows.partition_of(ordered[first]->row_id).value];
+    do {
+      to.push_back(ordered[first++]);
+    } while (first < ordered.size() && ordered[first]->row_id.value / storage::kRowIdRun == run);
   }
 }
 
@@ -94,7 +95,9 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
   while (!work.empty()) {
     for_each(static_cast<uint32_t>(work.size()), [&](uint32_t i) { order_and_route(&work[i]); });
     for_each(replica_->partition_count(), [&](uint32_t p) {
-      for (Work& of : work) of.table->partitions[p].apply(of.table->routed[p]);
+      for (Work& of : work) {
+        of.table->partitions[p].apply(of.table->routed[p], &workspaces_[p]);
+      }
     });
     std::erase_if(work, [](const Work& of) { return of.merge.done(); });
   }
@@ -126,8 +129,7 @@ std::vector<TableSteps> Applier::steps() const {
     of.route_ns = table.route_ns;
     for (const PartitionApplier& partition : table.partitions) {
       of.apply_ns += partition.counts().apply_ns;
-      of.sampled_lookup_ns += partition.counts().sampled_lookup_ns;
-      of.sampled_write_ns += partition.counts().sampled_write_ns;
+      of.lookup_ns += partition.counts().lookup_ns;
     }
   }
   return steps;
@@ -135,6 +137,7 @@ std::vector<TableSteps> Applier::steps() const {
 
 size_t Applier::memory_bytes() const {
   size_t bytes = 0;
+  for (const ApplyWorkspace& work : workspaces_) bytes += work.memory_bytes();
   for (const TableState& table : tables_) {
     bytes += table.ordered.capacity() * sizeof(const UpdateRecord*);
     for (const auto& records : table.routed) bytes += records.capacity() * sizeof(records[0]);

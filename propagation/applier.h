@@ -12,7 +12,8 @@
 // Threads    apply() is called by the OLAP dispatcher while no query runs. What runs side by side
 //            runs through `for_each`, which the caller provides. add_tables and apply have one
 //            caller at a time; find() runs while neither does.
-// Memory     vectors of pointers to a slice; nothing is allocated a record.
+// Memory     vectors of pointers to a slice, and what a slice is applied with; nothing is allocated
+//            a record.
 // Errors     a record that does not fit (an update of an absent row) is our bug, and checked. Where
 //            the disk fails or a chunk is damaged, apply() and add_tables() throw ChunkFailure
 //            (storage/buffered_chunk.h): the replica has then part of the updates, and is useless.
@@ -28,10 +29,12 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/ids.h"
 #include "propagation/apply_steps.h"
+#include "propagation/apply_workspace.h"
 #include "propagation/export/update_queue.h"
 #include "propagation/partition_applier.h"
 #include "propagation/update_merge.h"
@@ -78,12 +81,14 @@ class Applier {
   size_t memory_bytes() const;
 
  private:
+  using Records = std::span<const UpdateRecord* const>;
+  using Routed = std::vector<const UpdateRecord*>;
   // A cache line of its own, as tables run side by side.
   struct alignas(64) TableState {
     std::deque<PartitionApplier> partitions;
     // Reused between calls, of one slice.
-    std::vector<const UpdateRecord*> ordered;              // by VID; not routed yet
-    std::vector<std::vector<const UpdateRecord*>> routed;  // [partition], by VID
+    std::vector<const UpdateRecord*> ordered;  // by VID; not routed yet
+    std::vector<Routed> routed;                // [partition], by VID
     uint64_t order_ns = 0;
     uint64_t route_ns = 0;
     uint64_t records = 0;
@@ -97,13 +102,14 @@ class Applier {
 
   void add_table(base::TableId table);
   void order_and_route(Work* work) const;
-  static void route(const storage::Table& rows, TableState* table);
+  static void route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed);
   ApplyCounts counts() const;
 
   storage::Replica* replica_;
   base::NumaNode node_;
   size_t slice_records_;
-  std::deque<TableState> tables_;  // [TableId]
+  std::vector<ApplyWorkspace> workspaces_;  // [partition], of all tables
+  std::deque<TableState> tables_;           // [TableId]
 };
 
 }  // namespace diptych::propagation

@@ -11,12 +11,12 @@
 namespace diptych::propagation {
 namespace {
 
-constexpr uint64_t kSampledGroups = 16;  // one of them is timed
 // Updates are looked through for ones to collapse where they are so many for each row.
 constexpr size_t kCollapsedPerRow = 4;
 constexpr size_t kSeenPlaces = 512;
 constexpr size_t kLineBytes = 64;
-constexpr size_t kWordColumns = sizeof(uint64_t) / sizeof(base::ColumnId);
+constexpr size_t kRecordsAhead = 32;  // whose lines, and so many whose index pages, are fetched
+constexpr size_t kPagesAhead = 16;
 constexpr size_t kLoadedTogether = 1024;
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 
@@ -24,13 +24,10 @@ constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 
 PartitionApplier::PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                                    base::NumaNode node)
-    : partition_(partition), layout_(layout), index_(node) {
-  for (size_t i = 0; i < layout->columns.size(); ++i) {
-    whole_row_.columns.emplace_back(static_cast<uint16_t>(i));
-    whole_row_.cell_offsets.push_back(static_cast<uint32_t>(sizeof(UpdateRecord)) +
-                                      layout->columns[i].offset);
-  }
-}
+    : partition_(partition),
+      layout_(layout),
+      index_(node),
+      whole_row_(UpdatePlan::of_rows(*layout)) {}
 
 void PartitionApplier::index_rows() {
   partition_->finish_restore();
@@ -48,49 +45,30 @@ void PartitionApplier::index_rows() {
   }
 }
 
-bool PartitionApplier::is_of(const Plan& plan, const UpdateRecord& update) {
-  uint64_t first_columns;  // and cells behind them: a body has eight bytes at least
-  std::memcpy(&first_columns, update.body(), sizeof first_columns);
-  if (((first_columns ^ plan.first_columns) & plan.columns_mask) != 0) return false;
-  if (update.pieces != plan.columns.size()) return false;
-  return update.pieces <= kWordColumns || std::ranges::equal(update.columns(), plan.columns);
-}
-
-const PartitionApplier::Plan* PartitionApplier::plan_of(const UpdateRecord& update) {
-  if (last_plan_ != nullptr && is_of(*last_plan_, update)) return last_plan_;
-  for (const Plan& plan : plans_) {
-    if (is_of(plan, update)) return last_plan_ = &plan;
+const UpdatePlan* PartitionApplier::plan_of(const UpdateRecord& update) {
+  if (update.type == UpdateType::kReplace) return &whole_row_;
+  if (last_plan_ != nullptr && last_plan_->is_of(update)) return last_plan_;
+  for (const UpdatePlan& plan : plans_) {
+    if (plan.is_of(update)) return last_plan_ = &plan;
   }
-  const std::span<const base::ColumnId> columns = update.columns();
-  Plan& plan = plans_.emplace_back();
-  plan.columns.assign(columns.begin(), columns.end());
-  const size_t word_bytes = std::min(columns.size(), kWordColumns) * sizeof(base::ColumnId);
-  std::memcpy(&plan.first_columns, columns.data(), word_bytes);
-  std::memset(&plan.columns_mask, 0xff, word_bytes);
-  size_t offset = sizeof(UpdateRecord) + columns.size_bytes();
-  for (const base::ColumnId column : columns) {
-    plan.cell_offsets.push_back(static_cast<uint32_t>(offset));
-    offset += layout_->column(column).bytes;
-  }
-  return last_plan_ = &plan;
+  return last_plan_ = &plans_.emplace_back(*layout_, update);
 }
 
 // From the last record to the first: an update whose row and columns were met before is dropped,
 // since that later one writes the same cells (or the row is gone by then). What was met is kept in
 // a few places that may be taken over, which only means that less is dropped.
-std::span<const UpdateRecord* const> PartitionApplier::collapse(
-    std::span<const UpdateRecord* const> records) {
+PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorkspace* work) {
   struct Seen {
     base::RowId row_id;
-    const Plan* plan = nullptr;
+    const UpdatePlan* plan = nullptr;
   };
   std::array<Seen, kSeenPlaces> seen{};
-  kept_.resize(records.size());
+  work->kept.resize(records.size());
   size_t first = records.size();
   for (size_t i = records.size(); i-- != 0;) {
     const UpdateRecord& record = *records[i];
     if (record.type == UpdateType::kUpdate) {
-      const Plan* const plan = plan_of(record);
+      const UpdatePlan* const plan = plan_of(record);
       const uint64_t key = record.row_id.value + reinterpret_cast<uintptr_t>(plan);
       Seen& place = seen[key * kMix >> (64 - std::countr_zero(kSeenPlaces))];
       if (place.plan == plan && place.row_id == record.row_id) {
@@ -100,53 +78,98 @@ std::span<const UpdateRecord* const> PartitionApplier::collapse(
       }
       place = {record.row_id, plan};
     }
-    kept_[--first] = records[i];
+    work->kept[--first] = records[i];
   }
-  return std::span(kept_).subspan(first);
+  return Records(work->kept).subspan(first);
 }
 
-void PartitionApplier::find(std::span<const UpdateRecord* const> records, Group* group) {
-  group->records = records;
-  group->run_count = 0;
-  if (records.empty()) return;
-  Run run{};
-  for (uint32_t i = 0; i < records.size(); ++i) {
+void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
+  const size_t last = records.size() - 1;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const auto* const ahead =
+        reinterpret_cast<const std::byte*>(records[std::min(i + kRecordsAhead, last)]);
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + kLineBytes);
+    index_.prefetch(records[std::min(i + kPagesAhead, last)]->row_id);
+    entries[i] = index_.entry(records[i]->row_id);
+    __builtin_prefetch(entries[i], 1);
+  }
+}
+
+size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* entries,
+                                ApplyWorkspace* work) {
+  const auto block_shift = static_cast<uint32_t>(std::countr_zero(partition_->block_rows()));
+  work->updates.start(records.size(), (partition_->row_slots() >> block_shift) + 1);
+  work->moves.clear();
+  size_t i = 0;
+  for (; i < records.size(); ++i) {
     const UpdateRecord& record = *records[i];
-    group->entries[i] = index_.entry(record.row_id);
-    __builtin_prefetch(group->entries[i], 1);
-    const bool is_update = record.type == UpdateType::kUpdate;
-    if (i != 0 && record.type == run.type && (!is_update || is_of(*run.plan, record))) continue;
-    if (i != 0) group->add_run(run, i);
-    run = {record.type, i, 0, nullptr};
-    if (is_update) run.plan = plan_of(record);
-    if (record.type == UpdateType::kReplace) run.plan = &whole_row_;
-  }
-  group->add_run(run, static_cast<uint32_t>(records.size()));
-}
-
-// Of rows that are not there yet, and those whose ordinal is about to change, nothing or the wrong
-// cells are prefetched: a hint.
-void PartitionApplier::approach(const Group& group) const {
-  for (const Run& run : std::span(group.runs).first(group.run_count)) {
-    if (run.type == UpdateType::kInsert) continue;
-    std::array<uint32_t, kGroup> ordinals;
-    size_t count = 0;
-    for (uint32_t i = run.first; i < run.end; ++i) {
-      const RowIndex::Entry entry = *group.entries[i];
-      if (entry != 0) ordinals[count++] = entry - 1;
-    }
-    const std::span<const uint32_t> found = std::span(ordinals).first(count);
-    if (run.type == UpdateType::kDelete) {
-      for (const uint32_t ordinal : found) partition_->prefetch_erase(ordinal);
+    const RowIndex::Entry entry = *entries[i];
+    if (record.type == UpdateType::kDelete || record.type == UpdateType::kInsert) {
+      if (record.type == UpdateType::kInsert && entry != 0 && i != 0) break;
+      work->moves.push_back(&record);
       continue;
     }
-    std::array<storage::RowPlace, kGroup> places;
-    partition_->locate(found, places.data());
-    partition_->prefetch(std::span(places).first(count), run.plan->columns);
+    if (entry == 0) {
+      DIPTYCH_CHECK(i != 0, "A2: only a row that lives is updated");
+      break;
+    }
+    const uint32_t ordinal = entry - 1;
+    work->updates.add(&record, plan_of(record), ordinal, ordinal >> block_shift);
+  }
+  counts_.updates += i - work->moves.size();
+  return i;
+}
+
+void PartitionApplier::approach(BlockChains* updates, Group* group) {
+  group->count = 0;
+  group->run_count = 0;
+  const UpdatePlan* plan = nullptr;
+  while (group->count < kGroup) {
+    const BlockChains::Update* const update = updates->take();
+    if (update == nullptr) break;
+    if (update->plan != plan) {
+      plan = update->plan;
+      group->runs[group->run_count++] = {plan, group->count, group->count};
+    }
+    group->ordinals[group->count] = update->ordinal;
+    group->records[group->count] = reinterpret_cast<const std::byte*>(update->record);
+    group->runs[group->run_count - 1].end = ++group->count;
+  }
+  partition_->find(group->wanted(), group->places.data());
+  for (const Group::Run& run : std::span(group->runs).first(group->run_count)) {
+    const auto places = std::span(group->places).subspan(run.first, run.end - run.first);
+    partition_->prefetch(places, run.plan->columns);
   }
 }
 
-void PartitionApplier::insert(std::span<const UpdateRecord* const> records) {
+void PartitionApplier::write(Group* group, Group* ahead) {
+  partition_->note_writes(std::span(group->places).first(group->count));
+  for (const Group::Run& run : std::span(group->runs).first(group->run_count)) {
+    const size_t count = run.end - run.first;
+    const auto places = std::span(group->places).subspan(run.first, count);
+    const auto records = std::span(group->records).subspan(run.first, count);
+    for (size_t c = 0; c < run.plan->columns.size(); ++c) {
+      const auto stay =
+          partition_->update(places, run.plan->columns[c], records, run.plan->cell_offsets[c]);
+      if (stay == storage::Partition::Places::kStay) continue;
+      partition_->find(group->wanted(), group->places.data());
+      partition_->find(ahead->wanted(), ahead->places.data());
+    }
+  }
+}
+
+void PartitionApplier::write_updates(BlockChains* updates) {
+  std::array<Group, 2> groups;
+  Group* present = &groups[0];
+  Group* ahead = &groups[1];
+  for (approach(updates, present); present->count != 0; std::swap(present, ahead)) {
+    approach(updates, ahead);
+    write(present, ahead);
+  }
+}
+
+void PartitionApplier::insert(Records records) {
   std::array<storage::NewRow, kGroup> rows;
   std::array<uint32_t, kGroup> ordinals;
   for (size_t i = 0; i < records.size(); ++i) {
@@ -158,79 +181,45 @@ void PartitionApplier::insert(std::span<const UpdateRecord* const> records) {
   counts_.inserts += records.size();
 }
 
-void PartitionApplier::erase(std::span<const UpdateRecord* const> records) {
-  for (const UpdateRecord* const record : records) {
-    const std::optional<uint32_t> ordinal = index_.erase(record->row_id);
+void PartitionApplier::erase(Records records) {
+  std::array<uint32_t, kGroup> ordinals;
+  for (size_t i = 0; i < records.size(); ++i) {
+    const std::optional<uint32_t> ordinal = index_.erase(records[i]->row_id);
     DIPTYCH_CHECK(ordinal.has_value(), "A2: only a row that lives is deleted");
-    partition_->erase(*ordinal);
+    partition_->prefetch_erase(ordinals[i] = *ordinal);
   }
+  for (size_t i = 0; i < records.size(); ++i) partition_->erase(ordinals[i]);
   counts_.deletes += records.size();
 }
 
-void PartitionApplier::update(const Group& group, const Run& run) {
-  const size_t count = run.end - run.first;
-  std::array<uint32_t, kGroup> ordinals;
-  std::array<storage::RowPlace, kGroup> places;
-  std::array<const std::byte*, kGroup> bytes;
-  for (size_t i = 0; i < count; ++i) {
-    const RowIndex::Entry entry = *group.entries[run.first + i];
-    DIPTYCH_CHECK(entry != 0, "A2: only a row that lives is updated");
-    ordinals[i] = entry - 1;
-    bytes[i] = reinterpret_cast<const std::byte*>(group.records[run.first + i]);
-  }
-  partition_->find(std::span(ordinals).first(count), places.data());
-  const std::span<const storage::RowPlace> found = std::span(places).first(count);
-  partition_->note_writes(found);
-  for (size_t c = 0; c < run.plan->columns.size(); ++c) {
-    const auto stay = partition_->update(found, run.plan->columns[c], std::span(bytes).first(count),
-                                         run.plan->cell_offsets[c]);
-    if (stay == storage::Partition::Places::kMoved) {
-      partition_->find(std::span(ordinals).first(count), places.data());
-    }
-  }
-  counts_.updates += count;
-}
-
-void PartitionApplier::write(const Group& group) {
-  for (const Run& run : std::span(group.runs).first(group.run_count)) {
-    const auto records = group.records.subspan(run.first, run.end - run.first);
-    switch (run.type) {
-      case UpdateType::kInsert: insert(records); break;
-      case UpdateType::kDelete: erase(records); break;
-      case UpdateType::kUpdate:
-      case UpdateType::kReplace: update(group, run); break;
-    }
+void PartitionApplier::move(Records records) {
+  while (!records.empty()) {
+    const UpdateType type = records.front()->type;
+    size_t count = 1;
+    const size_t most = std::min<size_t>(kGroup, records.size());
+    while (count < most && records[count]->type == type) ++count;
+    if (type == UpdateType::kInsert) insert(records.first(count));
+    if (type == UpdateType::kDelete) erase(records.first(count));
+    records = records.subspan(count);
   }
 }
 
-void PartitionApplier::apply(std::span<const UpdateRecord* const> records) {
+void PartitionApplier::apply(Records records, ApplyWorkspace* work) {
   if (records.empty()) return;
   const uint64_t begin_ns = base::steady_ns();
-  if (records.size() >= kCollapsedPerRow * partition_->live_rows()) records = collapse(records);
-  const auto group_of = [&](size_t number) {
-    const size_t first = std::min(number * kGroup, records.size());
-    return records.subspan(first, std::min<size_t>(kGroup, records.size() - first));
-  };
-  std::array<Group, 3> groups;
-  find(group_of(0), &groups[0]);
-  find(group_of(1), &groups[1]);
-  approach(groups[0]);
-  const size_t count = (records.size() + kGroup - 1) / kGroup;
-  for (size_t k = 0; k < count; ++k) {
-    const bool sampled = ++groups_ % kSampledGroups == 0;
-    const uint64_t start_ns = sampled ? base::steady_ns() : 0;
-    for (const UpdateRecord* const record : group_of(k + 4)) {
-      __builtin_prefetch(record);
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(record) + kLineBytes);
-    }
-    for (const UpdateRecord* const record : group_of(k + 3)) index_.prefetch(record->row_id);
-    find(group_of(k + 2), &groups[(k + 2) % 3]);
-    approach(groups[(k + 1) % 3]);
-    const uint64_t found_ns = sampled ? base::steady_ns() : 0;
-    write(groups[k % 3]);
-    if (!sampled) continue;
-    counts_.sampled_lookup_ns += found_ns - start_ns;
-    counts_.sampled_write_ns += base::steady_ns() - found_ns;
+  if (records.size() >= kCollapsedPerRow * partition_->live_rows()) {
+    records = collapse(records, work);
+  }
+  if (work->entries.size() < records.size()) work->entries.resize(records.size());
+  find(records, work->entries.data());
+  uint64_t written_ns = begin_ns;
+  for (size_t done = 0; done < records.size();) {
+    done += gather(records.subspan(done), work->entries.data() + done, work);
+    const uint64_t found_ns = base::steady_ns();
+    counts_.lookup_ns += found_ns - written_ns;
+    write_updates(&work->updates);
+    move(work->moves);
+    written_ns = base::steady_ns();
   }
   index_.trim();
   counts_.apply_ns += base::steady_ns() - begin_ns;
@@ -264,10 +253,6 @@ void PartitionApplier::unload(const RowIdRuns& loaded) {
   });
   index_.trim();
   partition_->drop_dead_ranges();
-}
-
-size_t PartitionApplier::memory_bytes() const {
-  return index_.memory_bytes() + kept_.capacity() * sizeof(const UpdateRecord*);
 }
 
 }  // namespace diptych::propagation

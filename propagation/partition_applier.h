@@ -1,23 +1,25 @@
-// PartitionApplier: step 3 of applying, for one partition of one table: finds the rows of records
-// and writes them.
+// PartitionApplier: step 3 of applying, for one partition of one table: finds the rows of a slice's
+// records and writes them.
 //
-// Records go through three stages, group by group (Chen, Ailamaki, Gibbons and Mowry's group
-// prefetching), so that the cache misses of a group overlap and are over when they are needed:
+//   find     where each RowID's entry of the index is                        prefetch the entry
+//   gather   a phase: updates by the blocks of their rows, inserts and deletes as they come
+//   write    its updates in groups: group k + 1's places                     prefetch the cells
+//                                   group k, column by column
+//            then its inserts and deletes, runs of them
 //
-//   find      group k + 2   where each RowID's entry of the index is            prefetch the entry
-//   approach  group k + 1   the ordinal, and from it where the cells are        prefetch the cells
-//   write     group k       the ordinal again: a record in between may have moved the row
+// The misses of many records overlap and are over when the lines are needed (Chen, Ailamaki,
+// Gibbons and Mowry's group prefetching). Updates by block meet a column's chunk many at a time,
+// which asks what depends on the chunk once (storage/encoding/number_patch.h).
 //
-// A group falls into runs of records that do the same: inserts, erases, updates of the same
-// columns. A run is written column by column.
+// A phase goes on as long as its updates may be written before its inserts and deletes: to an
+// update of a row that it inserts, or an insert of a RowID that it deletes.
 //
-// Threads    one at a time; different partitions side by side. find() while nobody applies.
-// Memory     a few groups; plans, one for each choice of columns that updates had.
+// Threads    one at a time; different partitions side by side.
+// Memory     plans, one for each choice of columns that updates had; the workspace's.
 // Errors     none: a record that does not fit (an update of an absent row) is our bug, and checked.
 //
 // Invariants (A1 and A2 of applier.h)
-//   P1  Runs are written in the order of their records, and in a run what meets one row or cell is
-//       written in their order, too.
+//   P1  What meets one row is written in the order of its records, and so what meets one cell.
 
 #pragma once
 
@@ -25,13 +27,14 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/row_layout.h"
+#include "propagation/apply_workspace.h"
 #include "propagation/export/row_id_runs.h"
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
+#include "propagation/update_plan.h"
 #include "storage/table.h"
 
 namespace diptych::propagation {
@@ -42,14 +45,12 @@ struct ApplyCounts {
   uint64_t deletes = 0;
   uint64_t collapsed = 0;  // of `updates`: not written, as a later one wrote the same cells
   uint64_t apply_ns = 0;
-  // Of every 16th group: finding and approaching; writing.
-  uint64_t sampled_lookup_ns = 0;
-  uint64_t sampled_write_ns = 0;
+  uint64_t lookup_ns = 0;  // of apply_ns: finding rows
 };
 
 class alignas(64) PartitionApplier {
  public:
-  static constexpr uint32_t kGroup = 32;
+  static constexpr uint32_t kGroup = 64;
 
   PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                    base::NumaNode node);
@@ -57,7 +58,7 @@ class alignas(64) PartitionApplier {
   void index_rows();
 
   // The partition's records, in VID order (A1).
-  void apply(std::span<const UpdateRecord* const> records);
+  void apply(std::span<const UpdateRecord* const> records, ApplyWorkspace* work);
 
   // Of a bulk load: takes the first of a block's rows, or of the last ones that there are, and
   // returns how many. A block's where the partition can take one; else at least one, into pages.
@@ -68,52 +69,45 @@ class alignas(64) PartitionApplier {
 
   const RowIndex& index() const { return index_; }
   const ApplyCounts& counts() const { return counts_; }  // so far
-  size_t memory_bytes() const;
+  size_t memory_bytes() const { return index_.memory_bytes(); }
 
  private:
-  // The columns of an update, and where their cells are from the record's beginning.
-  struct Plan {
-    std::vector<base::ColumnId> columns;
-    std::vector<uint32_t> cell_offsets;
-    uint64_t first_columns = 0;  // the first four, as a record's first word has them
-    uint64_t columns_mask = 0;   // of that word
-  };
-  struct Run {
-    UpdateType type;
-    uint32_t first;  // in the group
-    uint32_t end;
-    const Plan* plan;  // of updates and replacements
-  };
+  using Records = std::span<const UpdateRecord* const>;
+  // Updates that are written together.
   struct Group {
-    std::span<const UpdateRecord* const> records;
-    std::array<const RowIndex::Entry*, kGroup> entries;
+    uint32_t count = 0;
+    std::array<uint32_t, kGroup> ordinals;
+    std::array<storage::RowPlace, kGroup> places;
+    std::array<const std::byte*, kGroup> records;
+    struct Run {  // of the same columns
+      const UpdatePlan* plan;
+      uint32_t first;
+      uint32_t end;
+    };
     std::array<Run, kGroup> runs;
     uint32_t run_count = 0;
 
-    void add_run(Run run, uint32_t end) {
-      run.end = end;
-      runs[run_count++] = run;
-    }
+    std::span<const uint32_t> wanted() const { return std::span(ordinals).first(count); }
   };
 
-  static bool is_of(const Plan& plan, const UpdateRecord& update);
-  const Plan* plan_of(const UpdateRecord& update);
-  std::span<const UpdateRecord* const> collapse(std::span<const UpdateRecord* const> records);
-  void find(std::span<const UpdateRecord* const> records, Group* group);
-  void approach(const Group& group) const;
-  void write(const Group& group);
-  void insert(std::span<const UpdateRecord* const> records);
-  void erase(std::span<const UpdateRecord* const> records);
-  void update(const Group& group, const Run& run);
+  const UpdatePlan* plan_of(const UpdateRecord& update);
+  Records collapse(Records records, ApplyWorkspace* work);
+  void find(Records records, const RowIndex::Entry** entries);
+  // How many records the phase has that begins with the first.
+  size_t gather(Records records, const RowIndex::Entry* const* entries, ApplyWorkspace* work);
+  void write_updates(BlockChains* updates);
+  void approach(BlockChains* updates, Group* group);
+  void write(Group* group, Group* ahead);
+  void move(Records records);
+  void insert(Records records);
+  void erase(Records records);
 
   storage::Partition* partition_;
   const base::RowLayout* layout_;
   RowIndex index_;
-  Plan whole_row_;
-  std::deque<Plan> plans_;
-  const Plan* last_plan_ = nullptr;
-  std::vector<const UpdateRecord*> kept_;  // by collapse()
-  uint64_t groups_ = 0;
+  const UpdatePlan whole_row_;
+  std::deque<UpdatePlan> plans_;
+  const UpdatePlan* last_plan_ = nullptr;
   ApplyCounts counts_;
 };
 

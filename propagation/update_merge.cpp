@@ -23,23 +23,24 @@ void UpdateMerge::Run::find_chunk() {
   head_ = nullptr;
 }
 
-void UpdateMerge::Run::take(base::Vid last, size_t count,
-                            std::vector<const UpdateRecord*>* records) {
+size_t UpdateMerge::Run::take(base::Vid last, std::span<const UpdateRecord*> room) {
   const UpdateRecord* head = head_;
+  size_t count = 0;
   do {
     const base::Vid vid = head->vid;
-    records->push_back(head);
+    room[count++] = head;
     head = head->next();
     __builtin_prefetch(reinterpret_cast<const std::byte*>(head) + kAheadBytes);
     if (reinterpret_cast<const std::byte*>(head) == chunk_end_) [[unlikely]] {
       ++chunk_;
       find_chunk();
       head = head_;
-      if (head == nullptr) return;
+      if (head == nullptr) return count;
     }
     DIPTYCH_CHECK(head->vid >= vid, "a worker's sets are in VID order");
-  } while (head->vid <= last && records->size() < count);
+  } while (head->vid <= last && count < room.size());
   head_ = head;
+  return count;
 }
 
 UpdateMerge::UpdateMerge(const CollectedSets& collected, base::TableId table)
@@ -56,9 +57,9 @@ UpdateMerge::UpdateMerge(const CollectedSets& collected, base::TableId table)
 
 // As many runs as workers: a linear search for the least head is as quick as a heap, and it is done
 // once a transaction.
-void UpdateMerge::next(size_t count, std::vector<const UpdateRecord*>* records) {
-  records->clear();
-  while (!runs_.empty() && records->size() < count) {
+size_t UpdateMerge::next(std::span<const UpdateRecord*> room) {
+  size_t count = 0;
+  while (!runs_.empty() && count < room.size()) {
     auto least = runs_.begin();
     base::Vid next(std::numeric_limits<uint64_t>::max());  // the least head of the others
     for (auto run = runs_.begin() + 1; run != runs_.end(); ++run) {
@@ -69,11 +70,11 @@ void UpdateMerge::next(size_t count, std::vector<const UpdateRecord*>* records) 
         next = std::min(next, run->head()->vid);
       }
     }
-    least->take(next, count, records);
+    count += least->take(next, room.subspan(count));
     if (least->head() == nullptr) runs_.erase(least);
   }
-  DIPTYCH_CHECK(records->empty() || records->back()->vid <= snapshot_,
-                "sets end at their snapshot");
+  DIPTYCH_CHECK(count == 0 || room[count - 1]->vid <= snapshot_, "sets end at their snapshot");
+  return count;
 }
 
 }  // namespace diptych::propagation

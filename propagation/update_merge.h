@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/ids.h"
@@ -22,8 +23,8 @@ class UpdateMerge {
   UpdateMerge(const CollectedSets& collected, base::TableId table);
 
   bool done() const { return runs_.empty(); }
-  // Replaces *records by the next ones: `count` of them, or all that are left.
-  void next(size_t count, std::vector<const UpdateRecord*>* records);
+  // The next records, as many as there is room for, or all that are left: how many.
+  size_t next(std::span<const UpdateRecord*> room);
 
  private:
   // Walks the records of one worker, set by set.
@@ -36,9 +37,8 @@ class UpdateMerge {
     void start() { find_chunk(); }
 
     const UpdateRecord* head() const { return head_; }  // nullptr: at the end
-    // Appends to *records those of VIDs up to `last`, the head in any case, until there are
-    // `count`.
-    void take(base::Vid last, size_t count, std::vector<const UpdateRecord*>* records);
+    // Writes those of VIDs up to `last`, the head in any case, as far as there is room: how many.
+    size_t take(base::Vid last, std::span<const UpdateRecord*> room);
 
    private:
     void find_chunk();

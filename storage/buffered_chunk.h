@@ -96,16 +96,21 @@ class alignas(64) BufferedChunk : public Shared {
   bool evictable() const;
 
   // Writers. All may throw ChunkFailure.
-  // `value`: as Chunk::patch's.
-  template <class Value>
-  [[nodiscard]] encoding::Patch patch(uint32_t row, const Value& value) {
+  [[nodiscard]] encoding::Patch patch(uint32_t row, const encoding::Cell& cell) {
     if (!is_changed()) begin_change();
-    return encoding::Chunk::patch(memory_.bytes(), row, value);
+    return encoding::Chunk::patch(memory_.bytes(), row, cell);
+  }
+  // As Chunk's.
+  template <class RowAt, class KeyAt>
+  size_t patch_numbers(size_t count, const RowAt& row_at, const KeyAt& key_at) {
+    if (!is_changed()) begin_change();
+    return encoding::Chunk::patch_numbers(memory_.bytes(), count, row_at, key_at);
   }
   // Of one that is the writer's own: where others could evict it meanwhile, it is left alone.
-  void prefetch_cell(uint32_t row) const {
+  template <class RowAt>
+  void prefetch(size_t count, const RowAt& row_at) const {
     if (is_changed() || (!evictable() && in_memory())) {
-      encoding::Chunk::trusted(memory_.bytes()).prefetch(row);
+      encoding::Chunk::trusted(memory_.bytes()).prefetch(count, row_at);
     }
   }
   void replace(encoding::ChunkBytes bytes);

@@ -222,8 +222,7 @@ ColumnStorage CompressedBlock::storage(base::ColumnId column) const {
   return {encoding::encoding_name(header.encoding), header.bytes, found.thawed};
 }
 
-bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& cell,
-                                     size_t* thawed) {
+bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& cell) {
   const auto nulls = column->nullable ? encoding::NullRoom::kMap : encoding::NullRoom::kNone;
   base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
   // The only error is one of size (encode.h). A quarter is room that is free.
@@ -240,56 +239,66 @@ bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& c
   if (column->thawed) return true;
   column->thawed = true;
   ++thawed_columns_;
-  ++*thawed;
   return true;
 }
 
-template <class ToCell>
-CompressedBlock::Written CompressedBlock::write_each(const ColumnFormat& format,
-                                                     base::ColumnId column,
-                                                     std::span<const RowPlace> places,
-                                                     std::span<const std::byte* const> records,
-                                                     size_t cell_offset, ToCell to_cell) {
-  Written written;
-  for (size_t i = 0; i < places.size(); ++i) {
-    auto& block = static_cast<CompressedBlock&>(*places[i].leaf);
-    DIPTYCH_DCHECK(block.lives(places[i].position), "only a live row is updated");
-    const std::byte* const from = records[i] + cell_offset;
-    Column* const chunk = &block.columns_[column.value];
-    const bool is_null = format.nullable && from[format.null_in_cell] != std::byte{0};
-    const bool done =
-        is_null
-            ? block.write(chunk, places[i].position, Cell::null(), &written.thawed)
-            : block.write(chunk, places[i].position, to_cell(from, records[i]), &written.thawed);
-    if (!done) break;
-    ++written.cells;
+template <class ToKey>
+size_t CompressedBlock::write_numbers(const ColumnFormat& format, Column* column,
+                                      const Cells& cells, const ToKey& to_key) {
+  const auto cell_at = [&](size_t i) { return cells.records[i] + cells.offset; };
+  const auto is_null = [&](const std::byte* cell) {
+    return format.nullable && cell[format.null_in_cell] != std::byte{0};
+  };
+  const size_t count = cells.places.size();
+  for (size_t first = 0; first < count; ++first) {
+    first += column->chunk->patch_numbers(
+        count - first, [&](size_t i) { return cells.places[first + i].position; },
+        [&](size_t i, int64_t* key) {
+          const std::byte* const cell = cell_at(first + i);
+          if (is_null(cell)) return false;
+          *key = to_key(cell);
+          return true;
+        });
+    if (first == count) break;
+    const std::byte* const cell = cell_at(first);
+    const Cell value = is_null(cell) ? Cell::null() : Cell::number(to_key(cell));
+    if (!write(column, cells.places[first].position, value)) return first;
   }
-  return written;
+  return count;
 }
 
-CompressedBlock::Written CompressedBlock::write_cells(const ColumnFormat& format,
-                                                      base::ColumnId column,
-                                                      std::span<const RowPlace> places,
-                                                      std::span<const std::byte* const> records,
-                                                      size_t cell_offset) {
-  const auto write = [&](auto to_cell) {
-    return write_each(format, column, places, records, cell_offset, to_cell);
-  };
+size_t CompressedBlock::write_texts(const ColumnFormat& format, Column* column,
+                                    const Cells& cells) {
+  for (size_t i = 0; i < cells.places.size(); ++i) {
+    const std::byte* const cell = cells.records[i] + cells.offset;
+    const bool is_null = format.nullable && cell[format.null_in_cell] != std::byte{0};
+    const Cell value =
+        is_null ? Cell::null() : Cell::of_text(cell_string(format.kind, cell, cells.records[i]));
+    if (!write(column, cells.places[i].position, value)) return i;
+  }
+  return cells.places.size();
+}
+
+size_t CompressedBlock::write_cells(base::ColumnId id, std::span<const RowPlace> places,
+                                    std::span<const std::byte* const> records, size_t cell_offset) {
+  const ColumnFormat& format = format_->columns[id.value];
+  Column* const column = &columns_[id.value];
+  column->written = true;
+  if (!column->owned) own(column);
+  const Cells cells{places, records, cell_offset};
   using Bytes = const std::byte*;
+  const auto numbers = [&](auto to_key) { return write_numbers(format, column, cells, to_key); };
   switch (format.kind) {
-    case CellKind::kInt32:
-      return write([](Bytes cell, Bytes) { return int64_t{load<int32_t>(cell)}; });
-    case CellKind::kInt64: return write([](Bytes cell, Bytes) { return load<int64_t>(cell); });
+    case CellKind::kInt32: return numbers([](Bytes cell) { return int64_t{load<int32_t>(cell)}; });
+    case CellKind::kInt64: return numbers([](Bytes cell) { return load<int64_t>(cell); });
     case CellKind::kDouble:
-      return write([](Bytes cell, Bytes) { return encoding::double_key(load<double>(cell)); });
+      return numbers([](Bytes cell) { return encoding::double_key(load<double>(cell)); });
     case CellKind::kBoolean:
-      return write([](Bytes cell, Bytes) { return int64_t{*cell != std::byte{0}}; });
+      return numbers([](Bytes cell) { return int64_t{*cell != std::byte{0}}; });
     case CellKind::kInlineString:
     case CellKind::kLongString: break;
   }
-  return write([&](Bytes cell, Bytes record) {
-    return Cell::of_text(cell_string(format.kind, cell, record));
-  });
+  return write_texts(format, column, cells);
 }
 
 size_t CompressedBlock::look(Freeze freeze) {

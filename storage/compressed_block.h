@@ -84,20 +84,16 @@ class CompressedBlock final : public Leaf {
   ColumnSummary summary(base::ColumnId column) const override;
   ColumnStorage storage(base::ColumnId column) const override;
 
-  // As Partition::update, of rows of compressed blocks. How many were written, and how many
-  // columns thawed: fewer than there are where C2 forbids the next, of which nothing is changed.
-  struct Written {
-    size_t cells = 0;
-    size_t thawed = 0;
-  };
-  static Written write_cells(const ColumnFormat& format, base::ColumnId column,
-                             std::span<const RowPlace> places,
-                             std::span<const std::byte* const> records, size_t cell_offset);
+  // As Partition::update, of rows that are all the block's. How many were written: fewer than there
+  // are where C2 forbids the next, of which nothing is changed.
+  size_t write_cells(base::ColumnId column, std::span<const RowPlace> places,
+                     std::span<const std::byte* const> records, size_t cell_offset);
   void erase_row(uint32_t position) { clear_live(position); }
-  // Of a block that is the writer's own.
-  void prefetch_cell(uint32_t position, base::ColumnId column) const {
+  // Of a block that is the writer's own, and its rows.
+  void prefetch(std::span<const RowPlace> places, base::ColumnId column) const {
     const Column& of = columns_[column.value];
-    if (of.owned) of.chunk->prefetch_cell(position);
+    if (!of.owned) return;
+    of.chunk->prefetch(places.size(), [&](size_t i) { return places[i].position; });
   }
 
   size_t thawed_columns() const { return thawed_columns_; }
@@ -149,25 +145,22 @@ class CompressedBlock final : public Leaf {
   void own(Column* column);
   void replace(Column* column, encoding::ChunkBytes bytes);
   void put(Column* column, encoding::ChunkBytes bytes);
-  // `value`: a cell, or the key of a number that is not null.
-  template <class Value>
-  bool write(Column* column, uint32_t row, const Value& value, size_t* thawed) {
-    column->written = true;
-    if (!column->owned) [[unlikely]]
-      own(column);
-    if (column->chunk->patch(row, value) == encoding::Patch::kDone) [[likely]]
-      return true;
-    return thaw_and_write(column, row, value, thawed);
+  struct Cells {  // of one column
+    std::span<const RowPlace> places;
+    std::span<const std::byte* const> records;
+    size_t offset;
+  };
+  // Both: as write_cells, of a column that is owned. to_key(cell): of one that is not null.
+  template <class ToKey>
+  size_t write_numbers(const ColumnFormat& format, Column* column, const Cells& cells,
+                       const ToKey& to_key);
+  size_t write_texts(const ColumnFormat& format, Column* column, const Cells& cells);
+  // One cell, by whatever way there is. False: C2 forbids it.
+  bool write(Column* column, uint32_t row, const encoding::Cell& cell) {
+    return column->chunk->patch(row, cell) == encoding::Patch::kDone ||
+           thaw_and_write(column, row, cell);
   }
-  bool thaw_and_write(Column* column, uint32_t row, const encoding::Cell& cell, size_t* thawed);
-  bool thaw_and_write(Column* column, uint32_t row, int64_t key, size_t* thawed) {
-    return thaw_and_write(column, row, encoding::Cell::number(key), thawed);
-  }
-  template <class ToCell>
-  static Written write_each(const ColumnFormat& format, base::ColumnId column,
-                            std::span<const RowPlace> places,
-                            std::span<const std::byte* const> records, size_t cell_offset,
-                            ToCell to_cell);
+  bool thaw_and_write(Column* column, uint32_t row, const encoding::Cell& cell);
 
   const LeafFormat* format_;           // of the partition, which it goes before
   size_t column_count_;                // the RowIDs' included

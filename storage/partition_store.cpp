@@ -102,50 +102,75 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
   }
 }
 
-void PartitionStore::prefetch(std::span<const RowPlace> places,
-                              std::span<const base::ColumnId> columns) const {
-  for (const RowPlace& place : places) {
-    if (place.leaf->cut() != cuts_) continue;  // its copy will be warm
-    if (place.leaf->form() == LeafForm::kPlain) {
-      const PlainLeaf& leaf = plain(*place.leaf);
-      for (const base::ColumnId column : columns) {
-        leaf.prefetch_cell(place.position, format_.columns[column.value]);
-      }
-    } else {
-      const CompressedBlock& block = compressed(*place.leaf);
-      for (const base::ColumnId column : columns) block.prefetch_cell(place.position, column);
+void PartitionStore::find(std::span<const uint32_t> ordinals, RowPlace* places) {
+  DIPTYCH_CHECK(restored_.empty(), "finish_restore() goes before writes");
+  Leaf* leaf = nullptr;
+  uint32_t first = 0;
+  uint32_t slots = 0;
+  for (const uint32_t ordinal : ordinals) {
+    uint32_t position = ordinal - first;
+    if (position >= slots) {
+      leaf = &leaf_to_write(ordinal, &position);
+      first = leaf->first_ordinal();
+      slots = leaf->row_slots();
     }
+    *places++ = {leaf, position};
   }
+}
+
+template <class Function>
+void PartitionStore::for_each_run(std::span<const RowPlace> places, const Function& fn) {
+  for (size_t first = 0; first < places.size();) {
+    const Leaf* const leaf = places[first].leaf;
+    DIPTYCH_DCHECK(leaf->cut() == cuts_, "S6: what is written is the store's own");
+    const bool is_plain = leaf->form() == LeafForm::kPlain;
+    size_t end = first + 1;
+    while (end < places.size() && (places[end].leaf == leaf ||
+                                   (is_plain && places[end].leaf->form() == LeafForm::kPlain))) {
+      ++end;
+    }
+    const auto run = places.subspan(first, end - first);
+    if (!fn(run, is_plain ? nullptr : &compressed(*run.front().leaf))) return;
+    first = end;
+  }
+}
+
+void PartitionStore::prefetch(std::span<const RowPlace> places,
+                              std::span<const base::ColumnId> columns) {
+  for_each_run(places, [&](std::span<const RowPlace> run, const CompressedBlock* block) {
+    for (const base::ColumnId column : columns) {
+      if (block != nullptr) {
+        block->prefetch(run, column);
+        continue;
+      }
+      const ColumnFormat& format = format_.columns[column.value];
+      for (const RowPlace& place : run) plain(*place.leaf).prefetch_cell(place.position, format);
+    }
+    return true;
+  });
 }
 
 Partition::Places PartitionStore::update(std::span<const RowPlace> places, base::ColumnId column,
                                          std::span<const std::byte* const> records,
                                          size_t cell_offset) {
-  const ColumnFormat& format = format_.columns[column.value];
-  for (size_t first = 0; first < places.size();) {
-    DIPTYCH_DCHECK(places[first].leaf->cut() == cuts_, "S6: what is written is the store's own");
-    const LeafForm form = places[first].leaf->form();
-    size_t end = first + 1;
-    while (end < places.size() && places[end].leaf->form() == form) ++end;
-    const auto run = places.subspan(first, end - first);
-    const auto run_records = records.subspan(first, end - first);
-    if (form == LeafForm::kPlain) {
-      PlainLeaf::write_cells(format, column, run, run_records, cell_offset);
-      cells_updated_[column.value] += run.size();
-    } else {
-      const CompressedBlock::Written written =
-          CompressedBlock::write_cells(format, column, run, run_records, cell_offset);
-      cells_updated_[column.value] += written.cells;
-      thawed_columns_ += written.thawed;
-      counts_.columns_thawed += written.thawed;
-      if (written.cells != run.size()) {
-        const size_t next = first + written.cells;
-        return melt_and_update(places.subspan(next), column, records.subspan(next), cell_offset);
-      }
+  size_t written = 0;
+  for_each_run(places, [&](std::span<const RowPlace> run, CompressedBlock* block) {
+    const auto run_records = records.subspan(written, run.size());
+    if (block == nullptr) {
+      PlainLeaf::write_cells(format_.columns[column.value], column, run, run_records, cell_offset);
+      written += run.size();
+      return true;
     }
-    first = end;
-  }
-  return Partition::Places::kStay;
+    const size_t thawed_before = block->thawed_columns();
+    const size_t cells = block->write_cells(column, run, run_records, cell_offset);
+    thawed_columns_ += block->thawed_columns() - thawed_before;
+    counts_.columns_thawed += block->thawed_columns() - thawed_before;
+    written += cells;
+    return cells == run.size();
+  });
+  cells_updated_[column.value] += written;
+  if (written == places.size()) return Partition::Places::kStay;
+  return melt_and_update(places.subspan(written), column, records.subspan(written), cell_offset);
 }
 
 Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> places,
@@ -160,11 +185,8 @@ Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> plac
   melt(ordinals.front() / format_.block_rows);
   range.stays_pages = true;
   ++compacted_ranges_;
-  std::vector<RowPlace> found;
-  for (const uint32_t ordinal : ordinals) {
-    RowPlace& place = found.emplace_back();
-    place.leaf = &leaf_to_write(ordinal, &place.position);
-  }
+  std::vector<RowPlace> found(ordinals.size());
+  find(ordinals, found.data());
   std::ignore = update(found, column, records, cell_offset);
   return Partition::Places::kMoved;
 }

@@ -107,7 +107,8 @@ class PartitionStore {
   uint64_t slots_before_block() const;
   std::optional<uint32_t> append_block(std::span<const NewRow> rows);
   void drop_dead_ranges();
-  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns) const;
+  void find(std::span<const uint32_t> ordinals, RowPlace* places);
+  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns);
   Partition::Places update(std::span<const RowPlace> places, base::ColumnId column,
                            std::span<const std::byte* const> records, size_t cell_offset);
   void note_writes(std::span<const RowPlace> places) {
@@ -202,6 +203,10 @@ class PartitionStore {
   void withhold_slots(size_t range);
   // The range's compressed block becomes hot pages, whose freed slots inserts may take.
   void melt(size_t range);
+  // Calls fn(run, block) for each run of places in one compressed block, and of plain leaves with
+  // nullptr, until it is false.
+  template <class Function>
+  void for_each_run(std::span<const RowPlace> places, const Function& fn);
   // The rows of `places`, from one on that its block cannot hold. kMoved.
   Partition::Places melt_and_update(std::span<const RowPlace> places, base::ColumnId column,
                                     std::span<const std::byte* const> records, size_t cell_offset);

@@ -152,13 +152,14 @@ void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewR
     widen(column, static_cast<Bound>(greatest));
     return;
   }
+  uint64_t* const map = format.nullable ? nulls(format) : nullptr;
   uint32_t position = first;
   for (const NewRow& row : rows) {
     const std::byte* const cell = row.row + format.cell_offset;
     const auto value = load<Value>(cell);
     std::memcpy(slot, &value, sizeof value);
     slot += sizeof value;
-    if (format.nullable && store_null(format, column, position++, cell)) continue;
+    if (map != nullptr && store_null(map, format, column, position++, cell)) continue;
     widen(column, static_cast<Bound>(value));
   }
 }
@@ -224,14 +225,16 @@ void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
                               std::span<const std::byte* const> records, size_t cell_offset) {
   PlainLeaf* leaf = nullptr;
   std::byte* slots = nullptr;
+  uint64_t* map = nullptr;
   for (size_t i = 0; i < places.size(); ++i) {
     if (places[i].leaf != leaf) {
       leaf = &plain(places[i]);
       slots = leaf->values(format);
+      if (format.nullable) map = leaf->nulls(format);
     }
     DIPTYCH_DCHECK(leaf->lives(places[i].position), "only a live row is updated");
     const std::byte* const cell = records[i] + cell_offset;
-    if (format.nullable && leaf->store_null(format, column, places[i].position, cell)) continue;
+    if (map != nullptr && leaf->store_null(map, format, column, places[i].position, cell)) continue;
     const auto value = load<Value>(cell);
     std::memcpy(slots + size_t{places[i].position} * sizeof value, &value, sizeof value);
     leaf->widen(column, static_cast<Widen>(value));

@@ -95,7 +95,12 @@ class PlainLeaf : public Leaf {
   // Sets the null bit as the cell says; true: it is null.
   bool store_null(const ColumnFormat& format, size_t column, uint32_t position,
                   const std::byte* cell) {
-    uint64_t& word = nulls(format)[position / 64];
+    return store_null(nulls(format), format, column, position, cell);
+  }
+  // The same in `map`, the column's.
+  bool store_null(uint64_t* map, const ColumnFormat& format, size_t column, uint32_t position,
+                  const std::byte* cell) {
+    uint64_t& word = map[position / 64];
     const uint64_t bit = uint64_t{1} << (position % 64);
     if (cell[format.null_in_cell] == std::byte{0}) {
       word &= ~bit;

@@ -51,6 +51,11 @@ char* StringHeap::allocate_large(size_t bytes) {
   return cell;
 }
 
+void StringHeap::add_page() {
+  pages_.push_back(pool_->take());
+  page_used_ = 0;
+}
+
 char* StringHeap::allocate(size_t bytes) {
   if (bytes > kCarvedBytesMax) [[unlikely]]
     return allocate_large(bytes);
@@ -61,10 +66,8 @@ char* StringHeap::allocate(size_t bytes) {
     return cell;
   }
   const size_t cell_bytes = class_bytes(size_class);
-  if (page_used_ + cell_bytes > kCarvedBytesMax) [[unlikely]] {
-    pages_.push_back(pool_->take());
-    page_used_ = 0;
-  }
+  if (page_used_ + cell_bytes > kCarvedBytesMax) [[unlikely]]
+    add_page();
   char* const cell = reinterpret_cast<char*>(pages_.back()) + page_used_;
   page_used_ += cell_bytes;
   return cell;

@@ -57,7 +57,8 @@ class StringHeap : public Shared {
 
   base::StringRef store_long(std::string_view text);
   char* allocate(size_t bytes);
-  char* allocate_large(size_t bytes);
+  [[gnu::noinline]] char* allocate_large(size_t bytes);
+  [[gnu::noinline]] void add_page();
   void free(const char* cell, size_t bytes);
 
   PagePool* pool_;

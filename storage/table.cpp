@@ -117,21 +117,11 @@ RowPlace Partition::place(uint32_t ordinal) {
 }
 
 void Partition::find(std::span<const uint32_t> ordinals, RowPlace* places) {
-  for (const uint32_t ordinal : ordinals) {
-    places->leaf = &store_->leaf_to_write(ordinal, &places->position);
-    ++places;
-  }
-}
-
-void Partition::locate(std::span<const uint32_t> ordinals, RowPlace* places) const {
-  for (const uint32_t ordinal : ordinals) {
-    places->leaf = &store_->leaf_of(ordinal, &places->position);
-    ++places;
-  }
+  store_->find(ordinals, places);
 }
 
 void Partition::prefetch(std::span<const RowPlace> places,
-                         std::span<const base::ColumnId> columns) const {
+                         std::span<const base::ColumnId> columns) {
   store_->prefetch(places, columns);
 }
 
@@ -158,9 +148,9 @@ void Partition::erase(uint32_t ordinal) {
 }
 
 void Partition::prefetch_erase(uint32_t ordinal) const {
-  RowPlace place{};
-  locate({&ordinal, 1}, &place);
-  store_->prefetch_erase(place);
+  RowPlace at{};
+  at.leaf = &store_->leaf_of(ordinal, &at.position);
+  store_->prefetch_erase(at);
 }
 
 size_t Partition::compact(uint64_t until_ns) {

@@ -97,10 +97,9 @@ class Partition {
   // Of rows to be written: where a snapshot has their leaf, in a copy of it.
   RowPlace place(uint32_t ordinal);
   void find(std::span<const uint32_t> ordinals, RowPlace* places);
-  // Where they are now, for the hint.
-  void locate(std::span<const uint32_t> ordinals, RowPlace* places) const;
-  // Hints that these cells will be written soon.
-  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns) const;
+  // Hints that these cells will be written soon. Here, and in update, what is asked of a block is
+  // asked once for rows of it that come one behind the other.
+  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns);
   // Writes one column of many rows, in their order. The new cell of places[i], the column's bytes
   // of a row, lies at records[i] + cell_offset; a long string's bytes at records[i] + (the Text's
   // pointer). note_writes counts the rows as written, which compact() asks for.

@@ -261,10 +261,6 @@ void Chunk::prefetch_other(uint32_t row) const {
   }
 }
 
-Patch Chunk::patch_other(std::span<std::byte> bytes, uint32_t row, int64_t key) {
-  return patch(bytes, row, Cell::number(key));
-}
-
 Patch Chunk::patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell) {
   auto* const header = reinterpret_cast<ChunkHeader*>(bytes.data());
   DIPTYCH_DCHECK(row < header->rows, "a patch stays within its chunk");

@@ -12,6 +12,8 @@
 
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -79,38 +81,62 @@ class Chunk {
   // By decoding where there is no other way.
   void select(const Predicate& predicate, uint64_t* words) const;
 
-  // A hint that patch() of this row comes.
-  void prefetch(uint32_t row) const {
-    if (!has_frame(*header_)) return prefetch_other(row);
-    const uint64_t bit = uint64_t{row} * header_->code_bits;
-    __builtin_prefetch(header_->at(header_->codes_offset) + bit / 8, 1);
-    if (header_->null_rows != 0) prefetch_null(row);
+  // A hint that patches of rows row_at(i), i < count, come.
+  template <class RowAt>
+  void prefetch(size_t count, const RowAt& row_at) const {
+    if (!has_frame(*header_)) {
+      for (size_t i = 0; i < count; ++i) prefetch_other(row_at(i));
+      return;
+    }
+    const std::byte* const codes = header_->at(header_->codes_offset);
+    const uint64_t bits = header_->code_bits;
+    for (size_t i = 0; i < count; ++i) __builtin_prefetch(codes + row_at(i) * bits / 8, 1);
+    if (header_->null_rows == 0) return;
+    for (size_t i = 0; i < count; ++i) prefetch_null(row_at(i));
   }
   // Writes one value into the chunk at `bytes` and widens its SMA. The text of the cell may be a
   // view of this chunk.
   [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, const Cell& cell);
-  // The same of a number that is not null.
-  [[nodiscard]] static Patch patch(std::span<std::byte> bytes, uint32_t row, int64_t key) {
+  // Writes numbers that are not null, row after row, as long as this form takes them by a store:
+  // how many. The rest, if there is one, begins with a row for patch(). key_at(i, &key): false, if
+  // value i is null.
+  template <class RowAt, class KeyAt>
+  static size_t patch_numbers(std::span<std::byte> bytes, size_t count, const RowAt& row_at,
+                              const KeyAt& key_at) {
     auto* const header = reinterpret_cast<ChunkHeader*>(bytes.data());
-    DIPTYCH_DCHECK(row < header->rows, "a patch stays within its chunk");
-    if (header->null_rows != 0 && header->nulls_offset == 0) return patch_other(bytes, row, key);
-    if (has_frame(*header)) {
-      if (!patch_frame(header, row, key)) return Patch::kNeedsThaw;
-    } else if (header->encoding == Encoding::kPlain) {
-      patch_plain(header, row, key);
-    } else {
-      return patch_other(bytes, row, key);
-    }
-    if (key < header->min) header->min = key;
-    if (key > header->max) header->max = key;
-    if (header->null_rows != 0) set_not_null(header, row);
-    return Patch::kDone;
+    if (header->null_rows != 0 && header->nulls_offset == 0) return 0;
+    const auto patch_with = [&](const auto& write) {
+      return patch_each(header, count, row_at, key_at, write);
+    };
+    if (has_frame(*header)) return with_frame(header, patch_with);
+    const bool is_plain = header->encoding == Encoding::kPlain && header->kind != ValueKind::kText;
+    return is_plain ? with_plain(header, patch_with) : 0;
   }
 
  private:
   explicit Chunk(const ChunkHeader* header) : header_(header) {}
   static bool has_frame(const ChunkHeader& chunk) {
     return chunk.encoding == Encoding::kFrame || chunk.encoding == Encoding::kPackedFrame;
+  }
+  template <class RowAt, class KeyAt, class Write>
+  static size_t patch_each(ChunkHeader* chunk, size_t count, const RowAt& row_at,
+                           const KeyAt& key_at, const Write& write) {
+    const bool has_null = chunk->null_rows != 0;
+    int64_t min = chunk->min;
+    int64_t max = chunk->max;
+    size_t i = 0;
+    for (; i < count; ++i) {
+      const uint32_t row = row_at(i);
+      DIPTYCH_DCHECK(row < chunk->rows, "a patch stays within its chunk");
+      int64_t key;
+      if (!key_at(i, &key) || !write(row, key)) break;
+      min = std::min(min, key);
+      max = std::max(max, key);
+      if (has_null) set_not_null(chunk, row);
+    }
+    chunk->min = min;
+    chunk->max = max;
+    return i;
   }
   static void set_not_null(ChunkHeader* chunk, uint32_t row) {
     uint64_t& word = chunk->array<uint64_t>(chunk->nulls_offset)[row / 64];
@@ -122,7 +148,6 @@ class Chunk {
     __builtin_prefetch(header_->array<uint64_t>(header_->nulls_offset) + row / 64, 1);
   }
   void prefetch_other(uint32_t row) const;
-  static Patch patch_other(std::span<std::byte> bytes, uint32_t row, int64_t key);
   template <class Decode>
   ColumnRun decode_run(uint32_t first, uint32_t count, RunBuffer* buffer,
                        const Decode& decode) const;

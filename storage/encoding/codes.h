@@ -59,21 +59,18 @@ constexpr bool is_code_width(uint32_t bits, Lanes lanes) {
 
 namespace code_stores {
 
+// Which waits for nothing.
 template <class Code>
-void store(std::byte* data, uint32_t i, uint64_t code) {
-  const auto narrow = static_cast<Code>(code);
-  std::memcpy(data + size_t{i} * sizeof narrow, &narrow, sizeof narrow);
-}
+struct Store {
+  void operator()(std::byte* data, uint32_t i, uint64_t code) const {
+    const auto narrow = static_cast<Code>(code);
+    std::memcpy(data + size_t{i} * sizeof narrow, &narrow, sizeof narrow);
+  }
+};
 
-}  // namespace code_stores
-
-// `data` starts at a word. A code of whole bytes is a store, which waits for nothing; of another
-// the words that it lies in are read: these cross no cache line, and what was written to a
-// neighbour just now is there.
-inline void set_code(std::byte* data, uint32_t bits, uint32_t i, uint64_t code) {
-  if (bits == 8) return code_stores::store<uint8_t>(data, i, code);
-  if (bits == 16) return code_stores::store<uint16_t>(data, i, code);
-  if (bits == 32) return code_stores::store<uint32_t>(data, i, code);
+// Of a width that is not whole bytes: the words that the code lies in are read. These cross no
+// cache line, and what was written to a neighbour just now is there.
+inline void store_packed(std::byte* data, uint32_t bits, uint32_t i, uint64_t code) {
   if (bits == 0) return;
   const uint64_t bit = uint64_t{i} * bits;
   const uint32_t shift = bit % 64;
@@ -87,6 +84,27 @@ inline void set_code(std::byte* data, uint32_t bits, uint32_t i, uint64_t code) 
   std::memcpy(&word, at + sizeof word, sizeof word);
   word = (word & ~(mask >> (64 - shift))) | (code >> (64 - shift));
   std::memcpy(at + sizeof word, &word, sizeof word);
+}
+
+}  // namespace code_stores
+
+// use(set): set(data, i, code) writes code i of an array of this width, whose `data` starts at a
+// word. For loops: what the width asks is asked once.
+template <class Use>
+auto with_code_store(uint32_t bits, const Use& use) {
+  switch (bits) {
+    case 8: return use(code_stores::Store<uint8_t>());
+    case 16: return use(code_stores::Store<uint16_t>());
+    case 32: return use(code_stores::Store<uint32_t>());
+    default: break;
+  }
+  return use([bits](std::byte* data, uint32_t i, uint64_t code) {
+    code_stores::store_packed(data, bits, i, code);
+  });
+}
+
+inline void set_code(std::byte* data, uint32_t bits, uint32_t i, uint64_t code) {
+  with_code_store(bits, [&](const auto& set) { set(data, i, code); });
 }
 
 // Writes codes one behind the other into memory that is zero, and may write up to 8 bytes behind.

@@ -63,18 +63,22 @@ void ColumnProfile::read_keys(ToKey to_key) {
   const auto* const values = column_.as<Value>();
   keys_.resize(column_.rows);
   for (uint32_t i = 0; i < column_.rows; ++i) keys_[i] = to_key(values[i]);
-  const auto widen = [this](int64_t key) {
-    min_ = std::min(min_, key);
-    max_ = std::max(max_, key);
+  int64_t min = min_;  // in registers: the keys might be these members, for all the compiler knows
+  int64_t max = max_;
+  const auto widen = [&](int64_t key) {
+    min = std::min(min, key);
+    max = std::max(max, key);
   };
   if (column_.nulls == nullptr) {
     for (const int64_t key : keys_) widen(key);
   } else {
     for_each_row([&](uint32_t row) { widen(keys_[row]); }, Rows::kValues);
-    const int64_t fill = min_ <= max_ ? min_ : 0;
+    const int64_t fill = min <= max ? min : 0;
     for_each_row([&](uint32_t row) { keys_[row] = fill; }, Rows::kNulls);
   }
-  all_equal_ = min_ >= max_;
+  min_ = min;
+  max_ = max;
+  all_equal_ = min >= max;
 }
 
 void ColumnProfile::read_texts() {

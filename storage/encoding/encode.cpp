@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "base/check.h"
@@ -129,8 +130,9 @@ base::Result<ChunkBytes> thaw_numbers(const Chunk& chunk, uint32_t row, const Ce
   RunBuffer buffer;
   ColumnRun run = chunk.decode(0, chunk.rows(), &buffer);
   const auto* const from = static_cast<const std::byte*>(run.values);
-  std::vector<uint64_t> values((run.rows * value_bytes(run.kind) + 7) / 8);
-  std::memcpy(values.data(), from, run.rows * value_bytes(run.kind));
+  const size_t bytes_in = run.rows * value_bytes(run.kind);
+  const auto values = std::make_unique_for_overwrite<uint64_t[]>((bytes_in + 7) / 8);
+  std::memcpy(values.get(), from, bytes_in);
   std::vector<uint64_t> null_map(bitmap_words(run.rows));
   if (run.nulls != nullptr) std::copy_n(run.nulls, null_map.size(), null_map.begin());
   const uint64_t bit = uint64_t{1} << (row % 64);
@@ -138,9 +140,9 @@ base::Result<ChunkBytes> thaw_numbers(const Chunk& chunk, uint32_t row, const Ce
     null_map[row / 64] |= bit;
   } else {
     null_map[row / 64] &= ~bit;
-    store_cell(run.kind, cell, reinterpret_cast<std::byte*>(values.data()), row);
+    store_cell(run.kind, cell, reinterpret_cast<std::byte*>(values.get()), row);
   }
-  run.values = values.data();
+  run.values = values.get();
   run.nulls = null_map.data();
   const ColumnProfile profile(run);
   ChunkBytes bytes = write(profile, Encoding::kFrame, 0, Room::kForPatches, nulls);

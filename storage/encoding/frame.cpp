@@ -34,10 +34,18 @@ void write_codes(const ColumnProfile& column, int64_t base, uint32_t bits, Chunk
   header.codes_offset = offset;
   header.code_bits = static_cast<uint8_t>(bits);
   header.base = base;
-  CodeWriter codes(writer->at(offset), bits);
-  for (const int64_t key : column.keys()) {
-    codes.add(static_cast<uint64_t>(key) - static_cast<uint64_t>(base));
+  const auto code_of = [base](int64_t key) {
+    return static_cast<uint64_t>(key) - static_cast<uint64_t>(base);
+  };
+  std::byte* const out = writer->at(offset);
+  if (bits == 8 || bits == 16 || bits == 32) {
+    with_code_store(bits, [&](const auto& set) {
+      for (uint32_t i = 0; i < column.rows(); ++i) set(out, i, code_of(column.keys()[i]));
+    });
+    return;
   }
+  CodeWriter codes(out, bits);
+  for (const int64_t key : column.keys()) codes.add(code_of(key));
   codes.finish();
 }
 
@@ -102,7 +110,7 @@ class FrameCodec final : public NumberCodec {
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
-    return patch_frame(chunk, row, key);
+    return with_frame(chunk, [&](const auto& write) { return write(row, key); });
   }
 
  private:

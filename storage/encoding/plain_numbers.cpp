@@ -32,14 +32,11 @@ class PlainNumbers final : public NumberCodec {
   }
   bool encode(const ColumnProfile& column, ChunkWriter* writer) const override {
     if (column.kind() == ValueKind::kBoolean) return false;
-    const size_t size = value_bytes(column.kind());
-    const uint32_t offset = writer->add_part(column.rows() * size);
+    const uint32_t offset = writer->add_part(column.rows() * value_bytes(column.kind()));
     writer->header().codes_offset = offset;
-    std::byte* to = writer->at(offset);
-    for (const int64_t key : column.keys()) {
-      store_key(column.kind(), key, to);
-      to += size;
-    }
+    with_plain(&writer->header(), [&](const auto& write) {
+      for (uint32_t i = 0; i < column.rows(); ++i) write(i, column.keys()[i]);
+    });
     return true;
   }
   const char* problem(const ChunkHeader& chunk) const override {
@@ -75,8 +72,7 @@ class PlainNumbers final : public NumberCodec {
   }
 
   bool patch(ChunkHeader* chunk, uint32_t row, int64_t key) const override {
-    patch_plain(chunk, row, key);
-    return true;
+    return with_plain(chunk, [&](const auto& write) { return write(row, key); });
   }
 
  private:

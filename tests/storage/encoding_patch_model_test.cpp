@@ -59,6 +59,16 @@ Cell random_cell(const TestColumn& column, Random* random, std::string* text) {
   return Cell::number(test::random_key(random, column.kind()));
 }
 
+// By patch_numbers(), which is for numbers that are stored.
+bool patch_number(std::span<std::byte> bytes, uint32_t row, int64_t key) {
+  return Chunk::patch_numbers(
+             bytes, 1, [row](size_t) { return row; },
+             [key](size_t, int64_t* to) {
+               *to = key;
+               return true;
+             }) == 1;
+}
+
 TEST(EncodingPatchModel, PatchesAndThawsKeepWhatAnArrayWouldHave) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -76,8 +86,9 @@ TEST(EncodingPatchModel, PatchesAndThawsKeepWhatAnArrayWouldHave) {
         const Cell cell = random_cell(named.column, &random, &text);
         const bool as_key =
             named.column.kind() != ValueKind::kText && !cell.is_null && random() % 2 == 0;
-        const Patch patch =
-            as_key ? Chunk::patch(bytes, row, cell.key) : Chunk::patch(bytes, row, cell);
+        const Patch patch = as_key && patch_number(bytes, row, cell.key)
+                                ? Patch::kDone
+                                : Chunk::patch(bytes, row, cell);
         if (patch == Patch::kDone) {
           ++patched;
         } else {
@@ -122,9 +133,60 @@ TEST(EncodingPatchModel, AFrameAtTheEndOfTheNumbersTakesNoneFromTheirStart) {
   ChunkBytes bytes = *encode(column.run());
   ASSERT_EQ(Chunk::trusted(bytes).encoding(), Encoding::kPackedFrame);
   const ChunkBytes before = bytes;
-  EXPECT_EQ(Chunk::patch(bytes, 3, kKeyMin), Patch::kNeedsThaw);
+  EXPECT_FALSE(patch_number(bytes, 3, kKeyMin));
   EXPECT_EQ(Chunk::patch(bytes, 3, Cell::number(kKeyMin)), Patch::kNeedsThaw);
   EXPECT_EQ(bytes, before);
+}
+
+// Runs of patches, in which nulls and values that the form does not take come at any place: each is
+// written up to there, and nothing behind.
+TEST(EncodingPatchModel, RunsOfNumbersAreWrittenUpToWhatNeedsMore) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Random random(seed);
+  size_t whole_runs = 0;
+  size_t stops = 0;
+  for (const ValueKind kind :
+       {ValueKind::kInt32, ValueKind::kInt64, ValueKind::kDouble, ValueKind::kBoolean}) {
+    for (NamedColumn& named : adversarial_columns(kind, seed)) {
+      if (named.column.rows() == 0) continue;
+      SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", " << named.name);
+      ChunkBytes bytes = *encode(named.column.run());
+      std::string text;
+      for (int i = 0; i < 60; ++i) {
+        std::vector<uint32_t> rows;
+        std::vector<Cell> cells;
+        for (uint64_t n = 1 + random() % 30; n != 0; --n) {
+          rows.push_back(static_cast<uint32_t>(random() % named.column.rows()));
+          cells.push_back(random_cell(named.column, &random, &text));
+        }
+        size_t done = 0;
+        while (done < rows.size()) {
+          const size_t taken = Chunk::patch_numbers(
+              bytes, rows.size() - done, [&](size_t k) { return rows[done + k]; },
+              [&](size_t k, int64_t* key) {
+                *key = cells[done + k].key;
+                return !cells[done + k].is_null;
+              });
+          for (size_t k = 0; k < taken; ++k) named.column.set(rows[done + k], cells[done + k]);
+          if (i % 20 == 0) expect_cells(bytes, named.column);
+          whole_runs += taken == rows.size() ? 1 : 0;
+          done += taken;
+          if (done == rows.size()) break;
+          ++stops;
+          if (Chunk::patch(bytes, rows[done], cells[done]) == Patch::kNeedsThaw) {
+            bytes = *thaw(Chunk::trusted(bytes), rows[done], cells[done], NullRoom::kMap);
+          }
+          named.column.set(rows[done], cells[done]);
+          ++done;
+        }
+      }
+      expect_cells(bytes, named.column);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(whole_runs, 100U);
+  EXPECT_GT(stops, 100U);
 }
 
 TEST(EncodingPatchModel, ARefusedPatchChangesNothing) {

@@ -1,0 +1,97 @@
+// ApplyWorkspace: what a PartitionApplier works with while it applies a slice of records; one
+// partition of each table after the other uses the same, which so stays in the cache.
+//
+//   updates of a phase, in their order    0  1  2  3  4  5  6
+//   BlockChains                           block 7: 0 ─► 3 ─► 4       block 2: 1 ─► 2 ─► 5 ─► 6
+//
+// Threads    one.
+// Memory     some 50 bytes a record of the largest slice, and 8 a block of the largest partition.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/check.h"
+#include "propagation/export/update_set.h"
+#include "propagation/row_index.h"
+#include "propagation/update_plan.h"
+
+namespace diptych::propagation {
+
+// Updates by the block that their rows are in; those of one block in the order in which they came.
+class BlockChains {
+ public:
+  struct Update {
+    const UpdateRecord* record;
+    const UpdatePlan* plan;
+    uint32_t ordinal;
+    uint32_t next;  // of the same block
+  };
+
+  // Empty, for at most so many updates of rows in blocks [0, blocks).
+  void start(size_t updates, size_t blocks) {
+    DIPTYCH_DCHECK(at_ == kNone && touched_ == taken_, "all that came was taken");
+    if (updates_.size() < updates) updates_.resize(updates);
+    if (chains_.size() < blocks) chains_.resize(blocks);
+    if (blocks_.size() < updates) blocks_.resize(updates);
+    count_ = touched_ = taken_ = 0;
+  }
+  void add(const UpdateRecord* record, const UpdatePlan* plan, uint32_t ordinal, uint32_t block) {
+    updates_[count_] = {record, plan, ordinal, kNone};
+    Chain& chain = chains_[block];
+    if (chain.first == kNone) {
+      chain.first = count_;
+      blocks_[touched_++] = block;
+    } else {
+      updates_[chain.last].next = count_;
+    }
+    chain.last = count_++;
+  }
+  // Once all have come: the next one; nullptr: there is none.
+  const Update* take() {
+    if (at_ == kNone) {
+      if (taken_ == touched_) return nullptr;
+      Chain& chain = chains_[blocks_[taken_++]];
+      at_ = chain.first;
+      chain.first = kNone;
+    }
+    const Update* const update = &updates_[at_];
+    at_ = update->next;
+    return update;
+  }
+  size_t memory_bytes() const {
+    return updates_.capacity() * sizeof(Update) + chains_.capacity() * sizeof(Chain) +
+           blocks_.capacity() * sizeof(uint32_t);
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Chain {
+    uint32_t first = kNone;
+    uint32_t last = kNone;
+  };
+
+  std::vector<Update> updates_;
+  std::vector<Chain> chains_;     // [block]; no update: first is kNone
+  std::vector<uint32_t> blocks_;  // that have updates, in the order of their first ones
+  uint32_t count_ = 0;
+  uint32_t touched_ = 0;  // of blocks_
+  uint32_t taken_ = 0;    // of these
+  uint32_t at_ = kNone;   // the next of the block taken last
+};
+
+struct alignas(64) ApplyWorkspace {
+  std::vector<const UpdateRecord*> kept;        // of the slice, once updates are collapsed
+  std::vector<const RowIndex::Entry*> entries;  // of the slice's records
+  BlockChains updates;                          // of a phase
+  std::vector<const UpdateRecord*> moves;       // its inserts and deletes
+
+  size_t memory_bytes() const {
+    return kept.capacity() * sizeof kept[0] + entries.capacity() * sizeof entries[0] +
+           updates.memory_bytes() + moves.capacity() * sizeof moves[0];
+  }
+};
+
+}  // namespace diptych::propagation

@@ -1,0 +1,41 @@
+// UpdatePlan: which columns the updates of one shape change, and where their cells lie in the
+// record: worked out once for all records of the same columns (propagation/export/update_set.h).
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/row_layout.h"
+#include "propagation/export/update_set.h"
+
+namespace diptych::propagation {
+
+struct UpdatePlan {
+  std::vector<base::ColumnId> columns;
+  std::vector<uint32_t> cell_offsets;  // of each column's cell, from the record's beginning
+  uint64_t first_columns = 0;          // the first four, as a record's first word has them
+  uint64_t columns_mask = 0;           // of that word
+  uint16_t pieces = 0;
+
+  // Of records of whole rows: all columns.
+  static UpdatePlan of_rows(const base::RowLayout& layout);
+  // Of an update.
+  UpdatePlan(const base::RowLayout& layout, const UpdateRecord& update);
+
+  bool is_of(const UpdateRecord& update) const {
+    uint64_t first;  // and cells behind the columns: a body has eight bytes at least
+    std::memcpy(&first, update.body(), sizeof first);
+    if (((first ^ first_columns) & columns_mask) != 0 || update.pieces != pieces) return false;
+    return pieces <= sizeof first / sizeof(base::ColumnId) ||
+           std::ranges::equal(update.columns(), columns);
+  }
+
+ private:
+  UpdatePlan() = default;
+};
+
+}  // namespace diptych::propagation

@@ -8,7 +8,8 @@
 namespace diptych::propagation {
 namespace {
 
-constexpr size_t kAheadBytes = 1024;  // some ten records
+constexpr size_t kAheadBytes = 2048;  // some twenty records
+constexpr size_t kLineBytes = 64;
 
 }  // namespace
 
@@ -25,17 +26,20 @@ void UpdateMerge::Run::find_chunk() {
 
 size_t UpdateMerge::Run::take(base::Vid last, std::span<const UpdateRecord*> room) {
   const UpdateRecord* head = head_;
+  const auto* ahead = reinterpret_cast<const std::byte*>(head);
   size_t count = 0;
   do {
     const base::Vid vid = head->vid;
     room[count++] = head;
     head = head->next();
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(head) + kAheadBytes);
-    if (reinterpret_cast<const std::byte*>(head) == chunk_end_) [[unlikely]] {
+    const auto* const at = reinterpret_cast<const std::byte*>(head);
+    for (; ahead < at; ahead += kLineBytes) __builtin_prefetch(ahead + kAheadBytes);
+    if (at == chunk_end_) [[unlikely]] {
       ++chunk_;
       find_chunk();
       head = head_;
       if (head == nullptr) return count;
+      ahead = reinterpret_cast<const std::byte*>(head);
     }
     DIPTYCH_CHECK(head->vid >= vid, "a worker's sets are in VID order");
   } while (head->vid <= last && count < room.size());

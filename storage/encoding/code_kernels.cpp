@@ -11,7 +11,10 @@
 // clang-format off
 #include <hwy/foreach_target.h>
 // clang-format on
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include <hwy/highway.h>
 
@@ -44,11 +47,11 @@ template <class Lane>
 struct GroupPlan {
   static constexpr uint32_t kLanes = 16 / sizeof(Lane);
   static constexpr uint32_t kBlocks = 8 / kLanes;
-  uint32_t start[kBlocks];
-  alignas(32) uint8_t shuffle[kBlocks][16];
-  alignas(32) Lane shift[kBlocks][kLanes];
+  uint32_t start[kBlocks]{};
+  alignas(32) uint8_t shuffle[kBlocks][16]{};
+  alignas(32) Lane shift[kBlocks][kLanes]{};
 
-  explicit GroupPlan(uint32_t bits) {
+  explicit constexpr GroupPlan(uint32_t bits) {
     for (uint32_t block = 0; block < kBlocks; ++block) {
       const uint32_t block_bit = block * kLanes * bits;
       start[block] = block_bit / 8;
@@ -62,6 +65,18 @@ struct GroupPlan {
     }
   }
 };
+
+// The next vectors' codes are fetched meanwhile: what the processor fetches ahead by itself ends
+// with a page.
+constexpr size_t kAheadBytes = 2048;
+
+// Plans for all widths, by width.
+template <class Plan, size_t... kBits>
+constexpr std::array<Plan, sizeof...(kBits)> plans_of(std::index_sequence<kBits...> /*widths*/) {
+  return {Plan(kBits)...};
+}
+template <class Plan, uint32_t kBitsMax>
+constexpr auto kPlans = plans_of<Plan>(std::make_index_sequence<kBitsMax + 1>());
 
 // Blocks b and b + 1 of all whole groups.
 template <class Lane>
@@ -84,10 +99,78 @@ HWY_ATTR void unpack_pairs(const uint8_t* group, uint32_t bits, uint32_t count,
   }
 }
 
+// A whole vector of codes at a time, from one load: words are brought into the 16-byte blocks that
+// have codes of them, and within these it goes on as above. A block's codes begin at a multiple of
+// as many bits as it has codes, so they lie in four words where they are no wider than this.
+template <class Lane>
+constexpr uint32_t kVectorBitsMax = sizeof(Lane) == 4 ? 25 : 49;
+
+template <class Lane>
+struct VectorPlan {
+  static constexpr uint32_t kLanes = hn::MaxLanes(hn::ScalableTag<Lane>());
+  static constexpr uint32_t kWords = kLanes * sizeof(Lane) / sizeof(uint32_t);
+  static constexpr uint32_t kBlockLanes = 16 / sizeof(Lane);
+  static constexpr bool kIsWholeBytes = kLanes % 8 == 0;  // of codes of any width
+  alignas(64) uint32_t words[kWords]{};
+  alignas(64) uint8_t shuffle[kLanes * sizeof(Lane)]{};
+  alignas(64) Lane shift[kLanes]{};
+
+  explicit constexpr VectorPlan(uint32_t bits) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint32_t first_word = lane / kBlockLanes * kBlockLanes * bits / 32;
+      const uint32_t bit = lane * bits - first_word * 32;
+      shift[lane] = bit % 8;
+      for (uint32_t byte = 0; byte < sizeof(Lane); ++byte) {
+        // The mask takes off what would come from behind the block.
+        const uint32_t from = std::min(bit / 8 + byte, 15U);
+        shuffle[lane * sizeof(Lane) + byte] = static_cast<uint8_t>(from);
+      }
+      for (uint32_t word = 0; word < 4; ++word) {
+        words[lane / kBlockLanes * 4 + word] = first_word + word;
+      }
+    }
+  }
+};
+
+// How many codes were unpacked: as far as whole vectors can be loaded.
+template <class Lane>
+HWY_ATTR uint32_t unpack_vectors(const uint8_t* from, uint32_t bits, uint32_t count, Lane base,
+                                 Lane* out) {
+  using Plan = VectorPlan<Lane>;
+  if (!Plan::kIsWholeBytes || bits > kVectorBitsMax<Lane>) return 0;
+  const Plan& plan = kPlans<Plan, kVectorBitsMax<Lane>>[bits];
+  const hn::ScalableTag<Lane> d;
+  const hn::ScalableTag<uint32_t> d_words;
+  const hn::ScalableTag<uint8_t> d8;
+  const auto words = hn::SetTableIndices(d_words, plan.words);
+  const auto shuffle = hn::Load(d8, plan.shuffle);
+  const auto shift = hn::Load(d, plan.shift);
+  const auto mask = hn::Set(d, static_cast<Lane>((uint64_t{1} << bits) - 1));
+  const auto add = hn::Set(d, base);
+  const uint32_t step = Plan::kLanes / 8 * bits;
+  const uint8_t* const end = from + code_array_bytes(count, bits) + kReadableBehind;
+  uint32_t done = 0;
+  for (; done + Plan::kLanes <= count && from + sizeof plan.shuffle <= end; done += Plan::kLanes) {
+    __builtin_prefetch(from + kAheadBytes);
+    const auto loaded = hn::BitCast(d_words, hn::LoadU(d8, from));
+    const auto blocks = hn::BitCast(d8, hn::TableLookupLanes(loaded, words));
+    const auto lanes = hn::BitCast(d, hn::TableLookupBytes(blocks, shuffle));
+    hn::StoreU(hn::Add(hn::And(hn::Shr(lanes, shift), mask), add), d, out + done);
+    from += step;
+  }
+  return done;
+}
+
 template <class Lane>
 HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane base, Lane* out) {
-  const GroupPlan<Lane> plan(bits);
+  const auto* codes = reinterpret_cast<const uint8_t*>(from);
+  const uint32_t done = unpack_vectors(codes, bits, count, base, out);
+  if (done == count) return;
+  codes += size_t{done} / 8 * bits;
+  count -= done;
+  out += done;
   using Plan = GroupPlan<Lane>;
+  const Plan &plan = kPlans < Plan, sizeof(Lane) == 4 ? 25 : 57 > [bits];
   const hn::FixedTag<Lane, Plan::kLanes> d;
   const hn::FixedTag<uint8_t, 16> d8;
   const auto mask = hn::Set(d, static_cast<Lane>((uint64_t{1} << bits) - 1));
@@ -97,17 +180,16 @@ HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane 
     const auto lanes = hn::BitCast(d, hn::TableLookupBytes(bytes, hn::Load(d8, plan.shuffle[b])));
     return hn::Add(hn::And(hn::Shr(lanes, hn::Load(d, plan.shift[b])), mask), add);
   };
-  const auto* group = reinterpret_cast<const uint8_t*>(from);
   for (uint32_t b = 0; b < Plan::kBlocks; b += 2) {
-    unpack_pairs(group, bits, count, plan, b, base, out + b * Plan::kLanes);
+    unpack_pairs(codes, bits, count, plan, b, base, out + b * Plan::kLanes);
   }
   const uint32_t i = count / 8 * 8;
   if (i == count) return;
-  group += size_t{i} / 8 * bits;
+  codes += size_t{i} / 8 * bits;
   // Only blocks with a code: others may lie more than 16 bytes behind the last one.
   alignas(16) Lane rest[8];
   for (uint32_t b = 0; b * Plan::kLanes < count - i; ++b) {
-    hn::Store(block(group, b), d, rest + b * Plan::kLanes);
+    hn::Store(block(codes, b), d, rest + b * Plan::kLanes);
   }
   std::memcpy(out + i, rest, (count - i) * sizeof(Lane));
 }

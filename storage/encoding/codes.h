@@ -9,7 +9,7 @@
 // place of it another can be stored.
 //
 // Widths    0 (every code is 0), 1 to 25, 32; in 8-byte lanes 26 to 57 as well. 64 is for `plain`.
-// Memory    readable for 16 bytes behind the last code (ChunkHeader's tail is).
+// Memory    readable for kReadableBehind bytes behind the last code (ChunkHeader's tail is).
 
 #pragma once
 
@@ -21,6 +21,7 @@
 namespace diptych::storage::encoding {
 
 inline constexpr uint32_t kVectorRows = 1024;  // that loops here decode at a time
+inline constexpr uint32_t kReadableBehind = 16;
 
 enum class Lanes : uint8_t { k4 = 4, k8 = 8 };  // bytes of a decoded value
 

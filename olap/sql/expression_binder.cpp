@@ -176,6 +176,10 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
   }
   if (name == "~" || name == "!~" || name == "~*" || name == "!~*") return bind_regex(operation);
   const bool row = operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
+  const bool subquery =
+      operation.rexpr->node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
+      operation.rexpr->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK;
+  if (row && subquery) return bind_row_comparison(operation);
   if (row || operation.rexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
     auto left = bind_row(*operation.lexpr);
     if (!left) return left.error();
@@ -189,6 +193,17 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
   auto right = dispatch(*operation.rexpr);
   if (!right) return right;
   return bind_operator(source_, name, operation.location, *std::move(left), *std::move(right));
+}
+
+// (a, b) = (SELECT x, y ...), which the grammar leaves apart, as one subquery with what it is
+// compared with.
+BoundResult ExpressionBinder::bind_row_comparison(const PgQuery__AExpr& operation) {
+  PgQuery__SubLink comparison = *operation.rexpr->sub_link;
+  comparison.sub_link_type = PG_QUERY__SUB_LINK_TYPE__ROWCOMPARE_SUBLINK;
+  comparison.testexpr = operation.lexpr;
+  comparison.oper_name = operation.name;
+  comparison.n_oper_name = operation.n_name;
+  return sublink(comparison);
 }
 
 BoundResult ExpressionBinder::bind_between(const PgQuery__AExpr& operation) {

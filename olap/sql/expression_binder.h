@@ -102,6 +102,7 @@ class ExpressionBinder {
   BoundResult bind_column(const PgQuery__ColumnRef& column);
   BoundResult bind_constant(const PgQuery__AConst& constant);
   BoundResult bind_operation(const PgQuery__AExpr& operation);
+  BoundResult bind_row_comparison(const PgQuery__AExpr& operation);
   BoundResult bind_between(const PgQuery__AExpr& operation);
   BoundResult bind_in_list(const PgQuery__AExpr& operation);
   BoundResult bind_in_list(const PgQuery__AExpr& operation, NodeList items, bool negative);

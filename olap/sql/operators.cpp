@@ -460,7 +460,8 @@ BoundResult bind_row_operator(const SourceText& source, std::string_view name, i
     return bind_operator(source, name, offset, std::move(left[0]), std::move(right[0]));
   }
   if (!comparison_kind(name)) {
-    return source.wrong(offset, fmt::format("operator \"{}\" does not take rows", name), "42883");
+    return source.wrong(offset, fmt::format("operator \"{}\" does not compare rows", name),
+                        "42804");
   }
   const bool each = name == "=" || name == "<>";
   const std::string_view strict = name.substr(0, 1);  // < of <=

@@ -160,9 +160,13 @@ class SelectBinder : private SubqueryBinder {
                                                std::string_view name,
                                                const std::vector<Bound>& tested);
   BoundResult bind_scalar(const PgQuery__SubLink& subquery);
+  BoundResult bind_row_comparison(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
+  base::Result<Expressions> bind_single_row(const PgQuery__SubLink& subquery);
   TiesWanted ties_wanted() const;
-  ExpressionPtr lift_aggregates(QueryBlock& block, SubqueryJoin* join);
-  ExpressionPtr lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join);
+  static Expressions take_values(QueryBlock& block);
+  Expressions output_columns(const QueryBlock& block) const;
+  Expressions lift_aggregates(QueryBlock& block, SubqueryJoin* join);
+  Expressions lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join);
   ExpressionPtr group_rows(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join,
                            std::unordered_map<uint32_t, uint32_t>* given);
   void over_outputs(ExpressionPtr* value, const std::unordered_map<uint32_t, uint32_t>& given,

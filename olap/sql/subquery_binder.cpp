@@ -3,7 +3,7 @@
 //   [NOT] EXISTS, [NOT] IN under AND in WHERE     a semi or anti join
 //   EXISTS, IN, ANY, ALL anywhere                 mark joins: a column that says whether there is a
 //                                                 match; three-valued logic asks two or three
-//   a value                                       a left join with a block of one row for each
+//   a value, or a row of values                   a left join with a block of one row for each
 //                                                 outer row, decorrelated (decorrelation.h)
 //
 // A value that is an aggregate over all rows exists for outer rows without a match, too: its block
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/decorrelation.h"
@@ -37,21 +38,35 @@ bool is_one_group(const QueryBlock& block) {
          block.windows.empty() && block.subqueries.empty() && block.limit >= 1 && block.offset == 0;
 }
 
-// True where no two rows agree in the outputs after the first one: a table's rows by its key.
-bool has_unique_keys(const QueryBlock& block) {
+// True where no two rows agree in the outputs that the conditions compare: a table's rows by its
+// key.
+bool has_unique_keys(const QueryBlock& block, const Expressions& conditions) {
   if (!is_simple(block) || block.from.members.size() != 1) return false;
   const JoinMember& member = block.from.members[0];
   if (member.table == nullptr) return false;
+  std::unordered_set<uint32_t> compared;
+  for (const ExpressionPtr& condition : conditions) {
+    for_each_column(static_cast<const Expression&>(*condition),
+                    [&](const Expression& column) { compared.insert(column.column); });
+  }
   return std::all_of(member.table->primary_key().columns.begin(),
                      member.table->primary_key().columns.end(), [&](base::ColumnId part) {
                        const uint32_t slot = member.slots[part.value];
-                       return std::any_of(block.outputs.begin() + 1, block.outputs.end(),
+                       return std::any_of(block.outputs.begin(), block.outputs.end(),
                                           [&](const OutputColumn& output) {
-                                            return output.expression->kind ==
+                                            return compared.contains(output.slot) &&
+                                                   output.expression->kind ==
                                                        ExpressionKind::kColumn &&
                                                    output.expression->column == slot;
                                           });
                      });
+}
+
+bool outputs_name_below(const QueryBlock& block, uint32_t first_slot) {
+  return std::any_of(
+      block.outputs.begin(),
+      block.outputs.begin() + static_cast<std::ptrdiff_t>(block.visible_outputs),
+      [&](const OutputColumn& output) { return names_slot_below(*output.expression, first_slot); });
 }
 
 ExpressionPtr truth(bool value) {
@@ -175,10 +190,9 @@ base::Result<ExpressionPtr> SelectBinder::compare_rows(const PgQuery__SubLink& s
                                                        std::vector<Bound> tested,
                                                        Expressions outputs) {
   if (tested.size() != outputs.size()) {
-    return source_.wrong(subquery.location,
-                         tested.size() == 1
-                             ? "IN takes a subquery of one column"
-                             : "the subquery has not as many columns as the row before it");
+    return source_.wrong(subquery.location, outputs.size() > tested.size()
+                                                ? "subquery has too many columns"
+                                                : "subquery has too few columns");
   }
   std::vector<Bound> right;
   for (ExpressionPtr& output : outputs) {
@@ -206,6 +220,8 @@ BoundResult SelectBinder::bind_subquery_value(const PgQuery__SubLink& subquery,
                                               std::vector<Bound> tested) {
   switch (subquery.sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK: return bind_scalar(subquery);
+    case PG_QUERY__SUB_LINK_TYPE__ROWCOMPARE_SUBLINK:
+      return bind_row_comparison(subquery, std::move(tested));
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK: {
       auto query = bind_inner(subquery);
       if (!query) return query.error();
@@ -291,53 +307,94 @@ ExpressionPtr SelectBinder::attach_mark(SubqueryJoin join) {
 }
 
 BoundResult SelectBinder::bind_scalar(const PgQuery__SubLink& subquery) {
+  auto values = bind_single_row(subquery);
+  if (!values) return values.error();
+  if (values->size() != 1) {
+    return source_.wrong(subquery.location, "a subquery that stands for a value has one column");
+  }
+  return Bound{std::move(values->front()), false, subquery.location};
+}
+
+// (a, b) = (SELECT x, y ...): NULL where there is no row.
+BoundResult SelectBinder::bind_row_comparison(const PgQuery__SubLink& subquery,
+                                              std::vector<Bound> tested) {
+  auto values = bind_single_row(subquery);
+  if (!values) return values.error();
+  auto condition =
+      compare_rows(subquery, operator_name(subquery), std::move(tested), *std::move(values));
+  if (!condition) return condition.error();
+  return typed(*std::move(condition), subquery.location);
+}
+
+// The columns of the one row that the subquery may have; NULL where there is none.
+base::Result<Expressions> SelectBinder::bind_single_row(const PgQuery__SubLink& subquery) {
   SubqueryJoin join;
   join.first_slot = slots_.size();
   join.offset = subquery.location;
   SelectBinder binder(statement_, &scope_, &ctes_, Correlation::kAllowed);
   auto block = binder.bind(*subquery.subselect->select_stmt);
   if (!block) return block.error();
-  if ((*block)->visible_outputs != 1) {
-    return source_.wrong(subquery.location, "a subquery that stands for a value has one column");
-  }
-  const std::string name = (*block)->outputs[0].name;
-  ExpressionPtr value;
+  Expressions values;
   if (has_one_row(**block) && is_simple(**block) && (*block)->from.members.empty()) {
-    return Bound{std::move((*block)->outputs[0].expression), false, subquery.location};
+    return take_values(**block);
   }
   if (has_one_row(**block) && !names_slot_below(**block, join.first_slot)) {
-    value = slots_.column((*block)->outputs[0].slot);
+    values = output_columns(**block);
     join.kind = JoinKind::kInner;
   } else if (is_one_group(**block)) {
-    value = lift_aggregates(**block, &join);
+    values = lift_aggregates(**block, &join);
   } else {
-    value = lift_row(&*block, &join);
+    values = lift_row(&*block, &join);
   }
   join.inner.members.push_back(derived_member(*std::move(block)));
   join.end_slot = slots_.size();
   attach(std::move(join));
-  offsets_[value.get()] = subquery.location;
-  return Bound{std::move(value), false, subquery.location};
+  for (const ExpressionPtr& value : values) offsets_[value.get()] = subquery.location;
+  return values;
 }
 
-// The block gives its aggregates; the value over them is computed above the join.
-ExpressionPtr SelectBinder::lift_aggregates(QueryBlock& block, SubqueryJoin* join) {
-  ExpressionPtr value = std::move(block.outputs[0].expression);
+// The expressions of the block's outputs, which is left without any.
+Expressions SelectBinder::take_values(QueryBlock& block) {
+  Expressions values;
+  for (size_t i = 0; i < block.visible_outputs; ++i) {
+    values.push_back(std::move(block.outputs[i].expression));
+  }
+  block.outputs.clear();
+  block.visible_outputs = 0;
+  block.sort.clear();
+  return values;
+}
+
+Expressions SelectBinder::output_columns(const QueryBlock& block) const {
+  Expressions columns;
+  for (size_t i = 0; i < block.visible_outputs; ++i) {
+    columns.push_back(slots_.column(block.outputs[i].slot));
+  }
+  return columns;
+}
+
+// The block gives its aggregates; the values over them are computed above the join.
+Expressions SelectBinder::lift_aggregates(QueryBlock& block, SubqueryJoin* join) {
+  Expressions values = take_values(block);
   if (!block.having.empty()) {
-    value = fold(make_case(conjunction(std::move(block.having)), std::move(value)));
+    const ExpressionPtr having = conjunction(std::move(block.having));
+    for (ExpressionPtr& value : values) {
+      value = fold(make_case(clone(*having), std::move(value)));
+    }
   }
   block.having.clear();
-  block.outputs.clear();
-  block.sort.clear();
+  block.distinct_on.clear();
   block.limit = kNoLimit;
   block.distinct = false;
   std::unordered_map<uint32_t, uint32_t> given;  // aggregate's slot to output's
-  for_each_column(*value, [&](Expression& column) {
-    if (column.column < join->first_slot || given.contains(column.column)) return;
-    const uint32_t slot = slots_.add(Slot(slots_[column.column]));
-    given[column.column] = slot;
-    block.outputs.push_back({"", slots_.column(column.column), slot, false});
-  });
+  for (const ExpressionPtr& value : values) {
+    for_each_column(static_cast<const Expression&>(*value), [&](const Expression& column) {
+      if (column.column < join->first_slot || given.contains(column.column)) return;
+      const uint32_t slot = slots_.add(Slot(slots_[column.column]));
+      given[column.column] = slot;
+      block.outputs.push_back({"", slots_.column(column.column), slot, false});
+    });
+  }
   if (block.outputs.empty()) {
     const uint32_t slot = slots_.add({"", kBigIntType, false, nullptr, {}});
     block.outputs.push_back({"", make_literal(kBigIntType, base::Value(int64_t{1})), slot, false});
@@ -353,8 +410,8 @@ ExpressionPtr SelectBinder::lift_aggregates(QueryBlock& block, SubqueryJoin* joi
   join->kind = ties.conditions.empty() ? JoinKind::kInner : JoinKind::kLeft;
   join->conditions = std::move(ties.conditions);
   join->domain = std::move(ties.domain);
-  over_outputs(&value, given, kinds);
-  return value;
+  for (ExpressionPtr& value : values) over_outputs(&value, given, kinds);
+  return values;
 }
 
 // The expression over the block's columns, and aggregates, as a left join with the block has them.
@@ -371,16 +428,17 @@ void SelectBinder::over_outputs(ExpressionPtr* value,
   });
 }
 
-// Any other block: its value where it has one row for an outer row, NULL where it has none.
-ExpressionPtr SelectBinder::lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join) {
+// Any other block: its values where it has one row for an outer row, NULL where it has none.
+Expressions SelectBinder::lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join) {
   const bool no_from = is_simple(**block) && (*block)->from.members.empty();
   const bool limited = ((*block)->limit <= 1 && !(*block)->with_ties) || no_from;
-  // A value that needs the outer row is computed above the join, from columns of the block.
-  ExpressionPtr value;
-  if (is_simple(**block) && names_slot_below(*(*block)->outputs[0].expression, join->first_slot)) {
-    value = std::move((*block)->outputs[0].expression);
-    (*block)->outputs[0].expression = truth(true);
-    slots_[(*block)->outputs[0].slot].type = kBooleanType;
+  Expressions values = output_columns(**block);
+  // Values that need the outer row are computed above the join, from columns of the block.
+  const bool above = is_simple(**block) && outputs_name_below(**block, join->first_slot);
+  uint32_t flag = 0;  // of those: a column that is NULL where there is no row
+  if (above) {
+    values = take_values(**block);
+    flag = expose(slots_, **block, truth(true));
   }
   TiesWanted wanted = ties_wanted();
   wanted.equalities = true;
@@ -388,42 +446,42 @@ ExpressionPtr SelectBinder::lift_row(std::unique_ptr<QueryBlock>* block, Subquer
   join->kind = JoinKind::kLeft;
   join->conditions = std::move(ties.conditions);
   join->domain = std::move(ties.domain);
-  std::unordered_map<uint32_t, uint32_t> given;
-  if (value != nullptr) {
+  const bool single = limited || has_unique_keys(**block, join->conditions);
+  std::unordered_map<uint32_t, uint32_t> given;  // what the values name, to the block's outputs
+  if (above) given[flag] = flag;
+  for (const ExpressionPtr& value : values) {
     for_each_column(static_cast<const Expression&>(*value), [&](const Expression& column) {
-      if (column.column < join->first_slot || given.contains(column.column)) return;
-      const uint32_t slot = expose(slots_, **block, slots_.column(column.column));
-      given[column.column] = slot;
+      const uint32_t own = column.column;
+      if (own < join->first_slot || given.contains(own)) return;
+      given[own] = above ? expose(slots_, **block, slots_.column(own)) : own;
     });
   }
-  const uint32_t first = (*block)->outputs[0].slot;
-  const bool single = limited || has_unique_keys(**block);
-  ExpressionPtr present = single ? nullptr : group_rows(block, join, &given);
-  const uint32_t flag = (*block)->outputs[0].slot;
-  slots_[flag].nullable = true;
-  ExpressionPtr result = slots_.column(single ? first : flag);
-  if (value != nullptr) {
-    ExpressionPtr exists =
-        fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, std::move(result)));
+  const ExpressionPtr rows = single ? nullptr : group_rows(block, join, &given);
+  for (ExpressionPtr& value : values) {
     over_outputs(&value, given, {});
-    result = fold(make_case(std::move(exists), std::move(value)));
+    if (above) {
+      slots_[given[flag]].nullable = true;
+      ExpressionPtr present =
+          make_expression(ExpressionKind::kIsNotNull, kBooleanType, slots_.column(given[flag]));
+      value = fold(make_case(std::move(present), std::move(value)));
+    }
+    if (rows == nullptr) continue;
+    Expressions checked;
+    const base::DataType type = value->type;
+    checked.push_back(std::move(value));
+    checked.push_back(clone(*rows));
+    value = make_function(Function::kSingleRow, type, std::move(checked));
   }
-  if (single) return result;
-  Expressions checked;
-  const base::DataType type = result->type;
-  checked.push_back(std::move(result));
-  checked.push_back(std::move(present));
-  return make_function(Function::kSingleRow, type, std::move(checked));
+  return values;
 }
 
 // Puts a GROUP BY of the conditions' keys on the block: one row for each, with the least value of
-// every output, and the number of rows, which is the result. `given` then names the new outputs.
+// every output that is `given`, and the number of rows, which is the result. `given` then names the
+// new outputs.
 ExpressionPtr SelectBinder::group_rows(std::unique_ptr<QueryBlock>* block, SubqueryJoin* join,
                                        std::unordered_map<uint32_t, uint32_t>* given) {
   auto grouped = std::make_unique<QueryBlock>();
   grouped->aggregated = true;
-  std::vector<uint32_t> wanted = {(*block)->outputs[0].slot};
-  for (const auto& [column, slot] : *given) wanted.push_back(slot);
   std::unordered_map<uint32_t, uint32_t> renamed;
   const auto add = [&](Aggregate aggregate) {
     const uint32_t slot = slots_.add({"", aggregate.type, true, nullptr, {}});
@@ -433,8 +491,7 @@ ExpressionPtr SelectBinder::group_rows(std::unique_ptr<QueryBlock>* block, Subqu
     grouped->outputs.push_back({"", slots_.column(slot), output, false});
     return output;
   };
-  for (const uint32_t slot : wanted) {
-    if (renamed.contains(slot)) continue;
+  for (const auto& [column, slot] : *given) {
     Aggregate least;
     least.kind = AggregateKind::kMin;
     least.argument = slots_.column(slot);

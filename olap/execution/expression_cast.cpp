@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "olap/decimal_text.h"
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_heap.h"
@@ -285,7 +286,9 @@ class ParseNode : public ExpressionNode {
     const Vector vector = child_->evaluate(input, rows);
     for_selected(rows, [&](uint32_t i) {
       if (vector.is_null(i)) return;
-      const auto value = base::parse_value(to_, vector.as<base::StringRef>()[i].view());
+      const std::string_view text = vector.as<base::StringRef>()[i].view();
+      const auto value = to_.kind == TypeKind::kDecimal ? cast_to_decimal(to_, text)
+                                                        : base::parse_value(to_, text);
       if (!value.ok()) fail_value(value.error().message, value.error().state);
       write(*value, i);
     });

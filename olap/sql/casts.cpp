@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/decimal_text.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/operators.h"
 #include "olap/sql/type_rules.h"
@@ -30,10 +31,22 @@ bool castable(const DataType& from, const DataType& to) {
 
 // The digits of NUMERIC without any: as many as the operand has.
 DataType any_numeric(const Expression& operand) {
+  if (is_literal(operand) && operand.type.is_string()) {
+    const auto* const text = std::get_if<std::string>(&operand.literal);
+    if (text != nullptr) {
+      if (const auto type = decimal_type_of(*text)) return *type;
+    }
+  }
   if (is_integer(operand.type) || operand.type.kind == TypeKind::kDecimal) {
     return as_decimal(operand);
   }
   return decimal_type(kWideDecimalDigitsMax, kQuotientScale);
+}
+
+base::Result<base::Value> convert(const DataType& type, const base::Value& literal) {
+  const auto* const text = std::get_if<std::string>(&literal);
+  if (text != nullptr && type.kind == TypeKind::kDecimal) return cast_to_decimal(type, *text);
+  return base::convert_value(type, literal);
 }
 
 }  // namespace
@@ -50,7 +63,7 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
     if (auto moment = named_moment(source, type, e->literal); moment && operand.untyped) {
       return Bound{make_literal(type, *std::move(moment)), false, operand.offset};
     }
-    if (auto value = base::convert_value(type, e->literal); value && !type.is_string()) {
+    if (auto value = convert(type, e->literal); value && !type.is_string()) {
       return Bound{make_literal(type, *std::move(value)), false, operand.offset};
     } else if (!value && operand.untyped && !type.is_string()) {
       return source.wrong(operand.offset, value.error().message, value.error().state);

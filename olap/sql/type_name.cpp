@@ -23,18 +23,19 @@ base::Result<std::vector<int64_t>> modifiers_of(const SourceText& source,
   return numbers;
 }
 
+// DECIMAL(p,s) of at most so many digits.
 base::Result<DataType> declared_decimal(const SourceText& source, const PgQuery__TypeName& name,
-                                        const std::vector<int64_t>& numbers) {
+                                        const std::vector<int64_t>& numbers, unsigned digits_max) {
   if (numbers.empty()) {
     return source.wrong(name.location, "DECIMAL needs its digits, as in DECIMAL(12,2)");
   }
   const int64_t precision = numbers[0];
   const int64_t scale = numbers.size() > 1 ? numbers[1] : 0;
-  if (precision < 1 || precision > base::kDecimalDigitsMax || scale < 0 || scale > precision) {
+  if (precision < 1 || precision > digits_max || scale < 0 || scale > precision) {
     return source.wrong(name.location,
                         fmt::format("DECIMAL({},{}) is out of range: 1 to {} digits, of which the "
                                     "second number are after the point",
-                                    precision, scale, base::kDecimalDigitsMax),
+                                    precision, scale, digits_max),
                         "22023");
   }
   return DataType{TypeKind::kDecimal, static_cast<uint8_t>(precision), static_cast<uint8_t>(scale),
@@ -99,7 +100,9 @@ base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeNa
   }
   if (written == "int4") return DataType{TypeKind::kInt};
   if (written == "int8") return DataType{TypeKind::kBigInt};
-  if (written == "numeric") return declared_decimal(source, name, *numbers);
+  if (written == "numeric") {
+    return declared_decimal(source, name, *numbers, base::kDecimalDigitsMax);
+  }
   if (written == "float8" || written == "double") return DataType{TypeKind::kDouble};
   if (written == "bool") return DataType{TypeKind::kBoolean};
   if (written == "date") return DataType{TypeKind::kDate};
@@ -112,8 +115,11 @@ base::Result<DataType> bind_type(const SourceText& source, const PgQuery__TypeNa
 
 base::Result<DataType> bind_cast_type(const SourceText& source, const PgQuery__TypeName& name) {
   const std::string written = joined(strings_of(NodeList(name.names, name.n_names)));
-  if (written == "numeric" && name.n_typmods == 0 && name.n_array_bounds == 0) {
-    return DataType{TypeKind::kDecimal, 0, 0, 0};
+  if (written == "numeric" && name.n_array_bounds == 0 && name.n_typmods <= 2) {
+    if (name.n_typmods == 0) return DataType{TypeKind::kDecimal, 0, 0, 0};
+    const auto numbers = modifiers_of(source, name);
+    if (!numbers) return numbers.error();
+    return declared_decimal(source, name, *numbers, kWideDecimalDigitsMax);
   }
   if (written == "int2") return DataType{TypeKind::kInt};
   if (written == "float4") return DataType{TypeKind::kDouble};

@@ -12,7 +12,8 @@ namespace diptych::olap {
 // DECIMAL without digits is an error. Anything else is kUnsupported, naming what to use instead.
 base::Result<base::DataType> bind_type(const SourceText& source, const PgQuery__TypeName& name);
 
-// The same for a cast, where NUMERIC needs no digits: a DECIMAL of precision 0 then.
+// The same for a cast, where NUMERIC has up to 38 digits, a column 18, or needs none: a DECIMAL of
+// precision 0 then.
 base::Result<base::DataType> bind_cast_type(const SourceText& source,
                                             const PgQuery__TypeName& name);
 

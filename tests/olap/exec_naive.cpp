@@ -3,6 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "olap/decimal_text.h"
+
 namespace diptych::olap::test {
 
 namespace {
@@ -121,7 +123,9 @@ Value cast(const Expression& e, const Value& value) {
   };
   if (e.type.is_string() && e.type.length == 0) return base::to_string(value);
   if (from.is_string()) {
-    const auto parsed = base::parse_value(e.type, std::get<std::string>(value));
+    const std::string& text = std::get<std::string>(value);
+    const auto parsed = e.type.kind == TypeKind::kDecimal ? cast_to_decimal(e.type, text)
+                                                          : base::parse_value(e.type, text);
     if (!parsed.ok()) throw NaiveError(parsed.error().message);
     return *parsed;
   }

@@ -1,0 +1,24 @@
+// Texts as a cast reads them where the result is a DECIMAL: with an exponent, and rounded half away
+// from zero to the digits that the type keeps, as PostgreSQL does. Texts that are loaded go through
+// base::parse_value, which never rounds.
+
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "base/value.h"
+
+namespace diptych::olap {
+
+// "12.345", " -1e3 " as `type`, a DECIMAL of up to 38 digits. Fails with 22P02 where the text is no
+// number, 22003 where it has more digits before the point than the type.
+base::Result<base::Value> cast_to_decimal(const base::DataType& type, std::string_view text);
+
+// The DECIMAL that NUMERIC without digits is for this text: 38 digits, as many after the point as
+// are written, if so many there are. Fails with 22P02.
+base::Result<base::DataType> decimal_type_of(std::string_view text);
+
+}  // namespace diptych::olap

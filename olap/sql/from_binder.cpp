@@ -150,7 +150,6 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   if (table.schemaname[0] != '\0' && std::string_view(table.schemaname) != "public") {
     return source_.unsupported(table.location, "a schema but \"public\"");
   }
-  if (table.inh == 0) return source_.unsupported(table.location, "ONLY");
   size_t index = 0;
   const CteScope* owner = nullptr;
   if (const CteScope::Entry* cte = find_cte(ctes_, name, &index, &owner)) {
@@ -314,11 +313,30 @@ base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, Nod
   return {};
 }
 
+// A join with an alias is one table for those around it: its members' names end with it, and may be
+// those of tables before it.
 base::Result<void> SelectBinder::bind_join(const PgQuery__JoinExpr& join, JoinGroup& group) {
-  const int64_t place = start_of(join.rarg);
-  if (join.alias != nullptr || join.join_using_alias != nullptr) {
-    return source_.unsupported(place, "an alias of a join");
+  if (join.alias == nullptr) return bind_joined(join, group);
+  std::vector<ScopeTable>& tables = scope_.tables();
+  const size_t first = tables.size();
+  const size_t names_around = scope_.start_names();
+  if (auto bound = bind_joined(join, group); !bound) return bound;
+  ScopeTable whole;
+  whole.alias = join.alias->aliasname;
+  for (size_t i = first; i < tables.size(); ++i) {
+    for (ScopeColumn& column : tables[i].columns) {
+      if (!column.merged) whole.columns.push_back(std::move(column));
+    }
   }
+  tables.erase(tables.begin() + static_cast<std::ptrdiff_t>(first), tables.end());
+  scope_.end_names(names_around);
+  const int64_t place = start_of(join.larg);
+  if (auto done = rename_columns(join.alias, {}, place, &whole); !done) return done;
+  return scope_.add(source_, place, std::move(whole));
+}
+
+base::Result<void> SelectBinder::bind_joined(const PgQuery__JoinExpr& join, JoinGroup& group) {
+  const int64_t place = start_of(join.rarg);
   switch (join.jointype) {
     case PG_QUERY__JOIN_TYPE__JOIN_INNER: break;
     case PG_QUERY__JOIN_TYPE__JOIN_LEFT:
@@ -420,6 +438,10 @@ base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string
   Expressions conditions;
   std::vector<ScopeTable>& tables = scope_.tables();
   ScopeTable shared;
+  if (join.join_using_alias != nullptr) {
+    shared.alias = join.join_using_alias->aliasname;
+    if (auto fresh = scope_.check_name(source_, place, shared.alias); !fresh) return fresh.error();
+  }
   for (const std::string& name : names) {
     ScopeColumn* left = find_column(tables, first_table, first_right_table, name);
     ScopeColumn* right = find_column(tables, first_right_table, tables.size(), name);

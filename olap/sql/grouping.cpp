@@ -98,6 +98,14 @@ base::Result<void> SelectBinder::bind_grouping_sets(NodeList items, NodeList tar
   return {};
 }
 
+// Of GROUP BY DISTINCT: each set once.
+void SelectBinder::drop_repeated_sets() {
+  std::vector<std::vector<bool>>& sets = block_->grouping_sets;
+  for (auto set = sets.begin(); set != sets.end();) {
+    set = std::find(sets.begin(), set, *set) == set ? set + 1 : sets.erase(set);
+  }
+}
+
 base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList one,
                                                                        NodeList targets) {
   const Node& item = *one.front();

@@ -309,7 +309,7 @@ Planned make_project(Planned input, Expressions expressions, std::vector<uint32_
   }
   const bool one_row = input.root->kind == OperatorKind::kValues &&
                        input.root->expressions.size() == input.root->output.size();
-  if (one_row && !has_columns(expressions)) {
+  if (one_row && !expressions.empty() && !has_columns(expressions)) {
     return make_values(std::move(expressions), std::move(layout));
   }
   place(&expressions, input.layout);

@@ -1,5 +1,7 @@
 #include "olap/sql/scope.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "olap/sql/type_rules.h"
@@ -7,13 +9,20 @@
 namespace diptych::olap {
 
 base::Result<void> Scope::add(const SourceText& source, int64_t offset, ScopeTable table) {
-  if (find_table(table.alias) != nullptr) {
-    return source.wrong(
-        offset, fmt::format("table name \"{}\" is used twice; give one an alias", table.alias),
-        "42712");
-  }
+  if (auto fresh = check_name(source, offset, table.alias); !fresh) return fresh;
   tables_.push_back(std::move(table));
   return {};
+}
+
+base::Result<void> Scope::check_name(const SourceText& source, int64_t offset,
+                                     std::string_view alias) const {
+  const auto first = tables_.begin() + static_cast<std::ptrdiff_t>(first_named_);
+  const bool taken = !alias.empty() && std::any_of(first, tables_.end(), [&](const auto& table) {
+    return table.alias == alias;
+  });
+  if (!taken) return {};
+  return source.wrong(
+      offset, fmt::format("table name \"{}\" is used twice; give one an alias", alias), "42712");
 }
 
 ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "olap/sql/query_block.h"
@@ -42,6 +43,12 @@ class Scope {
 
   // Fails where the alias is taken.
   base::Result<void> add(const SourceText& source, int64_t offset, ScopeTable table);
+  base::Result<void> check_name(const SourceText& source, int64_t offset,
+                                std::string_view alias) const;
+
+  // Aliases of the tables so far may be taken again, until end_names of what this gave.
+  size_t start_names() { return std::exchange(first_named_, tables_.size()); }
+  void end_names(size_t around) { first_named_ = around; }
 
   // `table` is empty for an unqualified name. Fails with the position, and the nearest names.
   base::Result<const ScopeColumn*> resolve(const SourceText& source, int64_t offset,
@@ -63,6 +70,7 @@ class Scope {
   const Scope* outer_;
   ExpressionBinder* expressions_;
   std::vector<ScopeTable> tables_;
+  size_t first_named_ = 0;  // of the tables whose aliases are taken
 };
 
 }  // namespace diptych::olap

@@ -206,6 +206,7 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
   const NodeList targets(select.target_list, select.n_target_list);
   const NodeList groups(select.group_clause, select.n_group_clause);
   if (auto bound = bind_group_by(groups, targets); !bound) return bound;
+  if (select.group_distinct != 0) drop_repeated_sets();
   scalar_group_ = nullptr;
   for (const Node* node : NodeList(select.window_clause, select.n_window_clause)) {
     const PgQuery__WindowDef& window = *node->window_def;
@@ -220,13 +221,8 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
 
 base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& select) const {
   const int64_t place = place_of(select);
-  const bool plain = select.op == PG_QUERY__SET_OPERATION__SETOP_NONE;
-  if (plain && select.n_values_lists == 0 && select.n_target_list == 0 && !only_rows_) {
-    return source_.unsupported(place, "SELECT without columns");
-  }
   if (select.into_clause != nullptr) return source_.unsupported(place, "SELECT INTO");
   if (select.n_locking_clause != 0) return source_.unsupported(place, "FOR UPDATE or FOR SHARE");
-  if (select.group_distinct != 0) return source_.unsupported(place, "GROUP BY DISTINCT");
   return {};
 }
 
@@ -309,7 +305,8 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
     if (!value) return value.error();
     block_->outputs.push_back({std::move(name), std::move(value->expression), 0, value->untyped});
   }
-  block_->visible_outputs = block_->outputs.size();
+  // There may be no columns; the rows still have a value, which those of EXISTS show.
+  block_->visible_outputs = targets.empty() && !only_rows_ ? 0 : block_->outputs.size();
   return {};
 }
 

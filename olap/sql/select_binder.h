@@ -122,6 +122,7 @@ class SelectBinder : private SubqueryBinder {
   Status bind_lateral(const PgQuery__SelectStmt& select, const PgQuery__Alias* alias,
                       std::string_view name, int64_t offset, JoinGroup& group);
   Status bind_join(const PgQuery__JoinExpr& join, JoinGroup& group);
+  Status bind_joined(const PgQuery__JoinExpr& join, JoinGroup& group);
   Status bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group);
   Status bind_outer_condition(const PgQuery__JoinExpr& join, size_t first, size_t first_right,
                               LeftJoin* left_join);
@@ -182,6 +183,7 @@ class SelectBinder : private SubqueryBinder {
   size_t add_group_key(ExpressionPtr key);
   base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);
   Status bind_grouping_sets(NodeList items, NodeList targets);
+  void drop_repeated_sets();
   std::optional<uint32_t> dependent_aggregate(const Expression& column);
   Status check_grouping();
   Status replace_grouped(ExpressionPtr* expression, std::string_view clause, int64_t offset = -1);

@@ -145,8 +145,6 @@ constexpr Refused kRefused[] = {
     {"select c_id from child limit c_id",
      "unsupported: LIMIT of anything but a number is not supported yet (line 1, "
      "column 30: \"c_id\")"},
-    {"select p_id from only parent",
-     "unsupported: ONLY is not supported yet (line 1, column 23: \"parent\")"},
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
     {"select * from unnest(1)",

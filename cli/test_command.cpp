@@ -16,7 +16,8 @@ constexpr const char* kTestExamples =
     "The files' format is sqllogictest's, as sqlite and DuckDB have it. CREATE TABLE, CREATE "
     "INDEX\n"
     "and INSERT of constants or of a query's rows fill the database; every other statement is a "
-    "query.\n";
+    "query.\n"
+    "Records of require and mode are skipped, and counted apart.\n";
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -52,6 +53,7 @@ ExitCode TestCommand::run() {
   size_t records = 0;
   size_t failed = 0;
   size_t broken = 0;
+  size_t skipped = 0;
   std::string text;
   for (const std::string& path : files_) {
     const auto outcome = run_script(path, threads_);
@@ -62,11 +64,16 @@ ExitCode TestCommand::run() {
     }
     records += outcome->records;
     failed += outcome->failures.size();
+    skipped += outcome->skipped.size();
+    for (const TestFailure& record : outcome->skipped) {
+      text += fmt::format("{}:{}: skipped: {}\n", input_name(path), record.line, record.what);
+    }
     for (const TestFailure& failure : outcome->failures) {
       text += fmt::format("{}:{}:\n{}\n", input_name(path), failure.line, failure.what);
     }
   }
   text += fmt::format("{} files, {} records, {} failed", files_.size(), records, failed);
+  if (skipped > 0) text += fmt::format(", {} skipped", skipped);
   if (broken > 0) text += fmt::format(", {} files could not be run", broken);
   const ExitCode printed = print_result(text + "\n");
   return failed == 0 && broken == 0 ? printed : ExitCode::kFailed;

@@ -23,7 +23,8 @@ using base::Result;
 using base::Value;
 
 constexpr std::string_view kRowColumn = "slt_rowid";
-constexpr size_t kShownMax = 20;  // values of an expected or actual result
+constexpr size_t kShownMax = 20;               // values of an expected or actual result
+constexpr std::string_view kAnyCase = "(?i)";  // std::regex has a flag for it, and no such group
 
 // The rows of an INSERT in the table's layout, one at a time. Values must outlive the use of a row.
 class RowMaker {
@@ -114,6 +115,11 @@ std::string shown(const std::vector<std::string>& values, size_t columns) {
   return text.empty() ? "\n    no row" : text;
 }
 
+std::regex regex_of(const std::string& text) {
+  if (!text.starts_with(kAnyCase)) return std::regex(text);
+  return std::regex(text.substr(kAnyCase.size()), std::regex::ECMAScript | std::regex::icase);
+}
+
 std::string error_fault(const TestRecord& record, const Error& error) {
   const std::string text = error.to_string();
   if (record.error_text.empty()) return {};
@@ -121,7 +127,7 @@ std::string error_fault(const TestRecord& record, const Error& error) {
     if (text.find(record.error_text) != std::string::npos) return {};
   } else {
     try {
-      if (std::regex_search(text, std::regex(record.error_text))) return {};
+      if (std::regex_search(text, regex_of(record.error_text))) return {};
     } catch (const std::regex_error& fault) {
       return fmt::format("the regular expression is wrong: {}", fault.what());
     }
@@ -142,6 +148,10 @@ Result<TestRunner> TestRunner::open(uint32_t threads, std::string folder) {
 TestOutcome TestRunner::run(const std::vector<TestRecord>& records) {
   TestOutcome outcome;
   for (const TestRecord& record : records) {
+    if (record.kind == TestRecordKind::kSkipped) {
+      outcome.skipped.push_back({record.line, record.sql});
+      continue;
+    }
     ++outcome.records;
     std::string fault = run_record(record);
     if (!fault.empty()) outcome.failures.push_back({record.line, std::move(fault)});
@@ -151,22 +161,26 @@ TestOutcome TestRunner::run(const std::vector<TestRecord>& records) {
 
 std::string TestRunner::run_record(const TestRecord& record) {
   if (record.kind == TestRecordKind::kQuery) return run_query(record);
-  const Result<void> ran =
+  const Result<uint64_t> ran =
       record.kind == TestRecordKind::kLoad ? load(record) : run_statement(record.sql);
   if (record.kind == TestRecordKind::kStatementError) {
     if (ran) return fmt::format("  expected an error, and there was none: {}", record.sql);
     return error_fault(record, ran.error());
   }
-  if (ran) return {};
-  return fmt::format("  {}\n  error: {}", record.sql, ran.error().to_string());
+  if (!ran) return fmt::format("  {}\n  error: {}", record.sql, ran.error().to_string());
+  if (!record.row_count || *record.row_count == *ran) return {};
+  return fmt::format("  {}\n  expected {} rows\n  actual: {}", record.sql, *record.row_count, *ran);
 }
 
-Result<void> TestRunner::run_statement(const std::string& sql) {
+Result<uint64_t> TestRunner::run_statement(const std::string& sql) {
   if (is_insert(sql)) return insert(sql);
-  if (begins_with_word(sql, "create")) return create(sql);
+  if (begins_with_word(sql, "create")) {
+    if (auto created = create(sql); !created) return created.error();
+    return uint64_t{0};
+  }
   auto result = database_->query(sql);
   if (!result) return result.error();
-  return {};
+  return result->rows.size();
 }
 
 Result<void> TestRunner::create(const std::string& sql) {
@@ -196,7 +210,7 @@ Result<std::vector<std::vector<Value>>> TestRunner::rows_of(const std::string& q
   return rows;
 }
 
-Result<void> TestRunner::insert(const std::string& sql) {
+Result<uint64_t> TestRunner::insert(const std::string& sql) {
   auto insert = parse_insert(sql);
   if (!insert) return insert.error();
   if (!insert->query.empty()) {
@@ -211,7 +225,7 @@ Result<void> TestRunner::insert(const std::string& sql) {
   const auto counter = rows_counted_.find(schema->name);
   const bool counted = counter != rows_counted_.end();
   RowMaker maker(*schema, *insert);
-  if (auto found = maker.find_columns(counted); !found) return found;
+  if (auto found = maker.find_columns(counted); !found) return found.error();
   size_t given = 0;
   const uint64_t first = counted ? counter->second : 0;
   auto loaded = database_->load(schema->id, [&]() -> Result<dispatcher::RowBatch> {
@@ -223,10 +237,10 @@ Result<void> TestRunner::insert(const std::string& sql) {
   });
   if (!loaded) return loaded.error();
   if (counted) counter->second += insert->rows.size();
-  return {};
+  return insert->rows.size();
 }
 
-Result<void> TestRunner::load(const TestRecord& record) {
+Result<uint64_t> TestRunner::load(const TestRecord& record) {
   const base::TableSchema* const schema = database_->catalog().find_table(folded(record.table));
   if (schema == nullptr) {
     return Error(ErrorCode::kNotFound, fmt::format("there is no table \"{}\"", record.table));
@@ -244,7 +258,7 @@ Result<void> TestRunner::load(const TestRecord& record) {
     return dispatcher::RowBatch{rows->row(given++), 1};
   });
   if (!loaded) return loaded.error();
-  return {};
+  return given;
 }
 
 std::string TestRunner::run_query(const TestRecord& record) {

@@ -31,6 +31,7 @@ struct TestFailure {
 struct TestOutcome {
   size_t records = 0;
   std::vector<TestFailure> failures;
+  std::vector<TestFailure> skipped;  // what was left out
 };
 
 class TestRunner {
@@ -48,12 +49,13 @@ class TestRunner {
   std::string run_record(const TestRecord& record);
   std::string run_query(const TestRecord& record);
   std::string check_label(const TestRecord& record, const std::vector<std::string>& values);
-  base::Result<void> run_statement(const std::string& sql);
+  // These give how many rows were inserted, or are a query's.
+  base::Result<uint64_t> run_statement(const std::string& sql);
+  base::Result<uint64_t> insert(const std::string& sql);
   base::Result<void> create(const std::string& sql);
-  base::Result<void> insert(const std::string& sql);
   // As an INSERT has them.
   base::Result<std::vector<std::vector<base::Value>>> rows_of(const std::string& query);
-  base::Result<void> load(const TestRecord& record);
+  base::Result<uint64_t> load(const TestRecord& record);
 
   std::unique_ptr<dispatcher::Database> database_;
   std::string folder_;

@@ -94,7 +94,7 @@ class ScriptParser {
       ++*at;
       return {};
     }
-    if (first == "loop" || first == "foreach") return loop(lines, at);
+    if ((first == "loop" || first == "foreach") && !left_out_) return loop(lines, at);
     const size_t begin = *at;
     while (*at < lines.size() && !is_blank(lines[*at])) ++*at;
     const bool skipped = std::exchange(skip_next_, false);
@@ -102,6 +102,18 @@ class ScriptParser {
                                 lines.begin() + static_cast<std::ptrdiff_t>(*at));
     // A skipped record may hold what only its engine knows.
     if (skipped) return {};
+    if (first == "mode" && words.size() > 1 && (words[1] == "skip" || words[1] == "unskip")) {
+      left_out_ = words[1] == "skip";
+      return {};
+    }
+    if (left_out_) return {};
+    if (first == "require" || first == "mode") {
+      TestRecord& record = records_.emplace_back();
+      record.kind = TestRecordKind::kSkipped;
+      record.line = record.sql_line = line.number;
+      record.sql = line.text;
+      return {};
+    }
     if (first == "halt") {
       halted_ = true;
       return {};
@@ -143,14 +155,25 @@ class ScriptParser {
         record.error_is_regex = true;
       }
       if (below) take_error(*below, &record);
+    } else if (expected == "count") {
+      record.row_count = words.size() == 3 ? count_of(words[2]) : std::nullopt;
+      if (!record.row_count) return wrong(own.front(), "statement count wants a number of rows");
     } else if (expected != "ok") {
-      return wrong(own.front(), "statement must be followed by ok or error");
-    } else if (below) {
+      return wrong(own.front(), "statement must be followed by ok, error or count");
+    }
+    if (below && expected != "error") {
       return wrong(own.front(), "a statement that is ok has no result");
     }
     if (record.sql.empty()) return wrong(own.front(), "the SQL is missing");
     records_.push_back(std::move(record));
     return {};
+  }
+
+  static std::optional<uint64_t> count_of(std::string_view text) {
+    uint64_t count = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+    return count;
   }
 
   static void take_error(const std::vector<std::string>& below, TestRecord* record) {
@@ -243,6 +266,7 @@ class ScriptParser {
 
   std::vector<TestRecord> records_;
   bool skip_next_ = false;
+  bool left_out_ = false;  // between mode skip and mode unskip
   bool halted_ = false;
 };
 

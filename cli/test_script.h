@@ -10,10 +10,14 @@
 // The format   sqlite.org/sqllogictest (doc/about.wiki) and DuckDB's: records end with an empty
 //              line, `#` begins a comment line between them. `statement error` may have a regular
 //              expression on its line, or, below a line of ----, text that the message must contain
-//              (or <REGEX>: and an expression). `skipif`, `onlyif` NAME hold for the next record;
-//              this engine is called diptych. `halt` ends the file; `hash-threshold` is read and
-//              needs nothing. `loop VAR FIRST END` (END excluded) and `foreach VAR WORD...` repeat
-//              what stands before their `endloop`, with ${VAR} replaced.
+//              (or <REGEX>: and an expression); expressions may begin with (?i). `statement count
+//              N` is one that is ok and inserts, or answers with, N rows. `skipif`, `onlyif` NAME
+//              hold for the next record; this engine is called diptych. `halt` ends the file; what
+//              stands between `mode skip` and `mode unskip` is left out. `hash-threshold` is read
+//              and needs nothing. `loop VAR FIRST END` (END excluded) and `foreach VAR WORD...`
+//              repeat what stands before their `endloop`, with ${VAR} replaced.
+// Skipped      `require` and any other `mode`: they are about the engine that the file is from, so
+//              they are records of their own, and the file goes on.
 // Of our own   `load TABLE FILE.csv`, relative to the script.
 // Errors       kSyntaxError with the line.
 
@@ -29,14 +33,15 @@
 
 namespace diptych::cli {
 
-enum class TestRecordKind : uint8_t { kStatementOk, kStatementError, kQuery, kLoad };
+enum class TestRecordKind : uint8_t { kStatementOk, kStatementError, kQuery, kLoad, kSkipped };
 enum class TestSort : uint8_t { kNone, kRows, kValues };
 
 struct TestRecord {
   TestRecordKind kind = TestRecordKind::kStatementOk;
-  uint32_t line = 0;      // of its first line, from 1
-  uint32_t sql_line = 0;  // of the SQL's first line
-  std::string sql;
+  uint32_t line = 0;                  // of its first line, from 1
+  uint32_t sql_line = 0;              // of the SQL's first line
+  std::string sql;                    // kSkipped: its line
+  std::optional<uint64_t> row_count;  // kStatementOk
   // kStatementError: what the message must hold; empty: anything.
   std::string error_text;
   bool error_is_regex = false;

@@ -73,6 +73,11 @@ TEST_F(TestRuns, EachKindOfFailureIsOne) {
       {"statement ok\nINSERT INTO t (a, zz) VALUES (1, 2)\n", "has no column \"zz\""},
       {"statement ok\nINSERT INTO t (a) VALUES (3, 2)\n", "row 1: 2 values for 1 columns"},
       {"load t nowhere.csv\n", "nowhere.csv"},
+      {"statement count 2\nINSERT INTO t (a) VALUES (3)\n", "expected 2 rows\n  actual: 1"},
+      {"statement count 1\nSELECT a FROM t\n", "expected 1 rows\n  actual: 2"},
+      {"statement error NO SUCH\nSELECT zz FROM t\n", "expected an error with: NO SUCH"},
+      {"statement ok\nDELETE FROM t\n", "DELETE is not supported"},
+      {"statement ok\nDROP TABLE t\n", "DROP is not supported"},
       {"query I nosort one\nSELECT 1 FROM t WHERE a = 1\n\n"
        "query I nosort one\nSELECT 2 FROM t WHERE a = 1\n",
        "with the label one"},
@@ -83,6 +88,18 @@ TEST_F(TestRuns, EachKindOfFailureIsOne) {
     EXPECT_THAT(outcome.out, HasSubstr(" 1 failed")) << record;
     EXPECT_THAT(outcome.out, HasSubstr(why)) << record;
   }
+}
+
+TEST_F(TestRuns, WhatIsAboutAnotherEngineIsSkippedAndSaid) {
+  const Outcome outcome = run_script(
+      "require icu\n\nmode output_result\n\n"
+      "statement count 2\nINSERT INTO t (a) SELECT a + 2 FROM t\n\n"
+      "statement count 4\nSELECT a FROM t\n\n"
+      "statement error (?i)NO SUCH COLUMN\nSELECT zz FROM t\n");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("script.slt:7: skipped: require icu\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("script.slt:9: skipped: mode output_result\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 files, 5 records, 0 failed, 2 skipped\n"));
 }
 
 TEST_F(TestRuns, ATableWithoutAKeyGetsOneThatIsNotSeen) {

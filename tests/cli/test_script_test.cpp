@@ -89,9 +89,41 @@ TEST(TestScript, LoopsRepeatTheirRecords) {
   EXPECT_EQ(records[4].sql, "last");
 }
 
+TEST(TestScript, RequireAndModeAreRecordsThatAreSkipped) {
+  const auto records = records_of(
+      "require icu\n\nmode output_hash\n\nstatement ok\nA\n\nskipif diptych\nrequire more\n");
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0].kind, TestRecordKind::kSkipped);
+  EXPECT_EQ(records[0].line, 1U);
+  EXPECT_EQ(records[0].sql, "require icu");
+  EXPECT_EQ(records[1].kind, TestRecordKind::kSkipped);
+  EXPECT_EQ(records[2].sql, "A");
+}
+
+TEST(TestScript, WhatModeSkipLeavesOutMayHoldAnything) {
+  const auto records = records_of(
+      "statement ok\nA\n\nmode skip\n\nnonsense\n\nhalt\n\nloop i 0 2\n\n"
+      "statement ok\nB\n\nendloop\n\nmode unskip\n\nstatement ok\nC\n");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].sql, "A");
+  EXPECT_EQ(records[1].sql, "C");
+}
+
+TEST(TestScript, AStatementMayHaveACountOfRows) {
+  const auto records = records_of("statement count 3\nA\n\nstatement ok\nB\n");
+  EXPECT_EQ(records[0].kind, TestRecordKind::kStatementOk);
+  EXPECT_EQ(records[0].row_count, 3U);
+  EXPECT_EQ(records[1].row_count, std::nullopt);
+  for (const char* const text : {"statement count\nA\n", "statement count x\nA\n",
+                                 "statement count -1\nA\n", "statement count 1 2\nA\n"}) {
+    EXPECT_EQ(fault_of(text), "line 1: statement count wants a number of rows");
+  }
+}
+
 TEST(TestScript, WhatIsWrongIsToldWithItsLine) {
   EXPECT_EQ(fault_of("\nnonsense\n"), "line 2: unknown record \"nonsense\"");
-  EXPECT_EQ(fault_of("statement maybe\nA\n"), "line 1: statement must be followed by ok or error");
+  EXPECT_EQ(fault_of("statement maybe\nA\n"),
+            "line 1: statement must be followed by ok, error or count");
   EXPECT_EQ(fault_of("statement ok\n\nA\n"), "line 1: the SQL is missing");
   EXPECT_EQ(fault_of("statement ok\nA\n----\n1\n"), "line 1: a statement that is ok has no result");
   EXPECT_EQ(fault_of("query\nA\n"), "line 1: the types of the columns are missing");

@@ -50,11 +50,12 @@ OutputName find_output_name(const Node& node);
 
 OutputName output_name_of(const PgQuery__SubLink& subquery) {
   if (subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) return {"exists"};
-  if (subquery.sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK ||
-      subquery.subselect->select_stmt->n_target_list != 1) {
-    return {};
-  }
-  const PgQuery__ResTarget& target = *subquery.subselect->select_stmt->target_list[0]->res_target;
+  if (subquery.sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) return {};
+  const PgQuery__SelectStmt* first = subquery.subselect->select_stmt;
+  while (first->larg != nullptr) first = first->larg;
+  if (first->n_values_lists != 0) return {"column1"};
+  if (first->n_target_list != 1) return {};
+  const PgQuery__ResTarget& target = *first->target_list[0]->res_target;
   return target.name[0] != '\0' ? OutputName{target.name} : find_output_name(*target.val);
 }
 

@@ -59,7 +59,22 @@ base::Result<void> SelectBinder::bind_set_operation(const PgQuery__SelectStmt& s
     operation->inputs.push_back(*std::move(block));
     places.push_back(place_of(*input));
   }
-  if (auto bound = bind_set_columns(select, operation.get(), places); !bound) return bound;
+  if (auto checked = check_set_width(select, *operation, places); !checked) return checked;
+  const int64_t place = set_operation_before(source_, places.back());
+  auto bound = bind_set_columns(name_of(operation->kind), place, places, operation.get());
+  if (!bound) return bound;
+  if (operation->kind != SetOperator::kUnion) {
+    for (int side = 0; side < 2; ++side) {
+      operation->marks.push_back(slots_.add({"", kBigIntType, true, nullptr, {}}));
+      operation->counts.push_back(slots_.add({"", kBigIntType, false, nullptr, {}}));
+    }
+    operation->repeat = slots_.add({"", kBigIntType, false, nullptr, {}});
+  }
+  offer_operation(std::move(operation));
+  return {};
+}
+
+void SelectBinder::offer_operation(std::unique_ptr<SetOperation> operation) {
   JoinMember member;
   std::vector<std::string> names;
   for (size_t i = 0; i < operation->columns[0].size(); ++i) {
@@ -71,24 +86,14 @@ base::Result<void> SelectBinder::bind_set_operation(const PgQuery__SelectStmt& s
     names.push_back(slot.name);
     member.slots.push_back(slots_.add(std::move(slot)));
   }
-  if (operation->kind != SetOperator::kUnion) {
-    for (int side = 0; side < 2; ++side) {
-      operation->marks.push_back(slots_.add({"", kBigIntType, true, nullptr, {}}));
-      operation->counts.push_back(slots_.add({"", kBigIntType, false, nullptr, {}}));
-    }
-    operation->repeat = slots_.add({"", kBigIntType, false, nullptr, {}});
-  }
   member.set_operation = std::move(operation);
   offer_outputs(std::move(member), std::move(names));
-  return {};
 }
 
 // Finds each column's type, and every input's outputs as values of it.
-base::Result<void> SelectBinder::bind_set_columns(const PgQuery__SelectStmt& select,
-                                                  SetOperation* operation,
-                                                  const std::vector<int64_t>& places) {
-  if (auto checked = check_set_width(select, *operation, places); !checked) return checked;
-  const std::string_view name = name_of(set_operator(select.op));
+base::Result<void> SelectBinder::bind_set_columns(std::string_view name, int64_t place,
+                                                  const std::vector<int64_t>& places,
+                                                  SetOperation* operation) {
   const size_t columns = operation->inputs[0]->visible_outputs;
   operation->columns.resize(operation->inputs.size());
   for (size_t c = 0; c < columns; ++c) {
@@ -100,7 +105,6 @@ base::Result<void> SelectBinder::bind_set_columns(const PgQuery__SelectStmt& sel
     }
     std::vector<Bound*> operands;
     for (Bound& one : bound) operands.push_back(&one);
-    const int64_t place = set_operation_before(source_, places.back());
     if (auto type = unify(source_, name, place, operands); !type) return type.error();
     for (size_t i = 0; i < bound.size(); ++i) {
       operation->columns[i].push_back(std::move(bound[i].expression));
@@ -138,6 +142,10 @@ base::Result<void> SelectBinder::bind_values(const PgQuery__SelectStmt& select) 
                                                       rows[0].size(), row.size()));
     }
   }
+  if (!pending_.empty()) {
+    pending_.clear();
+    return bind_values_by_row(select);
+  }
   JoinMember member;
   member.rows.resize(rows.size());
   std::vector<std::string> names;
@@ -158,6 +166,41 @@ base::Result<void> SelectBinder::bind_values(const PgQuery__SelectStmt& select) 
     member.slots.push_back(slots_.add(std::move(slot)));
   }
   offer_outputs(std::move(member), std::move(names));
+  return {};
+}
+
+// VALUES with subqueries is the UNION ALL of its rows: each is a SELECT that its own are joined to.
+base::Result<void> SelectBinder::bind_values_by_row(const PgQuery__SelectStmt& select) {
+  auto operation = std::make_unique<SetOperation>();
+  operation->all = true;
+  std::vector<int64_t> places;
+  for (const Node* list : NodeList(select.values_lists, select.n_values_lists)) {
+    const NodeList items(list->list->items, list->list->n_items);
+    std::vector<std::string> names(items.size());
+    std::vector<PgQuery__ResTarget> targets(items.size(), PG_QUERY__RES_TARGET__INIT);
+    std::vector<Node> nodes(items.size(), PG_QUERY__NODE__INIT);
+    std::vector<Node*> target_list;
+    for (size_t c = 0; c < items.size(); ++c) {
+      names[c] = fmt::format("column{}", c + 1);
+      targets[c].name = names[c].data();
+      targets[c].val = items[c];
+      nodes[c].node_case = PG_QUERY__NODE__NODE_RES_TARGET;
+      nodes[c].res_target = &targets[c];
+      target_list.push_back(&nodes[c]);
+    }
+    PgQuery__SelectStmt row = PG_QUERY__SELECT_STMT__INIT;
+    row.op = PG_QUERY__SET_OPERATION__SETOP_NONE;
+    row.target_list = target_list.data();
+    row.n_target_list = target_list.size();
+    SelectBinder binder(statement_, outer_, &ctes_, correlation_);
+    auto block = binder.bind(row);
+    if (!block) return block.error();
+    operation->inputs.push_back(*std::move(block));
+    places.push_back(place_of(row));
+  }
+  auto bound = bind_set_columns("VALUES", places.front(), places, operation.get());
+  if (!bound) return bound;
+  offer_operation(std::move(operation));
   return {};
 }
 

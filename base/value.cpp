@@ -178,6 +178,12 @@ bool take_digits(std::string_view* text, size_t count, uint32_t* number) {
   return true;
 }
 
+// Reads one or two digits.
+bool take_number(std::string_view* text, uint32_t* number) {
+  const bool two = text->size() > 1 && is_digit((*text)[1]);
+  return take_digits(text, two ? 2 : 1, number);
+}
+
 bool take_char(std::string_view* text, char expected) {
   if (!text->starts_with(expected)) return false;
   text->remove_prefix(1);
@@ -191,11 +197,11 @@ Taken take_date(std::string_view* text, Date* date) {
   uint32_t month = 0;
   uint32_t day = 0;
   if (!take_digits(text, 4, &year)) return Taken::kBadForm;
-  const bool dashed = take_char(text, '-');
-  if (!take_digits(text, 2, &month) || (dashed && !take_char(text, '-')) ||
-      !take_digits(text, 2, &day)) {
-    return Taken::kBadForm;
-  }
+  const char between = text->starts_with('-') || text->starts_with('/') ? text->front() : '\0';
+  const bool taken = between == '\0' ? take_digits(text, 2, &month) && take_digits(text, 2, &day)
+                                     : take_char(text, between) && take_number(text, &month) &&
+                                           take_char(text, between) && take_number(text, &day);
+  if (!taken) return Taken::kBadForm;
   const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year)),
                                           std::chrono::month(month), std::chrono::day(day));
   if (!civil.ok()) return Taken::kNoSuchDay;
@@ -203,17 +209,17 @@ Taken take_date(std::string_view* text, Date* date) {
   return Taken::kYes;
 }
 
-// HH:MM[:SS[.f{1,6}]] as microseconds since midnight.
+// H:M[:S[.f{1,6}]], each of one or two digits, as microseconds since midnight, up to 24:00.
 bool take_time(std::string_view* text, int64_t* micros) {
   uint32_t hour = 0;
   uint32_t minute = 0;
   uint32_t second = 0;
   uint32_t fraction = 0;
-  if (!take_digits(text, 2, &hour) || !take_char(text, ':') || !take_digits(text, 2, &minute)) {
+  if (!take_number(text, &hour) || !take_char(text, ':') || !take_number(text, &minute)) {
     return false;
   }
   if (take_char(text, ':')) {
-    if (!take_digits(text, 2, &second)) return false;
+    if (!take_number(text, &second)) return false;
     if (take_char(text, '.')) {
       size_t digits = 0;
       while (digits < text->size() && is_digit((*text)[digits])) ++digits;
@@ -222,9 +228,9 @@ bool take_time(std::string_view* text, int64_t* micros) {
       for (; digits < 6; ++digits) fraction *= 10;
     }
   }
-  if (hour > 23 || minute > 59 || second > 59) return false;
+  if (minute > 59 || second > 59) return false;
   *micros = (int64_t{hour} * 3600 + minute * 60 + second) * kMicrosPerSecond + fraction;
-  return true;
+  return *micros <= kMicrosPerDay;
 }
 
 Error no_such_day(std::string_view text) {

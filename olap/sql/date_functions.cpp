@@ -32,6 +32,12 @@ bool is_fractional(std::string_view field) {
   return field == "second" || field == "epoch" || field == "milliseconds";
 }
 
+// date_part takes a date as its midnight, and extract does not.
+bool is_time_of_day(std::string_view field) {
+  return field == "hour" || field == "minute" || field == "second" || field == "milliseconds" ||
+         field == "microseconds";
+}
+
 // Plural and short names are the same fields.
 std::string canonical_field(std::string field) {
   static const std::unordered_map<std::string_view, std::string_view> kNames = {
@@ -80,6 +86,9 @@ BoundResult bind_extract(Call call) {
   } else {
     auto moment = moment_argument(call, &call.arguments[1]);
     if (!moment) return moment.error();
+    if (call.name == "extract" && (*moment)->type == kDateType && is_time_of_day(field)) {
+      return call.source.wrong(call.offset, fmt::format("a date has no \"{}\"", field), "0A000");
+    }
     if (found != kFields.end()) {
       arguments.push_back(*std::move(moment));
       return called(make_function(found->second, kBigIntType, std::move(arguments)), call.offset);

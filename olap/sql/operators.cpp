@@ -198,6 +198,18 @@ BoundResult bind_interval_scale(const SourceText& source, std::string_view name,
                place);
 }
 
+// What is added to a TIMESTAMP is an INTERVAL; to a DATE it could be days as well.
+base::Result<void> adopt_as_shift(const SourceText& source, std::string_view name, int64_t offset,
+                                  Bound* left, Bound* right) {
+  if (left->untyped && right->untyped) return {};
+  const Bound& moment = left->untyped ? *right : *left;
+  if (!is_moment(moment)) return {};
+  if (moment.expression->type.kind == TypeKind::kDate) {
+    return ambiguous_operator(source, name, offset);
+  }
+  return adopt_type(source, kIntervalType, left->untyped ? left : right);
+}
+
 // Of an INTERVAL, and something else or another one.
 BoundResult bind_interval_arithmetic(const SourceText& source, std::string_view name,
                                      int64_t offset, Bound left, Bound right) {
@@ -412,6 +424,10 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
     return bind_comparison(source, name, *kind, offset, std::move(left), std::move(right));
   }
   if (name == "||") {
+    const auto is_text = [](const Bound& operand) {
+      return operand.untyped || operand.expression->type.is_string();
+    };
+    if (!is_text(left) && !is_text(right)) return no_operator(source, name, offset, left, right);
     return typed(make_expression(ExpressionKind::kConcat, kTextType,
                                  cast_to(std::move(left.expression), kTextType),
                                  cast_to(std::move(right.expression), kTextType)),
@@ -429,6 +445,11 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   }
   const bool arithmetic = name == "+" || name == "-" || name == "*" || name == "/" || name == "%";
   if (!arithmetic) return source.unsupported(offset, fmt::format("operator \"{}\"", name));
+  if (name == "+" && (left.untyped || right.untyped)) {
+    if (auto adopted = adopt_as_shift(source, name, offset, &left, &right); !adopted) {
+      return adopted.error();
+    }
+  }
   if (is_interval(left) || is_interval(right)) {
     return bind_interval_arithmetic(source, name, offset, std::move(left), std::move(right));
   }

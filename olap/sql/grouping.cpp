@@ -168,6 +168,14 @@ base::Result<ExpressionPtr> SelectBinder::bind_group_item(const Node& item, Node
     const std::string_view name = string_of(item.column_ref->fields[0]);
     const Node* aliased = find_alias(targets, name);
     if (scope_.find_own(name) == nullptr && aliased != nullptr) node = aliased;
+  } else {  // SELECT's item of the same text, whose subqueries are then these
+    const auto same = std::find_if(targets.begin(), targets.end(), [&](const Node* target) {
+      return same_expression(*target->res_target->val, item);
+    });
+    if (same != targets.end()) node = (*same)->res_target->val;
+  }
+  if (const auto known = grouped_targets_.find(node); known != grouped_targets_.end()) {
+    return clone(*known->second);
   }
   auto key = expressions_.bind_value(node, kGroupBy);
   if (key) grouped_targets_[node] = clone(**key);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 #include <pg_query.h>
@@ -17,6 +19,75 @@ struct FreeScan {
   }
 };
 using ScanPtr = std::unique_ptr<PgQuery__ScanResult, FreeScan>;
+
+size_t field_bytes(ProtobufCType type) {
+  switch (type) {
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE: return sizeof(int64_t);
+    case PROTOBUF_C_TYPE_BOOL: return sizeof(protobuf_c_boolean);
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_MESSAGE: return sizeof(void*);
+    case PROTOBUF_C_TYPE_BYTES: return sizeof(ProtobufCBinaryData);
+    default: return sizeof(int32_t);
+  }
+}
+
+template <class T>
+const T& member(const ProtobufCMessage& message, size_t offset) {
+  return *reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(&message) + offset);
+}
+
+bool same_message(const ProtobufCMessage& a, const ProtobufCMessage& b);
+
+// One value of a field. The trees have no bytes.
+bool same_value_of(ProtobufCType type, const std::byte* a, const std::byte* b) {
+  if (type == PROTOBUF_C_TYPE_STRING) {
+    return std::strcmp(*reinterpret_cast<const char* const*>(a),
+                       *reinterpret_cast<const char* const*>(b)) == 0;
+  }
+  if (type != PROTOBUF_C_TYPE_MESSAGE) return std::memcmp(a, b, field_bytes(type)) == 0;
+  const auto* const one = *reinterpret_cast<const ProtobufCMessage* const*>(a);
+  const auto* const other = *reinterpret_cast<const ProtobufCMessage* const*>(b);
+  if (one == nullptr || other == nullptr) return one == other;
+  return same_message(*one, *other);
+}
+
+bool same_field(const ProtobufCFieldDescriptor& field, const ProtobufCMessage& a,
+                const ProtobufCMessage& b) {
+  if (std::string_view(field.name) == "location") return true;
+  const bool repeated = field.label == PROTOBUF_C_LABEL_REPEATED;
+  const bool one_of = (field.flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0;
+  if (one_of) {
+    const auto which = member<uint32_t>(a, field.quantifier_offset);
+    if (which != member<uint32_t>(b, field.quantifier_offset)) return false;
+    if (which != field.id) return true;
+  }
+  const size_t count = repeated ? member<size_t>(a, field.quantifier_offset) : 1;
+  if (repeated && count != member<size_t>(b, field.quantifier_offset)) return false;
+  const std::byte* one = &member<std::byte>(a, field.offset);
+  const std::byte* other = &member<std::byte>(b, field.offset);
+  if (repeated && count != 0) {
+    one = member<const std::byte*>(a, field.offset);
+    other = member<const std::byte*>(b, field.offset);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = i * field_bytes(field.type);
+    if (!same_value_of(field.type, one + at, other + at)) return false;
+  }
+  return true;
+}
+
+bool same_message(const ProtobufCMessage& a, const ProtobufCMessage& b) {
+  if (a.descriptor != b.descriptor) return false;
+  const std::span fields(a.descriptor->fields, a.descriptor->n_fields);
+  return std::all_of(fields.begin(), fields.end(), [&](const ProtobufCFieldDescriptor& field) {
+    return same_field(field, a, b);
+  });
+}
 
 // libpg_query's message without the text that our own error quotes anyway.
 base::Error syntax_error(const SourceText& source, const PgQueryError& error) {
@@ -257,6 +328,10 @@ int64_t start_of(const Node* node) {
     case PG_QUERY__NODE__NODE_CONSTRAINT: return node->constraint->location;
     default: return -1;
   }
+}
+
+bool same_expression(const Node& a, const Node& b) {
+  return same_message(a.base, b.base);
 }
 
 int64_t set_operation_before(const SourceText& source, int64_t offset) {

@@ -63,6 +63,9 @@ SortKey sort_key_of(const PgQuery__SortBy& item);
 // Where the text of an expression or FROM item starts; -1 where the parser kept no place.
 int64_t start_of(const Node* node);
 
+// Whether the nodes say the same, wherever they were written.
+bool same_expression(const Node& a, const Node& b);
+
 // Where the last UNION, INTERSECT or EXCEPT before the offset stands, or the offset: the parse tree
 // does not say.
 int64_t set_operation_before(const SourceText& source, int64_t offset);

@@ -297,6 +297,7 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
     }
     std::string name = target.name[0] != '\0' ? target.name : output_name(*target.val);
     output_offsets_.push_back(start_of(target.val));
+    written_outputs_.emplace_back(target.val, block_->outputs.size());
     if (const auto known = grouped_targets_.find(target.val); known != grouped_targets_.end()) {
       block_->outputs.push_back({std::move(name), std::move(known->second), 0});
       grouped_targets_.erase(known);
@@ -419,6 +420,9 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view
     }
     if (found) return *found;
   }
+  for (const auto& [node, output] : written_outputs_) {
+    if (same_expression(*node, key)) return output;
+  }
   auto expression = expressions_.bind_value(&key, kOrderBy);
   if (!expression) return expression.error();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -428,6 +432,7 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view
     return source_.wrong(start_of(&key), "ORDER BY of SELECT DISTINCT takes only its columns",
                          "42P10");
   }
+  written_outputs_.emplace_back(&key, outputs.size());
   outputs.push_back({"", *std::move(expression), 0});
   output_offsets_.push_back(start_of(&key));
   return outputs.size() - 1;

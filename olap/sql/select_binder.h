@@ -203,6 +203,9 @@ class SelectBinder : private SubqueryBinder {
   ExpressionBinder expressions_;
   bool only_rows_ = false;               // of EXISTS: there may be no columns
   std::vector<int64_t> output_offsets_;  // where each output was written
+  // Outputs and what they were written as, to find those of the same text: their subqueries are
+  // one.
+  std::vector<std::pair<const Node*, size_t>> written_outputs_;
   // SELECT's items that GROUP BY names: bound once, since each time makes a subquery's slots anew.
   std::unordered_map<const Node*, ExpressionPtr> grouped_targets_;
   std::vector<SubqueryJoin> pending_;          // of SELECT, HAVING and ORDER BY, not yet placed

@@ -558,11 +558,23 @@ class Generator:
                           self.scalar(scope, depth - 1))
 
     def row_predicate(self, scope, word, depth):
+        if self.draw.random() < 0.2:
+            return self.row_comparison(scope, depth)
         query, inner = self.correlated(scope, depth - 1)
         kinds = self.draw.choices(["int", "text", "date"], k=2)
         query.items = [(self.expression(inner, kind, 1), "") for kind in kinds]
         left = [self.expression(scope, kind, depth - 1) for kind in kinds]
         return Expression("bool", "({}, {}) " + word + "IN ({})", *left, query)
+
+    def row_comparison(self, scope, depth):
+        """With a subquery's single row, which DuckDB does not have."""
+        query = self.scalar(scope, depth - 1)
+        item = query.items[0][0]
+        more = item if query.limit else Expression("bigint", "count(*)", aggregate=True)
+        query.items.insert(self.draw.randint(0, 1), (more, ""))
+        left = [self.expression(scope, "int", depth - 1) for _ in range(2)]
+        operator = self.draw.choice(["=", "<>", "<", "<=", ">", ">="])
+        return Expression("bool", f"({{}}, {{}}) {operator} ({{}})", *left, query)
 
     def scalar(self, scope, depth):
         """One row for each outer one: an aggregate of all rows, or the first row."""

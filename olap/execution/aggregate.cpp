@@ -33,21 +33,22 @@ void require_no_nulls(const Vector& key, const Selection& rows) {
 
 }  // namespace
 
-GroupTable::GroupTable(const Operator& aggregate, MemoryBudget* memory)
+GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
     : aggregate_(aggregate),
+      limits_(limits),
       has_keys_(!aggregate.expressions.empty()),
       nullable_keys_(may_be_null(aggregate)),
-      keys_(compile_expressions(aggregate.expressions)),
+      keys_(compile_expressions(aggregate.expressions, limits)),
       packer_(group_key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
       table_(packer_),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
-      charge_(memory, "the groups of a GROUP BY") {
+      charge_(limits.memory, "the groups of a GROUP BY") {
   for (const Aggregate& one : aggregate.aggregates) {
-    std::vector<NodePtr> arguments = compile_expressions(one.further);
+    std::vector<NodePtr> arguments = compile_expressions(one.further, limits);
     if (one.argument != nullptr) {
-      arguments.insert(arguments.begin(), compile_expression(*one.argument));
+      arguments.insert(arguments.begin(), compile_expression(*one.argument, limits));
     }
     arguments_.push_back(std::move(arguments));
     aggregates_.push_back(make_aggregate_column(one));
@@ -164,7 +165,7 @@ void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSi
 }
 
 void GroupTable::add_group(const std::vector<ExpressionPtr>& keys) {
-  const std::vector<NodePtr> nodes = compile_expressions(keys);
+  const std::vector<NodePtr> nodes = compile_expressions(keys, limits_);
   Selection one;
   select_all(1, &one);
   key_vectors_.clear();

@@ -27,7 +27,7 @@ namespace diptych::olap {
 class GroupTable {
  public:
   // The needs of a GroupTable are its own: all its keys and aggregates.
-  GroupTable(const Operator& aggregate, MemoryBudget* memory);
+  GroupTable(const Operator& aggregate, const QueryLimits& limits);
 
   // From here on the keys come from the table of the join below, which outlives every update().
   void take_keys_from(const Operator& join, const JoinTable& table);
@@ -60,6 +60,7 @@ class GroupTable {
   void find_groups(const Batch& batch, uint32_t* numbers);
 
   const Operator& aggregate_;
+  const QueryLimits limits_;
   bool has_keys_;
   bool nullable_keys_;
   std::vector<NodePtr> keys_;

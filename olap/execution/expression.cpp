@@ -130,62 +130,65 @@ NodePtr make_literal(const base::DataType& type, const base::Value& value) {
   return node;
 }
 
-std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions) {
+std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions,
+                                         const QueryLimits& limits) {
   std::vector<NodePtr> nodes;
   nodes.reserve(expressions.size());
   for (const ExpressionPtr& expression : expressions) {
-    nodes.push_back(compile_expression(*expression));
+    nodes.push_back(compile_expression(*expression, limits));
   }
   return nodes;
 }
 
 namespace {
 
-NodePtr make_function(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_function(const Expression& expression, std::vector<NodePtr> children,
+                      const QueryLimits& limits) {
   const bool by_row =
       expression.function > Function::kSingleRow && expression.function != Function::kTruncate;
-  if (by_row) return make_row_function(expression, std::move(children));
+  if (by_row) return make_row_function(expression, std::move(children), limits);
   switch (expression.function) {
     case Function::kSubstring:
     case Function::kAscii:
     case Function::kLength:
     case Function::kUpper:
     case Function::kLower:
-    case Function::kTrim: return make_text_function(expression, std::move(children));
+    case Function::kTrim: return make_text_function(expression, std::move(children), limits);
     case Function::kAbs:
     case Function::kRound:
     case Function::kFloor:
-    case Function::kCeil: return make_number_function(expression, std::move(children));
-    case Function::kTruncate: return make_number_function(expression, std::move(children));
+    case Function::kCeil: return make_number_function(expression, std::move(children), limits);
+    case Function::kTruncate: return make_number_function(expression, std::move(children), limits);
     case Function::kSingleRow: return make_single_row(std::move(children));
-    default: return make_date_function(expression, std::move(children));
+    default: return make_date_function(expression, std::move(children), limits);
   }
 }
 
 }  // namespace
 
-NodePtr compile_expression(const Expression& expression) {
+NodePtr compile_expression(const Expression& expression, const QueryLimits& limits) {
   if (expression.kind == Kind::kColumn) {
     return std::make_unique<ColumnNode>(physical_type(expression.type), expression.column);
   }
   if (expression.kind == Kind::kLiteral) return make_literal(expression.type, expression.literal);
   if (expression.kind == Kind::kLike || expression.kind == Kind::kInList) {
     require_plan(!expression.children.empty(), "LIKE and IN have an operand");
-    NodePtr operand = compile_expression(*expression.children[0]);
+    NodePtr operand = compile_expression(*expression.children[0], limits);
     return expression.kind == Kind::kLike ? make_like(expression, std::move(operand))
                                           : make_in_list(expression, std::move(operand));
   }
-  std::vector<NodePtr> children = compile_expressions(expression.children);
+  std::vector<NodePtr> children = compile_expressions(expression.children, limits);
   require_plan(!children.empty(), "an operator has operands");
   switch (expression.kind) {
     case Kind::kCast:
-      return make_cast(expression.children[0]->type, expression.type, std::move(children[0]));
+      return make_cast(expression.children[0]->type, expression.type, std::move(children[0]),
+                       limits);
     case Kind::kNegate:
     case Kind::kAdd:
     case Kind::kSubtract:
     case Kind::kMultiply:
     case Kind::kDivide:
-    case Kind::kModulo: return make_arithmetic(expression, std::move(children));
+    case Kind::kModulo: return make_arithmetic(expression, std::move(children), limits);
     case Kind::kEqual:
     case Kind::kNotEqual:
     case Kind::kLess:
@@ -196,9 +199,9 @@ NodePtr compile_expression(const Expression& expression) {
       return make_comparison(expression.kind, std::move(children[0]), std::move(children[1]));
     case Kind::kIsNull:
     case Kind::kIsNotNull: return make_is_null(expression.kind, std::move(children[0]));
-    case Kind::kConcat: return make_text_function(expression, std::move(children));
-    case Kind::kFunction: return make_function(expression, std::move(children));
-    default: return make_logic(expression, std::move(children));
+    case Kind::kConcat: return make_text_function(expression, std::move(children), limits);
+    case Kind::kFunction: return make_function(expression, std::move(children), limits);
+    default: return make_logic(expression, std::move(children), limits);
   }
 }
 

@@ -9,7 +9,8 @@
 //            AND, OR, CASE and COALESCE evaluate an operand for just the rows that still need it.
 // Life       a result is valid until the node is evaluated again, or the input goes (V2).
 // Errors     QueryFailure: compile_expression where the plan breaks plan.h's typing or a LIKE
-//            pattern is malformed, evaluate() for faults of live rows.
+//            pattern is malformed, evaluate() for faults of live rows, and where the texts that it
+//            makes are more than the query may have.
 // Threads    none shared: one worker.
 
 #pragma once
@@ -22,6 +23,8 @@
 #include "olap/plan.h"
 
 namespace diptych::olap {
+
+struct QueryLimits;  // vector_texts.h
 
 // Three truth values of a batch. For a selected row at most one of its bits is set; the bits of
 // other rows are meaningless. is_null is filled only where has_nulls.
@@ -62,14 +65,16 @@ class TruthNode : public ExpressionNode {
   VectorBuffer bytes_;
 };
 
-NodePtr compile_expression(const Expression& expression);
-std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions);
+// What they point to outlives the nodes.
+NodePtr compile_expression(const Expression& expression, const QueryLimits& limits);
+std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions,
+                                         const QueryLimits& limits);
 
 // Predicates: a conjunction, evaluated one after the other on the rows that are left.
 class Predicates {
  public:
-  explicit Predicates(const std::vector<ExpressionPtr>& expressions)
-      : nodes_(compile_expressions(expressions)) {}
+  Predicates(const std::vector<ExpressionPtr>& expressions, const QueryLimits& limits)
+      : nodes_(compile_expressions(expressions, limits)) {}
 
   size_t size() const { return nodes_.size(); }
   // Leaves in `rows` those for which predicate `index`, or every predicate, is true.

@@ -268,10 +268,11 @@ NodePtr make_widening(NodePtr child, PhysicalType type) {
   return std::make_unique<WideningNode<int64_t, int128_t>>(type, std::move(child));
 }
 
-NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children,
+                        const QueryLimits& limits) {
   const PhysicalType type = physical_type(expression.type);
   if (type == PhysicalType::kInterval) {
-    return make_interval_arithmetic(expression.kind, std::move(children));
+    return make_interval_arithmetic(expression.kind, std::move(children), limits);
   }
   switch (expression.kind) {
     case ExpressionKind::kNegate: return make_negation(type, std::move(children));
@@ -405,15 +406,16 @@ NodePtr make_absolute(NodePtr child) {
 }
 
 // To as many digits as each row says, of a wide decimal that keeps its scale.
-NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> children,
+                             const QueryLimits& limits) {
   const bool fits = children[0]->type() == PhysicalType::kInt128 &&
                     children[1]->type() == PhysicalType::kInt64 &&
                     expression.type == expression.children[0]->type;
   require_plan(fits, "a wide decimal is rounded to digits of its row");
   return make_row_node<int128_t>(
-      PhysicalType::kInt128, std::move(children),
+      PhysicalType::kInt128, std::move(children), limits,
       [function = expression.function, scale = expression.type.scale](const RowArguments& a,
-                                                                      QueryHeap*) {
+                                                                      VectorTexts*) {
         const int64_t digits = std::max<int64_t>(a.integer(1), -kWideDecimalDigitsMax);
         if (digits >= scale) return a.wide(0);
         const auto dropped = static_cast<uint32_t>(scale - digits);
@@ -424,7 +426,7 @@ NodePtr make_rounding_by_row(const Expression& expression, std::vector<NodePtr> 
       });
 }
 
-NodePtr make_rounding(const Expression& expression, NodePtr child) {
+NodePtr make_rounding(const Expression& expression, NodePtr child, const QueryLimits& limits) {
   const uint8_t scale = expression.children[0]->type.scale;
   const uint8_t result_scale = expression.type.scale;
   switch (child->type()) {
@@ -439,17 +441,19 @@ NodePtr make_rounding(const Expression& expression, NodePtr child) {
     default: return child;  // INT is whole already
   }
   if (scale == result_scale && child->type() == physical_type(expression.type)) return child;
-  return make_cast(expression.children[0]->type, expression.type, std::move(child));
+  return make_cast(expression.children[0]->type, expression.type, std::move(child), limits);
 }
 
 }  // namespace
 
-NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children,
+                             const QueryLimits& limits) {
   if (children.size() == 2 && expression.children[1]->kind != ExpressionKind::kLiteral) {
-    return make_rounding_by_row(expression, std::move(children));
+    return make_rounding_by_row(expression, std::move(children), limits);
   }
   NodePtr child = std::move(children[0]);
-  if (expression.function != Function::kAbs) return make_rounding(expression, std::move(child));
+  if (expression.function != Function::kAbs)
+    return make_rounding(expression, std::move(child), limits);
   switch (child->type()) {
     case PhysicalType::kInt32: return make_absolute<int32_t>(std::move(child));
     case PhysicalType::kInt64: return make_absolute<int64_t>(std::move(child));

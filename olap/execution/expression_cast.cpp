@@ -8,7 +8,6 @@
 #include "olap/decimal_text.h"
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/expression_nodes.h"
-#include "olap/execution/query_heap.h"
 
 namespace diptych::olap {
 
@@ -155,19 +154,20 @@ NodePtr make_cast_from_double(const base::DataType& to, NodePtr child) {
 // Any type to text, row by row: not a path for speed.
 class TextCastNode : public ExpressionNode {
  public:
-  TextCastNode(const base::DataType& from, NodePtr child)
+  TextCastNode(const base::DataType& from, NodePtr child, const QueryLimits& limits)
       : ExpressionNode(PhysicalType::kString),
         from_(from),
         child_(std::move(child)),
-        results_(PhysicalType::kString) {}
+        results_(PhysicalType::kString),
+        texts_(limits) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
-    heap_.clear();
+    texts_.start();
     const Vector vector = child_->evaluate(input, rows);
     auto* const texts = results_.values<base::StringRef>();
     for_selected(rows, [&](uint32_t i) {
       if (vector.is_null(i)) return;
-      texts[i] = heap_.keep(base::StringRef(text_of(vector, i)));
+      texts[i] = texts_.keep(base::StringRef(text_of(vector, i)));
     });
     Vector result = results_.view();
     result.nulls = vector.nulls;
@@ -199,7 +199,7 @@ class TextCastNode : public ExpressionNode {
   base::DataType from_;
   NodePtr child_;
   VectorBuffer results_;
-  QueryHeap heap_;
+  VectorTexts texts_;
   std::string text_;
 };
 
@@ -364,10 +364,11 @@ NodePtr make_timestamp_to_date(const base::DataType& to, NodePtr child) {
 
 }  // namespace
 
-NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child) {
+NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child,
+                  const QueryLimits& limits) {
   if (to.is_string()) {
     if (from.is_string()) return make_text_cut(to, std::move(child));
-    return make_text_cut(to, std::make_unique<TextCastNode>(from, std::move(child)));
+    return make_text_cut(to, std::make_unique<TextCastNode>(from, std::move(child), limits));
   }
   if (from.kind == to.kind && from.kind != TypeKind::kDecimal) return child;
   if (from.kind == TypeKind::kInt && to.kind == TypeKind::kBigInt) {

@@ -108,31 +108,31 @@ int64_t after_step(int64_t from, int64_t months, int64_t micros, Calendar* calen
 }
 
 // How many steps there are from the first value on, until the last is passed.
-NodePtr make_count_steps(std::vector<NodePtr> children) {
-  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children),
-                                [calendar = Calendar()](const RowArguments& a, QueryHeap*) mutable {
-                                  const int64_t last = a.integer(1);
-                                  const int64_t months = a.integer(2);
-                                  int64_t count = 0;
-                                  for (int64_t at = a.integer(0);
-                                       months > 0 ? at <= last : at >= last;
-                                       at = after_step(at, months, a.integer(3), &calendar)) {
-                                    ++count;
-                                  }
-                                  return count;
-                                });
+NodePtr make_count_steps(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<int64_t>(
+      PhysicalType::kInt64, std::move(children), limits,
+      [calendar = Calendar()](const RowArguments& a, VectorTexts*) mutable {
+        const int64_t last = a.integer(1);
+        const int64_t months = a.integer(2);
+        int64_t count = 0;
+        for (int64_t at = a.integer(0); months > 0 ? at <= last : at >= last;
+             at = after_step(at, months, a.integer(3), &calendar)) {
+          ++count;
+        }
+        return count;
+      });
 }
 
 // The rows of a series follow each other, so a value is mostly one step from the row's before.
-NodePtr make_after_steps(std::vector<NodePtr> children) {
+NodePtr make_after_steps(std::vector<NodePtr> children, const QueryLimits& limits) {
   struct Place {
     int64_t first = 0;
     int64_t steps = 0;
     int64_t value = 0;
   };
   return make_row_node<int64_t>(
-      PhysicalType::kInt64, std::move(children),
-      [calendar = Calendar(), place = Place()](const RowArguments& a, QueryHeap*) mutable {
+      PhysicalType::kInt64, std::move(children), limits,
+      [calendar = Calendar(), place = Place()](const RowArguments& a, VectorTexts*) mutable {
         const int64_t first = a.integer(0);
         const int64_t steps = a.integer(3);
         if (first != place.first || steps < place.steps) place = {first, 0, first};
@@ -144,24 +144,25 @@ NodePtr make_after_steps(std::vector<NodePtr> children) {
 }
 
 // Months first, which may shorten the day of the month, then days, then the time.
-NodePtr make_add_interval(std::vector<NodePtr> children) {
+NodePtr make_add_interval(std::vector<NodePtr> children, const QueryLimits& limits) {
   require_plan(children.size() == 2 && children[0]->type() == PhysicalType::kInt64 &&
                    children[1]->type() == PhysicalType::kInterval,
                "an interval is added to a TIMESTAMP");
-  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children),
-                                [calendar = Calendar()](const RowArguments& a, QueryHeap*) mutable {
-                                  const base::Interval& by = a.interval(1);
-                                  Moment moment = moment_of(a.integer(0));
-                                  if (by.months != 0) {
-                                    moment = add_months(moment, by.months, &calendar);
-                                  }
-                                  moment.days += by.days;
-                                  int64_t* const micros = &moment.micros;
-                                  if (__builtin_add_overflow(*micros, by.micros, micros)) {
-                                    fail_range();
-                                  }
-                                  return from_moment<int64_t>(moment);
-                                });
+  return make_row_node<int64_t>(
+      PhysicalType::kInt64, std::move(children), limits,
+      [calendar = Calendar()](const RowArguments& a, VectorTexts*) mutable {
+        const base::Interval& by = a.interval(1);
+        Moment moment = moment_of(a.integer(0));
+        if (by.months != 0) {
+          moment = add_months(moment, by.months, &calendar);
+        }
+        moment.days += by.days;
+        int64_t* const micros = &moment.micros;
+        if (__builtin_add_overflow(*micros, by.micros, micros)) {
+          fail_range();
+        }
+        return from_moment<int64_t>(moment);
+      });
 }
 
 template <class From, class To, class F>
@@ -242,10 +243,14 @@ NodePtr make_for(const Expression& expression, std::vector<NodePtr> children) {
 
 }  // namespace
 
-NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children) {
-  if (expression.function == Function::kCountSteps) return make_count_steps(std::move(children));
-  if (expression.function == Function::kAfterSteps) return make_after_steps(std::move(children));
-  if (expression.function == Function::kAddInterval) return make_add_interval(std::move(children));
+NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children,
+                           const QueryLimits& limits) {
+  if (expression.function == Function::kCountSteps)
+    return make_count_steps(std::move(children), limits);
+  if (expression.function == Function::kAfterSteps)
+    return make_after_steps(std::move(children), limits);
+  if (expression.function == Function::kAddInterval)
+    return make_add_interval(std::move(children), limits);
   if (children[0]->type() == PhysicalType::kInt32) {
     return make_for<int32_t>(expression, std::move(children));
   }

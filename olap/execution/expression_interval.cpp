@@ -25,10 +25,10 @@ Interval in_range(const std::optional<Interval>& interval) {
 
 // compute(arguments of the row), which may be nothing: then it is out of range.
 template <class Compute>
-NodePtr make_intervals(std::vector<NodePtr> children, Compute compute) {
+NodePtr make_intervals(std::vector<NodePtr> children, const QueryLimits& limits, Compute compute) {
   return make_row_node<Interval>(
-      PhysicalType::kInterval, std::move(children),
-      [compute](const RowArguments& a, QueryHeap*) { return in_range(compute(a)); });
+      PhysicalType::kInterval, std::move(children), limits,
+      [compute](const RowArguments& a, VectorTexts*) { return in_range(compute(a)); });
 }
 
 std::optional<Interval> divided(const Interval& interval, double divisor) {
@@ -88,7 +88,8 @@ int64_t date_bin(const Interval& stride, int64_t moment, int64_t origin) {
 
 }  // namespace
 
-NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> children) {
+NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> children,
+                                 const QueryLimits& limits) {
   const bool scales = kind == ExpressionKind::kMultiply || kind == ExpressionKind::kDivide;
   const bool fits =
       children[0]->type() == PhysicalType::kInterval &&
@@ -97,60 +98,61 @@ NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> child
   require_plan(fits, "an interval meets intervals, and as a product or quotient a DOUBLE");
   switch (kind) {
     case ExpressionKind::kNegate:
-      return make_intervals(std::move(children),
+      return make_intervals(std::move(children), limits,
                             [](const RowArguments& a) { return base::negated(a.interval(0)); });
     case ExpressionKind::kAdd:
-      return make_intervals(std::move(children), [](const RowArguments& a) {
+      return make_intervals(std::move(children), limits, [](const RowArguments& a) {
         return base::sum(a.interval(0), a.interval(1));
       });
     case ExpressionKind::kSubtract:
-      return make_intervals(std::move(children), [](const RowArguments& a) {
+      return make_intervals(std::move(children), limits, [](const RowArguments& a) {
         return base::difference(a.interval(0), a.interval(1));
       });
     case ExpressionKind::kMultiply:
-      return make_intervals(std::move(children), [](const RowArguments& a) {
+      return make_intervals(std::move(children), limits, [](const RowArguments& a) {
         return base::product(a.interval(0), a.number(1));
       });
     case ExpressionKind::kDivide:
-      return make_intervals(std::move(children), [](const RowArguments& a) {
+      return make_intervals(std::move(children), limits, [](const RowArguments& a) {
         return divided(a.interval(0), a.number(1));
       });
     default: fail_plan("no such arithmetic of intervals");
   }
 }
 
-NodePtr make_interval_function(Function function, std::vector<NodePtr>* children) {
+NodePtr make_interval_function(Function function, std::vector<NodePtr>* children,
+                               const QueryLimits& limits) {
   switch (function) {
     case Function::kIntervalBetween:
-      return make_intervals(std::move(*children), [](const RowArguments& a) {
+      return make_intervals(std::move(*children), limits, [](const RowArguments& a) {
         return interval_between(a.integer(0), a.integer(1));
       });
     case Function::kAge:
-      return make_intervals(std::move(*children), [](const RowArguments& a) {
+      return make_intervals(std::move(*children), limits, [](const RowArguments& a) {
         return std::optional(age_between(a.integer(0), a.integer(1)));
       });
     case Function::kJustifyHours:
-      return make_intervals(std::move(*children), [](const RowArguments& a) {
+      return make_intervals(std::move(*children), limits, [](const RowArguments& a) {
         return base::justify_hours(a.interval(0));
       });
     case Function::kJustifyDays:
-      return make_intervals(std::move(*children), [](const RowArguments& a) {
+      return make_intervals(std::move(*children), limits, [](const RowArguments& a) {
         return base::justify_days(a.interval(0));
       });
     case Function::kJustifyInterval:
-      return make_intervals(std::move(*children), [](const RowArguments& a) {
+      return make_intervals(std::move(*children), limits, [](const RowArguments& a) {
         return base::justify_interval(a.interval(0));
       });
     case Function::kDateBin:
-      return make_row_node<int64_t>(PhysicalType::kInt64, std::move(*children),
-                                    [](const RowArguments& a, QueryHeap*) {
+      return make_row_node<int64_t>(PhysicalType::kInt64, std::move(*children), limits,
+                                    [](const RowArguments& a, VectorTexts*) {
                                       return date_bin(a.interval(0), a.integer(1), a.integer(2));
                                     });
     case Function::kExtractField:
       if ((*children)[0]->type() != PhysicalType::kInterval) return nullptr;
       return make_row_node<int128_t>(
-          PhysicalType::kInt128, std::move(*children),
-          [](const RowArguments& a, QueryHeap*) { return field_of(a.interval(0), a.text(1)); });
+          PhysicalType::kInt128, std::move(*children), limits,
+          [](const RowArguments& a, VectorTexts*) { return field_of(a.interval(0), a.text(1)); });
     default: return nullptr;
   }
 }

@@ -203,7 +203,8 @@ class NullIfNode : public ExpressionNode {
 
 }  // namespace
 
-NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
+                   const QueryLimits& limits) {
   const PhysicalType type = physical_type(expression.type);
   switch (expression.kind) {
     case ExpressionKind::kAnd:
@@ -225,9 +226,9 @@ NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children) 
       return std::make_unique<CoalesceNode>(type, std::move(children));
     case ExpressionKind::kNullIf: {
       require_plan(children.size() == 2, "NULLIF has two operands");
-      NodePtr equal =
-          make_comparison(ExpressionKind::kEqual, compile_expression(*expression.children[0]),
-                          std::move(children[1]));
+      NodePtr equal = make_comparison(ExpressionKind::kEqual,
+                                      compile_expression(*expression.children[0], limits),
+                                      std::move(children[1]));
       return std::make_unique<NullIfNode>(std::move(children[0]), std::move(equal));
     }
     default: fail_plan("an expression of unknown kind");

@@ -7,20 +7,23 @@
 #include <vector>
 
 #include "olap/execution/expression.h"
+#include "olap/execution/vector_texts.h"
 
 namespace diptych::olap {
 
 NodePtr make_literal(const base::DataType& type, const base::Value& value);
 
 // expression_arithmetic.cpp: kNegate, kAdd, kSubtract, kMultiply, kDivide, kModulo
-NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children);
+NodePtr make_arithmetic(const Expression& expression, std::vector<NodePtr> children,
+                        const QueryLimits& limits);
 // A conversion between int32, int64 and int128 that loses nothing; the node itself where the types
 // are the same.
 NodePtr make_widening(NodePtr child, PhysicalType type);
 
 // expression_interval.cpp: kNegate, kAdd, kSubtract of intervals; kMultiply and kDivide of an
 // interval and a DOUBLE
-NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> children);
+NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> children,
+                                 const QueryLimits& limits);
 
 // expression_comparison.cpp: the six comparisons, kIsNull, kIsNotNull, kInList, kLike
 NodePtr make_comparison(ExpressionKind kind, NodePtr left, NodePtr right);
@@ -29,19 +32,24 @@ NodePtr make_in_list(const Expression& expression, NodePtr child);
 NodePtr make_like(const Expression& expression, NodePtr child);
 
 // expression_logic.cpp: kAnd, kOr, kNot, kCase, kCoalesce, kNullIf
-NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children);
+NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
+                   const QueryLimits& limits);
 
 // expression_logic.cpp: kSingleRow
 NodePtr make_single_row(std::vector<NodePtr> children);
 
 // expression_cast.cpp: kCast
-NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child);
+NodePtr make_cast(const base::DataType& from, const base::DataType& to, NodePtr child,
+                  const QueryLimits& limits);
 
 // expression_text.cpp: kConcat and the functions of texts; expression_date.cpp: those of dates and
 // timestamps; expression_arithmetic.cpp: those of numbers
-NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> children);
-NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children);
-NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children);
+NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> children,
+                           const QueryLimits& limits);
+NodePtr make_date_function(const Expression& expression, std::vector<NodePtr> children,
+                           const QueryLimits& limits);
+NodePtr make_number_function(const Expression& expression, std::vector<NodePtr> children,
+                             const QueryLimits& limits);
 
 // Fails the query: the plan breaks its contract. A front end's bug, but no reason to stop the
 // engine.

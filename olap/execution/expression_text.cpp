@@ -5,7 +5,6 @@
 
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
-#include "olap/execution/query_heap.h"
 #include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
@@ -14,20 +13,24 @@ namespace {
 
 using base::StringRef;
 
-// A function of one text: result[i] = function(text, heap).
+// A function of one text: result[i] = function(text, texts).
 template <class Result, class F>
 class TextNode : public ExpressionNode {
  public:
-  TextNode(PhysicalType type, NodePtr child, F function)
-      : ExpressionNode(type), child_(std::move(child)), function_(function), results_(type) {}
+  TextNode(PhysicalType type, NodePtr child, const QueryLimits& limits, F function)
+      : ExpressionNode(type),
+        child_(std::move(child)),
+        function_(function),
+        results_(type),
+        texts_(limits) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
-    heap_.clear();
+    texts_.start();
     const Vector vector = child_->evaluate(input, rows);
     const auto* const texts = vector.as<StringRef>();
     auto* const results = results_.values<Result>();
     for_selected(rows, [&](uint32_t i) {
-      if (!vector.is_null(i)) results[i] = function_(texts[i], &heap_);
+      if (!vector.is_null(i)) results[i] = function_(texts[i], &texts_);
     });
     Vector result = results_.view();
     result.nulls = vector.nulls;
@@ -39,25 +42,26 @@ class TextNode : public ExpressionNode {
   NodePtr child_;
   F function_;
   VectorBuffer results_;
-  QueryHeap heap_;
+  VectorTexts texts_;
 };
 
 template <class Result, class F>
-NodePtr make_text(PhysicalType type, NodePtr child, F function) {
+NodePtr make_text(PhysicalType type, NodePtr child, const QueryLimits& limits, F function) {
   require_plan(child->type() == PhysicalType::kString, "a text function's operand is a text");
-  return std::make_unique<TextNode<Result, F>>(type, std::move(child), function);
+  return std::make_unique<TextNode<Result, F>>(type, std::move(child), limits, function);
 }
 
 // Maps every byte (ASCII letters only: other bytes of UTF-8 stay).
 template <class F>
-NodePtr make_byte_map(NodePtr child, F map) {
-  return make_text<StringRef>(
-      PhysicalType::kString, std::move(child), [map](const StringRef& text, QueryHeap* heap) {
-        char inlined[StringRef::kInlineBytes];
-        char* const bytes = text.is_short() ? inlined : heap->allocate(text.size());
-        std::transform(text.data(), text.data() + text.size(), bytes, map);
-        return StringRef(std::string_view(bytes, text.size()));
-      });
+NodePtr make_byte_map(NodePtr child, const QueryLimits& limits, F map) {
+  return make_text<StringRef>(PhysicalType::kString, std::move(child), limits,
+                              [map](const StringRef& text, VectorTexts* made) {
+                                char inlined[StringRef::kInlineBytes];
+                                char* const bytes =
+                                    text.is_short() ? inlined : made->allocate(text.size());
+                                std::transform(text.data(), text.data() + text.size(), bytes, map);
+                                return StringRef(std::string_view(bytes, text.size()));
+                              });
 }
 
 class SubstringNode : public ExpressionNode {
@@ -113,14 +117,15 @@ class SubstringNode : public ExpressionNode {
 
 class ConcatNode : public ExpressionNode {
  public:
-  ConcatNode(NodePtr left, NodePtr right)
+  ConcatNode(NodePtr left, NodePtr right, const QueryLimits& limits)
       : ExpressionNode(PhysicalType::kString),
         left_(std::move(left)),
         right_(std::move(right)),
-        results_(PhysicalType::kString) {}
+        results_(PhysicalType::kString),
+        texts_(limits) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
-    heap_.clear();
+    texts_.start();
     const Vector a = left_->evaluate(input, rows);
     const Vector b = right_->evaluate(input, rows);
     Vector result = results_.view();
@@ -139,7 +144,7 @@ class ConcatNode : public ExpressionNode {
     const size_t size = size_t{a.size()} + b.size();
     if (size > UINT32_MAX) fail_value("text too long", "54000");
     char inlined[StringRef::kInlineBytes];
-    char* const bytes = size <= sizeof inlined ? inlined : heap_.allocate(size);
+    char* const bytes = size <= sizeof inlined ? inlined : texts_.allocate(size);
     std::memcpy(bytes, a.data(), a.size());
     std::memcpy(bytes + a.size(), b.data(), b.size());
     return StringRef(std::string_view(bytes, size));
@@ -148,7 +153,7 @@ class ConcatNode : public ExpressionNode {
   NodePtr left_;
   NodePtr right_;
   VectorBuffer results_;
-  QueryHeap heap_;
+  VectorTexts texts_;
 };
 
 StringRef trim(const StringRef& text) {
@@ -166,20 +171,21 @@ char lower_byte(char byte) {
 }
 
 // Concatenation of any number of texts, from the left.
-NodePtr make_concat(std::vector<NodePtr> children) {
+NodePtr make_concat(std::vector<NodePtr> children, const QueryLimits& limits) {
   NodePtr node = std::move(children[0]);
   require_plan(node->type() == PhysicalType::kString, "|| joins texts");
   for (size_t i = 1; i < children.size(); ++i) {
     require_plan(children[i]->type() == PhysicalType::kString, "|| joins texts");
-    node = std::make_unique<ConcatNode>(std::move(node), std::move(children[i]));
+    node = std::make_unique<ConcatNode>(std::move(node), std::move(children[i]), limits);
   }
   return node;
 }
 
 }  // namespace
 
-NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> children) {
-  if (expression.kind == ExpressionKind::kConcat) return make_concat(std::move(children));
+NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> children,
+                           const QueryLimits& limits) {
+  if (expression.kind == ExpressionKind::kConcat) return make_concat(std::move(children), limits);
   switch (expression.function) {
     case Function::kSubstring:
       require_plan(children.size() >= 2 && children.size() <= 3, "substring has 2 or 3 operands");
@@ -190,18 +196,19 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
       return std::make_unique<SubstringNode>(std::move(children));
     case Function::kAscii:
       return make_text<int32_t>(
-          PhysicalType::kInt32, std::move(children[0]), [](const StringRef& text, QueryHeap*) {
+          PhysicalType::kInt32, std::move(children[0]), limits,
+          [](const StringRef& text, VectorTexts*) {
             return static_cast<int32_t>(text.size() == 0 ? 0 : first_code_point(text.view()));
           });
     case Function::kLength:
       return make_text<int32_t>(
-          PhysicalType::kInt32, std::move(children[0]),
-          [](const StringRef& text, QueryHeap*) { return static_cast<int32_t>(text.size()); });
-    case Function::kUpper: return make_byte_map(std::move(children[0]), upper_byte);
-    case Function::kLower: return make_byte_map(std::move(children[0]), lower_byte);
+          PhysicalType::kInt32, std::move(children[0]), limits,
+          [](const StringRef& text, VectorTexts*) { return static_cast<int32_t>(text.size()); });
+    case Function::kUpper: return make_byte_map(std::move(children[0]), limits, upper_byte);
+    case Function::kLower: return make_byte_map(std::move(children[0]), limits, lower_byte);
     default:
-      return make_text<StringRef>(PhysicalType::kString, std::move(children[0]),
-                                  [](const StringRef& text, QueryHeap*) { return trim(text); });
+      return make_text<StringRef>(PhysicalType::kString, std::move(children[0]), limits,
+                                  [](const StringRef& text, VectorTexts*) { return trim(text); });
   }
 }
 

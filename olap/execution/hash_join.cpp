@@ -24,8 +24,8 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
       join_(join),
       table_(table),
       next_(std::move(next)),
-      keys_(compile_expressions(join.probe_keys)),
-      residual_(join.predicates),
+      keys_(compile_expressions(join.probe_keys, context.limits())),
+      residual_(join.predicates, context.limits()),
       gathered_(needed.gathered_by(join)),
       compared_(gathered_.size()) {
   const size_t probe_columns = join.children[0]->output.size();

@@ -135,7 +135,8 @@ class JoinTable {
 
 class BuildStage : public Stage {
  public:
-  BuildStage(const Operator& join, const JoinTable& table, BuildPart* part);
+  BuildStage(const RunContext& context, const Operator& join, const JoinTable& table,
+             BuildPart* part);
   bool push(Batch& batch) override;
 
  private:

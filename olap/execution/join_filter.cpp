@@ -69,9 +69,9 @@ const Operator* filtered_scan(const Operator& join) {
   return below;
 }
 
-JoinFilterProbe::JoinFilterProbe(const JoinFilter& filter)
+JoinFilterProbe::JoinFilterProbe(const JoinFilter& filter, const QueryLimits& limits)
     : table_(*filter.table),
-      keys_(compile_expressions(filter.join->probe_keys)),
+      keys_(compile_expressions(filter.join->probe_keys, limits)),
       numbers_(kVectorRows) {
   for (const ExpressionPtr& key : filter.join->probe_keys) {
     const std::vector<uint32_t> read = columns_read(*key);

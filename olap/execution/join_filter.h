@@ -48,7 +48,7 @@ class JoinFilterProbe {
   static constexpr uint64_t kJoinFilterShare = 4;
 
   // Its keys are dense.
-  explicit JoinFilterProbe(const JoinFilter& filter);
+  JoinFilterProbe(const JoinFilter& filter, const QueryLimits& limits);
 
   // The scan's columns that narrow() reads.
   const std::vector<uint32_t>& columns() const { return columns_; }

@@ -266,11 +266,12 @@ void JoinTable::chain(const GrowingArray<uint32_t>& numbers, const StopSignal& s
   }
 }
 
-BuildStage::BuildStage(const Operator& join, const JoinTable& table, BuildPart* part)
+BuildStage::BuildStage(const RunContext& context, const Operator& join, const JoinTable& table,
+                       BuildPart* part)
     : table_(table),
       keeps_unmatchable_(join.join == JoinKind::kBuildAnti),
       part_(part),
-      keys_(compile_expressions(join.build_keys)) {}
+      keys_(compile_expressions(join.build_keys, context.limits())) {}
 
 bool BuildStage::push(Batch& batch) {
   keep(batch);

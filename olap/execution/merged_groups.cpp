@@ -67,7 +67,7 @@ void MergedGroups::merge_partitions(const Operator& aggregate, uint32_t partitio
               [&](uint32_t i) { parts[i]->split(partitions, workers.stop()); });
   tables_.resize(partitions);
   workers.run(partitions, [&](uint32_t p) {
-    tables_[p] = std::make_unique<GroupTable>(aggregate, memory);
+    tables_[p] = std::make_unique<GroupTable>(aggregate, QueryLimits{memory, &workers.stop()});
     for (const auto& part : parts) tables_[p]->merge(*part, p, workers.stop());
     tables_[p]->finish(workers.stop());
   });

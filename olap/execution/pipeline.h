@@ -24,6 +24,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/stop_signal.h"
 #include "olap/execution/vector.h"
+#include "olap/execution/vector_texts.h"
 #include "olap/query.h"
 #include "storage/table.h"
 
@@ -39,6 +40,8 @@ struct RunContext {
   MemoryBudget* memory;          // the query's
   PlanMeter* meter = nullptr;    // where somebody asks what the plan's operators do
   SharedScans* scans = nullptr;  // where the plan scans tables together with others
+
+  QueryLimits limits() const { return {memory, stop}; }
 };
 
 class Stage {

@@ -124,8 +124,9 @@ Task PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
     case OperatorKind::kRecursion: co_return co_await run_recursion(op, sink);
     case OperatorKind::kWorkingRows: run_working_rows(op, sink); co_return;
     case OperatorKind::kValues:
-      run_source(op, ValuesSource::rows(op), kOneWorker,
-                 [&](uint32_t worker) { return std::make_unique<ValuesSource>(op, sink(worker)); });
+      run_source(op, ValuesSource::rows(op), kOneWorker, [&](uint32_t worker) {
+        return std::make_unique<ValuesSource>(context_, op, sink(worker));
+      });
       co_return;
     case OperatorKind::kFilter:
     case OperatorKind::kProject:
@@ -140,8 +141,9 @@ Task PlanRunner::run_rows(const Operator& op, const StageFactory& sink) {
   LimitCounter counter(op.offset, op.limit);
   const StageFactory stage = [&](uint32_t worker) -> StagePtr {
     switch (op.kind) {
-      case OperatorKind::kFilter: return std::make_unique<FilterStage>(op, sink(worker));
-      case OperatorKind::kProject: return std::make_unique<ProjectStage>(op, sink(worker));
+      case OperatorKind::kFilter: return std::make_unique<FilterStage>(context_, op, sink(worker));
+      case OperatorKind::kProject:
+        return std::make_unique<ProjectStage>(context_, op, sink(worker));
       case OperatorKind::kExpand: return std::make_unique<ExpandStage>(op, sink(worker));
       case OperatorKind::kRepeat: return std::make_unique<RepeatStage>(context_, sink(worker));
       default: return std::make_unique<LimitStage>(&counter, sink(worker));
@@ -210,7 +212,7 @@ Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* tab
   std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
   const StageFactory build = [&](uint32_t worker) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);
-    return std::make_unique<BuildStage>(op, *built, parts[worker].get());
+    return std::make_unique<BuildStage>(context_, op, *built, parts[worker].get());
   };
   co_await run(*op.children[1], build);
   {
@@ -283,12 +285,12 @@ Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups
   MergedGroups::Tables parts(context_.arena->threads());
   const Operator* const join = needed_->key_join_of(op);
   const StageFactory collect = [&](uint32_t worker) {
-    parts[worker] = std::make_unique<GroupTable>(op, context_.memory);
+    parts[worker] = std::make_unique<GroupTable>(op, context_.limits());
     if (join != nullptr) parts[worker]->take_keys_from(*join, *key_tables_.at(join));
     return std::make_unique<AggregateStage>(parts[worker].get());
   };
   co_await run(*op.children[0], collect);
-  parts = made_parts(std::move(parts), op, context_.memory);
+  parts = made_parts(std::move(parts), op, context_.limits());
   const MeterScope scope(context_.meter, op);
   size_t bytes = 0;
   for (const auto& part : parts) bytes += part->kept_bytes();

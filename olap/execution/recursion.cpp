@@ -43,23 +43,23 @@ class RecursionRows::PartStage : public Stage {
   Part* const part_;
 };
 
-RecursionRows::RecursionRows(const Operator& recursion, MemoryBudget* memory, uint32_t workers)
+RecursionRows::RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers)
     : recursion_(recursion),
-      memory_(memory),
+      limits_(limits),
       parts_(workers),
       groups_(workers),
       rows_(recursion.output),
-      charge_(memory, "the rows of a recursion") {
-  if (!recursion.expressions.empty()) all_ = std::make_unique<GroupTable>(recursion, memory);
+      charge_(limits.memory, "the rows of a recursion") {
+  if (!recursion.expressions.empty()) all_ = std::make_unique<GroupTable>(recursion, limits);
 }
 
 StageFactory RecursionRows::collect() {
   return [this](uint32_t worker) -> StagePtr {
     if (all_ != nullptr) {
-      groups_[worker] = std::make_unique<GroupTable>(recursion_, memory_);
+      groups_[worker] = std::make_unique<GroupTable>(recursion_, limits_);
       return std::make_unique<AggregateStage>(groups_[worker].get());
     }
-    parts_[worker] = std::make_unique<Part>(recursion_, memory_);
+    parts_[worker] = std::make_unique<Part>(recursion_, limits_.memory);
     return std::make_unique<PartStage>(parts_[worker].get());
   };
 }
@@ -137,7 +137,7 @@ void WorkingReads::visit(const Operator& op, uint32_t step) {
 }
 
 Task PlanRunner::run_recursion(const Operator& op, const StageFactory& sink) {
-  RecursionRows rows(op, context_.memory, context_.arena->threads());
+  RecursionRows rows(op, context_.limits(), context_.arena->threads());
   std::atomic<bool> enough{false};
   SharedChains chains(context_.arena->threads(), sink);
   const StageFactory chain = chains.factory();

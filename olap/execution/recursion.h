@@ -34,7 +34,7 @@ namespace diptych::olap {
 
 class RecursionRows {
  public:
-  RecursionRows(const Operator& recursion, MemoryBudget* memory, uint32_t workers);
+  RecursionRows(const Operator& recursion, const QueryLimits& limits, uint32_t workers);
 
   // Makes chains that take rows of the next round.
   StageFactory collect();
@@ -63,7 +63,7 @@ class RecursionRows {
   QueryHeap take_new(const Workers& workers);
 
   const Operator& recursion_;
-  MemoryBudget* const memory_;
+  const QueryLimits limits_;
   std::vector<std::unique_ptr<Part>> parts_;         // by worker, of UNION ALL
   std::vector<std::unique_ptr<GroupTable>> groups_;  // by worker, of UNION
   std::unique_ptr<GroupTable> all_;                  // UNION: the rows of all rounds

@@ -151,29 +151,29 @@ void replace_matches(const RE2& regex, std::string_view text, std::string_view r
   *result += text.substr(copied);
 }
 
-NodePtr make_regex_replace(std::vector<NodePtr> children) {
-  return make_row_node<StringRef>(PhysicalType::kString, std::move(children),
-                                  [compiled = CompiledRegex(), result = std::string()](
-                                      const RowArguments& a, QueryHeap* heap) mutable {
-                                    const RegexFlags flags = flags_of(a.text(3));
-                                    result.clear();
-                                    replace_matches(compiled.of(a.text(1), flags), a.text(0),
-                                                    a.text(2), flags.global, &result);
-                                    return heap->keep(StringRef(result));
-                                  });
+NodePtr make_regex_replace(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<StringRef>(
+      PhysicalType::kString, std::move(children), limits,
+      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts* texts) mutable {
+        const RegexFlags flags = flags_of(a.text(3));
+        const RE2& regex = compiled.of(a.text(1), flags);
+        return texts->make([&](std::string* text) {
+          replace_matches(regex, a.text(0), a.text(2), flags.global, text);
+        });
+      });
 }
 
-NodePtr make_regex_substring(std::vector<NodePtr> children) {
+NodePtr make_regex_substring(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<StringRef>(
-      PhysicalType::kString, std::move(children),
+      PhysicalType::kString, std::move(children), limits,
       [compiled = CompiledRegex()](const RowArguments& a,
-                                   QueryHeap* heap) mutable -> std::optional<StringRef> {
+                                   VectorTexts* texts) mutable -> std::optional<StringRef> {
         const RE2& regex = compiled.of(a.text(1), {});
         std::optional<StringRef> found;
         for_matches(regex, a.text(0), 0, [&](const RegexGroups& groups) {
           const re2::StringPiece& part = groups[regex.NumberOfCapturingGroups() > 0 ? 1 : 0];
           if (part.data() != nullptr) {
-            found = heap->keep(StringRef(std::string_view(part.data(), part.size())));
+            found = texts->keep(StringRef(std::string_view(part.data(), part.size())));
           }
           return false;
         });
@@ -227,21 +227,21 @@ std::optional<std::string_view> wanted_match(const RowArguments& a, const RegexC
   return found;
 }
 
-NodePtr make_regex_matched(std::vector<NodePtr> children) {
+NodePtr make_regex_matched(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<StringRef>(
-      PhysicalType::kString, std::move(children),
+      PhysicalType::kString, std::move(children), limits,
       [compiled = CompiledRegex()](const RowArguments& a,
-                                   QueryHeap* heap) mutable -> std::optional<StringRef> {
+                                   VectorTexts* texts) mutable -> std::optional<StringRef> {
         const auto found = wanted_match(a, {"regexp_substr", 4}, &compiled);
         if (!found) return std::nullopt;
-        return heap->keep(StringRef(*found));
+        return texts->keep(StringRef(*found));
       });
 }
 
-NodePtr make_regex_position(std::vector<NodePtr> children) {
+NodePtr make_regex_position(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<int32_t>(
-      PhysicalType::kInt32, std::move(children),
-      [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
+      PhysicalType::kInt32, std::move(children), limits,
+      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
         const int64_t end = a.integer(4);
         if (end != 0 && end != 1) {
           fail_value(fmt::format("invalid value for parameter \"endoption\": {}", end), "22023");
@@ -255,10 +255,10 @@ NodePtr make_regex_position(std::vector<NodePtr> children) {
       });
 }
 
-NodePtr make_regex_count(std::vector<NodePtr> children) {
+NodePtr make_regex_count(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<int32_t>(
-      PhysicalType::kInt32, std::move(children),
-      [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
+      PhysicalType::kInt32, std::move(children), limits,
+      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
         const size_t first = first_byte(a, 2);
         const RegexFlags flags = flags_without_global(a.text(3), "regexp_count");
         int32_t count = 0;
@@ -268,19 +268,19 @@ NodePtr make_regex_count(std::vector<NodePtr> children) {
       });
 }
 
-NodePtr make_regex_match(std::vector<NodePtr> children, bool any_case) {
+NodePtr make_regex_match(std::vector<NodePtr> children, const QueryLimits& limits, bool any_case) {
   return make_row_node<uint8_t>(
-      PhysicalType::kBool, std::move(children),
-      [any_case, compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
+      PhysicalType::kBool, std::move(children), limits,
+      [any_case, compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
         return static_cast<uint8_t>(
             regex_matches(compiled.of(a.text(1), {.any_case = any_case}), a.text(0)));
       });
 }
 
-NodePtr make_regex_like(std::vector<NodePtr> children) {
+NodePtr make_regex_like(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<uint8_t>(
-      PhysicalType::kBool, std::move(children),
-      [compiled = CompiledRegex()](const RowArguments& a, QueryHeap*) mutable {
+      PhysicalType::kBool, std::move(children), limits,
+      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
         const RegexFlags flags = flags_without_global(a.text(2), "regexp_like");
         return static_cast<uint8_t>(regex_matches(compiled.of(a.text(1), flags), a.text(0)));
       });
@@ -288,16 +288,17 @@ NodePtr make_regex_like(std::vector<NodePtr> children) {
 
 }  // namespace
 
-NodePtr make_regex_function(Function function, std::vector<NodePtr>* children) {
+NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
+                            const QueryLimits& limits) {
   switch (function) {
-    case Function::kRegexMatch: return make_regex_match(std::move(*children), false);
-    case Function::kRegexMatchAnyCase: return make_regex_match(std::move(*children), true);
-    case Function::kRegexLike: return make_regex_like(std::move(*children));
-    case Function::kRegexReplace: return make_regex_replace(std::move(*children));
-    case Function::kRegexCount: return make_regex_count(std::move(*children));
-    case Function::kRegexSubstring: return make_regex_substring(std::move(*children));
-    case Function::kRegexMatched: return make_regex_matched(std::move(*children));
-    case Function::kRegexPosition: return make_regex_position(std::move(*children));
+    case Function::kRegexMatch: return make_regex_match(std::move(*children), limits, false);
+    case Function::kRegexMatchAnyCase: return make_regex_match(std::move(*children), limits, true);
+    case Function::kRegexLike: return make_regex_like(std::move(*children), limits);
+    case Function::kRegexReplace: return make_regex_replace(std::move(*children), limits);
+    case Function::kRegexCount: return make_regex_count(std::move(*children), limits);
+    case Function::kRegexSubstring: return make_regex_substring(std::move(*children), limits);
+    case Function::kRegexMatched: return make_regex_matched(std::move(*children), limits);
+    case Function::kRegexPosition: return make_regex_position(std::move(*children), limits);
     default: return nullptr;
   }
 }

@@ -7,7 +7,6 @@
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/query_failure.h"
-#include "olap/execution/query_heap.h"
 #include "olap/execution/row_node.h"
 #include "olap/execution/text_template.h"
 
@@ -17,22 +16,21 @@ namespace {
 
 using base::StringRef;
 
-NodePtr make_texts(std::vector<NodePtr> children, TextRowFunction function) {
+NodePtr make_texts(std::vector<NodePtr> children, const QueryLimits& limits,
+                   TextRowFunction function) {
   return make_row_node<StringRef>(
-      PhysicalType::kString, std::move(children),
-      [function, text = std::string()](const RowArguments& arguments, QueryHeap* heap) mutable {
-        text.clear();
-        function(arguments, &text);
-        return heap->keep(StringRef(text));
+      PhysicalType::kString, std::move(children), limits,
+      [function](const RowArguments& arguments, VectorTexts* texts) {
+        return texts->make([&](std::string* text) { function(arguments, text); });
       });
 }
 
-NodePtr make_integers(PhysicalType type, std::vector<NodePtr> children,
+NodePtr make_integers(PhysicalType type, std::vector<NodePtr> children, const QueryLimits& limits,
                       IntegerRowFunction function) {
   const auto as = [&](auto result) {
     using Result = decltype(result);
-    return make_row_node<Result>(type, std::move(children),
-                                 [function](const RowArguments& arguments, QueryHeap*) {
+    return make_row_node<Result>(type, std::move(children), limits,
+                                 [function](const RowArguments& arguments, VectorTexts*) {
                                    return static_cast<Result>(function(arguments));
                                  });
   };
@@ -44,10 +42,10 @@ NodePtr make_integers(PhysicalType type, std::vector<NodePtr> children,
   }
 }
 
-NodePtr make_like_pattern(std::vector<NodePtr> children) {
-  return make_row_node<uint8_t>(PhysicalType::kBool, std::move(children),
+NodePtr make_like_pattern(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<uint8_t>(PhysicalType::kBool, std::move(children), limits,
                                 [written = std::string(), compiled = LikePattern()](
-                                    const RowArguments& arguments, QueryHeap*) mutable {
+                                    const RowArguments& arguments, VectorTexts*) mutable {
                                   if (arguments.text(1) != written || written.empty()) {
                                     written = arguments.text(1);
                                     auto pattern = LikePattern::compile(written);
@@ -79,22 +77,21 @@ void fill_template(const RowArguments& arguments, std::string* result) {
 // Of texts; NULL only where the first one is.
 class TextsNode : public ExpressionNode {
  public:
-  TextsNode(std::vector<NodePtr> children, TextRowFunction function)
+  TextsNode(std::vector<NodePtr> children, const QueryLimits& limits, TextRowFunction function)
       : ExpressionNode(PhysicalType::kString),
         children_(std::move(children)),
         function_(function),
-        results_(PhysicalType::kString) {}
+        results_(PhysicalType::kString),
+        texts_(limits) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
-    heap_.clear();
+    texts_.start();
     const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
-    std::string text;
     for_selected(rows, [&](uint32_t i) {
       const RowArguments arguments(vectors, i);
       if (arguments.is_null(0)) return;
-      text.clear();
-      function_(arguments, &text);
-      results_.values<StringRef>()[i] = heap_.keep(StringRef(text));
+      results_.values<StringRef>()[i] =
+          texts_.make([&](std::string* text) { function_(arguments, text); });
     });
     Vector result = results_.view();
     result.nulls = vectors[0].nulls;
@@ -106,7 +103,7 @@ class TextsNode : public ExpressionNode {
   std::vector<NodePtr> children_;
   TextRowFunction function_;
   VectorBuffer results_;
-  QueryHeap heap_;
+  VectorTexts texts_;
 };
 
 template <class T>
@@ -146,7 +143,8 @@ class ExtremeNode : public ExpressionNode {
 
 }  // namespace
 
-NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children,
+                          const QueryLimits& limits) {
   const Function function = expression.function;
   const PhysicalType type = physical_type(expression.type);
   for (size_t i = 0; i < children.size(); ++i) {
@@ -154,16 +152,18 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
                       expression.children[i]->type.kind == base::TypeKind::kInt;
     if (wide) children[i] = make_widening(std::move(children[i]), PhysicalType::kInt64);
   }
-  if (NodePtr regex = make_regex_function(function, &children)) return regex;
-  if (NodePtr interval = make_interval_function(function, &children)) return interval;
+  if (NodePtr regex = make_regex_function(function, &children, limits)) return regex;
+  if (NodePtr interval = make_interval_function(function, &children, limits)) return interval;
   switch (function) {
-    case Function::kLikePattern: return make_like_pattern(std::move(children));
+    case Function::kLikePattern: return make_like_pattern(std::move(children), limits);
     case Function::kFactorial:
       return make_row_node<int128_t>(
-          type, std::move(children),
-          [](const RowArguments& a, QueryHeap*) { return factorial(a.integer(0)); });
-    case Function::kConcatWs: return std::make_unique<TextsNode>(std::move(children), join_texts);
-    case Function::kFormat: return std::make_unique<TextsNode>(std::move(children), fill_template);
+          type, std::move(children), limits,
+          [](const RowArguments& a, VectorTexts*) { return factorial(a.integer(0)); });
+    case Function::kConcatWs:
+      return std::make_unique<TextsNode>(std::move(children), limits, join_texts);
+    case Function::kFormat:
+      return std::make_unique<TextsNode>(std::move(children), limits, fill_template);
     case Function::kGreatest:
     case Function::kLeast:
       return with_physical_type(type, [&](auto value) -> NodePtr {
@@ -173,28 +173,28 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
     default: break;
   }
   if (const auto found = find_text_function(function)) {
-    return make_texts(std::move(children), found);
+    return make_texts(std::move(children), limits, found);
   }
   if (const auto found = find_number_text_function(function)) {
-    return make_texts(std::move(children), found);
+    return make_texts(std::move(children), limits, found);
   }
   if (const auto found = find_date_text_function(function)) {
-    return make_texts(std::move(children), found);
+    return make_texts(std::move(children), limits, found);
   }
   if (const auto found = find_integer_function(function)) {
-    return make_integers(type, std::move(children), found);
+    return make_integers(type, std::move(children), limits, found);
   }
   if (const auto found = find_whole_number_function(function)) {
-    return make_integers(type, std::move(children), found);
+    return make_integers(type, std::move(children), limits, found);
   }
   if (const auto found = find_date_function(function)) {
-    return make_integers(type, std::move(children), found);
+    return make_integers(type, std::move(children), limits, found);
   }
   const NumberRowFunction number = find_number_function(function);
   require_plan(number != nullptr, "no such function");
   return make_row_node<double>(
-      PhysicalType::kDouble, std::move(children),
-      [number](const RowArguments& arguments, QueryHeap*) { return number(arguments); });
+      PhysicalType::kDouble, std::move(children), limits,
+      [number](const RowArguments& arguments, VectorTexts*) { return number(arguments); });
 }
 
 }  // namespace diptych::olap

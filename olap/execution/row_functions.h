@@ -60,11 +60,14 @@ IntegerRowFunction find_date_function(Function function);
 base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs
 
 // nullptr, and the children as they were: it is none of regular expressions.
-NodePtr make_regex_function(Function function, std::vector<NodePtr>* children);
+NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
+                            const QueryLimits& limits);
 
 // Likewise of intervals.
-NodePtr make_interval_function(Function function, std::vector<NodePtr>* children);
+NodePtr make_interval_function(Function function, std::vector<NodePtr>* children,
+                               const QueryLimits& limits);
 
-NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children);
+NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> children,
+                          const QueryLimits& limits);
 
 }  // namespace diptych::olap

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "olap/execution/expression.h"
-#include "olap/execution/query_heap.h"
 #include "olap/execution/row_functions.h"
+#include "olap/execution/vector_texts.h"
 
 namespace diptych::olap {
 
@@ -22,24 +22,26 @@ inline std::vector<Vector> evaluate_all(const std::vector<NodePtr>& nodes, const
   return vectors;
 }
 
-// results[row] = compute(arguments of row, heap for texts), where no argument is NULL. Where it
-// gives an optional, none of it is NULL.
+// results[row] = compute(arguments of row, texts of the vector), where no argument is NULL. Where
+// it gives an optional, none of it is NULL.
 template <class Result, class Compute>
 class RowNode : public ExpressionNode {
  public:
-  RowNode(PhysicalType type, std::vector<NodePtr> children, Compute compute)
+  RowNode(PhysicalType type, std::vector<NodePtr> children, const QueryLimits& limits,
+          Compute compute)
       : ExpressionNode(type),
         children_(std::move(children)),
         compute_(std::move(compute)),
-        results_(type) {}
+        results_(type),
+        texts_(limits) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
-    heap_.clear();
+    texts_.start();
     const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
     merge_nulls(vectors, rows.slots);
     for_selected(rows, [&](uint32_t i) {
       if (bit_at(results_.nulls(), i)) return;
-      auto computed = compute_(RowArguments(vectors, i), &heap_);
+      auto computed = compute_(RowArguments(vectors, i), &texts_);
       if constexpr (std::is_same_v<decltype(computed), std::optional<Result>>) {
         if (computed) {
           results_.values<Result>()[i] = *computed;
@@ -68,12 +70,14 @@ class RowNode : public ExpressionNode {
   std::vector<NodePtr> children_;
   Compute compute_;
   VectorBuffer results_;
-  QueryHeap heap_;
+  VectorTexts texts_;
 };
 
 template <class Result, class Compute>
-NodePtr make_row_node(PhysicalType type, std::vector<NodePtr> children, Compute compute) {
-  return std::make_unique<RowNode<Result, Compute>>(type, std::move(children), std::move(compute));
+NodePtr make_row_node(PhysicalType type, std::vector<NodePtr> children, const QueryLimits& limits,
+                      Compute compute) {
+  return std::make_unique<RowNode<Result, Compute>>(type, std::move(children), limits,
+                                                    std::move(compute));
 }
 
 }  // namespace diptych::olap

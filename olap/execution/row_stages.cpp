@@ -55,7 +55,7 @@ bool ValuesSource::run(uint64_t morsel) {
   std::vector<NodePtr> nodes;
   const size_t columns = values_.output.size();
   for (size_t c = 0; c < columns; ++c) {
-    nodes.push_back(compile_expression(*values_.expressions[morsel * columns + c]));
+    nodes.push_back(compile_expression(*values_.expressions[morsel * columns + c], limits_));
     batch.columns.push_back(nodes.back()->evaluate(Batch{}, one));
   }
   return next_->push(batch);

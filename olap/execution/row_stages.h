@@ -17,8 +17,8 @@ namespace diptych::olap {
 
 class FilterStage : public Stage {
  public:
-  FilterStage(const Operator& filter, StagePtr next)
-      : predicates_(filter.predicates), next_(std::move(next)) {}
+  FilterStage(const RunContext& context, const Operator& filter, StagePtr next)
+      : predicates_(filter.predicates, context.limits()), next_(std::move(next)) {}
   bool push(Batch& batch) override;
 
  private:
@@ -29,8 +29,9 @@ class FilterStage : public Stage {
 
 class ProjectStage : public Stage {
  public:
-  ProjectStage(const Operator& project, StagePtr next)
-      : nodes_(compile_expressions(project.expressions)), next_(std::move(next)) {}
+  ProjectStage(const RunContext& context, const Operator& project, StagePtr next)
+      : nodes_(compile_expressions(project.expressions, context.limits())),
+        next_(std::move(next)) {}
   bool push(Batch& batch) override;
 
  private:
@@ -73,7 +74,8 @@ class LimitStage : public Stage {
 // Rows of expressions without input; a morsel is one row.
 class ValuesSource : public MorselSource {
  public:
-  ValuesSource(const Operator& values, StagePtr next) : values_(values), next_(std::move(next)) {}
+  ValuesSource(const RunContext& context, const Operator& values, StagePtr next)
+      : limits_(context.limits()), values_(values), next_(std::move(next)) {}
   bool run(uint64_t morsel) override;
 
   static uint64_t rows(const Operator& values) {
@@ -81,6 +83,7 @@ class ValuesSource : public MorselSource {
   }
 
  private:
+  const QueryLimits limits_;
   const Operator& values_;
   StagePtr next_;
 };

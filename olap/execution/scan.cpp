@@ -45,18 +45,19 @@ std::string predicates_key(const Operator& scan) {
   return key;
 }
 
-ScanSource::ScanSource(const Operator& scan, const std::vector<bool>& needed,
-                       const std::vector<JoinFilter>& filters, LeafReader* reader, StagePtr next)
+ScanSource::ScanSource(const RunContext& context, const Operator& scan,
+                       const std::vector<bool>& needed, const std::vector<JoinFilter>& filters,
+                       LeafReader* reader, StagePtr next)
     : needed_(needed),
       reader_(*reader),
       next_(std::move(next)),
-      predicates_(scan.predicates),
+      predicates_(scan.predicates, context.limits()),
       conditions_(column_conditions(scan.predicates)),
       predicate_conditions_(conditions_.size()),
       answered_(scan.predicates.size()),
       columns_(reader, scan.columns, scan.output) {
   for (const JoinFilter& filter : filters) {
-    if (filter.table->is_direct()) joins_.emplace_back(filter);
+    if (filter.table->is_direct()) joins_.emplace_back(filter, context.limits());
     for (const ColumnRange& range : filter.implied) {
       conditions_.push_back({{range.column->column, Predicate::between(range.min, range.max)}, {}});
     }

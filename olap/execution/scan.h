@@ -56,7 +56,7 @@ std::string predicates_key(const Operator& scan);
 class ScanSource {
  public:
   // All but `next` outlive this. Columns that are not `needed` are loaded for predicates only.
-  ScanSource(const Operator& scan, const std::vector<bool>& needed,
+  ScanSource(const RunContext& context, const Operator& scan, const std::vector<bool>& needed,
              const std::vector<JoinFilter>& filters, LeafReader* reader, StagePtr next);
 
   // Adds the bytes of what is decompressed to *bytes, which outlives this.

@@ -89,7 +89,8 @@ ScanSource& PassWorker::source(size_t scan) {
   std::unique_ptr<ScanSource>& source = sources_[scan];
   if (source == nullptr) {
     const PlanScan& of = *pass_.scans[scan];
-    source = std::make_unique<ScanSource>(of.op, of.needed, of.filters, &reader_, of.sink(worker_));
+    source = std::make_unique<ScanSource>(of.context, of.op, of.needed, of.filters, &reader_,
+                                          of.sink(worker_));
     if (of.context.meter != nullptr) {
       PlanMeter::Cell& cell = of.context.meter->cell(worker_, of.op);
       source->count_decoded(&cell.decoded_bytes);

@@ -200,7 +200,8 @@ void StarBatch::run_node(SharedNode* node) {
         .pass = &passes[worker], .found = node->found(), .worker = worker, .workers = workers};
     for (SharedNode::Part& part : node->parts()) output.numbers.push_back(part.numbers.data());
     for (const auto& of_part : values[worker]) output.values.push_back(of_part.get());
-    return std::make_unique<StarSource>(*node, morsels, *context_.stop, &ahead, std::move(output));
+    return std::make_unique<StarSource>(*node, morsels, context_.limits(), &ahead,
+                                        std::move(output));
   });
   end_pass(passes, morsels.leaves, node);
   node->take_values(std::move(values));
@@ -233,7 +234,8 @@ void StarBatch::run_root() {
       groups[worker].push_back(std::make_unique<StarGroups>(grouping, context_.memory));
       output.groups.push_back(groups[worker].back().get());
     }
-    return std::make_unique<StarSource>(*root_, morsels, *context_.stop, &ahead, std::move(output));
+    return std::make_unique<StarSource>(*root_, morsels, context_.limits(), &ahead,
+                                        std::move(output));
   });
   end_pass(passes, morsels.leaves, root_.get());
   sums_ = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);

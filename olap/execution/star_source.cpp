@@ -8,10 +8,10 @@
 namespace diptych::olap {
 
 StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
-                       const StopSignal& stop, ReadAhead* ahead, StarPassPart* pass)
+                       const QueryLimits& limits, ReadAhead* ahead, StarPassPart* pass)
     : node_(node),
       morsels_(morsels),
-      stop_(stop),
+      limits_(limits),
       ahead_(ahead),
       pass_(*pass),
       in_(node.words(), ~uint64_t{0}),
@@ -34,14 +34,14 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
 }
 
 StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
-                       const StopSignal& stop, ReadAhead* ahead, StarChildOutput output)
-    : StarSource(node, morsels, stop, ahead, output.pass) {
+                       const QueryLimits& limits, ReadAhead* ahead, StarChildOutput output)
+    : StarSource(node, morsels, limits, ahead, output.pass) {
   child_ = std::move(output);
 }
 
 StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsels,
-                       const StopSignal& stop, ReadAhead* ahead, StarRootOutput output)
-    : StarSource(node, morsels, stop, ahead, output.pass) {
+                       const QueryLimits& limits, ReadAhead* ahead, StarRootOutput output)
+    : StarSource(node, morsels, limits, ahead, output.pass) {
   root_ = std::move(output);
   for (const SharedExpression& argument : *root_.sum_arguments) {
     sum_arguments_.push_back(computed(argument));
@@ -53,10 +53,10 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
 }
 
 StarSource::Computed StarSource::computed(std::span<const ExpressionPtr> expressions,
-                                          const QuerySet& queries) {
+                                          const QuerySet& queries) const {
   Computed result{.queries = &queries};
   for (const ExpressionPtr& expression : expressions) {
-    result.nodes.push_back(compile_expression(*expression));
+    result.nodes.push_back(compile_expression(*expression, limits_));
     for (const uint32_t column : columns_read(*expression)) result.columns.push_back(column);
   }
   return result;
@@ -89,7 +89,7 @@ bool StarSource::run(uint64_t morsel) {
   ahead_->reach(morsel);
   const uint32_t end = range.first + range.count;
   for (uint32_t first = range.first; first < end; first += kVectorRows) {
-    stop_.check();  // a vector may take a thousand queries' predicates
+    limits_.stop->check();  // a vector may take a thousand queries' predicates
     run_vector(*range.leaf, first, std::min(kVectorRows, end - first), queries);
   }
   reader_.unpin();

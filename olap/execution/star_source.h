@@ -44,9 +44,9 @@ struct StarChildOutput {
 class StarSource : public MorselSource {
  public:
   // All but the output outlive it.
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const StopSignal& stop,
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const QueryLimits& limits,
              ReadAhead* ahead, StarChildOutput output);
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const StopSignal& stop,
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const QueryLimits& limits,
              ReadAhead* ahead, StarRootOutput output);
 
   // Benchmark: BM_StarBatch.
@@ -61,10 +61,10 @@ class StarSource : public MorselSource {
     bool failed = false;
   };
 
-  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const StopSignal& stop,
+  StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const QueryLimits& limits,
              ReadAhead* ahead, StarPassPart* pass);
-  static Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries);
-  static Computed computed(const SharedExpression& shared) {
+  Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries) const;
+  Computed computed(const SharedExpression& shared) const {
     return computed({&shared.expression, 1}, shared.queries);
   }
   // Runs the computation. False: it failed, now or before, and its queries are out of the pass.
@@ -88,7 +88,7 @@ class StarSource : public MorselSource {
 
   const SharedNode& node_;
   const SharedNode::Morsels& morsels_;
-  const StopSignal& stop_;
+  const QueryLimits limits_;
   ReadAhead* const ahead_;
   StarChildOutput child_;
   StarRootOutput root_;

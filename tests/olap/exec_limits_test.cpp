@@ -1,6 +1,7 @@
 // What a query may keep: a query over its memory budget fails alone, whatever operator keeps it.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
@@ -127,6 +128,61 @@ TEST_P(MemoryLimit, HoldsForRecursions) {
   expect_limited(statement("WITH RECURSIVE r (n) AS (SELECT 1 UNION SELECT n + 1 FROM r WHERE n < "
                            "9000) SELECT max(n) FROM r"),
                  "the groups of a GROUP BY");
+}
+
+// A vector's texts of each of these take about a MiB and are gone with the next vector.
+TEST_P(MemoryLimit, HoldsForTextsThatNobodyKeeps) {
+  for (const std::string text :
+       {"repeat(c1, 40)", "c1 || repeat('x', 999)", "upper(repeat(c1, 40))", "lpad(c1, 999)",
+        "replace(c1, 't', repeat('u', 500))", "format('%s and %1000s', c1, c0)",
+        "concat_ws(c1, 'a', repeat('b', 999))", "regexp_replace(c1, 't', repeat('u', 999))",
+        "translate(repeat(c1, 40), 'a', 'b')", "md5(repeat(c1, 40))"}) {
+    SCOPED_TRACE(text);
+    const std::string length = "length(" + text + ")";
+    const std::string what = "the texts that its expressions make";
+    expect_limited(statement("SELECT max(" + length + ") FROM t1"), what);
+    expect_limited(statement("SELECT count(*) FROM t1 WHERE " + length + " > 0"), what);
+    expect_limited(statement("SELECT count(*) FROM (SELECT 1 FROM t1 GROUP BY " + length + ") t"),
+                   what);
+    expect_limited(statement("SELECT count(*) FROM t1 a JOIN (SELECT c0 AS n FROM t1 WHERE c0 < "
+                             "1) b ON " +
+                             length + " - b.n > 0"),
+                   what);
+  }
+  expect_limited(statement("SELECT max(length(c1 || CAST(repeat('1', 999) AS TEXT))) FROM t1"),
+                 "the texts that its expressions make");
+}
+
+// By one worker, since the rows of a series come from one.
+TEST_P(MemoryLimit, CountsAsMuchAsAVectorsTextsTake) {
+  const Plan below = statement(
+      "SELECT max(length(repeat('x', 40000 + CAST(n AS INT)))) "
+      "FROM generate_series(1, 3000) AS s (n)");
+  const Plan over = statement(
+      "SELECT max(length(repeat('x', 60000 + CAST(n AS INT)))) "
+      "FROM generate_series(1, 3000) AS s (n)");
+  const auto results = run({&below, &over, &below}, size_t{50} << 20);
+  EXPECT_TRUE(results[0].ok()) << results[0].error().to_string();
+  ASSERT_FALSE(results[1].ok());
+  EXPECT_EQ(results[1].code(), base::ErrorCode::kOutOfMemory);
+  EXPECT_TRUE(results[2].ok());
+}
+
+// A vector's texts of both calls would be 400 MB, and 600 MB with one more around them.
+TEST_P(MemoryLimit, TextsThatNobodyKeepsTakeNoMoreThanTheLimit) {
+  const auto peak_bytes = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<size_t>(usage.ru_maxrss) << 10;
+  };
+  const size_t before = peak_bytes();
+  const Plan plan = statement(
+      "SELECT max(length(upper(upper(repeat('x', 200000 + CAST(n AS INT)))))) "
+      "FROM generate_series(1, 3000) AS s (n)");
+  const auto results = run({&plan}, size_t{50} << 20);
+  ASSERT_FALSE(results[0].ok());
+  EXPECT_EQ(results[0].code(), base::ErrorCode::kOutOfMemory);
+  EXPECT_LT(peak_bytes() - before, size_t{100} << 20);
 }
 
 // Its rows are numbered by a window.

@@ -153,7 +153,7 @@ void expect_groups_of_all_rows(const GroupShape& shape, Kept kept, const NaiveTa
       for (uint64_t i = 0; i < shape.rows(); ++i) {
         if (shape.part_of(i, workers) == part) rows.push_back(&tables[0][i]);
       }
-      parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+      parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &stop}));
       update_part(rows, parts.back().get());
     }
     const auto merged = merged_lines(*op, std::move(parts), &memory, Workers(&arena, stop));
@@ -190,7 +190,7 @@ TEST(MergedGroupsModel, AStoppedMergeEnds) {
   for (const uint32_t part_count : {2, 3}) {
     MergedGroups::Tables parts;
     for (uint32_t part = 0; part < part_count; ++part) {
-      parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+      parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &stop}));
       update_part(all, parts.back().get());
     }
     EXPECT_THROW(MergedGroups(*op, std::move(parts), &memory, Workers(&arena, stop)), QueryFailure);

@@ -187,7 +187,7 @@ TEST_F(ExecutionStress, StepsBetweenPipelinesAreSharedOut) {
   MemoryBudget memory{MemoryLimits{}};
   MergedGroups::Tables parts;
   for (uint32_t part = 0; part < kThreads; ++part) {
-    parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+    parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &stop}));
     for (uint64_t first = 0; first < 20 * kVectorRows; first += kVectorRows) {
       Batch batch;
       batch.selection = &selection;

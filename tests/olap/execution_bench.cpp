@@ -514,7 +514,7 @@ void BM_MergeGroups(benchmark::State& state) {
     state.PauseTiming();
     MergedGroups::Tables parts;
     for (uint32_t part = 0; part < part_count; ++part) {
-      parts.push_back(std::make_unique<GroupTable>(*op, &memory));
+      parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &stop}));
       for (uint32_t first = 0; first < part_groups; first += kVectorRows) {
         for (uint32_t i = 0; i < kVectorRows; ++i) {
           values.values<int64_t>()[i] = (common ? 0 : part * int64_t{1'000'000}) + first + i;

@@ -1,0 +1,80 @@
+// VectorTexts: where the texts lie that an expression makes for one vector.
+//
+// They take what the rows' values say, not what a vector of anything else takes: repeat() makes 200
+// MB of a thousand rows. So they count in the query's budget, until the next vector's are made or
+// the expression goes, though nobody keeps them; up to kBytesUncounted they do not, so that usual
+// texts cost no atomic operation.
+//
+// Threads    one worker.
+// Errors     QueryFailure(kOutOfMemory). What is over the limit then is one text, or a MiB.
+
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/string_ref.h"
+#include "olap/execution/memory_budget.h"
+#include "olap/execution/query_heap.h"
+
+namespace diptych::olap {
+
+class StopSignal;
+
+// What of its query an expression minds. Both outlive it.
+struct QueryLimits {
+  MemoryBudget* memory;
+  const StopSignal* stop;
+};
+
+class VectorTexts {
+ public:
+  static constexpr size_t kBytesUncounted = size_t{64} << 10;
+
+  explicit VectorTexts(const QueryLimits& limits)
+      : charge_(limits.memory, "the texts that its expressions make") {}
+
+  // Another vector: forgets the texts of the one before.
+  void start() {
+    heap_.clear();
+    count();
+  }
+
+  char* allocate(size_t bytes) {
+    char* const result = heap_.allocate(bytes);
+    count();
+    return result;
+  }
+  // The same text with its bytes, where they are not in the reference itself, here.
+  base::StringRef keep(const base::StringRef& text) {
+    if (text.is_short()) return text;
+    char* const bytes = allocate(text.size());
+    std::memcpy(bytes, text.data(), text.size());
+    return base::StringRef(std::string_view(bytes, text.size()));
+  }
+  // The text that write(&text) makes of an empty one.
+  template <class Write>
+  base::StringRef make(const Write& write) {
+    draft_.clear();
+    write(&draft_);
+    return keep(base::StringRef(draft_));
+  }
+
+ private:
+  void count() {
+    const size_t bytes = heap_.memory_bytes() + draft_.capacity();
+    if (bytes == bytes_) [[likely]]
+      return;
+    bytes_ = bytes;
+    charge_.set(bytes <= kBytesUncounted ? 0 : bytes);
+  }
+
+  QueryHeap heap_;
+  std::string draft_;
+  size_t bytes_ = 0;  // when they were counted last
+  MemoryCharge charge_;
+};
+
+}  // namespace diptych::olap

@@ -174,7 +174,7 @@ NodePtr compile_expression(const Expression& expression, const QueryLimits& limi
   if (expression.kind == Kind::kLike || expression.kind == Kind::kInList) {
     require_plan(!expression.children.empty(), "LIKE and IN have an operand");
     NodePtr operand = compile_expression(*expression.children[0], limits);
-    return expression.kind == Kind::kLike ? make_like(expression, std::move(operand))
+    return expression.kind == Kind::kLike ? make_like(expression, std::move(operand), limits)
                                           : make_in_list(expression, std::move(operand));
   }
   std::vector<NodePtr> children = compile_expressions(expression.children, limits);

@@ -9,8 +9,8 @@
 //            AND, OR, CASE and COALESCE evaluate an operand for just the rows that still need it.
 // Life       a result is valid until the node is evaluated again, or the input goes (V2).
 // Errors     QueryFailure: compile_expression where the plan breaks plan.h's typing or a LIKE
-//            pattern is malformed, evaluate() for faults of live rows, and where the texts that it
-//            makes are more than the query may have.
+//            pattern is malformed, evaluate() for faults of live rows, where the texts that it
+//            makes are more than the query may have, and where long ones meet the stop signal.
 // Threads    none shared: one worker.
 
 #pragma once

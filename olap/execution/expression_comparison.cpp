@@ -178,15 +178,17 @@ class InListNode : public TruthNode {
 
 class LikeNode : public TruthNode {
  public:
-  LikeNode(NodePtr child, LikePattern pattern)
-      : child_(std::move(child)), pattern_(std::move(pattern)) {}
+  LikeNode(NodePtr child, LikePattern pattern, const QueryLimits& limits)
+      : child_(std::move(child)), pattern_(std::move(pattern)), countdown_(limits.stop) {}
 
   void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
     const Vector vector = child_->evaluate(input, rows);
     const auto* const texts = vector.as<base::StringRef>();
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
     for_selected(rows, [&](uint32_t i) {
-      if (!vector.is_null(i) && pattern_.matches(texts[i])) set_bit(truth->is_true, i);
+      if (vector.is_null(i)) return;
+      if (pattern_.searches()) countdown_.pass(texts[i].size());
+      if (pattern_.matches(texts[i])) set_bit(truth->is_true, i);
     });
     truth->apply_nulls(vector.nulls, rows.slots);
   }
@@ -194,6 +196,7 @@ class LikeNode : public TruthNode {
  private:
   NodePtr child_;
   LikePattern pattern_;
+  StopCountdown countdown_;
 };
 
 }  // namespace
@@ -242,7 +245,7 @@ NodePtr make_in_list(const Expression& expression, NodePtr child) {
   });
 }
 
-NodePtr make_like(const Expression& expression, NodePtr child) {
+NodePtr make_like(const Expression& expression, NodePtr child, const QueryLimits& limits) {
   require_plan(expression.children.size() == 2 && child->type() == PhysicalType::kString &&
                    expression.children[1]->kind == ExpressionKind::kLiteral,
                "LIKE matches a text with a literal pattern");
@@ -252,7 +255,7 @@ NodePtr make_like(const Expression& expression, NodePtr child) {
   require_plan(text != nullptr, "LIKE's pattern is a text");
   base::Result<LikePattern> pattern = LikePattern::compile(*text);
   if (!pattern.ok()) throw QueryFailure(pattern.error());
-  return std::make_unique<LikeNode>(std::move(child), std::move(*pattern));
+  return std::make_unique<LikeNode>(std::move(child), std::move(*pattern), limits);
 }
 
 }  // namespace diptych::olap

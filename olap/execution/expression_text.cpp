@@ -66,10 +66,11 @@ NodePtr make_byte_map(NodePtr child, const QueryLimits& limits, F map) {
 
 class SubstringNode : public ExpressionNode {
  public:
-  explicit SubstringNode(std::vector<NodePtr> children)
+  SubstringNode(std::vector<NodePtr> children, const QueryLimits& limits)
       : ExpressionNode(PhysicalType::kString),
         children_(std::move(children)),
-        results_(PhysicalType::kString) {}
+        results_(PhysicalType::kString),
+        countdown_(limits.stop) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     const Vector text = children_[0]->evaluate(input, rows);
@@ -88,6 +89,7 @@ class SubstringNode : public ExpressionNode {
     for_selected(rows, [&](uint32_t i) {
       if (result.is_null(i)) return;
       const int64_t bytes = length.values == nullptr ? INT64_MAX : length.as<int64_t>()[i];
+      countdown_.pass(texts[i].size());
       results[i] = cut(texts[i], starts[i], bytes);
     });
     return result;
@@ -113,6 +115,7 @@ class SubstringNode : public ExpressionNode {
   VectorBuffer results_;
   uint64_t first_nulls_[kVectorWords];
   uint64_t second_nulls_[kVectorWords];
+  StopCountdown countdown_;
 };
 
 class ConcatNode : public ExpressionNode {
@@ -193,7 +196,7 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
         children[i] = make_widening(std::move(children[i]), PhysicalType::kInt64);
       }
       require_plan(children[0]->type() == PhysicalType::kString, "substring is of a text");
-      return std::make_unique<SubstringNode>(std::move(children));
+      return std::make_unique<SubstringNode>(std::move(children), limits);
     case Function::kAscii:
       return make_text<int32_t>(
           PhysicalType::kInt32, std::move(children[0]), limits,
@@ -208,7 +211,10 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
     case Function::kLower: return make_byte_map(std::move(children[0]), limits, lower_byte);
     default:
       return make_text<StringRef>(PhysicalType::kString, std::move(children[0]), limits,
-                                  [](const StringRef& text, VectorTexts*) { return trim(text); });
+                                  [](const StringRef& text, VectorTexts* made) {
+                                    made->note_read(text.size());
+                                    return trim(text);
+                                  });
   }
 }
 

@@ -26,6 +26,8 @@ class LikePattern {
   // kInvalidArgument where the pattern ends with the escape character.
   static base::Result<LikePattern> compile(std::string_view pattern);
 
+  // Whether to match a text may take as long as the text is.
+  bool searches() const { return kind_ == Kind::kContains || kind_ == Kind::kGeneral; }
   // Benchmark: BM_Like.
   bool matches(std::string_view text) const;
   // The same; a long text whose first bytes already differ from a prefix is not gone to.

@@ -39,8 +39,10 @@ class RowNode : public ExpressionNode {
     texts_.start();
     const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
     merge_nulls(vectors, rows.slots);
+    find_read(vectors);
     for_selected(rows, [&](uint32_t i) {
       if (bit_at(results_.nulls(), i)) return;
+      for (const base::StringRef* const texts : read_) texts_.note_read(texts[i].size());
       auto computed = compute_(RowArguments(vectors, i), &texts_);
       if constexpr (std::is_same_v<decltype(computed), std::optional<Result>>) {
         if (computed) {
@@ -67,10 +69,19 @@ class RowNode : public ExpressionNode {
     }
   }
 
+  void find_read(const std::vector<Vector>& vectors) {
+    read_.clear();
+    for (const Vector& vector : vectors) {
+      const bool differs = vector.type == PhysicalType::kString && !vector.constant;
+      if (differs) read_.push_back(vector.as<base::StringRef>());
+    }
+  }
+
   std::vector<NodePtr> children_;
   Compute compute_;
   VectorBuffer results_;
   VectorTexts texts_;
+  std::vector<const base::StringRef*> read_;  // arguments that are texts, other ones in each row
 };
 
 template <class Result, class Compute>

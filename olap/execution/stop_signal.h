@@ -1,5 +1,6 @@
 // StopSignal: whether what runs at the moment is to end: all queries, or those that it runs for, or
-// because its time is over.
+// because its time is over. StopCountdown: when a loop whose rows have texts of any length is to
+// look at it.
 //
 // A pass that several queries share goes on until each of them is stopped.
 //
@@ -60,6 +61,35 @@ class StopSignal {
   const StopFlag* all_;
   std::vector<const QueryControl*> queries_;
   uint64_t end_ns_;
+};
+
+// One worker's.
+class StopCountdown {
+ public:
+  // Of texts that are read or made; to match groups of a regular expression takes longest, some ten
+  // milliseconds.
+  static constexpr size_t kBytesBetween = size_t{256} << 10;
+
+  // It outlives this.
+  explicit StopCountdown(const StopSignal* stop) : stop_(stop) {}
+
+  // Throws QueryFailure where the signal is set.
+  void look() {
+    left_ = kBytesBetween;
+    stop_->check();
+  }
+  // The same, once in so many bytes.
+  void pass(size_t bytes) {
+    if (bytes < left_) [[likely]] {
+      left_ -= bytes;
+    } else {
+      look();
+    }
+  }
+
+ private:
+  const StopSignal* stop_;
+  size_t left_ = kBytesBetween;
 };
 
 }  // namespace diptych::olap

@@ -42,11 +42,12 @@ class StringAggColumn : public RowsByGroup {
   void finish(const StopSignal& stop) override {
     const auto* const texts = rows().values<StringRef>(kText);
     std::string text;
+    StopCountdown countdown(&stop);
     for_each_group(stop, [&](uint32_t group, std::span<const uint32_t> sorted) {
       text.clear();
       for (size_t i = 0; i < sorted.size(); ++i) {
-        stop.check_at(i + 1);  // not at each group's first
         const uint32_t row = sorted[i];
+        countdown.pass(1 + texts[row].size());
         if (i != 0 && distinct_ && texts[row].view() == texts[sorted[i - 1]].view()) continue;
         if (i != 0 && !rows().is_null(kDelimiter, row)) {
           text += rows().values<StringRef>(kDelimiter)[row].view();

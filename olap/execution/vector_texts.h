@@ -5,8 +5,12 @@
 // the expression goes, though nobody keeps them; up to kBytesUncounted they do not, so that usual
 // texts cost no atomic operation.
 //
+// Long texts also take long: whoever makes them, or reads others to do so, looks at the stop signal
+// once a vector and as the bytes go by (StopCountdown).
+//
 // Threads    one worker.
-// Errors     QueryFailure(kOutOfMemory). What is over the limit then is one text, or a MiB.
+// Errors     QueryFailure: kOutOfMemory, where what is over the limit is one text, or a MiB; and
+//            where the signal is set.
 
 #pragma once
 
@@ -18,10 +22,9 @@
 #include "base/string_ref.h"
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/query_heap.h"
+#include "olap/execution/stop_signal.h"
 
 namespace diptych::olap {
-
-class StopSignal;
 
 // What of its query an expression minds. Both outlive it.
 struct QueryLimits {
@@ -34,15 +37,19 @@ class VectorTexts {
   static constexpr size_t kBytesUncounted = size_t{64} << 10;
 
   explicit VectorTexts(const QueryLimits& limits)
-      : charge_(limits.memory, "the texts that its expressions make") {}
+      : charge_(limits.memory, "the texts that its expressions make"), countdown_(limits.stop) {}
 
   // Another vector: forgets the texts of the one before.
   void start() {
     heap_.clear();
     count();
+    countdown_.look();
   }
+  // Of other texts, which are gone through.
+  void note_read(size_t bytes) { countdown_.pass(bytes); }
 
   char* allocate(size_t bytes) {
+    countdown_.pass(bytes);
     char* const result = heap_.allocate(bytes);
     count();
     return result;
@@ -75,6 +82,7 @@ class VectorTexts {
   std::string draft_;
   size_t bytes_ = 0;  // when they were counted last
   MemoryCharge charge_;
+  StopCountdown countdown_;
 };
 
 }  // namespace diptych::olap

@@ -290,7 +290,8 @@ void compute(const FrameCall& call, const FrameFinder& frames, PositionRange par
 // string_agg: the text of the row before grows, or is the same, where the frame does or is.
 class FrameText {
  public:
-  FrameText(const FrameCall& call, WindowTexts* texts) : call_(call), texts_(texts) {}
+  FrameText(const FrameCall& call, WindowTexts* texts)
+      : call_(call), texts_(texts), countdown_(call.order.stop) {}
 
   void write(const std::array<PositionRange, 3>& runs, uint32_t position) {
     if (!exists_ || runs != runs_) {
@@ -301,6 +302,7 @@ class FrameText {
       append(runs[1]);
       append(runs[2]);
       runs_ = runs;
+      countdown_.pass(text_.size());
       if (exists_) kept_ = texts_->keep(text_);
     }
     call_.results->nulls[position] = exists_ ? 0 : 1;
@@ -315,17 +317,20 @@ class FrameText {
   }
   void append(PositionRange run) {
     for (uint32_t i = run.begin; i < run.end; ++i) {
-      call_.order.stop->check_at(i);
-      if (call_.is_null(i)) continue;
-      if (exists_ && !call_.is_null(i, 1)) text_ += call_.value<base::StringRef>(i, 1).view();
-      text_ += call_.value<base::StringRef>(i).view();
-      exists_ = true;
+      const size_t before = text_.size();
+      if (!call_.is_null(i)) {
+        if (exists_ && !call_.is_null(i, 1)) text_ += call_.value<base::StringRef>(i, 1).view();
+        text_ += call_.value<base::StringRef>(i).view();
+        exists_ = true;
+      }
+      countdown_.pass(1 + text_.size() - before);  // also of rows without a text there may be many
       if (text_.size() > UINT32_MAX) fail_value("text too long", "54000");
     }
   }
 
   const FrameCall& call_;
   WindowTexts* texts_;
+  StopCountdown countdown_;
   std::array<PositionRange, 3> runs_{};
   std::string text_;
   base::StringRef kept_;
@@ -360,7 +365,10 @@ void compute_window_aggregate(const WindowOrder& order, const Operator& window,
                  : compute<BitsState<int64_t>>(call, frames, partition);
     case AggregateKind::kStringAgg: {
       FrameText text(call, texts);
-      for (uint32_t i = partition.begin; i < partition.end; ++i) text.write(frames.runs(i), i);
+      for (uint32_t i = partition.begin; i < partition.end; ++i) {
+        order.stop->check_at(i);
+        text.write(frames.runs(i), i);
+      }
       return;
     }
     case AggregateKind::kSum:

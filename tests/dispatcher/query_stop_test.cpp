@@ -232,7 +232,22 @@ INSTANTIATE_TEST_SUITE_P(
         "count(*) FROM r",
         "WITH RECURSIVE r (n) AS (SELECT CAST(id AS BIGINT) FROM account UNION SELECT n + 2000 "
         "FROM r) SELECT count(*) FROM r",
-        "SELECT sum(n * n % 7) FROM generate_series(1, 4000000) AS s (n)"));
+        "SELECT sum(n * n % 7) FROM generate_series(1, 4000000) AS s (n)",
+        // Long texts, of which a vector takes seconds.
+        "SELECT sum(length(regexp_replace(repeat('ab', 20000 + a.id), '(b)+', 'x', 'g'))) FROM "
+        "account a, account b",
+        "SELECT count(*) FROM account a, account b WHERE md5(repeat(CAST(a.id AS TEXT), 50000)) = "
+        "'x'",
+        "SELECT sum(length(replace(repeat('ab', 20000 + a.id), 'b', 'xyz'))) FROM account a, "
+        "account b",
+        "SELECT count(*) FROM account a, account b WHERE repeat(CAST(a.id AS TEXT), 20000) LIKE "
+        "'%_7_8_9_x%'",
+        "SELECT count(*) FROM account a, account b WHERE repeat(CAST(a.id AS TEXT), 20000) ~ "
+        "'(1|2|3)*(4|5|6)x'",
+        // Each row's frame is a text of its own.
+        "SELECT max(length(t)) FROM (SELECT string_agg('x', ',') OVER (ORDER BY b.id, a.id ROWS "
+        "BETWEEN 8000 PRECEDING AND CURRENT ROW) AS t FROM account a, account b WHERE b.id < 8) "
+        "w"));
 
 TEST(QueryStopStress, EveryQueryIsAnsweredOnceHoweverItEnds) {
   auto bank = Bank::open({.partitions = 2, .queue_queries = 16});

@@ -184,10 +184,12 @@ class LikeNode : public TruthNode {
   void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
     const Vector vector = child_->evaluate(input, rows);
     const auto* const texts = vector.as<base::StringRef>();
+    const bool one_by_one =
+        pattern_.searches() && countdown_.passes_one_by_one(text_bytes(vector, rows));
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
     for_selected(rows, [&](uint32_t i) {
       if (vector.is_null(i)) return;
-      if (pattern_.searches()) countdown_.pass(texts[i].size());
+      if (one_by_one) countdown_.pass(texts[i].size());
       if (pattern_.matches(texts[i])) set_bit(truth->is_true, i);
     });
     truth->apply_nulls(vector.nulls, rows.slots);

@@ -84,12 +84,13 @@ class SubstringNode : public ExpressionNode {
       result.nulls = merge_nulls(result, length, rows.slots, second_nulls_);
     }
     const auto* const texts = text.as<StringRef>();
+    const bool one_by_one = countdown_.passes_one_by_one(text_bytes(text, rows));
     const auto* const starts = start.as<int64_t>();
     auto* const results = results_.values<StringRef>();
     for_selected(rows, [&](uint32_t i) {
       if (result.is_null(i)) return;
       const int64_t bytes = length.values == nullptr ? INT64_MAX : length.as<int64_t>()[i];
-      countdown_.pass(texts[i].size());
+      if (one_by_one) countdown_.pass(texts[i].size());
       results[i] = cut(texts[i], starts[i], bytes);
     });
     return result;
@@ -210,11 +211,12 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
     case Function::kUpper: return make_byte_map(std::move(children[0]), limits, upper_byte);
     case Function::kLower: return make_byte_map(std::move(children[0]), limits, lower_byte);
     default:
-      return make_text<StringRef>(PhysicalType::kString, std::move(children[0]), limits,
-                                  [](const StringRef& text, VectorTexts* made) {
-                                    made->note_read(text.size());
-                                    return trim(text);
-                                  });
+      return make_text<StringRef>(
+          PhysicalType::kString, std::move(children[0]), limits,
+          [countdown = StopCountdown(limits.stop)](const StringRef& text, VectorTexts*) mutable {
+            countdown.pass(text.size());
+            return trim(text);
+          });
   }
 }
 

@@ -33,16 +33,17 @@ class RowNode : public ExpressionNode {
         children_(std::move(children)),
         compute_(std::move(compute)),
         results_(type),
-        texts_(limits) {}
+        texts_(limits),
+        countdown_(limits.stop) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     texts_.start();
     const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
     merge_nulls(vectors, rows.slots);
-    find_read(vectors);
+    const bool one_by_one = countdown_.passes_one_by_one(bytes_read(vectors, rows));
     for_selected(rows, [&](uint32_t i) {
       if (bit_at(results_.nulls(), i)) return;
-      for (const base::StringRef* const texts : read_) texts_.note_read(texts[i].size());
+      if (one_by_one) countdown_.pass(bytes_read(vectors, i));
       auto computed = compute_(RowArguments(vectors, i), &texts_);
       if constexpr (std::is_same_v<decltype(computed), std::optional<Result>>) {
         if (computed) {
@@ -69,19 +70,27 @@ class RowNode : public ExpressionNode {
     }
   }
 
-  void find_read(const std::vector<Vector>& vectors) {
-    read_.clear();
+  static bool is_read(const Vector& vector) {
+    return vector.type == PhysicalType::kString && !vector.constant;
+  }
+  static size_t bytes_read(const std::vector<Vector>& vectors, const Selection& rows) {
+    size_t bytes = 0;
+    for (const Vector& vector : vectors) bytes += is_read(vector) ? text_bytes(vector, rows) : 0;
+    return bytes;
+  }
+  static size_t bytes_read(const std::vector<Vector>& vectors, uint32_t row) {
+    size_t bytes = 0;
     for (const Vector& vector : vectors) {
-      const bool differs = vector.type == PhysicalType::kString && !vector.constant;
-      if (differs) read_.push_back(vector.as<base::StringRef>());
+      if (is_read(vector)) bytes += vector.as<base::StringRef>()[row].size();
     }
+    return bytes;
   }
 
   std::vector<NodePtr> children_;
   Compute compute_;
   VectorBuffer results_;
   VectorTexts texts_;
-  std::vector<const base::StringRef*> read_;  // arguments that are texts, other ones in each row
+  StopCountdown countdown_;  // of texts that are read
 };
 
 template <class Result, class Compute>

@@ -86,6 +86,13 @@ class StopCountdown {
       look();
     }
   }
+  // The same for all texts of a vector at once, unless they are so long that each is to pass by
+  // itself: then true.
+  bool passes_one_by_one(size_t bytes) {
+    if (bytes >= kBytesBetween) return true;
+    pass(bytes);
+    return false;
+  }
 
  private:
   const StopSignal* stop_;

@@ -5,8 +5,8 @@
 // the expression goes, though nobody keeps them; up to kBytesUncounted they do not, so that usual
 // texts cost no atomic operation.
 //
-// Long texts also take long: whoever makes them, or reads others to do so, looks at the stop signal
-// once a vector and as the bytes go by (StopCountdown).
+// Long texts also take long: whoever makes them looks at the stop signal once a vector, and once a
+// MiB.
 //
 // Threads    one worker.
 // Errors     QueryFailure: kOutOfMemory, where what is over the limit is one text, or a MiB; and
@@ -23,6 +23,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/query_heap.h"
 #include "olap/execution/stop_signal.h"
+#include "olap/execution/vector.h"
 
 namespace diptych::olap {
 
@@ -32,26 +33,32 @@ struct QueryLimits {
   const StopSignal* stop;
 };
 
+// Of the selected rows of a vector of texts.
+inline size_t text_bytes(const Vector& texts, const Selection& rows) {
+  size_t bytes = 0;
+  for_selected(rows, [&](uint32_t i) {
+    if (!texts.is_null(i)) bytes += texts.as<base::StringRef>()[i].size();
+  });
+  return bytes;
+}
+
 class VectorTexts {
  public:
   static constexpr size_t kBytesUncounted = size_t{64} << 10;
 
   explicit VectorTexts(const QueryLimits& limits)
-      : charge_(limits.memory, "the texts that its expressions make"), countdown_(limits.stop) {}
+      : charge_(limits.memory, "the texts that its expressions make"), stop_(*limits.stop) {}
 
   // Another vector: forgets the texts of the one before.
   void start() {
     heap_.clear();
     count();
-    countdown_.look();
   }
-  // Of other texts, which are gone through.
-  void note_read(size_t bytes) { countdown_.pass(bytes); }
 
   char* allocate(size_t bytes) {
-    countdown_.pass(bytes);
     char* const result = heap_.allocate(bytes);
-    count();
+    if (heap_.memory_bytes() != heap_bytes_) [[unlikely]]
+      count();
     return result;
   }
   // The same text with its bytes, where they are not in the reference itself, here.
@@ -66,23 +73,26 @@ class VectorTexts {
   base::StringRef make(const Write& write) {
     draft_.clear();
     write(&draft_);
+    if (draft_.size() > draft_bytes_) [[unlikely]]
+      count();
     return keep(base::StringRef(draft_));
   }
 
  private:
   void count() {
-    const size_t bytes = heap_.memory_bytes() + draft_.capacity();
-    if (bytes == bytes_) [[likely]]
-      return;
-    bytes_ = bytes;
+    stop_.check();
+    heap_bytes_ = heap_.memory_bytes();
+    draft_bytes_ = draft_.capacity();
+    const size_t bytes = heap_bytes_ + draft_bytes_;
     charge_.set(bytes <= kBytesUncounted ? 0 : bytes);
   }
 
   QueryHeap heap_;
   std::string draft_;
-  size_t bytes_ = 0;  // when they were counted last
+  size_t heap_bytes_ = 0;   // when they were counted last
+  size_t draft_bytes_ = 0;  // likewise
   MemoryCharge charge_;
-  StopCountdown countdown_;
+  const StopSignal& stop_;
 };
 
 }  // namespace diptych::olap

@@ -14,7 +14,6 @@ namespace {
 // Updates are looked through for ones to collapse where they are so many for each row.
 constexpr size_t kCollapsedPerRow = 4;
 constexpr size_t kSeenPlaces = 512;
-constexpr size_t kLineBytes = 64;
 constexpr size_t kRecordsAhead = 32;  // whose lines, and so many whose index pages, are fetched
 constexpr size_t kPagesAhead = 16;
 constexpr size_t kLoadedTogether = 1024;

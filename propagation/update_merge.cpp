@@ -9,7 +9,6 @@ namespace diptych::propagation {
 namespace {
 
 constexpr size_t kAheadBytes = 2048;  // some twenty records
-constexpr size_t kLineBytes = 64;
 
 }  // namespace
 

@@ -48,6 +48,8 @@
 
 namespace diptych::propagation {
 
+inline constexpr size_t kLineBytes = 64;  // of the cache
+
 enum class UpdateType : uint8_t { kInsert, kUpdate, kDelete, kReplace };
 
 struct UpdateRecord {

@@ -111,13 +111,13 @@ int64_t after_step(int64_t from, int64_t months, int64_t micros, Calendar* calen
 NodePtr make_count_steps(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<int64_t>(
       PhysicalType::kInt64, std::move(children), limits,
-      [calendar = Calendar()](const RowArguments& a, VectorTexts*) mutable {
+      [calendar = Calendar(), stop = limits.stop](const RowArguments& a, VectorTexts*) mutable {
         const int64_t last = a.integer(1);
         const int64_t months = a.integer(2);
         int64_t count = 0;
         for (int64_t at = a.integer(0); months > 0 ? at <= last : at >= last;
              at = after_step(at, months, a.integer(3), &calendar)) {
-          ++count;
+          stop->check_at(++count);
         }
         return count;
       });
@@ -132,11 +132,12 @@ NodePtr make_after_steps(std::vector<NodePtr> children, const QueryLimits& limit
   };
   return make_row_node<int64_t>(
       PhysicalType::kInt64, std::move(children), limits,
-      [calendar = Calendar(), place = Place()](const RowArguments& a, VectorTexts*) mutable {
+      [calendar = Calendar(), place = Place(), stop = limits.stop](const RowArguments& a,
+                                                                   VectorTexts*) mutable {
         const int64_t first = a.integer(0);
         const int64_t steps = a.integer(3);
         if (first != place.first || steps < place.steps) place = {first, 0, first};
-        for (; place.steps < steps; ++place.steps) {
+        for (; place.steps < steps; stop->check_at(++place.steps)) {
           place.value = after_step(place.value, a.integer(1), a.integer(2), &calendar);
         }
         return place.value;

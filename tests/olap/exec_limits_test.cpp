@@ -111,6 +111,19 @@ TEST_P(MemoryLimit, HoldsForTextsPutTogether) {
                  "the groups of a GROUP BY");
 }
 
+// The rows kept are within the limit, the texts made of them are as long again.
+TEST_P(MemoryLimit, HoldsForTheTextsThatGroupsArePutTogetherTo) {
+  const std::string delimiter(1000, ',');
+  for (const char* const keys : {"", " GROUP BY c0 / 100"}) {
+    const Plan plan = statement("SELECT max(n) FROM (SELECT length(string_agg('x', '" + delimiter +
+                                "')) AS n FROM t1" + keys + ") t");
+    const auto results = run({&plan}, size_t{30} << 20);
+    ASSERT_FALSE(results[0].ok()) << keys;
+    EXPECT_EQ(results[0].error().sqlstate(), "53200");
+    EXPECT_TRUE(run({&plan}, size_t{128} << 20)[0].ok());
+  }
+}
+
 TEST_P(MemoryLimit, HoldsForWindows) {
   expect_limited(
       statement("SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY c1) AS n FROM t1) w"),

@@ -181,9 +181,9 @@ QueryHeap GroupTable::take_texts() {
   return texts;
 }
 
-void GroupTable::finish(const StopSignal& stop) {
+void GroupTable::finish() {
   by_build_row_.reset();
-  for (const auto& aggregate : aggregates_) aggregate->finish(stop);
+  for (const auto& aggregate : aggregates_) aggregate->finish(limits_);
 }
 
 void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,

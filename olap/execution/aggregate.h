@@ -43,7 +43,7 @@ class GroupTable {
   // What a merge has to look at: groups, and values kept beside them.
   uint64_t merge_rows() const;
   // Called once after the last merge.
-  void finish(const StopSignal& stop);
+  void finish();
   // The keys' texts, which read() refers to; called when it is called no more.
   QueryHeap take_texts();
 

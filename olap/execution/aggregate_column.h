@@ -15,6 +15,7 @@
 
 #include "olap/execution/group_split.h"
 #include "olap/execution/key_packer.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/stop_signal.h"
 #include "olap/execution/vector.h"
 #include "olap/plan.h"
@@ -48,8 +49,8 @@ class AggregateColumn {
   // merge a partition each at the same time.
   virtual void merge(const AggregateColumn& other, const GroupMerge& groups,
                      const StopSignal& stop) = 0;
-  // Called once after the last merge.
-  virtual void finish(const StopSignal& /*stop*/) {}
+  // Called once after the last merge. What it makes beyond memory_bytes() it counts itself.
+  virtual void finish(const QueryLimits& /*limits*/) {}
   // The results of groups [first, first + count). Fails where a sum does not fit its type.
   virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
 };

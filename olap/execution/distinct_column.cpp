@@ -97,9 +97,9 @@ class DistinctColumn : public AggregateColumn {
     }
   }
 
-  void finish(const StopSignal& stop) override {
+  void finish(const QueryLimits& limits) override {
     for (uint32_t first = 0; first < pairs_.size(); first += kVectorRows) {
-      stop.check_at(first);
+      limits.stop->check_at(first);
       const uint32_t count = std::min(kVectorRows, pairs_.size() - first);
       const Vector value = packer_.unpack(0, pairs_.keys(), first, count, &values_);
       const Vector group = packer_.unpack(1, pairs_.keys(), first, count, &groups_);
@@ -107,7 +107,7 @@ class DistinctColumn : public AggregateColumn {
       select_all(count, &present_);
       inner_->update(value, present_, numbers_.data());
     }
-    inner_->finish(stop);
+    inner_->finish(limits);
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {

@@ -24,7 +24,7 @@
 
 namespace diptych::olap {
 
-struct QueryLimits;  // vector_texts.h
+struct QueryLimits;  // memory_budget.h
 
 // Three truth values of a batch. For a selected row at most one of its bits is set; the bits of
 // other rows are meaningless. is_null is filled only where has_nulls.

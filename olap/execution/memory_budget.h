@@ -2,7 +2,7 @@
 // them. All budgets together have the database's limit (olap/query_memory_limit.h).
 //
 // Counted is what grows with the data: the rows, keys and groups that operators keep, the result's
-// cells, and the long texts that expressions make for a vector (vector_texts.h). A holder says
+// cells, and the long texts that expressions make for a vector (counted_text.h). A holder says
 // after each batch what it has by then, so that a worker is over the limit by what one batch adds:
 // rows, or a hash table's doubling. Texts say so one by one. Not counted is what each worker has
 // once: the vectors in flight themselves, which are of one size.
@@ -24,6 +24,8 @@
 #include "olap/query_memory_limit.h"
 
 namespace diptych::olap {
+
+class StopSignal;
 
 struct MemoryLimits {
   size_t query_bytes_max = SIZE_MAX;
@@ -88,6 +90,12 @@ class MemoryBudget {
   const MemoryHold::Limit all_;
   std::atomic<size_t> used_{0};     // writers: the query's workers
   std::atomic<size_t> largest_{0};  // likewise
+};
+
+// What of its query an expression minds. Both outlive it.
+struct QueryLimits {
+  MemoryBudget* memory;
+  const StopSignal* stop;
 };
 
 class MemoryCharge {

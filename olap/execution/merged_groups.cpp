@@ -32,7 +32,7 @@ MergedGroups::MergedGroups(const Operator& aggregate, Tables parts, MemoryBudget
     tables_.push_back(std::move(parts[0]));
     parts.erase(parts.begin());
     for (const auto& part : parts) tables_[0]->merge(*part, 0, workers.stop());
-    tables_[0]->finish(workers.stop());
+    tables_[0]->finish();
   }
   for (auto& part : parts) {
     part_texts_.absorb(part->take_texts());
@@ -69,7 +69,7 @@ void MergedGroups::merge_partitions(const Operator& aggregate, uint32_t partitio
   workers.run(partitions, [&](uint32_t p) {
     tables_[p] = std::make_unique<GroupTable>(aggregate, QueryLimits{memory, &workers.stop()});
     for (const auto& part : parts) tables_[p]->merge(*part, p, workers.stop());
-    tables_[p]->finish(workers.stop());
+    tables_[p]->finish();
   });
 }
 

@@ -146,7 +146,7 @@ NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
 // Writes the pattern's parts from left to right.
 class NumberWriter {
  public:
-  NumberWriter(const NumberPattern& pattern, NumberDigits digits, std::string* result)
+  NumberWriter(const NumberPattern& pattern, NumberDigits digits, CountedText* result)
       : pattern_(pattern), digits_(std::move(digits)), result_(*result) {
     too_large_ = digits_.whole.size() > pattern.whole_digits;
     if (too_large_) {
@@ -251,7 +251,7 @@ class NumberWriter {
 
   const NumberPattern& pattern_;
   NumberDigits digits_;
-  std::string& result_;
+  CountedText& result_;
   bool too_large_ = false;
   size_t blank_digits_ = 0;   // of the whole ones, those that the number does not have
   size_t shown_from_ = 0;     // the first that is written
@@ -264,7 +264,7 @@ class NumberWriter {
 };
 
 // The number as text, and the pattern.
-void number_to_char(const RowArguments& a, std::string* result) {
+void number_to_char(const RowArguments& a, CountedText* result) {
   const NumberPattern pattern = parse_number_pattern(a.text(1));
   NumberWriter(pattern, digits_of(a.text(0), pattern.fraction_digits), result).write();
 }

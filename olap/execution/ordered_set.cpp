@@ -38,11 +38,11 @@ class ChosenRowColumn : public OrderedSetColumn {
   size_t memory_bytes() const override {
     return RowsByGroup::memory_bytes() + chosen_.size() * sizeof(uint32_t);
   }
-  void finish(const StopSignal& stop) override {
+  void finish(const QueryLimits& limits) override {
     std::vector<uint32_t> kept;
-    for_each_group(stop, [&](uint32_t group, SortedRows sorted) {
+    for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
       chosen_[group] = static_cast<uint32_t>(kept.size());
-      kept.push_back(choose(sorted, stop));
+      kept.push_back(choose(sorted, *limits.stop));
     });
     keep_only(kept);
   }
@@ -83,8 +83,8 @@ class PercentileDiscColumn : public ChosenRowColumn {
   explicit PercentileDiscColumn(const Aggregate& aggregate)
       : ChosenRowColumn(aggregate), fraction_(aggregate) {}
 
-  void finish(const StopSignal& stop) override {
-    if (fraction_.is_usable()) ChosenRowColumn::finish(stop);
+  void finish(const QueryLimits& limits) override {
+    if (fraction_.is_usable()) ChosenRowColumn::finish(limits);
   }
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     fraction_.check();
@@ -145,10 +145,10 @@ class PercentileContColumn : public OrderedSetColumn {
   size_t memory_bytes() const override {
     return RowsByGroup::memory_bytes() + results_.size() * sizeof(results_[0]);
   }
-  void finish(const StopSignal& stop) override {
+  void finish(const QueryLimits& limits) override {
     if (!fraction_.is_usable()) return;
     const auto* const values = rows().template values<T>(kValue);
-    for_each_group(stop, [&](uint32_t group, SortedRows sorted) {
+    for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
       const double place = *fraction_ * static_cast<double>(sorted.size() - 1);
       const T& low = values[sorted[static_cast<size_t>(std::floor(place))]];
       const T& high = values[sorted[static_cast<size_t>(std::ceil(place))]];

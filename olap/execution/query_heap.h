@@ -34,8 +34,13 @@ class QueryHeap {
     return *this;
   }
 
+  // By how much memory_bytes() grows where so many are allocated.
+  size_t growth_for(size_t bytes) const {
+    const bool fits = !chunks_.empty() && bytes <= chunks_.back().bytes - used_;
+    return fits ? 0 : chunk_bytes_for(bytes);
+  }
   char* allocate(size_t bytes) {
-    if (chunks_.empty() || bytes > chunks_.back().bytes - used_) grow(bytes);
+    if (growth_for(bytes) != 0) grow(bytes);
     char* const result = chunks_.back().memory.get() + used_;
     used_ += bytes;
     return result;
@@ -85,9 +90,14 @@ class QueryHeap {
     size_t bytes = 0;
   };
 
-  void grow(size_t bytes) {
+  size_t chunk_bytes_for(size_t bytes) const {
     const size_t doubled = chunks_.empty() ? 4096 : chunks_.back().bytes * 2;
-    size_t size = std::max(bytes, std::min(doubled, size_t{1} << 20));
+    const size_t size = std::max(bytes, std::min(doubled, size_t{1} << 20));
+    return size >= kQueryBlockBytesMin ? query_block_bytes(size) : size;
+  }
+
+  void grow(size_t bytes) {
+    size_t size = chunk_bytes_for(bytes);
     const bool is_large = size >= kQueryBlockBytesMin;
     char* const memory = is_large ? static_cast<char*>(take_query_block(&size)) : new char[size];
     std::unique_ptr<char[], Release> owned(memory, Release{size});

@@ -57,7 +57,7 @@ void* map_block(size_t bytes) {
 
 void* take_query_block(size_t* bytes) {
   if (*bytes > size_t{1} << 62) throw std::bad_alloc();
-  *bytes = std::bit_ceil(*bytes < kQueryBlockBytesMin ? kQueryBlockBytesMin : *bytes);
+  *bytes = query_block_bytes(*bytes);
   KeptBlocks& kept = kept_blocks();
   {
     const std::lock_guard lock(kept.mutex);

@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <bit>
 #include <cstddef>
 
 #include "base/address_sanitizer.h"
@@ -19,6 +20,11 @@ namespace diptych::olap {
 
 inline constexpr size_t kQueryBlockBytesMin = size_t{64} << 10;
 inline constexpr size_t kQueryBytesKeptMax = base::kAddressSanitizer ? 0 : size_t{256} << 20;
+
+// Of the block that is taken where so many bytes are asked for.
+constexpr size_t query_block_bytes(size_t bytes) {
+  return std::bit_ceil(bytes < kQueryBlockBytesMin ? kQueryBlockBytesMin : bytes);
+}
 
 // Uninitialised memory for max_align_t or cache lines; *bytes is what was asked for, at least
 // kQueryBlockBytesMin, and becomes what there is.

@@ -118,7 +118,7 @@ void for_matches(const RE2& regex, std::string_view text, size_t at, const Visit
 
 // \1 to \9 are groups, \& the match, \\ a backslash.
 void append_replacement(std::string_view replacement, const RegexGroups& groups,
-                        std::string* result) {
+                        CountedText* result) {
   for (size_t i = 0; i < replacement.size(); ++i) {
     const char next = i + 1 < replacement.size() ? replacement[i + 1] : '\0';
     const bool group = next == '&' || (next >= '1' && next <= '9');
@@ -138,7 +138,7 @@ void append_replacement(std::string_view replacement, const RegexGroups& groups,
 
 // The text with the first match, or all, replaced.
 void replace_matches(const RE2& regex, std::string_view text, std::string_view replacement,
-                     bool all, std::string* result) {
+                     bool all, CountedText* result) {
   size_t copied = 0;
   for_matches(regex, text, 0, [&](const RegexGroups& groups) {
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
@@ -157,7 +157,7 @@ NodePtr make_regex_replace(std::vector<NodePtr> children, const QueryLimits& lim
       [compiled = CompiledRegex()](const RowArguments& a, VectorTexts* texts) mutable {
         const RegexFlags flags = flags_of(a.text(3));
         const RE2& regex = compiled.of(a.text(1), flags);
-        return texts->make([&](std::string* text) {
+        return texts->make([&](CountedText* text) {
           replace_matches(regex, a.text(0), a.text(2), flags.global, text);
         });
       });

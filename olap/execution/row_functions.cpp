@@ -21,7 +21,7 @@ NodePtr make_texts(std::vector<NodePtr> children, const QueryLimits& limits,
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children), limits,
       [function](const RowArguments& arguments, VectorTexts* texts) {
-        return texts->make([&](std::string* text) { function(arguments, text); });
+        return texts->make([&](CountedText* text) { function(arguments, text); });
       });
 }
 
@@ -56,7 +56,7 @@ NodePtr make_like_pattern(std::vector<NodePtr> children, const QueryLimits& limi
                                 });
 }
 
-void join_texts(const RowArguments& arguments, std::string* result) {
+void join_texts(const RowArguments& arguments, CountedText* result) {
   bool first = true;
   for (size_t a = 1; a < arguments.size(); ++a) {
     if (arguments.is_null(a)) continue;
@@ -66,7 +66,7 @@ void join_texts(const RowArguments& arguments, std::string* result) {
   }
 }
 
-void fill_template(const RowArguments& arguments, std::string* result) {
+void fill_template(const RowArguments& arguments, CountedText* result) {
   const auto argument = [&](size_t i) -> std::optional<std::string_view> {
     if (arguments.is_null(i + 1)) return std::nullopt;
     return arguments.text(i + 1);
@@ -91,7 +91,7 @@ class TextsNode : public ExpressionNode {
       const RowArguments arguments(vectors, i);
       if (arguments.is_null(0)) return;
       results_.values<StringRef>()[i] =
-          texts_.make([&](std::string* text) { function_(arguments, text); });
+          texts_.make([&](CountedText* text) { function_(arguments, text); });
     });
     Vector result = results_.view();
     result.nulls = vectors[0].nulls;

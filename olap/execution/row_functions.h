@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "olap/execution/counted_text.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/query_failure.h"
 
@@ -44,7 +45,7 @@ inline void require_text_size(size_t bytes) {
   if (bytes > kTextBytesMax) fail_value("requested length too large", "54000");
 }
 
-using TextRowFunction = void (*)(const RowArguments& arguments, std::string* result);
+using TextRowFunction = void (*)(const RowArguments& arguments, CountedText* result);
 using IntegerRowFunction = int64_t (*)(const RowArguments& arguments);
 using NumberRowFunction = double (*)(const RowArguments& arguments);
 

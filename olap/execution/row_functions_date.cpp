@@ -276,7 +276,7 @@ bool starts_with_any_case(std::string_view text, std::string_view upper) {
 
 // Fields of the pattern become the moment's; FM in front of one drops its padding, TH behind a
 // number is its ending; text in quotes, and what is no field, stays.
-void moment_to_char(const RowArguments& a, std::string* result) {
+void moment_to_char(const RowArguments& a, CountedText* result) {
   const Parts parts(a.integer(0));
   std::string_view pattern = a.text(1);
   bool plain = false;

@@ -22,7 +22,7 @@ std::string md5_hex(std::string_view bytes) {
   return digits;
 }
 
-void replace(const RowArguments& a, std::string* result) {
+void replace(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const std::string_view from = a.text(1);
   size_t at = 0;
@@ -38,7 +38,7 @@ void replace(const RowArguments& a, std::string* result) {
 }
 
 // Characters that bring the text to the wanted length.
-void append_fill(std::string_view fill, int64_t characters, std::string* result) {
+void append_fill(std::string_view fill, int64_t characters, CountedText* result) {
   const int64_t in_fill = count_characters(fill);
   if (in_fill == 0) return;
   require_text_size(static_cast<size_t>(std::min<int64_t>(characters, INT64_C(1) << 31)));
@@ -47,7 +47,7 @@ void append_fill(std::string_view fill, int64_t characters, std::string* result)
 }
 
 template <bool kLeft>
-void pad(const RowArguments& a, std::string* result) {
+void pad(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const int64_t length = std::max<int64_t>(a.integer(1), 0);
   const int64_t missing = length - count_characters(text);
@@ -60,14 +60,14 @@ void pad(const RowArguments& a, std::string* result) {
   if (!kLeft) append_fill(a.text(2), missing, result);
 }
 
-void left(const RowArguments& a, std::string* result) {
+void left(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   int64_t length = a.integer(1);
   if (length < 0) length = std::max<int64_t>(count_characters(text) + length, 0);
   *result = text.substr(0, offset_of_character(text, length));
 }
 
-void right(const RowArguments& a, std::string* result) {
+void right(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const int64_t length = a.integer(1);
   const int64_t skipped = length < 0 ? (length == INT64_MIN ? INT64_MAX : -length)
@@ -75,7 +75,7 @@ void right(const RowArguments& a, std::string* result) {
   *result = text.substr(offset_of_character(text, skipped));
 }
 
-void reverse(const RowArguments& a, std::string* result) {
+void reverse(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   result->resize(text.size());
   size_t end = text.size();
@@ -87,7 +87,7 @@ void reverse(const RowArguments& a, std::string* result) {
   }
 }
 
-void repeat(const RowArguments& a, std::string* result) {
+void repeat(const RowArguments& a, CountedText* result) {
   const int64_t times = std::max<int64_t>(a.integer(1), 0);
   const size_t bytes = a.text(0).size();
   if (bytes == 0) return;
@@ -95,23 +95,34 @@ void repeat(const RowArguments& a, std::string* result) {
   for (int64_t i = 0; i < times; ++i) *result += a.text(0);
 }
 
-void split_part(const RowArguments& a, std::string* result) {
-  const std::string_view text = a.text(0);
-  const std::string_view delimiter = a.text(1);
-  int64_t number = a.integer(2);
-  if (number == 0) fail_value("field position must not be zero", "22023");
-  std::vector<std::string_view> parts;
+// Calls visit(part) for what is between delimiters, until it returns false.
+template <class Visit>
+void for_parts(std::string_view text, std::string_view delimiter, const Visit& visit) {
   size_t at = 0;
   while (!delimiter.empty()) {
     const size_t found = text.find(delimiter, at);
     if (found == std::string_view::npos) break;
-    parts.push_back(text.substr(at, found - at));
+    if (!visit(text.substr(at, found - at))) return;
     at = found + delimiter.size();
   }
-  parts.push_back(text.substr(at));
-  const auto count = static_cast<int64_t>(parts.size());
-  if (number < 0) number = number < -count ? 0 : count + number + 1;
-  if (number >= 1 && number <= count) *result = parts[static_cast<size_t>(number - 1)];
+  visit(text.substr(at));
+}
+
+void split_part(const RowArguments& a, CountedText* result) {
+  const std::string_view text = a.text(0);
+  const std::string_view delimiter = a.text(1);
+  int64_t number = a.integer(2);
+  if (number == 0) fail_value("field position must not be zero", "22023");
+  if (number < 0) {
+    int64_t parts = 0;
+    for_parts(text, delimiter, [&](std::string_view) { return ++parts != 0; });
+    if (number < -parts) return;
+    number += parts + 1;
+  }
+  for_parts(text, delimiter, [&](std::string_view part) {
+    if (--number == 0) *result = part;
+    return number != 0;
+  });
 }
 
 bool has_character(std::string_view set, std::string_view character) {
@@ -122,7 +133,7 @@ bool has_character(std::string_view set, std::string_view character) {
 }
 
 template <bool kLeft, bool kRight>
-void trim(const RowArguments& a, std::string* result) {
+void trim(const RowArguments& a, CountedText* result) {
   std::string_view text = a.text(0);
   const std::string_view set = a.text(1);
   while (kLeft && !text.empty() && has_character(set, text.substr(0, character_bytes(text, 0)))) {
@@ -137,7 +148,7 @@ void trim(const RowArguments& a, std::string* result) {
   *result = text;
 }
 
-void chr(const RowArguments& a, std::string* result) {
+void chr(const RowArguments& a, CountedText* result) {
   const int64_t code = a.integer(0);
   if (code == 0) fail_value("null character not permitted", "54000");
   const bool surrogate = code >= 0xd800 && code < 0xe000;
@@ -147,7 +158,7 @@ void chr(const RowArguments& a, std::string* result) {
   append_code_point(static_cast<uint32_t>(code), result);
 }
 
-void translate(const RowArguments& a, std::string* result) {
+void translate(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const std::string_view from = a.text(1);
   const std::string_view to = a.text(2);
@@ -170,7 +181,7 @@ void translate(const RowArguments& a, std::string* result) {
   }
 }
 
-void initcap(const RowArguments& a, std::string* result) {
+void initcap(const RowArguments& a, CountedText* result) {
   bool in_word = false;
   for (char c : a.text(0)) {
     const bool lower = c >= 'a' && c <= 'z';
@@ -184,7 +195,7 @@ void initcap(const RowArguments& a, std::string* result) {
 }
 
 // The text with `length` characters from `start` on (from 1) replaced.
-void overlay(const RowArguments& a, std::string* result) {
+void overlay(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const int64_t start = a.integer(2);
   int64_t end = 0;
@@ -196,7 +207,7 @@ void overlay(const RowArguments& a, std::string* result) {
   *result += text.substr(offset_of_character(text, std::max<int64_t>(end - 1, 0)));
 }
 
-void to_hex(const RowArguments& a, std::string* result) {
+void to_hex(const RowArguments& a, CountedText* result) {
   fmt::format_to(std::back_inserter(*result), "{:x}", static_cast<uint64_t>(a.integer(0)));
 }
 
@@ -227,14 +238,12 @@ TextRowFunction find_text_function(Function function) {
     case Function::kOverlay: return overlay;
     case Function::kToHex: return to_hex;
     case Function::kMd5:
-      return [](const RowArguments& a, std::string* result) { *result = md5_hex(a.text(0)); };
+      return [](const RowArguments& a, CountedText* result) { *result = md5_hex(a.text(0)); };
     case Function::kQuoteIdentifier:
-      return [](const RowArguments& a, std::string* result) {
-        *result = quoted_identifier(a.text(0));
-      };
-    case Function::kQuoteLiteral:
       return
-          [](const RowArguments& a, std::string* result) { *result = quoted_literal(a.text(0)); };
+          [](const RowArguments& a, CountedText* result) { append_identifier(a.text(0), result); };
+    case Function::kQuoteLiteral:
+      return [](const RowArguments& a, CountedText* result) { append_literal(a.text(0), result); };
     default: return nullptr;
   }
 }

@@ -3,10 +3,11 @@
 // Without ORDER BY the order is that of arrival, so with several threads any. DISTINCT orders by
 // the text, up or down, and keeps a text's first row.
 
-#include <string>
+#include <optional>
 
 #include "olap/execution/query_failure.h"
 #include "olap/execution/rows_by_group.h"
+#include "olap/execution/vector_texts.h"
 
 namespace diptych::olap {
 
@@ -36,26 +37,28 @@ class StringAggColumn : public RowsByGroup {
 
   void resize(uint32_t groups) override { results_.resize(groups); }
   size_t memory_bytes() const override {
-    return RowsByGroup::memory_bytes() + heap_.memory_bytes() + results_.size() * sizeof(Result);
+    return RowsByGroup::memory_bytes() + results_.size() * sizeof(Result);
   }
 
-  void finish(const StopSignal& stop) override {
+  void finish(const QueryLimits& limits) override {
     const auto* const texts = rows().values<StringRef>(kText);
-    std::string text;
-    StopCountdown countdown(&stop);
-    for_each_group(stop, [&](uint32_t group, std::span<const uint32_t> sorted) {
-      text.clear();
+    StopCountdown countdown(limits.stop);
+    results_texts_.emplace(limits, "the texts of a string_agg");
+    const auto join = [&](std::span<const uint32_t> sorted, CountedText* text) {
       for (size_t i = 0; i < sorted.size(); ++i) {
         const uint32_t row = sorted[i];
         countdown.pass(1 + texts[row].size());
         if (i != 0 && distinct_ && texts[row].view() == texts[sorted[i - 1]].view()) continue;
         if (i != 0 && !rows().is_null(kDelimiter, row)) {
-          text += rows().values<StringRef>(kDelimiter)[row].view();
+          *text += rows().values<StringRef>(kDelimiter)[row].view();
         }
-        text += texts[row].view();
-        if (text.size() > UINT32_MAX) fail_value("text too long", "54000");
+        *text += texts[row].view();
+        if (text->size() > UINT32_MAX) fail_value("text too long", "54000");
       }
-      results_[group] = {heap_.keep(StringRef(text)), true};
+    };
+    for_each_group(*limits.stop, [&](uint32_t group, std::span<const uint32_t> sorted) {
+      results_[group] = {results_texts_->make([&](CountedText* text) { join(sorted, text); }),
+                         true};
     });
   }
 
@@ -82,7 +85,7 @@ class StringAggColumn : public RowsByGroup {
 
   bool distinct_;
   std::vector<Result> results_;
-  QueryHeap heap_;
+  std::optional<VectorTexts> results_texts_;  // from finish() on
 };
 
 }  // namespace

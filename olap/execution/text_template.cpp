@@ -137,38 +137,46 @@ int64_t template_width(std::optional<std::string_view> argument) {
   return width;
 }
 
-std::string placed_text(char type, std::optional<std::string_view> argument) {
+void append_placed(char type, std::optional<std::string_view> argument, CountedText* result) {
   if (!argument && type == 'I') {
     fail_value("null values cannot be formatted as an SQL identifier", "22004");
   }
-  if (!argument) return type == 'L' ? "NULL" : "";
-  if (type == 'I') return quoted_identifier(*argument);
-  if (type == 'L') return quoted_literal(*argument);
-  return std::string(*argument);
+  if (!argument) {
+    *result += type == 'L' ? "NULL" : "";
+  } else if (type == 'I') {
+    append_identifier(*argument, result);
+  } else if (type == 'L') {
+    append_literal(*argument, result);
+  } else {
+    *result += *argument;
+  }
 }
 
 }  // namespace
 
-std::string quoted_identifier(std::string_view name) {
+void append_identifier(std::string_view name, CountedText* result) {
   const auto starts = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   const auto goes_on = [&](char c) { return starts(c) || (c >= '0' && c <= '9'); };
   const bool safe =
       !name.empty() && starts(name.front()) && std::all_of(name.begin(), name.end(), goes_on) &&
       !std::binary_search(std::begin(kQuotedKeywords), std::end(kQuotedKeywords), name);
-  if (safe) return std::string(name);
-  std::string result = "\"";
-  for (const char c : name) result.append(c == '"' ? 2 : 1, c);
-  return result + '"';
+  if (safe) {
+    *result += name;
+    return;
+  }
+  *result += '"';
+  for (const char c : name) result->append(c == '"' ? 2 : 1, c);
+  *result += '"';
 }
 
-std::string quoted_literal(std::string_view text) {
-  std::string result = text.find('\\') == std::string_view::npos ? "'" : "E'";
-  for (const char c : text) result.append(c == '\'' || c == '\\' ? 2 : 1, c);
-  return result + '\'';
+void append_literal(std::string_view text, CountedText* result) {
+  *result += text.find('\\') == std::string_view::npos ? "'" : "E'";
+  for (const char c : text) result->append(c == '\'' || c == '\\' ? 2 : 1, c);
+  *result += '\'';
 }
 
 void append_formatted(std::string_view pattern, size_t argument_count,
-                      const TemplateArgument& argument, std::string* result) {
+                      const TemplateArgument& argument, CountedText* result) {
   TemplateReader reader(pattern);
   size_t next = 1;
   const auto take_argument = [&](size_t position) {
@@ -186,13 +194,13 @@ void append_formatted(std::string_view pattern, size_t argument_count,
     const Placeholder place = reader.placeholder();
     int64_t width = place.width;
     if (place.width_is_argument) width = template_width(take_argument(place.width_argument));
-    const std::string text = placed_text(place.type, take_argument(place.argument));
-    const int64_t missing = std::max<int64_t>(std::abs(width) - count_characters(text), 0);
-    require_text_size(result->size() + text.size() + static_cast<size_t>(missing));
+    const size_t before = result->size();
+    append_placed(place.type, take_argument(place.argument), result);
+    const int64_t placed = count_characters(std::string_view(*result).substr(before));
+    const auto missing = static_cast<size_t>(std::max<int64_t>(std::abs(width) - placed, 0));
+    require_text_size(result->size() + missing);
     const bool left = place.left || width < 0;
-    if (!left) result->append(static_cast<size_t>(missing), ' ');
-    *result += text;
-    if (left) result->append(static_cast<size_t>(missing), ' ');
+    result->insert(left ? result->size() : before, missing, ' ');
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace diptych::olap {
@@ -56,7 +55,8 @@ inline uint32_t first_code_point(std::string_view text) {
   return code;
 }
 
-inline void append_code_point(uint32_t code, std::string* text) {
+template <class Text>
+void append_code_point(uint32_t code, Text* text) {
   const auto put = [&](uint32_t byte) { text->push_back(static_cast<char>(byte)); };
   if (code < 0x80) {
     put(code);

@@ -104,7 +104,8 @@ void WindowTable::compute(const RunContext& context, const Operator& window, siz
   starts.push_back(order_.partitions.size());
   const auto runs = static_cast<uint32_t>(starts.size() - 1);
   WindowResults& results = results_[function];
-  for (uint32_t run = 0; run < runs; ++run) results.texts.emplace_back(context.memory);
+  for (uint32_t run = 0; run < runs; ++run)
+    results.texts.emplace_back(context.limits(), "the texts of a window");
   context.arena->run(runs, [&](uint32_t run) {
     for (size_t p = starts[run]; p < starts[run + 1]; ++p) {
       context.stop->check();

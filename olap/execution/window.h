@@ -27,7 +27,7 @@
 #include "olap/execution/memory_budget.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
-#include "olap/execution/query_heap.h"
+#include "olap/execution/vector_texts.h"
 #include "olap/execution/workers.h"
 
 namespace diptych::olap {
@@ -91,20 +91,6 @@ struct WindowOrder {
   }
 };
 
-// Texts that one worker makes as results.
-struct WindowTexts {
-  explicit WindowTexts(MemoryBudget* memory) : charge(memory, "the texts of a window") {}
-
-  base::StringRef keep(std::string_view text) {
-    const base::StringRef kept = heap.keep(base::StringRef(text));
-    charge.set(heap.memory_bytes());
-    return kept;
-  }
-
-  QueryHeap heap;
-  MemoryCharge charge;
-};
-
 // One function's values, by position.
 struct WindowResults {
   explicit WindowResults(PhysicalType physical, size_t rows);
@@ -117,7 +103,7 @@ struct WindowResults {
   PhysicalType type;
   GrowingArray<std::byte> bytes;
   std::vector<uint8_t> nulls;
-  std::deque<WindowTexts> texts;  // one for each run of partitions
+  std::deque<VectorTexts> texts;  // one for each run of partitions
 };
 
 class WindowTable {
@@ -162,9 +148,9 @@ class WindowSource : public MorselSource {
 // window_aggregates.cpp). `texts` are those of the results that this worker may add to.
 void compute_window(const WindowOrder& order, const Operator& window,
                     const WindowFunction& function, PositionRange partition, WindowResults* results,
-                    WindowTexts* texts);
+                    VectorTexts* texts);
 void compute_window_aggregate(const WindowOrder& order, const Operator& window,
                               const WindowFunction& function, PositionRange partition,
-                              WindowResults* results, WindowTexts* texts);
+                              WindowResults* results, VectorTexts* texts);
 
 }  // namespace diptych::olap

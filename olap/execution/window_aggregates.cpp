@@ -290,8 +290,8 @@ void compute(const FrameCall& call, const FrameFinder& frames, PositionRange par
 // string_agg: the text of the row before grows, or is the same, where the frame does or is.
 class FrameText {
  public:
-  FrameText(const FrameCall& call, WindowTexts* texts)
-      : call_(call), texts_(texts), countdown_(call.order.stop) {}
+  FrameText(const FrameCall& call, VectorTexts* texts)
+      : call_(call), texts_(texts), countdown_(call.order.stop), text_(texts->empty_text()) {}
 
   void write(const std::array<PositionRange, 3>& runs, uint32_t position) {
     if (!exists_ || runs != runs_) {
@@ -303,7 +303,7 @@ class FrameText {
       append(runs[2]);
       runs_ = runs;
       countdown_.pass(text_.size());
-      if (exists_) kept_ = texts_->keep(text_);
+      if (exists_) kept_ = texts_->keep(base::StringRef(text_));
     }
     call_.results->nulls[position] = exists_ ? 0 : 1;
     if (exists_) call_.results->values<base::StringRef>()[position] = kept_;
@@ -329,10 +329,10 @@ class FrameText {
   }
 
   const FrameCall& call_;
-  WindowTexts* texts_;
+  VectorTexts* texts_;
   StopCountdown countdown_;
   std::array<PositionRange, 3> runs_{};
-  std::string text_;
+  CountedText text_;
   base::StringRef kept_;
   bool exists_ = false;
 };
@@ -341,7 +341,7 @@ class FrameText {
 
 void compute_window_aggregate(const WindowOrder& order, const Operator& window,
                               const WindowFunction& function, PositionRange partition,
-                              WindowResults* results, WindowTexts* texts) {
+                              WindowResults* results, VectorTexts* texts) {
   const FrameCall call{order, function, results};
   const FrameFinder frames(order, window, function.frame, partition);
   switch (function.aggregate) {

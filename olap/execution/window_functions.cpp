@@ -148,7 +148,7 @@ void compute_frame_value(const RowCall& call) {
 
 void compute_window(const WindowOrder& order, const Operator& window,
                     const WindowFunction& function, PositionRange partition, WindowResults* results,
-                    WindowTexts* texts) {
+                    VectorTexts* texts) {
   const RowCall call{order, window, function, partition, results};
   switch (function.kind) {
     case WindowKind::kRowNumber:

@@ -181,21 +181,35 @@ TEST_P(MemoryLimit, CountsAsMuchAsAVectorsTextsTake) {
   EXPECT_TRUE(results[2].ok());
 }
 
-// A vector's texts of both calls would be 400 MB, and 600 MB with one more around them.
+// A vector's texts of the first would be 600 MB, the others are of one row, most of them one text.
 TEST_P(MemoryLimit, TextsThatNobodyKeepsTakeNoMoreThanTheLimit) {
   const auto peak_bytes = [] {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<size_t>(usage.ru_maxrss) << 10;
   };
-  const size_t before = peak_bytes();
-  const Plan plan = statement(
-      "SELECT max(length(upper(upper(repeat('x', 200000 + CAST(n AS INT)))))) "
-      "FROM generate_series(1, 3000) AS s (n)");
-  const auto results = run({&plan}, size_t{50} << 20);
-  ASSERT_FALSE(results[0].ok());
-  EXPECT_EQ(results[0].code(), base::ErrorCode::kOutOfMemory);
-  EXPECT_LT(peak_bytes() - before, size_t{100} << 20);
+  const std::string x20 = "repeat('x', 20000000)";
+  for (const std::string& text :
+       {std::string("upper(upper(repeat('x', 200000 + CAST(n AS INT))))"),
+        std::string("repeat('x', 900000000)"), std::string("lpad('x', 900000000)"),
+        std::string("rpad('x', 900000000, 'yz')"),
+        std::string("replace(repeat('x', 1000000), 'x', repeat('y', 900))"),
+        std::string("regexp_replace(repeat('x', 1000000), 'x', repeat('y', 900), 'g')"),
+        std::string("format('%900000000s', 'x')"), "format('%s%1$s%1$s%1$s', " + x20 + ")",
+        "concat_ws(" + x20 + ", 'a', 'b', 'c', 'd', 'e')",
+        "quote_literal(replace(" + x20 + ", 'x', ''''))",
+        "translate(" + x20 + ", 'x', 'y') || " + x20, x20 + " || " + x20 + " || " + x20,
+        "initcap(reverse(" + x20 + "))",
+        std::string("coalesce(split_part(repeat(',', 5000000), ',', -7), '') || repeat('x', "
+                    "900000000)")}) {
+    SCOPED_TRACE(text);
+    const size_t before = peak_bytes();
+    const Plan plan =
+        statement("SELECT max(length(" + text + ")) FROM generate_series(1, 3000) AS s (n)");
+    const auto results = run({&plan}, size_t{50} << 20);
+    EXPECT_EQ(results[0].code(), base::ErrorCode::kOutOfMemory);
+    EXPECT_LT(peak_bytes() - before, size_t{100} << 20);
+  }
 }
 
 // Its rows are numbered by a window.

@@ -27,10 +27,10 @@ class TextMemory {
   TextMemory(const QueryLimits& limits, const char* what)
       : charge_(limits.memory, what), stop_(*limits.stop) {}
 
-  void look() const { stop_.check(); }
+  const StopSignal& stop() const { return stop_; }
   // Called before they are taken.
   void take(size_t bytes) {
-    look();
+    stop_.check();
     set(bytes_ + bytes);
   }
   void give_back(size_t bytes) { set(bytes_ - bytes); }
@@ -61,6 +61,9 @@ class TextAllocator {
     std::allocator<T>().deallocate(at, count);
     memory_->give_back(count * sizeof(T));
   }
+
+  // For loops that fill a long text.
+  const StopSignal& stop() const { return memory_->stop(); }
 
   bool operator==(const TextAllocator&) const = default;
 

@@ -140,11 +140,14 @@ void append_replacement(std::string_view replacement, const RegexGroups& groups,
 void replace_matches(const RE2& regex, std::string_view text, std::string_view replacement,
                      bool all, CountedText* result) {
   size_t copied = 0;
+  StopCountdown countdown(&result->get_allocator().stop());
   for_matches(regex, text, 0, [&](const RegexGroups& groups) {
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
+    const size_t before = result->size();
     *result += text.substr(copied, begin - copied);
     append_replacement(replacement, groups, result);
     require_text_size(result->size());
+    countdown.pass(result->size() - before + groups[0].size());
     copied = begin + groups[0].size();
     return all;
   });

@@ -22,16 +22,36 @@ std::string md5_hex(std::string_view bytes) {
   return digits;
 }
 
+// Looks at the stop signal once a MiB.
+void append_times(std::string_view text, int64_t times, CountedText* result) {
+  constexpr size_t kBlockBytes = size_t{1} << 20;
+  if (times <= 0 || text.empty()) return;
+  if (static_cast<size_t>(times) > kTextBytesMax / text.size()) require_text_size(SIZE_MAX);
+  const size_t begin = result->size();
+  const size_t end = begin + static_cast<size_t>(times) * text.size();
+  require_text_size(end);
+  result->reserve(end);
+  *result += text;
+  const size_t block = std::max(kBlockBytes / text.size(), size_t{1}) * text.size();
+  while (result->size() < end) {
+    const size_t made = result->size() - begin;
+    if (made >= block) result->get_allocator().stop().check();
+    result->append(*result, begin, std::min({made, end - result->size(), block}));
+  }
+}
+
 void replace(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const std::string_view from = a.text(1);
   size_t at = 0;
+  uint64_t found_times = 0;
   while (!from.empty()) {
     const size_t found = text.find(from, at);
     if (found == std::string_view::npos) break;
     *result += text.substr(at, found - at);
     *result += a.text(2);
     require_text_size(result->size());
+    result->get_allocator().stop().check_at(++found_times);
     at = found + from.size();
   }
   *result += text.substr(at);
@@ -41,9 +61,8 @@ void replace(const RowArguments& a, CountedText* result) {
 void append_fill(std::string_view fill, int64_t characters, CountedText* result) {
   const int64_t in_fill = count_characters(fill);
   if (in_fill == 0) return;
-  require_text_size(static_cast<size_t>(std::min<int64_t>(characters, INT64_C(1) << 31)));
-  for (; characters >= in_fill; characters -= in_fill) *result += fill;
-  *result += fill.substr(0, offset_of_character(fill, characters));
+  append_times(fill, characters / in_fill, result);
+  *result += fill.substr(0, offset_of_character(fill, characters % in_fill));
 }
 
 template <bool kLeft>
@@ -88,11 +107,7 @@ void reverse(const RowArguments& a, CountedText* result) {
 }
 
 void repeat(const RowArguments& a, CountedText* result) {
-  const int64_t times = std::max<int64_t>(a.integer(1), 0);
-  const size_t bytes = a.text(0).size();
-  if (bytes == 0) return;
-  require_text_size(static_cast<size_t>(times) > kTextBytesMax / bytes ? kTextBytesMax + 1 : 0);
-  for (int64_t i = 0; i < times; ++i) *result += a.text(0);
+  append_times(a.text(0), a.integer(1), result);
 }
 
 // Calls visit(part) for what is between delimiters, until it returns false.
@@ -162,10 +177,12 @@ void translate(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const std::string_view from = a.text(1);
   const std::string_view to = a.text(2);
+  uint64_t characters = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t bytes = character_bytes(text, at);
     const std::string_view character = text.substr(at, bytes);
     at += bytes;
+    result->get_allocator().stop().check_at(++characters);
     int64_t number = 0;
     size_t place = 0;
     while (place < from.size() && from.substr(place, character_bytes(from, place)) != character) {
@@ -191,6 +208,7 @@ void initcap(const RowArguments& a, CountedText* result) {
     in_word =
         lower || upper || (c >= '0' && c <= '9') || (static_cast<unsigned char>(c) & 0x80) != 0;
     result->push_back(c);
+    result->get_allocator().stop().check_at(result->size());
   }
 }
 

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -40,7 +41,7 @@ class VectorTexts {
 
   // Another vector: forgets the texts of the one before.
   void start() {
-    memory_.look();
+    memory_.stop().check();
     const size_t before = heap_.memory_bytes();
     heap_.clear();
     if (heap_.memory_bytes() != before) memory_.give_back(before - heap_.memory_bytes());
@@ -55,7 +56,10 @@ class VectorTexts {
   base::StringRef keep(const base::StringRef& text) {
     if (text.is_short()) return text;
     char* const bytes = allocate(text.size());
-    std::memcpy(bytes, text.data(), text.size());
+    for (size_t at = 0; at < text.size(); at += kBytesBetween) {
+      if (at != 0) memory_.stop().check();
+      std::memcpy(bytes + at, text.data() + at, std::min(kBytesBetween, text.size() - at));
+    }
     return base::StringRef(std::string_view(bytes, text.size()));
   }
   // The text that write(&text) makes of an empty one.
@@ -69,6 +73,8 @@ class VectorTexts {
   CountedText empty_text() { return CountedText(TextAllocator<char>(&memory_)); }
 
  private:
+  static constexpr size_t kBytesBetween = size_t{1} << 20;  // looks at the signal: under a ms
+
   TextMemory memory_;
   QueryHeap heap_;
   CountedText draft_;

@@ -247,6 +247,11 @@ INSTANTIATE_TEST_SUITE_P(
         "'%_7_8_9_x%'",
         "SELECT count(*) FROM account a, account b WHERE repeat(CAST(a.id AS TEXT), 20000) ~ "
         "'(1|2|3)*(4|5|6)x'",
+        // One text each.
+        "SELECT length(repeat('x', 1000000000)) + length(lpad('', 1000000000, 'xyz'))",
+        "SELECT length(regexp_replace(repeat('ab', 100000000), '(b)+', 'x', 'g'))",
+        "SELECT length(replace(initcap(translate(repeat('ab', 100000000), 'xyzb', 'opqr')), 'r', "
+        "'xyz'))",
         // Each row's frame is a text of its own.
         "SELECT max(length(t)) FROM (SELECT string_agg('x', ',') OVER (ORDER BY b.id, a.id ROWS "
         "BETWEEN 8000 PRECEDING AND CURRENT ROW) AS t FROM account a, account b WHERE b.id < 8) "

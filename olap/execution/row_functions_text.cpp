@@ -30,6 +30,10 @@ void append_times(std::string_view text, int64_t times, CountedText* result) {
   const size_t begin = result->size();
   const size_t end = begin + static_cast<size_t>(times) * text.size();
   require_text_size(end);
+  if (text.size() == 1 && end - begin < kBlockBytes) {
+    result->append(end - begin, text[0]);
+    return;
+  }
   result->reserve(end);
   *result += text;
   const size_t block = std::max(kBlockBytes / text.size(), size_t{1}) * text.size();
@@ -199,6 +203,10 @@ void translate(const RowArguments& a, CountedText* result) {
 }
 
 void initcap(const RowArguments& a, CountedText* result) {
+  result->resize(a.text(0).size());
+  char* const to = result->data();
+  const StopSignal& stop = result->get_allocator().stop();
+  size_t at = 0;
   bool in_word = false;
   for (char c : a.text(0)) {
     const bool lower = c >= 'a' && c <= 'z';
@@ -207,8 +215,8 @@ void initcap(const RowArguments& a, CountedText* result) {
     if (upper && in_word) c = static_cast<char>(c - 'A' + 'a');
     in_word =
         lower || upper || (c >= '0' && c <= '9') || (static_cast<unsigned char>(c) & 0x80) != 0;
-    result->push_back(c);
-    result->get_allocator().stop().check_at(result->size());
+    to[at] = c;
+    stop.check_at(++at);
   }
 }
 

@@ -130,18 +130,19 @@ NodePtr make_after_steps(std::vector<NodePtr> children, const QueryLimits& limit
     int64_t steps = 0;
     int64_t value = 0;
   };
-  return make_row_node<int64_t>(
-      PhysicalType::kInt64, std::move(children), limits,
-      [calendar = Calendar(), place = Place(), stop = limits.stop](const RowArguments& a,
-                                                                   VectorTexts*) mutable {
-        const int64_t first = a.integer(0);
-        const int64_t steps = a.integer(3);
-        if (first != place.first || steps < place.steps) place = {first, 0, first};
-        for (; place.steps < steps; stop->check_at(++place.steps)) {
-          place.value = after_step(place.value, a.integer(1), a.integer(2), &calendar);
-        }
-        return place.value;
-      });
+  return make_row_node<int64_t>(PhysicalType::kInt64, std::move(children), limits,
+                                [calendar = Calendar(), place = Place(), stop = limits.stop](
+                                    const RowArguments& a, VectorTexts*) mutable {
+                                  const int64_t first = a.integer(0);
+                                  const int64_t steps = a.integer(3);
+                                  if (first != place.first || steps < place.steps)
+                                    place = {first, 0, first};
+                                  for (; place.steps < steps; stop->check_at(++place.steps)) {
+                                    place.value = after_step(place.value, a.integer(1),
+                                                             a.integer(2), &calendar);
+                                  }
+                                  return place.value;
+                                });
 }
 
 // Months first, which may shorten the day of the month, then days, then the time.

@@ -9,7 +9,6 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,6 +38,7 @@ class BlockChains {
     count_ = touched_ = taken_ = 0;
   }
   void add(const UpdateRecord* record, const UpdatePlan* plan, uint32_t ordinal, uint32_t block) {
+    DIPTYCH_DCHECK(count_ < updates_.size() && block < chains_.size(), "start() made room");
     updates_[count_] = {record, plan, ordinal, kNone};
     Chain& chain = chains_[block];
     if (chain.first == kNone) {

@@ -281,6 +281,9 @@ size_t CompressedBlock::write_texts(const ColumnFormat& format, Column* column,
 
 size_t CompressedBlock::write_cells(base::ColumnId id, std::span<const RowPlace> places,
                                     std::span<const std::byte* const> records, size_t cell_offset) {
+  for ([[maybe_unused]] const RowPlace& place : places) {
+    DIPTYCH_DCHECK(place.leaf == this && lives(place.position), "only its live rows are updated");
+  }
   const ColumnFormat& format = format_->columns[id.value];
   Column* const column = &columns_[id.value];
   column->written = true;

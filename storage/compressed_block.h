@@ -98,7 +98,7 @@ class CompressedBlock final : public Leaf {
 
   size_t thawed_columns() const { return thawed_columns_; }
   // A look: columns that were written since the last one are not quiet. Freezes one that is quiet,
-  // if `may_freeze`, and returns the bytes it looked through for that.
+  // if it may, and returns the bytes it looked through for that.
   enum class Freeze : uint8_t { kNone, kOne };
   size_t look(Freeze freeze);
   // Of a table whose columns settle (settling.h): a look at the frozen ones, which changes nothing

@@ -5,8 +5,8 @@
 //
 // All integers are little-endian; every place is an offset from the chunk's start, so the bytes are
 // written to a file as they are and used where they are read to. The chunk starts at an address
-// that is a multiple of 8 (64 for speed). The last 32 bytes let kernels load a whole vector at the
-// last value.
+// that is a multiple of 8 (64 for speed). The last 32 bytes let kernels read behind the last code
+// (codes.h).
 //
 // What the parts are is drawn at the top of each encoding's source; the fields below that say
 // "part" mean what that drawing says. The null map, bit i for row i, is there only where it is

@@ -77,6 +77,8 @@ constexpr std::array<Plan, sizeof...(kBits)> plans_of(std::index_sequence<kBits.
 }
 template <class Plan, uint32_t kBitsMax>
 constexpr auto kPlans = plans_of<Plan>(std::make_index_sequence<kBitsMax + 1>());
+template <class Lane>
+constexpr uint32_t kGroupBitsMax = sizeof(Lane) == 4 ? 25 : 57;
 
 // Blocks b and b + 1 of all whole groups.
 template <class Lane>
@@ -170,7 +172,7 @@ HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane 
   count -= done;
   out += done;
   using Plan = GroupPlan<Lane>;
-  const Plan &plan = kPlans < Plan, sizeof(Lane) == 4 ? 25 : 57 > [bits];
+  const Plan& plan = kPlans<Plan, kGroupBitsMax<Lane>>[bits];
   const hn::FixedTag<Lane, Plan::kLanes> d;
   const hn::FixedTag<uint8_t, 16> d8;
   const auto mask = hn::Set(d, static_cast<Lane>((uint64_t{1} << bits) - 1));

@@ -13,6 +13,8 @@
 
 namespace diptych::storage::encoding {
 
+static_assert(kReadableBehind <= kChunkTailBytes);
+
 constexpr uint64_t frame_code_max(const ChunkHeader& chunk) {
   return (uint64_t{1} << chunk.code_bits) - 1;
 }

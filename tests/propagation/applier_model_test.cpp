@@ -38,7 +38,7 @@ void run_history(const HistoryOptions& options, int steps, const ForEach& for_ea
   }
 }
 
-// Few rows, many changes of each: insert, update, delete and reuse meet within one group, and
+// Few rows, many changes of each: insert, update, delete and reuse meet within one slice, and
 // updates collapse.
 TEST(ApplierModel, EqualsTheSerialHistoryWhereRowIdsAreReusedAtOnce) {
   for (int i = 0; i < 4; ++i) run_history({.workers = 4, .rows_max = 12}, 60, one_after_the_other);

@@ -202,7 +202,7 @@ TEST(CompressedBlock, BecomesPagesWhenItsTextsGrowTooLarge) {
   PartitionModel model(long_text_schema(), BlockForm::kCompressed, 5);
   const ColumnId column(1);
   const std::string text(kLongText, 'x');
-  for (uint32_t i = 0; i < kBlockRowsDefault; ++i) {
+  for (uint32_t i = 0; i < 2 * kBlockRowsDefault; ++i) {
     model.insert(with_text(model, i < 100 ? text : "b"));
   }
   model.partition().compact_all();
@@ -213,11 +213,13 @@ TEST(CompressedBlock, BecomesPagesWhenItsTextsGrowTooLarge) {
   for (uint32_t i = 100; i < long_texts; ++i) model.update(i, column, text);
   ASSERT_EQ(&model.partition().leaf(0), block);
   EXPECT_FALSE(block->storage(column).thawed);
-  // Rows of one run of updates, the first of which no chunk can take.
+  // One run of updates of two blocks, the second row of which no chunk can take.
   const std::string other = "a text that is not in the dictionary";
-  model.update(60'000, column, other);
+  const uint32_t ordinals[] = {59'999, 60'000, 60'001, 60'000, kBlockRowsDefault + 7};
+  const base::Value values[] = {text, other, std::string("b"), other + "!", other};
+  EXPECT_EQ(model.update(ordinals, column, values), Partition::Places::kMoved);
   EXPECT_EQ(model.partition().leaf(0).form(), LeafForm::kPlain);
-  model.update(60'001, column, other);
+  EXPECT_EQ(model.update(ordinals, column, values), Partition::Places::kStay);
   EXPECT_EQ(model.partition().compact(), 0U);  // it stays pages
   model.expect_agreement();
 }

@@ -25,7 +25,7 @@ TEST(EncodingCodes, EveryWidthIsWrittenReadReplacedAndDecoded) {
     for (const uint32_t count : {0U, 1U, 7U, 64U, 203U}) {
       std::vector<uint64_t> codes(count);
       for (uint64_t& code : codes) code = random() & mask;
-      std::vector<std::byte> bytes(code_array_bytes(count, bits) + 32);
+      std::vector<std::byte> bytes(code_array_bytes(count, bits) + kReadableBehind);
       CodeWriter writer(bytes.data(), bits);
       for (const uint64_t code : codes) writer.add(code);
       writer.finish();

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -124,6 +125,23 @@ class PartitionModel {
     partition_->prefetch({&place, 1}, {&column, 1});
     partition_->update(ordinal, column, record_.cell(column), record_.strings_base());
     ++changes_[column.value];
+  }
+  // Of many rows, in one run of places.
+  Partition::Places update(std::span<const uint32_t> ordinals, base::ColumnId column,
+                           std::span<const base::Value> values) {
+    std::vector<RecordRow> records(ordinals.size(), RecordRow(layout_));
+    std::vector<const std::byte*> bytes;
+    for (size_t i = 0; i < ordinals.size(); ++i) {
+      TestRow& row = rows_.at(ordinals[i]).row;
+      row.set(column, values[i]);
+      records[i].encode(row);
+      bytes.push_back(records[i].row());
+      ++changes_[column.value];
+    }
+    std::vector<RowPlace> places(ordinals.size());
+    partition_->find(ordinals, places.data());
+    partition_->note_writes(places);
+    return partition_->update(places, column, bytes, layout_.column(column).offset);
   }
   void erase(uint32_t ordinal) {
     partition_->erase(ordinal);

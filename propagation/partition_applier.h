@@ -16,7 +16,8 @@
 //
 // Threads    one at a time; different partitions side by side.
 // Memory     plans, one for each choice of columns that updates had; the workspace's.
-// Errors     none: a record that does not fit (an update of an absent row) is our bug, and checked.
+// Errors     ChunkFailure, of a failing disk or a damaged chunk. A record that does not fit (an
+//            update of an absent row) is our bug, and checked.
 //
 // Invariants (A1 and A2 of applier.h)
 //   P1  What meets one row is written in the order of its records, and so what meets one cell.

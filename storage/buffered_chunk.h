@@ -16,8 +16,8 @@
 // It is shared by blocks of the live replica and of snapshots, and written only while it is not.
 //
 // Threads    pin, unpin, read_ahead, header, memory_bytes, save: any number, together with
-//            evictions and loads. What writes (patch, replace, keep): the partition's one writer,
-//            with no reader; patch and replace where the chunk is its own alone.
+//            evictions and loads. What writes (patch, patch_numbers, replace, keep): the
+//            partition's one writer, with no reader; all but keep where the chunk is its own alone.
 // Errors     what the block file says of a read: kIo, kCorrupt with path and offset. Where a writer
 //            meets one, it is thrown as ChunkFailure: an update has nobody to return it to.
 

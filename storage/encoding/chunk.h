@@ -8,7 +8,7 @@
 //           decode: a run of some thousand rows is best; plain numbers are a view at no cost.
 //           test: nothing a row where the SMA or the dictionary tells that all pass, or none.
 //
-// Threads   any number of readers; patch() with no reader of the same bytes.
+// Threads   any number of readers; patch() and patch_numbers() with no reader of the same bytes.
 
 #pragma once
 

@@ -139,7 +139,8 @@ template <class Lane>
 HWY_ATTR uint32_t unpack_vectors(const uint8_t* from, uint32_t bits, uint32_t count, Lane base,
                                  Lane* out) {
   using Plan = VectorPlan<Lane>;
-  if (!Plan::kIsWholeBytes || bits > kVectorBitsMax<Lane>) return 0;
+  static_assert(Plan::kIsWholeBytes);
+  if (bits > kVectorBitsMax<Lane>) return 0;
   const Plan& plan = kPlans<Plan, kVectorBitsMax<Lane>>[bits];
   const hn::ScalableTag<Lane> d;
   const hn::ScalableTag<uint32_t> d_words;
@@ -166,7 +167,10 @@ HWY_ATTR uint32_t unpack_vectors(const uint8_t* from, uint32_t bits, uint32_t co
 template <class Lane>
 HWY_ATTR void unpack(const std::byte* from, uint32_t bits, uint32_t count, Lane base, Lane* out) {
   const auto* codes = reinterpret_cast<const uint8_t*>(from);
-  const uint32_t done = unpack_vectors(codes, bits, count, base, out);
+  uint32_t done = 0;
+  if constexpr (VectorPlan<Lane>::kIsWholeBytes) {
+    done = unpack_vectors(codes, bits, count, base, out);
+  }
   if (done == count) return;
   codes += size_t{done} / 8 * bits;
   count -= done;

@@ -58,6 +58,11 @@ constexpr bool is_code_width(uint32_t bits, Lanes lanes) {
   return bits <= 25 || bits == 32 || (lanes == Lanes::k8 && bits <= 57);
 }
 
+// Arrays of bytes, shorts or words.
+constexpr bool is_whole_width(uint32_t bits) {
+  return bits == 8 || bits == 16 || bits == 32;
+}
+
 namespace code_stores {
 
 // Which waits for nothing.

@@ -38,7 +38,7 @@ void write_codes(const ColumnProfile& column, int64_t base, uint32_t bits, Chunk
     return static_cast<uint64_t>(key) - static_cast<uint64_t>(base);
   };
   std::byte* const out = writer->at(offset);
-  if (bits == 8 || bits == 16 || bits == 32) {
+  if (is_whole_width(bits)) {
     with_code_store(bits, [&](const auto& set) {
       for (uint32_t i = 0; i < column.rows(); ++i) set(out, i, code_of(column.keys()[i]));
     });

@@ -1,9 +1,12 @@
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "propagation/applier.h"
 #include "propagation/export/export_mode.h"
+#include "storage/compressed_block.h"
 #include "tests/propagation/update_history.h"
 #include "tests/storage/every_type_table.h"
 
@@ -176,6 +179,88 @@ TEST_F(OneRow, HasAnIndexPageAgainAfterItWasTheLastOfItsPage) {
     apply();
     EXPECT_FALSE(applier_.find(TableId(0), kRow).has_value());
   }
+}
+
+// A block of long texts, nearly as many as one can have, of which a new one makes pages: while more
+// updates of it than a group takes are on their way.
+class RowsOfLongTexts : public testing::Test {
+ protected:
+  static constexpr uint32_t kRows = storage::kBlockRowsMin;
+  static constexpr size_t kTextBytes = 100'000;
+
+  static base::TableSchema schema() {
+    base::TableSchema schema;
+    schema.name = "long_text";
+    schema.columns.push_back({"k", {base::TypeKind::kInt}, base::Nullability::kNotNull});
+    schema.columns.push_back({"t", {base::TypeKind::kVarchar}, base::Nullability::kNotNull});
+    schema.columns.push_back({"n", {base::TypeKind::kBigInt}, base::Nullability::kNotNull});
+    return schema;
+  }
+  RowsOfLongTexts() {
+    replica_.add_table(schema_);
+    applier_.add_tables(one_after_the_other);
+    for (uint32_t i = 0; i < kRows; ++i) {
+      rows_.emplace_back(layout_, std::vector<base::Value>{static_cast<int64_t>(i),
+                                                           i < 10 ? long_ : "b", int64_t{7}});
+      set_->append_insert(Vid(++vid_), RowId(i), layout_, rows_.back().bytes());
+    }
+    apply();
+    partition().compact_all();
+  }
+
+  storage::Partition& partition() {
+    return replica_.table(TableId(0)).partition(base::PartitionId(0));
+  }
+  void update(uint32_t row, const std::string& text) {
+    const ColumnId columns[] = {ColumnId(1), ColumnId(2)};
+    rows_[row].set(columns[0], text);
+    rows_[row].set(columns[1], int64_t{row} << 40);
+    set_->append_update(Vid(++vid_), RowId(row), layout_, rows_[row].bytes(), {layout_, columns});
+  }
+  void apply() {
+    CollectedSets collected;
+    collected.snapshot = Vid(vid_);
+    collected.sets.push_back({WorkerId(0), TableId(0), std::move(set_)});
+    set_ = std::make_unique<UpdateSet>(&memory_);
+    applier_.apply(collected, one_after_the_other);
+  }
+  void expect_all_rows() {
+    for (uint32_t i = 0; i < kRows; ++i) {
+      const std::optional<base::Tid> tid = applier_.find(TableId(0), RowId(i));
+      ASSERT_TRUE(tid.has_value());
+      for (uint16_t c = 0; c < 3; ++c) {
+        ASSERT_TRUE(partition().value(tid->ordinal, ColumnId(c)) == rows_[i].values()[c])
+            << "row " << i << ", column " << c;
+      }
+    }
+  }
+
+  const std::string long_ = std::string(kTextBytes, 'x');
+  base::TableSchema schema_ = schema();
+  base::RowLayout layout_{schema_};
+  std::vector<TestRow> rows_;
+  storage::Replica replica_{storage::StorageOptions{.block_rows = kRows}};
+  Applier applier_{&replica_, NumaNode(0)};
+  UpdateChunks memory_;
+  std::unique_ptr<UpdateSet> set_ = std::make_unique<UpdateSet>(&memory_);
+  uint64_t vid_ = 0;
+};
+
+TEST_F(RowsOfLongTexts, AreWrittenOnWhereTheirBlockBecomesPagesOnTheWay) {
+  ASSERT_EQ(partition().leaf(0).form(), storage::LeafForm::kCompressed);
+  const auto most = static_cast<uint32_t>(
+      storage::CompressedBlock::text_bytes_max(kRows) / kTextBytes * 5 / 4 + 1);
+  for (uint32_t i = 10; i < most; ++i) update(i, long_);
+  apply();
+  ASSERT_EQ(partition().leaf(0).form(), storage::LeafForm::kCompressed);
+  // The first is in the dictionary still; of the others the first makes pages.
+  constexpr uint32_t kUpdates = 3 * PartitionApplier::kGroup;
+  for (uint32_t i = 0; i < kUpdates; ++i) {
+    update(kRows - kUpdates + i, i == 0 ? "b" : "new " + std::to_string(i));
+  }
+  apply();
+  EXPECT_EQ(partition().leaf(0).form(), storage::LeafForm::kPlain);
+  expect_all_rows();
 }
 
 TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {

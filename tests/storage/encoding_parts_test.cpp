@@ -4,6 +4,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <hwy/highway.h>
 
 #include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codes.h"
@@ -11,11 +12,12 @@
 #include "storage/encoding/predicate.h"
 #include "storage/encoding/symbol_table.h"
 #include "tests/storage/encoding_columns.h"
+#include "tests/storage/kernel_targets.h"
 
 namespace diptych::storage::encoding {
 namespace {
 
-TEST(EncodingCodes, EveryWidthIsWrittenReadReplacedAndDecoded) {
+void expect_every_width() {
   std::mt19937_64 random(3);
   for (uint32_t bits = 0; bits <= 57; ++bits) {
     const Lanes lanes = bits <= 25 || bits == 32 ? Lanes::k4 : Lanes::k8;
@@ -51,6 +53,15 @@ TEST(EncodingCodes, EveryWidthIsWrittenReadReplacedAndDecoded) {
       ASSERT_EQ(narrow.back(), 0xabab);
     }
   }
+}
+
+TEST(EncodingCodes, EveryWidthIsWrittenReadReplacedAndDecoded) {
+  for (const int64_t target : test::kernel_targets()) {
+    SCOPED_TRACE(testing::Message() << "target " << target);
+    hwy::SetSupportedTargetsForTest(target);
+    ASSERT_NO_FATAL_FAILURE(expect_every_width());
+  }
+  hwy::SetSupportedTargetsForTest(0);
 }
 
 TEST(EncodingCodes, WidthsHoldTheirLargestCode) {

@@ -187,11 +187,17 @@ class LikeNode : public TruthNode {
     const bool one_by_one =
         pattern_.searches() && countdown_.passes_one_by_one(text_bytes(vector, rows));
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
-    for_selected(rows, [&](uint32_t i) {
-      if (vector.is_null(i)) return;
-      if (one_by_one) countdown_.pass(texts[i].size());
-      if (pattern_.matches(texts[i])) set_bit(truth->is_true, i);
-    });
+    const auto match = [&](uint32_t i) {
+      if (!vector.is_null(i) && pattern_.matches(texts[i])) set_bit(truth->is_true, i);
+    };
+    if (one_by_one) {
+      for_selected(rows, [&](uint32_t i) {
+        if (!vector.is_null(i)) countdown_.pass(texts[i].size());
+        match(i);
+      });
+    } else {
+      for_selected(rows, match);
+    }
     truth->apply_nulls(vector.nulls, rows.slots);
   }
 

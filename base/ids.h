@@ -33,6 +33,10 @@ using WorkerId = StrongId<struct WorkerIdTag, uint32_t>;
 using NumaNode = StrongId<struct NumaNodeTag, uint32_t>;
 using PartitionId = StrongId<struct PartitionIdTag, uint32_t>;
 
+// RowIDs of one aligned run lie in one partition of the OLAP replica: rows that are inserted one
+// after the other mostly lie side by side in it, and an index of it can be made of arrays.
+inline constexpr uint64_t kRowIdRun = 256;
+
 struct Tid {
   PartitionId partition;
   uint32_t ordinal = 0;

@@ -430,7 +430,7 @@ uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
   return replica_.applier
       ->apply(collected, [this](uint32_t count,
                                 const auto& body) { replica_.executor->run_parallel(count, body); })
-      .records;
+      .changes;
 }
 
 // Each partition looks at its tables until the time is up; the next call begins with another one,

@@ -72,7 +72,7 @@ bool Worker::commit(Transaction* txn, Request* request) {
   // relaxed: whoever replays is alone.
   const uint64_t before =
       replays_ ? core_->last_vid.load(std::memory_order_relaxed) : txn->read_vid().value;
-  const bool any = export_writes(is_single() ? before + 1 : before);
+  const bool any = export_writes(before + 1);  // it commits at that or later
   uint64_t vid = 0;
   // With one worker nobody else commits, and nothing is locked.
   std::unique_lock guard(core_->commit_mutex, std::defer_lock);

@@ -16,10 +16,20 @@ namespace {
 using propagation::UpdateRecord;
 using propagation::UpdateType;
 
-base::Error does_not_fit(const Table& table, const UpdateRecord& record, std::string_view why) {
+base::Error does_not_fit(const Table& table, base::RowId row_id, base::Vid vid,
+                         std::string_view why) {
   return {base::ErrorCode::kCorrupt,
           fmt::format("table \"{}\", the update of row {} under VID {}: {}", table.schema->name,
-                      record.row_id.value, record.vid.value, why)};
+                      row_id.value, vid.value, why)};
+}
+
+// Calls visit(RowId) for the record's rows, until it gives an error.
+template <class Visit>
+base::Result<void> for_each_row(const UpdateRecord& record, const Visit& visit) {
+  for (uint32_t i = 0; i < record.rows(); ++i) {
+    if (auto visited = visit(base::RowId(record.row_id.value + i)); !visited) return visited;
+  }
+  return {};
 }
 
 // Of a long string's cell in the record; empty where it is null.
@@ -59,7 +69,10 @@ void TableReplay::fetch(const UpdateRecord& record) const {
   } else {
     lines |= lines_of_bytes(0, layout.bytes);
   }
-  fetch_lines(*table_, table_->rows.slot(record.row_id), lines_in(*table_, lines));
+  lines = lines_in(*table_, lines);
+  for (uint32_t i = 0; i < record.rows(); ++i) {
+    fetch_lines(*table_, table_->rows.slot(base::RowId(record.row_id.value + i)), lines);
+  }
   if (record.type != UpdateType::kInsert) return;
   for (const TableIndex* const index : fetched_indexes_) {
     base::Key key;
@@ -70,24 +83,25 @@ void TableReplay::fetch(const UpdateRecord& record) const {
 }
 
 base::Result<void> TableReplay::apply_record(const UpdateRecord& record) {
-  RowSlot& slot = table_->rows.slot(record.row_id);
+  auto applied =
+      for_each_row(record, [&](base::RowId row_id) { return apply_to_row(record, row_id); });
+  if (applied && core_->options.export_updates) worker_->updates_of(*table_).append_copy(record);
+  return applied;
+}
+
+base::Result<void> TableReplay::apply_to_row(const UpdateRecord& record, base::RowId row_id) {
+  RowSlot& slot = table_->rows.slot(row_id);
   // relaxed: nobody else is at the table.
   const uint64_t word = slot.word.load(std::memory_order_relaxed);
   const bool inserts = record.type == UpdateType::kInsert;
   if (inserts ? word != 0 : (word & kLive) == 0) {
-    return does_not_fit(*table_, record,
+    return does_not_fit(*table_, row_id, record.vid,
                         inserts ? "there is a row already" : "there is no such row");
   }
-  base::Result<void> applied;
-  if (inserts) {
-    applied = apply_insert(record, &slot);
-  } else if (record.type == UpdateType::kDelete) {
-    apply_delete(record, &slot);
-  } else {
-    applied = apply_cells(record, &slot);
-  }
-  if (applied && core_->options.export_updates) worker_->updates_of(*table_).append_copy(record);
-  return applied;
+  if (inserts) return apply_insert(record, &slot);
+  if (record.type != UpdateType::kDelete) return apply_cells(record, row_id, &slot);
+  apply_delete(record, &slot);
+  return {};
 }
 
 void TableReplay::apply_delete(const UpdateRecord& record, RowSlot* slot) {
@@ -110,7 +124,7 @@ base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot
     std::memcpy(row_.data() + column.offset, &text, sizeof text);
   }
   if (auto fits = table_->check_strings(row_.data(), table_->bounded_strings); !fits) {
-    return does_not_fit(*table_, record, fits.error().message);
+    return does_not_fit(*table_, record.row_id, record.vid, fits.error().message);
   }
   worker_->fill_slot(*table_, slot, row_.data());
   worker_->string_changes_.clear();
@@ -119,14 +133,16 @@ base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot
   for (const auto& index : table_->indexes) {
     base::Key key;
     index->encoder.encode(slot->row(), &key);
-    if (!key.ok()) return does_not_fit(*table_, record, index->key_too_long().message);
+    if (!key.ok())
+      return does_not_fit(*table_, record.row_id, record.vid, index->key_too_long().message);
     // Without a look at who has the key: who had it may give it up later in the transaction.
     index->index->insert(key.bytes(), record.row_id, nullptr);
   }
   return {};
 }
 
-base::Result<void> TableReplay::apply_cells(const UpdateRecord& record, RowSlot* slot) {
+base::Result<void> TableReplay::apply_cells(const UpdateRecord& record, base::RowId row_id,
+                                            RowSlot* slot) {
   const base::RowLayout& layout = table_->layout;
   columns_.assign(record.columns().begin(), record.columns().end());
   const std::byte* cell = record.cells();
@@ -160,21 +176,22 @@ base::Result<void> TableReplay::apply_cells(const UpdateRecord& record, RowSlot*
     cell += column.bytes;
   }
   if (auto fits = table_->check_strings(slot->row(), columns_); !fits) {
-    return does_not_fit(*table_, record, fits.error().message);
+    return does_not_fit(*table_, row_id, record.vid, fits.error().message);
   }
   slot->set_words(layout.group_count, live_word(record.vid));
-  return apply_keys(record, slot->row());
+  return apply_keys(row_id, record.vid, slot->row());
 }
 
-base::Result<void> TableReplay::apply_keys(const UpdateRecord& record, const std::byte* row) {
+base::Result<void> TableReplay::apply_keys(base::RowId row_id, base::Vid vid,
+                                           const std::byte* row) {
   for (const OldKey& old : old_keys_) {
     base::Key key;
     old.index->encoder.encode(row, &key);
-    if (!key.ok()) return does_not_fit(*table_, record, old.index->key_too_long().message);
+    if (!key.ok()) return does_not_fit(*table_, row_id, vid, old.index->key_too_long().message);
     if (key.bytes() == old.key.bytes()) continue;
-    old.index->index->insert(key.bytes(), record.row_id, nullptr);
+    old.index->index->insert(key.bytes(), row_id, nullptr);
     // Dropped at the boundary, if the row does not have that key again by then.
-    worker_->stale_keys_.push_back({old.index, record.row_id, std::string(old.key.bytes()), false});
+    worker_->stale_keys_.push_back({old.index, row_id, std::string(old.key.bytes()), false});
   }
   return {};
 }
@@ -199,10 +216,14 @@ base::Result<void> TableReplay::gather(const propagation::BatchRuns& batch) {
     if (auto checked = propagation::check_record(record, table_->layout); !checked) {
       return checked.error().within(fmt::format("table \"{}\"", table_->schema->name));
     }
-    if (record.row_id.value >= RowTable::kSlotsMax) {
-      return does_not_fit(*table_, record, "no row has such an id");
-    }
-    table_->rows.cover_one(record.row_id);
+    auto covered = for_each_row(record, [&](base::RowId row_id) -> base::Result<void> {
+      if (row_id.value >= RowTable::kSlotsMax) {
+        return does_not_fit(*table_, row_id, record.vid, "no row has such an id");
+      }
+      table_->rows.cover_one(row_id);
+      return {};
+    });
+    if (!covered) return covered;
   }
   if (records_.size() != begin) batch_ends_.push_back(records_.size());
   return {};

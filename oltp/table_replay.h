@@ -35,10 +35,12 @@ class TableReplay {
   base::Result<void> gather(const propagation::BatchRuns& batch);
   void fetch(const propagation::UpdateRecord& record) const;
   base::Result<void> apply_record(const propagation::UpdateRecord& record);
+  base::Result<void> apply_to_row(const propagation::UpdateRecord& record, base::RowId row_id);
   base::Result<void> apply_insert(const propagation::UpdateRecord& record, RowSlot* slot);
-  base::Result<void> apply_cells(const propagation::UpdateRecord& record, RowSlot* slot);
+  base::Result<void> apply_cells(const propagation::UpdateRecord& record, base::RowId row_id,
+                                 RowSlot* slot);
   // Moves the row in the indexes whose keys are in old_keys_.
-  base::Result<void> apply_keys(const propagation::UpdateRecord& record, const std::byte* row);
+  base::Result<void> apply_keys(base::RowId row_id, base::Vid vid, const std::byte* row);
   void apply_delete(const propagation::UpdateRecord& record, RowSlot* slot);
 
   EngineCore* const core_;

@@ -45,7 +45,6 @@ void Applier::order_and_route(Work* work) const {
   const size_t count = work->merge.next(table.ordered);
   const uint64_t ordered_ns = base::steady_ns();
   route(*work->rows, std::span(table.ordered).first(count), &table.routed);
-  table.records += count;
   table.order_ns += ordered_ns - start_ns;
   table.route_ns += base::steady_ns() - ordered_ns;
 }
@@ -55,11 +54,11 @@ void Applier::route(const storage::Table& rows, Records ordered, std::vector<Rou
   for (Routed& records : *routed) records.clear();
   // Runs of RowIDs: what comes one behind the other mostly goes to one partition.
   for (size_t first = 0; first < ordered.size();) {
-    const uint64_t run = ordered[first]->row_id.value / storage::kRowIdRun;
+    const uint64_t run = ordered[first]->row_id.value / base::kRowIdRun;
     Routed& to = (*routed)[rows.partition_of(ordered[first]->row_id).value];
     do {
       to.push_back(ordered[first++]);
-    } while (first < ordered.size() && ordered[first]->row_id.value / storage::kRowIdRun == run);
+    } while (first < ordered.size() && ordered[first]->row_id.value / base::kRowIdRun == run);
   }
 }
 
@@ -82,7 +81,7 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
   report.snapshot = collected.snapshot;
   for (const SealedSet& set : collected.sets) {
     DIPTYCH_CHECK(set.table.value < tables_.size(), "a set's table was added to the applier");
-    report.records += set.updates->record_count();
+    report.changes += set.updates->change_count();
     report.bytes += set.updates->used_bytes();
   }
   const ApplyCounts before = counts();
@@ -106,8 +105,8 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
   report.updates = after.updates - before.updates;
   report.deletes = after.deletes - before.deletes;
   report.collapsed = after.collapsed - before.collapsed;
-  DIPTYCH_CHECK(report.inserts + report.updates + report.deletes == report.records,
-                "every record is applied, once");
+  DIPTYCH_CHECK(report.inserts + report.updates + report.deletes == report.changes,
+                "every change is applied, once");
   replica_->set_snapshot(collected.snapshot);
   return report;
 }
@@ -124,10 +123,10 @@ std::vector<TableSteps> Applier::steps() const {
   std::vector<TableSteps> steps;
   for (const TableState& table : tables_) {
     TableSteps& of = steps.emplace_back();
-    of.records = table.records;
     of.order_ns = table.order_ns;
     of.route_ns = table.route_ns;
     for (const PartitionApplier& partition : table.partitions) {
+      of.changes += partition.counts().changes();
       of.apply_ns += partition.counts().apply_ns;
       of.lookup_ns += partition.counts().lookup_ns;
     }

@@ -47,7 +47,7 @@ using ForEach = std::function<void(uint32_t count, const std::function<void(uint
 
 struct ApplyReport {
   base::Vid snapshot;
-  uint64_t records = 0;
+  uint64_t changes = 0;
   uint64_t inserts = 0;
   uint64_t updates = 0;
   uint64_t deletes = 0;
@@ -91,7 +91,6 @@ class Applier {
     std::vector<Routed> routed;                // [partition], by VID
     uint64_t order_ns = 0;
     uint64_t route_ns = 0;
-    uint64_t records = 0;
   };
   // A table that has records to apply.
   struct Work {

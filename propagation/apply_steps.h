@@ -9,7 +9,7 @@
 namespace diptych::propagation {
 
 struct TableSteps {
-  uint64_t records = 0;
+  uint64_t changes = 0;
   uint64_t order_ns = 0;
   uint64_t route_ns = 0;
   uint64_t apply_ns = 0;

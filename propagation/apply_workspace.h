@@ -23,10 +23,11 @@ namespace diptych::propagation {
 class BlockChains {
  public:
   struct Update {
-    const UpdateRecord* record;
-    const UpdatePlan* plan;
-    uint32_t ordinal;
-    uint32_t next;  // of the same block
+    const UpdateRecord* record = nullptr;
+    const UpdatePlan* plan = nullptr;
+    uint32_t ordinal = 0;  // of the first of `rows`, which lie one behind the other
+    uint32_t rows = 0;
+    uint32_t next = 0;  // of the same block
   };
 
   // Empty, for at most so many updates of rows in blocks [0, blocks).
@@ -37,9 +38,10 @@ class BlockChains {
     if (blocks_.size() < updates) blocks_.resize(updates);
     count_ = touched_ = taken_ = 0;
   }
-  void add(const UpdateRecord* record, const UpdatePlan* plan, uint32_t ordinal, uint32_t block) {
+  void add(const UpdateRecord* record, const UpdatePlan* plan, uint32_t ordinal, uint32_t rows,
+           uint32_t block) {
     DIPTYCH_DCHECK(count_ < updates_.size() && block < chains_.size(), "start() made room");
-    updates_[count_] = {record, plan, ordinal, kNone};
+    updates_[count_] = {record, plan, ordinal, rows, kNone};
     Chain& chain = chains_[block];
     if (chain.first == kNone) {
       chain.first = count_;
@@ -49,17 +51,24 @@ class BlockChains {
     }
     chain.last = count_++;
   }
-  // Once all have come: the next one; nullptr: there is none.
-  const Update* take() {
+  // Once all have come: the next one, or the next so many of its rows; of no record: there is none.
+  Update take(uint32_t rows_max) {
     if (at_ == kNone) {
-      if (taken_ == touched_) return nullptr;
+      if (taken_ == touched_) return {};
       Chain& chain = chains_[blocks_[taken_++]];
       at_ = chain.first;
       chain.first = kNone;
     }
-    const Update* const update = &updates_[at_];
-    at_ = update->next;
-    return update;
+    Update& update = updates_[at_];
+    Update taken = update;
+    if (update.rows > rows_max) {
+      taken.rows = rows_max;
+      update.ordinal += rows_max;
+      update.rows -= rows_max;
+    } else {
+      at_ = update.next;
+    }
+    return taken;
   }
   size_t memory_bytes() const {
     return updates_.capacity() * sizeof(Update) + chains_.capacity() * sizeof(Chain) +

@@ -65,7 +65,7 @@ PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorks
   size_t first = records.size();
   for (size_t i = records.size(); i-- != 0;) {
     const UpdateRecord& record = *records[i];
-    if (record.type == UpdateType::kUpdate) {
+    if (record.type == UpdateType::kUpdate && record.more == 0) {
       const UpdatePlan* const plan = plan_of(record);
       const uint64_t key = record.row_id.value + reinterpret_cast<uintptr_t>(plan);
       Seen& place = seen[key * kMix >> (64 - std::countr_zero(kSeenPlaces))];
@@ -81,8 +81,9 @@ PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorks
   return Records(work->kept).subspan(first);
 }
 
-void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
+size_t PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
   const size_t last = records.size() - 1;
+  size_t changes = records.size();
   for (size_t i = 0; i < records.size(); ++i) {
     const auto* const ahead =
         reinterpret_cast<const std::byte*>(records[std::min(i + kRecordsAhead, last)]);
@@ -91,13 +92,33 @@ void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
     index_.prefetch(records[std::min(i + kPagesAhead, last)]->row_id);
     entries[i] = index_.entry(records[i]->row_id);
     __builtin_prefetch(entries[i], 1);
+    if (records[i]->more == 0) continue;
+    __builtin_prefetch(entries[i] + records[i]->more, 1);
+    changes += records[i]->more;
+  }
+  return changes;
+}
+
+void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* plan,
+                                const RowIndex::Entry* entries, uint32_t block_shift,
+                                BlockChains* updates) {
+  for (uint32_t first = 0; first <= record->more;) {
+    const uint32_t ordinal = entries[first] - 1;
+    const uint32_t block = ordinal >> block_shift;
+    uint32_t rows = 1;
+    while (first + rows <= record->more && entries[first + rows] == entries[first] + rows &&
+           (ordinal + rows) >> block_shift == block) {
+      ++rows;
+    }
+    updates->add(record, plan, ordinal, rows, block);
+    first += rows;
   }
 }
 
 size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* entries,
-                                ApplyWorkspace* work) {
+                                size_t changes, ApplyWorkspace* work) {
   const auto block_shift = static_cast<uint32_t>(std::countr_zero(partition_->block_rows()));
-  work->updates.start(records.size(), (partition_->row_slots() >> block_shift) + 1);
+  work->updates.start(changes, (partition_->row_slots() >> block_shift) + 1);
   work->moves.clear();
   size_t i = 0;
   for (; i < records.size(); ++i) {
@@ -108,14 +129,15 @@ size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* e
       work->moves.push_back(&record);
       continue;
     }
-    if (entry == 0) {
+    bool all_live = entry != 0;
+    for (uint32_t row = 1; row <= record.more; ++row) all_live &= entries[i][row] != 0;
+    if (!all_live) {
       DIPTYCH_CHECK(i != 0, "A2: only a row that lives is updated");
       break;
     }
-    const uint32_t ordinal = entry - 1;
-    work->updates.add(&record, plan_of(record), ordinal, ordinal >> block_shift);
+    add_rows(&record, plan_of(record), entries[i], block_shift, &work->updates);
+    counts_.updates += record.rows();
   }
-  counts_.updates += i - work->moves.size();
   return i;
 }
 
@@ -124,15 +146,17 @@ void PartitionApplier::approach(BlockChains* updates, Group* group) {
   group->run_count = 0;
   const UpdatePlan* plan = nullptr;
   while (group->count < kGroup) {
-    const BlockChains::Update* const update = updates->take();
-    if (update == nullptr) break;
-    if (update->plan != plan) {
-      plan = update->plan;
+    const BlockChains::Update update = updates->take(kGroup - group->count);
+    if (update.record == nullptr) break;
+    if (update.plan != plan) {
+      plan = update.plan;
       group->runs[group->run_count++] = {plan, group->count, group->count};
     }
-    group->ordinals[group->count] = update->ordinal;
-    group->records[group->count] = reinterpret_cast<const std::byte*>(update->record);
-    group->runs[group->run_count - 1].end = ++group->count;
+    for (uint32_t row = 0; row < update.rows; ++row, ++group->count) {
+      group->ordinals[group->count] = update.ordinal + row;
+      group->records[group->count] = reinterpret_cast<const std::byte*>(update.record);
+    }
+    group->runs[group->run_count - 1].end = group->count;
   }
   partition_->find(group->wanted(), group->places.data());
   for (const Group::Run& run : std::span(group->runs).first(group->run_count)) {
@@ -209,10 +233,10 @@ void PartitionApplier::apply(Records records, ApplyWorkspace* work) {
     records = collapse(records, work);
   }
   if (work->entries.size() < records.size()) work->entries.resize(records.size());
-  find(records, work->entries.data());
+  const size_t changes = find(records, work->entries.data());
   uint64_t written_ns = begin_ns;
   for (size_t done = 0; done < records.size();) {
-    done += gather(records.subspan(done), work->entries.data() + done, work);
+    done += gather(records.subspan(done), work->entries.data() + done, changes, work);
     const uint64_t found_ns = base::steady_ns();
     counts_.lookup_ns += found_ns - written_ns;
     write_updates(&work->updates);

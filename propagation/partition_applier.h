@@ -47,6 +47,8 @@ struct ApplyCounts {
   uint64_t collapsed = 0;  // of `updates`: not written, as a later one wrote the same cells
   uint64_t apply_ns = 0;
   uint64_t lookup_ns = 0;  // of apply_ns: finding rows
+
+  uint64_t changes() const { return inserts + updates + deletes; }
 };
 
 class alignas(64) PartitionApplier {
@@ -93,9 +95,13 @@ class alignas(64) PartitionApplier {
 
   const UpdatePlan* plan_of(const UpdateRecord& update);
   Records collapse(Records records, ApplyWorkspace* work);
-  void find(Records records, const RowIndex::Entry** entries);
-  // How many records the phase has that begins with the first.
-  size_t gather(Records records, const RowIndex::Entry* const* entries, ApplyWorkspace* work);
+  // Gives how many changes the records are.
+  size_t find(Records records, const RowIndex::Entry** entries);
+  // How many records the phase has that begins with the first; all are at most `changes`.
+  size_t gather(Records records, const RowIndex::Entry* const* entries, size_t changes,
+                ApplyWorkspace* work);
+  static void add_rows(const UpdateRecord* record, const UpdatePlan* plan,
+                       const RowIndex::Entry* entries, uint32_t block_shift, BlockChains* updates);
   void write_updates(BlockChains* updates);
   void approach(BlockChains* updates, Group* group);
   void write(Group* group, Group* ahead);

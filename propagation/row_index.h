@@ -23,6 +23,7 @@
 
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -34,8 +35,8 @@ namespace diptych::propagation {
 
 class RowIndex {
  public:
-  static constexpr uint32_t kPageRowsBits = 8;
-  static constexpr uint32_t kPageRows = 1U << kPageRowsBits;
+  static constexpr uint32_t kPageRows = base::kRowIdRun;
+  static constexpr uint32_t kPageRowsBits = std::countr_zero(kPageRows);
   // An ordinal plus one; 0: no such row.
   using Entry = uint32_t;
 
@@ -44,7 +45,8 @@ class RowIndex {
   void insert(base::RowId row_id, uint32_t ordinal);  // row_id must be absent
   std::optional<uint32_t> find(base::RowId row_id) const;
   std::optional<uint32_t> erase(base::RowId row_id);  // the ordinal it had
-  // Where the RowID's entry is or will be: it stays there until trim().
+  // Where the RowID's entry is or will be: it stays there until trim(). Those of one kRowIdRun lie
+  // one behind the other.
   const Entry* entry(base::RowId row_id) { return &page_of(row_id)->entries[place(row_id)]; }
   // Hints that entry() will be asked for soon.
   void prefetch(base::RowId row_id) const {

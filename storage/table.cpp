@@ -215,7 +215,7 @@ base::Result<SavedTable> Table::save(const SavePace& pace) {
 }
 
 base::PartitionId Table::partition_of(base::RowId row_id) const {
-  const uint64_t upper = mix(row_id.value / kRowIdRun) >> 32;
+  const uint64_t upper = mix(row_id.value / base::kRowIdRun) >> 32;
   return base::PartitionId(static_cast<uint32_t>(upper * partitions_.size() >> 32));
 }
 

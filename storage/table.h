@@ -35,10 +35,6 @@ class BufferManager;   // storage/buffer_manager.h: which chunks are in memory
 class PartitionImage;  // storage/partition_image.h: what a snapshot has of a partition
 class PartitionStore;  // storage/partition_store.h: leaves, free slots, string heaps
 
-// RowIDs of one aligned run lie in one partition: rows that are inserted one after the other
-// mostly lie side by side in it, and an index of it can be made of arrays.
-inline constexpr uint64_t kRowIdRun = 256;
-
 // A row to insert: its bytes in the table's layout. The bytes of a long string lie at strings_base
 // + (the Text's pointer as an offset): the format of an update record.
 struct NewRow {
@@ -156,7 +152,7 @@ class Table {
   uint32_t partition_count() const { return static_cast<uint32_t>(partitions_.size()); }
   Partition& partition(base::PartitionId id) { return partitions_[id.value]; }
   const Partition& partition(base::PartitionId id) const { return partitions_[id.value]; }
-  // By hash of the run of kRowIdRun RowIDs that the row's is in.
+  // By hash of the run of base::kRowIdRun RowIDs that the row's is in.
   base::PartitionId partition_of(base::RowId row_id) const;
   uint64_t live_rows() const;
   uint64_t changes(base::ColumnId column) const;  // of all partitions

@@ -90,7 +90,7 @@ class Rounds {
       all.route += own.route;
       all.lookup += own.lookup;
       all.write += own.write;
-      report_.tables[table.name].updates = now.records - old.records;
+      report_.tables[table.name].updates = now.changes - old.changes;
       times[table.name] = own.sum();
     }
     for (const auto& [name, time] : times) report_.tables[name].time = time / all.sum();

@@ -81,6 +81,11 @@ base::Result<void> check_records(std::span<const std::byte> records, base::Vid a
         record.bytes - sizeof(UpdateRecord) < record.columns().size_bytes()) {
       return corrupt(record, "is none of those that there are");
     }
+    if (record.more != 0 &&
+        (record.type != UpdateType::kUpdate ||
+         record.row_id.value % base::kRowIdRun + record.more >= base::kRowIdRun)) {
+      return corrupt(record, fmt::format("cannot be of {} rows", record.rows()));
+    }
     newest = record.vid;
     records = records.subspan(record.bytes);
   }

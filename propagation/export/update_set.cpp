@@ -59,8 +59,9 @@ void UpdateSet::clear() {
   give_back(keeps_one ? 1 : 0);
   if (keeps_one) chunks_.front().used = 0;
   chunks_in_use_ = 0;
-  record_count_ = 0;
+  change_count_ = 0;
   used_bytes_ = 0;
+  newest_update_ = nullptr;
   last_vid_ = base::Vid();
 }
 
@@ -162,18 +163,25 @@ UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
 void UpdateSet::append_copy(const UpdateRecord& record) {
   DIPTYCH_CHECK(record.vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = record.vid;
+  newest_update_ = nullptr;
   std::memcpy(reserve(record.bytes), &record, record.bytes);
+  change_count_ += record.more;
 }
 
-void UpdateSet::take_back(const UpdateRecord* newest) {
-  DIPTYCH_CHECK(record_count_ != 0, "the record is in the set");
+void UpdateSet::take_back(UpdateRecord* newest) {
+  DIPTYCH_CHECK(change_count_ != 0, "the record is in the set");
   Chunk& chunk = chunks_[chunks_in_use_ - 1];
   DIPTYCH_CHECK(
       reinterpret_cast<const std::byte*>(newest) + newest->bytes == chunk.data + chunk.used,
       "the record is the newest");
+  --change_count_;
+  if (newest->more != 0) {
+    --newest->more;
+    return;
+  }
+  newest_update_ = nullptr;
   chunk.used -= newest->bytes;
   used_bytes_ -= newest->bytes;
-  --record_count_;
   if (chunk.used != 0) return;
   --chunks_in_use_;
   // What lies behind those in use is a chunk of kChunkBytes: see add_chunk().
@@ -187,11 +195,12 @@ void UpdateSet::append_set(const UpdateSet& later) {
   const auto* const first = reinterpret_cast<const UpdateRecord*>(later.chunks().front().data);
   DIPTYCH_CHECK(first->vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = later.last_vid_;
+  newest_update_ = nullptr;
   // A chunk holds whole records, so it is copied like one.
   for (const Chunk& chunk : later.chunks()) {
     std::memcpy(reserve(chunk.used), chunk.data, chunk.used);
   }
-  record_count_ += later.record_count_ - later.chunks_in_use_;
+  change_count_ += later.change_count_ - later.chunks_in_use_;
 }
 
 }  // namespace diptych::propagation

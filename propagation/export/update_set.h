@@ -8,7 +8,7 @@
 // Format of a record (little-endian, 8-byte aligned; `bytes` counts all of it):
 //
 //   0        8         16      20     21      22        24
-//   | vid    | row_id  | bytes | type | unused| pieces  | body ...
+//   | vid    | row_id  | bytes | type | more  | pieces  | body ...
 //   | u64    | u64     | u32   | u8   | u8    | u16     |
 //
 //   insert   the row's bytes in the table's RowLayout; in each long string's cell (Text) the
@@ -21,17 +21,20 @@
 //            columns that New-Order changes:
 //              24      30           34      38           42      48
 //              | 2 3 4 | s_quantity | s_ytd | s_order_cnt | zeroes |
+//            So many rows behind it as `more` says are updated alike: as Delivery stamps all lines
+//            of an order. None where a long string changes. They are in one run of kRowIdRun.
 //   delete   no body; pieces = 0.
 //   replace  the whole row of one that lives, as an insert has it; pieces = 0 (ExportMode::kRows).
 //
 // Where we differ from the paper: an update names columns, not byte offsets, since the replica is
-// columnar and its strings are of variable length.
+// columnar and its strings are of variable length; and one record may update rows in sequence.
 //
 // Threads    a set and its builder belong to one worker until sealed, then to the queue, and are
 //            immutable once collected.
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,9 +60,10 @@ struct UpdateRecord {
   base::RowId row_id;
   uint32_t bytes;
   UpdateType type;
-  uint8_t unused;
+  uint8_t more;
   uint16_t pieces;
 
+  uint32_t rows() const { return 1U + more; }
   const std::byte* body() const { return reinterpret_cast<const std::byte*>(this + 1); }
   // Of an update.
   std::span<const base::ColumnId> columns() const {
@@ -112,8 +116,9 @@ class UpdateSet {
   };
 
   std::span<const Chunk> chunks() const { return {chunks_.data(), chunks_in_use_}; }
-  bool empty() const { return record_count_ == 0; }
-  size_t record_count() const { return record_count_; }
+  bool empty() const { return change_count_ == 0; }
+  // A record is as many changes as it has rows.
+  size_t change_count() const { return change_count_; }
   size_t used_bytes() const { return used_bytes_; }
   // Memory of the records, in whole pages.
   size_t pending_bytes() const;
@@ -135,25 +140,33 @@ class UpdateSet {
   // Empties the set, which keeps one chunk.
   void clear();
 
-  // The appends take the VID that the transaction commits at: not less than any before it. It
-  // may be raised in what they return, until the next append for another transaction.
+  // The appends take the VID that the transaction commits at: not less than any before it, and
+  // another one for each transaction. It may be raised in what they return, until the next append
+  // for another transaction.
   UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row);
-  // `row` holds the new values; only the pieces' columns are exported.
+  // `row` holds the new values; only the pieces' columns are exported. What they return may be the
+  // newest record, to which the row was added.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, const UpdatePieces& pieces) {
     if (pieces.has_long_strings) return append_with_strings(vid, row_id, layout, row, pieces);
+    if (is_next_of_newest(vid, row_id, row, pieces)) {
+      ++newest_update_->more;
+      ++change_count_;
+      return newest_update_;
+    }
     UpdateRecord* const record =
         append_record(vid, row_id, base::round_up(pieces.record_bytes, size_t{8}),
                       UpdateType::kUpdate, pieces.pieces.size());
     copy_cells(write_columns(record, pieces), row, pieces);
-    return record;
+    return newest_update_ = record;
   }
   UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                                const std::byte* row);
   UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
-  // The newest record was appended for nothing: its transaction does not commit.
-  void take_back(const UpdateRecord* newest);
+  // The newest change was appended for nothing: its transaction does not commit. The record is what
+  // its append returned.
+  void take_back(UpdateRecord* newest);
   // Copies a record, whose VID is final.
   void append_copy(const UpdateRecord& record);
   // Copies all records of a set whose VIDs follow.
@@ -170,10 +183,27 @@ class UpdateSet {
                               size_t pieces) {
     DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
     last_vid_ = vid;
+    newest_update_ = nullptr;
     std::byte* const at = reserve(bytes);
     std::memset(at + bytes - 8, 0, 8);
     return new (at) UpdateRecord{vid,  row_id, static_cast<uint32_t>(bytes),
                                  type, 0,      static_cast<uint16_t>(pieces)};
+  }
+  // Whether the newest record is the same update by the same transaction of the row before.
+  bool is_next_of_newest(base::Vid vid, base::RowId row_id, const std::byte* row,
+                         const UpdatePieces& pieces) const {
+    const UpdateRecord* const newest = newest_update_;
+    return newest != nullptr && row_id.value == newest->row_id.value + newest->rows() &&
+           row_id.value % base::kRowIdRun != 0 && newest->vid == vid &&
+           std::ranges::equal(newest->columns(), pieces.columns) &&
+           has_cells(newest->cells(), row, pieces);
+  }
+  static bool has_cells(const std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
+    for (const UpdatePieces::Piece& piece : pieces.pieces) {
+      if (std::memcmp(cell, row + piece.row_offset, piece.cell_bytes) != 0) return false;
+      cell += piece.cell_bytes;
+    }
+    return true;
   }
   // Gives where the cells begin.
   static std::byte* write_columns(UpdateRecord* record, const UpdatePieces& pieces) {
@@ -209,7 +239,7 @@ class UpdateSet {
     std::byte* const at = chunk.data + chunk.used;
     chunk.used += bytes;
     used_bytes_ += bytes;
-    ++record_count_;
+    ++change_count_;
     return at;
   }
   Chunk& newest_chunk() { return chunks_[chunks_in_use_ - 1]; }
@@ -219,8 +249,9 @@ class UpdateSet {
   UpdateChunks* memory_;
   std::vector<Chunk> chunks_;
   size_t chunks_in_use_ = 0;
-  size_t record_count_ = 0;
+  size_t change_count_ = 0;
   size_t used_bytes_ = 0;
+  UpdateRecord* newest_update_ = nullptr;  // the newest record, where a row may be added to it
   base::Vid last_vid_;
 };
 

@@ -50,7 +50,11 @@ class Replay {
     }
     std::stable_sort(records.begin(), records.end(),
                      [](const auto& a, const auto& b) { return a.first->vid < b.first->vid; });
-    for (const auto& [record, table] : records) apply_record(*record, table);
+    for (const auto& [record, table] : records) {
+      for (uint32_t i = 0; i < record->rows(); ++i) {
+        apply_to_row(*record, record->row_id.value + i, table);
+      }
+    }
     if (collected.snapshot > snapshot_) snapshot_ = collected.snapshot;
     queue->recycle(std::move(collected.sets));
   }
@@ -65,27 +69,27 @@ class Replay {
 
   const TableText& table(uint32_t id) const { return tables_[id]; }
   base::Vid snapshot() const { return snapshot_; }
-  // Since the last look: "insert", "update name,note", "delete", one a record.
+  // Since the last look: "insert", "update name,note", "delete", one a row that a record has.
   std::vector<std::string> take_log() { return std::exchange(log_, {}); }
 
  private:
-  void apply_record(const propagation::UpdateRecord& record, uint32_t table) {
+  void apply_to_row(const propagation::UpdateRecord& record, uint64_t row_id, uint32_t table) {
     using propagation::UpdateType;
     const base::RowLayout& layout = layouts_[table];
     TableText& rows = tables_[table];
-    const bool present = rows.contains(record.row_id.value);
+    const bool present = rows.contains(row_id);
     if (record.type == UpdateType::kInsert) {
       EXPECT_FALSE(present) << "insert of a row that is there";
-      rows[record.row_id.value] = RowText(layout.columns.size());
+      rows[row_id] = RowText(layout.columns.size());
       for (size_t i = 0; i < layout.columns.size(); ++i) {
-        set_cell(record, table, i, record.body() + layout.columns[i].offset);
+        set_cell(record, row_id, table, i, record.body() + layout.columns[i].offset);
       }
       log_.push_back("insert");
       return;
     }
     EXPECT_TRUE(present) << "change of a row that is not there";
     if (record.type == UpdateType::kDelete) {
-      rows.erase(record.row_id.value);
+      rows.erase(row_id);
       log_.push_back("delete");
       return;
     }
@@ -93,15 +97,15 @@ class Replay {
     std::string line = "update";
     const std::byte* cell = record.cells();
     for (const base::ColumnId column : record.columns()) {
-      set_cell(record, table, column.value, cell);
+      set_cell(record, row_id, table, column.value, cell);
       line += " " + std::to_string(column.value);
       cell += layout.column(column).bytes;
     }
     log_.push_back(line);
   }
 
-  void set_cell(const propagation::UpdateRecord& record, uint32_t table, size_t column,
-                const std::byte* cell) {
+  void set_cell(const propagation::UpdateRecord& record, uint64_t row_id, uint32_t table,
+                size_t column, const std::byte* cell) {
     const base::RowLayout& layout = layouts_[table];
     const base::ColumnLayout& cell_layout = layout.columns[column];
     std::vector<std::byte> row(layout.bytes);
@@ -110,8 +114,7 @@ class Replay {
       const base::Text text(propagation::long_string(record, cell));
       std::memcpy(row.data() + cell_layout.offset, &text, sizeof text);
     }
-    tables_[table][record.row_id.value][column] =
-        base::to_string(base::load_value(cell_layout, row.data()));
+    tables_[table][row_id][column] = base::to_string(base::load_value(cell_layout, row.data()));
   }
 
   std::vector<base::RowLayout> layouts_;

@@ -43,12 +43,13 @@ class Shuffler {
   static int64_t id(Transaction& txn) { return static_cast<int64_t>(txn.random() % 40); }
 
   Result<void> run_step(Transaction& txn, const ShuffleArguments& arguments) const {
-    switch (txn.random() % 6) {
+    switch (txn.random() % 7) {
       case 0: return insert_account(txn, arguments);
       case 1: return erase_account(txn);
       case 2: return change_nth(txn);
       case 3: return skew(txn);
       case 4: return change_parcel(txn);
+      case 5: return level_branch(txn);
       default: return insert_and_erase(txn);
     }
   }
@@ -87,6 +88,26 @@ class Shuffler {
     auto claimed = txn.claim<Account>(*found);
     if (!claimed) return claimed.error();
     txn.update(*claimed, set<&Account::balance>(static_cast<int64_t>(txn.random() % 5)));
+    return {};
+  }
+
+  // Accounts of one balance come by their RowIDs: where these follow, one record changes them all.
+  Result<void> level_branch(Transaction& txn) const {
+    const auto branch = static_cast<int32_t>(txn.random() % 3);
+    std::vector<RowHandle> found;
+    auto scanned =
+        txn.scan<&Account::id>(bank_->account_balance, prefix(bank_->account_balance, branch),
+                               {.limit = 10}, [&](const RowHandle& handle, int64_t) {
+                                 found.push_back(handle);
+                                 return ScanStep::kContinue;
+                               });
+    if (!scanned) return scanned.error();
+    const auto balance = static_cast<int64_t>(txn.random() % 5);
+    for (const RowHandle& handle : found) {
+      auto claimed = txn.claim<Account>(handle);
+      if (!claimed) return claimed.error();
+      txn.update(*claimed, set<&Account::balance>(balance));
+    }
     return {};
   }
 
@@ -263,6 +284,7 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
     const auto again = bank(GetParam().replaying_workers);
     const base::ProcedureId replayed = add_shuffle(again.get());
     base::Vid before;
+    uint64_t records_of_rows = 0;
     for (size_t i = 0; i < log.size();) {
       if (seed > 2 && random() % 2 == 0) {
         const auto done = replay(again.get(), replayed, log[i]);
@@ -275,6 +297,9 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
         together.push_back(updates[i].batch());
         for (const auto& run : together.back().runs) {
           ASSERT_TRUE(propagation::check_records(run.records, before, updates[i].last));
+          propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
+            records_of_rows += record.more == 0 ? 0 : 1;
+          });
         }
         before = updates[i].last;
       }
@@ -282,6 +307,7 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
       ASSERT_TRUE(done.ok()) << done.error().to_string();
       again->replay.apply(&again->queue);
     }
+    EXPECT_GT(records_of_rows, 0u);
     again->engine->release_free_slots();
     expect_same_rows(*source, *again);
     again->expect_replica_agrees();
@@ -325,6 +351,60 @@ TEST(Replay, UpdatesThatDoNotFitAreRefused) {
   }
   EXPECT_GT(refused_unread, 50u);
   EXPECT_GT(refused, 20u);
+}
+
+// Transactions of one worker, each changing the row behind the one before it in the same way.
+TEST(Replay, ARecordIsOfOneTransaction) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers);
+    constexpr int64_t kRows = 100;
+    for (int64_t id = 0; id < kRows; ++id) {
+      ASSERT_TRUE(bank.put(id, 1, "name" + std::to_string(id), 0));
+    }
+    // The rows in such an order that each worker's follow, should they take turns.
+    std::vector<Bank::Body> bodies;
+    for (int64_t i = 0; i < kRows; ++i) {
+      const int64_t id = i % workers * (kRows / workers) + i / workers;
+      bodies.push_back([&bank, id](Transaction& txn) -> Result<void> {
+        auto row = txn.get_for_update(bank.account_pkey, id);
+        if (!row) return row.error();
+        txn.update(*row, set<&Account::balance>(7));
+        return {};
+      });
+    }
+    std::vector<base::Vid> vids;
+    bank.on_push = [&](std::span<const propagation::SealedSet> sets) {
+      for (const propagation::SealedSet& set : sets) {
+        set.updates->for_each([&](const propagation::UpdateRecord& record) {
+          EXPECT_EQ(record.rows(), 1u);
+          vids.push_back(record.vid);
+        });
+      }
+    };
+    bank.run_all(bodies);
+    std::sort(vids.begin(), vids.end());
+    EXPECT_EQ(vids.size(), static_cast<size_t>(kRows));
+    EXPECT_EQ(std::unique(vids.begin(), vids.end()), vids.end());
+    bank.expect_replica_agrees();
+  }
+}
+
+TEST(Replay, RecordsOfRowsBeyondTheirRunOrOfRowsThatComeOrGoAreRefused) {
+  propagation::UpdateRecord record{
+      base::Vid(1), base::RowId(250), sizeof record, propagation::UpdateType::kUpdate, 5, 0};
+  const auto whole = [&] {
+    const auto bytes = std::as_bytes(std::span(&record, 1));
+    return propagation::check_records(bytes, base::Vid(0), base::Vid(1)).ok();
+  };
+  EXPECT_TRUE(whole());
+  record.more = 6;
+  EXPECT_FALSE(whole());
+  record.more = 1;
+  for (const auto type : {propagation::UpdateType::kInsert, propagation::UpdateType::kDelete,
+                          propagation::UpdateType::kReplace}) {
+    record.type = type;
+    EXPECT_FALSE(whole());
+  }
 }
 
 TEST(Replay, UpdatesOfATableThatIsNotThereAreRefused) {

@@ -189,9 +189,9 @@ void run(benchmark::State& state, uint32_t partitions, bool constant_size) {
     uint64_t cpu_ns = 0;
     const ApplyReport report = workload.apply(&cpu_ns);
     state.SetIterationTime(static_cast<double>(cpu_ns) / 1e9);
-    sum.records += report.records;
+    sum.changes += report.changes;
   }
-  state.SetItemsProcessed(static_cast<int64_t>(sum.records));
+  state.SetItemsProcessed(static_cast<int64_t>(sum.changes));
 }
 
 void BM_ApplyGrowing(benchmark::State& state) {

@@ -66,6 +66,21 @@ TEST(ApplierModel, EqualsTheSerialHistoryInSlicesOfFewRecords) {
   }
 }
 
+TEST(ApplierModel, EqualsTheSerialHistoryWhereRecordsAreOfManyRows) {
+  for (const size_t slice_records : {5U, 2048U}) {
+    const HistoryOptions options{
+        .partitions = 2, .workers = 2, .rows_max = 1200, .slice_records = slice_records};
+    const uint64_t seed = std::random_device()();
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    History history(seed, options);
+    history.fill();
+    for (int step = 0; step < 12; ++step) {
+      history.run_batch(60);
+      ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(one_after_the_other));
+    }
+  }
+}
+
 TEST(ApplierModel, EqualsTheSerialHistoryOfSparseRowIds) {
   run_history({.partitions = 2, .rows_max = 400, .id_step = uint64_t{1} << 40}, 20,
               one_after_the_other);
@@ -95,7 +110,7 @@ TEST(Applier, MovesTheSnapshotWhereThereIsNothingToApply) {
   Applier applier(&replica, NumaNode(0));
   CollectedSets collected;
   collected.snapshot = Vid(9);
-  EXPECT_EQ(applier.apply(collected, one_after_the_other).records, 0U);
+  EXPECT_EQ(applier.apply(collected, one_after_the_other).changes, 0U);
   EXPECT_EQ(replica.snapshot(), Vid(9));
 }
 
@@ -261,6 +276,44 @@ TEST_F(RowsOfLongTexts, AreWrittenOnWhereTheirBlockBecomesPagesOnTheWay) {
   apply();
   EXPECT_EQ(partition().leaf(0).form(), storage::LeafForm::kPlain);
   expect_all_rows();
+}
+
+// Rows of two blocks, of which one record updates the last of the first and some of the second.
+TEST(Applier, WritesARecordOfRowsOfTwoBlocksInItsTurn) {
+  constexpr uint32_t kBlock = storage::kBlockRowsMin;
+  constexpr uint64_t kFirst = kBlock - 10;  // RowID of the first row
+  storage::Replica replica({.partitions = 1, .block_rows = kBlock});
+  const base::TableSchema schema = every_type_schema();
+  replica.add_table(schema);
+  Applier applier(&replica, NumaNode(0));
+  applier.add_tables(one_after_the_other);
+  const base::RowLayout layout(schema);
+  RandomRows rows(layout, 1);
+  TestRow row = rows.row();
+  UpdateChunks memory;
+  CollectedSets collected;
+  collected.snapshot = Vid(9);
+  collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(&memory)});
+  UpdateSet& set = *collected.sets[0].updates;
+  for (uint64_t i = 0; i < 2 * kBlock; ++i) {
+    set.append_insert(Vid(1), RowId(kFirst + i), layout, row.bytes());
+  }
+  const ColumnId column = *schema.find_column("bigint");
+  const auto update = [&](uint64_t vid, uint64_t ordinal, int64_t value) {
+    row.set(column, value);
+    set.append_update(Vid(vid), RowId(kFirst + ordinal), layout, row.bytes(),
+                      {layout, {&column, 1}});
+  };
+  update(2, kBlock + 2, 100);
+  for (uint64_t i = kBlock - 5; i < kBlock + 5; ++i) update(3, i, 200);
+  update(4, kBlock + 2, 300);
+  update(4, kBlock + 3, 300);
+  applier.apply(collected, one_after_the_other);
+  const storage::Partition& partition = replica.table(TableId(0)).partition(base::PartitionId(0));
+  for (uint32_t i = kBlock - 5; i < kBlock + 5; ++i) {
+    const int64_t value = i == kBlock + 2 || i == kBlock + 3 ? 300 : 200;
+    EXPECT_EQ(partition.value(i, column), base::Value(value)) << "ordinal " << i;
+  }
 }
 
 TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {

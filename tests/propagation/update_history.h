@@ -69,6 +69,15 @@ class History {
 
   const storage::Replica& replica() const { return *replica_; }
 
+  // All rows that there can be, in the order of their RowIDs.
+  void fill() {
+    open_sets();
+    for (uint32_t t = 0; t < kTables; ++t) {
+      const base::Vid vid(++vid_);
+      for (uint64_t id = 0; id < options_.rows_max; ++id) insert(vid, t, id, &set_of(0, t));
+    }
+    push_sets();
+  }
   void run_batch(uint64_t transactions) {
     open_sets();
     for (uint64_t i = 0; i < transactions; ++i) {
@@ -105,10 +114,10 @@ class History {
   base::RowId row_id(uint64_t id) const { return base::RowId(id * options_.id_step); }
 
   void apply(const CollectedSets& collected, const ForEach& for_each) {
-    uint64_t records = 0;
-    for (const SealedSet& set : collected.sets) records += set.updates->record_count();
+    uint64_t changes = 0;
+    for (const SealedSet& set : collected.sets) changes += set.updates->change_count();
     const ApplyReport report = applier_->apply(collected, for_each);
-    ASSERT_EQ(report.records, records);
+    ASSERT_EQ(report.changes, changes);
     ASSERT_EQ(report.snapshot, collected.snapshot);
     ASSERT_EQ(replica_->snapshot(), collected.snapshot);
   }
@@ -201,19 +210,28 @@ class History {
       return;
     } else if (dice < 7) {
       std::vector<base::ColumnId> columns;
+      std::vector<base::Value> values;
       for (uint64_t n = 1 + rows_.below(4); n != 0; --n) {
-        const base::ColumnId column = rows_.column();
-        known->second.set(column, rows_.value(column));
-        columns.push_back(column);
+        columns.push_back(rows_.column());
+        values.push_back(rows_.value(columns.back()));
       }
-      if (options_.mode == ExportMode::kRows) {
-        set.append_replace(vid, row_id(known->first), layout_, known->second.bytes());
-      } else {
-        set.append_update(vid, row_id(known->first), layout_, known->second.bytes(),
-                          {layout_, columns});
+      // And some rows behind it alike: what follows becomes one record.
+      uint64_t rows = 1 + (rows_.below(3) == 0 ? rows_.below(100) : 0);
+      for (auto row = known; rows != 0 && row != model.end(); --rows, ++row) {
+        update(vid, row->first, columns, values, &row->second, &set);
       }
     } else {
       erase(vid, t, known->first, &set);
+    }
+  }
+
+  void update(base::Vid vid, uint64_t id, const std::vector<base::ColumnId>& columns,
+              const std::vector<base::Value>& values, storage::test::TestRow* row, UpdateSet* set) {
+    for (size_t i = 0; i < columns.size(); ++i) row->set(columns[i], values[i]);
+    if (options_.mode == ExportMode::kRows) {
+      set->append_replace(vid, row_id(id), layout_, row->bytes());
+    } else {
+      set->append_update(vid, row_id(id), layout_, row->bytes(), {layout_, columns});
     }
   }
 

@@ -66,7 +66,7 @@ TEST(UpdateQueue, JoinsSmallSetsThatWaitOfOneWorkerAndTable) {
         EXPECT_EQ(record.vid, Vid(next++));
         EXPECT_EQ(record.type, UpdateType::kDelete);
       });
-      records += set.updates->record_count();
+      records += set.updates->change_count();
     }
     EXPECT_EQ(next, kBatches * 5 + 1);
     EXPECT_EQ(records, kBatches * 5);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/storage/every_type_table.h"
@@ -103,7 +104,7 @@ TEST(UpdateSet, ReturnsEveryRecordAsItWasAppendedAlsoAfterReuse) {
       append(e, layout, &set);
       all.push_back(std::move(e));
     }
-    ASSERT_EQ(set.record_count(), all.size());
+    ASSERT_EQ(set.change_count(), all.size());
     size_t i = 0;
     size_t bytes = 0;
     set.for_each([&](const UpdateRecord& record) {
@@ -160,7 +161,7 @@ TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
     for (; records.size() > kept; records.pop_back()) set.take_back(records.back());
     ASSERT_EQ(set.used_bytes(), used_bytes);
     ASSERT_EQ(set.chunks().size(), chunks);
-    ASSERT_EQ(set.record_count(), kept);
+    ASSERT_EQ(set.change_count(), kept);
   }
   size_t i = 0;
   set.for_each([&](const UpdateRecord& record) {
@@ -173,10 +174,101 @@ TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
   EXPECT_TRUE(set.chunks().empty());
 }
 
+// Of which some change two columns, one of them nullable.
+class RowsInSequence : public testing::Test {
+ protected:
+  RowsInSequence() { row_.set(number_, int64_t{1}); }
+
+  UpdateRecord* update(uint64_t vid, uint64_t row_id) {
+    return set_.append_update(Vid(vid), RowId(row_id), layout_, row_.bytes(), {layout_, columns_});
+  }
+  // "first row: rows" of each record.
+  std::string records() const {
+    std::string all;
+    set_.for_each([&](const UpdateRecord& record) {
+      all += fmt::format("{}: {}, ", record.row_id.value, record.rows());
+    });
+    return all;
+  }
+
+  const base::TableSchema schema_ = every_type_schema();
+  const base::RowLayout layout_{schema_};
+  const ColumnId number_ = *schema_.find_column("bigint");
+  RandomRows rows_{layout_, 1};
+  TestRow row_ = rows_.row();
+  std::vector<ColumnId> columns_{number_};
+  UpdateChunks memory_;
+  UpdateSet set_{&memory_};
+};
+
+TEST_F(RowsInSequence, OfATransactionUpdatedAlikeAreOneRecord) {
+  const UpdateRecord* const first = update(1, 10);
+  const size_t bytes = set_.used_bytes();
+  EXPECT_EQ(update(1, 11), first);
+  EXPECT_EQ(update(1, 12), first);
+  EXPECT_EQ(set_.used_bytes(), bytes);
+  EXPECT_EQ(set_.change_count(), 3u);
+  EXPECT_EQ(records(), "10: 3, ");
+}
+
+TEST_F(RowsInSequence, AreRecordsOfTheirOwnWhereAnythingDiffers) {
+  update(1, 10);
+  update(1, 12);  // a row between
+  update(1, 11);  // backwards
+  update(2, 12);  // another transaction
+  row_.set(number_, int64_t{2});
+  update(2, 13);  // another value
+  columns_.push_back(ColumnId(0));
+  update(2, 14);  // more columns
+  columns_ = {ColumnId(0)};
+  update(2, 15);  // others
+  set_.append_delete(Vid(2), RowId(40));
+  update(2, 16);  // not behind the newest record
+  EXPECT_EQ(records(), "10: 1, 12: 1, 11: 1, 12: 1, 13: 1, 14: 1, 15: 1, 40: 1, 16: 1, ");
+}
+
+TEST_F(RowsInSequence, EndWithTheirRunOfRowIds) {
+  for (uint64_t row = base::kRowIdRun - 2; row < 2 * base::kRowIdRun + 3; ++row) update(1, row);
+  EXPECT_EQ(records(), "254: 2, 256: 256, 512: 3, ");
+}
+
+TEST_F(RowsInSequence, WithALongStringAreRecordsOfTheirOwn) {
+  columns_ = {*schema_.find_column("text")};
+  update(1, 10);
+  update(1, 11);
+  EXPECT_EQ(records(), "10: 1, 11: 1, ");
+}
+
+TEST_F(RowsInSequence, AreTakenBackOneByOne) {
+  UpdateRecord* const before = update(1, 9);
+  std::vector<UpdateRecord*> appended;
+  for (uint64_t row = 10; row < 13; ++row) appended.push_back(update(2, row));
+  for (; !appended.empty(); appended.pop_back()) set_.take_back(appended.back());
+  EXPECT_EQ(records(), "9: 1, ");
+  EXPECT_EQ(set_.change_count(), 1u);
+  EXPECT_EQ(set_.used_bytes(), before->bytes);
+  update(3, 10);
+  update(3, 11);
+  set_.take_back(update(3, 12));
+  update(3, 12);
+  EXPECT_EQ(records(), "9: 1, 10: 3, ");
+}
+
+TEST_F(RowsInSequence, AreCopiedAsTheyAre) {
+  for (uint64_t row = 10; row < 15; ++row) update(1, row);
+  UpdateSet copy(&memory_);
+  set_.for_each([&](const UpdateRecord& record) { copy.append_copy(record); });
+  EXPECT_EQ(copy.change_count(), 5u);
+  UpdateSet joined(&memory_);
+  joined.append_set(set_);
+  EXPECT_EQ(joined.change_count(), 5u);
+  EXPECT_EQ(joined.used_bytes(), set_.used_bytes());
+}
+
 TEST(UpdateSetDeathTest, TakesBackOnlyTheNewestRecord) {
   UpdateChunks memory;
   UpdateSet updates(&memory);
-  const UpdateRecord* const older = updates.append_delete(Vid(1), RowId(1));
+  UpdateRecord* const older = updates.append_delete(Vid(1), RowId(1));
   updates.append_delete(Vid(1), RowId(2));
   EXPECT_DEATH(updates.take_back(older), "newest");
 }

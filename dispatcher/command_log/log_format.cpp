@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kFileMagic = 0x474f4c444d435444;  // "DTCMDLOG"
 constexpr uint32_t kFrameMagic = 0x52475444;         // "DTGR"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
 constexpr size_t kFrameChecksumAt = 24;
 constexpr size_t kBatchBytes = 16;

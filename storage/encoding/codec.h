@@ -108,9 +108,13 @@ const NumberCodec* number_codec(Encoding encoding);
 const TextCodec* text_codec(Encoding encoding);
 const Codec* codec_of(Encoding encoding, ValueKind kind);
 
-// The parts of a kFrame of which at most half the codes are used, with room on both sides; false
-// where that is no narrower than plain.
-bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer);
+// A kFrame of which numbers in [min, max] use at most half the codes, with room on both sides;
+// none where that is no narrower than plain. min > max: there is no number.
+struct RoomyFrame {
+  int64_t base;
+  uint32_t bits;
+};
+std::optional<RoomyFrame> roomy_frame(ValueKind kind, int64_t min, int64_t max);
 
 // The parts of a spaced dictionary with the rows of a constant or a dictionary, which may be spaced
 // itself: wider than that one, with room for a text of so many bytes more. False, and nothing is

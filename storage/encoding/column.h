@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/string_ref.h"
 #include "base/types.h"
 
@@ -101,6 +102,20 @@ struct ColumnRun {
   }
   bool is_null(uint32_t i) const { return nulls != nullptr && bit_is_set(nulls, i); }
 };
+
+// Calls use(values, to_key) for the values of a run of numbers.
+template <class Use>
+void with_keys(const ColumnRun& run, const Use& use) {
+  switch (run.kind) {
+    case ValueKind::kInt32: return use(run.as<int32_t>(), [](int32_t v) { return int64_t{v}; });
+    case ValueKind::kInt64: return use(run.as<int64_t>(), [](int64_t v) { return v; });
+    case ValueKind::kDouble: return use(run.as<double>(), double_key);
+    case ValueKind::kBoolean:
+      return use(run.as<uint8_t>(), [](uint8_t v) { return int64_t{v != 0}; });
+    case ValueKind::kText: break;
+  }
+  DIPTYCH_CHECK(false, "texts are no numbers");
+}
 
 // One value. `text` is somebody else's memory: whoever gives a cell out says whose.
 struct Cell {

@@ -39,13 +39,11 @@ uint32_t count_bits(const uint64_t* words, uint32_t rows) {
 ColumnProfile::ColumnProfile(const ColumnRun& column) : column_(column) {
   if (column.nulls != nullptr) null_rows_ = count_bits(column.nulls, column.rows);
   if (null_rows_ == 0) column_.nulls = nullptr;
-  switch (column.kind) {
-    case ValueKind::kInt32: read_keys<int32_t>([](int32_t v) { return int64_t{v}; }); break;
-    case ValueKind::kInt64: read_keys<int64_t>([](int64_t v) { return v; }); break;
-    case ValueKind::kDouble: read_keys<double>(double_key); break;
-    case ValueKind::kBoolean: read_keys<uint8_t>([](uint8_t v) { return int64_t{v != 0}; }); break;
-    case ValueKind::kText: read_texts(); break;
+  if (column.kind == ValueKind::kText) {
+    read_texts();
+    return;
   }
+  with_keys(column, [&](const auto* values, const auto& to_key) { read_keys(values, to_key); });
 }
 
 template <class Function>
@@ -59,8 +57,7 @@ void ColumnProfile::for_each_row(const Function& fn, Rows rows) const {
 }
 
 template <class Value, class ToKey>
-void ColumnProfile::read_keys(ToKey to_key) {
-  const auto* const values = column_.as<Value>();
+void ColumnProfile::read_keys(const Value* values, const ToKey& to_key) {
   keys_.resize(column_.rows);
   for (uint32_t i = 0; i < column_.rows; ++i) keys_[i] = to_key(values[i]);
   int64_t min = min_;  // in registers: the keys might be these members, for all the compiler knows

@@ -61,7 +61,7 @@ class ColumnProfile {
 
  private:
   template <class Value, class ToKey>
-  void read_keys(ToKey to_key);
+  void read_keys(const Value* values, const ToKey& to_key);
   void read_texts();
   // Calls fn(row) for rows that are null, or those that are not; there is a null map.
   enum class Rows : uint8_t { kNulls, kValues };

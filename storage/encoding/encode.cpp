@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "storage/encoding/codec.h"
 #include "storage/encoding/column_profile.h"
+#include "storage/encoding/number_patch.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -64,38 +65,17 @@ void add_null_map(const uint64_t* nulls, ChunkWriter* writer) {
   writer->header().nulls_offset = part;
 }
 
-enum class Room : uint8_t { kNone, kForPatches };
-
 // No bytes where the form cannot hold the column.
-ChunkBytes write(const ColumnProfile& profile, Encoding encoding, uint64_t bytes,
-                 Room room = Room::kNone, NullRoom nulls = NullRoom::kNone) {
+ChunkBytes write(const ColumnProfile& profile, Encoding encoding, uint64_t bytes) {
   const Codec* const codec = codec_of(encoding, profile.kind());
   ChunkWriter writer(bytes + bitmap_words(profile.rows()) * sizeof(uint64_t));
   begin(encoding, profile.kind(), profile.rows(), profile.null_rows(), &writer);
-  const bool roomy_frame = room == Room::kForPatches && encoding == Encoding::kFrame;
-  const bool written = codec != nullptr && (roomy_frame ? encode_roomy_frame(profile, &writer)
-                                                        : codec->encode(profile, &writer));
-  if (!written) return {};
+  if (codec == nullptr || !codec->encode(profile, &writer)) return {};
   const bool only_nulls = profile.all_null() && encoding == Encoding::kConstant;
-  const bool has_nulls = profile.null_rows() != 0 && !only_nulls;
-  if (has_nulls || nulls == NullRoom::kMap) add_null_map(profile.nulls(), &writer);
+  if (profile.null_rows() != 0 && !only_nulls) add_null_map(profile.nulls(), &writer);
   writer.header().min = profile.min();
   writer.header().max = profile.max();
   return writer.finish();
-}
-
-void store_cell(ValueKind kind, const Cell& cell, std::byte* values, uint32_t row) {
-  const auto store = [&](const auto& value) {
-    std::memcpy(values + row * sizeof value, &value, sizeof value);
-  };
-  switch (kind) {
-    case ValueKind::kInt32: return store(static_cast<int32_t>(cell.key));
-    case ValueKind::kInt64: return store(cell.key);
-    case ValueKind::kDouble: return store(key_double(cell.key));
-    case ValueKind::kBoolean: return store(static_cast<uint8_t>(cell.key));
-    case ValueKind::kText: break;
-  }
-  DIPTYCH_CHECK(false, "texts are no numbers");
 }
 
 struct Form {
@@ -125,30 +105,58 @@ std::vector<Form> forms_of(const ColumnProfile& profile) {
   return forms;
 }
 
-base::Result<ChunkBytes> thaw_numbers(const Chunk& chunk, uint32_t row, const Cell& cell,
-                                      NullRoom nulls) {
+// Writes the chunk's numbers, as they are decoded, and then the cell to where `write` puts them; a
+// null row's may stay zeroes. Run by run, so that nothing of a column's size lies between the
+// chunks.
+template <class Write>
+void write_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, uint64_t* null_map,
+                   const Write& write) {
   RunBuffer buffer;
-  ColumnRun run = chunk.decode(0, chunk.rows(), &buffer);
-  const auto* const from = static_cast<const std::byte*>(run.values);
-  const size_t bytes_in = run.rows * value_bytes(run.kind);
-  const auto values = std::make_unique_for_overwrite<uint64_t[]>((bytes_in + 7) / 8);
-  std::memcpy(values.get(), from, bytes_in);
-  std::vector<uint64_t> null_map(bitmap_words(run.rows));
-  if (run.nulls != nullptr) std::copy_n(run.nulls, null_map.size(), null_map.begin());
+  for (uint32_t first = 0; first < chunk.rows(); first += kVectorRows) {
+    const ColumnRun run = chunk.decode(first, std::min(kVectorRows, chunk.rows() - first), &buffer);
+    with_keys(run, [&](const auto* values, const auto& to_key) {
+      for (uint32_t i = 0; i < run.rows; ++i) write(first + i, to_key(values[i]));
+    });
+    if (run.nulls != nullptr) std::copy_n(run.nulls, bitmap_words(run.rows), null_map + first / 64);
+  }
   const uint64_t bit = uint64_t{1} << (row % 64);
   if (cell.is_null) {
     null_map[row / 64] |= bit;
   } else {
     null_map[row / 64] &= ~bit;
-    store_cell(run.kind, cell, reinterpret_cast<std::byte*>(values.get()), row);
+    write(row, cell.key);
   }
-  run.values = values.get();
-  run.nulls = null_map.data();
-  const ColumnProfile profile(run);
-  ChunkBytes bytes = write(profile, Encoding::kFrame, 0, Room::kForPatches, nulls);
-  if (bytes.empty()) bytes = write(profile, Encoding::kPlain, 0, Room::kForPatches, nulls);
-  DIPTYCH_CHECK(!bytes.empty(), "plain holds what no frame does");
-  return bytes;
+}
+
+ChunkBytes thaw_numbers(const Chunk& chunk, uint32_t row, const Cell& cell, NullRoom nulls) {
+  const int64_t min = cell.is_null ? chunk.min() : std::min(chunk.min(), cell.key);
+  const int64_t max = cell.is_null ? chunk.max() : std::max(chunk.max(), cell.key);
+  const uint32_t null_rows =
+      chunk.null_rows() - (chunk.is_null(row) ? 1 : 0) + (cell.is_null ? 1 : 0);
+  const std::optional<RoomyFrame> frame = roomy_frame(chunk.kind(), min, max);
+  const uint64_t codes_bytes = frame ? code_array_bytes(chunk.rows(), frame->bits)
+                                     : chunk.rows() * value_bytes(chunk.kind());
+  std::vector<uint64_t> null_map(bitmap_words(chunk.rows()));
+  ChunkWriter writer(codes_bytes + null_map.size() * sizeof null_map[0]);
+  begin(frame ? Encoding::kFrame : Encoding::kPlain, chunk.kind(), chunk.rows(), null_rows,
+        &writer);
+  const uint32_t codes = writer.add_part(codes_bytes);
+  ChunkHeader& header = writer.header();
+  header.codes_offset = codes;
+  header.min = min;
+  header.max = max;
+  const auto write = [&](const auto& write_row) {
+    write_numbers(chunk, row, cell, null_map.data(), write_row);
+  };
+  if (frame) {
+    header.base = frame->base;
+    header.code_bits = static_cast<uint8_t>(frame->bits);
+    with_frame(&header, write);
+  } else {
+    with_plain(&header, write);
+  }
+  if (null_rows != 0 || nulls == NullRoom::kMap) add_null_map(null_map.data(), &writer);
+  return writer.finish();
 }
 
 // Adds what is the same in all forms: nulls and bounds as they are in the chunk that is thawed.

@@ -23,9 +23,13 @@ struct Bounds {
   uint64_t span() const { return static_cast<uint64_t>(max) - static_cast<uint64_t>(min); }
 };
 
+// min > max: there is no number.
+Bounds bounds_of(ValueKind kind, int64_t min, int64_t max) {
+  if (kind == ValueKind::kBoolean) return {0, 1};
+  return min <= max ? Bounds{min, max} : Bounds{0, 0};
+}
 Bounds bounds_of(const ColumnProfile& column) {
-  if (column.kind() == ValueKind::kBoolean) return {0, 1};
-  return column.min() <= column.max() ? Bounds{column.min(), column.max()} : Bounds{0, 0};
+  return bounds_of(column.kind(), column.min(), column.max());
 }
 
 void write_codes(const ColumnProfile& column, int64_t base, uint32_t bits, ChunkWriter* writer) {
@@ -138,22 +142,17 @@ constexpr FrameCodec kBitFrameCodec(FrameCodec::Packing::kBits);
 
 }  // namespace
 
-bool encode_roomy_frame(const ColumnProfile& column, ChunkWriter* writer) {
-  const Bounds bounds = bounds_of(column);
-  if (bounds.span() > UINT32_MAX / 2) return false;
-  if (column.kind() == ValueKind::kBoolean) {
-    write_codes(column, 0, 8, writer);
-    return true;
-  }
-  const uint32_t bits = aligned_code_bits(2 * bounds.span(), lanes_of(column.kind()));
-  if (bits > 32) return false;
+std::optional<RoomyFrame> roomy_frame(ValueKind kind, int64_t min, int64_t max) {
+  const Bounds bounds = bounds_of(kind, min, max);
+  if (bounds.span() > UINT32_MAX / 2) return std::nullopt;
+  if (kind == ValueKind::kBoolean) return RoomyFrame{0, 8};
+  const uint32_t bits = aligned_code_bits(2 * bounds.span(), lanes_of(kind));
+  if (bits > 32) return std::nullopt;
   const uint64_t room = ((uint64_t{1} << bits) - 1 - bounds.span()) / 2;
   // Not below the type's least value, from which it is less than `room` then.
-  const int64_t lowest = column.kind() == ValueKind::kInt32 ? INT32_MIN : kKeyMin;
+  const int64_t lowest = kind == ValueKind::kInt32 ? INT32_MIN : kKeyMin;
   const uint64_t below = static_cast<uint64_t>(bounds.min) - static_cast<uint64_t>(lowest);
-  const int64_t base = below < room ? lowest : bounds.min - static_cast<int64_t>(room);
-  write_codes(column, base, bits, writer);
-  return true;
+  return RoomyFrame{below < room ? lowest : bounds.min - static_cast<int64_t>(room), bits};
 }
 
 const NumberCodec& frames() {

@@ -30,7 +30,7 @@ class BlockChains {
     uint32_t next = 0;  // of the same block
   };
 
-  // Empty, for at most so many updates of rows in blocks [0, blocks).
+  // Empty, for so many updates at least, of rows in blocks [0, blocks).
   void start(size_t updates, size_t blocks) {
     DIPTYCH_DCHECK(at_ == kNone && touched_ == taken_, "all that came was taken");
     if (updates_.size() < updates) updates_.resize(updates);
@@ -38,6 +38,7 @@ class BlockChains {
     if (blocks_.size() < updates) blocks_.resize(updates);
     count_ = touched_ = taken_ = 0;
   }
+  size_t room() const { return updates_.size() - count_; }
   void add(const UpdateRecord* record, const UpdatePlan* plan, uint32_t ordinal, uint32_t rows,
            uint32_t block) {
     DIPTYCH_DCHECK(count_ < updates_.size() && block < chains_.size(), "start() made room");

@@ -81,9 +81,8 @@ PartitionApplier::Records PartitionApplier::collapse(Records records, ApplyWorks
   return Records(work->kept).subspan(first);
 }
 
-size_t PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
+void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
   const size_t last = records.size() - 1;
-  size_t changes = records.size();
   for (size_t i = 0; i < records.size(); ++i) {
     const auto* const ahead =
         reinterpret_cast<const std::byte*>(records[std::min(i + kRecordsAhead, last)]);
@@ -92,11 +91,8 @@ size_t PartitionApplier::find(Records records, const RowIndex::Entry** entries) 
     index_.prefetch(records[std::min(i + kPagesAhead, last)]->row_id);
     entries[i] = index_.entry(records[i]->row_id);
     __builtin_prefetch(entries[i], 1);
-    if (records[i]->more == 0) continue;
-    __builtin_prefetch(entries[i] + records[i]->more, 1);
-    changes += records[i]->more;
+    if (records[i]->more != 0) __builtin_prefetch(entries[i] + records[i]->more, 1);
   }
-  return changes;
 }
 
 void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* plan,
@@ -116,9 +112,11 @@ void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* pl
 }
 
 size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* entries,
-                                size_t changes, ApplyWorkspace* work) {
+                                ApplyWorkspace* work) {
   const auto block_shift = static_cast<uint32_t>(std::countr_zero(partition_->block_rows()));
-  work->updates.start(changes, (partition_->row_slots() >> block_shift) + 1);
+  // Rows that a record has mostly lie side by side; the first record's have room wherever they are.
+  work->updates.start(records.size() + base::kRowIdRun,
+                      (partition_->row_slots() >> block_shift) + 1);
   work->moves.clear();
   size_t i = 0;
   for (; i < records.size(); ++i) {
@@ -135,6 +133,7 @@ size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* e
       DIPTYCH_CHECK(i != 0, "A2: only a row that lives is updated");
       break;
     }
+    if (record.rows() > work->updates.room()) break;
     add_rows(&record, plan_of(record), entries[i], block_shift, &work->updates);
     counts_.updates += record.rows();
   }
@@ -233,10 +232,10 @@ void PartitionApplier::apply(Records records, ApplyWorkspace* work) {
     records = collapse(records, work);
   }
   if (work->entries.size() < records.size()) work->entries.resize(records.size());
-  const size_t changes = find(records, work->entries.data());
+  find(records, work->entries.data());
   uint64_t written_ns = begin_ns;
   for (size_t done = 0; done < records.size();) {
-    done += gather(records.subspan(done), work->entries.data() + done, changes, work);
+    done += gather(records.subspan(done), work->entries.data() + done, work);
     const uint64_t found_ns = base::steady_ns();
     counts_.lookup_ns += found_ns - written_ns;
     write_updates(&work->updates);

@@ -11,8 +11,8 @@
 // Gibbons and Mowry's group prefetching). Updates by block meet a column's chunk many at a time,
 // which asks what depends on the chunk once (storage/encoding/number_patch.h).
 //
-// A phase goes on as long as its updates may be written before its inserts and deletes: to an
-// update of a row that it inserts, or an insert of a RowID that it deletes.
+// A phase goes on as long as its updates may be written before its inserts and deletes, and there
+// is room for them: to an update of a row that it inserts, or an insert of a RowID that it deletes.
 //
 // Threads    one at a time; different partitions side by side.
 // Memory     plans, one for each choice of columns that updates had; the workspace's.
@@ -95,11 +95,9 @@ class alignas(64) PartitionApplier {
 
   const UpdatePlan* plan_of(const UpdateRecord& update);
   Records collapse(Records records, ApplyWorkspace* work);
-  // Gives how many changes the records are.
-  size_t find(Records records, const RowIndex::Entry** entries);
-  // How many records the phase has that begins with the first; all are at most `changes`.
-  size_t gather(Records records, const RowIndex::Entry* const* entries, size_t changes,
-                ApplyWorkspace* work);
+  void find(Records records, const RowIndex::Entry** entries);
+  // How many records the phase has that begins with the first.
+  size_t gather(Records records, const RowIndex::Entry* const* entries, ApplyWorkspace* work);
   static void add_rows(const UpdateRecord* record, const UpdatePlan* plan,
                        const RowIndex::Entry* entries, uint32_t block_shift, BlockChains* updates);
   void write_updates(BlockChains* updates);

@@ -91,6 +91,7 @@ uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
 void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
   DIPTYCH_CHECK(restored_.empty(), "finish_restore() goes before writes");
   rows_changed_ += rows.size();
+  takes_inserts_ = true;
   while (!rows.empty()) {
     uint32_t count = 0;
     const uint32_t first = take_ordinals(rows.size(), &count);
@@ -235,6 +236,8 @@ bool PartitionStore::awaits_inserts(const Range& range) const {
 
 bool PartitionStore::wants_compaction() const {
   if (thawed_columns_ != 0 || !empty_.empty()) return true;
+  const auto is_worth = [&](uint32_t number) { return is_worth_rewriting(ranges_[number]); };
+  if (std::any_of(worn_.begin(), worn_.end(), is_worth)) return true;
   const size_t full_ranges = next_ordinal_ / format_.block_rows;
   if (compacted_ranges_ == full_ranges) return false;
   return std::any_of(ranges_.begin(), ranges_.begin() + static_cast<std::ptrdiff_t>(full_ranges),
@@ -252,6 +255,20 @@ size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
     const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
     if (is_quiet && !awaits_inserts(range) && goes_on(done, until_ns)) done += make_block(i);
     range.writes = 0;
+  }
+  return done;
+}
+
+// Where rows are inserted, a worn block becomes pages for them, sooner or later.
+size_t PartitionStore::rewrite_worn(size_t done, uint64_t until_ns) {
+  if (std::exchange(takes_inserts_, false)) return done;
+  for (const uint32_t number : std::vector<uint32_t>(worn_)) {
+    Range& range = ranges_[number];
+    const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
+    range.writes = 0;
+    if (!is_quiet || !is_worth_rewriting(range) || !goes_on(done, until_ns)) continue;
+    melt(number);
+    done += make_block(number);
   }
   return done;
 }
@@ -295,6 +312,7 @@ size_t PartitionStore::settle_columns(size_t done, uint64_t until_ns) {
 size_t PartitionStore::compact(uint64_t until_ns) {
   size_t done = drop_empty_block();
   done = compact_pages(done, until_ns);
+  done = rewrite_worn(done, until_ns);
   done = freeze_columns(done, until_ns);
   return settle_columns(done, until_ns);
 }
@@ -363,7 +381,7 @@ void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
 }
 
 void PartitionStore::withhold_slots(size_t range) {
-  const uint32_t freed = ranges_[range].freed;
+  const uint32_t freed = ranges_[range].dead = ranges_[range].freed;
   frozen_slots_ += freed;
   if (freed >= worn_rows()) worn_.push_back(static_cast<uint32_t>(range));
   if (freed == format_.block_rows) empty_.push_back(static_cast<uint32_t>(range));

@@ -6,12 +6,15 @@
 // An ordinal finds its leaf with one array access: all entries of a block's range name the block.
 //
 //   hot pages ──full and quiet: compact──► compressed block ──worn, or too large: melt──► hot pages
+//                                            │         ▲
+//                                            └─ worn, ─┘ no inserts: rewrite_worn
 //
 // Inserts go to hot pages, in slots that erases freed first. Slots freed in a compressed block stay
 // so: a row put there would thaw each of its columns. A block with a quarter of its rows freed is
 // worn: when inserts have no slot left, it becomes hot pages again, with the same ordinals, in
 // place of new pages. So memory is flat where the data's size is, and pays for deletes when there
-// are inserts. (Plain blocks take inserts as pages do, and never melt.)
+// are inserts. Where there are none, it is made anew without the texts of its dead rows, each time
+// that another quarter is dead. (Plain blocks take inserts as pages do, and never melt.)
 //
 // A snapshot's images (partition_image.h) have leaves together with the store. The first write to a
 // leaf after a cut makes sure that it is the store's own:
@@ -149,6 +152,7 @@ class PartitionStore {
   struct Range {
     uint32_t writes = 0;  // since the last compact()
     uint32_t freed = 0;   // of its ordinals
+    uint32_t dead = 0;    // of these, when its compressed block was made
     bool is_block = false;
     bool stays_pages = false;     // too large for a block
     bool changed = true;          // since it was saved; not of compressed blocks
@@ -215,8 +219,14 @@ class PartitionStore {
   }
   // Its pages are not compressed yet: rows of the next inserts go there.
   bool awaits_inserts(const Range& range) const;
+  // It has texts of many rows that are dead by now.
+  bool is_worth_rewriting(const Range& range) const {
+    return is_compressed(range) && range.freed < format_.block_rows &&
+           range.freed - range.dead >= worn_rows();
+  }
   // All: `done` is what was gone through before, in bytes; with theirs it is returned.
   size_t compact_pages(size_t done, uint64_t until_ns);
+  size_t rewrite_worn(size_t done, uint64_t until_ns);
   size_t freeze_columns(size_t done, uint64_t until_ns);
   size_t settle_columns(size_t done, uint64_t until_ns);
 
@@ -246,6 +256,7 @@ class PartitionStore {
   uint64_t rows_changed_ = 0;                    // inserted and erased, so far
   std::vector<uint64_t> cells_updated_;          // by ColumnId, so far
   ChangeWatch watch_;
+  bool takes_inserts_ = false;   // since the last compact()
   std::vector<uint32_t> worn_;   // ranges
   std::vector<uint32_t> empty_;  // ranges: S7
   FreeSlots free_slots_;

@@ -50,8 +50,11 @@ base::Result<void> check_cells(const UpdateRecord& record, const base::RowLayout
   const std::byte* cell = record.cells();
   for (const base::ColumnId id : record.columns()) {
     const base::ColumnLayout& column = layout.column(id);
-    if (!column.type.is_inline() && !string_lies_inside(record, column, cell, fixed)) {
-      return corrupt(record, "has a string that lies outside of it");
+    if (!column.type.is_inline()) {
+      if (record.more != 0) return corrupt(record, "changes a long string of many rows");
+      if (!string_lies_inside(record, column, cell, fixed)) {
+        return corrupt(record, "has a string that lies outside of it");
+      }
     }
     cell += column.bytes;
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include "dispatcher/command_log/log_file.h"
 #include "dispatcher/command_log/log_reader.h"
@@ -206,6 +207,21 @@ TEST_F(LogFormat, AFileThatWasMadeReadyAndNotBegunCountsForNothing) {
 }
 
 // Wherever the last write was cut, what was durable before it is read, and the rest is told of.
+TEST(LogHeader, OfAnotherVersionIsRefused) {
+  auto bytes = header_bytes({.number = 1, .start = base::Vid(0), .first_sequence = 1});
+  ASSERT_TRUE(read_header(bytes));
+  constexpr size_t kVersionAt = 8;
+  constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
+  bytes[kVersionAt] = std::byte{2};
+  EXPECT_EQ(read_header(bytes).code(), base::ErrorCode::kCorrupt) << "under the old checksum";
+  const uint64_t checksum = XXH3_64bits(bytes.data(), kHeaderChecksumAt);
+  std::memcpy(bytes.data() + kHeaderChecksumAt, &checksum, sizeof checksum);
+  const auto read = read_header(bytes);
+  EXPECT_EQ(read.code(), base::ErrorCode::kUnsupported);
+  EXPECT_THAT(read.error().message,
+              ::testing::HasSubstr("version 2, this program reads version 3"));
+}
+
 TEST_F(LogFormat, ATornFrameIsCutWhereverItWasTorn) {
   begin_file(1, 0, 1);
   append(0, 5);

@@ -400,6 +400,25 @@ TEST(Replay, RecordsOfRowsBeyondTheirRunOrOfRowsThatComeOrGoAreRefused) {
   record.more = 6;
   EXPECT_FALSE(whole());
   record.more = 1;
+  // Nor rows of which a long string changes.
+  base::TableSchema schema;
+  schema.columns = {{"n", {base::TypeKind::kInt}, base::Nullability::kNotNull},
+                    {"t", {base::TypeKind::kVarchar}, base::Nullability::kNotNull}};
+  const base::RowLayout layout(schema);
+  const std::string text = "text";
+  std::vector<std::byte> row(layout.bytes);
+  const base::Text cell(text);
+  std::memcpy(row.data() + layout.column(base::ColumnId(1)).offset, &cell, sizeof cell);
+  for (const uint16_t column : {uint16_t{0}, uint16_t{1}}) {
+    propagation::UpdateChunks memory;
+    propagation::UpdateSet set(&memory);
+    const base::ColumnId changed(column);
+    propagation::UpdateRecord* const update = set.append_update(
+        base::Vid(1), base::RowId(1), layout, row.data(), {layout, {&changed, 1}});
+    EXPECT_TRUE(propagation::check_record(*update, layout));
+    update->more = 1;
+    EXPECT_EQ(propagation::check_record(*update, layout).ok(), column == 0);
+  }
   for (const auto type : {propagation::UpdateType::kInsert, propagation::UpdateType::kDelete,
                           propagation::UpdateType::kReplace}) {
     record.type = type;

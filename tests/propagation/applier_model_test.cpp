@@ -73,7 +73,7 @@ TEST(ApplierModel, EqualsTheSerialHistoryWhereRecordsAreOfManyRows) {
     const uint64_t seed = std::random_device()();
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     History history(seed, options);
-    history.fill();
+    history.insert_all();
     for (int step = 0; step < 12; ++step) {
       history.run_batch(60);
       ASSERT_NO_FATAL_FAILURE(history.apply_and_compare(one_after_the_other));

@@ -162,8 +162,8 @@ TEST(MixedHistoryModel, EqualsTheSerialHistoryWhateverHappensToItsBlocks) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   storage::test::TemporaryDirectory directory;
-  KeptHistory history(seed, {.partitions = 2, .workers = 2, .rows_max = 6000, .id_step = 61},
-                      directory.path(), size_t{128} << 10);
+  KeptHistory history(seed, {.partitions = 2, .workers = 2, .rows_max = 6000}, directory.path(),
+                      size_t{128} << 10);
   std::mt19937_64 random(seed);
   constexpr int kSteps = 16;
   for (int step = 0; step < kSteps; ++step) {

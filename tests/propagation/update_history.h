@@ -70,7 +70,7 @@ class History {
   const storage::Replica& replica() const { return *replica_; }
 
   // All rows that there can be, in the order of their RowIDs.
-  void fill() {
+  void insert_all() {
     open_sets();
     for (uint32_t t = 0; t < kTables; ++t) {
       const base::Vid vid(++vid_);

@@ -227,6 +227,15 @@ TEST_F(RowsInSequence, AreRecordsOfTheirOwnWhereAnythingDiffers) {
   EXPECT_EQ(records(), "10: 1, 12: 1, 11: 1, 12: 1, 13: 1, 14: 1, 15: 1, 40: 1, 16: 1, ");
 }
 
+TEST_F(RowsInSequence, WhoseEqualBytesAreOfOtherColumnsAreRecordsOfTheirOwn) {
+  const ColumnId other = *schema_.find_column("timestamp");
+  row_.set(other, base::Timestamp{1});
+  update(1, 10);
+  columns_ = {other};
+  update(1, 11);
+  EXPECT_EQ(records(), "10: 1, 11: 1, ");
+}
+
 TEST_F(RowsInSequence, EndWithTheirRunOfRowIds) {
   for (uint64_t row = base::kRowIdRun - 2; row < 2 * base::kRowIdRun + 3; ++row) update(1, row);
   EXPECT_EQ(records(), "254: 2, 256: 256, 512: 3, ");
@@ -252,6 +261,9 @@ TEST_F(RowsInSequence, AreTakenBackOneByOne) {
   set_.take_back(update(3, 12));
   update(3, 12);
   EXPECT_EQ(records(), "9: 1, 10: 3, ");
+  set_.take_back(update(4, 20));
+  update(4, 21);
+  EXPECT_EQ(records(), "9: 1, 10: 3, 21: 1, ");
 }
 
 TEST_F(RowsInSequence, AreCopiedAsTheyAre) {

@@ -137,6 +137,36 @@ TEST(CompressedBlock, BecomesPagesForInsertsWhenAQuarterOfItsRowsAreDeleted) {
   EXPECT_EQ(model.partition().live_rows(), model.rows().rbegin()->first + 1);
 }
 
+// Where nothing is inserted: with it the block becomes pages, as above.
+TEST(CompressedBlock, IsWrittenAgainWithoutTheTextsOfItsDeadRowsWhereNoInsertsCome) {
+  PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 4);
+  for (uint32_t i = 0; i < 2 * kBlockRowsDefault; ++i) model.insert();
+  model.partition().compact_all();
+  const Partition& partition = model.partition();
+  const ColumnId text(2);
+  const size_t whole = partition.leaf(0).storage(text).bytes;
+  for (uint32_t i = 0; i < kBlockRowsDefault / 2; ++i) {
+    model.erase(model.rows().lower_bound(2 * i)->first);
+  }
+  const size_t blocks = partition.figures().blocks_made;
+  EXPECT_TRUE(partition.wants_compaction());
+  for (int look = 0; look < 4; ++look) model.partition().compact();
+  EXPECT_EQ(partition.figures().blocks_made, blocks + 1);
+  EXPECT_FALSE(partition.wants_compaction()) << "a row of two is dead, and written again";
+  EXPECT_EQ(partition.leaf(0).form(), LeafForm::kCompressed);
+  EXPECT_LT(partition.leaf(0).storage(text).bytes, whole * 3 / 4);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  // Its slots are still there for inserts, and it is written once more when most rows are dead.
+  for (uint32_t i = 0; i < kBlockRowsDefault / 2 - 100; ++i) {
+    model.erase(model.rows().begin()->first);
+  }
+  for (int look = 0; look < 4; ++look) model.partition().compact();
+  EXPECT_LT(partition.leaf(0).storage(text).bytes, whole / 4);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+  for (uint32_t i = 0; i < kBlockRowsDefault / 2; ++i) ASSERT_LT(model.insert(), kBlockRowsDefault);
+  ASSERT_NO_FATAL_FAILURE(model.expect_agreement());
+}
+
 // What waits to have its values dropped may take inserts, and be a block again, before its turn.
 TEST(CompressedBlock, ThatWasEmptiedAndFilledAgainKeepsItsRows) {
   PartitionModel model(test::narrow_schema(), BlockForm::kCompressed, 8, kBlockRowsMin);

@@ -477,7 +477,7 @@ void OlapDispatcher::lose_replica(const base::Error& error) {
 void OlapDispatcher::bring_up_to_date() {
   propagation::CollectedSets collected = clock_->collect(updates_);
   const storage::Replica& replica = *replica_.tables;
-  uint64_t records = 0;
+  uint64_t changes = 0;
   uint64_t cpu_ns = 0;
   uint64_t compact_ns = 0;
   uint64_t compact_cpu_ns = 0;
@@ -485,11 +485,11 @@ void OlapDispatcher::bring_up_to_date() {
   try {
     if (!replica_failure_) {
       const uint64_t cpu_start_ns = base::thread_cpu_ns();
-      records = apply(collected);
+      changes = apply(collected);
       cpu_ns = base::thread_cpu_ns() - cpu_start_ns;
       const uint64_t compact_start_ns = base::steady_ns();
       const bool rests = compact_start_ns - compacted_ns_ >= options_.apply_interval_ns;
-      if (records != 0 || (rests && replica_.tables->wants_compaction())) {
+      if (changes != 0 || (rests && replica_.tables->wants_compaction())) {
         const uint64_t compact_cpu_start_ns = base::thread_cpu_ns();
         compact();
         compact_cpu_ns = base::thread_cpu_ns() - compact_cpu_start_ns;
@@ -503,12 +503,12 @@ void OlapDispatcher::bring_up_to_date() {
   if (!collected.sets.empty()) updates_->recycle(std::move(collected.sets));
   trim();
   const uint64_t end_ns = base::steady_ns();
-  const bool changed = records != 0 || table_rows_.size() != replica.table_count();
+  const bool changed = changes != 0 || table_rows_.size() != replica.table_count();
   if (changed || lacks_samples_) refresh_statistics();
   const std::lock_guard lock(figures_mutex_);
-  if (records != 0) {
+  if (changes != 0) {
     ++figures_.apply_runs;
-    figures_.updates_applied += records;
+    figures_.updates_applied += changes;
     figures_.apply_ns.record(end_ns - start_ns);
     figures_.apply_cpu_ns += cpu_ns;
   }

@@ -70,7 +70,7 @@ void TableReplay::fetch(const UpdateRecord& record) const {
     lines |= lines_of_bytes(0, layout.bytes);
   }
   lines = lines_in(*table_, lines);
-  for (uint32_t i = 0; i < record.rows(); ++i) {
+  for (uint32_t i = 0; i < std::min(record.rows(), kRowsFetched); ++i) {
     fetch_lines(*table_, table_->rows.slot(base::RowId(record.row_id.value + i)), lines);
   }
   if (record.type != UpdateType::kInsert) return;
@@ -133,8 +133,9 @@ base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot
   for (const auto& index : table_->indexes) {
     base::Key key;
     index->encoder.encode(slot->row(), &key);
-    if (!key.ok())
+    if (!key.ok()) {
       return does_not_fit(*table_, record.row_id, record.vid, index->key_too_long().message);
+    }
     // Without a look at who has the key: who had it may give it up later in the transaction.
     index->index->insert(key.bytes(), record.row_id, nullptr);
   }

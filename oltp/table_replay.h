@@ -30,6 +30,7 @@ class TableReplay {
 
  private:
   static constexpr size_t kRecordsAhead = 16;
+  static constexpr uint32_t kRowsFetched = 16;  // of a record: the processor finds the others
 
   // Appends the batch's to records_, checked as far as one record tells.
   base::Result<void> gather(const propagation::BatchRuns& batch);

@@ -15,11 +15,12 @@ struct PartitionFigures {
   size_t directory_bytes = 0;  // which leaf has a row, and which slots are free
   size_t snapshot_bytes = 0;   // that only snapshots have; of pages, part of the above
   // Since the database was opened.
-  uint64_t blocks_made = 0;      // of pages, and of the rows of loads
-  uint64_t blocks_melted = 0;    // back to pages
-  uint64_t columns_thawed = 0;   // of blocks, made wide enough to be written in place
-  uint64_t columns_frozen = 0;   // encoded anew once they were quiet
-  uint64_t columns_settled = 0;  // compressed further after that
+  uint64_t blocks_made = 0;       // of pages, rewritten ones, and the rows of loads
+  uint64_t blocks_melted = 0;     // back to pages
+  uint64_t blocks_rewritten = 0;  // without what many dead rows had
+  uint64_t columns_thawed = 0;    // of blocks, made wide enough to be written in place
+  uint64_t columns_frozen = 0;    // encoded anew once they were quiet
+  uint64_t columns_settled = 0;   // compressed further after that
 
   size_t memory_bytes() const { return page_bytes + block_bytes + string_bytes + directory_bytes; }
 
@@ -31,6 +32,7 @@ struct PartitionFigures {
     snapshot_bytes += other.snapshot_bytes;
     blocks_made += other.blocks_made;
     blocks_melted += other.blocks_melted;
+    blocks_rewritten += other.blocks_rewritten;
     columns_thawed += other.columns_thawed;
     columns_frozen += other.columns_frozen;
     columns_settled += other.columns_settled;

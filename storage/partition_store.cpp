@@ -68,7 +68,10 @@ uint64_t PartitionStore::live_rows() const {
 
 uint32_t PartitionStore::take_ordinals(size_t count_max, uint32_t* count) {
   const bool pages_are_full = next_ordinal_ % format_.page_rows == 0;
-  if (free_slots_.empty() && pages_are_full && !worn_.empty()) melt(worn_.front());
+  if (free_slots_.empty() && pages_are_full && !worn_.empty()) {
+    melt(worn_.front());
+    ++counts_.blocks_melted;
+  }
   *count = 1;
   if (!free_slots_.empty()) {
     const uint32_t first = free_slots_.take_lowest();
@@ -184,6 +187,7 @@ Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> plac
   }
   Range& range = ranges_[ordinals.front() / format_.block_rows];
   melt(ordinals.front() / format_.block_rows);
+  ++counts_.blocks_melted;
   range.stays_pages = true;
   ++compacted_ranges_;
   std::vector<RowPlace> found(ordinals.size());
@@ -261,14 +265,16 @@ size_t PartitionStore::compact_pages(size_t done, uint64_t until_ns) {
 
 // Where rows are inserted, a worn block becomes pages for them, sooner or later.
 size_t PartitionStore::rewrite_worn(size_t done, uint64_t until_ns) {
-  if (std::exchange(takes_inserts_, false)) return done;
+  const bool takes_inserts = std::exchange(takes_inserts_, false);
   for (const uint32_t number : std::vector<uint32_t>(worn_)) {
     Range& range = ranges_[number];
     const bool is_quiet = range.writes <= format_.block_rows / kQuietShare;
     range.writes = 0;
-    if (!is_quiet || !is_worth_rewriting(range) || !goes_on(done, until_ns)) continue;
+    if (takes_inserts || !is_quiet || !is_worth_rewriting(range)) continue;
+    if (!goes_on(done, until_ns)) break;
     melt(number);
     done += make_block(number);
+    ++(range.is_block ? counts_.blocks_rewritten : counts_.blocks_melted);
   }
   return done;
 }
@@ -425,7 +431,6 @@ void PartitionStore::melt(size_t number) {
   range.changed = true;
   note_remade(number);
   --compacted_ranges_;
-  ++counts_.blocks_melted;
   drop(std::move(block));
 }
 

@@ -190,6 +190,7 @@ TEST(MixedHistoryModel, EqualsTheSerialHistoryWhateverHappensToItsBlocks) {
   const storage::PartitionFigures figures = history.figures();
   EXPECT_GT(figures.blocks_made, 10U);
   EXPECT_GT(figures.blocks_melted, 0U);
+  EXPECT_GT(figures.blocks_rewritten, 0U);
   EXPECT_GT(figures.columns_thawed, 0U);
   EXPECT_GT(figures.columns_frozen, 0U);
   EXPECT_GT(history.emptied_blocks(), 0U);

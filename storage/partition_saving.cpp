@@ -163,7 +163,8 @@ void PartitionStore::take_block(SharedRef<Leaf> leaf) {
   const auto& block = static_cast<const CompressedBlock&>(*leaf);
   Range& range = ranges_.emplace_back();
   range.is_block = true;
-  range.freed = block.row_slots() - block.live_rows();
+  // A restart alone rewrites nothing: what is dead counts as if the block was made without it.
+  range.freed = range.dead = block.row_slots() - block.live_rows();
   range.changed = false;
   const auto number = static_cast<uint32_t>(ranges_.size() - 1);
   ++compacted_ranges_;

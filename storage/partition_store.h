@@ -152,7 +152,7 @@ class PartitionStore {
   struct Range {
     uint32_t writes = 0;  // since the last compact()
     uint32_t freed = 0;   // of its ordinals
-    uint32_t dead = 0;    // of these, when its compressed block was made
+    uint32_t dead = 0;    // of these, when its compressed block was made or read
     bool is_block = false;
     bool stays_pages = false;     // too large for a block
     bool changed = true;          // since it was saved; not of compressed blocks

@@ -72,7 +72,9 @@ bool Worker::commit(Transaction* txn, Request* request) {
   // relaxed: whoever replays is alone.
   const uint64_t before =
       replays_ ? core_->last_vid.load(std::memory_order_relaxed) : txn->read_vid().value;
-  const bool any = export_writes(before + 1);  // it commits at that or later
+  // It commits at that VID or later, and no transaction of this worker before it did: so no record
+  // of theirs gets its rows (propagation/export/update_set.h).
+  const bool any = export_writes(before + 1);
   uint64_t vid = 0;
   // With one worker nobody else commits, and nothing is locked.
   std::unique_lock guard(core_->commit_mutex, std::defer_lock);

@@ -206,7 +206,6 @@ TEST_F(LogFormat, AFileThatWasMadeReadyAndNotBegunCountsForNothing) {
   EXPECT_FALSE(std::filesystem::exists(log_file_path(path(), 2)));
 }
 
-// Wherever the last write was cut, what was durable before it is read, and the rest is told of.
 TEST(LogHeader, OfAnotherVersionIsRefused) {
   auto bytes = header_bytes({.number = 1, .start = base::Vid(0), .first_sequence = 1});
   ASSERT_TRUE(read_header(bytes));
@@ -222,6 +221,7 @@ TEST(LogHeader, OfAnotherVersionIsRefused) {
               ::testing::HasSubstr("version 2, this program reads version 3"));
 }
 
+// Wherever the last write was cut, what was durable before it is read, and the rest is told of.
 TEST_F(LogFormat, ATornFrameIsCutWhereverItWasTorn) {
   begin_file(1, 0, 1);
   append(0, 5);

@@ -174,7 +174,7 @@ TEST(UpdateSet, TakesBackTheNewestRecordsAndGoesOn) {
   EXPECT_TRUE(set.chunks().empty());
 }
 
-// Of which some change two columns, one of them nullable.
+// Updates of any rows, all to what one row holds.
 class RowsInSequence : public testing::Test {
  protected:
   RowsInSequence() { row_.set(number_, int64_t{1}); }
@@ -271,6 +271,7 @@ TEST_F(RowsInSequence, AreCopiedAsTheyAre) {
   UpdateSet copy(&memory_);
   set_.for_each([&](const UpdateRecord& record) { copy.append_copy(record); });
   EXPECT_EQ(copy.change_count(), 5u);
+  EXPECT_EQ(copy.used_bytes(), set_.used_bytes());
   UpdateSet joined(&memory_);
   joined.append_set(set_);
   EXPECT_EQ(joined.change_count(), 5u);

@@ -47,10 +47,11 @@ class ColumnWrites {
         format_(format),
         column_(column),
         row_bytes_(layout.bytes),
-        rows_(size_t{kVectorRows} * row_bytes_),
-        places_(kVectorRows) {}
+        rows_(size_t{kVectorRows} * row_bytes_) {}
 
   void add(uint32_t ordinal, const ColumnValues& values, size_t which) {
+    const uint32_t block_rows = partition_.block_rows();
+    if (!ordinals_.empty() && ordinals_.front() / block_rows != ordinal / block_rows) write();
     std::byte* const row = rows_.data() + ordinals_.size() * row_bytes_;
     std::byte* const cell = row + format_.cell_offset;
     if (values.texts.empty()) {
@@ -65,12 +66,8 @@ class ColumnWrites {
   }
   void write() {
     if (ordinals_.empty()) return;
-    partition_.find(ordinals_, places_.data());
-    const auto found = std::span(places_).first(ordinals_.size());
-    // A place that moved is found anew with the next vector.
-    static_cast<void>(partition_.update(found, column_, records_, format_.cell_offset));
-    partition_.find(ordinals_, places_.data());
-    partition_.note_writes(found);
+    partition_.note_writes(ordinals_);
+    partition_.update(ordinals_, column_, records_, format_.cell_offset);
     written_ += ordinals_.size();
     ordinals_.clear();
     records_.clear();
@@ -98,7 +95,6 @@ class ColumnWrites {
   std::vector<std::byte> rows_;
   std::vector<const std::byte*> records_;
   std::vector<uint32_t> ordinals_;
-  std::vector<storage::RowPlace> places_;
   uint64_t written_ = 0;
 };
 

@@ -50,15 +50,13 @@ void Applier::order_and_route(Work* work) const {
 }
 
 void Applier::route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed) {
-  if (routed->size() == 1) return routed->front().assign(ordered.begin(), ordered.end());
-  for (Routed& records : *routed) records.clear();
-  // Runs of RowIDs: what comes one behind the other mostly goes to one partition.
-  for (size_t first = 0; first < ordered.size();) {
-    const uint64_t run = ordered[first]->row_id.value / base::kRowIdRun;
-    Routed& to = (*routed)[rows.partition_of(ordered[first]->row_id).value];
-    do {
-      to.push_back(ordered[first++]);
-    } while (first < ordered.size() && ordered[first]->row_id.value / base::kRowIdRun == run);
+  for (Routed& to : *routed) {
+    if (to.room.size() < ordered.size()) to.room.resize(ordered.size());
+    to.count = 0;
+  }
+  for (const UpdateRecord* const record : ordered) {
+    Routed& to = (*routed)[rows.partition_of(record->row_id).value];
+    to.room[to.count++] = record;
   }
 }
 
@@ -95,7 +93,7 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
     for_each(static_cast<uint32_t>(work.size()), [&](uint32_t i) { order_and_route(&work[i]); });
     for_each(replica_->partition_count(), [&](uint32_t p) {
       for (Work& of : work) {
-        of.table->partitions[p].apply(of.table->routed[p], &workspaces_[p]);
+        of.table->partitions[p].apply(of.table->routed[p].records(), &workspaces_[p]);
       }
     });
     std::erase_if(work, [](const Work& of) { return of.merge.done(); });
@@ -139,7 +137,7 @@ size_t Applier::memory_bytes() const {
   for (const ApplyWorkspace& work : workspaces_) bytes += work.memory_bytes();
   for (const TableState& table : tables_) {
     bytes += table.ordered.capacity() * sizeof(const UpdateRecord*);
-    for (const auto& records : table.routed) bytes += records.capacity() * sizeof(records[0]);
+    for (const Routed& to : table.routed) bytes += to.room.capacity() * sizeof to.room[0];
     for (const PartitionApplier& partition : table.partitions) bytes += partition.memory_bytes();
   }
   return bytes;

@@ -82,7 +82,13 @@ class Applier {
 
  private:
   using Records = std::span<const UpdateRecord* const>;
-  using Routed = std::vector<const UpdateRecord*>;
+  // Records of one partition.
+  struct Routed {
+    std::vector<const UpdateRecord*> room;
+    size_t count = 0;
+
+    Records records() const { return std::span(room).first(count); }
+  };
   // A cache line of its own, as tables run side by side.
   struct alignas(64) TableState {
     std::deque<PartitionApplier> partitions;

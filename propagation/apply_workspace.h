@@ -16,6 +16,7 @@
 #include "propagation/export/update_set.h"
 #include "propagation/row_index.h"
 #include "propagation/update_plan.h"
+#include "storage/table.h"
 
 namespace diptych::propagation {
 
@@ -97,10 +98,12 @@ struct alignas(64) ApplyWorkspace {
   std::vector<const RowIndex::Entry*> entries;  // of the slice's records
   BlockChains updates;                          // of a phase
   std::vector<const UpdateRecord*> moves;       // its inserts and deletes
+  std::vector<storage::NewRow> rows;            // that are inserted together
 
   size_t memory_bytes() const {
     return kept.capacity() * sizeof kept[0] + entries.capacity() * sizeof entries[0] +
-           updates.memory_bytes() + moves.capacity() * sizeof moves[0];
+           updates.memory_bytes() + moves.capacity() * sizeof moves[0] +
+           rows.capacity() * sizeof rows[0];
   }
 };
 

@@ -23,6 +23,7 @@ constexpr uint64_t kMix = 0x9e3779b97f4a7c15ULL;
 PartitionApplier::PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                                    base::NumaNode node)
     : partition_(partition),
+      block_shift_(static_cast<uint32_t>(std::countr_zero(partition->block_rows()))),
       layout_(layout),
       index_(node),
       whole_row_(UpdatePlan::of_rows(*layout)) {}
@@ -96,14 +97,13 @@ void PartitionApplier::find(Records records, const RowIndex::Entry** entries) {
 }
 
 void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* plan,
-                                const RowIndex::Entry* entries, uint32_t block_shift,
-                                BlockChains* updates) {
+                                const RowIndex::Entry* entries, BlockChains* updates) const {
   for (uint32_t first = 0; first <= record->more;) {
     const uint32_t ordinal = entries[first] - 1;
-    const uint32_t block = ordinal >> block_shift;
+    const uint32_t block = ordinal >> block_shift_;
     uint32_t rows = 1;
     while (first + rows <= record->more && entries[first + rows] == entries[first] + rows &&
-           (ordinal + rows) >> block_shift == block) {
+           (ordinal + rows) >> block_shift_ == block) {
       ++rows;
     }
     updates->add(record, plan, ordinal, rows, block);
@@ -113,11 +113,11 @@ void PartitionApplier::add_rows(const UpdateRecord* record, const UpdatePlan* pl
 
 size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* entries,
                                 ApplyWorkspace* work) {
-  const auto block_shift = static_cast<uint32_t>(std::countr_zero(partition_->block_rows()));
   // Rows that a record has mostly lie side by side; the first record's have room wherever they are.
   work->updates.start(records.size() + base::kRowIdRun,
-                      (partition_->row_slots() >> block_shift) + 1);
+                      (partition_->row_slots() >> block_shift_) + 1);
   work->moves.clear();
+  uint64_t updates = 0;
   size_t i = 0;
   for (; i < records.size(); ++i) {
     const UpdateRecord& record = *records[i];
@@ -134,48 +134,47 @@ size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* e
       break;
     }
     if (record.rows() > work->updates.room()) break;
-    add_rows(&record, plan_of(record), entries[i], block_shift, &work->updates);
-    counts_.updates += record.rows();
+    const UpdatePlan* const plan = plan_of(record);
+    updates += record.rows();
+    if (record.more == 0) {
+      work->updates.add(&record, plan, entry - 1, 1, (entry - 1) >> block_shift_);
+    } else {
+      add_rows(&record, plan, entries[i], &work->updates);
+    }
   }
+  counts_.updates += updates;
   return i;
 }
 
 void PartitionApplier::approach(BlockChains* updates, Group* group) {
-  group->count = 0;
+  uint32_t count = 0;
   group->run_count = 0;
-  const UpdatePlan* plan = nullptr;
-  while (group->count < kGroup) {
-    const BlockChains::Update update = updates->take(kGroup - group->count);
+  while (count < kGroup) {
+    const BlockChains::Update update = updates->take(kGroup - count);
     if (update.record == nullptr) break;
-    if (update.plan != plan) {
-      plan = update.plan;
-      group->runs[group->run_count++] = {plan, group->count, group->count};
+    const uint32_t block = update.ordinal >> block_shift_;
+    if (!group->is_of_newest_run(update.plan, block)) {
+      group->runs[group->run_count++] = {update.plan, block, count, count};
     }
-    for (uint32_t row = 0; row < update.rows; ++row, ++group->count) {
-      group->ordinals[group->count] = update.ordinal + row;
-      group->records[group->count] = reinterpret_cast<const std::byte*>(update.record);
+    for (uint32_t row = 0; row < update.rows; ++row, ++count) {
+      group->ordinals[count] = update.ordinal + row;
+      group->records[count] = reinterpret_cast<const std::byte*>(update.record);
     }
-    group->runs[group->run_count - 1].end = group->count;
+    group->runs[group->run_count - 1].end = count;
   }
-  partition_->find(group->wanted(), group->places.data());
-  for (const Group::Run& run : std::span(group->runs).first(group->run_count)) {
-    const auto places = std::span(group->places).subspan(run.first, run.end - run.first);
-    partition_->prefetch(places, run.plan->columns);
+  group->count = count;
+  for (const Group::Run& run : group->all_runs()) {
+    partition_->prefetch(group->ordinals_of(run), run.plan->columns);
   }
 }
 
-void PartitionApplier::write(Group* group, Group* ahead) {
-  partition_->note_writes(std::span(group->places).first(group->count));
-  for (const Group::Run& run : std::span(group->runs).first(group->run_count)) {
-    const size_t count = run.end - run.first;
-    const auto places = std::span(group->places).subspan(run.first, count);
-    const auto records = std::span(group->records).subspan(run.first, count);
+void PartitionApplier::write(const Group& group) {
+  for (const Group::Run& run : group.all_runs()) {
+    const std::span<const uint32_t> ordinals = group.ordinals_of(run);
+    const std::span<const std::byte* const> records = group.records_of(run);
+    partition_->note_writes(ordinals);
     for (size_t c = 0; c < run.plan->columns.size(); ++c) {
-      const auto stay =
-          partition_->update(places, run.plan->columns[c], records, run.plan->cell_offsets[c]);
-      if (stay == storage::Partition::Places::kStay) continue;
-      partition_->find(group->wanted(), group->places.data());
-      partition_->find(ahead->wanted(), ahead->places.data());
+      partition_->update(ordinals, run.plan->columns[c], records, run.plan->cell_offsets[c]);
     }
   }
 }
@@ -186,12 +185,13 @@ void PartitionApplier::write_updates(BlockChains* updates) {
   Group* ahead = &groups[1];
   for (approach(updates, present); present->count != 0; std::swap(present, ahead)) {
     approach(updates, ahead);
-    write(present, ahead);
+    write(*present);
   }
 }
 
-void PartitionApplier::insert(Records records) {
-  std::array<storage::NewRow, kGroup> rows;
+void PartitionApplier::insert(Records records, ApplyWorkspace* work) {
+  std::vector<storage::NewRow>& rows = work->rows;
+  if (rows.size() < kGroup) rows.resize(kGroup);
   std::array<uint32_t, kGroup> ordinals;
   for (size_t i = 0; i < records.size(); ++i) {
     const UpdateRecord& record = *records[i];
@@ -213,13 +213,13 @@ void PartitionApplier::erase(Records records) {
   counts_.deletes += records.size();
 }
 
-void PartitionApplier::move(Records records) {
+void PartitionApplier::move(Records records, ApplyWorkspace* work) {
   while (!records.empty()) {
     const UpdateType type = records.front()->type;
     size_t count = 1;
     const size_t most = std::min<size_t>(kGroup, records.size());
     while (count < most && records[count]->type == type) ++count;
-    if (type == UpdateType::kInsert) insert(records.first(count));
+    if (type == UpdateType::kInsert) insert(records.first(count), work);
     if (type == UpdateType::kDelete) erase(records.first(count));
     records = records.subspan(count);
   }
@@ -239,7 +239,7 @@ void PartitionApplier::apply(Records records, ApplyWorkspace* work) {
     const uint64_t found_ns = base::steady_ns();
     counts_.lookup_ns += found_ns - written_ns;
     write_updates(&work->updates);
-    move(work->moves);
+    move(work->moves, work);
     written_ns = base::steady_ns();
   }
   index_.trim();

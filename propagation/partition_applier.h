@@ -76,21 +76,31 @@ class alignas(64) PartitionApplier {
 
  private:
   using Records = std::span<const UpdateRecord* const>;
-  // Updates that are written together.
+  // Rows that are written while those of the next group are fetched.
   struct Group {
     uint32_t count = 0;
     std::array<uint32_t, kGroup> ordinals;
-    std::array<storage::RowPlace, kGroup> places;
     std::array<const std::byte*, kGroup> records;
-    struct Run {  // of the same columns
+    struct Run {  // of rows of one block, of which the same columns change
       const UpdatePlan* plan;
+      uint32_t block;
       uint32_t first;
       uint32_t end;
     };
     std::array<Run, kGroup> runs;
     uint32_t run_count = 0;
 
-    std::span<const uint32_t> wanted() const { return std::span(ordinals).first(count); }
+    bool is_of_newest_run(const UpdatePlan* plan, uint32_t block) const {
+      return run_count != 0 && runs[run_count - 1].plan == plan &&
+             runs[run_count - 1].block == block;
+    }
+    std::span<const Run> all_runs() const { return std::span(runs).first(run_count); }
+    std::span<const uint32_t> ordinals_of(const Run& run) const {
+      return std::span(ordinals).subspan(run.first, run.end - run.first);
+    }
+    std::span<const std::byte* const> records_of(const Run& run) const {
+      return std::span(records).subspan(run.first, run.end - run.first);
+    }
   };
 
   const UpdatePlan* plan_of(const UpdateRecord& update);
@@ -98,16 +108,17 @@ class alignas(64) PartitionApplier {
   void find(Records records, const RowIndex::Entry** entries);
   // How many records the phase has that begins with the first.
   size_t gather(Records records, const RowIndex::Entry* const* entries, ApplyWorkspace* work);
-  static void add_rows(const UpdateRecord* record, const UpdatePlan* plan,
-                       const RowIndex::Entry* entries, uint32_t block_shift, BlockChains* updates);
+  void add_rows(const UpdateRecord* record, const UpdatePlan* plan, const RowIndex::Entry* entries,
+                BlockChains* updates) const;
   void write_updates(BlockChains* updates);
   void approach(BlockChains* updates, Group* group);
-  void write(Group* group, Group* ahead);
-  void move(Records records);
-  void insert(Records records);
+  void write(const Group& group);
+  void move(Records records, ApplyWorkspace* work);
+  void insert(Records records, ApplyWorkspace* work);
   void erase(Records records);
 
   storage::Partition* partition_;
+  uint32_t block_shift_;  // of an ordinal, to its block's number
   const base::RowLayout* layout_;
   RowIndex index_;
   const UpdatePlan whole_row_;

@@ -52,16 +52,6 @@ RowIndex::Page* RowIndex::add_page(uint64_t number) {
   return remember(number, page);
 }
 
-void RowIndex::insert(base::RowId row_id, uint32_t ordinal) {
-  DIPTYCH_CHECK(ordinal != std::numeric_limits<uint32_t>::max(), "ordinals are stored plus one");
-  Page* const page = page_of(row_id);
-  Entry& found = page->entries[place(row_id)];
-  DIPTYCH_CHECK(found == 0, "R1: an inserted RowID is absent");
-  found = ordinal + 1;
-  ++page->rows;
-  ++size_;
-}
-
 std::optional<uint32_t> RowIndex::find(base::RowId row_id) const {
   const Page* const page = directory_[find_slot(row_id.value >> kPageRowsBits)].page;
   if (page == nullptr || page->entries[place(row_id)] == 0) return std::nullopt;

@@ -25,10 +25,12 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace diptych::propagation {
@@ -42,7 +44,15 @@ class RowIndex {
 
   explicit RowIndex(base::NumaNode node);
 
-  void insert(base::RowId row_id, uint32_t ordinal);  // row_id must be absent
+  void insert(base::RowId row_id, uint32_t ordinal) {  // row_id must be absent
+    DIPTYCH_CHECK(ordinal != std::numeric_limits<uint32_t>::max(), "ordinals are stored plus one");
+    Page* const page = page_of(row_id);
+    Entry& found = page->entries[place(row_id)];
+    DIPTYCH_CHECK(found == 0, "R1: an inserted RowID is absent");
+    found = ordinal + 1;
+    ++page->rows;
+    ++size_;
+  }
   std::optional<uint32_t> find(base::RowId row_id) const;
   std::optional<uint32_t> erase(base::RowId row_id);  // the ordinal it had
   // Where the RowID's entry is or will be: it stays there until trim(). Those of one kRowIdRun lie

@@ -21,6 +21,8 @@ using encoding::Chunk;
 using encoding::ChunkBytes;
 using encoding::ChunkHeader;
 
+using Bytes = const std::byte*;
+
 }  // namespace
 
 CompressedBlock::CompressedBlock(const LeafFormat& format, uint32_t first_ordinal, uint32_t rows,
@@ -245,51 +247,53 @@ bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& c
 template <class ToKey>
 size_t CompressedBlock::write_numbers(const ColumnFormat& format, Column* column,
                                       const Cells& cells, const ToKey& to_key) {
-  const auto cell_at = [&](size_t i) { return cells.records[i] + cells.offset; };
-  const auto is_null = [&](const std::byte* cell) {
-    return format.nullable && cell[format.null_in_cell] != std::byte{0};
+  // Copies: what is written might be any of these, as far as the compiler knows.
+  const auto is_null = [nullable = format.nullable, at = format.null_in_cell](Bytes cell) {
+    return nullable && cell[at] != std::byte{0};
   };
-  const size_t count = cells.places.size();
-  for (size_t first = 0; first < count; ++first) {
-    first += column->chunk->patch_numbers(
-        count - first, [&](size_t i) { return cells.places[first + i].position; },
-        [&](size_t i, int64_t* key) {
-          const std::byte* const cell = cell_at(first + i);
+  const size_t count = cells.ordinals.size();
+  const uint32_t first_ordinal = first_ordinal_;
+  for (size_t done = 0; done < count; ++done) {
+    const uint32_t* const ordinals = cells.ordinals.data() + done;
+    const Bytes* const records = cells.records.data() + done;
+    done += column->chunk->patch_numbers(
+        count - done, [=](size_t i) { return ordinals[i] - first_ordinal; },
+        [=, offset = cells.offset](size_t i, int64_t* key) {
+          const Bytes cell = records[i] + offset;
           if (is_null(cell)) return false;
           *key = to_key(cell);
           return true;
         });
-    if (first == count) break;
-    const std::byte* const cell = cell_at(first);
+    if (done == count) break;
+    const Bytes cell = cells.records[done] + cells.offset;
     const Cell value = is_null(cell) ? Cell::null() : Cell::number(to_key(cell));
-    if (!write(column, cells.places[first].position, value)) return first;
+    if (!write(column, cells.ordinals[done] - first_ordinal, value)) return done;
   }
   return count;
 }
 
 size_t CompressedBlock::write_texts(const ColumnFormat& format, Column* column,
                                     const Cells& cells) {
-  for (size_t i = 0; i < cells.places.size(); ++i) {
+  for (size_t i = 0; i < cells.ordinals.size(); ++i) {
     const std::byte* const cell = cells.records[i] + cells.offset;
     const bool is_null = format.nullable && cell[format.null_in_cell] != std::byte{0};
     const Cell value =
         is_null ? Cell::null() : Cell::of_text(cell_string(format.kind, cell, cells.records[i]));
-    if (!write(column, cells.places[i].position, value)) return i;
+    if (!write(column, cells.ordinals[i] - first_ordinal_, value)) return i;
   }
-  return cells.places.size();
+  return cells.ordinals.size();
 }
 
-size_t CompressedBlock::write_cells(base::ColumnId id, std::span<const RowPlace> places,
+size_t CompressedBlock::write_cells(base::ColumnId id, std::span<const uint32_t> ordinals,
                                     std::span<const std::byte* const> records, size_t cell_offset) {
-  for ([[maybe_unused]] const RowPlace& place : places) {
-    DIPTYCH_DCHECK(place.leaf == this && lives(place.position), "only its live rows are updated");
+  for ([[maybe_unused]] const uint32_t ordinal : ordinals) {
+    DIPTYCH_DCHECK(lives(ordinal - first_ordinal_), "only its live rows are updated");
   }
   const ColumnFormat& format = format_->columns[id.value];
   Column* const column = &columns_[id.value];
   column->written = true;
   if (!column->owned) own(column);
-  const Cells cells{places, records, cell_offset};
-  using Bytes = const std::byte*;
+  const Cells cells{ordinals, records, cell_offset};
   const auto numbers = [&](auto to_key) { return write_numbers(format, column, cells, to_key); };
   switch (format.kind) {
     case CellKind::kInt32: return numbers([](Bytes cell) { return int64_t{load<int32_t>(cell)}; });

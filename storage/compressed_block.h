@@ -86,14 +86,16 @@ class CompressedBlock final : public Leaf {
 
   // As Partition::update, of rows that are all the block's. How many were written: fewer than there
   // are where C2 forbids the next, of which nothing is changed.
-  size_t write_cells(base::ColumnId column, std::span<const RowPlace> places,
+  size_t write_cells(base::ColumnId column, std::span<const uint32_t> ordinals,
                      std::span<const std::byte* const> records, size_t cell_offset);
   void erase_row(uint32_t position) { clear_live(position); }
   // Of a block that is the writer's own, and its rows.
-  void prefetch(std::span<const RowPlace> places, base::ColumnId column) const {
+  void prefetch(std::span<const uint32_t> ordinals, base::ColumnId column) const {
     const Column& of = columns_[column.value];
     if (!of.owned) return;
-    of.chunk->prefetch(places.size(), [&](size_t i) { return places[i].position; });
+    of.chunk->prefetch(ordinals.size(), [rows = ordinals.data(), first = first_ordinal_](size_t i) {
+      return rows[i] - first;
+    });
   }
 
   size_t thawed_columns() const { return thawed_columns_; }
@@ -146,7 +148,7 @@ class CompressedBlock final : public Leaf {
   void replace(Column* column, encoding::ChunkBytes bytes);
   void put(Column* column, encoding::ChunkBytes bytes);
   struct Cells {  // of one column
-    std::span<const RowPlace> places;
+    std::span<const uint32_t> ordinals;
     std::span<const std::byte* const> records;
     size_t offset;
   };

@@ -1,10 +1,10 @@
 #include "storage/partition_store.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -14,6 +14,8 @@
 
 namespace diptych::storage {
 namespace {
+
+constexpr size_t kTogether = 64;  // rows of pages that are written column by column
 
 PlainLeaf& plain(Leaf& leaf) {
   DIPTYCH_DCHECK(leaf.form() == LeafForm::kPlain, "pages and plain blocks are");
@@ -106,99 +108,66 @@ void PartitionStore::insert(std::span<const NewRow> rows, uint32_t* ordinals) {
   }
 }
 
-void PartitionStore::find(std::span<const uint32_t> ordinals, RowPlace* places) {
+CompressedBlock* PartitionStore::block_to_write(uint32_t range) {
   DIPTYCH_CHECK(restored_.empty(), "finish_restore() goes before writes");
-  Leaf* leaf = nullptr;
-  uint32_t first = 0;
-  uint32_t slots = 0;
-  for (const uint32_t ordinal : ordinals) {
-    uint32_t position = ordinal - first;
-    if (position >= slots) {
-      leaf = &leaf_to_write(ordinal, &position);
-      first = leaf->first_ordinal();
-      slots = leaf->row_slots();
-    }
-    *places++ = {leaf, position};
-  }
+  if (!is_compressed(ranges_[range])) return nullptr;
+  uint32_t position;
+  return &compressed(leaf_to_write(range << block_shift_, &position));
 }
 
-template <class Function>
-void PartitionStore::for_each_run(std::span<const RowPlace> places, const Function& fn) {
-  for (size_t first = 0; first < places.size();) {
-    const Leaf* const leaf = places[first].leaf;
-    DIPTYCH_DCHECK(leaf->cut() == cuts_, "S6: what is written is the store's own");
-    const bool is_plain = leaf->form() == LeafForm::kPlain;
-    size_t end = first + 1;
-    while (end < places.size() && (places[end].leaf == leaf ||
-                                   (is_plain && places[end].leaf->form() == LeafForm::kPlain))) {
-      ++end;
-    }
-    const auto run = places.subspan(first, end - first);
-    if (!fn(run, is_plain ? nullptr : &compressed(*run.front().leaf))) return;
-    first = end;
-  }
-}
-
-void PartitionStore::prefetch(std::span<const RowPlace> places,
+void PartitionStore::prefetch(std::span<const uint32_t> ordinals,
                               std::span<const base::ColumnId> columns) {
-  for_each_run(places, [&](std::span<const RowPlace> run, const CompressedBlock* block) {
-    for (const base::ColumnId column : columns) {
-      if (block != nullptr) {
-        block->prefetch(run, column);
-        continue;
-      }
-      const ColumnFormat& format = format_.columns[column.value];
-      for (const RowPlace& place : run) plain(*place.leaf).prefetch_cell(place.position, format);
-    }
-    return true;
-  });
-}
-
-Partition::Places PartitionStore::update(std::span<const RowPlace> places, base::ColumnId column,
-                                         std::span<const std::byte* const> records,
-                                         size_t cell_offset) {
-  size_t written = 0;
-  for_each_run(places, [&](std::span<const RowPlace> run, CompressedBlock* block) {
-    const auto run_records = records.subspan(written, run.size());
-    if (block == nullptr) {
-      PlainLeaf::write_cells(format_.columns[column.value], column, run, run_records, cell_offset);
-      written += run.size();
-      return true;
-    }
-    const size_t thawed_before = block->thawed_columns();
-    const size_t cells = block->write_cells(column, run, run_records, cell_offset);
-    thawed_columns_ += block->thawed_columns() - thawed_before;
-    counts_.columns_thawed += block->thawed_columns() - thawed_before;
-    written += cells;
-    return cells == run.size();
-  });
-  cells_updated_[column.value] += written;
-  if (written == places.size()) return Partition::Places::kStay;
-  return melt_and_update(places.subspan(written), column, records.subspan(written), cell_offset);
-}
-
-Partition::Places PartitionStore::melt_and_update(std::span<const RowPlace> places,
-                                                  base::ColumnId column,
-                                                  std::span<const std::byte* const> records,
-                                                  size_t cell_offset) {
-  std::vector<uint32_t> ordinals;
-  for (const RowPlace& place : places) {
-    ordinals.push_back(place.leaf->first_ordinal() + place.position);
+  if (const CompressedBlock* const block = block_to_write(range_of(ordinals)); block != nullptr) {
+    for (const base::ColumnId column : columns) block->prefetch(ordinals, column);
+    return;
   }
-  Range& range = ranges_[ordinals.front() / format_.block_rows];
-  melt(ordinals.front() / format_.block_rows);
-  ++counts_.blocks_melted;
-  range.stays_pages = true;
-  ++compacted_ranges_;
-  std::vector<RowPlace> found(ordinals.size());
-  find(ordinals, found.data());
-  std::ignore = update(found, column, records, cell_offset);
-  return Partition::Places::kMoved;
+  for (const uint32_t ordinal : ordinals) {
+    uint32_t position;
+    const PlainLeaf& page = plain(leaf_to_write(ordinal, &position));
+    for (const base::ColumnId column : columns) {
+      page.prefetch_cell(position, format_.columns[column.value]);
+    }
+  }
 }
 
-void PartitionStore::prefetch_erase(const RowPlace& place) const {
-  place.leaf->prefetch_live(place.position);
-  if (place.leaf->form() == LeafForm::kPlain) plain(*place.leaf).prefetch_row(place.position);
+void PartitionStore::update(std::span<const uint32_t> ordinals, base::ColumnId column,
+                            std::span<const std::byte* const> records, size_t cell_offset) {
+  const uint32_t number = range_of(ordinals);
+  cells_updated_[column.value] += ordinals.size();
+  CompressedBlock* const block = block_to_write(number);
+  if (block == nullptr) return update_pages(ordinals, column, records, cell_offset);
+  const size_t thawed_before = block->thawed_columns();
+  const size_t written = block->write_cells(column, ordinals, records, cell_offset);
+  thawed_columns_ += block->thawed_columns() - thawed_before;
+  counts_.columns_thawed += block->thawed_columns() - thawed_before;
+  if (written == ordinals.size()) return;
+  melt(number);
+  ++counts_.blocks_melted;
+  ranges_[number].stays_pages = true;
+  ++compacted_ranges_;
+  update_pages(ordinals.subspan(written), column, records.subspan(written), cell_offset);
+}
+
+void PartitionStore::update_pages(std::span<const uint32_t> ordinals, base::ColumnId column,
+                                  std::span<const std::byte* const> records, size_t cell_offset) {
+  std::array<PlainLeaf::Place, kTogether> places;
+  while (!ordinals.empty()) {
+    const size_t count = std::min(ordinals.size(), kTogether);
+    for (size_t i = 0; i < count; ++i) {
+      places[i].leaf = &plain(leaf_to_write(ordinals[i], &places[i].position));
+    }
+    PlainLeaf::write_cells(format_.columns[column.value], column, std::span(places).first(count),
+                           records.first(count), cell_offset);
+    ordinals = ordinals.subspan(count);
+    records = records.subspan(count);
+  }
+}
+
+void PartitionStore::prefetch_erase(uint32_t ordinal) const {
+  uint32_t position;
+  Leaf& leaf = leaf_of(ordinal, &position);
+  leaf.prefetch_live(position);
+  if (leaf.form() == LeafForm::kPlain) plain(leaf).prefetch_row(position);
 }
 
 void PartitionStore::erase(uint32_t ordinal) {

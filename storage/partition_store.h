@@ -110,23 +110,15 @@ class PartitionStore {
   uint64_t slots_before_block() const;
   std::optional<uint32_t> append_block(std::span<const NewRow> rows);
   void drop_dead_ranges();
-  void find(std::span<const uint32_t> ordinals, RowPlace* places);
-  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns);
-  Partition::Places update(std::span<const RowPlace> places, base::ColumnId column,
-                           std::span<const std::byte* const> records, size_t cell_offset);
-  void note_writes(std::span<const RowPlace> places) {
-    for (size_t first = 0; first < places.size();) {
-      const Leaf* const leaf = places[first].leaf;
-      size_t end = first;
-      for (; end < places.size() && places[end].leaf == leaf; ++end) {
-        watch_.note_row(leaf->first_ordinal() + places[end].position);
-      }
-      note_range(leaf->first_ordinal() >> block_shift_, static_cast<uint32_t>(end - first),
-                 ChangeWatch::Change::kCells);
-      first = end;
-    }
+  void prefetch(std::span<const uint32_t> ordinals, std::span<const base::ColumnId> columns);
+  void update(std::span<const uint32_t> ordinals, base::ColumnId column,
+              std::span<const std::byte* const> records, size_t cell_offset);
+  void note_writes(std::span<const uint32_t> ordinals) {
+    note_range(range_of(ordinals), static_cast<uint32_t>(ordinals.size()),
+               ChangeWatch::Change::kCells);
+    for (const uint32_t ordinal : ordinals) watch_.note_row(ordinal);
   }
-  void prefetch_erase(const RowPlace& place) const;
+  void prefetch_erase(uint32_t ordinal) const;
   void erase(uint32_t ordinal);
   // Without a candidate it looks at two counts.
   size_t compact(uint64_t until_ns);
@@ -207,13 +199,16 @@ class PartitionStore {
   void withhold_slots(size_t range);
   // The range's compressed block becomes hot pages, whose freed slots inserts may take.
   void melt(size_t range);
-  // Calls fn(run, block) for each run of places in one compressed block, and of plain leaves with
-  // nullptr, until it is false.
-  template <class Function>
-  void for_each_run(std::span<const RowPlace> places, const Function& fn);
-  // The rows of `places`, from one on that its block cannot hold. kMoved.
-  Partition::Places melt_and_update(std::span<const RowPlace> places, base::ColumnId column,
-                                    std::span<const std::byte* const> records, size_t cell_offset);
+  // Of rows of one range: its number.
+  uint32_t range_of(std::span<const uint32_t> ordinals) const {
+    DIPTYCH_DCHECK(ordinals.front() >> block_shift_ == ordinals.back() >> block_shift_,
+                   "rows that are written together are of one range");
+    return ordinals.front() >> block_shift_;
+  }
+  // The range's compressed block, which S6 is true of; nullptr where it has pages, or a plain one.
+  CompressedBlock* block_to_write(uint32_t range);
+  void update_pages(std::span<const uint32_t> ordinals, base::ColumnId column,
+                    std::span<const std::byte* const> records, size_t cell_offset);
   CompressedBlock& compressed_block(size_t range) const {
     return static_cast<CompressedBlock&>(*directory_[range * format_.block_rows >> page_shift_]);
   }

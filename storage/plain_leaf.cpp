@@ -14,10 +14,6 @@
 namespace diptych::storage {
 namespace {
 
-PlainLeaf& plain(const RowPlace& place) {
-  return static_cast<PlainLeaf&>(*place.leaf);
-}
-
 // Calls fn(position) for each row that lives and is not null.
 template <class Function>
 void for_each_value(const uint64_t* live, const uint64_t* nulls, size_t words, Function&& fn) {
@@ -138,11 +134,12 @@ void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewR
   using Bound = std::conditional_t<std::is_floating_point_v<Value>, double, int64_t>;
   const ColumnFormat& format = format_->columns[column];
   std::byte* slot = values(format) + size_t{first} * sizeof(Value);
+  const size_t cell_offset = format.cell_offset;  // the compiler does not know that it stays
   if (!format.nullable && !std::is_floating_point_v<Value>) {
     Value least = std::numeric_limits<Value>::max();
     Value greatest = std::numeric_limits<Value>::min();
     for (const NewRow& row : rows) {
-      const auto value = load<Value>(row.row + format.cell_offset);
+      const auto value = load<Value>(row.row + cell_offset);
       std::memcpy(slot, &value, sizeof value);
       slot += sizeof value;
       least = std::min(least, value);
@@ -155,7 +152,7 @@ void PlainLeaf::write_values(size_t column, uint32_t first, std::span<const NewR
   uint64_t* const map = format.nullable ? nulls(format) : nullptr;
   uint32_t position = first;
   for (const NewRow& row : rows) {
-    const std::byte* const cell = row.row + format.cell_offset;
+    const std::byte* const cell = row.row + cell_offset;
     const auto value = load<Value>(cell);
     std::memcpy(slot, &value, sizeof value);
     slot += sizeof value;
@@ -221,14 +218,14 @@ void PlainLeaf::write_rows(uint32_t first, std::span<const NewRow> rows) {
 
 template <class Value, class Widen>
 void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
-                              std::span<const RowPlace> places,
+                              std::span<const Place> places,
                               std::span<const std::byte* const> records, size_t cell_offset) {
   PlainLeaf* leaf = nullptr;
   std::byte* slots = nullptr;
   uint64_t* map = nullptr;
   for (size_t i = 0; i < places.size(); ++i) {
     if (places[i].leaf != leaf) {
-      leaf = &plain(places[i]);
+      leaf = places[i].leaf;
       slots = leaf->values(format);
       if (format.nullable) map = leaf->nulls(format);
     }
@@ -242,16 +239,16 @@ void PlainLeaf::update_values(const ColumnFormat& format, size_t column,
 }
 
 void PlainLeaf::update_strings(const ColumnFormat& format, size_t column,
-                               std::span<const RowPlace> places,
+                               std::span<const Place> places,
                                std::span<const std::byte* const> records, size_t cell_offset) {
   // Most new strings overwrite the old one's bytes, which nobody has brought near yet.
-  for (const RowPlace& place : places) {
+  for (const Place& place : places) {
     const auto* const slot =
-        reinterpret_cast<const base::StringRef*>(plain(place).values(format)) + place.position;
+        reinterpret_cast<const base::StringRef*>(place.leaf->values(format)) + place.position;
     __builtin_prefetch(slot->data(), 1);
   }
   for (size_t i = 0; i < places.size(); ++i) {
-    PlainLeaf& leaf = plain(places[i]);
+    PlainLeaf& leaf = *places[i].leaf;
     DIPTYCH_DCHECK(leaf.lives(places[i].position), "only a live row is updated");
     const std::byte* const cell = records[i] + cell_offset;
     auto* const slot = reinterpret_cast<base::StringRef*>(leaf.values(format)) + places[i].position;
@@ -264,7 +261,7 @@ void PlainLeaf::update_strings(const ColumnFormat& format, size_t column,
 }
 
 void PlainLeaf::write_cells(const ColumnFormat& format, base::ColumnId column,
-                            std::span<const RowPlace> places,
+                            std::span<const Place> places,
                             std::span<const std::byte* const> records, size_t cell_offset) {
   const size_t c = column.value;
   switch (format.kind) {
@@ -276,7 +273,7 @@ void PlainLeaf::write_cells(const ColumnFormat& format, base::ColumnId column,
       return update_values<double, double>(format, c, places, records, cell_offset);
     case CellKind::kBoolean:
       for (size_t i = 0; i < places.size(); ++i) {
-        PlainLeaf& leaf = plain(places[i]);
+        PlainLeaf& leaf = *places[i].leaf;
         const std::byte* const cell = records[i] + cell_offset;
         leaf.values(format)[places[i].position] = std::byte{*cell != std::byte{0}};
         if (format.nullable) leaf.store_null(format, c, places[i].position, cell);

@@ -44,11 +44,16 @@ class PlainLeaf : public Leaf {
   // Fills the leaf, which is new, with positions [first, first + capacity) of another one, as far
   // as it has them. Throws ChunkFailure.
   void copy_rows(const Leaf& from, uint32_t first);
+  // Where a live row's cells are.
+  struct Place {
+    PlainLeaf* leaf;
+    uint32_t position;
+  };
   // One column of rows of any plain leaves of one partition, as Partition::update: all writes into
   // cells of their live rows go through here.
   static void write_cells(const ColumnFormat& format, base::ColumnId column,
-                          std::span<const RowPlace> places,
-                          std::span<const std::byte* const> records, size_t cell_offset);
+                          std::span<const Place> places, std::span<const std::byte* const> records,
+                          size_t cell_offset);
   void erase_row(uint32_t position);
 
   const StringHeap* heap() const { return heap_.get(); }
@@ -121,10 +126,10 @@ class PlainLeaf : public Leaf {
   // Writes one column of rows that live.
   template <class Value, class Widen>
   static void update_values(const ColumnFormat& format, size_t column,
-                            std::span<const RowPlace> places,
+                            std::span<const Place> places,
                             std::span<const std::byte* const> records, size_t cell_offset);
   static void update_strings(const ColumnFormat& format, size_t column,
-                             std::span<const RowPlace> places,
+                             std::span<const Place> places,
                              std::span<const std::byte* const> records, size_t cell_offset);
   void write_booleans(size_t column, uint32_t first, std::span<const NewRow> rows);
   void write_strings(size_t column, uint32_t first, std::span<const NewRow> rows);

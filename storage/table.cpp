@@ -110,37 +110,26 @@ uint32_t Partition::insert(base::RowId row_id, const std::byte* row,
   return ordinal;
 }
 
-RowPlace Partition::place(uint32_t ordinal) {
-  RowPlace place{};
-  place.leaf = &store_->leaf_to_write(ordinal, &place.position);
-  return place;
-}
-
-void Partition::find(std::span<const uint32_t> ordinals, RowPlace* places) {
-  store_->find(ordinals, places);
-}
-
-void Partition::prefetch(std::span<const RowPlace> places,
+void Partition::prefetch(std::span<const uint32_t> ordinals,
                          std::span<const base::ColumnId> columns) {
-  store_->prefetch(places, columns);
+  store_->prefetch(ordinals, columns);
 }
 
-Partition::Places Partition::update(std::span<const RowPlace> places, base::ColumnId column,
-                                    std::span<const std::byte* const> records, size_t cell_offset) {
-  return store_->update(places, column, records, cell_offset);
+void Partition::update(std::span<const uint32_t> ordinals, base::ColumnId column,
+                       std::span<const std::byte* const> records, size_t cell_offset) {
+  store_->update(ordinals, column, records, cell_offset);
 }
 
-void Partition::note_writes(std::span<const RowPlace> places) {
-  store_->note_writes(places);
+void Partition::note_writes(std::span<const uint32_t> ordinals) {
+  store_->note_writes(ordinals);
 }
 
 void Partition::update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
                        const std::byte* strings_base) {
-  const RowPlace at = place(ordinal);
   // A record that begins at the strings' base, wherever the cell is.
   const auto offset = reinterpret_cast<uintptr_t>(cell) - reinterpret_cast<uintptr_t>(strings_base);
-  store_->note_writes({&at, 1});
-  std::ignore = store_->update({&at, 1}, column, {&strings_base, 1}, offset);
+  store_->note_writes({&ordinal, 1});
+  store_->update({&ordinal, 1}, column, {&strings_base, 1}, offset);
 }
 
 void Partition::erase(uint32_t ordinal) {
@@ -148,9 +137,7 @@ void Partition::erase(uint32_t ordinal) {
 }
 
 void Partition::prefetch_erase(uint32_t ordinal) const {
-  RowPlace at{};
-  at.leaf = &store_->leaf_of(ordinal, &at.position);
-  store_->prefetch_erase(at);
+  store_->prefetch_erase(ordinal);
 }
 
 size_t Partition::compact(uint64_t until_ns) {

@@ -43,12 +43,6 @@ struct NewRow {
   const std::byte* strings_base;
 };
 
-// Where a live row's cells are. Valid until the partition gets or loses a leaf, or is cut.
-struct RowPlace {
-  Leaf* leaf;
-  uint32_t position;
-};
-
 class Partition {
  public:
   // `buffers`: nullptr, or outlives it: without one all stays in memory.
@@ -90,20 +84,16 @@ class Partition {
   // After a load was taken back: ranges at the end in which no row lives any more are not there any
   // more, and their ordinals were never given out.
   void drop_dead_ranges();
-  // Of rows to be written: where a snapshot has their leaf, in a copy of it.
-  RowPlace place(uint32_t ordinal);
-  void find(std::span<const uint32_t> ordinals, RowPlace* places);
-  // Hints that these cells will be written soon. Here, and in update, what is asked of a block is
-  // asked once for rows of it that come one behind the other.
-  void prefetch(std::span<const RowPlace> places, std::span<const base::ColumnId> columns);
-  // Writes one column of many rows, in their order. The new cell of places[i], the column's bytes
+  // The next three: of live rows, at least one, all in one range of block_rows() ordinals. What is
+  // asked of a block is asked once for them.
+  // Hints that these cells will be written soon.
+  void prefetch(std::span<const uint32_t> ordinals, std::span<const base::ColumnId> columns);
+  // Writes one column of the rows, in their order. The new cell of ordinals[i], the column's bytes
   // of a row, lies at records[i] + cell_offset; a long string's bytes at records[i] + (the Text's
   // pointer). note_writes counts the rows as written, which compact() asks for.
-  // kMoved: done, and a block had to become pages; places of its rows are to be found anew.
-  enum class Places : uint8_t { kStay, kMoved };
-  [[nodiscard]] Places update(std::span<const RowPlace> places, base::ColumnId column,
-                              std::span<const std::byte* const> records, size_t cell_offset);
-  void note_writes(std::span<const RowPlace> places);
+  void update(std::span<const uint32_t> ordinals, base::ColumnId column,
+              std::span<const std::byte* const> records, size_t cell_offset);
+  void note_writes(std::span<const uint32_t> ordinals);
   void update(uint32_t ordinal, base::ColumnId column, const std::byte* cell,
               const std::byte* strings_base);
   void erase(uint32_t ordinal);

@@ -121,14 +121,13 @@ class PartitionModel {
     row.set(column, std::move(value));
     record_.encode(row);
     partition_->prefetch_erase(ordinal);
-    const RowPlace place = partition_->place(ordinal);
-    partition_->prefetch({&place, 1}, {&column, 1});
+    partition_->prefetch({&ordinal, 1}, {&column, 1});
     partition_->update(ordinal, column, record_.cell(column), record_.strings_base());
     ++changes_[column.value];
   }
-  // Of many rows, in one run of places.
-  Partition::Places update(std::span<const uint32_t> ordinals, base::ColumnId column,
-                           std::span<const base::Value> values) {
+  // Of many rows of one block, together.
+  void update(std::span<const uint32_t> ordinals, base::ColumnId column,
+              std::span<const base::Value> values) {
     std::vector<RecordRow> records(ordinals.size(), RecordRow(layout_));
     std::vector<const std::byte*> bytes;
     for (size_t i = 0; i < ordinals.size(); ++i) {
@@ -138,10 +137,8 @@ class PartitionModel {
       bytes.push_back(records[i].row());
       ++changes_[column.value];
     }
-    std::vector<RowPlace> places(ordinals.size());
-    partition_->find(ordinals, places.data());
-    partition_->note_writes(places);
-    return partition_->update(places, column, bytes, layout_.column(column).offset);
+    partition_->note_writes(ordinals);
+    partition_->update(ordinals, column, bytes, layout_.column(column).offset);
   }
   void erase(uint32_t ordinal) {
     partition_->erase(ordinal);

@@ -158,6 +158,38 @@ TEST_F(PhysicalLog, SeveralWorkersBothIsolationLevels) {
   }
 }
 
+// Rows in sequence that a transaction updates alike are one record, from the commit to the replay.
+TEST_F(PhysicalLog, RowsThatWereUpdatedAlikeTogether) {
+  constexpr int32_t kAccounts = 700;
+  Bank::open(options())->fill(kAccounts);
+  uint64_t bytes = 0;
+  {
+    auto bank = Bank::open(options());
+    auto stamp = *bank->database->register_procedure<AccountArguments, oltp::Nothing>(
+        "stamp",
+        [index = bank->by_id](Transaction& txn,
+                              const AccountArguments& order) -> base::Result<oltp::Nothing> {
+          for (int32_t id = 0; id < kAccounts; ++id) {
+            auto row = txn.get_for_update<&Account::version>(index, id);
+            if (!row) return row.error();
+            txn.update(*row, set<&Account::version>(int64_t{id == 300 ? -1 : order.id}));
+          }
+          return oltp::Nothing{};
+        });
+    const uint64_t before = bank->database->metrics().log_bytes;
+    ASSERT_TRUE(bank->database->call(stamp, {.id = 5, .balance = {}}).get().ok());
+    bytes = bank->database->metrics().log_bytes - before;
+    bank->database->discard();
+  }
+  EXPECT_LT(bytes, uint64_t{kAccounts} * 8) << "a record has 40 bytes";
+  auto database = *Database::open(options());
+  EXPECT_EQ(rows(database.get(),
+                 "SELECT version, count(*), min(id), max(id) FROM account "
+                 "GROUP BY version ORDER BY version"),
+            "-1|1|300|300|5|699|0|699|");
+  expect_equal_replicas(database.get());
+}
+
 TEST_F(PhysicalLog, WholeRowsOfARowStoreAreReplayedToo) {
   DatabaseOptions with = options();
   with.export_mode = ExportMode::kRows;

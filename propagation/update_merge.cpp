@@ -8,7 +8,7 @@
 namespace diptych::propagation {
 namespace {
 
-constexpr size_t kAheadBytes = 2048;  // some twenty records
+constexpr size_t kAheadBytes = 4096;  // some sixty records
 
 }  // namespace
 

@@ -136,7 +136,7 @@ size_t PartitionApplier::gather(Records records, const RowIndex::Entry* const* e
     if (record.rows() > work->updates.room()) break;
     const UpdatePlan* const plan = plan_of(record);
     updates += record.rows();
-    if (record.more == 0) {
+    if (record.more == 0) {  // most: without a look for where a run of rows ends
       work->updates.add(&record, plan, entry - 1, 1, (entry - 1) >> block_shift_);
     } else {
       add_rows(&record, plan, entries[i], &work->updates);

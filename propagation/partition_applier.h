@@ -3,7 +3,7 @@
 //
 //   find     where each RowID's entry of the index is                        prefetch the entry
 //   gather   a phase: updates by the blocks of their rows, inserts and deletes as they come
-//   write    its updates in groups: group k + 1's places                     prefetch the cells
+//   write    its updates in groups: group k + 1's columns                    prefetch the cells
 //                                   group k, column by column
 //            then its inserts and deletes, runs of them
 //

@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/check.h"
-
 namespace diptych::propagation {
 namespace {
 

@@ -8,7 +8,7 @@
 namespace diptych::propagation {
 namespace {
 
-constexpr size_t kAheadBytes = 4096;  // some sixty records
+constexpr size_t kAheadBytes = 4096;  // 85 updates of stock (update_set.h)
 
 }  // namespace
 

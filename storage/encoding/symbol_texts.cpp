@@ -5,7 +5,8 @@
 //   text_offset:  | codes, one byte each |
 //
 // A text is decoded alone, from its first code to its last. Equality and IN compress the constants
-// and compare codes; other comparisons decode.
+// and compare codes. Of other comparisons a text's first code decides for most texts; of the rest
+// no more is expanded than the constants are long. LIKE '%x' decodes.
 
 #include <algorithm>
 #include <cstring>
@@ -48,6 +49,78 @@ class SymbolTest final : public RowTest {
   TextPositions positions_;
   const char* codes_;
   std::vector<std::string> wanted_;  // ascending
+};
+
+size_t room_for(uint32_t codes) {
+  return size_t{codes} * 8 + 8;
+}
+
+class SymbolRangesTest final : public RowTest {
+ public:
+  SymbolRangesTest(const ChunkHeader& chunk, std::span<const TextRange> ranges)
+      : positions_(chunk),
+        symbols_(symbols_of(chunk)),
+        codes_(chunk.array<uint8_t>(chunk.text_offset)),
+        ranges_(ranges.begin(), ranges.end()),
+        empty_passes_(in_ranges(ranges_, {})) {
+    size_t bound_max = 0;
+    for (const TextRange& range : ranges_) {
+      bound_max = std::max({bound_max, range.first.size(), range.end ? range.end->size() : 0});
+    }
+    codes_max_ = static_cast<uint32_t>(std::min<size_t>(2 * bound_max, UINT32_MAX));
+    for (uint32_t code = 0; code < kEscape; ++code) {
+      by_first_code_[code] = answer({reinterpret_cast<const char*>(&symbols_.bytes[code]),
+                                     std::min<size_t>(symbols_.lengths[code], 8)});
+    }
+    by_first_code_[kEscape] = Answer::kOpen;
+  }
+
+ private:
+  enum class Answer : uint8_t { kFails, kPasses, kOpen };
+
+  // Of all texts that begin so.
+  Answer answer(std::string_view begin) const {
+    const Predicate prefix = Predicate::prefix(begin);
+    const TextRange& texts = prefix.texts()[0];
+    const auto is_behind = [](const std::optional<std::string>& end, const std::string& text) {
+      return !end || *end > text;
+    };
+    for (const TextRange& range : ranges_) {
+      const bool meets = is_behind(range.end, texts.first) && is_behind(texts.end, range.first);
+      if (!meets) continue;
+      const bool covers =
+          range.first <= texts.first && (!range.end || (texts.end && *texts.end <= *range.end));
+      return covers ? Answer::kPasses : Answer::kOpen;
+    }
+    return Answer::kFails;
+  }
+
+  void select(uint32_t first, uint32_t count, const uint64_t* wanted,
+              uint64_t* passing) const override {
+    std::string scratch;
+    positions_.select(first, count, wanted, passing, [&](uint64_t start, uint32_t length) {
+      if (length == 0) return empty_passes_;
+      const uint8_t* const codes = codes_ + start;
+      const Answer answer = by_first_code_[*codes];
+      return answer == Answer::kOpen ? passes(codes, length, &scratch) : answer == Answer::kPasses;
+    });
+  }
+  // Two codes are a byte of text at least: what is expanded is a whole text, or as long as any bound
+  // and compares with it as the whole does.
+  bool passes(const uint8_t* codes, uint32_t length, std::string* scratch) const {
+    const uint32_t count = std::min(length, codes_max_);
+    if (scratch->size() < room_for(count)) scratch->resize(room_for(count));
+    const char* const end = expand_symbols(symbols_, codes, count, scratch->data());
+    return in_ranges(ranges_, {scratch->data(), static_cast<size_t>(end - scratch->data())});
+  }
+
+  TextPositions positions_;
+  const SymbolBytes& symbols_;
+  const uint8_t* codes_;
+  std::vector<TextRange> ranges_;  // sorted and disjoint
+  uint32_t codes_max_;             // that are expanded of a text
+  bool empty_passes_;
+  Answer by_first_code_[256];
 };
 
 class SymbolTexts final : public TextCodec {
@@ -153,15 +226,12 @@ class SymbolTexts final : public TextCodec {
   RowAnswer test(const ChunkHeader& chunk, std::span<const TextRange> ranges) const override {
     const bool points = std::all_of(ranges.begin(), ranges.end(),
                                     [](const TextRange& range) { return range.is_point(); });
-    if (!points) return RowAnswer::only_decoded();
-    return {Passes::kSome, std::make_unique<SymbolTest>(chunk, ranges)};
+    if (points) return {Passes::kSome, std::make_unique<SymbolTest>(chunk, ranges)};
+    return {Passes::kSome, std::make_unique<SymbolRangesTest>(chunk, ranges)};
   }
   RowAnswer test(const ChunkHeader& /*chunk*/, const Suffix& /*suffix*/) const override {
     return RowAnswer::only_decoded();
   }
-
- private:
-  static size_t room_for(uint32_t codes) { return size_t{codes} * 8 + 8; }
 };
 
 constexpr SymbolTexts kSymbolTextsCodec;

@@ -25,6 +25,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Codes are fetched so far ahead: what the processor fetches by itself ends with a page.
+constexpr size_t kAheadBytes = 2048;
+
 #if HWY_TARGET == HWY_SCALAR
 
 template <class Lane>
@@ -65,10 +68,6 @@ struct GroupPlan {
     }
   }
 };
-
-// The next vectors' codes are fetched meanwhile: what the processor fetches ahead by itself ends
-// with a page.
-constexpr size_t kAheadBytes = 2048;
 
 // Plans for all widths, by width.
 template <class Plan, size_t... kBits>
@@ -223,8 +222,14 @@ HWY_ATTR void translate(const uint8_t* table, uint32_t table_blocks, uint8_t* by
 // The compiler vectorises this one by itself, for each target.
 template <class Code, class Lane>
 HWY_ATTR void widen(const std::byte* from, uint32_t count, Lane base, Lane* out) {
+  constexpr uint32_t kLineCodes = 64 / sizeof(Code);
   const auto* const codes = reinterpret_cast<const Code*>(from);
-  for (uint32_t i = 0; i < count; ++i) out[i] = static_cast<Lane>(base + codes[i]);
+  uint32_t i = 0;
+  for (; i + kLineCodes <= count; i += kLineCodes) {
+    __builtin_prefetch(from + i * sizeof(Code) + kAheadBytes);
+    for (uint32_t k = i; k < i + kLineCodes; ++k) out[k] = static_cast<Lane>(base + codes[k]);
+  }
+  for (; i < count; ++i) out[i] = static_cast<Lane>(base + codes[i]);
 }
 
 template <class Lane>

@@ -44,11 +44,12 @@ constexpr uint32_t code_bits(uint64_t code_max, Lanes lanes) {
   if (lanes == Lanes::k4) return bits <= 25 ? bits : 64;
   return bits <= 57 ? bits : 64;
 }
-// The least width of whole bytes: 8, 16, 32; or 64.
+// The least width of whole bytes: 8, 16, in 8-byte lanes 24 or 32; or 64.
 constexpr uint32_t aligned_code_bits(uint64_t code_max, Lanes lanes) {
   if (code_max <= UINT8_MAX) return 8;
   if (code_max <= UINT16_MAX) return 16;
-  return code_max <= UINT32_MAX && lanes == Lanes::k8 ? 32 : 64;
+  if (lanes == Lanes::k4 || code_max > UINT32_MAX) return 64;
+  return code_max < (1U << 24) ? 24 : 32;
 }
 constexpr uint64_t code_array_bytes(uint64_t count, uint32_t bits) {
   return (count * bits + 7) / 8;
@@ -58,9 +59,9 @@ constexpr bool is_code_width(uint32_t bits, Lanes lanes) {
   return bits <= 25 || bits == 32 || (lanes == Lanes::k8 && bits <= 57);
 }
 
-// Arrays of bytes, shorts or words.
+// Of whole bytes.
 constexpr bool is_whole_width(uint32_t bits) {
-  return bits == 8 || bits == 16 || bits == 32;
+  return bits == 8 || bits == 16 || bits == 24 || bits == 32;
 }
 
 namespace code_stores {
@@ -71,6 +72,16 @@ struct Store {
   void operator()(std::byte* data, uint32_t i, uint64_t code) const {
     const auto narrow = static_cast<Code>(code);
     std::memcpy(data + size_t{i} * sizeof narrow, &narrow, sizeof narrow);
+  }
+};
+
+struct StoreOf3Bytes {
+  void operator()(std::byte* data, uint32_t i, uint64_t code) const {
+    const auto low = static_cast<uint16_t>(code);
+    const auto high = static_cast<uint8_t>(code >> 16);
+    std::byte* const at = data + size_t{i} * 3;
+    std::memcpy(at, &low, sizeof low);
+    std::memcpy(at + sizeof low, &high, sizeof high);
   }
 };
 
@@ -101,6 +112,7 @@ auto with_code_store(uint32_t bits, const Use& use) {
   switch (bits) {
     case 8: return use(code_stores::Store<uint8_t>());
     case 16: return use(code_stores::Store<uint16_t>());
+    case 24: return use(code_stores::StoreOf3Bytes());
     case 32: return use(code_stores::Store<uint32_t>());
     default: break;
   }

@@ -74,7 +74,9 @@ TEST(EncodingCodes, WidthsHoldTheirLargestCode) {
   EXPECT_EQ(aligned_code_bits(255, Lanes::k4), 8U);
   EXPECT_EQ(aligned_code_bits(256, Lanes::k4), 16U);
   EXPECT_EQ(aligned_code_bits(65'536, Lanes::k4), 64U);
-  EXPECT_EQ(aligned_code_bits(65'536, Lanes::k8), 32U);
+  EXPECT_EQ(aligned_code_bits(65'536, Lanes::k8), 24U);
+  EXPECT_EQ(aligned_code_bits((1U << 24) - 1, Lanes::k8), 24U);
+  EXPECT_EQ(aligned_code_bits(1U << 24, Lanes::k8), 32U);
   EXPECT_EQ(aligned_code_bits(uint64_t{1} << 32, Lanes::k8), 64U);
 }
 

@@ -44,6 +44,8 @@ struct HistoryOptions {
   uint64_t id_step = 1;  // between RowIDs
   size_t slice_records = 2048;
   ExportMode mode = ExportMode::kColumns;
+  base::TableSchema schema = storage::test::every_type_schema();  // of all tables
+  base::Settled settled = base::Settled::kOff;                    // of the last one
 };
 
 class History {
@@ -55,14 +57,15 @@ class History {
           std::unique_ptr<storage::BlockFile> file = nullptr, size_t memory_bytes_max = 0)
       : options_(options),
         memory_bytes_max_(memory_bytes_max),
-        layout_(storage::test::every_type_schema()),
+        layout_(options.schema),
         rows_(layout_, seed),
         workers_(options.workers) {
     for (uint32_t t = 0; t < kTables; ++t) {
-      schemas_[t] = storage::test::every_type_schema();
+      schemas_[t] = options.schema;
       schemas_[t].id = base::TableId(t);
       schemas_[t].name += std::to_string(t);
     }
+    schemas_.back().settled = options.settled;
     make_replica(std::move(file));
     start_applier();
   }
@@ -134,18 +137,29 @@ class History {
 
   // Every row is there with its values, where the index says and where it was before; and no other.
   void compare() {
+    compare(*replica_, model_, [&](uint32_t t, uint64_t id, const base::Tid& tid) {
+      ASSERT_EQ(applier_->find(base::TableId(t), row_id(id)), tid) << "row " << id;
+      // TIDs never change while the row lives.
+      ASSERT_EQ(tids_[t].try_emplace(id, tid).first->second, tid) << "row " << id;
+    });
+  }
+  // Exactly these rows are there, with their values; `visit` is told of each.
+  using Visit = std::function<void(uint32_t table, uint64_t id, const base::Tid& tid)>;
+  void compare(const storage::Replica& replica, const std::array<Rows, kTables>& model,
+               const Visit& visit) const {
     for (uint32_t t = 0; t < kTables; ++t) {
-      const storage::Table& table = replica_->table(base::TableId(t));
-      ASSERT_EQ(table.live_rows(), model_[t].size());
+      const storage::Table& table = replica.table(base::TableId(t));
+      ASSERT_EQ(table.live_rows(), model[t].size());
       uint64_t found = 0;
       for (uint32_t p = 0; p < table.partition_count(); ++p) {
-        const storage::Partition& partition = table.partition(base::PartitionId(p));
+        const base::PartitionId id(p);
+        const storage::Partition& partition = table.partition(id);
         for (size_t l = 0; l < partition.leaf_count(); ++l) {
-          ASSERT_NO_FATAL_FAILURE(compare(t, base::PartitionId(p), partition.leaf(l)));
+          ASSERT_NO_FATAL_FAILURE(compare(t, id, partition.leaf(l), model[t], visit));
           found += partition.leaf(l).live_rows();
         }
       }
-      ASSERT_EQ(found, model_[t].size());
+      ASSERT_EQ(found, model[t].size());
     }
   }
 
@@ -235,7 +249,8 @@ class History {
     }
   }
 
-  void compare(uint32_t t, base::PartitionId partition, const storage::Leaf& leaf) {
+  void compare(uint32_t t, base::PartitionId partition, const storage::Leaf& leaf,
+               const Rows& model, const Visit& visit) const {
     storage::DecodeBuffer buffer;
     std::vector<std::pair<uint32_t, const storage::test::TestRow*>> live;  // by position
     {
@@ -244,12 +259,9 @@ class History {
       for (uint32_t i = 0; i < leaf.row_slots(); ++i) {
         if (!leaf.lives(i)) continue;
         const uint64_t id = ids[i].value / options_.id_step;
-        const auto row = model_[t].find(id);
-        ASSERT_TRUE(row != model_[t].end() && row_id(id) == ids[i]) << "row " << ids[i].value;
-        const base::Tid tid{partition, leaf.first_ordinal() + i};
-        ASSERT_EQ(applier_->find(base::TableId(t), ids[i]), tid) << "row " << id;
-        // TIDs never change while the row lives.
-        ASSERT_EQ(tids_[t].try_emplace(id, tid).first->second, tid) << "row " << id;
+        const auto row = model.find(id);
+        ASSERT_TRUE(row != model.end() && row_id(id) == ids[i]) << "row " << ids[i].value;
+        ASSERT_NO_FATAL_FAILURE(visit(t, id, {partition, leaf.first_ordinal() + i}));
         live.emplace_back(i, &row->second);
       }
     }

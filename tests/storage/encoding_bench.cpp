@@ -164,8 +164,26 @@ double zstd_ratio(const std::vector<char>& bytes, int level) {
   return static_cast<double>(size) / static_cast<double>(bytes.size());
 }
 
+// Forms that come from thaw() alone: the chosen form of the column, of which one row in so many was
+// written since, with the next row's text. Half of what patched text takes before it is plain.
+constexpr uint32_t kRowsAPatch = 16;
+ChunkBytes thawed_as(const ColumnRun& run, Encoding form) {
+  ChunkBytes bytes = *encode(run);
+  const auto* const texts = run.as<base::StringRef>();
+  for (uint32_t row = 0; row < run.rows; row += kRowsAPatch) {
+    const Cell cell = Cell::of_text(texts[row + 1].view());
+    if (row != 0 && Chunk::patch(bytes, row, cell) == Patch::kDone) continue;
+    bytes = *thaw(Chunk::trusted(bytes), row, cell, NullRoom::kNone);
+  }
+  DIPTYCH_CHECK(Chunk::trusted(bytes).encoding() == form, "the column thaws to this form");
+  return bytes;
+}
+
 base::Result<ChunkBytes> encode_as(const ColumnRun& run, std::optional<Encoding> forced) {
-  return forced ? encode(run, *forced) : encode(run);
+  if (!forced) return encode(run);
+  const bool is_thawed =
+      *forced == Encoding::kSpacedDictionary || *forced == Encoding::kPatchedText;
+  return is_thawed ? thawed_as(run, *forced) : encode(run, *forced);
 }
 
 void encode_column(benchmark::State& state, const Source& source, std::optional<Encoding> forced) {
@@ -239,10 +257,11 @@ void select_rows(benchmark::State& state, const Source& source, const Predicate*
 
 // BETWEEN, which so many of 1,000 rows pass, in vectors of 1,024: on codes, or of decoded values.
 enum class Way : uint8_t { kCodes, kDecoded };
-void narrow_rows(benchmark::State& state, const Source& source, Way way) {
+void narrow_rows(benchmark::State& state, const Source& source, Way way,
+                 std::optional<Encoding> forced) {
   constexpr uint32_t kVector = 1024;
   TestColumn column = column_of(source);
-  const ChunkBytes bytes = *encode(column.run());
+  const ChunkBytes bytes = *encode_as(column.run(), forced);
   const Chunk chunk = Chunk::trusted(bytes);
   std::vector<Cell> cells;
   for (const Cell& cell : column.cells()) {
@@ -320,14 +339,16 @@ void read_row(benchmark::State& state, const Source& source, std::optional<Encod
   state.SetLabel(std::string(encoding_name(chunk.encoding())));
 }
 
-// Values that the form has room for, into random rows: those of other rows.
+// Values that the form has room for, into random rows: those of other rows. Patched text has it
+// where a text as long was written before.
 void patch_rows(benchmark::State& state, const Source& source, std::optional<Encoding> forced) {
   TestColumn column = column_of(source);
   ChunkBytes bytes = *encode_as(column.run(), forced);
   uint64_t random = 1;
   for (auto _ : state) {
     random = random * 6364136223846793005 + 1442695040888963407;
-    const auto row = static_cast<uint32_t>(random >> 48);
+    auto row = static_cast<uint32_t>(random >> 48);
+    if (forced == Encoding::kPatchedText) row -= row % kRowsAPatch;
     const Patch patch = Chunk::patch(bytes, row, column.cell(row ^ 1));
     DIPTYCH_CHECK(patch == Patch::kDone, "the chunk has a value as large and as long");
   }
@@ -369,18 +390,25 @@ const Source& source_named(std::string_view name) {
                        [&](const Source& source) { return source.name == name; });
 }
 
+void register_narrow(const std::string& name, const Source& source,
+                     std::optional<Encoding> forced) {
+  for (const Way way : {Way::kCodes, Way::kDecoded}) {
+    const std::string on = way == Way::kCodes ? "/codes" : "/decoded";
+    benchmark::RegisterBenchmark(("BM_Narrow/" + name + on).c_str(),
+                                 [&source, way, forced](benchmark::State& state) {
+                                   narrow_rows(state, source, way, forced);
+                                 })
+        ->Arg(1)
+        ->Arg(100)
+        ->Arg(900);
+  }
+}
+
 void register_vectors() {
   using benchmark::RegisterBenchmark;
   for (const Source& source : kSources) {
     const std::string name = source.name;
-    for (const Way way : {Way::kCodes, Way::kDecoded}) {
-      const std::string on = way == Way::kCodes ? "/codes" : "/decoded";
-      RegisterBenchmark(("BM_Narrow/" + name + on).c_str(),
-                        [&, way](benchmark::State& state) { narrow_rows(state, source, way); })
-          ->Arg(1)
-          ->Arg(100)
-          ->Arg(900);
-    }
+    register_narrow(name, source, std::nullopt);
     RegisterBenchmark(("BM_DecodeSome/" + name).c_str(),
                       [&](benchmark::State& state) { decode_some_rows(state, source); })
         ->Arg(0)
@@ -393,24 +421,28 @@ void register_vectors() {
   }
 }
 
-void register_benchmarks() {
-  using benchmark::RegisterBenchmark;
-  for (const Source& source : kSources) {
-    const std::string name = source.name;
-    RegisterBenchmark(("BM_Encode/" + name).c_str(),
-                      [&](benchmark::State& state) { encode_column(state, source, std::nullopt); });
-    RegisterBenchmark(("BM_Decode/" + name).c_str(),
-                      [&](benchmark::State& state) { decode_column(state, source, std::nullopt); });
-    RegisterBenchmark(("BM_Select/" + name).c_str(), [&](benchmark::State& state) {
-      select_rows(state, source, nullptr, std::nullopt);
-    });
-    RegisterBenchmark(("BM_At/" + name).c_str(),
-                      [&](benchmark::State& state) { read_row(state, source, std::nullopt); });
+struct Forced {
+  const char* source;
+  Encoding encoding;
+
+  std::string name() const {
+    return std::string(source) + " as " + std::string(encoding_name(encoding));
   }
-  struct Forced {
-    const char* source;
-    Encoding encoding;
-  };
+};
+
+void register_reads(const std::string& name, const Source& source, std::optional<Encoding> as) {
+  using benchmark::RegisterBenchmark;
+  RegisterBenchmark(("BM_Decode/" + name).c_str(),
+                    [&source, as](benchmark::State& state) { decode_column(state, source, as); });
+  RegisterBenchmark(("BM_Select/" + name).c_str(), [&source, as](benchmark::State& state) {
+    select_rows(state, source, nullptr, as);
+  });
+  RegisterBenchmark(("BM_At/" + name).c_str(),
+                    [&source, as](benchmark::State& state) { read_row(state, source, as); });
+}
+
+void register_forced() {
+  using benchmark::RegisterBenchmark;
   static constexpr Forced kForced[] = {
       {"quantity 1-10", Encoding::kFrame},  {"quantity 1-10", Encoding::kZstd},
       {"s_data", Encoding::kSymbolText},    {"s_data", Encoding::kPlain},
@@ -419,18 +451,32 @@ void register_benchmarks() {
   };
   for (const Forced& forced : kForced) {
     const Source& source = source_named(forced.source);
-    const std::string name =
-        std::string(forced.source) + " as " + std::string(encoding_name(forced.encoding));
     const Encoding as = forced.encoding;
-    RegisterBenchmark(("BM_Encode/" + name).c_str(),
+    RegisterBenchmark(("BM_Encode/" + forced.name()).c_str(),
                       [&source, as](benchmark::State& state) { encode_column(state, source, as); });
-    RegisterBenchmark(("BM_Decode/" + name).c_str(),
-                      [&source, as](benchmark::State& state) { decode_column(state, source, as); });
-    RegisterBenchmark(("BM_Select/" + name).c_str(), [&source, as](benchmark::State& state) {
-      select_rows(state, source, nullptr, as);
-    });
-    RegisterBenchmark(("BM_At/" + name).c_str(),
-                      [&source, as](benchmark::State& state) { read_row(state, source, as); });
+    register_reads(forced.name(), source, as);
+  }
+  static constexpr Forced kThawed[] = {
+      {"last name", Encoding::kSpacedDictionary},
+      {"text 24", Encoding::kPatchedText},
+  };
+  for (const Forced& thawed : kThawed) {
+    const Source& source = source_named(thawed.source);
+    const Encoding as = thawed.encoding;
+    register_reads(thawed.name(), source, as);
+    register_narrow(thawed.name(), source, as);
+    RegisterBenchmark(("BM_Patch/" + thawed.name()).c_str(),
+                      [&source, as](benchmark::State& state) { patch_rows(state, source, as); });
+  }
+}
+
+void register_benchmarks() {
+  using benchmark::RegisterBenchmark;
+  for (const Source& source : kSources) {
+    const std::string name = source.name;
+    RegisterBenchmark(("BM_Encode/" + name).c_str(),
+                      [&](benchmark::State& state) { encode_column(state, source, std::nullopt); });
+    register_reads(name, source, std::nullopt);
   }
   for (const char* name : {"s_data", "syllables", "last name"}) {
     const Source& source = source_named(name);
@@ -456,7 +502,8 @@ void register_benchmarks() {
   }
 }
 
-[[maybe_unused]] const bool kRegistered = (register_benchmarks(), register_vectors(), true);
+[[maybe_unused]] const bool kRegistered =
+    (register_benchmarks(), register_forced(), register_vectors(), true);
 
 }  // namespace
 }  // namespace diptych::storage::encoding

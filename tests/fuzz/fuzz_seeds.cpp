@@ -26,6 +26,7 @@
 #include "tests/fuzz/signed_json.h"
 #include "tests/storage/encoding_columns.h"
 #include "tests/storage/saved_replica.h"
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::storage {
 namespace {
@@ -115,6 +116,30 @@ void write_replicas(const fs::path& folder) {
     DIPTYCH_CHECK(saved.ok(), "it is a directory");
     schema.name = test::every_type_schema().name;
     write_seed(folder / "directory_fuzz", name, write_directory(schema, *saved));
+  }
+}
+
+// Of a block file: its header, as it is, cut short, of other formats, and with a chunk behind it.
+void write_block_files(const fs::path& folder) {
+  const test::TemporaryDirectory directory;
+  {
+    const auto file = BlockFile::create(directory.path());
+    DIPTYCH_CHECK(file.ok(), "a file can be made");
+    const std::string_view chunk = "a chunk";
+    DIPTYCH_CHECK((*file)->write(std::as_bytes(std::span(chunk))).ok(), "and written");
+  }
+  const std::string file = test::read_bytes(directory.path() + "/blocks.dtb");
+  const auto write = [&](const std::string& name, std::string_view bytes) {
+    write_seed(folder, name, std::as_bytes(std::span(bytes)));
+  };
+  const std::string header = file.substr(0, kFilePageBytes);
+  write("header", header);
+  write("cut", std::string_view(header).substr(0, kFilePageBytes - 1));
+  write("chunk", std::string_view(file).substr(0, kFilePageBytes + 7));
+  for (const size_t at : {0, 8, 12, 16, 20}) {  // the magic, the version, the sizes, and zeroes
+    std::string other = header;
+    other[at] = static_cast<char>(other[at] + 1);
+    write(fmt::format("other-{}", at), other);
   }
 }
 
@@ -261,6 +286,7 @@ int main(int argument_count, char** arguments) {
   diptych::storage::write_thawed(folder / "chunk_fuzz");
   diptych::storage::write_spaced(folder / "chunk_fuzz");
   diptych::storage::write_replicas(folder);
+  diptych::storage::write_block_files(folder / "block_file_fuzz");
   diptych::storage::write_sql(folder);
   diptych::dispatcher::write_logs(folder);
   diptych::dispatcher::write_marks(folder);

@@ -27,7 +27,6 @@ using base::Result;
 
 constexpr std::array<char, 8> kMagic = {'D', 'T', 'B', 'L', 'O', 'C', 'K', 'S'};
 constexpr uint32_t kVersion = 1;
-constexpr size_t kCallBytesMax = size_t{1} << 30;  // one read or write moves less than 2 GiB
 
 struct Header {
   std::array<char, 8> magic = kMagic;

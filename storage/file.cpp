@@ -13,11 +13,6 @@
 #include "base/check.h"
 
 namespace diptych::storage {
-namespace {
-
-constexpr size_t kCallBytesMax = size_t{1} << 30;  // one read or write moves less than 2 GiB
-
-}  // namespace
 
 base::Error system_error(const std::string& action, const std::string& path, int error_number) {
   const std::string reason = std::generic_category().message(error_number);

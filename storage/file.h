@@ -19,6 +19,8 @@
 
 namespace diptych::storage {
 
+inline constexpr size_t kCallBytesMax = size_t{1} << 30;  // one read or write moves less than 2 GiB
+
 // "cannot <action> <path>: <the text of errno>", with a code that fits `error_number`.
 base::Error system_error(const std::string& action, const std::string& path, int error_number);
 

@@ -27,8 +27,7 @@ void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max, uint64_t
   const std::string text = fmt::format(
       "diptych: transactions wait for the analytical replica: {} KiB of updates are pending, the "
       "limit is {} KiB; the oldest change that it has not seen was made {:.3f} s ago (said again "
-      "after a "
-      "minute without)\n",
+      "after a minute without)\n",
       pending_bytes >> 10, bytes_max >> 10, static_cast<double>(age_ns) * 1e-9);
   std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
 }

@@ -23,6 +23,7 @@ using Predicate = dispatcher::ScanPredicate;
 
 constexpr const char* kFirstTable = "orderline";
 constexpr const char* kFirstColumn = "ol_i_id";
+constexpr const char* kConstantForm = "constant";
 constexpr uint64_t kApplyNever = 86'400'000'000'000;  // a day, in nanoseconds
 
 struct Candidate {
@@ -53,7 +54,7 @@ std::string group_of(const Candidate& one) {
   if (one.form.empty()) return {};
   if (is_four_bytes(one.type)) return one.form;
   if (one.type.kind == base::TypeKind::kDecimal) return "decimal";
-  if (one.type.is_string() && one.form != "constant") return "text, " + one.form;
+  if (one.type.is_string() && one.form != kConstantForm) return "text, " + one.form;
   return {};
 }
 
@@ -89,8 +90,10 @@ struct Question {
 };
 
 // Numbers are summed. All are asked for those in the half around the middle one; texts for those
-// that equal it, and that begin as it does.
-std::vector<Question> questions_of(const dispatcher::ColumnValues& sample) {
+// that equal it, and that begin as it does. A constant is asked for nothing: its block answers
+// without a look at any row, which no block whose rows differ can do.
+std::vector<Question> questions_of(const dispatcher::ColumnValues& sample,
+                                   const std::string& form) {
   const auto around = [](const auto& values) {
     const size_t quarter = values.size() / 4;
     return Predicate::between(values[quarter], values[values.size() - quarter - 1]);
@@ -98,7 +101,8 @@ std::vector<Question> questions_of(const dispatcher::ColumnValues& sample) {
   std::vector<Question> questions;
   if (sample.texts.empty()) {
     questions.push_back({"", std::nullopt});
-    if (!sample.numbers.empty()) questions.push_back({"BETWEEN", around(sample.numbers)});
+    if (!sample.numbers.empty() && form != kConstantForm)
+      questions.push_back({"BETWEEN", around(sample.numbers)});
     return questions;
   }
   const std::string& middle = sample.texts[sample.texts.size() / 2];
@@ -147,7 +151,7 @@ class WarmScan {
     if (!sample) return sample.error();
     const auto bytes = measurement_.value_bytes(chosen.table, chosen.column);
     if (!bytes) return bytes.error();
-    const std::vector<Question> questions = questions_of(*sample);
+    const std::vector<Question> questions = questions_of(*sample, chosen.form);
     Scans scans(questions.size());
     const auto measure_all = [&](ColumnScan::Stage ColumnScan::*stage) -> Result<void> {
       for (size_t i = 0; i < questions.size(); ++i) {

@@ -35,7 +35,7 @@ namespace diptych::storage::encoding {
 
 enum class Encoding : uint8_t {
   kConstant,
-  kFrame,        // 8, 16 or 32 bits a value
+  kFrame,        // 8, 16, 24 or 32 bits a value
   kPackedFrame,  // any other number of bits
   kPlain,
   kDictionary,

@@ -3,8 +3,8 @@
 //   byte   0        1        2                         w = 6
 //          111111|00 3333|2222 ...                     code i is bits [i * w, i * w + w)
 //
-// With w of 8, 16 or 32 that is an array of bytes, shorts or words, which is read as one. Others
-// are unpacked by shuffles and shifts (storage/encoding/code_kernels). 64 codes are w whole words,
+// With w of 8, 16 or 32 that is an array of bytes, shorts or words, which is read as one. Others, 24
+// too, are unpacked by shuffles and shifts (storage/encoding/code_kernels). 64 codes are w whole words,
 // so a run that starts at a multiple of 64 starts at a byte. One code is one unaligned load, and in
 // place of it another can be stored.
 //
@@ -59,7 +59,7 @@ constexpr bool is_code_width(uint32_t bits, Lanes lanes) {
   return bits <= 25 || bits == 32 || (lanes == Lanes::k8 && bits <= 57);
 }
 
-// Of whole bytes.
+// True of widths of whole bytes, where a store reads nothing before.
 constexpr bool is_whole_width(uint32_t bits) {
   return bits == 8 || bits == 16 || bits == 24 || bits == 32;
 }
@@ -75,6 +75,7 @@ struct Store {
   }
 };
 
+// Two stores: one of four bytes would write a byte of the next code.
 struct StoreOf3Bytes {
   void operator()(std::byte* data, uint32_t i, uint64_t code) const {
     const auto low = static_cast<uint16_t>(code);

@@ -55,6 +55,8 @@ size_t room_for(uint32_t codes) {
   return size_t{codes} * 8 + 8;
 }
 
+// Other ranges. Of all texts that begin with a symbol, all may lie in the ranges, or none; then
+// the first code answers for them. Of others the codes are expanded.
 class SymbolRangesTest final : public RowTest {
  public:
   SymbolRangesTest(const ChunkHeader& chunk, std::span<const TextRange> ranges)
@@ -67,10 +69,12 @@ class SymbolRangesTest final : public RowTest {
     for (const TextRange& range : ranges_) {
       bound_max = std::max({bound_max, range.first.size(), range.end ? range.end->size() : 0});
     }
+    // Two codes are a byte of text at least. So what is expanded is a whole text, or as long as any
+    // bound, and compares with it as the whole does.
     codes_max_ = static_cast<uint32_t>(std::min<size_t>(2 * bound_max, UINT32_MAX));
     for (uint32_t code = 0; code < kEscape; ++code) {
-      by_first_code_[code] = answer({reinterpret_cast<const char*>(&symbols_.bytes[code]),
-                                     std::min<size_t>(symbols_.lengths[code], 8)});
+      by_first_code_[code] = answer_for_prefix(
+          {reinterpret_cast<const char*>(&symbols_.bytes[code]), symbols_.lengths[code]});
     }
     by_first_code_[kEscape] = Answer::kOpen;
   }
@@ -78,16 +82,15 @@ class SymbolRangesTest final : public RowTest {
  private:
   enum class Answer : uint8_t { kFails, kPasses, kOpen };
 
-  // Of all texts that begin so.
-  Answer answer(std::string_view begin) const {
-    const Predicate prefix = Predicate::prefix(begin);
-    const TextRange& texts = prefix.texts()[0];
-    const auto is_behind = [](const std::optional<std::string>& end, const std::string& text) {
-      return !end || *end > text;
+  // For all texts that begin with the prefix.
+  Answer answer_for_prefix(std::string_view prefix) const {
+    const Predicate begins = Predicate::prefix(prefix);
+    const TextRange& texts = begins.texts()[0];
+    const auto ends_behind = [](const TextRange& range, const std::string& text) {
+      return !range.end || *range.end > text;
     };
     for (const TextRange& range : ranges_) {
-      const bool meets = is_behind(range.end, texts.first) && is_behind(texts.end, range.first);
-      if (!meets) continue;
+      if (!ends_behind(range, texts.first) || !ends_behind(texts, range.first)) continue;
       const bool covers =
           range.first <= texts.first && (!range.end || (texts.end && *texts.end <= *range.end));
       return covers ? Answer::kPasses : Answer::kOpen;
@@ -101,13 +104,16 @@ class SymbolRangesTest final : public RowTest {
     positions_.select(first, count, wanted, passing, [&](uint64_t start, uint32_t length) {
       if (length == 0) return empty_passes_;
       const uint8_t* const codes = codes_ + start;
-      const Answer answer = by_first_code_[*codes];
-      return answer == Answer::kOpen ? passes(codes, length, &scratch) : answer == Answer::kPasses;
+      switch (by_first_code_[*codes]) {
+        case Answer::kFails: return false;
+        case Answer::kPasses: return true;
+        default: return expanded_passes(codes, length, &scratch);
+      }
     });
   }
-  // Two codes are a byte of text at least: what is expanded is a whole text, or as long as any bound
-  // and compares with it as the whole does.
-  bool passes(const uint8_t* codes, uint32_t length, std::string* scratch) const {
+
+  // An escaped byte behind the last code is there to be read.
+  bool expanded_passes(const uint8_t* codes, uint32_t length, std::string* scratch) const {
     const uint32_t count = std::min(length, codes_max_);
     if (scratch->size() < room_for(count)) scratch->resize(room_for(count));
     const char* const end = expand_symbols(symbols_, codes, count, scratch->data());

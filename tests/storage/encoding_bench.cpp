@@ -355,6 +355,11 @@ void patch_rows(benchmark::State& state, const Source& source, std::optional<Enc
   state.SetLabel(std::string(encoding_name(Chunk::trusted(bytes).encoding())));
 }
 
+const Source& source_named(std::string_view name) {
+  return *std::find_if(std::begin(kSources), std::end(kSources),
+                       [&](const Source& source) { return source.name == name; });
+}
+
 // Frozen 4-byte columns of 256 MB decoded, from memory, summed vector by vector; beside reading as
 // many bytes of plain memory. bytes_per_second counts decoded bytes.
 void sum_from_memory(benchmark::State& state, const Source* source) {
@@ -366,7 +371,7 @@ void sum_from_memory(benchmark::State& state, const Source* source) {
     chunks.assign(kChunks, one);
     state.SetLabel(std::string(encoding_name(Chunk::trusted(one).encoding())));
   } else {
-    TestColumn column = column_of(kSources[1]);
+    TestColumn column = column_of(source_named("any int"));
     chunks.assign(kChunks, *encode(column.run(), Encoding::kPlain));
     state.SetLabel("plain");
   }
@@ -383,11 +388,6 @@ void sum_from_memory(benchmark::State& state, const Source* source) {
     benchmark::DoNotOptimize(sum);
   }
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * kChunks * kRows * 4);
-}
-
-const Source& source_named(std::string_view name) {
-  return *std::find_if(std::begin(kSources), std::end(kSources),
-                       [&](const Source& source) { return source.name == name; });
 }
 
 void register_narrow(const std::string& name, const Source& source,

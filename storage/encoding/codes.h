@@ -3,10 +3,10 @@
 //   byte   0        1        2                         w = 6
 //          111111|00 3333|2222 ...                     code i is bits [i * w, i * w + w)
 //
-// With w of 8, 16 or 32 that is an array of bytes, shorts or words, which is read as one. Others, 24
-// too, are unpacked by shuffles and shifts (storage/encoding/code_kernels). 64 codes are w whole words,
-// so a run that starts at a multiple of 64 starts at a byte. One code is one unaligned load, and in
-// place of it another can be stored.
+// With w of 8, 16 or 32 that is an array of bytes, shorts or words, which is read as one. Others,
+// with w of 24 too, are unpacked by shuffles and shifts (storage/encoding/code_kernels). 64 codes
+// are w whole words, so a run that starts at a multiple of 64 starts at a byte. One code is one
+// unaligned load, and in place of it another can be stored.
 //
 // Widths    0 (every code is 0), 1 to 25, 32; in 8-byte lanes 26 to 57 as well. 64 is for `plain`.
 // Memory    readable for kReadableBehind bytes behind the last code (ChunkHeader's tail is).

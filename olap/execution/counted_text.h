@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -70,6 +71,17 @@ class TextAllocator {
  private:
   TextMemory* memory_;
 };
+
+// Calls use(first, bytes) for a long text's pieces of a MiB, which take under a millisecond each, and
+// looks at the signal between them.
+template <class Use>
+void for_text_pieces(size_t text_bytes, const StopSignal& stop, const Use& use) {
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  for (size_t at = 0; at < text_bytes; at += kPieceBytes) {
+    if (at != 0) stop.check();
+    use(at, std::min(kPieceBytes, text_bytes - at));
+  }
+}
 
 using CountedText = std::basic_string<char, std::char_traits<char>, TextAllocator<char>>;
 

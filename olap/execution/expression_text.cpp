@@ -54,14 +54,17 @@ NodePtr make_text(PhysicalType type, NodePtr child, const QueryLimits& limits, F
 // Maps every byte (ASCII letters only: other bytes of UTF-8 stay).
 template <class F>
 NodePtr make_byte_map(NodePtr child, const QueryLimits& limits, F map) {
-  return make_text<StringRef>(PhysicalType::kString, std::move(child), limits,
-                              [map](const StringRef& text, VectorTexts* made) {
-                                char inlined[StringRef::kInlineBytes];
-                                char* const bytes =
-                                    text.is_short() ? inlined : made->allocate(text.size());
-                                std::transform(text.data(), text.data() + text.size(), bytes, map);
-                                return StringRef(std::string_view(bytes, text.size()));
-                              });
+  return make_text<StringRef>(
+      PhysicalType::kString, std::move(child), limits,
+      [map](const StringRef& text, VectorTexts* made) {
+        char inlined[StringRef::kInlineBytes];
+        char* const bytes = text.is_short() ? inlined : made->allocate(text.size());
+        for_text_pieces(text.size(), made->stop(), [&](size_t at, size_t count) {
+          const char* const from = text.data() + at;
+          std::transform(from, from + count, bytes + at, map);
+        });
+        return StringRef(std::string_view(bytes, text.size()));
+      });
 }
 
 class SubstringNode : public ExpressionNode {

@@ -15,11 +15,16 @@ namespace diptych::olap {
 
 namespace {
 
-// Lower-case hexadecimal digits.
-std::string md5_hex(std::string_view bytes) {
+// In lower-case hexadecimal digits.
+void md5(const RowArguments& a, CountedText* result) {
+  const std::string_view text = a.text(0);
+  MD5_CTX sum;
+  MD5Init(&sum);
+  for_text_pieces(text.size(), result->get_allocator().stop(), [&](size_t at, size_t count) {
+    MD5Update(&sum, reinterpret_cast<const uint8_t*>(text.data() + at), count);
+  });
   char digits[MD5_DIGEST_STRING_LENGTH];
-  MD5Data(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), digits);
-  return digits;
+  *result = MD5End(&sum, digits);
 }
 
 // Looks at the stop signal once a MiB.
@@ -102,7 +107,9 @@ void reverse(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   result->resize(text.size());
   size_t end = text.size();
+  uint64_t characters = 0;
   for (size_t at = 0; at < text.size();) {
+    result->get_allocator().stop().check_at(++characters);
     const size_t bytes = character_bytes(text, at);
     end -= bytes;
     std::copy_n(text.data() + at, bytes, result->data() + end);
@@ -263,8 +270,7 @@ TextRowFunction find_text_function(Function function) {
     case Function::kInitcap: return initcap;
     case Function::kOverlay: return overlay;
     case Function::kToHex: return to_hex;
-    case Function::kMd5:
-      return [](const RowArguments& a, CountedText* result) { *result = md5_hex(a.text(0)); };
+    case Function::kMd5: return md5;
     case Function::kQuoteIdentifier:
       return
           [](const RowArguments& a, CountedText* result) { append_identifier(a.text(0), result); };

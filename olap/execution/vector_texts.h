@@ -47,6 +47,8 @@ class VectorTexts {
     if (heap_.memory_bytes() != before) memory_.give_back(before - heap_.memory_bytes());
   }
 
+  const StopSignal& stop() const { return memory_.stop(); }
+
   char* allocate(size_t bytes) {
     if (const size_t more = heap_.growth_for(bytes); more != 0) [[unlikely]]
       memory_.take(more);
@@ -56,10 +58,9 @@ class VectorTexts {
   base::StringRef keep(const base::StringRef& text) {
     if (text.is_short()) return text;
     char* const bytes = allocate(text.size());
-    for (size_t at = 0; at < text.size(); at += kBytesBetween) {
-      if (at != 0) memory_.stop().check();
-      std::memcpy(bytes + at, text.data() + at, std::min(kBytesBetween, text.size() - at));
-    }
+    for_text_pieces(text.size(), stop(), [&](size_t at, size_t count) {
+      std::memcpy(bytes + at, text.data() + at, count);
+    });
     return base::StringRef(std::string_view(bytes, text.size()));
   }
   // The text that write(&text) makes of an empty one.
@@ -73,8 +74,6 @@ class VectorTexts {
   CountedText empty_text() { return CountedText(TextAllocator<char>(&memory_)); }
 
  private:
-  static constexpr size_t kBytesBetween = size_t{1} << 20;  // looks at the signal: under a ms
-
   TextMemory memory_;
   QueryHeap heap_;
   CountedText draft_;

@@ -72,7 +72,7 @@ class TextAllocator {
   TextMemory* memory_;
 };
 
-// Calls use(first, bytes) for a long text's pieces of a MiB, which take under a millisecond each, and
+// Calls use(first, bytes) for a text's pieces of a MiB, which take some milliseconds at most, and
 // looks at the signal between them.
 template <class Use>
 void for_text_pieces(size_t text_bytes, const StopSignal& stop, const Use& use) {

@@ -49,8 +49,8 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
   size_t bytes = count * (kSortBytesARow + 3 * sizeof(uint32_t) + 2);
   for (const WindowFunction& function : window.window_functions) {
     bytes += count * (physical_bytes(physical_type(function.type)) + 1);
-    // A segment tree has two states a row, of at most 32 bytes.
-    if (function.kind == WindowKind::kAggregate) bytes += count * 64;
+    // A segment tree has two states a leaf, of at most 64 bytes.
+    if (function.kind == WindowKind::kAggregate) bytes += count / kSegmentTreeLeafRows * 128;
   }
   charge_.set(bytes);
   context.stop->check();
@@ -84,6 +84,7 @@ void WindowTable::find_groups(const Operator& window) {
   for (const SortKey& key : window.sort_keys) mark_differences(order_, key.column, &differs);
   order_.group_of.resize(count);
   for (uint32_t i = 0; i < count; ++i) {
+    order_.stop->check_at(i);
     if (i == 0 || differs[i] != 0) order_.group_starts.push_back(i);
     order_.group_of[i] = static_cast<uint32_t>(order_.group_starts.size() - 1);
   }

@@ -229,14 +229,22 @@ class BitsState {
   AggregateKind kind_ = AggregateKind::kCountAll;  // that is: there is no value yet
 };
 
-// States of runs of positions of one partition: node i has those of 2i and 2i + 1.
+// States of runs of positions of one partition: node i has those of 2i and 2i + 1, a leaf those of
+// kLeafRows positions. So it is small beside the rows; what a frame has of a leaf at either end is
+// asked of the rows.
 template <class State>
 class SegmentTree {
  public:
   SegmentTree(const FrameCall& call, PositionRange partition)
-      : first_(partition.begin), size_(partition.size()), nodes_(2 * size_t{size_}) {
-    for (uint32_t i = 0; i < size_; ++i) nodes_[size_ + i] = State::of(call, first_ + i);
-    for (uint32_t i = size_ - 1; i > 0; --i) {
+      : call_(call),
+        first_(partition.begin),
+        leaves_(partition.size() / kLeafRows),
+        nodes_(2 * size_t{leaves_}) {
+    for (uint32_t leaf = 0; leaf < leaves_; ++leaf) {
+      call.order.stop->check_at(uint64_t{leaf} * kLeafRows);
+      merge_rows(leaf * kLeafRows, (leaf + 1) * kLeafRows, &nodes_[leaves_ + leaf]);
+    }
+    for (uint32_t i = leaves_; i-- > 1;) {
       call.order.stop->check_at(i);
       nodes_[i] = nodes_[2 * size_t{i}];
       nodes_[i].merge(nodes_[2 * size_t{i} + 1]);
@@ -245,8 +253,27 @@ class SegmentTree {
 
   void merge_into(PositionRange run, State* state) const {
     if (run.empty()) return;
-    size_t left = size_t{size_} + run.begin - first_;
-    size_t right = size_t{size_} + run.end - first_;
+    const uint32_t begin = run.begin - first_;
+    const uint32_t end = run.end - first_;
+    const uint32_t first_leaf = begin / kLeafRows + (begin % kLeafRows != 0 ? 1 : 0);
+    const uint32_t end_leaf = end / kLeafRows;
+    if (first_leaf >= end_leaf) return merge_rows(begin, end, state);
+    merge_rows(begin, first_leaf * kLeafRows, state);
+    merge_leaves(first_leaf, end_leaf, state);
+    merge_rows(end_leaf * kLeafRows, end, state);
+  }
+
+ private:
+  static constexpr uint32_t kLeafRows = kSegmentTreeLeafRows;
+  static_assert(2 * sizeof(State) <= 128, "WindowTable charges as much a leaf");
+
+  // Both count from the partition's first row.
+  void merge_rows(uint32_t begin, uint32_t end, State* state) const {
+    for (uint32_t i = begin; i < end; ++i) state->merge(State::of(call_, first_ + i));
+  }
+  void merge_leaves(uint32_t begin, uint32_t end, State* state) const {
+    size_t left = size_t{leaves_} + begin;
+    size_t right = size_t{leaves_} + end;
     State behind{};
     for (; left < right; left /= 2, right /= 2) {
       if (left % 2 == 1) state->merge(nodes_[left++]);
@@ -259,9 +286,9 @@ class SegmentTree {
     state->merge(behind);
   }
 
- private:
+  const FrameCall& call_;
   uint32_t first_;
-  uint32_t size_;
+  uint32_t leaves_;
   std::vector<State> nodes_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "olap/execution/window.h"
 #include "tests/olap/exec_naive.h"
 #include "tests/sanitizers.h"
 
@@ -24,7 +25,10 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
 
  protected:
   OperatorModel() : random_(GetParam()) {
-    for (uint32_t t = 0; t < 3; ++t) fill(t, 1 + below(t == 2 ? 60 : 1500));
+    fill(0, 1 + below(1500));
+    fill(1, 1 + below(1500));
+    fill(2, 1 + below(60));
+    fill(3, 1 + below(200));
   }
 
   Value key_value(const DataType& type) {
@@ -324,8 +328,10 @@ WindowFunction random_function(OperatorModel* model, bool unique_order) {
   f.frame.mode = unique_order ? static_cast<FrameMode>(2 * model->below(2)) : FrameMode::kGroups;
   f.frame.start = static_cast<FrameBound>(model->below(4));
   f.frame.end = static_cast<FrameBound>(1 + model->below(4));
-  f.frame.start_offset = model->below(5);
-  f.frame.end_offset = model->below(5);
+  // Beyond a segment tree's leaves, too.
+  const uint64_t offset_max = model->below(2) == 0 ? 4 : 4 * kSegmentTreeLeafRows;
+  f.frame.start_offset = model->below(offset_max + 1);
+  f.frame.end_offset = model->below(offset_max + 1);
   f.frame.exclusion = static_cast<FrameExclusion>(model->below(4));
   if (!unique_order && f.frame.exclusion != FrameExclusion::kNone) {
     f.frame.exclusion = FrameExclusion::kGroup;
@@ -337,7 +343,8 @@ TEST_P(OperatorModel, WindowsAgree) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   for (int round = 0; round < 4; ++round) {
     const bool unique_order = below(2) == 0;
-    OperatorPtr op = over(OperatorKind::kWindow, scan_of(2), kOperatorTypes);
+    const uint32_t table = below(2) == 0 ? 2 : 3;
+    OperatorPtr op = over(OperatorKind::kWindow, scan_of(table), kOperatorTypes);
     if (below(3) != 0) op->window_partition.push_back(static_cast<uint32_t>(1 + below(7)));
     op->sort_keys.push_back({static_cast<uint32_t>(1 + below(7)), below(2) == 0, below(2) == 0});
     if (unique_order) op->sort_keys.push_back({0, false, false});

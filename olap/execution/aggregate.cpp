@@ -1,18 +1,30 @@
 #include "olap/execution/aggregate.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "base/check.h"
+#include "olap/execution/expression_key.h"
 #include "olap/execution/query_failure.h"
 
 namespace diptych::olap {
 
 namespace {
 
-std::vector<PhysicalType> group_key_types(const Operator& aggregate) {
-  std::vector<PhysicalType> types;
-  for (const ExpressionPtr& key : aggregate.expressions) types.push_back(physical_type(key->type));
-  return types;
+constexpr uint32_t kNoColumn = UINT32_MAX;
+
+std::vector<KeyColumn> group_key_columns(const Operator& aggregate) {
+  std::vector<KeyColumn> columns;
+  for (const ExpressionPtr& key : aggregate.expressions) {
+    columns.push_back({physical_type(key->type)});
+    // What expressions make is not held to a length.
+    const bool bounded = key->type.is_string() && key->type.length != 0;
+    if (bounded && key->kind == ExpressionKind::kColumn) {
+      columns.back().text_bytes_max = key->type.length;
+    }
+  }
+  return columns;
 }
 
 bool may_be_null(const Operator& aggregate) {
@@ -39,28 +51,59 @@ GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
       has_keys_(!aggregate.expressions.empty()),
       nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions, limits)),
-      packer_(group_key_types(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
+      packer_(group_key_columns(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
       table_(packer_),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
       charge_(limits.memory, "the groups of a GROUP BY") {
-  for (const Aggregate& one : aggregate.aggregates) {
-    std::vector<NodePtr> arguments = compile_expressions(one.further, limits);
-    if (one.argument != nullptr) {
-      arguments.insert(arguments.begin(), compile_expression(*one.argument, limits));
-    }
-    arguments_.push_back(std::move(arguments));
-    aggregates_.push_back(make_aggregate_column(one));
-    if (!has_keys_) aggregates_.back()->resize(1);
+  add_columns();
+}
+
+void GroupTable::add_columns() {
+  const std::vector<Aggregate>& aggregates = aggregate_.aggregates;
+  column_of_.assign(aggregates.size(), kNoColumn);
+  std::map<std::string, uint32_t> sums;  // columns, by argument
+  uint32_t of_all_rows = kNoColumn;      // a sum that leaves no row out
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    if (!has_sum_states(aggregates[i])) continue;
+    const Expression& argument = *aggregates[i].argument;
+    const auto [sum, is_new] = sums.try_emplace(expression_key(argument));
+    if (is_new) sum->second = add_column(aggregates[i]);
+    column_of_[i] = sum->second;
+    if (!argument.nullable) of_all_rows = sum->second;
   }
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    const Aggregate& one = aggregates[i];
+    if (one.kind == AggregateKind::kCountAll) {
+      column_of_[i] = of_all_rows;
+    } else if (one.kind == AggregateKind::kCount) {
+      const auto sum = sums.find(expression_key(*one.argument));
+      if (sum != sums.end()) column_of_[i] = sum->second;
+    }
+    if (column_of_[i] == kNoColumn) column_of_[i] = add_column(one);
+  }
+  const auto wanting = std::count_if(columns_.begin(), columns_.end(),
+                                     [](const auto& column) { return column->wants_runs(); });
+  wants_runs_ = has_keys_ && wanting > 1;
+}
+
+uint32_t GroupTable::add_column(const Aggregate& aggregate) {
+  std::vector<NodePtr> arguments = compile_expressions(aggregate.further, limits_);
+  if (aggregate.argument != nullptr) {
+    arguments.insert(arguments.begin(), compile_expression(*aggregate.argument, limits_));
+  }
+  arguments_.push_back(std::move(arguments));
+  columns_.push_back(make_aggregate_column(aggregate));
+  if (!has_keys_) columns_.back()->resize(1);
+  return static_cast<uint32_t>(columns_.size() - 1);
 }
 
 void GroupTable::charge() {
   size_t bytes = table_.memory_bytes();
   if (by_build_row_.has_value()) bytes += by_build_row_->memory_bytes();
   if (split_.has_value()) bytes += split_->memory_bytes();
-  for (const auto& aggregate : aggregates_) bytes += aggregate->memory_bytes();
+  for (const auto& column : columns_) bytes += column->memory_bytes();
   charge_.set(bytes);
 }
 
@@ -87,7 +130,7 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   const uint32_t before = table_.size();
   table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers);
   if (table_.size() != before) {
-    for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+    for (const auto& column : columns_) column->resize(table_.size());
   }
 }
 
@@ -100,20 +143,26 @@ void GroupTable::update(const Batch& batch) {
   } else if (has_keys_) {
     find_groups(batch, numbers_.data());
   }
-  for (size_t i = 0; i < aggregates_.size(); ++i) {
+  const bool by_runs = wants_runs_ && GroupRuns::pay(groups(), rows.count);
+  if (by_runs) runs_.find(rows, numbers_.data());
+  for (size_t i = 0; i < columns_.size(); ++i) {
     argument_vectors_.clear();
     for (const NodePtr& argument : arguments_[i]) {
       argument_vectors_.push_back(argument->evaluate(batch, rows));
     }
     if (argument_vectors_.empty()) argument_vectors_.emplace_back();
-    aggregates_[i]->update_all(argument_vectors_, rows, has_keys_ ? numbers_.data() : nullptr);
+    if (by_runs && columns_[i]->wants_runs()) {
+      columns_[i]->update_runs(argument_vectors_[0], runs_);
+      continue;
+    }
+    columns_[i]->update_all(argument_vectors_, rows, has_keys_ ? numbers_.data() : nullptr);
   }
   charge();
 }
 
 uint64_t GroupTable::merge_rows() const {
   uint64_t rows = groups();
-  for (const auto& aggregate : aggregates_) rows += aggregate->kept_values();
+  for (const auto& column : columns_) rows += column->kept_values();
   return rows;
 }
 
@@ -121,7 +170,7 @@ void GroupTable::split(uint32_t partitions, const StopSignal& stop) {
   DIPTYCH_CHECK(has_keys_ && !split_.has_value(), "groups with keys are split, once");
   by_build_row_.reset();
   split_.emplace(table_.hashes(), groups(), partitions, stop);
-  for (const auto& aggregate : aggregates_) aggregate->split(*split_, stop);
+  for (const auto& column : columns_) column->split(*split_, stop);
   charge();
 }
 
@@ -155,11 +204,11 @@ void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSi
                               to.data() + first);
       }
     }
-    for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+    for (const auto& column : columns_) column->resize(table_.size());
   }
   const GroupMerge groups{split, partition, to.data()};
-  for (size_t i = 0; i < aggregates_.size(); ++i) {
-    aggregates_[i]->merge(*other.aggregates_[i], groups, stop);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    columns_[i]->merge(*other.columns_[i], groups, stop);
   }
   charge();
 }
@@ -172,7 +221,7 @@ void GroupTable::add_group(const std::vector<ExpressionPtr>& keys) {
   for (const NodePtr& node : nodes) key_vectors_.push_back(node->evaluate(Batch{}, one));
   packer_.pack(key_vectors_, one, packed_.data(), hashes_.data());
   table_.find_or_insert(packed_.data(), hashes_.data(), 1, StringLife::kBatch, numbers_.data());
-  for (const auto& aggregate : aggregates_) aggregate->resize(table_.size());
+  for (const auto& column : columns_) column->resize(table_.size());
 }
 
 QueryHeap GroupTable::take_texts() {
@@ -183,7 +232,7 @@ QueryHeap GroupTable::take_texts() {
 
 void GroupTable::finish() {
   by_build_row_.reset();
-  for (const auto& aggregate : aggregates_) aggregate->finish(limits_);
+  for (const auto& column : columns_) column->finish(limits_);
 }
 
 void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>* buffers,
@@ -192,8 +241,9 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
   for (size_t c = 0; c < key_count; ++c) {
     (*columns)[c] = packer_.unpack(c, table_.keys(), first, count, &(*buffers)[c]);
   }
-  for (size_t c = 0; c < aggregates_.size(); ++c) {
-    (*columns)[key_count + c] = aggregates_[c]->result(first, count, &(*buffers)[key_count + c]);
+  for (size_t c = 0; c < column_of_.size(); ++c) {
+    (*columns)[key_count + c] = columns_[column_of_[c]]->result_of(
+        aggregate_.aggregates[c], first, count, &(*buffers)[key_count + c]);
   }
   // Texts of aggregates lie in this table, which may go before what keeps them.
   for (size_t c = key_count; c < columns->size(); ++c) {

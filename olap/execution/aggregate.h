@@ -54,6 +54,9 @@ class GroupTable {
             std::vector<Vector>* columns) const;
 
  private:
+  // Columns for all aggregates: sums, averages and counts of one argument share one.
+  void add_columns();
+  uint32_t add_column(const Aggregate& aggregate);
   void charge();
   // numbers[k] = the group of the k-th selected row, which may be new. Only the keys' columns of
   // the batch are read.
@@ -64,15 +67,18 @@ class GroupTable {
   bool has_keys_;
   bool nullable_keys_;
   std::vector<NodePtr> keys_;
-  std::vector<std::vector<NodePtr>> arguments_;  // by aggregate; none for count(*)
+  std::vector<std::vector<NodePtr>> arguments_;  // by column; none for count(*)
   KeyPacker packer_;
   KeyTable table_;
-  std::vector<std::unique_ptr<AggregateColumn>> aggregates_;
+  std::vector<std::unique_ptr<AggregateColumn>> columns_;
+  std::vector<uint32_t> column_of_;  // by aggregate
   std::vector<Vector> key_vectors_;
   std::vector<Vector> argument_vectors_;
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> numbers_;
+  bool wants_runs_ = false;  // several columns do
+  GroupRuns runs_;           // of the rows of update()
   std::optional<BuildRowGroups> by_build_row_;
   std::optional<GroupSplit> split_;
   MemoryCharge charge_;

@@ -89,14 +89,7 @@ class SumColumn : public AggregateColumn {
  public:
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
 
-  SumColumn(const Aggregate& aggregate, uint8_t scale)
-      : average_(aggregate.kind == AggregateKind::kAvg),
-        type_(aggregate.type),
-        divisor_(static_cast<double>(power_of_ten(scale))) {
-    if (average_ && type_.kind == base::TypeKind::kDecimal) {
-      factor_ = power_of_ten(static_cast<uint8_t>(type_.scale - scale));
-    }
-  }
+  SumColumn(const Aggregate& aggregate, uint8_t scale) : scale_(scale), form_(form_of(aggregate)) {}
 
   void resize(uint32_t groups) override { states_.resize(groups, State{}); }
   size_t memory_bytes() const override { return states_.bytes(); }
@@ -110,9 +103,20 @@ class SumColumn : public AggregateColumn {
     }
     for_values(argument, rows, [&](uint32_t k, uint32_t slot) {
       prefetch_state(states_, groups, k, rows.count);
-      State& state = states_[groups[k]];
-      ++state.count;
-      add(&state.sum, static_cast<Sum>(values[slot]));
+      add_value(&states_[groups[k]], values[slot]);
+    });
+  }
+
+  bool wants_runs() const override { return true; }
+
+  void update_runs(const Vector& argument, const GroupRuns& runs) override {
+    const T* const values = argument.as<T>();
+    runs.for_runs([&](uint32_t group, std::span<const uint16_t> slots) {
+      State added;
+      for (const uint16_t slot : slots) {
+        if (!argument.is_null(slot)) add_value(&added, values[slot]);
+      }
+      add_state(&states_[group], added);
     });
   }
 
@@ -121,29 +125,19 @@ class SumColumn : public AggregateColumn {
     const auto& states = static_cast<const SumColumn&>(other).states_;
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);
-      State& state = states_[groups.to[i]];
-      const State& added = states[groups.from(i)];
-      state.count += added.count;
-      add(&state.sum, added.sum);
+      add_state(&states_[groups.to[i]], states[groups.from(i)]);
     }
   }
 
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
-    bool has_nulls = false;
-    results->clear_nulls();
-    for (uint32_t i = 0; i < count; ++i) {
-      const State& state = states_[first + i];
-      if (state.count == 0) {
-        has_nulls = true;
-        set_bit(results->nulls(), i);
-      } else if (average_ && type_.kind == base::TypeKind::kDouble) {
-        results->values<double>()[i] =
-            static_cast<double>(state.sum) / static_cast<double>(state.count) / divisor_;
-      } else {
-        write(state, i, results);
-      }
-    }
-    return has_nulls ? results->view_with_nulls() : results->view();
+    return result_in(form_, first, count, results);
+  }
+
+  Vector result_of(const Aggregate& aggregate, uint32_t first, uint32_t count,
+                   VectorBuffer* results) const override {
+    if (has_sum_states(aggregate)) return result_in(form_of(aggregate), first, count, results);
+    for (uint32_t i = 0; i < count; ++i) results->values<int64_t>()[i] = states_[first + i].count;
+    return results->view();
   }
 
  private:
@@ -152,19 +146,53 @@ class SumColumn : public AggregateColumn {
     int64_t count = 0;
   };
 
+  // What is made of a state.
+  struct Form {
+    bool average = false;
+    base::DataType type;
+    int128_t factor = 1;  // of an average as decimal, for its digits
+  };
+
+  Form form_of(const Aggregate& aggregate) const {
+    Form form{aggregate.kind == AggregateKind::kAvg, aggregate.type};
+    if (form.average && form.type.kind == base::TypeKind::kDecimal) {
+      form.factor = power_of_ten(static_cast<uint8_t>(form.type.scale - scale_));
+    }
+    return form;
+  }
+
+  Vector result_in(const Form& form, uint32_t first, uint32_t count, VectorBuffer* results) const {
+    const double divisor = static_cast<double>(power_of_ten(scale_));
+    bool has_nulls = false;
+    results->clear_nulls();
+    for (uint32_t i = 0; i < count; ++i) {
+      const State& state = states_[first + i];
+      if (state.count == 0) {
+        has_nulls = true;
+        set_bit(results->nulls(), i);
+      } else if (form.average && form.type.kind == base::TypeKind::kDouble) {
+        results->values<double>()[i] =
+            static_cast<double>(state.sum) / static_cast<double>(state.count) / divisor;
+      } else {
+        write(form, state, i, results);
+      }
+    }
+    return has_nulls ? results->view_with_nulls() : results->view();
+  }
+
   [[noreturn]] static void fail() { fail_value(kDecimalOutOfRange); }
 
   // A sum, or the average as decimal.
-  void write(const State& state, uint32_t i, VectorBuffer* results) const {
+  static void write(const Form& form, const State& state, uint32_t i, VectorBuffer* results) {
     if constexpr (std::is_same_v<T, double>) {
       results->values<double>()[i] = state.sum;
-    } else if (type_.kind == base::TypeKind::kBigInt) {
+    } else if (form.type.kind == base::TypeKind::kBigInt) {
       if (state.sum != static_cast<int64_t>(state.sum)) fail_value(kBigIntOutOfRange);
       results->values<int64_t>()[i] = static_cast<int64_t>(state.sum);
     } else {
       Sum value = state.sum;
-      if (average_) {
-        if (__builtin_mul_overflow(value, factor_, &value)) fail();
+      if (form.average) {
+        if (__builtin_mul_overflow(value, form.factor, &value)) fail();
         value = divide_rounded(value, state.count);
       }
       if (wide_fault(false, value) != 0) fail();
@@ -180,6 +208,15 @@ class SumColumn : public AggregateColumn {
     }
   }
 
+  static void add_value(State* state, T value) {
+    ++state->count;
+    add(&state->sum, static_cast<Sum>(value));
+  }
+  static void add_state(State* state, const State& added) {
+    state->count += added.count;
+    add(&state->sum, added.sum);
+  }
+
   static Sum sum_of(const T* values, const Vector& argument, const Selection& rows) {
     using Total = std::conditional_t<sizeof(T) == 4, int64_t, Sum>;  // 1024 of 32 bits fit 64
     Total total = 0;
@@ -193,10 +230,8 @@ class SumColumn : public AggregateColumn {
     return static_cast<Sum>(total);
   }
 
-  bool average_;
-  base::DataType type_;
-  double divisor_;
-  int128_t factor_ = 1;
+  uint8_t scale_;  // of the argument
+  Form form_;
   GrowingArray<State> states_;
 };
 
@@ -320,6 +355,14 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
 }
 
 }  // namespace
+
+bool has_sum_states(const Aggregate& aggregate) {
+  const bool sums = aggregate.kind == AggregateKind::kSum || aggregate.kind == AggregateKind::kAvg;
+  if (!sums || aggregate.distinct) return false;
+  const PhysicalType argument = physical_type(aggregate.argument->type);
+  return argument == PhysicalType::kInt32 || argument == PhysicalType::kInt64 ||
+         argument == PhysicalType::kInt128 || argument == PhysicalType::kDouble;
+}
 
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate) {
   const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||

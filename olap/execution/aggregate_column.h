@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 
+#include "olap/execution/group_runs.h"
 #include "olap/execution/group_split.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/memory_budget.h"
@@ -36,7 +37,10 @@ class AggregateColumn {
   // Adds the k-th selected row's argument to group groups[k]; groups == nullptr: all to group 0.
   // Benchmark: BM_GroupByInt, BM_ScanSum.
   virtual void update(const Vector& argument, const Selection& rows, const uint32_t* groups) = 0;
-  // The same with all arguments of the aggregate, of which most have one.
+  // The same of few groups, where it wants rows by group.
+  virtual bool wants_runs() const { return false; }
+  virtual void update_runs(const Vector& /*argument*/, const GroupRuns& /*runs*/) {}
+  // As update() with all arguments of the aggregate, of which most have one.
   virtual void update_all(std::span<const Vector> arguments, const Selection& rows,
                           const uint32_t* groups) {
     update(arguments[0], rows, groups);
@@ -53,7 +57,15 @@ class AggregateColumn {
   virtual void finish(const QueryLimits& /*limits*/) {}
   // The results of groups [first, first + count). Fails where a sum does not fit its type.
   virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
+  // The same of another aggregate that shares_states() with this one's.
+  virtual Vector result_of(const Aggregate& /*aggregate*/, uint32_t first, uint32_t count,
+                           VectorBuffer* results) const {
+    return result(first, count, results);
+  }
 };
+
+// Sums and averages of numbers have the states of a sum, which a count can be read from too.
+bool has_sum_states(const Aggregate& aggregate);
 
 // The input of kCountAll is ignored: any Vector.
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate);

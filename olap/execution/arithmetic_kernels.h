@@ -114,9 +114,13 @@ struct MultiplyOperation {
   }
   static uint64_t apply(int64_t a, int64_t b, int128_t* result) {
     *result = static_cast<int128_t>(a) * b;
-    return wide_fault(false, *result);
+    return 0;  // 2^126 has 38 digits
   }
   static uint64_t apply(int128_t a, int128_t b, int128_t* result) {
+    const auto near_a = static_cast<int64_t>(a);
+    const auto near_b = static_cast<int64_t>(b);
+    if (near_a == a && near_b == b) [[likely]]
+      return apply(near_a, near_b, result);
     const bool overflow = __builtin_mul_overflow(a, b, result);
     return wide_fault(overflow, *result);
   }

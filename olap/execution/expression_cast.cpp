@@ -101,6 +101,16 @@ NodePtr make_scale_up(const base::DataType& to, int64_t factor, int64_t end, Nod
       "a value does not fit its DECIMAL's digits");
 }
 
+// To over 18 digits, all of which 64 bits fit.
+template <class From>
+NodePtr make_widening(const base::DataType& to, NodePtr child) {
+  return make_node<From, int128_t>(to, std::move(child),
+                                   [](From value, int128_t* result) -> uint64_t {
+                                     *result = value;
+                                     return 0;
+                                   });
+}
+
 template <class From>
 NodePtr make_integer_cast(const base::DataType& from, const base::DataType& to, NodePtr child) {
   const uint8_t from_scale = from.kind == TypeKind::kDecimal ? from.scale : uint8_t{0};
@@ -111,6 +121,7 @@ NodePtr make_integer_cast(const base::DataType& from, const base::DataType& to, 
     case PhysicalType::kInt32:
       return make_rescale<From, int32_t>(to, digits, end, std::move(child));
     case PhysicalType::kInt128:
+      if (sizeof(From) <= 8 && digits == 0) return make_widening<From>(to, std::move(child));
       return make_rescale<From, int128_t>(to, digits, end, std::move(child));
     default: break;
   }

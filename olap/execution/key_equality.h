@@ -2,26 +2,44 @@
 
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "olap/execution/key_packer.h"
 
 namespace diptych::olap {
 
-// Runs f with the equality of the packer's keys, by their width where words decide.
+// Runs f with the keys' width, a constant where keys are narrow.
+template <class F>
+void with_width(uint32_t words, F&& f) {
+  switch (words) {
+    case 1: return f(std::integral_constant<uint32_t, 1>());
+    case 2: return f(std::integral_constant<uint32_t, 2>());
+    case 3: return f(std::integral_constant<uint32_t, 3>());
+    case 4: return f(std::integral_constant<uint32_t, 4>());
+    case 5: return f(std::integral_constant<uint32_t, 5>());
+    default: return f(words);
+  }
+}
+
+// Runs f with the equality of the packer's keys, by their width. Where words do not decide, equal
+// keys have mostly equal words nonetheless.
 template <class F>
 void with_equality(const KeyPacker& packer, F&& f) {
-  const uint32_t words = packer.words();
-  if (!packer.words_decide()) {
-    f([&packer](const uint64_t* a, const uint64_t* b) { return packer.equal_keys(a, b); });
-  } else if (words == 1) {
-    f([](const uint64_t* a, const uint64_t* b) { return a[0] == b[0]; });
-  } else if (words == 2) {
-    f([](const uint64_t* a, const uint64_t* b) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; });
-  } else {
-    f([words](const uint64_t* a, const uint64_t* b) { return std::equal(a, a + words, b); });
-  }
+  with_width(packer.words(), [&](auto words) {
+    const auto same_words = [words](const uint64_t* a, const uint64_t* b) {
+      uint64_t difference = 0;
+      for (uint32_t w = 0; w < words; ++w) difference |= a[w] ^ b[w];
+      return difference == 0;
+    };
+    if (packer.words_decide()) {
+      f(same_words);
+    } else {
+      f([&packer, same_words](const uint64_t* a, const uint64_t* b) {
+        return same_words(a, b) || packer.equal_keys(a, b);
+      });
+    }
+  });
 }
 
 }  // namespace diptych::olap

@@ -6,7 +6,8 @@
 //   INT, DATE, BOOLEAN       half a word; two of them share one
 //   BIGINT, DECIMAL, TIMESTAMP, DOUBLE   one word (NaNs are one value, -0 is 0)
 //   wide DECIMAL             two words
-//   text                     two words: the StringRef
+//   text                     two words: the StringRef; of at most 3 bytes half a word, of at most 7
+//                            one, where the column's type says so
 //   INTERVAL                 two words: its parts
 //   null flags               half a word for each 32 columns, where nulls count as values
 //
@@ -32,8 +33,14 @@ enum class NullKeys : uint8_t {
   kEqual,  // null is one more value (GROUP BY, DISTINCT)
 };
 
+struct KeyColumn {
+  PhysicalType type;
+  uint32_t text_bytes_max = UINT32_MAX;  // of a text; longer ones fail the query
+};
+
 class KeyPacker {
  public:
+  KeyPacker(std::span<const KeyColumn> columns, NullKeys nulls);
   KeyPacker(std::span<const PhysicalType> types, NullKeys nulls);
 
   uint32_t words() const { return words_; }
@@ -57,6 +64,7 @@ class KeyPacker {
  private:
   struct Place {
     PhysicalType type;
+    uint32_t bytes;  // 4, 8 or 16
     uint32_t word;
     uint32_t shift;
     bool assigns = true;  // the first to write its word
@@ -68,10 +76,14 @@ class KeyPacker {
   template <class T>
   void pack_column(const Place& place, const Vector& vector, const Selection& selection,
                    uint64_t* keys) const;
-  template <class T>
+  void pack_narrow_texts(const Place& place, const Vector& vector, const Selection& selection,
+                         uint64_t* keys) const;
+  template <uint32_t kBytes>
   void pack_nulls(const Place& place, const Vector& vector, const Selection& selection,
                   uint64_t* keys) const;
   void hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes) const;
+  bool words_decide(const uint64_t* key) const;  // of this key
+  const uint64_t* make_decisive(const uint64_t* key, uint64_t* words) const;
 
   NullKeys nulls_;
   uint32_t words_ = 0;

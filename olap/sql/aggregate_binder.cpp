@@ -366,8 +366,9 @@ base::Result<void> ExpressionBinder::bind_aggregate_order(const PgQuery__FuncCal
 }
 
 uint32_t ExpressionBinder::add_aggregate(Aggregate aggregate, std::string_view name) {
-  // count(x) of what is never null counts the rows.
-  if (aggregate.kind == AggregateKind::kCount && !aggregate.argument->nullable) {
+  // count(x) of what is never null, and cannot fail, counts the rows.
+  if (aggregate.kind == AggregateKind::kCount && !aggregate.argument->nullable &&
+      aggregate.argument->children.empty()) {
     aggregate.kind = AggregateKind::kCountAll;
     aggregate.argument = nullptr;
   }

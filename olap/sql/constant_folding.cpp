@@ -144,6 +144,45 @@ Folded fold_comparison(const Expression& e) {
       a);
 }
 
+ExpressionKind mirrored(ExpressionKind comparison) {
+  switch (comparison) {
+    case ExpressionKind::kLess: return ExpressionKind::kGreater;
+    case ExpressionKind::kLessEqual: return ExpressionKind::kGreaterEqual;
+    case ExpressionKind::kGreater: return ExpressionKind::kLess;
+    case ExpressionKind::kGreaterEqual: return ExpressionKind::kLessEqual;
+    default: return comparison;
+  }
+}
+
+bool is_comparison(ExpressionKind kind) {
+  return kind >= ExpressionKind::kEqual && kind <= ExpressionKind::kGreaterEqual;
+}
+
+// A DATE, cast to a TIMESTAMP, beside a literal: the days decide, and scans compare these on codes.
+// Another comparison stays.
+ExpressionPtr compare_days(ExpressionPtr e) {
+  const size_t at = is_literal(*e->children[0]) ? 0 : 1;
+  const auto* const moment = std::get_if<base::Timestamp>(&e->children[at]->literal);
+  Expression& cast = *e->children[1 - at];
+  if (moment == nullptr || !is_literal(*e->children[at]) || cast.kind != ExpressionKind::kCast ||
+      cast.children[0]->type.kind != TypeKind::kDate) {
+    return e;
+  }
+  const ExpressionKind kind = at == 0 ? mirrored(e->kind) : e->kind;
+  const std::chrono::microseconds micros(moment->micros);
+  const auto day = std::chrono::floor<std::chrono::days>(micros);
+  // What is before a moment of a day is before its midnight or at it.
+  const bool midnight = day == micros;
+  const bool equality = kind == ExpressionKind::kEqual || kind == ExpressionKind::kNotEqual;
+  if (equality && !midnight) return e;
+  ExpressionKind by_days = kind;
+  if (!midnight && kind == ExpressionKind::kLess) by_days = ExpressionKind::kLessEqual;
+  if (!midnight && kind == ExpressionKind::kGreaterEqual) by_days = ExpressionKind::kGreater;
+  const base::Date date{static_cast<int32_t>(day.count())};
+  return make_expression(by_days, e->type, std::move(cast.children[0]),
+                         make_literal(kDateType, Value(date)));
+}
+
 Folded fold_negation(const Expression& e) {
   const Value& value = e.children[0]->literal;
   if (const auto* number = std::get_if<int64_t>(&value)) {
@@ -295,6 +334,7 @@ ExpressionPtr fold(ExpressionPtr expression) {
   const bool constant =
       !children.empty() && std::all_of(children.begin(), children.end(),
                                        [](const ExpressionPtr& c) { return is_literal(*c); });
+  if (!constant && is_comparison(expression->kind)) return compare_days(std::move(expression));
   if (!constant) return expression;
   Folded value = fold_value(*expression);
   if (!value) return expression;

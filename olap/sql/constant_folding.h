@@ -4,6 +4,7 @@
 // stays in the plan, so that the error comes when (and only if) the row is computed.
 //   arithmetic and comparisons; AND, OR, NOT with literal parts; IS NULL; date and timestamp
 //   arithmetic; casts that lose nothing; whatever is NULL because an operand is.
+// A DATE that is compared with a TIMESTAMP literal is compared with a DATE.
 
 #pragma once
 

@@ -52,7 +52,7 @@ GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
       nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions, limits)),
       packer_(group_key_columns(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
-      table_(packer_),
+      table_(packer_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
@@ -94,7 +94,7 @@ uint32_t GroupTable::add_column(const Aggregate& aggregate) {
     arguments.insert(arguments.begin(), compile_expression(*aggregate.argument, limits_));
   }
   arguments_.push_back(std::move(arguments));
-  columns_.push_back(make_aggregate_column(aggregate));
+  columns_.push_back(make_aggregate_column(aggregate, *limits_.stop));
   if (!has_keys_) columns_.back()->resize(1);
   return static_cast<uint32_t>(columns_.size() - 1);
 }

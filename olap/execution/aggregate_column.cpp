@@ -364,11 +364,12 @@ bool has_sum_states(const Aggregate& aggregate) {
          argument == PhysicalType::kInt128 || argument == PhysicalType::kDouble;
 }
 
-std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate) {
+std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
+                                                        const StopSignal& stop) {
   const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||
                         (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
   if (!distinct) return make_plain(aggregate);
-  return make_distinct(physical_type(aggregate.argument->type), make_plain(aggregate));
+  return make_distinct(physical_type(aggregate.argument->type), make_plain(aggregate), stop);
 }
 
 }  // namespace diptych::olap

@@ -57,7 +57,7 @@ class AggregateColumn {
   virtual void finish(const QueryLimits& /*limits*/) {}
   // The results of groups [first, first + count). Fails where a sum does not fit its type.
   virtual Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const = 0;
-  // The same of another aggregate that shares_states() with this one's.
+  // The same of another aggregate whose states are this one's.
   virtual Vector result_of(const Aggregate& /*aggregate*/, uint32_t first, uint32_t count,
                            VectorBuffer* results) const {
     return result(first, count, results);
@@ -67,11 +67,13 @@ class AggregateColumn {
 // Sums and averages of numbers have the states of a sum, which a count can be read from too.
 bool has_sum_states(const Aggregate& aggregate);
 
-// The input of kCountAll is ignored: any Vector.
-std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate);
+// The input of kCountAll is ignored: any Vector. The signal outlives it.
+std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
+                                                       const StopSignal& stop);
 // Gives the inner one each value of a group once, when all are in (distinct_column.cpp).
 std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
-                                               std::unique_ptr<AggregateColumn> inner);
+                                               std::unique_ptr<AggregateColumn> inner,
+                                               const StopSignal& stop);
 // Sums and averages of INTERVAL (interval_sums.cpp).
 std::unique_ptr<AggregateColumn> make_interval_sum(const Aggregate& aggregate);
 // Variances and standard deviations of DOUBLE (moments.cpp).

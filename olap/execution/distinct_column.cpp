@@ -13,11 +13,12 @@ namespace {
 
 class DistinctColumn : public AggregateColumn {
  public:
-  DistinctColumn(PhysicalType argument, std::unique_ptr<AggregateColumn> inner)
+  DistinctColumn(PhysicalType argument, std::unique_ptr<AggregateColumn> inner,
+                 const StopSignal& stop)
       : inner_(std::move(inner)),
         types_{argument, PhysicalType::kInt32},
         packer_(types_, NullKeys::kNever),
-        pairs_(packer_),
+        pairs_(packer_, stop),
         values_(argument),
         groups_(PhysicalType::kInt32),
         keys_(size_t{kVectorRows} * packer_.words()),
@@ -140,8 +141,9 @@ class DistinctColumn : public AggregateColumn {
 }  // namespace
 
 std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
-                                               std::unique_ptr<AggregateColumn> inner) {
-  return std::make_unique<DistinctColumn>(argument, std::move(inner));
+                                               std::unique_ptr<AggregateColumn> inner,
+                                               const StopSignal& stop) {
+  return std::make_unique<DistinctColumn>(argument, std::move(inner), stop);
 }
 
 }  // namespace diptych::olap

@@ -57,13 +57,17 @@ class GroupSplit {
       : groups_(groups), partitions_(partitions) {
     partition_of_.resize(groups);
     for (uint32_t g = 0; g < groups; ++g) {
+      stop.check_at(g);
       partition_of_[g] = static_cast<uint8_t>(((hashes[g] >> 32) * partitions) >> 32);
     }
     lists_ = NumbersByPartition(groups, partitions, stop,
                                 [this](uint32_t g) { return partition_of_[g]; });
     position_of_.resize(groups);
     for (uint32_t p = 0; p < partitions; ++p) {
-      for (uint32_t i = 0; i < lists_.size(p); ++i) position_of_[lists_.at(p, i)] = i;
+      for (uint32_t i = 0; i < lists_.size(p); ++i) {
+        stop.check_at(i);
+        position_of_[lists_.at(p, i)] = i;
+      }
     }
   }
 

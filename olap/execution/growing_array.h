@@ -45,9 +45,16 @@ class GrowingArray {
     if (capacity <= capacity_) return;
     if (capacity > SIZE_MAX / 4 / sizeof(T)) throw std::bad_alloc();
     size_t bytes = std::max(capacity, capacity_ * 2) * sizeof(T);
-    T* const memory = allocate(&bytes);
-    if (size_ != 0) std::memcpy(static_cast<void*>(memory), memory_.get(), size_ * sizeof(T));
-    memory_ = {memory, Release{bytes}};
+    const size_t old_bytes = memory_.get_deleter().bytes;
+    if (size_ != 0 && old_bytes >= kQueryBlockBytesMin) {
+      void* const grown = grow_query_block(memory_.get(), old_bytes, &bytes);
+      static_cast<void>(memory_.release());
+      memory_ = {static_cast<T*>(grown), Release{bytes}};
+    } else {
+      T* const memory = allocate(&bytes);
+      if (size_ != 0) std::memcpy(static_cast<void*>(memory), memory_.get(), size_ * sizeof(T));
+      memory_ = {memory, Release{bytes}};
+    }
     capacity_ = bytes / sizeof(T);
   }
   void resize(size_t size) {

@@ -61,7 +61,7 @@ struct BuildPart {
 
 class JoinTable {
  public:
-  JoinTable(const Operator& join, MemoryBudget* memory);
+  JoinTable(const Operator& join, const QueryLimits& limits);
 
   const KeyPacker& packer() const { return packer_; }
   bool has_keys() const { return has_keys_; }

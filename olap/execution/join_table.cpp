@@ -83,14 +83,14 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
   }
 }
 
-JoinTable::JoinTable(const Operator& join, MemoryBudget* memory)
+JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
     : has_keys_(!join.build_keys.empty()),
       probe_rows_(join.children[0]->estimated_rows),
       key_types_(key_types(join)),
       has_integer_keys_(are_integers(key_types_)),
       packer_(key_types_, NullKeys::kNever),
-      table_(packer_),
-      charge_(memory, "the build side of a join") {}
+      table_(packer_, *limits.stop),
+      charge_(limits.memory, "the build side of a join") {}
 
 size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
@@ -254,8 +254,14 @@ uint32_t JoinTable::match(std::span<const Vector> keys, const Selection& rows, u
 // A counting sort of the rows by key number.
 void JoinTable::chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop) {
   row_starts_.resize(key_count_ + size_t{1}, 0);
-  for (size_t row = 0; row < numbers.size(); ++row) ++row_starts_[numbers[row] + size_t{1}];
-  for (size_t key = 1; key < row_starts_.size(); ++key) row_starts_[key] += row_starts_[key - 1];
+  for (size_t row = 0; row < numbers.size(); ++row) {
+    stop.check_at(row);
+    ++row_starts_[numbers[row] + size_t{1}];
+  }
+  for (size_t key = 1; key < row_starts_.size(); ++key) {
+    stop.check_at(key);
+    row_starts_[key] += row_starts_[key - 1];
+  }
   GrowingArray<uint32_t> ends;
   ends.resize(row_starts_.size());
   std::copy_n(row_starts_.data(), row_starts_.size(), ends.data());

@@ -18,20 +18,23 @@ uint32_t KeyPlaces::build(uint32_t size, GrowingArray<uint32_t>* rows, const Sto
   const uint64_t array_places =
       std::max(rows->size() * kArrayPlacesARow, kArrayBytesNear / sizeof(uint32_t));
   if (size <= array_places) {
-    numbers_.resize(size + size_t{1}, kNoKey);
+    numbers_.resize(size + size_t{1});
   } else {
-    ranked_.resize((size / 32 + size_t{1}) * 2, 0);
+    ranked_.resize((size / 32 + size_t{1}) * 2);
+    stop.fill(ranked_.data(), ranked_.size(), 0U);
     for (size_t row = 0; row < rows->size(); ++row) {
       stop.check_at(row);
       ranked_[(*rows)[row] / 32 * 2] |= uint32_t{1} << ((*rows)[row] % 32);
     }
     uint32_t taken = 0;
     for (size_t i = 0; i < ranked_.size(); i += 2) {
+      stop.check_at(i);
       ranked_[i + 1] = taken;
       taken += static_cast<uint32_t>(std::popcount(ranked_[i]));
     }
-    numbers_.resize(taken, kNoKey);
+    numbers_.resize(taken);
   }
+  stop.fill(numbers_.data(), numbers_.size(), kNoKey);
   uint32_t keys = 0;
   for (size_t row = 0; row < rows->size(); ++row) {
     stop.check_at(row);

@@ -36,9 +36,14 @@ void KeyTable::reserve(uint64_t keys) {
 
 void KeyTable::rebuild(uint64_t slots) {
   slots_ = GrowingArray<uint64_t>();
-  slots_.resize(slots, 0);
+  slots_.resize(slots);
   slot_mask_ = slots - 1;
+  stop_->fill(slots_.data(), slots, uint64_t{0});
   for (uint32_t number = 0; number < size(); ++number) {
+    stop_->check_at(number);
+    if (number + kPrefetchKeys < size()) {
+      __builtin_prefetch(&slots_[hashes_[number + kPrefetchKeys] & slot_mask_], 1);
+    }
     const uint64_t hash = hashes_[number];
     uint64_t slot = hash & slot_mask_;
     while (slots_[slot] != 0) slot = (slot + 1) & slot_mask_;

@@ -24,8 +24,9 @@ class KeyTable {
  public:
   static constexpr uint32_t kNoKey = UINT32_MAX;
 
-  // Keeps a reference to the packer.
-  explicit KeyTable(const KeyPacker& packer) : packer_(&packer) {}
+  // Keeps references to both. The signal is looked at while the table grows; where that throws, it
+  // is good for nothing but its end.
+  KeyTable(const KeyPacker& packer, const StopSignal& stop) : packer_(&packer), stop_(&stop) {}
 
   uint32_t size() const { return static_cast<uint32_t>(hashes_.size()); }
   const uint64_t* keys() const { return keys_.data(); }
@@ -72,9 +73,11 @@ class KeyTable {
   uint64_t place_all(Equal equal, const Workers& workers, uint32_t* numbers);
   void drop_repeated(const Workers& workers, uint32_t* numbers);
 
+  static constexpr uint32_t kPrefetchKeys = 16;  // ahead of the one whose slot is looked for
   static constexpr uint64_t kTagMask = ~uint64_t{UINT32_MAX};
 
   const KeyPacker* packer_;
+  const StopSignal* stop_;
   GrowingArray<uint64_t> slots_;  // hash & kTagMask | number + 1; 0 is free
   uint64_t slot_mask_ = 0;
   GrowingArray<uint64_t> keys_;

@@ -17,12 +17,6 @@
 
 namespace diptych::olap {
 
-namespace {
-
-constexpr uint32_t kPrefetchKeys = 16;
-
-}  // namespace
-
 // Looks for key number `key` in slots [slot, slot_end), and places it in the first free one.
 template <class Equal>
 KeyTable::Placed KeyTable::place(Equal equal, uint32_t key, uint64_t slot, uint64_t slot_end,
@@ -65,7 +59,7 @@ uint64_t KeyTable::place_all(Equal equal, const Workers& workers, uint32_t* numb
   workers.run(ranges, [&](uint32_t range) {
     const uint64_t slot_begin = (range * slots_.size() + ranges - 1) / ranges;
     const uint64_t slot_end = ((range + uint64_t{1}) * slots_.size() + ranges - 1) / ranges;
-    std::fill(slots_.data() + slot_begin, slots_.data() + slot_end, 0);
+    workers.stop().fill(slots_.data() + slot_begin, slot_end - slot_begin, uint64_t{0});
     uint64_t different = 0;
     for (uint32_t piece = 0; piece < pieces; ++piece) {
       const auto first = static_cast<uint32_t>(range_of(size(), piece, pieces).begin);

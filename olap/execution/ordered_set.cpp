@@ -35,16 +35,14 @@ class ChosenRowColumn : public OrderedSetColumn {
   using OrderedSetColumn::OrderedSetColumn;
 
   void resize(uint32_t groups) override { chosen_.resize(groups, ColumnStore::kNoRow); }
-  size_t memory_bytes() const override {
-    return RowsByGroup::memory_bytes() + chosen_.size() * sizeof(uint32_t);
-  }
+  size_t memory_bytes() const override { return RowsByGroup::memory_bytes() + chosen_.bytes(); }
   void finish(const QueryLimits& limits) override {
     std::vector<uint32_t> kept;
     for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
       chosen_[group] = static_cast<uint32_t>(kept.size());
       kept.push_back(choose(sorted, *limits.stop));
     });
-    keep_only(kept);
+    keep_only(kept, *limits.stop);
   }
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     Selection all;
@@ -56,7 +54,7 @@ class ChosenRowColumn : public OrderedSetColumn {
   virtual uint32_t choose(SortedRows sorted, const StopSignal& stop) const = 0;
 
  private:
-  std::vector<uint32_t> chosen_;  // by group: which of the rows kept, once finished
+  GrowingArray<uint32_t> chosen_;  // by group: which of the rows kept, once finished
 };
 
 // The literal that a percentile is asked for; NULL gives NULL.
@@ -141,10 +139,8 @@ class PercentileContColumn : public OrderedSetColumn {
   explicit PercentileContColumn(const Aggregate& aggregate)
       : OrderedSetColumn(aggregate), fraction_(aggregate) {}
 
-  void resize(uint32_t groups) override { results_.resize(groups); }
-  size_t memory_bytes() const override {
-    return RowsByGroup::memory_bytes() + results_.size() * sizeof(results_[0]);
-  }
+  void resize(uint32_t groups) override { results_.resize(groups, std::nullopt); }
+  size_t memory_bytes() const override { return RowsByGroup::memory_bytes() + results_.bytes(); }
   void finish(const QueryLimits& limits) override {
     if (!fraction_.is_usable()) return;
     const auto* const values = rows().template values<T>(kValue);
@@ -170,7 +166,7 @@ class PercentileContColumn : public OrderedSetColumn {
 
  private:
   Fraction fraction_;
-  std::vector<std::optional<T>> results_;
+  GrowingArray<std::optional<T>> results_;
 };
 
 }  // namespace

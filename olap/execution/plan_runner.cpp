@@ -208,7 +208,7 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
 }
 
 Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* table) {
-  auto built = std::make_unique<JoinTable>(op, context_.memory);
+  auto built = std::make_unique<JoinTable>(op, context_.limits());
   std::vector<std::unique_ptr<BuildPart>> parts(context_.arena->threads());
   const StageFactory build = [&](uint32_t worker) {
     parts[worker] = std::make_unique<BuildPart>(op, *needed_, context_.memory);

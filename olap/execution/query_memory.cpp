@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -41,16 +42,49 @@ void unmap(void* memory, size_t bytes) {
   if (bytes != 0) static_cast<void>(munmap(memory, bytes));
 }
 
-// From huge-page size on, aligned to it.
-void* map_block(size_t bytes) {
-  if (bytes < kHugePageBytes) return map_memory(bytes);
+// Aligned to the size of huge pages.
+void* map_aligned(size_t bytes) {
   auto* const memory = static_cast<std::byte*>(map_memory(bytes + kHugePageBytes));
   const size_t before = (~reinterpret_cast<uintptr_t>(memory) + 1) & (kHugePageBytes - 1);
   unmap(memory, before);
   unmap(memory + before + bytes, kHugePageBytes - before);
-  // Only advice: without huge pages everything works, slower.
-  static_cast<void>(madvise(memory + before, bytes, MADV_HUGEPAGE));
   return memory + before;
+}
+
+// From huge-page size on, aligned to it.
+void* map_block(size_t bytes) {
+  if (bytes < kHugePageBytes) return map_memory(bytes);
+  void* const memory = map_aligned(bytes);
+  // Only advice: without huge pages everything works, slower.
+  static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));
+  return memory;
+}
+
+// The same pages, and more behind them, at another address; nullptr: they stay where they are.
+void* move_block(void* block, size_t block_bytes, size_t bytes) {
+  void* const place = map_aligned(bytes);
+  if (mremap(block, block_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) {
+    return place;
+  }
+  unmap(place, bytes);
+  return nullptr;
+}
+
+// Of kept memory; nullptr: there is none of this size.
+void* take_kept(KeptBlocks& kept, size_t bytes) {
+  const std::lock_guard lock(kept.mutex);
+  auto& blocks = kept.by_class[static_cast<size_t>(std::countr_zero(bytes))];
+  if (blocks.empty()) return nullptr;
+  void* const block = blocks.back();
+  blocks.pop_back();
+  kept.bytes -= bytes;
+  kept.used_bytes += bytes;
+  return block;
+}
+
+void count_used(KeptBlocks& kept, size_t bytes) {
+  const std::lock_guard lock(kept.mutex);
+  kept.used_bytes += bytes;
 }
 
 }  // namespace
@@ -59,24 +93,29 @@ void* take_query_block(size_t* bytes) {
   if (*bytes > size_t{1} << 62) throw std::bad_alloc();
   *bytes = query_block_bytes(*bytes);
   KeptBlocks& kept = kept_blocks();
-  {
-    const std::lock_guard lock(kept.mutex);
-    kept.used_bytes += *bytes;
-    auto& blocks = kept.by_class[static_cast<size_t>(std::countr_zero(*bytes))];
-    if (!blocks.empty()) {
-      void* const block = blocks.back();
-      blocks.pop_back();
-      kept.bytes -= *bytes;
-      return block;
+  if (void* const block = take_kept(kept, *bytes)) return block;
+  void* const block = map_block(*bytes);
+  count_used(kept, *bytes);
+  return block;
+}
+
+void* grow_query_block(void* block, size_t block_bytes, size_t* bytes) {
+  if (*bytes > size_t{1} << 62) throw std::bad_alloc();
+  *bytes = query_block_bytes(*bytes);
+  DIPTYCH_CHECK(*bytes > block_bytes, "a block grows");
+  KeptBlocks& kept = kept_blocks();
+  void* grown = take_kept(kept, *bytes);
+  if (grown == nullptr && block_bytes >= kHugePageBytes) {
+    grown = move_block(block, block_bytes, *bytes);
+    if (grown != nullptr) {
+      count_used(kept, *bytes - block_bytes);
+      return grown;
     }
   }
-  try {
-    return map_block(*bytes);
-  } catch (...) {
-    const std::lock_guard lock(kept.mutex);
-    kept.used_bytes -= *bytes;
-    throw;
-  }
+  if (grown == nullptr) grown = take_query_block(bytes);
+  std::memcpy(grown, block, block_bytes);
+  return_query_block(block, block_bytes);
+  return grown;
 }
 
 void return_query_block(void* block, size_t bytes) {

@@ -29,6 +29,10 @@ constexpr size_t query_block_bytes(size_t bytes) {
 // Uninitialised memory for max_align_t or cache lines; *bytes is what was asked for, at least
 // kQueryBlockBytesMin, and becomes what there is.
 void* take_query_block(size_t* bytes);
+// A block of *bytes at least, as above, with what a smaller one has, which is there no more; where
+// it throws, it still is. Large ones are not copied, unless into memory that was kept: the system
+// maps their pages elsewhere, so that growth does not take the longer the larger they are.
+void* grow_query_block(void* block, size_t block_bytes, size_t* bytes);
 // A block that was taken, with the size that it had then.
 void return_query_block(void* block, size_t bytes);
 

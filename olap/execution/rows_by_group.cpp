@@ -81,9 +81,13 @@ void RowsByGroup::merge(const AggregateColumn& other, const GroupMerge& groups,
   }
 }
 
-void RowsByGroup::keep_only(std::span<const uint32_t> rows) {
+void RowsByGroup::keep_only(std::span<const uint32_t> rows, const StopSignal& stop) {
   ColumnStore kept(types_);
-  kept.append_rows(rows_, rows);
+  for (size_t first = 0; first < rows.size(); first += StopSignal::kRowsBetween) {
+    stop.check();
+    const size_t count = std::min<size_t>(StopSignal::kRowsBetween, rows.size() - first);
+    kept.append_rows(rows_, rows.subspan(first, count));
+  }
   rows_ = std::move(kept);
 }
 

@@ -51,7 +51,7 @@ class RowsByGroup : public AggregateColumn {
   }
 
   // Of the rows only these, in this order; their texts are the column's own then.
-  void keep_only(std::span<const uint32_t> rows);
+  void keep_only(std::span<const uint32_t> rows, const StopSignal& stop);
 
  private:
   std::vector<uint32_t> sorted_numbers(const StopSignal& stop) const;

@@ -83,7 +83,10 @@ class RowOrder {
   // Makes the entries of rows [range.begin, range.end).
   Known make_entries(RowRange range, SortEntry* entries, const StopSignal& stop) const {
     const auto end = static_cast<uint32_t>(range.end);
-    for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) entries[row] = {0, row};
+    for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) {
+      stop.check_at(row);
+      entries[row] = {0, row};
+    }
     Known known;
     if (keys_.empty()) return known;
     const SortKey& key = keys_[0];
@@ -202,8 +205,8 @@ SortEntry* sort_entries(const RowOrder& order, SortEntry* entries, SortEntry* ot
   if (order.prefixes_say_all()) return entries;
   const SortEntry* const end = entries + count;
   for (SortEntry* first = entries; first != end;) {
-    SortEntry* last = first + 1;
-    while (last != end && last->prefix == first->prefix) ++last;
+    SortEntry* last = first;
+    while (last != end && last->prefix == first->prefix) stop.check_at(++last - entries);
     if (last - first > 1) std::sort(first, last, by_keys);
     first = last;
   }

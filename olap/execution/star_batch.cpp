@@ -195,7 +195,7 @@ void StarBatch::run_node(SharedNode* node) {
   std::vector<StarPassPart> passes(workers);
   std::vector<SharedNode::PartValues> values(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
-    values[worker] = node->make_values();
+    values[worker] = node->make_values(*context_.stop);
     StarChildOutput output{
         .pass = &passes[worker], .found = node->found(), .worker = worker, .workers = workers};
     for (SharedNode::Part& part : node->parts()) output.numbers.push_back(part.numbers.data());
@@ -204,7 +204,7 @@ void StarBatch::run_node(SharedNode* node) {
                                         std::move(output));
   });
   end_pass(passes, morsels.leaves, node);
-  node->take_values(std::move(values));
+  node->take_values(std::move(values), *context_.stop);
   // What the children found is in this node's sets now.
   for (SharedNode::Edge& edge : node->edges()) {
     charge_.set(charge_.bytes() - edge.child->found_bytes());
@@ -231,7 +231,7 @@ void StarBatch::run_root() {
       output.sums = sums[worker].get();
     }
     for (const StarGrouping& grouping : groupings_) {
-      groups[worker].push_back(std::make_unique<StarGroups>(grouping, context_.memory));
+      groups[worker].push_back(std::make_unique<StarGroups>(grouping, context_.limits()));
       output.groups.push_back(groups[worker].back().get());
     }
     return std::make_unique<StarSource>(*root_, morsels, context_.limits(), &ahead,
@@ -264,7 +264,7 @@ void StarBatch::merge_groups(GroupsOfWorkers of_workers) {
       if (groups_[g].size() > 1) groups_[g][0]->merge(*groups_[g].back(), *context_.stop);
     }
     if (groups_[g].empty()) {  // no morsel, no worker
-      groups_[g].push_back(std::make_unique<StarGroups>(groupings_[g], context_.memory));
+      groups_[g].push_back(std::make_unique<StarGroups>(groupings_[g], context_.limits()));
     }
   }
 }

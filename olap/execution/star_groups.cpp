@@ -28,10 +28,10 @@ void transpose(uint64_t* rows) {
 
 }  // namespace
 
-StarGroups::StarGroups(const StarGrouping& grouping, MemoryBudget* memory)
+StarGroups::StarGroups(const StarGrouping& grouping, const QueryLimits& limits)
     : grouping_(grouping),
       packer_(grouping.types, NullKeys::kEqual),
-      table_(packer_),
+      table_(packer_, *limits.stop),
       states_(grouping.queries.size()),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
@@ -39,7 +39,7 @@ StarGroups::StarGroups(const StarGrouping& grouping, MemoryBudget* memory)
       group_of_slot_(kVectorRows),
       groups_of_rows_(kVectorRows),
       bits_(size_t{64} * kVectorWords),
-      charge_(memory, "the groups of a shared star pass") {
+      charge_(limits.memory, "the groups of a shared star pass") {
   for (size_t i = 0; i < grouping.queries.size(); ++i) {
     const StarGrouping::Query& query = grouping.queries[i];
     const size_t word = query.number / 64;
@@ -47,7 +47,7 @@ StarGroups::StarGroups(const StarGrouping& grouping, MemoryBudget* memory)
     words_.back().queries |= uint64_t{1} << (query.number % 64);
     words_.back().end = i + 1;
     for (const Aggregate& aggregate : query.query->aggregates) {
-      states_[i].aggregates.push_back(make_aggregate_column(aggregate));
+      states_[i].aggregates.push_back(make_aggregate_column(aggregate, *limits.stop));
     }
     if (grouping.parts.empty()) grow(&states_[i]);
   }

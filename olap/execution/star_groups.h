@@ -52,7 +52,7 @@ class StarGroups {
   static constexpr uint32_t kGroupsGivenUp = uint32_t{1} << 16;
 
   // The grouping outlives it.
-  StarGroups(const StarGrouping& grouping, MemoryBudget* memory);
+  StarGroups(const StarGrouping& grouping, const QueryLimits& limits);
   StarGroups(const StarGroups&) = delete;
   StarGroups& operator=(const StarGroups&) = delete;
 

@@ -5,10 +5,10 @@
 
 namespace diptych::olap {
 
-StarValues::StarValues(PhysicalType type)
+StarValues::StarValues(PhysicalType type, const StopSignal& stop)
     : type_(type),
       packer_(std::span(&type_, 1), NullKeys::kEqual),
-      table_(packer_),
+      table_(packer_, stop),
       packed_(size_t{kVectorRows} * packer_.words()),
       hashes_(kVectorRows),
       found_(kVectorRows) {}

@@ -18,7 +18,7 @@ namespace diptych::olap {
 
 class StarValues {
  public:
-  explicit StarValues(PhysicalType type);
+  StarValues(PhysicalType type, const StopSignal& stop);
   // The table refers to the packer.
   StarValues(const StarValues&) = delete;
   StarValues& operator=(const StarValues&) = delete;

@@ -54,6 +54,14 @@ class StopSignal {
     if (row % kRowsBetween == 0) [[unlikely]]
       check();
   }
+  // std::fill_n, for many values.
+  template <class T>
+  void fill(T* values, uint64_t count, const T& value) const {
+    for (uint64_t first = 0; first < count; first += kRowsBetween) {
+      check();
+      std::fill_n(values + first, std::min<uint64_t>(kRowsBetween, count - first), value);
+    }
+  }
 
  private:
   bool is_late() const { return end_ns_ != 0 && base::steady_ns() >= end_ns_; }

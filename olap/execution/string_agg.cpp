@@ -35,10 +35,8 @@ class StringAggColumn : public RowsByGroup {
       : RowsByGroup(argument_types(aggregate), order_of(aggregate)),
         distinct_(aggregate.distinct) {}
 
-  void resize(uint32_t groups) override { results_.resize(groups); }
-  size_t memory_bytes() const override {
-    return RowsByGroup::memory_bytes() + results_.size() * sizeof(Result);
-  }
+  void resize(uint32_t groups) override { results_.resize(groups, Result{}); }
+  size_t memory_bytes() const override { return RowsByGroup::memory_bytes() + results_.bytes(); }
 
   void finish(const QueryLimits& limits) override {
     const auto* const texts = rows().values<StringRef>(kText);
@@ -84,7 +82,7 @@ class StringAggColumn : public RowsByGroup {
   };
 
   bool distinct_;
-  std::vector<Result> results_;
+  GrowingArray<Result> results_;
   std::optional<VectorTexts> results_texts_;  // from finish() on
 };
 

@@ -37,8 +37,10 @@ WindowPart::WindowPart(const Operator& window, const NeededColumns& needed, Memo
     : rows_(window.children[0]->output, needed.of(window)),
       charge_(memory, "the rows of a window") {}
 
-WindowResults::WindowResults(PhysicalType physical, size_t rows) : type(physical), nulls(rows, 0) {
-  bytes.resize(rows * physical_bytes(physical), std::byte{0});
+WindowResults::WindowResults(PhysicalType physical, size_t rows, const StopSignal& stop)
+    : type(physical), nulls(rows, 0) {
+  bytes.resize(rows * physical_bytes(physical));
+  stop.fill(bytes.data(), bytes.size(), std::byte{0});
 }
 
 WindowTable::WindowTable(const RunContext& context, const Operator& window, const ColumnStore& rows)
@@ -59,7 +61,7 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
   find_groups(window);
   for (size_t i = 0; i < window.window_functions.size(); ++i) {
     context.stop->check();
-    results_.emplace_back(physical_type(window.window_functions[i].type), count);
+    results_.emplace_back(physical_type(window.window_functions[i].type), count, *context.stop);
     compute(context, window, i);
   }
 }
@@ -75,11 +77,11 @@ void WindowTable::find_groups(const Operator& window) {
   const auto count = static_cast<uint32_t>(order_.row_at.size());
   std::vector<uint8_t> differs(count, 0);
   for (const uint32_t column : window.window_partition) mark_differences(order_, column, &differs);
-  for (uint32_t begin = 0; begin < count;) {
-    uint32_t end = begin + 1;
-    while (end < count && differs[end] == 0) ++end;
+  for (uint32_t begin = 0, end = 0; begin < count; begin = end) {
+    do {
+      order_.stop->check_at(++end);
+    } while (end < count && differs[end] == 0);
     order_.partitions.push_back({begin, end});
-    begin = end;
   }
   for (const SortKey& key : window.sort_keys) mark_differences(order_, key.column, &differs);
   order_.group_of.resize(count);

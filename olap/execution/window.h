@@ -95,7 +95,7 @@ struct WindowOrder {
 
 // One function's values, by position.
 struct WindowResults {
-  explicit WindowResults(PhysicalType physical, size_t rows);
+  WindowResults(PhysicalType physical, size_t rows, const StopSignal& stop);
 
   template <class T>
   T* values() {

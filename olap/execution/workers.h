@@ -66,11 +66,18 @@ class Workers {
     });
   }
 
-  // body(range) over [0, rows) in ranges of rows_min at least, one for each worker.
+  // body(range) over [0, rows): each worker has rows_min of them at least, and looks at the signal
+  // from range to range.
   void run_ranges(uint64_t rows, uint64_t rows_min,
                   const std::function<void(RowRange)>& body) const {
     const uint32_t pieces = count_for(rows, rows_min);
-    run(pieces, [&](uint32_t i) { body(range_of(rows, i, pieces)); });
+    run(pieces, [&](uint32_t i) {
+      const RowRange own = range_of(rows, i, pieces);
+      for (uint64_t begin = own.begin; begin < own.end; begin += StopSignal::kRowsBetween) {
+        stop_->check();
+        body({begin, std::min(begin + StopSignal::kRowsBetween, own.end)});
+      }
+    });
   }
 
  private:

@@ -187,26 +187,46 @@ TEST_F(QueryStop, WhoWaitsForAdmissionWaitsNoLongerThanItsTimeout) {
 class QueryStopInLongLoops : public QueryStop, public ::testing::WithParamInterface<const char*> {
  protected:
   QueryStopInLongLoops() : QueryStop(2000) {}
+
+  static constexpr double kFreeWithinMs = diptych::test::kSanitized ? 1000 : 100;
+
+  // In the best of some rounds: the machine has other things to do.
+  void expect_free_soon_after(const std::vector<int>& delays_ms) {
+    double best_ms = 1e9;
+    for (int round = 0; round < 4 && best_ms >= kFreeWithinMs; ++round) {
+      double worst_ms = 0;
+      for (const int delay_ms : delays_ms) {
+        RunningQuery query = start(GetParam());
+        std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+        const auto cancelled = StopClock::now();
+        query.cancel();
+        EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), 2000);
+        worst_ms = std::max(worst_ms, ms_since(cancelled));
+      }
+      best_ms = std::min(best_ms, worst_ms);
+    }
+    EXPECT_LT(best_ms, kFreeWithinMs);
+  }
 };
 
-constexpr double kFreeWithinMs = diptych::test::kSanitized ? 1000 : 100;
-
 TEST_P(QueryStopInLongLoops, TheCoresAreFreeWithin100Milliseconds) {
-  double worst_ms = 0;
-  for (const int delay_ms : {60, 240, 480}) {
-    double best_ms = 1e9;
-    for (int attempt = 0; attempt < 8 && best_ms >= kFreeWithinMs; ++attempt) {
-      RunningQuery query = start(GetParam());
-      std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
-      const auto cancelled = StopClock::now();
-      query.cancel();
-      EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), 2000);
-      best_ms = std::min(best_ms, ms_since(cancelled));
-    }
-    worst_ms = std::max(worst_ms, best_ms);
-  }
-  EXPECT_LT(worst_ms, kFreeWithinMs);
+  expect_free_soon_after({60, 240, 480});
 }
+
+// Of which several tables double at once, a few times: at moments near enough to each other that
+// some lie there.
+class QueryStopWhileTablesGrow : public QueryStopInLongLoops {};
+
+TEST_P(QueryStopWhileTablesGrow, TheCoresAreFreeWithin100Milliseconds) {
+  expect_free_soon_after({120, 160, 200, 240, 280, 320, 360});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Operators, QueryStopWhileTablesGrow,
+    ::testing::Values("SELECT count(*) FROM (SELECT a.id * 2000 + b.id AS k, count(DISTINCT a.id) "
+                      "FROM account a, account b GROUP BY k) t",
+                      "SELECT count(*) FROM (SELECT a.id * 2000 + b.id AS k, a.id % 7 AS g, "
+                      "stddev(a.id) FROM account a, account b GROUP BY ROLLUP (k, g)) t"));
 
 INSTANTIATE_TEST_SUITE_P(
     Operators, QueryStopInLongLoops,

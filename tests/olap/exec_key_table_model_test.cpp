@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "olap/execution/key_table.h"
+#include "olap/execution/query_failure.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {
@@ -97,7 +98,7 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     SCOPED_TRACE(shape.what);
     const TestKeys keys = make_keys(shape, &random);
     std::vector<uint32_t> numbers(shape.rows);
-    KeyTable batches(packer);
+    KeyTable batches(packer, stop);
     for (uint64_t first = 0; first < shape.rows; first += kVectorRows) {
       batches.find_or_insert(
           &keys.keys[first], &keys.hashes[first],
@@ -107,7 +108,7 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     ASSERT_EQ(numbers, keys.expected);
     expect_model(batches, keys, shape, &random);
 
-    KeyTable copied(packer);
+    KeyTable copied(packer, stop);
     for (uint32_t first = 0; first < batches.size(); first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, batches.size() - first);
       copied.insert_new(batches.keys() + first, batches.hashes() + first, count, numbers.data());
@@ -118,7 +119,7 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     for (const uint32_t workers : {1, 2, 3, 8}) {
       SCOPED_TRACE(testing::Message() << workers << " workers");
       ExecutionArena arena(placement(workers));
-      KeyTable table(packer);
+      KeyTable table(packer, stop);
       std::fill(numbers.begin(), numbers.end(), 77);
       table.build(array_of(keys.keys), array_of(keys.hashes), Workers(&arena, stop),
                   numbers.data());
@@ -126,6 +127,28 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
       expect_model(table, keys, shape, &random);
     }
   }
+}
+
+TEST(KeyTable, LooksAtTheSignalWhileItGrows) {
+  const PhysicalType types[] = {PhysicalType::kInt64};
+  const KeyPacker packer(types, NullKeys::kNever);
+  StopFlag flag{false};
+  const StopSignal stop(&flag);
+  KeyTable table(packer, stop);
+  const auto insert = [&](uint64_t key) {
+    const uint64_t hash = scattered(key);
+    uint32_t number;
+    table.find_or_insert(&key, &hash, 1, StringLife::kQuery, &number);
+  };
+  insert(0);
+  // relaxed: one thread.
+  flag.store(true, std::memory_order_relaxed);
+  uint64_t key = 1;
+  const auto grow = [&] {
+    while (key < 1000) insert(key++);
+  };
+  EXPECT_THROW(grow(), QueryFailure);
+  EXPECT_GT(key, 10u) << "a key that has room costs no look";
 }
 
 }  // namespace

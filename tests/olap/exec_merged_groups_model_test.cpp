@@ -184,13 +184,15 @@ TEST(MergedGroupsModel, AStoppedMergeEnds) {
   for (const Row& row : rows) all.push_back(&row);
   const OperatorPtr op = grouped(false, Kept::kValues, scan(base::TableId(0), kGroupedTypes));
   MemoryBudget memory{MemoryLimits{}};
+  const StopFlag never{false};
+  const StopSignal going_on(&never);
   const StopFlag stopped{true};
   const StopSignal stop(&stopped);
   ExecutionArena arena(placement(3));
   for (const uint32_t part_count : {2, 3}) {
     MergedGroups::Tables parts;
     for (uint32_t part = 0; part < part_count; ++part) {
-      parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &stop}));
+      parts.push_back(std::make_unique<GroupTable>(*op, QueryLimits{&memory, &going_on}));
       update_part(all, parts.back().get());
     }
     EXPECT_THROW(MergedGroups(*op, std::move(parts), &memory, Workers(&arena, stop)), QueryFailure);

@@ -168,7 +168,7 @@ TEST_F(ExecutionStress, StepsBetweenPipelinesAreSharedOut) {
     packer.pack(vectors, selection, keys.data() + first, hashes.data() + first);
   }
   std::vector<uint32_t> numbers(keys.size());
-  KeyTable table(packer);
+  KeyTable table(packer, stop);
   table.build(std::move(keys), std::move(hashes), workers, numbers.data());
   EXPECT_EQ(table.size(), 60'000U);
   ColumnStore* const others[] = {&more};

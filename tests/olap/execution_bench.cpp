@@ -460,7 +460,7 @@ void BM_BuildKeyTable(benchmark::State& state) {
   const Workers workers(&arena, stop);
   std::vector<uint32_t> numbers(kKeys);
   for (auto _ : state) {
-    KeyTable table(packer);
+    KeyTable table(packer, stop);
     if (workers.count() == 1) {
       table.reserve(kKeys);
       for (size_t first = 0; first < kKeys; first += kVectorRows) {

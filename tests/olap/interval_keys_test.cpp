@@ -26,7 +26,9 @@ Numbered numbered(const std::vector<base::Interval>& intervals, const std::vecto
                   uint64_t null_slot = UINT64_MAX) {
   const PhysicalType types[] = {PhysicalType::kInt32, PhysicalType::kInterval};
   const KeyPacker packer(types, NullKeys::kEqual);
-  KeyTable table(packer);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  KeyTable table(packer, stop);
   VectorBuffer first(PhysicalType::kInt32);
   VectorBuffer second(PhysicalType::kInterval);
   for (size_t i = 0; i < intervals.size(); ++i) {

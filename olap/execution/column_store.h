@@ -52,6 +52,10 @@ class ColumnStore {
     return reinterpret_cast<const T*>(columns_[column].bytes.data());
   }
   bool has_nulls(size_t column) const { return columns_[column].has_nulls; }
+  // A byte a row; nullptr: there are none.
+  const uint8_t* nulls(size_t column) const {
+    return columns_[column].has_nulls ? columns_[column].nulls.data() : nullptr;
+  }
   bool is_null(size_t column, uint64_t row) const {
     return columns_[column].has_nulls && columns_[column].nulls[row] != 0;
   }

@@ -9,8 +9,8 @@
 //            that the front end has computed as its bound, by binary search. EXCLUDE leaves up to
 //            three runs of positions.
 // Aggregates over a frame that only grows (from the partition's start) are running states; over any
-//            other, a segment tree of states by partition, with a leaf for 16 rows: O(log n) a
-//            row, exact for numbers, and without subtracting doubles.
+//            other, a segment tree of states by partition, with a leaf for 4 rows: O(log n) a row,
+//            exact for numbers, and without subtracting doubles.
 //
 // Threads    a WindowPart has one worker; a WindowTable is immutable once made.
 // Memory     rows, their order (sort.h), the numbers of peers, results and one segment tree a
@@ -32,7 +32,7 @@
 
 namespace diptych::olap {
 
-inline constexpr uint32_t kSegmentTreeLeafRows = 16;
+inline constexpr uint32_t kSegmentTreeLeafRows = 4;
 
 class WindowPart {
  public:

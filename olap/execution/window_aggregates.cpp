@@ -1,14 +1,17 @@
 // Aggregates over frames: compute_window_aggregate of window.h.
 //
-// An aggregate is a state with an identity, a merge that keeps the order of rows, and a value at
-// the end. A frame that only grows runs one state along; any other asks a segment tree.
+// An aggregate is a state with an identity, to which rows and states of later rows are added, and a
+// value at the end. A frame that only grows runs one state along; any other asks a segment tree.
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <type_traits>
 
+#include "base/check.h"
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/interval_sums.h"
@@ -20,17 +23,27 @@ namespace diptych::olap {
 
 namespace {
 
+// An argument's column as the store has it, so that it is not asked of the store row by row.
+struct FrameArgument {
+  const std::byte* values;
+  const uint8_t* nulls;  // a byte a row; or nullptr
+};
+
+// One function's arguments by position, and its results.
 struct FrameCall {
   const WindowOrder& order;
   const WindowFunction& function;
   WindowResults* results;
+  const uint32_t* row_at;
+  FrameArgument arguments[2];  // string_agg and covar_pop have as many
 
   bool is_null(uint32_t position, size_t argument = 0) const {
-    return order.is_null(function.arguments[argument], position);
+    const uint8_t* const nulls = arguments[argument].nulls;
+    return nulls != nullptr && nulls[row_at[position]] != 0;
   }
   template <class T>
   const T& value(uint32_t position, size_t argument = 0) const {
-    return order.value<T>(function.arguments[argument], position);
+    return reinterpret_cast<const T*>(arguments[argument].values)[row_at[position]];
   }
   void write(uint32_t position, std::optional<double> result) const {
     if (result) {
@@ -41,13 +54,22 @@ struct FrameCall {
   }
 };
 
+FrameCall make_call(const WindowOrder& order, const WindowFunction& function,
+                    WindowResults* results) {
+  FrameCall call{order, function, results, order.row_at.data(), {}};
+  DIPTYCH_CHECK(function.arguments.size() <= std::size(call.arguments), "there is room for them");
+  for (size_t i = 0; i < function.arguments.size(); ++i) {
+    const uint32_t column = function.arguments[i];
+    call.arguments[i] = {order.rows->values<std::byte>(column), order.rows->nulls(column)};
+  }
+  return call;
+}
+
 class CountState {
  public:
-  static CountState of(const FrameCall& call, uint32_t position) {
-    CountState state;
+  void add(const FrameCall& call, uint32_t position) {
     const bool all = call.function.aggregate == AggregateKind::kCountAll;
-    state.count_ = all || !call.is_null(position) ? 1 : 0;
-    return state;
+    count_ += all || !call.is_null(position) ? 1 : 0;
   }
   void merge(const CountState& other) { count_ += other.count_; }
   void write(const FrameCall& call, uint32_t position) const {
@@ -63,21 +85,10 @@ class SumState {
  public:
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
 
-  static SumState of(const FrameCall& call, uint32_t position) {
-    SumState state;
-    if (call.is_null(position)) return state;
-    state.sum_ = static_cast<Sum>(call.value<T>(position));
-    state.count_ = 1;
-    return state;
+  void add(const FrameCall& call, uint32_t position) {
+    if (!call.is_null(position)) add(static_cast<Sum>(call.value<T>(position)), 1);
   }
-  void merge(const SumState& other) {
-    count_ += other.count_;
-    if constexpr (std::is_same_v<T, double>) {
-      sum_ += other.sum_;
-    } else if (__builtin_add_overflow(sum_, other.sum_, &sum_)) {
-      fail_value(kDecimalOutOfRange);
-    }
-  }
+  void merge(const SumState& other) { add(other.sum_, other.count_); }
   void write(const FrameCall& call, uint32_t position) const {
     if (count_ == 0) {
       call.results->nulls[position] = 1;
@@ -93,6 +104,14 @@ class SumState {
   }
 
  private:
+  void add(Sum sum, int64_t count) {
+    count_ += count;
+    if constexpr (std::is_same_v<T, double>) {
+      sum_ += sum;
+    } else if (__builtin_add_overflow(sum_, sum, &sum_)) {
+      fail_value(kDecimalOutOfRange);
+    }
+  }
   void write_exact(const FrameCall& call, uint32_t position, bool average) const {
     int128_t value = static_cast<int128_t>(sum_);
     const base::DataType& type = call.function.type;
@@ -118,10 +137,8 @@ class SumState {
 
 class IntervalSumState {
  public:
-  static IntervalSumState of(const FrameCall& call, uint32_t position) {
-    IntervalSumState state;
-    if (!call.is_null(position)) state.total_.add(call.value<base::Interval>(position));
-    return state;
+  void add(const FrameCall& call, uint32_t position) {
+    if (!call.is_null(position)) total_.add(call.value<base::Interval>(position));
   }
   void merge(const IntervalSumState& other) { total_.add(other.total_); }
   void write(const FrameCall& call, uint32_t position) const {
@@ -139,18 +156,15 @@ class IntervalSumState {
 template <class T>
 class ExtremeState {
  public:
-  static ExtremeState of(const FrameCall& call, uint32_t position) {
-    ExtremeState state;
-    if (call.is_null(position)) return state;
-    state.best_ = &call.value<T>(position);
-    state.is_max_ = call.function.aggregate == AggregateKind::kMax;
-    return state;
+  void add(const FrameCall& call, uint32_t position) {
+    if (call.is_null(position)) return;
+    is_max_ = call.function.aggregate == AggregateKind::kMax;
+    offer(call.value<T>(position));
   }
   void merge(const ExtremeState& other) {
     if (other.best_ == nullptr) return;
-    const bool better = best_ == nullptr || (other.is_max_ ? value_less(*best_, *other.best_)
-                                                           : value_less(*other.best_, *best_));
-    if (better) *this = other;
+    is_max_ = other.is_max_;
+    offer(*other.best_);
   }
   void write(const FrameCall& call, uint32_t position) const {
     if (best_ == nullptr) {
@@ -161,16 +175,21 @@ class ExtremeState {
   }
 
  private:
+  // The value stays where it is.
+  void offer(const T& value) {
+    const bool better =
+        best_ == nullptr || (is_max_ ? value_less(*best_, value) : value_less(value, *best_));
+    if (better) best_ = &value;
+  }
+
   const T* best_ = nullptr;
   bool is_max_ = false;
 };
 
 class MomentsState {
  public:
-  static MomentsState of(const FrameCall& call, uint32_t position) {
-    MomentsState state;
-    if (!call.is_null(position)) state.moments_.add(call.value<double>(position));
-    return state;
+  void add(const FrameCall& call, uint32_t position) {
+    if (!call.is_null(position)) moments_.add(call.value<double>(position));
   }
   void merge(const MomentsState& other) { moments_.add(other.moments_); }
   void write(const FrameCall& call, uint32_t position) const {
@@ -184,11 +203,9 @@ class MomentsState {
 // covar_pop of y and x.
 class PairState {
  public:
-  static PairState of(const FrameCall& call, uint32_t position) {
-    PairState state;
-    if (call.is_null(position) || call.is_null(position, 1)) return state;
-    state.moments_.add(call.value<double>(position), call.value<double>(position, 1));
-    return state;
+  void add(const FrameCall& call, uint32_t position) {
+    if (call.is_null(position) || call.is_null(position, 1)) return;
+    moments_.add(call.value<double>(position), call.value<double>(position, 1));
   }
   void merge(const PairState& other) { moments_.add(other.moments_); }
   void write(const FrameCall& call, uint32_t position) const {
@@ -202,20 +219,11 @@ class PairState {
 template <class T>
 class BitsState {
  public:
-  static BitsState of(const FrameCall& call, uint32_t position) {
-    BitsState state;
-    if (call.is_null(position)) return state;
-    state.bits_ = call.value<T>(position);
-    state.kind_ = call.function.aggregate;
-    return state;
+  void add(const FrameCall& call, uint32_t position) {
+    if (!call.is_null(position)) add(call.value<T>(position), call.function.aggregate);
   }
   void merge(const BitsState& other) {
-    switch (kind_) {
-      case AggregateKind::kBitAnd: bits_ &= other.seen() ? other.bits_ : T{-1}; break;
-      case AggregateKind::kBitOr: bits_ |= other.bits_; break;
-      case AggregateKind::kBitXor: bits_ ^= other.bits_; break;
-      default: *this = other;
-    }
+    if (other.seen()) add(other.bits_, other.kind_);
   }
   void write(const FrameCall& call, uint32_t position) const {
     if (!seen()) call.results->nulls[position] = 1;
@@ -223,6 +231,14 @@ class BitsState {
   }
 
  private:
+  void add(T bits, AggregateKind kind) {
+    switch (kind_) {
+      case AggregateKind::kBitAnd: bits_ &= bits; break;
+      case AggregateKind::kBitOr: bits_ |= bits; break;
+      case AggregateKind::kBitXor: bits_ ^= bits; break;
+      default: bits_ = bits; kind_ = kind;
+    }
+  }
   bool seen() const { return kind_ != AggregateKind::kCountAll; }
 
   T bits_ = 0;
@@ -230,19 +246,18 @@ class BitsState {
 };
 
 // States of runs of positions of one partition: node i has those of 2i and 2i + 1, a leaf those of
-// kLeafRows positions. So it is small beside the rows; what a frame has of a leaf at either end is
-// asked of the rows.
+// kLeafRows positions. What a frame has of a leaf at either end is asked of the rows: of more of
+// them than a leaf of 4 has, that costs more than a larger tree. Benchmark: BM_WindowFrame.
 template <class State>
 class SegmentTree {
  public:
   SegmentTree(const FrameCall& call, PositionRange partition)
-      : call_(call),
-        first_(partition.begin),
-        leaves_(partition.size() / kLeafRows),
-        nodes_(2 * size_t{leaves_}) {
+      : call_(call), first_(partition.begin), leaves_(partition.size() / kLeafRows) {
+    nodes_.resize(2 * size_t{leaves_});
     for (uint32_t leaf = 0; leaf < leaves_; ++leaf) {
       call.order.stop->check_at(uint64_t{leaf} * kLeafRows);
-      merge_rows(leaf * kLeafRows, (leaf + 1) * kLeafRows, &nodes_[leaves_ + leaf]);
+      State& state = nodes_[size_t{leaves_} + leaf] = {};
+      add_rows(leaf * kLeafRows, (leaf + 1) * kLeafRows, &state);
     }
     for (uint32_t i = leaves_; i-- > 1;) {
       call.order.stop->check_at(i);
@@ -257,10 +272,10 @@ class SegmentTree {
     const uint32_t end = run.end - first_;
     const uint32_t first_leaf = begin / kLeafRows + (begin % kLeafRows != 0 ? 1 : 0);
     const uint32_t end_leaf = end / kLeafRows;
-    if (first_leaf >= end_leaf) return merge_rows(begin, end, state);
-    merge_rows(begin, first_leaf * kLeafRows, state);
+    if (first_leaf >= end_leaf) return add_rows(begin, end, state);
+    add_rows(begin, first_leaf * kLeafRows, state);
     merge_leaves(first_leaf, end_leaf, state);
-    merge_rows(end_leaf * kLeafRows, end, state);
+    add_rows(end_leaf * kLeafRows, end, state);
   }
 
  private:
@@ -268,8 +283,8 @@ class SegmentTree {
   static_assert(2 * sizeof(State) <= 128, "WindowTable charges as much a leaf");
 
   // Both count from the partition's first row.
-  void merge_rows(uint32_t begin, uint32_t end, State* state) const {
-    for (uint32_t i = begin; i < end; ++i) state->merge(State::of(call_, first_ + i));
+  void add_rows(uint32_t begin, uint32_t end, State* state) const {
+    for (uint32_t i = begin; i < end; ++i) state->add(call_, first_ + i);
   }
   void merge_leaves(uint32_t begin, uint32_t end, State* state) const {
     size_t left = size_t{leaves_} + begin;
@@ -289,7 +304,7 @@ class SegmentTree {
   const FrameCall& call_;
   uint32_t first_;
   uint32_t leaves_;
-  std::vector<State> nodes_;
+  GrowingArray<State> nodes_;  // from 1
 };
 
 template <class State>
@@ -300,7 +315,7 @@ void compute(const FrameCall& call, const FrameFinder& frames, PositionRange par
     for (uint32_t i = partition.begin; i < partition.end; ++i) {
       call.order.stop->check_at(i);
       const uint32_t end = frames.whole(i).end;
-      for (; reached < end; ++reached) state.merge(State::of(call, reached));
+      for (; reached < end; ++reached) state.add(call, reached);
       state.write(call, i);
     }
     return;
@@ -369,7 +384,7 @@ class FrameText {
 void compute_window_aggregate(const WindowOrder& order, const Operator& window,
                               const WindowFunction& function, PositionRange partition,
                               WindowResults* results, VectorTexts* texts) {
-  const FrameCall call{order, function, results};
+  const FrameCall call = make_call(order, function, results);
   const FrameFinder frames(order, window, function.frame, partition);
   switch (function.aggregate) {
     case AggregateKind::kCountAll:

@@ -2,7 +2,9 @@
 //
 //   build/release/tests/olap_bench --benchmark_filter=Scan
 
+#include <algorithm>
 #include <functional>
+#include <numeric>
 #include <random>
 
 #include <benchmark/benchmark.h>
@@ -18,6 +20,7 @@
 #include "olap/execution/merged_groups.h"
 #include "olap/execution/sort.h"
 #include "olap/execution/sorted_rows.h"
+#include "olap/execution/window.h"
 #include "olap/table_statistics.h"
 #include "tests/olap/exec_table.h"
 
@@ -431,6 +434,45 @@ void BM_SortedRows(benchmark::State& state) {
 BENCHMARK(BM_SortedRows)
     ->ArgsProduct({{1, 1000, 1 << 30}, {1, 2}})
     ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Sums over a frame of so many rows to either side, in partitions of so many.
+void BM_WindowFrame(benchmark::State& state) {
+  constexpr uint32_t kRows = 1 << 20;
+  const DataType types[] = {kBigIntType};
+  ColumnStore store(types);
+  VectorBuffer values(PhysicalType::kInt64);
+  Selection selection;
+  select_all(kVectorRows, &selection);
+  while (store.row_count() < kRows) {
+    const Vector vectors[] = {values.view()};
+    store.append(vectors, selection);
+  }
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  WindowOrder order;
+  order.rows = &store;
+  order.stop = &stop;
+  order.row_at.resize(kRows);
+  std::iota(order.row_at.begin(), order.row_at.end(), 0U);
+  const auto side = static_cast<uint64_t>(state.range(0));
+  const auto partition = static_cast<uint32_t>(state.range(1));
+  WindowFunction sum{.kind = WindowKind::kAggregate,
+                     .aggregate = AggregateKind::kSum,
+                     .arguments = {0},
+                     .type = kBigIntType};
+  sum.frame = {FrameMode::kRows, FrameBound::kPreceding, FrameBound::kFollowing, side, side};
+  WindowResults results(PhysicalType::kInt64, kRows, stop);
+  for (auto _ : state) {
+    for (uint32_t first = 0; first < kRows; first += partition) {
+      const PositionRange rows = {first, std::min(kRows, first + partition)};
+      compute_window_aggregate(order, Operator{}, sum, rows, &results, nullptr);
+    }
+  }
+  set_rate(state, kRows);
+}
+BENCHMARK(BM_WindowFrame)
+    ->ArgsProduct({{2, 3, 100, 5000}, {10, 1000, 1 << 20}})
     ->Unit(benchmark::kMillisecond);
 
 // A million keys of which one in so many is new, into a table by so many workers.

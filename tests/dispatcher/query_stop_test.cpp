@@ -190,10 +190,10 @@ class QueryStopInLongLoops : public QueryStop, public ::testing::WithParamInterf
 
   static constexpr double kFreeWithinMs = diptych::test::kSanitized ? 1000 : 100;
 
-  // In the best of some rounds: the machine has other things to do.
-  void expect_free_soon_after(const std::vector<int>& delays_ms) {
+  // In the best of so many rounds: the machine has other things to do.
+  void expect_free_soon_after(const std::vector<int>& delays_ms, int rounds) {
     double best_ms = 1e9;
-    for (int round = 0; round < 4 && best_ms >= kFreeWithinMs; ++round) {
+    for (int round = 0; round < rounds && best_ms >= kFreeWithinMs; ++round) {
       double worst_ms = 0;
       for (const int delay_ms : delays_ms) {
         RunningQuery query = start(GetParam());
@@ -210,15 +210,15 @@ class QueryStopInLongLoops : public QueryStop, public ::testing::WithParamInterf
 };
 
 TEST_P(QueryStopInLongLoops, TheCoresAreFreeWithin100Milliseconds) {
-  expect_free_soon_after({60, 240, 480});
+  expect_free_soon_after({60, 240, 480}, 8);
 }
 
 // Of which several tables double at once, a few times: at moments near enough to each other that
-// some lie there.
+// some lie there. Few rounds, since memory that was kept makes later ones quick.
 class QueryStopWhileTablesGrow : public QueryStopInLongLoops {};
 
 TEST_P(QueryStopWhileTablesGrow, TheCoresAreFreeWithin100Milliseconds) {
-  expect_free_soon_after({120, 160, 200, 240, 280, 320, 360});
+  expect_free_soon_after({120, 160, 200, 240, 280, 320, 360}, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -27,9 +27,10 @@ std::vector<KeyColumn> group_key_columns(const Operator& aggregate) {
   return columns;
 }
 
-bool may_be_null(const Operator& aggregate) {
-  return std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
-                     [](const ExpressionPtr& key) { return key->nullable; });
+NullKeys null_keys(const Operator& aggregate) {
+  const bool nullable = std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
+                                    [](const ExpressionPtr& key) { return key->nullable; });
+  return nullable ? NullKeys::kEqual : NullKeys::kNever;
 }
 
 // A plan that says NOT NULL of a key that has nulls would merge groups: better no answer than a
@@ -49,10 +50,11 @@ GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
     : aggregate_(aggregate),
       limits_(limits),
       has_keys_(!aggregate.expressions.empty()),
-      nullable_keys_(may_be_null(aggregate)),
       keys_(compile_expressions(aggregate.expressions, limits)),
-      packer_(group_key_columns(aggregate), nullable_keys_ ? NullKeys::kEqual : NullKeys::kNever),
+      nulls_(null_keys(aggregate)),
+      packer_(group_key_columns(aggregate), nulls_),
       table_(packer_, *limits.stop),
+      direct_(group_key_columns(aggregate), nulls_, packer_, table_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
@@ -100,7 +102,7 @@ uint32_t GroupTable::add_column(const Aggregate& aggregate) {
 }
 
 void GroupTable::charge() {
-  size_t bytes = table_.memory_bytes();
+  size_t bytes = table_.memory_bytes() + direct_.memory_bytes();
   if (by_build_row_.has_value()) bytes += by_build_row_->memory_bytes();
   if (split_.has_value()) bytes += split_->memory_bytes();
   for (const auto& column : columns_) bytes += column->memory_bytes();
@@ -123,12 +125,19 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   StringLife life = StringLife::kQuery;
   for (const NodePtr& key : keys_) {
     key_vectors_.push_back(key->evaluate(batch, rows));
-    if (!nullable_keys_) require_no_nulls(key_vectors_.back(), rows);
+    if (nulls_ == NullKeys::kNever) require_no_nulls(key_vectors_.back(), rows);
     if (key_vectors_.back().string_life == StringLife::kBatch) life = StringLife::kBatch;
   }
-  packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
   const uint32_t before = table_.size();
-  table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers);
+  if (direct_.find(key_vectors_, rows, numbers)) {
+    const Selection& new_rows = direct_.new_rows();
+    if (new_rows.count == 0) return;
+    packer_.pack(key_vectors_, new_rows, packed_.data(), hashes_.data());
+    table_.append(packed_.data(), hashes_.data(), new_rows.count);
+  } else {
+    packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
+    table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers);
+  }
   if (table_.size() != before) {
     for (const auto& column : columns_) column->resize(table_.size());
   }

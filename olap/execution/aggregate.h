@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "olap/execution/aggregate_column.h"
+#include "olap/execution/direct_groups.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/group_join.h"
 #include "olap/execution/key_table.h"
@@ -65,11 +66,12 @@ class GroupTable {
   const Operator& aggregate_;
   const QueryLimits limits_;
   bool has_keys_;
-  bool nullable_keys_;
   std::vector<NodePtr> keys_;
   std::vector<std::vector<NodePtr>> arguments_;  // by column; none for count(*)
+  NullKeys nulls_;
   KeyPacker packer_;
   KeyTable table_;
+  DirectGroups direct_;  // in place of a search in the table
   std::vector<std::unique_ptr<AggregateColumn>> columns_;
   std::vector<uint32_t> column_of_;  // by aggregate
   std::vector<Vector> key_vectors_;

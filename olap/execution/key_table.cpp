@@ -31,7 +31,14 @@ uint64_t KeyTable::slots_for(uint64_t keys) {
 
 void KeyTable::reserve(uint64_t keys) {
   const uint64_t slots = slots_for(keys);
-  if (slots > slots_.size()) rebuild(slots);
+  if (slots > slots_.size() || placed_ != size()) rebuild(std::max<uint64_t>(slots, slots_.size()));
+}
+
+void KeyTable::make_room(uint32_t keys) {
+  const uint64_t wanted = size() + uint64_t{keys};
+  if (wanted * 2 > slots_.size() || placed_ != size()) {
+    reserve(std::max<uint64_t>(wanted, size() * uint64_t{2}));
+  }
 }
 
 void KeyTable::rebuild(uint64_t slots) {
@@ -49,6 +56,7 @@ void KeyTable::rebuild(uint64_t slots) {
     while (slots_[slot] != 0) slot = (slot + 1) & slot_mask_;
     slots_[slot] = (hash & kTagMask) | (number + uint64_t{1});
   }
+  placed_ = size();
 }
 
 void KeyTable::prefetch(const uint64_t* hashes, uint32_t count) const {
@@ -65,6 +73,7 @@ uint32_t KeyTable::insert(uint64_t slot, const uint64_t* key, uint64_t hash, Str
   if (life == StringLife::kBatch && packer_->has_texts()) packer_->keep_texts(kept, &heap_);
   hashes_.push_back(hash);
   slots_[slot] = (hash & kTagMask) | (number + uint64_t{1});
+  ++placed_;
   return number;
 }
 
@@ -100,9 +109,7 @@ void KeyTable::find_or_insert_with(Equal equal, const uint64_t* keys, const uint
 
 void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
                               StringLife life, uint32_t* numbers) {
-  if ((size() + uint64_t{count}) * 2 > slots_.size()) {
-    reserve(std::max<uint64_t>(size() + uint64_t{count}, size() * uint64_t{2}));
-  }
+  make_room(count);
   prefetch(hashes, count);
   with_equality(*packer_, [&](auto equal) {
     find_or_insert_with(equal, keys, hashes, count, life, numbers);
@@ -111,22 +118,27 @@ void KeyTable::find_or_insert(const uint64_t* keys, const uint64_t* hashes, uint
 
 void KeyTable::insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count,
                           uint32_t* numbers) {
-  const uint32_t first = size();
-  if ((first + uint64_t{count}) * 2 > slots_.size()) {
-    reserve(std::max<uint64_t>(first + uint64_t{count}, first * uint64_t{2}));
-  }
+  make_room(count);
   prefetch(hashes, count);
-  const size_t words = packer_->words();
-  keys_.resize((first + size_t{count}) * words);
-  std::copy_n(keys, count * words, keys_.data() + first * words);
-  hashes_.resize(first + size_t{count});
-  std::copy_n(hashes, count, hashes_.data() + first);
+  const uint32_t first = size();
+  append(keys, hashes, count);
   for (uint32_t k = 0; k < count; ++k) {
     numbers[k] = first + k;
     uint64_t slot = hashes[k] & slot_mask_;
     while (slots_[slot] != 0) slot = (slot + 1) & slot_mask_;
     slots_[slot] = (hashes[k] & kTagMask) | (numbers[k] + uint64_t{1});
   }
+  placed_ = size();
+}
+
+void KeyTable::append(const uint64_t* keys, const uint64_t* hashes, uint32_t count) {
+  const uint64_t first = size();
+  static_cast<void>(slots_for(first + count));  // it checks that the numbers fit
+  const size_t words = packer_->words();
+  keys_.resize((first + count) * words);
+  std::copy_n(keys, count * words, keys_.data() + first * words);
+  hashes_.resize(first + count);
+  std::copy_n(hashes, count, hashes_.data() + first);
 }
 
 template <class Equal>
@@ -169,6 +181,7 @@ void KeyTable::find(const uint64_t* keys, const uint64_t* hashes, uint32_t count
     std::fill_n(numbers, count, kNoKey);
     return;
   }
+  DIPTYCH_DCHECK(placed_ == size(), "keys that were appended have no slots yet");
   prefetch(hashes, count);
   with_equality(*packer_, [&](auto equal) { find_with(equal, keys, hashes, count, numbers); });
 }

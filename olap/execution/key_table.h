@@ -47,6 +47,10 @@ class KeyTable {
   // The same for keys that are not in the table, and different from each other; their texts stay.
   void insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers);
 
+  // Keys that are not in the table, numbered from size() on, and have no long texts. Their slots are
+  // made when keys are next looked for, by find_or_insert() or insert_new(): find() comes after.
+  void append(const uint64_t* keys, const uint64_t* hashes, uint32_t count);
+
   // Into an empty table: as find_or_insert() of all these keys, whose texts stay, would number
   // them, by all workers (key_table_build.cpp). Benchmark: BM_BuildKeyTable.
   void build(GrowingArray<uint64_t> keys, GrowingArray<uint64_t> hashes, const Workers& workers,
@@ -66,6 +70,7 @@ class KeyTable {
   void prefetch(const uint64_t* hashes, uint32_t count) const;
   static uint64_t slots_for(uint64_t keys);
   void rebuild(uint64_t slots);
+  void make_room(uint32_t keys);  // for so many more
   enum class Placed : uint8_t { kNew, kRepeated, kNoSlot };
   template <class Equal>
   Placed place(Equal equal, uint32_t key, uint64_t slot, uint64_t slot_end, uint32_t* numbers);
@@ -79,6 +84,7 @@ class KeyTable {
   const KeyPacker* packer_;
   const StopSignal* stop_;
   GrowingArray<uint64_t> slots_;  // hash & kTagMask | number + 1; 0 is free
+  uint32_t placed_ = 0;           // keys that have a slot: all, or there are appended ones
   uint64_t slot_mask_ = 0;
   GrowingArray<uint64_t> keys_;
   GrowingArray<uint64_t> hashes_;

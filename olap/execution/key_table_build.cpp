@@ -156,6 +156,7 @@ void KeyTable::build(GrowingArray<uint64_t> keys, GrowingArray<uint64_t> hashes,
   uint64_t different = 0;
   with_equality(*packer_, [&](auto equal) { different = place_all(equal, workers, numbers); });
   if (different != size()) drop_repeated(workers, numbers);
+  placed_ = size();
 }
 
 }  // namespace diptych::olap

@@ -144,7 +144,7 @@ Folded fold_comparison(const Expression& e) {
       a);
 }
 
-ExpressionKind mirrored(ExpressionKind comparison) {
+ExpressionKind commuted(ExpressionKind comparison) {
   switch (comparison) {
     case ExpressionKind::kLess: return ExpressionKind::kGreater;
     case ExpressionKind::kLessEqual: return ExpressionKind::kGreaterEqual;
@@ -168,7 +168,7 @@ ExpressionPtr compare_days(ExpressionPtr e) {
       cast.children[0]->type.kind != TypeKind::kDate) {
     return e;
   }
-  const ExpressionKind kind = at == 0 ? mirrored(e->kind) : e->kind;
+  const ExpressionKind kind = at == 0 ? commuted(e->kind) : e->kind;
   const std::chrono::microseconds micros(moment->micros);
   const auto day = std::chrono::floor<std::chrono::days>(micros);
   // What is before a moment of a day is before its midnight or at it.

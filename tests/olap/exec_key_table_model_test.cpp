@@ -116,6 +116,16 @@ TEST(KeyTableModel, AgreesWithAMapHoweverItIsFilled) {
     }
     expect_model(copied, keys, shape, &random);
 
+    // What was appended has slots once a key is looked for.
+    KeyTable appended(packer, stop);
+    appended.append(batches.keys(), batches.hashes(), batches.size());
+    if (shape.rows != 0) {
+      uint32_t number = 0;
+      appended.find_or_insert(keys.keys.data(), keys.hashes.data(), 1, StringLife::kQuery, &number);
+      ASSERT_EQ(number, 0U);
+      expect_model(appended, keys, shape, &random);
+    }
+
     for (const uint32_t workers : {1, 2, 3, 8}) {
       SCOPED_TRACE(testing::Message() << workers << " workers");
       ExecutionArena arena(placement(workers));

@@ -1,0 +1,55 @@
+// DirectGroups: finds the groups of integer keys by direct addressing: a group's number lies in an
+// array at its key's dense number (dense_keys.h), and no key is packed, hashed or compared.
+//
+// The keys' bounds are not known beforehand: they widen as keys come, by doubling. Where the array
+// would be large beside the rows that came, the key table finds the groups, until more have come.
+// The groups' keys are in the table either way.
+//
+// Threads    one worker's.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "olap/execution/dense_keys.h"
+#include "olap/execution/key_table.h"
+
+namespace diptych::olap {
+
+class DirectGroups {
+ public:
+  // Keeps references. Keys of other types, and such as may be null, are always found by the table.
+  DirectGroups(std::span<const KeyColumn> columns, NullKeys nulls, const KeyPacker& packer,
+               const KeyTable& table, const StopSignal& stop);
+
+  // groups[k] = the group of the k-th selected row; those that are new have the numbers from the
+  // table's size() on. False: the table has to find these rows' groups. Benchmark: BM_GroupByInt.
+  bool find(std::span<const Vector> keys, const Selection& rows, uint32_t* groups);
+  // After find(): the first row of each new group, in their order, to be append()ed to the table.
+  const Selection& new_rows() const { return new_rows_; }
+
+  size_t memory_bytes() const { return groups_.bytes(); }
+
+ private:
+  bool look_up(const Selection& rows, const uint32_t* places, uint32_t* groups) const;
+  void add_new(const Selection& rows, const uint32_t* places, uint32_t* groups);
+  bool cover(std::span<const Vector> keys, const Selection& rows);
+  template <class F>
+  void for_table_keys(const F& f) const;
+
+  const KeyPacker& packer_;
+  const KeyTable& table_;
+  const StopSignal& stop_;
+  std::vector<PhysicalType> types_;  // none: there is no direct addressing
+  std::vector<ValueBounds> bounds_;
+  std::optional<DenseKeys> dense_;  // of these bounds; nothing: the table finds the groups
+  GrowingArray<uint32_t> groups_;   // by place: the group's number plus one; 0 is none
+  uint64_t rows_ = 0;               // that came
+  uint64_t rows_to_retry_ = 0;      // when so many have
+  Selection new_rows_;
+};
+
+}  // namespace diptych::olap

@@ -87,7 +87,7 @@ TEST(SortedRowsModel, AgreeWithAStableSortWhateverTheWorkers) {
           random_rows(row_count, domain, domain != 0 && random() % 2 == 0, &random);
       std::vector<SortKey> keys;
       if (domain == 0) keys.push_back({0, false, false});
-      for (uint64_t i = domain == 0 ? 0 : random() % 3 + (domain == 9 ? 0 : 1); i != 0; --i) {
+      for (uint64_t i = domain == 0 ? 0 : random() % 4 + (domain == 9 ? 0 : 1); i != 0; --i) {
         const auto column = static_cast<uint32_t>(random() % kSortedTypes.size());
         keys.push_back({column, random() % 2 == 0, random() % 2 == 0});
       }
@@ -124,6 +124,60 @@ TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
       const StopSignal stop(&never);
       EXPECT_EQ(sorted_rows(rows, keys, kNoLimit, Workers(stop)), expected)
           << "column " << column << ", " << flags;
+    }
+  }
+}
+
+// With a limit, rows that cannot be among the first are not taken.
+TEST(TopRowsModel, AreTheFirstOfASortOfAll) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  std::vector<DataType> types = kSortedTypes;  // with what a column has in an interval's place
+  types.back() = kBooleanType;
+  types.push_back(kBigIntType);
+  const auto sorted = [&](uint64_t limit, uint64_t offset, const std::vector<SortKey>& keys,
+                          const TestReplica& replica, uint32_t threads) {
+    OperatorPtr sort = over(OperatorKind::kSort, scan(base::TableId(0), types), types);
+    sort->sort_keys = keys;
+    sort->limit = limit;
+    sort->offset = offset;
+    base::Result<QueryResult> result = run(plan_of(std::move(sort)), replica.replica(), threads);
+    EXPECT_TRUE(result.ok());
+    return lines(result->rows, false);
+  };
+  for (const uint64_t domain : {9, 100'000}) {
+    TestReplica replica;
+    const base::TableId table = replica.add_table(types);
+    for (int64_t i = 0; i < 30'000; ++i) {
+      const int64_t value = static_cast<int64_t>(random() % domain) - 3;
+      Row row = {number(value),
+                 number(value == 3 ? INT64_MIN : value),
+                 decimal(value % 7 == 0 ? base::int128_t{INT64_MAX} * value : value, 2),
+                 value == 1 ? std::nan("") : static_cast<double>(value) / 3,
+                 text((value % 2 == 0 ? "the same first letters " : "") + std::to_string(value)),
+                 value % 3 == 0};
+      for (Value& each : row) {
+        if (random() % 5 == 0) each = kNull;
+      }
+      row.push_back(number(i));
+      replica.insert(table, row);
+    }
+    replica.compact();
+    for (uint32_t round = 0; round < 12; ++round) {
+      std::vector<SortKey> keys;
+      keys.push_back({round % 6, random() % 2 == 0, random() % 2 == 0});
+      if (random() % 2 == 0) keys.push_back({static_cast<uint32_t>(random() % 6), true, false});
+      keys.push_back({6, random() % 2 == 0, false});
+      const uint64_t limit = random() % 3 == 0 ? random() % 3 : random() % 2000;
+      const uint64_t offset = random() % 2 == 0 ? 0 : random() % 100;
+      std::vector<std::string> expected = sorted(kNoLimit, 0, keys, replica, 1);
+      expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(offset));
+      expected.resize(limit);
+      for (const uint32_t threads : {1, 3}) {
+        EXPECT_EQ(sorted(limit, offset, keys, replica, threads), expected)
+            << "column " << round % 6 << ", " << limit << " from " << offset;
+      }
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/civil_day.h"
 #include "olap/execution/leaf_filter.h"
 #include "olap/execution/like_pattern.h"
 #include "tests/olap/exec_naive.h"
@@ -118,6 +119,19 @@ TEST(LikePattern, AgreesWithTheDefinition) {
     const base::Result<LikePattern> compiled = LikePattern::compile(pattern);
     ASSERT_TRUE(compiled.ok());
     ASSERT_EQ(compiled->matches(text), naive_like(text, pattern)) << text << " like " << pattern;
+  }
+}
+
+TEST(CivilDay, AgreesWithTheCalendar) {
+  const auto check = [](int32_t days) {
+    const base::CivilDate expected = base::civil_from_date(base::Date{days});
+    const CivilDay civil(days);
+    return civil.year == expected.year && civil.month == static_cast<int32_t>(expected.month) &&
+           civil.day == static_cast<int32_t>(expected.day);
+  };
+  for (int32_t days = 0; days < 4 * 146'097; ++days) {
+    ASSERT_TRUE(check(days) && check(-days)) << days;
+    ASSERT_TRUE(check(CivilDay::kDaysMax - days) && check(days - CivilDay::kDaysMax)) << days;
   }
 }
 
@@ -236,6 +250,19 @@ TEST(Dates, MonthsClampToTheLastDay) {
   EXPECT_EQ(part(Function::kExtractYear, -1), number(1969));
   EXPECT_EQ(part(Function::kExtractSecond, -1), number(59));
   EXPECT_EQ(part(Function::kExtractQuarter, -1), number(4));
+  const auto first_day = static_cast<int32_t>(INT64_MIN / base::kMicrosPerDay - 1);
+  EXPECT_EQ(part(Function::kExtractDay, INT64_MIN),
+            number(base::civil_from_date(base::Date{first_day}).day));
+  // Outside of what CivilDay knows.
+  for (const int32_t days : {INT32_MIN, -CivilDay::kDaysMax - 1, INT32_MAX}) {
+    const base::CivilDate civil = base::civil_from_date(base::Date{days});
+    const auto field = [&](Function function) {
+      return *value_of(call(function, kBigIntType, literal(kDateType, base::Date{days})));
+    };
+    EXPECT_EQ(field(Function::kExtractYear), number(civil.year));
+    EXPECT_EQ(field(Function::kExtractMonth), number(civil.month));
+    EXPECT_EQ(field(Function::kExtractDay), number(civil.day));
+  }
   const Value truncated = *value_of(
       call(Function::kTruncateMonth, kTimestampType, literal(kTimestampType, base::Timestamp{-1})));
   EXPECT_EQ(truncated, Value(base::Timestamp{-31LL * 86'400'000'000}));

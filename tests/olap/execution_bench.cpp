@@ -3,11 +3,13 @@
 //   build/release/tests/olap_bench --benchmark_filter=Scan
 
 #include <functional>
+#include <numeric>
 #include <random>
 
 #include <benchmark/benchmark.h>
 
 #include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/civil_day.h"
 #include "olap/execution/column_store.h"
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/dense_keys.h"
@@ -129,6 +131,19 @@ void BM_Like(benchmark::State& state) {
   set_rate(state, kVectorRows);
 }
 BENCHMARK(BM_Like)->DenseRange(0, 2);
+
+void BM_CivilDay(benchmark::State& state) {
+  std::vector<int32_t> days(kVectorRows);
+  std::vector<int64_t> months(kVectorRows);
+  std::iota(days.begin(), days.end(), 8035);
+  for (auto _ : state) {
+    for (uint32_t i = 0; i < kVectorRows; ++i) months[i] = CivilDay(days[i]).month;
+    benchmark::DoNotOptimize(months.data());
+    benchmark::ClobberMemory();
+  }
+  set_rate(state, kVectorRows);
+}
+BENCHMARK(BM_CivilDay);
 
 void BM_PackKeys(benchmark::State& state) {
   const std::vector<PhysicalType> types(static_cast<size_t>(state.range(0)), PhysicalType::kInt32);

@@ -9,6 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/ascii_case.h"
 #include "olap/execution/civil_day.h"
 #include "olap/execution/column_store.h"
 #include "olap/execution/comparison_kernels.h"
@@ -115,7 +116,7 @@ BENCHMARK(BM_ModuloInt32);
 BENCHMARK(BM_ModuloInt64);
 
 void BM_Like(benchmark::State& state) {
-  const char* const patterns[] = {"pr%", "%ORIGINAL%", "a_c%x%"};
+  const char* const patterns[] = {"pr%", "%ORIGINAL%", "a_c%x%", "%in%7", "%in%n%"};
   const LikePattern pattern = *LikePattern::compile(patterns[state.range(0)]);
   std::mt19937_64 random(1);
   std::vector<std::string> texts(kVectorRows);
@@ -130,7 +131,19 @@ void BM_Like(benchmark::State& state) {
   }
   set_rate(state, kVectorRows);
 }
-BENCHMARK(BM_Like)->DenseRange(0, 2);
+BENCHMARK(BM_Like)->DenseRange(0, 4);
+
+void BM_LetterCase(benchmark::State& state) {
+  const std::string text(static_cast<size_t>(state.range(0)), 'M');
+  std::string lower = text;
+  for (auto _ : state) {
+    copy_with_case<LetterCase::kLower>(text.data(), text.size(), lower.data());
+    benchmark::DoNotOptimize(lower.data());
+    benchmark::ClobberMemory();
+  }
+  set_rate(state, 1);
+}
+BENCHMARK(BM_LetterCase)->Arg(7)->Arg(25)->Arg(500);
 
 void BM_CivilDay(benchmark::State& state) {
   std::vector<int32_t> days(kVectorRows);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <span>
@@ -12,6 +10,7 @@
 
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/sort_prefix.h"
 
 namespace diptych::olap {
 
@@ -24,46 +23,6 @@ constexpr uint64_t kSortRowsAWorkerMin = 8 * kVectorRows;
 constexpr uint32_t kSortRangesAWorker = 4;
 constexpr uint32_t kSortRangesMax = 256;
 constexpr uint32_t kSamplesARange = 16;
-
-// Order-preserving: prefix(a) < prefix(b) only if a < b.
-uint64_t prefix_of(int64_t value) {
-  return static_cast<uint64_t>(value) ^ (uint64_t{1} << 63);
-}
-uint64_t prefix_of(int32_t value) {
-  return prefix_of(int64_t{value});
-}
-uint64_t prefix_of(uint8_t value) {
-  return value;
-}
-uint64_t prefix_of(int128_t value) {
-  return prefix_of(static_cast<int64_t>(std::clamp<int128_t>(value, INT64_MIN, INT64_MAX)));
-}
-uint64_t prefix_of(const base::Interval& value) {
-  return prefix_of(value.normalized());
-}
-uint64_t prefix_of(double value) {
-  if (std::isnan(value)) return UINT64_MAX;
-  if (value == 0) value = 0;  // -0
-  const auto bits = std::bit_cast<uint64_t>(value);
-  return (bits >> 63) != 0 ? ~bits : bits | (uint64_t{1} << 63);
-}
-uint64_t prefix_of(const base::StringRef& text) {
-  uint64_t bytes = 0;
-  std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
-  return __builtin_bswap64(bytes);
-}
-
-// Whether all values of the prefix are equal to this one.
-template <class T>
-bool prefix_decides(const T&) {
-  return !std::is_same_v<T, base::StringRef>;
-}
-bool prefix_decides(int128_t value) {
-  return value == static_cast<int64_t>(value);
-}
-bool prefix_decides(const base::Interval& value) {
-  return prefix_decides(value.normalized());
-}
 
 struct SortEntry {
   uint64_t prefix;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "olap/execution/comparison_kernels.h"
+#include "olap/execution/rank_selection.h"
 #include "olap/execution/sorted_rows.h"
 #include "tests/olap/exec_table.h"
 
@@ -128,6 +129,44 @@ TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
   }
 }
 
+TEST(RankSelectionModel, GivesTheRowsOfAStableSort) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint64_t row_count : {1, 2, 700, 20'000}) {
+    for (const uint64_t domain : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{1} << 31}) {
+      const ColumnStore rows = random_rows(row_count, domain, false, &random);
+      for (uint32_t column = 0; column < kSortedTypes.size(); ++column) {
+        const std::vector<SortKey> keys = {{column, random() % 2 == 0, false}};
+        std::vector<uint32_t> arrived;
+        for (uint32_t row = 0; row < row_count; ++row) {
+          if (row == 0 || random() % 3 != 0) arrived.push_back(row);
+        }
+        std::vector<uint32_t> expected = arrived;
+        std::stable_sort(expected.begin(), expected.end(),
+                         [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+        with_physical_type(rows.type(column), [&](auto value) {
+          using T = decltype(value);
+          RankSelection<T> selection(rows.values<T>(column), keys[0].descending, stop);
+          selection.start(std::span(arrived).first(arrived.size() / 2));  // another's before
+          if (arrived.size() > 1) selection.row(0);
+          selection.start(arrived);
+          for (uint32_t i = 0; i < 6; ++i) {
+            const size_t rank = i == 0   ? 0
+                                : i == 1 ? arrived.size() - 1
+                                         : random() % arrived.size();
+            ASSERT_EQ(selection.row(rank), expected[rank])
+                << "rank " << rank << " of " << arrived.size() << ", column " << column << ", "
+                << domain << " values, descending: " << keys[0].descending;
+          }
+        });
+      }
+    }
+  }
+}
+
 // With a limit, rows that cannot be among the first are not taken.
 TEST(TopRowsModel, AreTheFirstOfASortOfAll) {
   const uint64_t seed = std::random_device()();
@@ -228,6 +267,20 @@ TEST(SortedRowsModel, AStoppedSortEnds) {
         sorted_rows(rows, {{0, false, false}}, kNoLimit, Workers(&arena, StopSignal(&stopped))),
         QueryFailure);
   }
+}
+
+TEST(RankSelectionModel, AStoppedSelectionEnds) {
+  std::mt19937_64 random(1);
+  const ColumnStore rows = random_rows(100'000, 1 << 20, false, &random);
+  std::vector<uint32_t> numbers(rows.row_count());
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  StopFlag stopped{false};
+  const StopSignal stop(&stopped);
+  RankSelection<int32_t> selection(rows.values<int32_t>(0), false, stop);
+  selection.start(numbers);
+  stopped = true;
+  EXPECT_THROW(selection.row(77'000), QueryFailure);
+  EXPECT_THROW(selection.start(numbers), QueryFailure);
 }
 
 }  // namespace

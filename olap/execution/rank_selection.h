@@ -1,10 +1,10 @@
-// RankSelection: the rows of given ranks in a column's order, without a sort. Of rows that are equal
-// the one that came first has the lower rank.
+// RankSelection: the rows of given ranks in a column's order, without a sort. Of rows that are
+// equal the one that came first has the lower rank.
 //
 // The prefixes (sort_prefix.h) are counted by their highest bits that differ; those that share the
-// wanted one's are counted again by the bits below. So a rank takes at most seven rounds, and mostly
-// two or three, each of fewer rows, whatever the values. Only where the prefix of several rows does
-// not tell them apart, these are compared.
+// wanted one's are counted again by the bits below. So a rank takes at most seven rounds, and
+// mostly two or three, each of fewer rows, whatever the values. Only where the prefix of several
+// rows does not tell them apart, these are compared.
 //
 // Threads    one worker.
 // Stopping   within some milliseconds.

@@ -4,8 +4,10 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "olap/execution/comparison_kernels.h"
@@ -23,6 +25,7 @@ constexpr uint64_t kSortRowsAWorkerMin = 8 * kVectorRows;
 constexpr uint32_t kSortRangesAWorker = 4;
 constexpr uint32_t kSortRangesMax = 256;
 constexpr uint32_t kSamplesARange = 16;
+constexpr uint32_t kSkippedTextMax = 64;  // texts that are equal so far are compared
 
 struct SortEntry {
   uint64_t prefix;
@@ -30,10 +33,12 @@ struct SortEntry {
 };
 static_assert(2 * sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
 
-// By the keys that are left where entries are equal in those before.
+// By the keys that are left where entries are equal in those before; or in `skipped` bytes of the
+// first, a text.
 class RowOrder {
  public:
-  RowOrder(const ColumnStore& rows, std::span<const SortKey> keys) : rows_(&rows), keys_(keys) {}
+  RowOrder(const ColumnStore& rows, std::span<const SortKey> keys, uint32_t skipped = 0)
+      : rows_(&rows), keys_(keys), skipped_(skipped) {}
 
   // What is known of a range's entries.
   struct Known {
@@ -60,8 +65,14 @@ class RowOrder {
         uint64_t prefix = null_prefix;
         if (!is_null) {
           const T& of_row = values[entry.row];
-          prefix = key.descending ? ~prefix_of(of_row) : prefix_of(of_row);
-          decide = decide && prefix_decides(of_row);
+          if constexpr (std::is_same_v<T, base::StringRef>) {
+            prefix = prefix_of(of_row, skipped_);
+            decide = decide && prefix_decides(of_row, skipped_);
+          } else {
+            prefix = prefix_of(of_row);
+            decide = decide && prefix_decides(of_row);
+          }
+          if (key.descending) prefix = ~prefix;
           decide = decide && !(has_nulls && prefix == null_prefix);
         }
         entry.prefix = prefix;
@@ -77,8 +88,20 @@ class RowOrder {
   const Known& known() const { return known_; }
   bool prefixes_say_all() const { return known_.prefixes_decide && keys_.size() <= 1; }
   bool are_sorted() const { return known_.is_ascending && prefixes_say_all(); }
-  // Of entries whose first keys are equal.
-  RowOrder by_further_keys() const { return {*rows_, keys_.subspan(1)}; }
+  // Of entries that have this prefix; none where they have to be compared.
+  std::optional<RowOrder> of_ties(uint64_t prefix) const {
+    const SortKey& key = keys_[0];
+    if (!known_.prefixes_decide) {
+      if (rows_->type(key.column) != PhysicalType::kString) return std::nullopt;
+      const uint64_t left = (key.descending ? ~prefix : prefix) & 0xff;
+      if (left == kPrefixTextBytes + 1 && skipped_ < kSkippedTextMax) {
+        return RowOrder(*rows_, keys_, skipped_ + kPrefixTextBytes);
+      }
+      // Null is 0, as the empty text is, or 255.
+      if (left == 0 || left > kPrefixTextBytes) return std::nullopt;
+    }
+    return RowOrder(*rows_, keys_.subspan(1));
+  }
 
   // Total: entries that are equal in all keys are in the order of their rows.
   bool less(const SortEntry& a, const SortEntry& b) const {
@@ -114,6 +137,7 @@ class RowOrder {
 
   const ColumnStore* rows_;
   std::span<const SortKey> keys_;
+  uint32_t skipped_;
   Known known_;
 };
 
@@ -183,17 +207,16 @@ class EntrySort {
   }
 
  private:
-  // Of entries with one prefix. Where that decides, they are sorted as the others are, by the
-  // prefixes of the next key.
+  // Of entries with one prefix: as the others are sorted, by the prefixes of what comes next.
   void sort_ties(const RowOrder& order, SortEntry* entries, SortEntry* other, size_t count) {
     if (count == 1) return;
-    if (!order.known().prefixes_decide || count == 2) {
+    std::optional<RowOrder> further = order.of_ties(entries[0].prefix);
+    if (!further || count == 2) {
       std::sort(entries, entries + count, stoppable(order));
       return;
     }
-    RowOrder further = order.by_further_keys();
-    further.set_known(further.make_prefixes({entries, count}, stop_));
-    const SortEntry* const sorted = sort(further, entries, other, count);
+    further->set_known(further->make_prefixes({entries, count}, stop_));
+    const SortEntry* const sorted = sort(*further, entries, other, count);
     if (sorted != entries) std::copy_n(sorted, count, entries);
   }
 

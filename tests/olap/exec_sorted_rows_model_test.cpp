@@ -19,6 +19,14 @@ const std::vector<DataType> kSortedTypes = {
     kIntType,    kBigIntType, decimal_type(30, 2),
     kDoubleType, kTextType,   DataType{base::TypeKind::kInterval}};
 
+// Many that begin alike, and some that differ in their length alone.
+std::string text_of(int64_t value) {
+  if (value % 10 == 0) return std::string(90, 'x') + std::to_string(value);
+  if (value % 2 == 0) return "the same first letters " + std::to_string(value);
+  return value % 5 == 1 ? std::string(static_cast<size_t>(std::abs(value % 17)), '\0')
+                        : std::to_string(value);
+}
+
 // Rows whose values are of a domain of so many, with nulls where wanted; 0: they ascend twice.
 ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937_64* random) {
   ColumnStore store(kSortedTypes);
@@ -40,7 +48,7 @@ ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937
       buffers[3].values<double>()[i] = value == 1   ? std::nan("")
                                        : value == 2 ? -0.0
                                                     : static_cast<double>(value / 3);
-      texts[i] = (value % 2 == 0 ? "the same first letters " : "") + std::to_string(value);
+      texts[i] = text_of(value);
       buffers[4].values<base::StringRef>()[i] = base::StringRef(texts[i]);
       // A month is 30 days; some are beyond 64 bits of microseconds.
       const auto months = static_cast<int32_t>(value % 7 == 0 ? INT32_MAX - 1 : value % 3);
@@ -194,7 +202,7 @@ TEST(TopRowsModel, AreTheFirstOfASortOfAll) {
                  number(value == 3 ? INT64_MIN : value),
                  decimal(value % 7 == 0 ? base::int128_t{INT64_MAX} * value : value, 2),
                  value == 1 ? std::nan("") : static_cast<double>(value) / 3,
-                 text((value % 2 == 0 ? "the same first letters " : "") + std::to_string(value)),
+                 text(value % 5 == 1 ? "" : text_of(value)),
                  value % 3 == 0};
       for (Value& each : row) {
         if (random() % 5 == 0) each = kNull;

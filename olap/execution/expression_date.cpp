@@ -54,7 +54,13 @@ class Calendar {
  public:
   const base::CivilDate& civil(int64_t days) {
     if (days != days_) {
-      civil_ = base::civil_from_date(base::Date{checked_days(days)});
+      const base::Date date{checked_days(days)};
+      if (days >= -CivilDay::kDaysMax && days <= CivilDay::kDaysMax) {
+        const CivilDay day(date.days);
+        civil_ = {day.year, static_cast<uint32_t>(day.month), static_cast<uint32_t>(day.day)};
+      } else {
+        civil_ = base::civil_from_date(date);
+      }
       days_ = days;
     }
     return civil_;
@@ -75,10 +81,9 @@ int64_t time_field(Function function, int64_t micros) {
 
 Moment truncate(Function function, const Moment& moment, Calendar* calendar) {
   if (function == Function::kTruncateDay) return {moment.days, 0};
-  base::CivilDate civil = calendar->civil(moment.days);
-  civil.day = 1;
-  if (function == Function::kTruncateYear) civil.month = 1;
-  return {base::date_from_civil(civil).days, 0};
+  const base::CivilDate& civil = calendar->civil(moment.days);
+  if (function == Function::kTruncateMonth) return {moment.days - (civil.day - int64_t{1}), 0};
+  return {base::date_from_civil({civil.year, 1, 1}).days, 0};
 }
 
 Moment add_months(const Moment& moment, int64_t months, Calendar* calendar) {

@@ -365,7 +365,7 @@ bool has_sum_states(const Aggregate& aggregate) {
 }
 
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
-                                                        const StopSignal& stop) {
+                                                       const StopSignal& stop) {
   const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||
                         (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
   if (!distinct) return make_plain(aggregate);

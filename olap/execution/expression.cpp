@@ -173,9 +173,16 @@ NodePtr compile_expression(const Expression& expression, const QueryLimits& limi
   if (expression.kind == Kind::kLiteral) return make_literal(expression.type, expression.literal);
   if (expression.kind == Kind::kLike || expression.kind == Kind::kInList) {
     require_plan(!expression.children.empty(), "LIKE and IN have an operand");
-    NodePtr operand = compile_expression(*expression.children[0], limits);
-    return expression.kind == Kind::kLike ? make_like(expression, std::move(operand), limits)
-                                          : make_in_list(expression, std::move(operand));
+    const Expression& operand = *expression.children[0];
+    if (expression.kind == Kind::kInList) {
+      return make_in_list(expression, compile_expression(operand, limits));
+    }
+    // ILIKE, as which the node lowers texts that come again once.
+    const bool is_lowered = operand.kind == Kind::kFunction && operand.children.size() == 1 &&
+                            operand.function == Function::kLower;
+    return make_like(expression,
+                     compile_expression(is_lowered ? *operand.children[0] : operand, limits),
+                     is_lowered ? LetterCases::kLowered : LetterCases::kKept, limits);
   }
   std::vector<NodePtr> children = compile_expressions(expression.children, limits);
   require_plan(!children.empty(), "an operator has operands");

@@ -9,6 +9,7 @@
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/text_memo.h"
 
 namespace diptych::olap {
 
@@ -178,32 +179,51 @@ class InListNode : public TruthNode {
 
 class LikeNode : public TruthNode {
  public:
-  LikeNode(NodePtr child, LikePattern pattern, const QueryLimits& limits)
-      : child_(std::move(child)), pattern_(std::move(pattern)), countdown_(limits.stop) {}
+  LikeNode(NodePtr child, LetterCases cases, LikePattern pattern, const QueryLimits& limits)
+      : child_(std::move(child)),
+        cases_(cases),
+        pattern_(std::move(pattern)),
+        lowered_(limits),
+        countdown_(limits.stop) {}
 
   void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    lowered_.start();
     const Vector vector = child_->evaluate(input, rows);
-    const auto* const texts = vector.as<base::StringRef>();
-    const bool one_by_one =
-        pattern_.searches() && countdown_.passes_one_by_one(text_bytes(vector, rows));
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
-    const auto match = [&](uint32_t i) {
-      if (!vector.is_null(i) && pattern_.matches(texts[i])) set_bit(truth->is_true, i);
-    };
-    if (one_by_one) {
-      for_selected(rows, [&](uint32_t i) {
-        if (!vector.is_null(i)) countdown_.pass(texts[i].size());
-        match(i);
+    if (cases_ == LetterCases::kLowered) {
+      match(vector, rows, truth, [this](const base::StringRef& text) {
+        return pattern_.matches(text_with_case<LetterCase::kLower>(text, &lowered_));
       });
     } else {
-      for_selected(rows, match);
+      match(vector, rows, truth,
+            [this](const base::StringRef& text) { return pattern_.matches(text); });
     }
     truth->apply_nulls(vector.nulls, rows.slots);
   }
 
  private:
+  template <class Passes>
+  void match(const Vector& vector, const Selection& rows, TruthMask* truth, const Passes& passes) {
+    const auto* const texts = vector.as<base::StringRef>();
+    if (cases_ == LetterCases::kKept && !pattern_.searches()) {
+      return for_selected(rows, [&](uint32_t i) {
+        if (!vector.is_null(i) && passes(texts[i])) set_bit(truth->is_true, i);
+      });
+    }
+    memo_.start();
+    const bool one_by_one = countdown_.passes_one_by_one(text_bytes(vector, rows));
+    for_selected(rows, [&](uint32_t i) {
+      if (vector.is_null(i)) return;
+      if (one_by_one) countdown_.pass(texts[i].size());
+      truth->is_true[i / 64] |= uint64_t{memo_.ask(texts[i], passes)} << (i % 64);
+    });
+  }
+
   NodePtr child_;
+  LetterCases cases_;
   LikePattern pattern_;
+  VectorTexts lowered_;
+  TextMemo memo_;
   StopCountdown countdown_;
 };
 
@@ -253,7 +273,8 @@ NodePtr make_in_list(const Expression& expression, NodePtr child) {
   });
 }
 
-NodePtr make_like(const Expression& expression, NodePtr child, const QueryLimits& limits) {
+NodePtr make_like(const Expression& expression, NodePtr child, LetterCases cases,
+                  const QueryLimits& limits) {
   require_plan(expression.children.size() == 2 && child->type() == PhysicalType::kString &&
                    expression.children[1]->kind == ExpressionKind::kLiteral,
                "LIKE matches a text with a literal pattern");
@@ -263,7 +284,7 @@ NodePtr make_like(const Expression& expression, NodePtr child, const QueryLimits
   require_plan(text != nullptr, "LIKE's pattern is a text");
   base::Result<LikePattern> pattern = LikePattern::compile(*text);
   if (!pattern.ok()) throw QueryFailure(pattern.error());
-  return std::make_unique<LikeNode>(std::move(child), std::move(*pattern), limits);
+  return std::make_unique<LikeNode>(std::move(child), cases, std::move(*pattern), limits);
 }
 
 }  // namespace diptych::olap

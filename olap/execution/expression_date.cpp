@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/value.h"
+#include "olap/execution/civil_day.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_node.h"
@@ -53,7 +54,13 @@ class Calendar {
  public:
   const base::CivilDate& civil(int64_t days) {
     if (days != days_) {
-      civil_ = base::civil_from_date(base::Date{checked_days(days)});
+      const base::Date date{checked_days(days)};
+      if (days >= -CivilDay::kDaysMax && days <= CivilDay::kDaysMax) {
+        const CivilDay day(date.days);
+        civil_ = {day.year, static_cast<uint32_t>(day.month), static_cast<uint32_t>(day.day)};
+      } else {
+        civil_ = base::civil_from_date(date);
+      }
       days_ = days;
     }
     return civil_;
@@ -64,24 +71,19 @@ class Calendar {
   base::CivilDate civil_{};
 };
 
-int64_t extract(Function function, const Moment& moment, Calendar* calendar) {
+int64_t time_field(Function function, int64_t micros) {
   switch (function) {
-    case Function::kExtractYear: return calendar->civil(moment.days).year;
-    case Function::kExtractQuarter: return (calendar->civil(moment.days).month - 1) / 3 + 1;
-    case Function::kExtractMonth: return calendar->civil(moment.days).month;
-    case Function::kExtractDay: return calendar->civil(moment.days).day;
-    case Function::kExtractHour: return moment.micros / (3600 * base::kMicrosPerSecond);
-    case Function::kExtractMinute: return moment.micros / (60 * base::kMicrosPerSecond) % 60;
-    default: return moment.micros / base::kMicrosPerSecond % 60;
+    case Function::kExtractHour: return micros / (3600 * base::kMicrosPerSecond);
+    case Function::kExtractMinute: return micros / (60 * base::kMicrosPerSecond) % 60;
+    default: return micros / base::kMicrosPerSecond % 60;
   }
 }
 
 Moment truncate(Function function, const Moment& moment, Calendar* calendar) {
   if (function == Function::kTruncateDay) return {moment.days, 0};
-  base::CivilDate civil = calendar->civil(moment.days);
-  civil.day = 1;
-  if (function == Function::kTruncateYear) civil.month = 1;
-  return {base::date_from_civil(civil).days, 0};
+  const base::CivilDate& civil = calendar->civil(moment.days);
+  if (function == Function::kTruncateMonth) return {moment.days - (civil.day - int64_t{1}), 0};
+  return {base::date_from_civil({civil.year, 1, 1}).days, 0};
 }
 
 Moment add_months(const Moment& moment, int64_t months, Calendar* calendar) {
@@ -204,6 +206,64 @@ NodePtr make_date(PhysicalType type, std::vector<NodePtr> children, F function) 
   return std::make_unique<DateNode<From, To, F>>(type, std::move(children), function);
 }
 
+// Year, quarter, month or day of the dates or timestamps.
+template <class From>
+class CivilFieldNode : public ExpressionNode {
+ public:
+  CivilFieldNode(Function field, NodePtr child)
+      : ExpressionNode(PhysicalType::kInt64),
+        field_(field),
+        child_(std::move(child)),
+        results_(PhysicalType::kInt64) {}
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    const Vector vector = child_->evaluate(input, rows);
+    Vector result = results_.view();
+    result.nulls = vector.nulls;
+    const From* const from = vector.as<From>();
+    switch (field_) {
+      case Function::kExtractYear:
+        compute(from, rows, result, [](const auto& civil) { return civil.year; });
+        break;
+      case Function::kExtractQuarter:
+        compute(from, rows, result, [](const auto& civil) { return (civil.month + 2) / 3; });
+        break;
+      case Function::kExtractMonth:
+        compute(from, rows, result, [](const auto& civil) { return civil.month; });
+        break;
+      default: compute(from, rows, result, [](const auto& civil) { return civil.day; });
+    }
+    return result;
+  }
+
+ private:
+  static int32_t days_of(int32_t days) { return days; }
+  static int32_t days_of(int64_t micros) {
+    const int64_t days = micros / base::kMicrosPerDay;
+    return static_cast<int32_t>(days - (micros % base::kMicrosPerDay < 0 ? 1 : 0));
+  }
+
+  template <class F>
+  void compute(const From* from, const Selection& rows, const Vector& result, const F& field) {
+    int64_t* const to = results_.values<int64_t>();
+    uint32_t outside = 0;
+    for_slots(rows, [&](uint32_t i) {
+      const int32_t days = days_of(from[i]);
+      outside |= static_cast<uint32_t>((days > CivilDay::kDaysMax) | (days < -CivilDay::kDaysMax));
+      to[i] = field(CivilDay(days));
+    });
+    if (outside == 0) return;
+    for_selected(rows, [&](uint32_t i) {
+      if (result.is_null(i)) return;
+      to[i] = field(base::civil_from_date(base::Date{days_of(from[i])}));
+    });
+  }
+
+  Function field_;
+  NodePtr child_;
+  VectorBuffer results_;
+};
+
 template <class T>
 NodePtr make_shift(Function function, PhysicalType type, std::vector<NodePtr> children) {
   require_plan(children.size() == 2, "date arithmetic has two operands");
@@ -235,11 +295,14 @@ NodePtr make_for(const Expression& expression, std::vector<NodePtr> children) {
                              [function](Moment moment, int64_t, Calendar* calendar) -> T {
                                return from_moment<T>(truncate(function, moment, calendar));
                              });
-    default:
+    case Function::kExtractHour:
+    case Function::kExtractMinute:
+    case Function::kExtractSecond:
       return make_date<T, int64_t>(PhysicalType::kInt64, std::move(children),
-                                   [function](Moment moment, int64_t, Calendar* calendar) {
-                                     return extract(function, moment, calendar);
+                                   [function](Moment moment, int64_t, Calendar*) {
+                                     return time_field(function, moment.micros);
                                    });
+    default: return std::make_unique<CivilFieldNode<T>>(function, std::move(children[0]));
   }
 }
 

@@ -29,7 +29,10 @@ NodePtr make_interval_arithmetic(ExpressionKind kind, std::vector<NodePtr> child
 NodePtr make_comparison(ExpressionKind kind, NodePtr left, NodePtr right);
 NodePtr make_is_null(ExpressionKind kind, NodePtr child);
 NodePtr make_in_list(const Expression& expression, NodePtr child);
-NodePtr make_like(const Expression& expression, NodePtr child, const QueryLimits& limits);
+// Of the child's texts, or of these in lower case.
+enum class LetterCases : uint8_t { kKept, kLowered };
+NodePtr make_like(const Expression& expression, NodePtr child, LetterCases cases,
+                  const QueryLimits& limits);
 
 // expression_logic.cpp: kAnd, kOr, kNot, kCase, kCoalesce, kNullIf
 NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,

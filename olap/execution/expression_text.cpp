@@ -51,20 +51,11 @@ NodePtr make_text(PhysicalType type, NodePtr child, const QueryLimits& limits, F
   return std::make_unique<TextNode<Result, F>>(type, std::move(child), limits, function);
 }
 
-// Maps every byte (ASCII letters only: other bytes of UTF-8 stay).
-template <class F>
-NodePtr make_byte_map(NodePtr child, const QueryLimits& limits, F map) {
+template <LetterCase kTo>
+NodePtr make_case(NodePtr child, const QueryLimits& limits) {
   return make_text<StringRef>(
       PhysicalType::kString, std::move(child), limits,
-      [map](const StringRef& text, VectorTexts* made) {
-        char inlined[StringRef::kInlineBytes];
-        char* const bytes = text.is_short() ? inlined : made->allocate(text.size());
-        for_text_pieces(text.size(), made->stop(), [&](size_t at, size_t count) {
-          const char* const from = text.data() + at;
-          std::transform(from, from + count, bytes + at, map);
-        });
-        return StringRef(std::string_view(bytes, text.size()));
-      });
+      [](const StringRef& text, VectorTexts* made) { return text_with_case<kTo>(text, made); });
 }
 
 class SubstringNode : public ExpressionNode {
@@ -170,13 +161,6 @@ StringRef trim(const StringRef& text) {
   return StringRef(view.substr(first, view.find_last_not_of(' ') - first + 1));
 }
 
-char upper_byte(char byte) {
-  return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
-}
-char lower_byte(char byte) {
-  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-}
-
 // Concatenation of any number of texts, from the left.
 NodePtr make_concat(std::vector<NodePtr> children, const QueryLimits& limits) {
   NodePtr node = std::move(children[0]);
@@ -211,8 +195,8 @@ NodePtr make_text_function(const Expression& expression, std::vector<NodePtr> ch
       return make_text<int32_t>(
           PhysicalType::kInt32, std::move(children[0]), limits,
           [](const StringRef& text, VectorTexts*) { return static_cast<int32_t>(text.size()); });
-    case Function::kUpper: return make_byte_map(std::move(children[0]), limits, upper_byte);
-    case Function::kLower: return make_byte_map(std::move(children[0]), limits, lower_byte);
+    case Function::kUpper: return make_case<LetterCase::kUpper>(std::move(children[0]), limits);
+    case Function::kLower: return make_case<LetterCase::kLower>(std::move(children[0]), limits);
     default:
       return make_text<StringRef>(
           PhysicalType::kString, std::move(children[0]), limits,

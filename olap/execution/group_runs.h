@@ -1,4 +1,4 @@
-// GroupRuns: the selected rows of a vector by group, where groups are few. The rows of a group are a
+// GroupRuns: the selected rows of a vector by group, where groups are few. A group's rows are one
 // run, whose sum stays in a register: added row by row, each would wait for the last one's store.
 //
 // Threads    one worker's.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "olap/execution/growing_array.h"
 #include "olap/execution/stop_signal.h"
@@ -39,6 +40,9 @@ class NumbersByPartition {
 
   uint32_t size(uint32_t partition) const { return starts_[partition + 1] - starts_[partition]; }
   uint32_t at(uint32_t partition, uint32_t i) const { return numbers_[starts_[partition] + i]; }
+  std::span<const uint32_t> all(uint32_t partition) const {
+    return {numbers_.data() + starts_[partition], size(partition)};
+  }
   size_t memory_bytes() const { return starts_.bytes() + numbers_.bytes(); }
 
  private:

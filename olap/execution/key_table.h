@@ -47,8 +47,8 @@ class KeyTable {
   // The same for keys that are not in the table, and different from each other; their texts stay.
   void insert_new(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers);
 
-  // Keys that are not in the table, numbered from size() on, and have no long texts. Their slots are
-  // made when keys are next looked for, by find_or_insert() or insert_new(): find() comes after.
+  // Keys that are not in the table, numbered from size() on, and have no long texts. Their slots
+  // are made by the next find_or_insert() or insert_new(), and find() comes after these.
   void append(const uint64_t* keys, const uint64_t* hashes, uint32_t count);
 
   // Into an empty table: as find_or_insert() of all these keys, whose texts stay, would number

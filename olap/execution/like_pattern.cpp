@@ -1,8 +1,10 @@
 #include "olap/execution/like_pattern.h"
 
 #include <cstring>
+#include <span>
 
 #include "base/check.h"
+#include "olap/execution/text_search.h"
 #include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
@@ -84,51 +86,50 @@ bool LikePattern::matches(std::string_view text) const {
 }
 
 bool LikePattern::matches_at(const Segment& segment, std::string_view text, size_t at) {
-  if (text.size() - at < segment.bytes.size()) return false;
+  const size_t count = segment.bytes.size();
+  if (text.size() - at < count) return false;
   if (!segment.has_any) {
-    return std::memcmp(text.data() + at, segment.bytes.data(), segment.bytes.size()) == 0;
+    return text[at + count - 1] == segment.bytes.back() &&
+           std::memcmp(text.data() + at, segment.bytes.data(), count) == 0;
   }
-  for (size_t i = 0; i < segment.bytes.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (!segment.any[i] && text[at + i] != segment.bytes[i]) return false;
   }
   return true;
 }
 
 size_t LikePattern::find(const Segment& segment, std::string_view text, size_t from) {
-  if (text.size() - from < segment.bytes.size()) return std::string_view::npos;
-  if (!segment.has_any) {
-    const void* const found =
-        memmem(text.data() + from, text.size() - from, segment.bytes.data(), segment.bytes.size());
-    if (found == nullptr) return std::string_view::npos;
-    return static_cast<size_t>(static_cast<const char*>(found) - text.data());
-  }
+  if (!segment.has_any) return find_text(text, segment.bytes, from);
   for (size_t at = from; at + segment.bytes.size() <= text.size(); ++at) {
     if (matches_at(segment, text, at)) return at;
   }
   return std::string_view::npos;
 }
 
+// The ends first: to look at them takes less than a search.
 bool LikePattern::matches_general(std::string_view text) const {
-  if (segments_.empty()) return true;  // only `%`
-  size_t first = 0;
-  size_t last = segments_.size();
+  std::span<const Segment> between(segments_);
+  if (between.size() == 1 && anchored_start_ && anchored_end_) {
+    return text.size() == between[0].bytes.size() && matches_at(between[0], text, 0);
+  }
+  if (anchored_start_ && !between.empty()) {
+    if (!matches_at(between.front(), text, 0)) return false;
+    text.remove_prefix(between.front().bytes.size());
+    between = between.subspan(1);
+  }
+  if (anchored_end_ && !between.empty()) {
+    const size_t count = between.back().bytes.size();
+    if (text.size() < count || !matches_at(between.back(), text, text.size() - count)) return false;
+    text.remove_suffix(count);
+    between = between.first(between.size() - 1);
+  }
   size_t at = 0;
-  if (anchored_start_) {
-    const Segment& segment = segments_[first++];
-    if (!matches_at(segment, text, 0)) return false;
-    at = segment.bytes.size();
-    if (first == last) return !anchored_end_ || at == text.size();
-  }
-  if (anchored_end_) --last;
-  for (; first < last; ++first) {
-    const size_t found = find(segments_[first], text, at);
+  for (const Segment& segment : between) {
+    const size_t found = find(segment, text, at);
     if (found == std::string_view::npos) return false;
-    at = found + segments_[first].bytes.size();
+    at = found + segment.bytes.size();
   }
-  if (!anchored_end_) return true;
-  const Segment& tail = segments_.back();
-  return text.size() - at >= tail.bytes.size() &&
-         matches_at(tail, text, text.size() - tail.bytes.size());
+  return true;
 }
 
 // The pattern's last `%` is tried again, a character further, whenever what follows it fails.

@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/rank_selection.h"
 #include "olap/execution/rows_by_group.h"
 
 namespace diptych::olap {
@@ -26,7 +28,22 @@ constexpr uint32_t kValue = 1;  // the column of the rows kept, beside the group
 class OrderedSetColumn : public RowsByGroup {
  public:
   explicit OrderedSetColumn(const Aggregate& aggregate)
-      : RowsByGroup({&aggregate.argument->type, 1}, aggregate.order) {}
+      : RowsByGroup({&aggregate.argument->type, 1}, aggregate.order),
+        descending_(!aggregate.order.empty() && aggregate.order[0].descending) {}
+
+ protected:
+  // f(group, the selection of its rows, their count) of each group that has rows.
+  template <class T, class F>
+  void for_each_selection(uint32_t groups, const StopSignal& stop, const F& f) const {
+    RankSelection<T> selection(rows().template values<T>(kValue), descending_, stop);
+    for_each_group_unsorted(groups, stop, [&](uint32_t group, std::span<const uint32_t> rows) {
+      selection.start(rows);
+      f(group, &selection, rows.size());
+    });
+  }
+
+ private:
+  bool descending_;
 };
 
 // Whose result is the value of one of the group's rows.
@@ -36,14 +53,6 @@ class ChosenRowColumn : public OrderedSetColumn {
 
   void resize(uint32_t groups) override { chosen_.resize(groups, ColumnStore::kNoRow); }
   size_t memory_bytes() const override { return RowsByGroup::memory_bytes() + chosen_.bytes(); }
-  void finish(const QueryLimits& limits) override {
-    std::vector<uint32_t> kept;
-    for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
-      chosen_[group] = static_cast<uint32_t>(kept.size());
-      kept.push_back(choose(sorted, *limits.stop));
-    });
-    keep_only(kept, *limits.stop);
-  }
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     Selection all;
     select_all(count, &all);
@@ -51,10 +60,17 @@ class ChosenRowColumn : public OrderedSetColumn {
   }
 
  protected:
-  virtual uint32_t choose(SortedRows sorted, const StopSignal& stop) const = 0;
+  uint32_t groups() const { return static_cast<uint32_t>(chosen_.size()); }
+  void choose(uint32_t group, uint32_t row) {
+    chosen_[group] = static_cast<uint32_t>(kept_.size());
+    kept_.push_back(row);
+  }
+  // When all groups have chosen.
+  void keep_chosen(const StopSignal& stop) { keep_only(std::exchange(kept_, {}), stop); }
 
  private:
   GrowingArray<uint32_t> chosen_;  // by group: which of the rows kept, once finished
+  std::vector<uint32_t> kept_;
 };
 
 // The literal that a percentile is asked for; NULL gives NULL.
@@ -76,23 +92,24 @@ class Fraction {
   std::optional<double> value_;
 };
 
+template <class T>
 class PercentileDiscColumn : public ChosenRowColumn {
  public:
   explicit PercentileDiscColumn(const Aggregate& aggregate)
       : ChosenRowColumn(aggregate), fraction_(aggregate) {}
 
   void finish(const QueryLimits& limits) override {
-    if (fraction_.is_usable()) ChosenRowColumn::finish(limits);
+    if (!fraction_.is_usable()) return;
+    for_each_selection<T>(
+        groups(), *limits.stop, [&](uint32_t group, auto* selection, size_t rows) {
+          const double number = std::ceil(*fraction_ * static_cast<double>(rows));
+          choose(group, selection->row(static_cast<size_t>(std::max(number, 1.0)) - 1));
+        });
+    keep_chosen(*limits.stop);
   }
   Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
     fraction_.check();
     return ChosenRowColumn::result(first, count, results);
-  }
-
- protected:
-  uint32_t choose(SortedRows sorted, const StopSignal&) const override {
-    const double number = std::ceil(*fraction_ * static_cast<double>(sorted.size()));
-    return sorted[static_cast<size_t>(std::max(number, 1.0)) - 1];
   }
 
  private:
@@ -104,8 +121,15 @@ class ModeColumn : public ChosenRowColumn {
  public:
   using ChosenRowColumn::ChosenRowColumn;
 
- protected:
-  uint32_t choose(SortedRows sorted, const StopSignal& stop) const override {
+  void finish(const QueryLimits& limits) override {
+    for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
+      choose(group, most_frequent(sorted, *limits.stop));
+    });
+    keep_chosen(*limits.stop);
+  }
+
+ private:
+  uint32_t most_frequent(SortedRows sorted, const StopSignal& stop) const {
     const T* const values = rows().template values<T>(kValue);
     size_t most = 0;
     uint32_t chosen = ColumnStore::kNoRow;
@@ -144,10 +168,11 @@ class PercentileContColumn : public OrderedSetColumn {
   void finish(const QueryLimits& limits) override {
     if (!fraction_.is_usable()) return;
     const auto* const values = rows().template values<T>(kValue);
-    for_each_group(*limits.stop, [&](uint32_t group, SortedRows sorted) {
-      const double place = *fraction_ * static_cast<double>(sorted.size() - 1);
-      const T& low = values[sorted[static_cast<size_t>(std::floor(place))]];
-      const T& high = values[sorted[static_cast<size_t>(std::ceil(place))]];
+    const auto groups = static_cast<uint32_t>(results_.size());
+    for_each_selection<T>(groups, *limits.stop, [&](uint32_t group, auto* selection, size_t rows) {
+      const double place = *fraction_ * static_cast<double>(rows - 1);
+      const T& low = values[selection->row(static_cast<size_t>(std::floor(place)))];
+      const T& high = values[selection->row(static_cast<size_t>(std::ceil(place)))];
       const double part = place - std::floor(place);
       // Not between infinities that are one row.
       results_[group] = part == 0 ? low : between(low, high, part);
@@ -182,7 +207,9 @@ std::unique_ptr<AggregateColumn> make_ordered_set(const Aggregate& aggregate) {
     fail_query(base::ErrorCode::kUnsupported, "a percentile's fraction is a literal");
   }
   if (aggregate.kind == AggregateKind::kPercentileDisc) {
-    return std::make_unique<PercentileDiscColumn>(aggregate);
+    return with_physical_type(type, [&](auto value) -> std::unique_ptr<AggregateColumn> {
+      return std::make_unique<PercentileDiscColumn<decltype(value)>>(aggregate);
+    });
   }
   if (type == PhysicalType::kInterval) {
     return std::make_unique<PercentileContColumn<base::Interval>>(aggregate);

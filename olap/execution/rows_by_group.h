@@ -50,6 +50,18 @@ class RowsByGroup : public AggregateColumn {
     }
   }
 
+  // The same, with the rows in the order of their arrival; all groups are below `groups`.
+  template <class F>
+  void for_each_group_unsorted(uint32_t groups, const StopSignal& stop, const F& f) const {
+    const auto* const group = rows_.values<int32_t>(0);
+    const NumbersByPartition rows(checked_rows(), groups, stop,
+                                  [&](uint32_t row) { return static_cast<uint32_t>(group[row]); });
+    for (uint32_t g = 0; g < groups; ++g) {
+      stop.check_at(g);
+      if (rows.size(g) != 0) f(g, rows.all(g));
+    }
+  }
+
   // Of the rows only these, in this order; their texts are the column's own then.
   void keep_only(std::span<const uint32_t> rows, const StopSignal& stop);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "olap/execution/comparison_kernels.h"
+
 namespace diptych::olap {
 
 namespace {
@@ -26,7 +28,9 @@ SortPart::SortPart(const RunContext& context, const Operator& sort, const Needed
       charge_(context.memory, "the rows of a sort") {}
 
 void SortPart::append(const Batch& batch) {
-  rows_.append(batch.columns, *batch.selection);
+  const Selection& rows = may_be_best(batch);
+  if (rows.count == 0) return;
+  rows_.append(batch.columns, rows);
   if (wanted_ <= kTopRowsMax && rows_.row_count() >= wanted_ * 2 + kSlackRows) drop_worst();
   charge_.set(rows_.memory_bytes());
 }
@@ -37,10 +41,41 @@ QueryHeap SortPart::take_texts() {
   return texts;
 }
 
+const Selection& SortPart::may_be_best(const Batch& batch) {
+  const Selection& rows = *batch.selection;
+  if (!worst_) return rows;
+  const SortKey& key = sort_.sort_keys[0];
+  if (rows_.is_null(key.column, *worst_)) return rows;
+  const Vector& vector = batch.columns[key.column];
+  uint64_t best[kVectorWords];
+  with_physical_type(vector.type, [&](auto type) {
+    using T = decltype(type);
+    const T* const values = vector.as<T>();
+    const T worst = rows_.values<T>(key.column)[*worst_];
+    if (key.descending) {
+      compare_values<LessComparison, true>(values, &worst, rows, vector.nulls, best);
+      for (uint32_t w = 0; w < words_of(rows.slots); ++w) best[w] = ~best[w];
+    } else {
+      compare_values<LessEqualComparison, true>(values, &worst, rows, vector.nulls, best);
+    }
+  });
+  for (uint32_t w = 0; w < words_of(rows.slots); ++w) {
+    const uint64_t nulls = vector.nulls == nullptr ? 0 : vector.nulls[w];
+    best[w] = rows.bits[w] & (key.nulls_first ? best[w] | nulls : best[w] & ~nulls);
+  }
+  select_bits(best, rows.slots, &may_be_best_);
+  return may_be_best_;
+}
+
 // Keeps the rows wanted, in their order of arrival, so that the sort stays stable.
 void SortPart::drop_worst() {
   std::vector<uint32_t> best = sorted_rows(rows_, sort_.sort_keys, wanted_, Workers(stop_));
+  const uint32_t worst = best.empty() ? 0 : best.back();
   std::sort(best.begin(), best.end());
+  if (!best.empty() && !sort_.sort_keys.empty()) {
+    const auto place = std::lower_bound(best.begin(), best.end(), worst) - best.begin();
+    worst_ = static_cast<size_t>(place);
+  }
   ColumnStore kept(sort_.children[0]->output, needed_);
   kept.append_rows(rows_, best);
   rows_ = std::move(kept);

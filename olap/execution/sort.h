@@ -1,8 +1,8 @@
 // Sort: orders rows by several columns, whole or the first few.
 //
-// Workers collect rows; with a small LIMIT each keeps only its best and drops the rest whenever it
-// holds several times as many (top-k). At the end the parts are put together and sorted
-// (sorted_rows.h).
+// Workers collect rows; with a small LIMIT each keeps only its best, drops the rest whenever it
+// holds several times as many (top-k), and does not take those that the last of the best rules out.
+// At the end the parts are put together and sorted (sorted_rows.h).
 //
 // Threads    a SortPart has one worker.
 
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "olap/execution/column_store.h"
@@ -33,12 +34,16 @@ class SortPart {
   QueryHeap take_texts();
 
  private:
+  // The rows that are not worse, by the first key alone, than the last of the best known.
+  const Selection& may_be_best(const Batch& batch);
   void drop_worst();
 
   const Operator& sort_;
   const std::vector<bool>& needed_;
   uint64_t wanted_;
   ColumnStore rows_;
+  std::optional<size_t> worst_;  // of the rows wanted, once so many and more were met
+  Selection may_be_best_;
   const StopSignal& stop_;
   MemoryCharge charge_;
 };

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include "olap/execution/comparison_kernels.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/sort_prefix.h"
 
 namespace diptych::olap {
 
@@ -23,46 +25,7 @@ constexpr uint64_t kSortRowsAWorkerMin = 8 * kVectorRows;
 constexpr uint32_t kSortRangesAWorker = 4;
 constexpr uint32_t kSortRangesMax = 256;
 constexpr uint32_t kSamplesARange = 16;
-
-// Order-preserving: prefix(a) < prefix(b) only if a < b.
-uint64_t prefix_of(int64_t value) {
-  return static_cast<uint64_t>(value) ^ (uint64_t{1} << 63);
-}
-uint64_t prefix_of(int32_t value) {
-  return prefix_of(int64_t{value});
-}
-uint64_t prefix_of(uint8_t value) {
-  return value;
-}
-uint64_t prefix_of(int128_t value) {
-  return prefix_of(static_cast<int64_t>(std::clamp<int128_t>(value, INT64_MIN, INT64_MAX)));
-}
-uint64_t prefix_of(const base::Interval& value) {
-  return prefix_of(value.normalized());
-}
-uint64_t prefix_of(double value) {
-  if (std::isnan(value)) return UINT64_MAX;
-  if (value == 0) value = 0;  // -0
-  const auto bits = std::bit_cast<uint64_t>(value);
-  return (bits >> 63) != 0 ? ~bits : bits | (uint64_t{1} << 63);
-}
-uint64_t prefix_of(const base::StringRef& text) {
-  uint64_t bytes = 0;
-  std::memcpy(&bytes, text.data(), std::min<size_t>(text.size(), 8));
-  return __builtin_bswap64(bytes);
-}
-
-// Whether all values of the prefix are equal to this one.
-template <class T>
-bool prefix_decides(const T&) {
-  return !std::is_same_v<T, base::StringRef>;
-}
-bool prefix_decides(int128_t value) {
-  return value == static_cast<int64_t>(value);
-}
-bool prefix_decides(const base::Interval& value) {
-  return prefix_decides(value.normalized());
-}
+constexpr uint32_t kSkippedTextMax = 64;  // texts that are equal so far are compared
 
 struct SortEntry {
   uint64_t prefix;
@@ -70,76 +33,101 @@ struct SortEntry {
 };
 static_assert(2 * sizeof(SortEntry) + sizeof(uint32_t) == kSortBytesARow);
 
+// By the keys that are left where entries are equal in those before; or in `skipped` bytes of the
+// first, a text.
 class RowOrder {
  public:
-  RowOrder(const ColumnStore& rows, const std::vector<SortKey>& keys) : rows_(rows), keys_(keys) {}
+  RowOrder(const ColumnStore& rows, std::span<const SortKey> keys, uint32_t skipped = 0)
+      : rows_(&rows), keys_(keys), skipped_(skipped) {}
 
   // What is known of a range's entries.
   struct Known {
-    bool prefixes_say_all = true;  // those with equal prefixes are equal
-    bool is_ascending = true;      // by prefix
+    bool prefixes_decide = true;  // those with equal prefixes are equal in the first key
+    bool is_ascending = true;     // by prefix
   };
 
-  // Makes the entries of rows [range.begin, range.end).
-  Known make_entries(RowRange range, SortEntry* entries, const StopSignal& stop) const {
-    const auto end = static_cast<uint32_t>(range.end);
-    for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) {
-      stop.check_at(row);
-      entries[row] = {0, row};
-    }
+  // Gives the entries the prefixes of the first key.
+  Known make_prefixes(std::span<SortEntry> entries, const StopSignal& stop) const {
     Known known;
     if (keys_.empty()) return known;
     const SortKey& key = keys_[0];
-    const bool has_nulls = rows_.has_nulls(key.column);
+    const bool has_nulls = rows_->has_nulls(key.column);
     const uint64_t null_prefix = key.nulls_first ? 0 : UINT64_MAX;
-    bool says_all = keys_.size() == 1;
+    bool decide = true;
     uint64_t descents = 0;
-    with_physical_type(rows_.type(key.column), [&](auto value) {
+    with_physical_type(rows_->type(key.column), [&](auto value) {
       using T = decltype(value);
-      const auto* const values = rows_.values<T>(key.column);
+      const auto* const values = rows_->values<T>(key.column);
       uint64_t before = 0;
-      for (auto row = static_cast<uint32_t>(range.begin); row < end; ++row) {
-        stop.check_at(row);
-        const bool is_null = has_nulls && rows_.is_null(key.column, row);
+      for (SortEntry& entry : entries) {
+        stop.check_at(entry.row);
+        const bool is_null = has_nulls && rows_->is_null(key.column, entry.row);
         uint64_t prefix = null_prefix;
         if (!is_null) {
-          prefix = key.descending ? ~prefix_of(values[row]) : prefix_of(values[row]);
-          says_all = says_all && prefix_decides(values[row]);
-          says_all = says_all && !(has_nulls && prefix == null_prefix);
+          const T& of_row = values[entry.row];
+          if constexpr (std::is_same_v<T, base::StringRef>) {
+            prefix = prefix_of(of_row, skipped_);
+            decide = decide && prefix_decides(of_row, skipped_);
+          } else {
+            prefix = prefix_of(of_row);
+            decide = decide && prefix_decides(of_row);
+          }
+          if (key.descending) prefix = ~prefix;
+          decide = decide && !(has_nulls && prefix == null_prefix);
         }
-        entries[row].prefix = prefix;
+        entry.prefix = prefix;
         descents += static_cast<uint64_t>(prefix < before);
         before = prefix;
       }
     });
-    return {says_all, descents == 0};
+    return {decide, descents == 0};
   }
 
-  // What make_entries() found for all rows.
-  void set_prefixes_say_all(bool all) { prefixes_say_all_ = all; }
-  bool prefixes_say_all() const { return prefixes_say_all_; }
+  // What make_prefixes() found for all entries.
+  void set_known(const Known& known) { known_ = known; }
+  const Known& known() const { return known_; }
+  bool prefixes_say_all() const { return known_.prefixes_decide && keys_.size() <= 1; }
+  bool are_sorted() const { return known_.is_ascending && prefixes_say_all(); }
+  // Of entries that have this prefix; none where they have to be compared.
+  std::optional<RowOrder> of_ties(uint64_t prefix) const {
+    const SortKey& key = keys_[0];
+    if (!known_.prefixes_decide) {
+      if (rows_->type(key.column) != PhysicalType::kString) return std::nullopt;
+      const uint64_t left = (key.descending ? ~prefix : prefix) & 0xff;
+      if (left == kPrefixTextBytes + 1 && skipped_ < kSkippedTextMax) {
+        return RowOrder(*rows_, keys_, skipped_ + kPrefixTextBytes);
+      }
+      // Null is 0, as the empty text is, or 255.
+      if (left == 0 || left > kPrefixTextBytes) return std::nullopt;
+    }
+    return RowOrder(*rows_, keys_.subspan(1));
+  }
 
   // Total: entries that are equal in all keys are in the order of their rows.
   bool less(const SortEntry& a, const SortEntry& b) const {
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
-    if (prefixes_say_all_) return a.row < b.row;
-    for (const SortKey& key : keys_) {
-      const int order = compare(key, a.row, b.row);
-      if (order != 0) return order < 0;
-    }
-    return a.row < b.row;
+    return tie_less(a.row, b.row);
   }
 
  private:
+  // Apart from less(), which is to be inlined where entries are sorted.
+  [[gnu::noinline]] bool tie_less(uint32_t a, uint32_t b) const {
+    if (prefixes_say_all()) return a < b;
+    for (const SortKey& key : keys_.subspan(known_.prefixes_decide ? 1 : 0)) {
+      const int order = compare(key, a, b);
+      if (order != 0) return order < 0;
+    }
+    return a < b;
+  }
   int compare(const SortKey& key, uint32_t a, uint32_t b) const {
-    const bool a_null = rows_.is_null(key.column, a);
-    const bool b_null = rows_.is_null(key.column, b);
+    const bool a_null = rows_->is_null(key.column, a);
+    const bool b_null = rows_->is_null(key.column, b);
     if (a_null || b_null) {
       if (a_null == b_null) return 0;
       return a_null == key.nulls_first ? -1 : 1;
     }
-    return with_physical_type(rows_.type(key.column), [&](auto value) {
-      const auto* const values = rows_.values<decltype(value)>(key.column);
+    return with_physical_type(rows_->type(key.column), [&](auto value) {
+      const auto* const values = rows_->values<decltype(value)>(key.column);
       const int order = value_less(values[a], values[b])   ? -1
                         : value_less(values[b], values[a]) ? 1
                                                            : 0;
@@ -147,9 +135,10 @@ class RowOrder {
     });
   }
 
-  const ColumnStore& rows_;
-  const std::vector<SortKey>& keys_;
-  bool prefixes_say_all_ = false;
+  const ColumnStore* rows_;
+  std::span<const SortKey> keys_;
+  uint32_t skipped_;
+  Known known_;
 };
 
 // One worker's use of an order. The algorithms copy it: `compared` is all copies' count.
@@ -191,27 +180,49 @@ SortEntry* sort_by_prefix(SortEntry* entries, SortEntry* other, size_t count,
   return entries;
 }
 
-// Sorts the entries, which come in the order of their rows. Returns which of the two arrays has
-// them now.
-SortEntry* sort_entries(const RowOrder& order, SortEntry* entries, SortEntry* other, size_t count,
-                        const StopSignal& stop) {
-  uint64_t compared = 0;
-  const StoppableOrder by_keys(order, stop, &compared);
-  if (count < kRadixRowsMin) {
-    std::sort(entries, entries + count, by_keys);
-    return entries;
+// One worker's sorts.
+class EntrySort {
+ public:
+  explicit EntrySort(const StopSignal& stop) : stop_(stop) {}
+
+  StoppableOrder stoppable(const RowOrder& order) { return {order, stop_, &compared_}; }
+
+  // Sorts the entries, which have the prefixes of the order's first key and come in the order of
+  // their rows. Returns which of the two arrays has them now.
+  SortEntry* sort(const RowOrder& order, SortEntry* entries, SortEntry* other, size_t count) {
+    if (order.are_sorted()) return entries;
+    if (count < kRadixRowsMin) {
+      std::sort(entries, entries + count, stoppable(order));
+      return entries;
+    }
+    SortEntry* const sorted =
+        order.known().is_ascending ? entries : sort_by_prefix(entries, other, count, stop_);
+    if (order.prefixes_say_all()) return sorted;
+    other = sorted == entries ? other : entries;
+    for (size_t first = 0, end = 0; first < count; first = end) {
+      while (end < count && sorted[end].prefix == sorted[first].prefix) stop_.check_at(++end);
+      sort_ties(order, sorted + first, other + first, end - first);
+    }
+    return sorted;
   }
-  entries = sort_by_prefix(entries, other, count, stop);
-  if (order.prefixes_say_all()) return entries;
-  const SortEntry* const end = entries + count;
-  for (SortEntry* first = entries; first != end;) {
-    SortEntry* last = first;
-    while (last != end && last->prefix == first->prefix) stop.check_at(++last - entries);
-    if (last - first > 1) std::sort(first, last, by_keys);
-    first = last;
+
+ private:
+  // Of entries with one prefix: as the others are sorted, by the prefixes of what comes next.
+  void sort_ties(const RowOrder& order, SortEntry* entries, SortEntry* other, size_t count) {
+    if (count == 1) return;
+    std::optional<RowOrder> further = order.of_ties(entries[0].prefix);
+    if (!further || count == 2) {
+      std::sort(entries, entries + count, stoppable(order));
+      return;
+    }
+    further->set_known(further->make_prefixes({entries, count}, stop_));
+    const SortEntry* const sorted = sort(*further, entries, other, count);
+    if (sorted != entries) std::copy_n(sorted, count, entries);
   }
-  return entries;
-}
+
+  const StopSignal& stop_;
+  uint64_t compared_ = 0;
+};
 
 // The sort by several workers: which entries go to which range of the result.
 class SplitSort {
@@ -228,8 +239,7 @@ class SplitSort {
     std::mt19937_64 random(entries.size());
     std::vector<SortEntry> samples(size_t{ranges_} * kSamplesARange);
     for (SortEntry& sample : samples) sample = entries[random() % entries.size()];
-    uint64_t compared = 0;
-    std::sort(samples.begin(), samples.end(), StoppableOrder(order, workers.stop(), &compared));
+    std::sort(samples.begin(), samples.end(), EntrySort(workers.stop()).stoppable(order));
     for (size_t range = 1; range < ranges_; ++range) {
       splitters_.push_back(samples[range * kSamplesARange]);
       prefixes_.push_back(splitters_.back().prefix);
@@ -302,17 +312,17 @@ class SplitSort {
 std::vector<uint32_t> sort_alone(const RowOrder& order, GrowingArray<SortEntry> entries,
                                  uint64_t limit, const StopSignal& stop) {
   size_t count = entries.size();
+  EntrySort alone(stop);
   if (limit < count / kPickedShareMin) {
-    uint64_t compared = 0;
     std::nth_element(entries.data(), entries.data() + limit, entries.data() + count,
-                     StoppableOrder(order, stop, &compared));
+                     alone.stoppable(order));
     count = limit;
     std::sort(entries.data(), entries.data() + count,
               [](const SortEntry& a, const SortEntry& b) { return a.row < b.row; });
   }
   GrowingArray<SortEntry> other;
   if (count >= kRadixRowsMin) other.resize(count);
-  const SortEntry* const sorted = sort_entries(order, entries.data(), other.data(), count, stop);
+  const SortEntry* const sorted = alone.sort(order, entries.data(), other.data(), count);
   std::vector<uint32_t> numbers(std::min<uint64_t>(limit, count));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = sorted[i].row;
   return numbers;
@@ -332,24 +342,29 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
   std::vector<RowOrder::Known> known(pieces);
   workers.run(pieces, [&](uint32_t piece) {
     const RowRange range = range_of(entries.size(), piece, pieces);
-    known[piece] = order.make_entries(range, entries.data(), workers.stop());
+    for (uint64_t i = range.begin; i < range.end; ++i) {
+      workers.stop().check_at(i);
+      entries[i] = {0, static_cast<uint32_t>(i)};
+    }
+    known[piece] = order.make_prefixes({entries.data() + range.begin, range.end - range.begin},
+                                       workers.stop());
   });
-  bool prefixes_say_all = true;
-  bool is_ascending = true;
+  RowOrder::Known of_all;
   for (uint32_t piece = 0; piece < pieces; ++piece) {
-    prefixes_say_all = prefixes_say_all && known[piece].prefixes_say_all;
-    is_ascending = is_ascending && known[piece].is_ascending;
+    of_all.prefixes_decide = of_all.prefixes_decide && known[piece].prefixes_decide;
+    of_all.is_ascending = of_all.is_ascending && known[piece].is_ascending;
     const uint64_t begin = range_of(entries.size(), piece, pieces).begin;
     if (piece != 0) {
-      is_ascending = is_ascending && entries[begin - 1].prefix <= entries[begin].prefix;
+      of_all.is_ascending =
+          of_all.is_ascending && entries[begin - 1].prefix <= entries[begin].prefix;
     }
   }
-  if (prefixes_say_all && is_ascending) {
+  order.set_known(of_all);
+  if (order.are_sorted()) {
     std::vector<uint32_t> numbers(std::min<uint64_t>(limit, entries.size()));
     std::iota(numbers.begin(), numbers.end(), 0U);
     return numbers;
   }
-  order.set_prefixes_say_all(prefixes_say_all);
   if (pieces == 1) {
     return sort_alone(order, std::move(entries), limit, workers.stop());
   }
@@ -363,7 +378,7 @@ std::vector<uint32_t> sorted_rows(const ColumnStore& rows, const std::vector<Sor
     const uint32_t count = split.begin_of(range + 1) - begin;
     if (count == 0 || begin >= limit) return;
     const SortEntry* const sorted =
-        sort_entries(order, moved.data() + begin, entries.data() + begin, count, workers.stop());
+        EntrySort(workers.stop()).sort(order, moved.data() + begin, entries.data() + begin, count);
     for (uint32_t i = 0; i < count; ++i) numbers[begin + i] = sorted[i].row;
   });
   if (limit < numbers.size()) numbers.resize(limit);

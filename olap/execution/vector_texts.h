@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/string_ref.h"
+#include "olap/execution/ascii_case.h"
 #include "olap/execution/counted_text.h"
 #include "olap/execution/query_heap.h"
 #include "olap/execution/vector.h"
@@ -78,5 +79,16 @@ class VectorTexts {
   QueryHeap heap_;
   CountedText draft_;
 };
+
+// Letters of ASCII change; other bytes of UTF-8 stay.
+template <LetterCase kTo>
+base::StringRef text_with_case(const base::StringRef& text, VectorTexts* made) {
+  char inlined[base::StringRef::kInlineBytes];
+  char* const bytes = text.is_short() ? inlined : made->allocate(text.size());
+  for_text_pieces(text.size(), made->stop(), [&](size_t at, size_t count) {
+    copy_with_case<kTo>(text.data() + at, count, bytes + at);
+  });
+  return base::StringRef(std::string_view(bytes, text.size()));
+}
 
 }  // namespace diptych::olap

@@ -28,9 +28,17 @@ class TextsByCode : public TextCodec {
     buffer->numbers.resize(count);
     decode_codes(codes_of(chunk), first, count, uint32_t{0}, buffer->numbers.data());
     auto* const out = buffer->room<base::StringRef>(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      out[i] = base::StringRef(Entry()(chunk, buffer->numbers[i]));
+    const uint32_t* const codes = buffer->numbers.data();
+    if (chunk.entries > kSharedEntriesMax || chunk.entries > count / 4) {
+      for (uint32_t i = 0; i < count; ++i) out[i] = base::StringRef(Entry()(chunk, codes[i]));
+      return;
     }
+    // To make a reference takes longer than to copy one.
+    base::StringRef entries[kSharedEntriesMax];
+    for (uint32_t code = 0; code < chunk.entries; ++code) {
+      entries[code] = base::StringRef(Entry()(chunk, code));
+    }
+    for (uint32_t i = 0; i < count; ++i) out[i] = entries[codes[i]];
   }
   void decode_some(const ChunkHeader& chunk, uint32_t first, uint32_t count,
                    std::span<const uint16_t> slots, RunBuffer* buffer) const override {
@@ -67,6 +75,8 @@ class TextsByCode : public TextCodec {
 
  protected:
   ~TextsByCode() = default;
+
+  static constexpr uint32_t kSharedEntriesMax = 256;
 
   // The first code whose text is not below this one.
   static uint64_t lower_entry(const ChunkHeader& chunk, std::string_view text) {

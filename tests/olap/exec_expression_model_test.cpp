@@ -182,7 +182,12 @@ class Generator {
       case 3: {
         std::string pattern = word();
         for (char& c : pattern) c = below(3) == 0 ? '%' : below(4) == 0 ? '_' : c;
-        return make(ExpressionKind::kLike, kBooleanType, expression(kTextType, depth - 1),
+        ExpressionPtr operand = expression(kTextType, depth - 1);
+        if (below(3) == 0) {
+          operand = call(Function::kUpper, kTextType, std::move(operand));
+          operand = call(Function::kLower, kTextType, std::move(operand));
+        }
+        return make(ExpressionKind::kLike, kBooleanType, std::move(operand),
                     literal(kTextType, text(pattern)));
       }
       case 4:

@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "olap/execution/arithmetic_kernels.h"
+#include "olap/execution/ascii_case.h"
+#include "olap/execution/civil_day.h"
 #include "olap/execution/leaf_filter.h"
 #include "olap/execution/like_pattern.h"
+#include "olap/execution/text_memo.h"
+#include "olap/execution/text_search.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {
@@ -118,6 +122,90 @@ TEST(LikePattern, AgreesWithTheDefinition) {
     const base::Result<LikePattern> compiled = LikePattern::compile(pattern);
     ASSERT_TRUE(compiled.ok());
     ASSERT_EQ(compiled->matches(text), naive_like(text, pattern)) << text << " like " << pattern;
+  }
+}
+
+TEST(LikePattern, AgreesWithTheDefinitionInTextsOfAnyLength) {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 10'000; ++round) {
+    std::string text(random() % 81, ' ');
+    for (char& c : text) c = static_cast<char>(random() % 8 == 0 ? '%' : 'a' + random() % 3);
+    std::string pattern;
+    for (uint64_t i = random() % 4; i != 0; --i) {
+      static const char* const kParts[] = {"%", "_", "\\%", "a", "bc"};
+      pattern += random() % 2 == 0 ? "%" : kParts[random() % 5];
+      if (text.size() > 5) pattern += text.substr(random() % (text.size() - 3), random() % 3);
+    }
+    if (pattern.ends_with('\\')) continue;
+    const base::Result<LikePattern> compiled = LikePattern::compile(pattern);
+    ASSERT_TRUE(compiled.ok());
+    ASSERT_EQ(compiled->matches(text), naive_like(text, pattern)) << text << " like " << pattern;
+  }
+}
+
+TEST(TextSearch, FindsTheFirstPlace) {
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 100'000; ++round) {
+    std::string text(random() % 200, ' ');
+    for (char& c : text) c = static_cast<char>(random() % 4 == 0 ? 'b' + random() % 2 : 'a');
+    // One that is there, or, with another byte, maybe not.
+    const size_t at = random() % (text.size() + 1);
+    std::string wanted = text.substr(at, random() % 20);
+    if (!wanted.empty() && random() % 2 == 0) wanted[random() % wanted.size()] = '\0';
+    const size_t from = random() % (text.size() + 1);
+    ASSERT_EQ(find_text(text, wanted, from), text.find(wanted, from)) << text << ": " << wanted;
+  }
+}
+
+TEST(LetterCases, ChangeAsciiLettersOnlyWhateverTheLength) {
+  for (size_t count = 0; count <= 80; ++count) {
+    for (uint32_t first = 0; first < 256; ++first) {
+      std::string text(count, ' ');
+      for (size_t i = 0; i < count; ++i) text[i] = static_cast<char>(first + i);
+      std::string lower = text;
+      std::string upper = text;
+      for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+      for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - ('a' - 'A') : c);
+      std::string made(count + 1, '|');
+      copy_with_case<LetterCase::kLower>(text.data(), count, made.data());
+      ASSERT_EQ(made, lower + '|');
+      copy_with_case<LetterCase::kUpper>(text.data(), count, made.data());
+      ASSERT_EQ(made, upper + '|');
+    }
+  }
+}
+
+// Texts of few and of many values, whose bytes lie where others did in the vector before.
+TEST(TextMemo, GivesEachTextItsOwnAnswer) {
+  std::mt19937_64 random(10);
+  TextMemo memo;
+  std::vector<std::string> texts(200);
+  for (int vector = 0; vector < 500; ++vector) {
+    const size_t values = vector / 50 % 2 == 0 ? 4 : texts.size();
+    for (std::string& text : texts) {
+      for (char& c : text.assign(random() % 2 == 0 ? 5 : 20, ' ')) {
+        c = static_cast<char>('a' + random() % 3);
+      }
+    }
+    memo.start();
+    for (int i = 0; i < 300; ++i) {
+      const std::string& text = texts[random() % values];
+      const auto passes = [](const base::StringRef& of) { return of.data()[0] == 'b'; };
+      ASSERT_EQ(memo.ask(base::StringRef(text), passes), text[0] == 'b');
+    }
+  }
+}
+
+TEST(CivilDay, AgreesWithTheCalendar) {
+  const auto check = [](int32_t days) {
+    const base::CivilDate expected = base::civil_from_date(base::Date{days});
+    const CivilDay civil(days);
+    return civil.year == expected.year && civil.month == static_cast<int32_t>(expected.month) &&
+           civil.day == static_cast<int32_t>(expected.day);
+  };
+  for (int32_t days = 0; days < 4 * 146'097; ++days) {
+    ASSERT_TRUE(check(days) && check(-days)) << days;
+    ASSERT_TRUE(check(CivilDay::kDaysMax - days) && check(days - CivilDay::kDaysMax)) << days;
   }
 }
 
@@ -236,6 +324,19 @@ TEST(Dates, MonthsClampToTheLastDay) {
   EXPECT_EQ(part(Function::kExtractYear, -1), number(1969));
   EXPECT_EQ(part(Function::kExtractSecond, -1), number(59));
   EXPECT_EQ(part(Function::kExtractQuarter, -1), number(4));
+  const auto first_day = static_cast<int32_t>(INT64_MIN / base::kMicrosPerDay - 1);
+  EXPECT_EQ(part(Function::kExtractDay, INT64_MIN),
+            number(base::civil_from_date(base::Date{first_day}).day));
+  // Outside of what CivilDay knows.
+  for (const int32_t days : {INT32_MIN, -CivilDay::kDaysMax - 1, INT32_MAX}) {
+    const base::CivilDate civil = base::civil_from_date(base::Date{days});
+    const auto field = [&](Function function) {
+      return *value_of(call(function, kBigIntType, literal(kDateType, base::Date{days})));
+    };
+    EXPECT_EQ(field(Function::kExtractYear), number(civil.year));
+    EXPECT_EQ(field(Function::kExtractMonth), number(civil.month));
+    EXPECT_EQ(field(Function::kExtractDay), number(civil.day));
+  }
   const Value truncated = *value_of(
       call(Function::kTruncateMonth, kTimestampType, literal(kTimestampType, base::Timestamp{-1})));
   EXPECT_EQ(truncated, Value(base::Timestamp{-31LL * 86'400'000'000}));

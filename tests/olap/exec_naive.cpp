@@ -184,6 +184,11 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       for (char& c : string) c = static_cast<char>(std::toupper(c));
       return string;
     }
+    case Function::kLower: {
+      std::string string = std::get<std::string>(values[0]);
+      for (char& c : string) c = static_cast<char>(std::tolower(c));
+      return string;
+    }
     case Function::kSubstring: {
       const std::vector<std::string> string = characters(std::get<std::string>(values[0]));
       const int64_t start = std::get<int64_t>(values[1]);

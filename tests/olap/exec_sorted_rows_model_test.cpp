@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "olap/execution/comparison_kernels.h"
+#include "olap/execution/rank_selection.h"
 #include "olap/execution/sorted_rows.h"
 #include "tests/olap/exec_table.h"
 
@@ -17,6 +18,14 @@ namespace {
 const std::vector<DataType> kSortedTypes = {
     kIntType,    kBigIntType, decimal_type(30, 2),
     kDoubleType, kTextType,   DataType{base::TypeKind::kInterval}};
+
+// Many that begin alike, and some that differ in their length alone.
+std::string text_of(int64_t value) {
+  if (value % 10 == 0) return std::string(90, 'x') + std::to_string(value);
+  if (value % 2 == 0) return "the same first letters " + std::to_string(value);
+  return value % 5 == 1 ? std::string(static_cast<size_t>(std::abs(value % 17)), '\0')
+                        : std::to_string(value);
+}
 
 // Rows whose values are of a domain of so many, with nulls where wanted; 0: they ascend twice.
 ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937_64* random) {
@@ -39,7 +48,7 @@ ColumnStore random_rows(uint64_t rows, uint64_t domain, bool nulls, std::mt19937
       buffers[3].values<double>()[i] = value == 1   ? std::nan("")
                                        : value == 2 ? -0.0
                                                     : static_cast<double>(value / 3);
-      texts[i] = (value % 2 == 0 ? "the same first letters " : "") + std::to_string(value);
+      texts[i] = text_of(value);
       buffers[4].values<base::StringRef>()[i] = base::StringRef(texts[i]);
       // A month is 30 days; some are beyond 64 bits of microseconds.
       const auto months = static_cast<int32_t>(value % 7 == 0 ? INT32_MAX - 1 : value % 3);
@@ -87,7 +96,7 @@ TEST(SortedRowsModel, AgreeWithAStableSortWhateverTheWorkers) {
           random_rows(row_count, domain, domain != 0 && random() % 2 == 0, &random);
       std::vector<SortKey> keys;
       if (domain == 0) keys.push_back({0, false, false});
-      for (uint64_t i = domain == 0 ? 0 : random() % 3 + (domain == 9 ? 0 : 1); i != 0; --i) {
+      for (uint64_t i = domain == 0 ? 0 : random() % 4 + (domain == 9 ? 0 : 1); i != 0; --i) {
         const auto column = static_cast<uint32_t>(random() % kSortedTypes.size());
         keys.push_back({column, random() % 2 == 0, random() % 2 == 0});
       }
@@ -124,6 +133,98 @@ TEST(SortedRowsModel, NullsAreApartFromEveryValue) {
       const StopSignal stop(&never);
       EXPECT_EQ(sorted_rows(rows, keys, kNoLimit, Workers(stop)), expected)
           << "column " << column << ", " << flags;
+    }
+  }
+}
+
+TEST(RankSelectionModel, GivesTheRowsOfAStableSort) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint64_t row_count : {1, 2, 700, 20'000}) {
+    for (const uint64_t domain : {uint64_t{0}, uint64_t{1}, uint64_t{9}, uint64_t{1} << 31}) {
+      const ColumnStore rows = random_rows(row_count, domain, false, &random);
+      for (uint32_t column = 0; column < kSortedTypes.size(); ++column) {
+        const std::vector<SortKey> keys = {{column, random() % 2 == 0, false}};
+        std::vector<uint32_t> arrived;
+        for (uint32_t row = 0; row < row_count; ++row) {
+          if (row == 0 || random() % 3 != 0) arrived.push_back(row);
+        }
+        std::vector<uint32_t> expected = arrived;
+        std::stable_sort(expected.begin(), expected.end(),
+                         [&](uint32_t a, uint32_t b) { return row_less(rows, keys, a, b); });
+        with_physical_type(rows.type(column), [&](auto value) {
+          using T = decltype(value);
+          RankSelection<T> selection(rows.values<T>(column), keys[0].descending, stop);
+          selection.start(std::span(arrived).first(arrived.size() / 2));  // another's before
+          if (arrived.size() > 1) selection.row(0);
+          selection.start(arrived);
+          for (uint32_t i = 0; i < 6; ++i) {
+            const size_t rank = i == 0   ? 0
+                                : i == 1 ? arrived.size() - 1
+                                         : random() % arrived.size();
+            ASSERT_EQ(selection.row(rank), expected[rank])
+                << "rank " << rank << " of " << arrived.size() << ", column " << column << ", "
+                << domain << " values, descending: " << keys[0].descending;
+          }
+        });
+      }
+    }
+  }
+}
+
+// With a limit, rows that cannot be among the first are not taken.
+TEST(TopRowsModel, AreTheFirstOfASortOfAll) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  std::vector<DataType> types = kSortedTypes;  // with what a column has in an interval's place
+  types.back() = kBooleanType;
+  types.push_back(kBigIntType);
+  const auto sorted = [&](uint64_t limit, uint64_t offset, const std::vector<SortKey>& keys,
+                          const TestReplica& replica, uint32_t threads) {
+    OperatorPtr sort = over(OperatorKind::kSort, scan(base::TableId(0), types), types);
+    sort->sort_keys = keys;
+    sort->limit = limit;
+    sort->offset = offset;
+    base::Result<QueryResult> result = run(plan_of(std::move(sort)), replica.replica(), threads);
+    EXPECT_TRUE(result.ok());
+    return lines(result->rows, false);
+  };
+  for (const uint64_t domain : {9, 100'000}) {
+    TestReplica replica;
+    const base::TableId table = replica.add_table(types);
+    for (int64_t i = 0; i < 30'000; ++i) {
+      const int64_t value = static_cast<int64_t>(random() % domain) - 3;
+      Row row = {number(value),
+                 number(value == 3 ? INT64_MIN : value),
+                 decimal(value % 7 == 0 ? base::int128_t{INT64_MAX} * value : value, 2),
+                 value == 1 ? std::nan("") : static_cast<double>(value) / 3,
+                 text(value % 5 == 1 ? "" : text_of(value)),
+                 value % 3 == 0};
+      for (Value& each : row) {
+        if (random() % 5 == 0) each = kNull;
+      }
+      row.push_back(number(i));
+      replica.insert(table, row);
+    }
+    replica.compact();
+    for (uint32_t round = 0; round < 12; ++round) {
+      std::vector<SortKey> keys;
+      keys.push_back({round % 6, random() % 2 == 0, random() % 2 == 0});
+      if (random() % 2 == 0) keys.push_back({static_cast<uint32_t>(random() % 6), true, false});
+      keys.push_back({6, random() % 2 == 0, false});
+      const uint64_t limit = random() % 3 == 0 ? random() % 3 : random() % 2000;
+      const uint64_t offset = random() % 2 == 0 ? 0 : random() % 100;
+      std::vector<std::string> expected = sorted(kNoLimit, 0, keys, replica, 1);
+      expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(offset));
+      expected.resize(limit);
+      for (const uint32_t threads : {1, 3}) {
+        EXPECT_EQ(sorted(limit, offset, keys, replica, threads), expected)
+            << "column " << round % 6 << ", " << limit << " from " << offset;
+      }
     }
   }
 }
@@ -174,6 +275,20 @@ TEST(SortedRowsModel, AStoppedSortEnds) {
         sorted_rows(rows, {{0, false, false}}, kNoLimit, Workers(&arena, StopSignal(&stopped))),
         QueryFailure);
   }
+}
+
+TEST(RankSelectionModel, AStoppedSelectionEnds) {
+  std::mt19937_64 random(1);
+  const ColumnStore rows = random_rows(100'000, 1 << 20, false, &random);
+  std::vector<uint32_t> numbers(rows.row_count());
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  StopFlag stopped{false};
+  const StopSignal stop(&stopped);
+  RankSelection<int32_t> selection(rows.values<int32_t>(0), false, stop);
+  selection.start(numbers);
+  stopped = true;
+  EXPECT_THROW(selection.row(77'000), QueryFailure);
+  EXPECT_THROW(selection.start(numbers), QueryFailure);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The hot loops of olap/execution, each against the figure that its header claims. All on one core.
+// Operators of olap/execution, each against the figure that its header claims. All on one core.
 //
 //   build/release/tests/olap_bench --benchmark_filter=Scan
 
@@ -9,209 +9,19 @@
 
 #include <benchmark/benchmark.h>
 
-#include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/column_store.h"
-#include "olap/execution/comparison_kernels.h"
-#include "olap/execution/dense_keys.h"
 #include "olap/execution/key_packer.h"
-#include "olap/execution/key_places.h"
 #include "olap/execution/key_table.h"
-#include "olap/execution/like_pattern.h"
 #include "olap/execution/merged_groups.h"
 #include "olap/execution/sort.h"
 #include "olap/execution/sorted_rows.h"
 #include "olap/execution/window.h"
 #include "olap/table_statistics.h"
+#include "tests/olap/bench_rate.h"
 #include "tests/olap/exec_table.h"
 
 namespace diptych::olap::test {
 namespace {
-
-void set_rate(benchmark::State& state, uint64_t rows) {
-  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * rows));
-  state.counters["ns_per_row"] = benchmark::Counter(
-      static_cast<double>(rows) * 1e-9,
-      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
-}
-
-void BM_SelectBits(benchmark::State& state) {
-  uint64_t bits[kVectorWords];
-  std::mt19937_64 random(1);
-  for (uint64_t& word : bits) word = random();
-  Selection selection;
-  for (auto _ : state) {
-    select_bits(bits, kVectorRows, &selection);
-    benchmark::DoNotOptimize(selection.rows);
-  }
-  set_rate(state, kVectorRows);
-}
-BENCHMARK(BM_SelectBits);
-
-template <class T>
-void compare(benchmark::State& state) {
-  std::mt19937_64 random(1);
-  std::vector<T> a(kVectorRows);
-  for (T& value : a) value = static_cast<T>(random());
-  const T b = 0;
-  Selection selection;
-  select_all(kVectorRows, &selection);
-  uint64_t bits[kVectorWords];
-  for (auto _ : state) {
-    compare_values<LessComparison, true>(a.data(), &b, selection, nullptr, bits);
-    benchmark::DoNotOptimize(bits);
-  }
-  set_rate(state, kVectorRows);
-}
-void BM_CompareInt32(benchmark::State& state) {
-  compare<int32_t>(state);
-}
-void BM_CompareInt64(benchmark::State& state) {
-  compare<int64_t>(state);
-}
-BENCHMARK(BM_CompareInt32);
-BENCHMARK(BM_CompareInt64);
-
-template <class Operation, class Outcome, class Operand = int64_t>
-void arithmetic(benchmark::State& state, Operand end = 1'000'000) {
-  std::mt19937_64 random(1);
-  std::vector<Operand> a(kVectorRows);
-  for (Operand& value : a) value = static_cast<Operand>(random() % end + 1);
-  std::vector<Outcome> results(kVectorRows);
-  Selection selection;
-  select_all(kVectorRows, &selection);
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        apply_operation<Operation>(a.data(), a.data(), results.data(), selection));
-    benchmark::DoNotOptimize(results.data());
-  }
-  set_rate(state, kVectorRows);
-}
-void BM_AddInt64(benchmark::State& state) {
-  arithmetic<AddOperation, int64_t>(state);
-}
-void BM_MultiplyDecimal(benchmark::State& state) {
-  arithmetic<MultiplyOperation, int128_t>(state);
-}
-void BM_MultiplyInt64(benchmark::State& state) {
-  arithmetic<MultiplyOperation, int64_t>(state);
-}
-void BM_ModuloInt64(benchmark::State& state) {
-  arithmetic<ModuloOperation, int64_t>(state);
-}
-void BM_AddInt32(benchmark::State& state) {
-  arithmetic<AddOperation, int32_t, int32_t>(state);
-}
-void BM_MultiplyInt32(benchmark::State& state) {
-  arithmetic<MultiplyOperation, int32_t, int32_t>(state, 40'000);
-}
-void BM_ModuloInt32(benchmark::State& state) {
-  arithmetic<ModuloOperation, int32_t, int32_t>(state);
-}
-BENCHMARK(BM_AddInt32);
-BENCHMARK(BM_AddInt64);
-BENCHMARK(BM_MultiplyDecimal);
-BENCHMARK(BM_MultiplyInt32);
-BENCHMARK(BM_MultiplyInt64);
-BENCHMARK(BM_ModuloInt32);
-BENCHMARK(BM_ModuloInt64);
-
-void BM_Like(benchmark::State& state) {
-  const char* const patterns[] = {"pr%", "%ORIGINAL%", "a_c%x%"};
-  const LikePattern pattern = *LikePattern::compile(patterns[state.range(0)]);
-  std::mt19937_64 random(1);
-  std::vector<std::string> texts(kVectorRows);
-  for (std::string& text : texts) {
-    text.resize(26 + random() % 25);
-    for (char& c : text) c = static_cast<char>('a' + random() % 26);
-  }
-  for (auto _ : state) {
-    uint32_t matches = 0;
-    for (const std::string& text : texts) matches += pattern.matches(text) ? 1 : 0;
-    benchmark::DoNotOptimize(matches);
-  }
-  set_rate(state, kVectorRows);
-}
-BENCHMARK(BM_Like)->DenseRange(0, 2);
-
-void BM_PackKeys(benchmark::State& state) {
-  const std::vector<PhysicalType> types(static_cast<size_t>(state.range(0)), PhysicalType::kInt32);
-  const KeyPacker packer(types, NullKeys::kNever);
-  VectorBuffer values(PhysicalType::kInt32);
-  const std::vector<Vector> columns(types.size(), values.view());
-  Selection selection;
-  select_all(kVectorRows, &selection);
-  std::vector<uint64_t> keys(kVectorRows * packer.words());
-  std::vector<uint64_t> hashes(kVectorRows);
-  for (auto _ : state) {
-    packer.pack(columns, selection, keys.data(), hashes.data());
-    benchmark::DoNotOptimize(hashes.data());
-  }
-  set_rate(state, kVectorRows);
-}
-BENCHMARK(BM_PackKeys)->DenseRange(1, 3);
-
-void BM_DenseKeys(benchmark::State& state) {
-  const auto columns = static_cast<size_t>(state.range(0));
-  const std::vector<ValueBounds> bounds(columns, {0, 99});
-  const DenseKeys keys = *DenseKeys::make(bounds, 1'000'000);
-  VectorBuffer values(PhysicalType::kInt32);
-  const std::vector<Vector> vectors(columns, values.view());
-  Selection selection;
-  select_all(kVectorRows, &selection);
-  std::vector<uint32_t> numbers(kVectorRows);
-  for (auto _ : state) {
-    keys.number(vectors, selection, numbers.data());
-    benchmark::DoNotOptimize(numbers.data());
-  }
-  set_rate(state, kVectorRows);
-}
-BENCHMARK(BM_DenseKeys)->DenseRange(1, 3);
-
-// A vector's places among so many, of which one of so many is taken.
-void BM_KeyPlaces(benchmark::State& state) {
-  const auto size = static_cast<uint32_t>(state.range(0));
-  std::mt19937_64 random(1);
-  GrowingArray<uint32_t> rows;
-  for (uint32_t place = 0; place < size; ++place) {
-    if (random() % static_cast<uint64_t>(state.range(1)) == 0) rows.push_back(place);
-  }
-  const StopFlag never{false};
-  KeyPlaces places;
-  places.build(size, &rows, StopSignal(&never));
-  std::vector<uint32_t> probes(size_t{1} << 20);
-  for (uint32_t& place : probes) place = static_cast<uint32_t>(random() % size);
-  Selection selection;
-  select_all(kVectorRows, &selection);
-  std::vector<uint32_t> numbers(kVectorRows);
-  uint64_t matched[kVectorWords];
-  size_t first = 0;
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(places.match(&probes[first], selection, numbers.data(), matched));
-    first = (first + kVectorRows) % probes.size();
-  }
-  set_rate(state, kVectorRows);
-}
-BENCHMARK(BM_KeyPlaces)
-    ->ArgsProduct({{1 << 10, 1 << 16, 300'000, 1'000'000, 8'000'000}, {1, 3, 60}});
-
-void BM_GatherInt64(benchmark::State& state) {
-  const DataType types[] = {kBigIntType};
-  ColumnStore store(types);
-  VectorBuffer values(PhysicalType::kInt64);
-  Selection selection;
-  select_all(kVectorRows, &selection);
-  const Vector vectors[] = {values.view()};
-  const auto rows = static_cast<uint64_t>(state.range(0));
-  while (store.row_count() < rows) store.append(vectors, selection);
-  std::mt19937_64 random(1);
-  std::vector<uint32_t> numbers(kVectorRows);
-  for (uint32_t& n : numbers) n = static_cast<uint32_t>(random() % rows);
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(store.gather(0, numbers.data(), selection, &values));
-  }
-  set_rate(state, kVectorRows);
-}
-BENCHMARK(BM_GatherInt64)->Arg(1 << 14)->Arg(1 << 22);
 
 // A table like CH's order lines: number, item, delivery date, amount.
 const std::vector<DataType> kLineTypes = {kIntType, kIntType, kTimestampType, decimal_type(6, 2)};

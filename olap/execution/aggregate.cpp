@@ -36,12 +36,8 @@ NullKeys null_keys(const Operator& aggregate) {
 // A plan that says NOT NULL of a key that has nulls would merge groups: better no answer than a
 // wrong one.
 void require_no_nulls(const Vector& key, const Selection& rows) {
-  if (key.nulls == nullptr) return;
-  uint64_t nulls = 0;
-  for (uint32_t w = 0; w < words_of(rows.slots); ++w) nulls |= key.nulls[w] & rows.bits[w];
-  if (nulls != 0) {
-    fail_query(base::ErrorCode::kUnsupported, "a plan's group key has nulls but is not nullable");
-  }
+  if (!has_null(key, rows)) return;
+  fail_query(base::ErrorCode::kUnsupported, "a plan's group key has nulls but is not nullable");
 }
 
 }  // namespace
@@ -54,7 +50,7 @@ GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
       nulls_(null_keys(aggregate)),
       packer_(group_key_columns(aggregate), nulls_),
       table_(packer_, *limits.stop),
-      direct_(group_key_columns(aggregate), nulls_, packer_, table_, *limits.stop),
+      direct_(group_key_columns(aggregate), packer_, table_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),

@@ -46,18 +46,23 @@ ValueBounds with_room(const ValueBounds& before, const ValueBounds& widened) {
 
 }  // namespace
 
-DirectGroups::DirectGroups(std::span<const KeyColumn> columns, NullKeys nulls,
-                           const KeyPacker& packer, const KeyTable& table, const StopSignal& stop)
+DirectGroups::DirectGroups(std::span<const KeyColumn> columns, const KeyPacker& packer,
+                           const KeyTable& table, const StopSignal& stop)
     : packer_(packer), table_(table), stop_(stop) {
   const bool integers = std::all_of(columns.begin(), columns.end(), [](const KeyColumn& column) {
     return column.type == PhysicalType::kInt32 || column.type == PhysicalType::kInt64;
   });
-  if (!integers || nulls != NullKeys::kNever) return;
+  if (!integers) return;
   for (const KeyColumn& column : columns) types_.push_back(column.type);
 }
 
 bool DirectGroups::find(std::span<const Vector> keys, const Selection& rows, uint32_t* groups) {
   if (types_.empty()) return false;
+  if (std::any_of(keys.begin(), keys.end(),
+                  [&](const Vector& key) { return has_null(key, rows); })) {
+    give_up();
+    return false;
+  }
   rows_ += rows.count;
   new_rows_.count = 0;
   if (!dense_.has_value() && (rows_ < rows_to_retry_ || !cover(keys, rows))) return false;
@@ -73,6 +78,12 @@ bool DirectGroups::find(std::span<const Vector> keys, const Selection& rows, uin
   }
   add_new(rows, places, groups);
   return true;
+}
+
+void DirectGroups::give_up() {
+  types_.clear();
+  dense_.reset();
+  groups_ = GrowingArray<uint32_t>();
 }
 
 // False where a row's group is not known: its key is new, or out of bounds.

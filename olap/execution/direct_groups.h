@@ -21,9 +21,10 @@ namespace diptych::olap {
 
 class DirectGroups {
  public:
-  // Keeps references. Keys of other types, and such as may be null, are always found by the table.
-  DirectGroups(std::span<const KeyColumn> columns, NullKeys nulls, const KeyPacker& packer,
-               const KeyTable& table, const StopSignal& stop);
+  // Keeps references. Keys of other types are always found by the table, and from the first null on
+  // all keys are.
+  DirectGroups(std::span<const KeyColumn> columns, const KeyPacker& packer, const KeyTable& table,
+               const StopSignal& stop);
 
   // groups[k] = the group of the k-th selected row; those that are new have the numbers from the
   // table's size() on. False: the table has to find these rows' groups. Benchmark: BM_GroupByInt.
@@ -36,6 +37,7 @@ class DirectGroups {
  private:
   bool look_up(const Selection& rows, const uint32_t* places, uint32_t* groups) const;
   void add_new(const Selection& rows, const uint32_t* places, uint32_t* groups);
+  void give_up();
   bool cover(std::span<const Vector> keys, const Selection& rows);
   template <class F>
   void for_table_keys(const F& f) const;

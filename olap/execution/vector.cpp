@@ -28,6 +28,13 @@ size_t physical_bytes(PhysicalType type) {
   return with_physical_type(type, [](auto value) { return sizeof value; });
 }
 
+bool has_null(const Vector& vector, const Selection& rows) {
+  if (vector.nulls == nullptr) return false;
+  uint64_t nulls = 0;
+  for (uint32_t w = 0; w < words_of(rows.slots); ++w) nulls |= vector.nulls[w] & rows.bits[w];
+  return nulls != 0;
+}
+
 void select_all(uint32_t slots, Selection* selection) {
   DIPTYCH_DCHECK(slots <= kVectorRows, "a batch has at most kVectorRows slots");
   selection->slots = slots;

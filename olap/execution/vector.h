@@ -98,6 +98,9 @@ struct Batch {
   const uint32_t* build_rows = nullptr;
 };
 
+// Whether one of the selected rows is null.
+bool has_null(const Vector& vector, const Selection& rows);
+
 // Selects every slot.
 void select_all(uint32_t slots, Selection* selection);
 

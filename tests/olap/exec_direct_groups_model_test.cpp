@@ -18,7 +18,7 @@ class Groups {
   Groups(const std::vector<KeyColumn>& columns, NullKeys nulls)
       : packer_(columns, nulls),
         table_(packer_, stop_),
-        direct_(columns, nulls, packer_, table_, stop_),
+        direct_(columns, packer_, table_, stop_),
         packed_(size_t{kVectorRows} * packer_.words()),
         hashes_(kVectorRows) {}
 
@@ -132,12 +132,10 @@ TEST(DirectGroupsModel, AgreesWithAMap) {
 }
 
 TEST(DirectGroups, OtherKeysAreTheTables) {
-  const std::vector<std::vector<KeyColumn>> others = {
-      {{PhysicalType::kString, 1}}, {{PhysicalType::kDouble}}, {{PhysicalType::kInt32}}};
-  for (const std::vector<KeyColumn>& columns : others) {
-    const bool integer = columns[0].type == PhysicalType::kInt32;
-    Groups groups(columns, integer ? NullKeys::kEqual : NullKeys::kNever);
-    VectorBuffer buffer(columns[0].type);
+  for (const KeyColumn column :
+       {KeyColumn{PhysicalType::kString, 1}, KeyColumn{PhysicalType::kDouble}}) {
+    Groups groups({column}, NullKeys::kNever);
+    VectorBuffer buffer(column.type);
     const Vector vector = buffer.view();
     Selection rows;
     select_all(kVectorRows, &rows);
@@ -145,6 +143,31 @@ TEST(DirectGroups, OtherKeysAreTheTables) {
     EXPECT_FALSE(groups.find({&vector, 1}, rows, found.data()));
     EXPECT_EQ(groups.table().size(), 1U);
   }
+}
+
+TEST(DirectGroups, FromTheFirstNullOnAllKeysAreTheTables) {
+  Groups groups({{PhysicalType::kInt32}}, NullKeys::kEqual);
+  VectorBuffer buffer(PhysicalType::kInt32);
+  buffer.clear_nulls();
+  for (uint32_t slot = 0; slot < kVectorRows; ++slot) {
+    buffer.values<int32_t>()[slot] = static_cast<int32_t>(slot % 100);
+  }
+  const Vector vector = buffer.view_with_nulls();
+  Selection rows;
+  select_all(kVectorRows, &rows);
+  std::vector<uint32_t> found(kVectorRows);
+  EXPECT_TRUE(groups.find({&vector, 1}, rows, found.data()));
+  EXPECT_EQ(found[999], 99U);
+  set_bit(buffer.nulls(), 7);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_FALSE(groups.find({&vector, 1}, rows, found.data()));
+    EXPECT_EQ(groups.table().size(), 101U);
+    EXPECT_EQ(found[7], 100U);
+    EXPECT_EQ(found[107], 7U);
+  }
+  buffer.clear_nulls();
+  EXPECT_FALSE(groups.find({&vector, 1}, rows, found.data()));
+  EXPECT_EQ(found[7], 7U);
 }
 
 }  // namespace

@@ -172,6 +172,15 @@ std::string Placement::to_string() const {
   return line("OLTP", oltp) + line("OLAP", olap);
 }
 
+std::vector<uint32_t> cores_for_queries(const Topology& topology, uint32_t threads) {
+  Cores cores;
+  for (const Topology::Node& node : topology.nodes) {
+    cores.insert(cores.end(), node.cores.begin(), node.cores.end());
+  }
+  const size_t wanted = threads == 0 ? cores.size() : std::min<size_t>(threads, cores.size());
+  return {cores.end() - static_cast<std::ptrdiff_t>(wanted), cores.end()};
+}
+
 Result<Placement> place(const Topology& topology, const PlacementOptions& options) {
   DIPTYCH_CHECK(topology.core_count() > 0, "a process runs on at least one core");
   for (const auto& checked : {check_override(topology, options.oltp_cores, "OLTP"),

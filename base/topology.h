@@ -63,6 +63,10 @@ struct PlacementOptions {
   std::vector<uint32_t> olap_cores;  // empty: by the rule above
 };
 
+// Where queries run with no transactions beside them: the last cores, as many as threads (0: all).
+// One thread is then where it would be beside transactions.
+std::vector<uint32_t> cores_for_queries(const Topology& topology, uint32_t threads);
+
 // Fails with kInvalidArgument where an override names a core that the topology lacks.
 Result<Placement> place(const Topology& topology, const PlacementOptions& options);
 

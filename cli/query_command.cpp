@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/topology.h"
 #include "cli/file.h"
 #include "cli/open_database.h"
 #include "cli/option_values.h"
@@ -98,7 +99,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       &format_)
       ->option_text("FORMAT");
   app()
-      .add_option("--threads", threads_, "Threads that run queries; default one per OLAP core")
+      .add_option("--threads", threads_, "Threads that run queries; default one per core")
       ->transform(number_between(uint32_t{1}, kThreadsMax))
       ->option_text("N");
   constexpr uint64_t kTimeoutMsMax = 86'400'000;
@@ -194,6 +195,7 @@ ExitCode QueryCommand::run() {
   std::optional<ProgressLine> progress("opening " + path_);
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};
   options.placement.olap_threads = threads_;
+  options.placement.olap_cores = base::cores_for_queries(base::Topology::detect(), threads_);
   options.olap_memory_bytes_max = memory_bytes_max_;
   options.query_memory_bytes_max = query_bytes_max_;
   options.queries_memory_bytes_max = queries_bytes_max_;

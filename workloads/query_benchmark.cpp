@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/topology.h"
 #include "workloads/drivers/query_driver.h"
 #include "workloads/measurement.h"
 #include "workloads/session.h"
@@ -134,18 +135,6 @@ class QueryLoop {
   uint32_t clients_;
 };
 
-// The last cores of the machine, as many as there are threads: where the engine puts the query
-// side anyway, so that one thread is where it would be beside transactions.
-void give_cores(base::PlacementOptions* placement) {
-  if (!placement->olap_cores.empty() || placement->olap_threads == 0) return;
-  std::vector<uint32_t> cores;
-  for (const base::Topology::Node& node : base::Topology::detect().nodes) {
-    cores.insert(cores.end(), node.cores.begin(), node.cores.end());
-  }
-  const size_t wanted = std::min<size_t>(placement->olap_threads, cores.size());
-  placement->olap_cores.assign(cores.end() - static_cast<std::ptrdiff_t>(wanted), cores.end());
-}
-
 BenchmarkOptions session_options(const QueryBenchmarkOptions& options) {
   BenchmarkOptions out;
   out.warehouses = options.warehouses;
@@ -156,7 +145,10 @@ BenchmarkOptions session_options(const QueryBenchmarkOptions& options) {
   out.query_clients = std::max(out.query_clients, 1U);
   out.queries = options.queries;
   out.placement = options.placement;
-  give_cores(&out.placement);
+  if (out.placement.olap_cores.empty() && out.placement.olap_threads != 0) {
+    out.placement.olap_cores =
+        base::cores_for_queries(base::Topology::detect(), out.placement.olap_threads);
+  }
   out.seed = options.seed;
   out.keep_path = options.keep_path;
   return out;

@@ -44,6 +44,14 @@ TEST(Placement, TwoCoresAreSplit) {
             "OLAP  1 thread on core 1 (node 0)\n");
 }
 
+TEST(Placement, QueriesAloneHaveTheLastCores) {
+  const Topology topology = nodes({{0, 2}, {1, 3}});
+  EXPECT_THAT(cores_for_queries(topology, 1), ElementsAre(3));
+  EXPECT_THAT(cores_for_queries(topology, 3), ElementsAre(2, 1, 3));
+  EXPECT_THAT(cores_for_queries(topology, 0), ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(cores_for_queries(topology, 9), ElementsAre(0, 2, 1, 3));
+}
+
 TEST(Placement, AnOddCoreGoesToOlap) {
   const Placement placement = placed(nodes({{0, 1, 2}}));
   EXPECT_THAT(placement.oltp.cores, ElementsAre(0));

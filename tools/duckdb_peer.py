@@ -34,9 +34,11 @@ class Program:
                                f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
         return done.stdout
 
-    def query(self, statements, seconds_max=None, parameters=()):
+    def query(self, statements, seconds_max=None, parameters=(), threads=None):
         """One object per statement: columns and rows, or an error, as of one that takes longer."""
         options = [] if seconds_max is None else ["--timeout", str(int(seconds_max * 1000))]
+        if threads is not None:
+            options += ["--threads", str(threads)]
         for parameter in parameters:
             options += ["--param", parameter]
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:

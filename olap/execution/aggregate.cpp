@@ -14,13 +14,43 @@ namespace {
 
 constexpr uint32_t kNoColumn = UINT32_MAX;
 
+// Whether a value over an operator's rows is a table's column as it is stored. Others are not held
+// to their type's length: UNION ALL has that of its first member.
+bool is_stored(const Operator& source, uint32_t column);
+bool is_stored(const Operator& source, const Expression& value) {
+  return value.kind == ExpressionKind::kColumn && is_stored(source, value.column);
+}
+bool is_stored(const Operator& source, uint32_t column) {
+  const auto columns_of = [&](size_t child) { return source.children[child]->output.size(); };
+  switch (source.kind) {
+    case OperatorKind::kScan: return true;
+    case OperatorKind::kFilter:
+    case OperatorKind::kSort:
+    case OperatorKind::kLimit:
+    case OperatorKind::kRepeat: return is_stored(*source.children[0], column);
+    case OperatorKind::kExpand:
+    case OperatorKind::kWindow:
+      return column < columns_of(0) && is_stored(*source.children[0], column);
+    case OperatorKind::kProject: return is_stored(*source.children[0], *source.expressions[column]);
+    case OperatorKind::kAggregate:
+      return column < source.expressions.size() &&
+             is_stored(*source.children[0], *source.expressions[column]);
+    case OperatorKind::kHashJoin: {
+      if (keeps_build_rows(source.join)) return is_stored(*source.children[1], column);
+      if (column < columns_of(0)) return is_stored(*source.children[0], column);
+      const auto of_build = static_cast<uint32_t>(column - columns_of(0));
+      return of_build < columns_of(1) && is_stored(*source.children[1], of_build);
+    }
+    default: return false;
+  }
+}
+
 std::vector<KeyColumn> group_key_columns(const Operator& aggregate) {
   std::vector<KeyColumn> columns;
   for (const ExpressionPtr& key : aggregate.expressions) {
     columns.push_back({physical_type(key->type)});
-    // What expressions make is not held to a length.
     const bool bounded = key->type.is_string() && key->type.length != 0;
-    if (bounded && key->kind == ExpressionKind::kColumn) {
+    if (bounded && is_stored(*aggregate.children[0], *key)) {
       columns.back().text_bytes_max = key->type.length;
     }
   }

@@ -45,9 +45,10 @@ bool is_stored(const Operator& source, uint32_t column) {
   }
 }
 
-std::vector<KeyColumn> group_key_columns(const Operator& aggregate) {
+std::vector<KeyColumn> group_key_columns(const Operator& aggregate,
+                                         std::span<const ExpressionPtr> keys) {
   std::vector<KeyColumn> columns;
-  for (const ExpressionPtr& key : aggregate.expressions) {
+  for (const ExpressionPtr& key : keys) {
     columns.push_back({physical_type(key->type)});
     const bool bounded = key->type.is_string() && key->type.length != 0;
     if (bounded && is_stored(*aggregate.children[0], *key)) {
@@ -57,9 +58,9 @@ std::vector<KeyColumn> group_key_columns(const Operator& aggregate) {
   return columns;
 }
 
-NullKeys null_keys(const Operator& aggregate) {
-  const bool nullable = std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
-                                    [](const ExpressionPtr& key) { return key->nullable; });
+NullKeys null_keys(std::span<const ExpressionPtr> keys) {
+  const bool nullable =
+      std::any_of(keys.begin(), keys.end(), [](const ExpressionPtr& key) { return key->nullable; });
   return nullable ? NullKeys::kEqual : NullKeys::kNever;
 }
 
@@ -73,18 +74,24 @@ void require_no_nulls(const Vector& key, const Selection& rows) {
 }  // namespace
 
 GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits)
+    : GroupTable(aggregate, limits, aggregate.expressions.size()) {}
+
+GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits, size_t keys)
     : aggregate_(aggregate),
+      key_expressions_(std::span(aggregate.expressions).first(keys)),
       limits_(limits),
-      has_keys_(!aggregate.expressions.empty()),
-      keys_(compile_expressions(aggregate.expressions, limits)),
-      nulls_(null_keys(aggregate)),
-      packer_(group_key_columns(aggregate), nulls_),
+      has_keys_(!key_expressions_.empty()),
+      nulls_(null_keys(key_expressions_)),
+      packer_(group_key_columns(aggregate, key_expressions_), nulls_),
       table_(packer_, *limits.stop),
-      direct_(group_key_columns(aggregate), packer_, table_, *limits.stop),
+      direct_(group_key_columns(aggregate, key_expressions_), packer_, table_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
       numbers_(kVectorRows),
       charge_(limits.memory, "the groups of a GROUP BY") {
+  for (const ExpressionPtr& key : key_expressions_) {
+    keys_.push_back(compile_expression(*key, limits));
+  }
   add_columns();
 }
 
@@ -137,7 +144,7 @@ void GroupTable::charge() {
 
 void GroupTable::take_keys_from(const Operator& join, const JoinTable& table) {
   std::vector<uint32_t> columns;
-  for (const ExpressionPtr& key : aggregate_.expressions) {
+  for (const ExpressionPtr& key : key_expressions_) {
     for (const uint32_t column : columns_read(*key)) columns.push_back(column);
   }
   std::sort(columns.begin(), columns.end());
@@ -244,6 +251,42 @@ void GroupTable::merge(const GroupTable& other, uint32_t partition, const StopSi
   const GroupMerge groups{split, partition, to.data()};
   for (size_t i = 0; i < columns_.size(); ++i) {
     columns_[i]->merge(*other.columns_[i], groups, stop);
+  }
+  charge();
+}
+
+void GroupTable::add_sets(const GroupTable& finest, const std::vector<std::vector<bool>>& sets) {
+  std::vector<VectorBuffer> buffers;
+  for (const ExpressionPtr& key : key_expressions_) buffers.emplace_back(physical_type(key->type));
+  uint64_t all_null[kVectorWords];
+  std::fill_n(all_null, kVectorWords, ~uint64_t{0});
+  const size_t number = keys_.size() - 1;
+  Selection rows;
+  Batch batch;
+  batch.selection = &rows;
+  GrowingArray<uint32_t> to;
+  to.resize(finest.groups());
+  for (size_t set = 0; set < sets.size(); ++set) {
+    for (uint32_t first = 0; first < finest.groups(); first += kVectorRows) {
+      limits_.stop->check();
+      select_all(std::min(kVectorRows, finest.groups() - first), &rows);
+      std::fill_n(buffers[number].values<int64_t>(), rows.count, static_cast<int64_t>(set));
+      for (size_t key = 0; key < keys_.size(); ++key) {
+        const uint32_t column = key_expressions_[key]->column;
+        batch.columns.resize(std::max<size_t>(batch.columns.size(), column + 1));
+        Vector& values = batch.columns[column];
+        values = key == number ? buffers[key].view()
+                               : finest.packer_.unpack(key, finest.table_.keys(), first, rows.count,
+                                                       &buffers[key]);
+        if (key != number && !sets[set][column]) values.nulls = all_null;
+        values.string_life = StringLife::kBatch;  // the other table may go
+      }
+      find_groups(batch, to.data() + first);
+    }
+    const GroupSplit whole(finest.groups());
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      columns_[i]->merge(*finest.columns_[i], {whole, 0, to.data()}, *limits_.stop);
+    }
   }
   charge();
 }

@@ -27,8 +27,10 @@ namespace diptych::olap {
 
 class GroupTable {
  public:
-  // The needs of a GroupTable are its own: all its keys and aggregates.
+  // The needs of a GroupTable are its own: its keys, the first ones of the aggregate's (no number:
+  // all), and aggregates.
   GroupTable(const Operator& aggregate, const QueryLimits& limits);
+  GroupTable(const Operator& aggregate, const QueryLimits& limits, size_t keys);
 
   // From here on the keys come from the table of the join below, which outlives every update().
   void take_keys_from(const Operator& join, const JoinTable& table);
@@ -39,6 +41,9 @@ class GroupTable {
   // Adds the groups of a partition of the other table, of all where it is not split. Its texts are
   // shared: they must stay until this table is done with.
   void merge(const GroupTable& other, uint32_t partition, const StopSignal& stop);
+  // Adds another table's groups once for each grouping set: that table has this one's keys but the
+  // last, which is the set's number (expand.h: of its input's rows, not of copies of them).
+  void add_sets(const GroupTable& finest, const std::vector<std::vector<bool>>& sets);
   // Makes the group with these keys (literals), if it is not there.
   void add_group(const std::vector<ExpressionPtr>& keys);
   // What a merge has to look at: groups, and values kept beside them.
@@ -64,6 +69,7 @@ class GroupTable {
   void find_groups(const Batch& batch, uint32_t* numbers);
 
   const Operator& aggregate_;
+  const std::span<const ExpressionPtr> key_expressions_;
   const QueryLimits limits_;
   bool has_keys_;
   std::vector<NodePtr> keys_;

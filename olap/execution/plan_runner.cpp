@@ -283,20 +283,53 @@ Task PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
 
 Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups) {
   MergedGroups::Tables parts(context_.arena->threads());
-  const Operator* const join = needed_->key_join_of(op);
-  const StageFactory collect = [&](uint32_t worker) {
-    parts[worker] = std::make_unique<GroupTable>(op, context_.limits());
-    if (join != nullptr) parts[worker]->take_keys_from(*join, *key_tables_.at(join));
-    return std::make_unique<AggregateStage>(parts[worker].get());
-  };
-  co_await run(*op.children[0], collect);
-  parts = made_parts(std::move(parts), op, context_.limits());
+  if (const Operator* const expand = expand_of_groups(op); expand != nullptr) {
+    co_await collect_sets(op, *expand, &parts);
+  } else {
+    co_await collect_groups(op, &parts);
+  }
   const MeterScope scope(context_.meter, op);
   size_t bytes = 0;
   for (const auto& part : parts) bytes += part->kept_bytes();
   say_memory(op, bytes);
   *groups = std::make_unique<MergedGroups>(op, std::move(parts), context_.memory, workers_);
   keep_texts((*groups)->take_part_texts());
+}
+
+Task PlanRunner::collect_groups(const Operator& op, MergedGroups::Tables* parts) {
+  const Operator* const join = needed_->key_join_of(op);
+  const StageFactory collect = [&](uint32_t worker) {
+    (*parts)[worker] = std::make_unique<GroupTable>(op, context_.limits());
+    if (join != nullptr) (*parts)[worker]->take_keys_from(*join, *key_tables_.at(join));
+    return std::make_unique<AggregateStage>((*parts)[worker].get());
+  };
+  co_await run(*op.children[0], collect);
+  *parts = made_parts(std::move(*parts), op, context_.limits());
+}
+
+Task PlanRunner::collect_sets(const Operator& op, const Operator& expand,
+                              MergedGroups::Tables* parts) {
+  const size_t keys = op.expressions.size() - 1;
+  MergedGroups::Tables finest(parts->size());
+  const StageFactory collect = [&](uint32_t worker) {
+    finest[worker] = std::make_unique<GroupTable>(op, context_.limits(), keys);
+    return std::make_unique<AggregateStage>(finest[worker].get());
+  };
+  co_await run(*expand.children[0], collect);
+  finest = made_parts(std::move(finest), op, context_.limits(), keys);
+  const MeterScope scope(context_.meter, op);
+  if (context_.meter != nullptr) {
+    OperatorFigures& figures = context_.meter->once(expand);
+    figures.ran = true;
+    for (const auto& part : finest) figures.rows += part->groups() * expand.grouping_sets.size();
+    figures.shared = "the input's groups, with the time to find them";
+  }
+  parts->resize(finest.size());
+  workers_.run(static_cast<uint32_t>(finest.size()), [&](uint32_t part) {
+    (*parts)[part] = std::make_unique<GroupTable>(op, context_.limits());
+    (*parts)[part]->add_sets(*finest[part], expand.grouping_sets);
+    finest[part].reset();
+  });
 }
 
 Task PlanRunner::run_sort(const Operator& op, const StageFactory& sink) {

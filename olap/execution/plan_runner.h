@@ -60,6 +60,9 @@ class PlanRunner {
   Task run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   Task run_aggregate(const Operator& op, const StageFactory& sink);
   Task compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups);
+  // The workers' groups, before they are merged.
+  Task collect_groups(const Operator& op, MergedGroups::Tables* parts);
+  Task collect_sets(const Operator& op, const Operator& expand, MergedGroups::Tables* parts);
   Task run_sort(const Operator& op, const StageFactory& sink);
   void run_stored(const Operator& op, const ColumnStore& rows, const std::vector<uint32_t>& order,
                   const StageFactory& sink);

@@ -372,6 +372,55 @@ TEST_P(OperatorModel, AppendedExpandedAndRepeatedRowsAgree) {
   expect_same(plan_of(over(OperatorKind::kRepeat, std::move(expand), kOperatorTypes)));
 }
 
+// Also where the input's groups are expanded in place of its rows.
+TEST_P(OperatorModel, GroupingSetsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    constexpr uint32_t kSetColumns = 3;
+    // What the sets leave columns out of, then the columns as they are.
+    std::vector<DataType> types;
+    std::vector<ExpressionPtr> columns;
+    const auto add = [&](uint64_t c) {
+      types.push_back(kOperatorTypes[c]);
+      columns.push_back(column(static_cast<uint32_t>(c), kOperatorTypes[c]));
+    };
+    for (uint32_t c = 0; c < kSetColumns; ++c) add(below(kColumns));
+    for (uint32_t c = 0; c < kColumns; ++c) add(c);
+    OperatorPtr project =
+        over(OperatorKind::kProject, scan_of(static_cast<uint32_t>(below(3))), types);
+    project->expressions = std::move(columns);
+    types.push_back(kBigIntType);
+    OperatorPtr expand = over(OperatorKind::kExpand, std::move(project), types);
+    for (uint64_t sets = 1 + below(4); sets != 0; --sets) {
+      expand->grouping_sets.push_back({below(2) == 0, below(2) == 0, below(2) == 0});
+    }
+    std::vector<ExpressionPtr> keys;
+    for (uint32_t c = 0; c < kSetColumns; ++c) keys.push_back(column(c, types[c]));
+    keys.push_back(column(kSetColumns + kColumns, kBigIntType));
+    std::vector<Aggregate> aggregates;
+    aggregates.push_back(aggregate_of(AggregateKind::kCountAll, nullptr));
+    for (const AggregateKind kind :
+         {AggregateKind::kCount, AggregateKind::kMin, AggregateKind::kMax}) {
+      const auto c = static_cast<uint32_t>(kSetColumns + below(kColumns));
+      aggregates.push_back(aggregate_of(kind, column(c, types[c])));
+    }
+    for (const uint32_t c : {0U, 2U, 4U}) {
+      const uint32_t value = kSetColumns + c;
+      aggregates.push_back(aggregate_of(AggregateKind::kSum, column(value, types[value])));
+      aggregates.push_back(aggregate_of(AggregateKind::kAvg, column(value, types[value])));
+    }
+    const uint64_t other = below(4);  // of the rows: their values, or columns that sets leave out
+    if (other == 0) {
+      aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(5, types[5])));
+    } else if (other == 1) {
+      aggregates.push_back(aggregate_of(AggregateKind::kMax, column(0, types[0])));
+    }
+    expect_same(plan_of(aggregate(std::move(expand), std::move(keys), std::move(aggregates))));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(OperatorModel, LimitsDeliverThatManyRowsOfTheInput) {
   const uint64_t limit = below(1200);
   const uint64_t offset = below(300);

@@ -124,6 +124,27 @@ TEST_P(ReportTest, AScanSaysWhatItDecodedAndSkipped) {
   EXPECT_EQ(whole["decoded_bytes"], 4 * kBlockRows * sizeof(int32_t));
 }
 
+TEST_P(ReportTest, GroupingSetsSayThatGroupsAreExpanded) {
+  std::vector<ExpressionPtr> columns;
+  for (const uint32_t c : {1U, 0U}) columns.push_back(column(c, kIntType));
+  OperatorPtr project = over(OperatorKind::kProject, rows(), {kIntType, kIntType});
+  project->expressions = std::move(columns);
+  OperatorPtr expand =
+      over(OperatorKind::kExpand, std::move(project), {kIntType, kIntType, kBigIntType});
+  expand->grouping_sets = {{true}, {false}};
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(0, kIntType));
+  keys.push_back(column(2, kBigIntType));
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(1, kIntType)));
+  const Plan plan = analyzed(aggregate(std::move(expand), std::move(keys), std::move(sums)));
+  const std::vector<std::string> lines = texts(plan);
+  ASSERT_GE(lines.size(), 2U);
+  EXPECT_THAT(lines[0], HasSubstr("actual 11 rows"));
+  // Ten groups of each worker that ran, once a set.
+  EXPECT_THAT(lines[1], MatchesRegex(".*actual [2-6]0 rows, .*, the input's groups, .*"));
+}
+
 // Equal GROUP BYs of a plan, and statements of one text.
 TEST_P(ReportTest, SaysWhatWasShared) {
   Plan plan = analyzed(join(JoinKind::kLeft, groups(rows()), groups(rows()), {{0, 0}}));

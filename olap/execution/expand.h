@@ -16,8 +16,8 @@
 
 namespace diptych::olap {
 
-// The kExpand below a GROUP BY whose input is to be grouped before it is expanded; nullptr: there is
-// none.
+// The kExpand below a GROUP BY whose input is to be grouped before it is expanded; nullptr: there
+// is none.
 const Operator* expand_of_groups(const Operator& aggregate);
 
 class ExpandStage : public Stage {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "base/check.h"
@@ -150,9 +151,10 @@ void GroupTable::take_keys_from(const Operator& join, const JoinTable& table) {
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   by_build_row_.emplace(join, table, std::move(columns));
+  build_rows_differ_ = by_build_row_->rows_differ(join, aggregate_);
 }
 
-void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
+StringLife GroupTable::evaluate_keys(const Batch& batch) {
   const Selection& rows = *batch.selection;
   key_vectors_.clear();
   StringLife life = StringLife::kQuery;
@@ -161,12 +163,24 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
     if (nulls_ == NullKeys::kNever) require_no_nulls(key_vectors_.back(), rows);
     if (key_vectors_.back().string_life == StringLife::kBatch) life = StringLife::kBatch;
   }
+  return life;
+}
+
+void GroupTable::append_groups(const Selection& rows) {
+  if (rows.count == 0) return;
+  packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
+  table_.append(packed_.data(), hashes_.data(), rows.count);
+}
+
+void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
+  const Selection& rows = *batch.selection;
+  const StringLife life = evaluate_keys(batch);
   const uint32_t before = table_.size();
-  if (direct_.find(key_vectors_, rows, numbers)) {
-    const Selection& new_rows = direct_.new_rows();
-    if (new_rows.count == 0) return;
-    packer_.pack(key_vectors_, new_rows, packed_.data(), hashes_.data());
-    table_.append(packed_.data(), hashes_.data(), new_rows.count);
+  if (build_rows_differ_ && life == StringLife::kQuery) {
+    append_groups(rows);
+    std::iota(numbers, numbers + rows.count, before);
+  } else if (direct_.find(key_vectors_, rows, numbers)) {
+    append_groups(direct_.new_rows());
   } else {
     packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
     table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, life, numbers);

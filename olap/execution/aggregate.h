@@ -67,6 +67,10 @@ class GroupTable {
   // numbers[k] = the group of the k-th selected row, which may be new. Only the keys' columns of
   // the batch are read.
   void find_groups(const Batch& batch, uint32_t* numbers);
+  // Evaluates the keys; their long texts stay so long.
+  StringLife evaluate_keys(const Batch& batch);
+  // Puts the selected rows' keys into the table, where no key is one of another row.
+  void append_groups(const Selection& rows);
 
   const Operator& aggregate_;
   const std::span<const ExpressionPtr> key_expressions_;
@@ -88,6 +92,7 @@ class GroupTable {
   bool wants_runs_ = false;  // several columns do
   GroupRuns runs_;           // of the rows of update()
   std::optional<BuildRowGroups> by_build_row_;
+  bool build_rows_differ_ = false;  // each is a group of its own
   std::optional<GroupSplit> split_;
   MemoryCharge charge_;
 };

@@ -55,6 +55,20 @@ BuildRowGroups::BuildRowGroups(const Operator& join, const JoinTable& table,
   }
 }
 
+bool BuildRowGroups::rows_differ(const Operator& join, const Operator& aggregate) const {
+  const auto is_group_key = [&](const ExpressionPtr& build_key) {
+    if (build_key->kind != ExpressionKind::kColumn) return false;
+    const uint32_t column = probe_columns_ + build_key->column;
+    return std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
+                       [column](const ExpressionPtr& key) {
+                         return key->kind == ExpressionKind::kColumn && key->column == column;
+                       });
+  };
+  // Without keys every pair is a match.
+  return !join.build_keys.empty() && table_.unique() &&
+         std::all_of(join.build_keys.begin(), join.build_keys.end(), is_group_key);
+}
+
 void BuildRowGroups::find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups) {
   DIPTYCH_CHECK(batch.build_rows != nullptr, "the join below numbers its build rows");
   const uint32_t* const build_rows = batch.build_rows;

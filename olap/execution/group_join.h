@@ -37,6 +37,9 @@ class BuildRowGroups {
   // `key_columns`: what the keys read, of the join's output. The table outlives update().
   BuildRowGroups(const Operator& join, const JoinTable& table, std::vector<uint32_t> key_columns);
 
+  // Whether no two build rows have equal keys: these hold what the join finds its one match by.
+  bool rows_differ(const Operator& join, const Operator& aggregate) const;
+
   // groups[k] = the group of the batch's k-th selected row.
   void find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups);
 

@@ -217,8 +217,10 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
   for (int round = 0; round < 3; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     OperatorPtr rows = scan_of(static_cast<uint32_t>(below(3)));
-    const auto key = static_cast<uint32_t>(1 + below(kColumns - 1));
-    rows = join(JoinKind::kInner, std::move(rows), scan_of(2), {{key, key}});
+    const auto key = static_cast<uint32_t>(below(kColumns));
+    using Keys = std::vector<std::pair<uint32_t, uint32_t>>;
+    const Keys keys_of_join = below(8) == 0 ? Keys() : Keys{{key, key}};
+    rows = join(JoinKind::kInner, std::move(rows), scan_of(2), keys_of_join);
     const auto at = [](uint32_t c) { return column(kColumns + c, kOperatorTypes[c]); };
     if (below(2) == 0) {
       rows = filter(std::move(rows),
@@ -232,6 +234,7 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
     std::vector<ExpressionPtr> keys;
     keys.push_back(at(3));
     if (below(2) == 0) keys.push_back(at(1 + static_cast<uint32_t>(below(kColumns - 1))));
+    if (below(2) == 0) keys.push_back(at(key));  // where it is unique, each build row is a group
     if (below(2) == 0) {
       keys.push_back(make(ExpressionKind::kConcat, kTextType, at(3),
                           literal(kTextType, text("-suffix of a key"))));

@@ -219,7 +219,7 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
     OperatorPtr rows = scan_of(static_cast<uint32_t>(below(3)));
     const auto key = static_cast<uint32_t>(below(kColumns));
     using Keys = std::vector<std::pair<uint32_t, uint32_t>>;
-    const Keys keys_of_join = below(8) == 0 ? Keys() : Keys{{key, key}};
+    const Keys keys_of_join = below(2) == 0 ? Keys() : Keys{{key, key}};
     rows = join(JoinKind::kInner, std::move(rows), scan_of(2), keys_of_join);
     const auto at = [](uint32_t c) { return column(kColumns + c, kOperatorTypes[c]); };
     if (below(2) == 0) {

@@ -56,6 +56,7 @@ StarSource::Computed StarSource::computed(std::span<const ExpressionPtr> express
                                           const QuerySet& queries) const {
   Computed result{.queries = &queries};
   for (const ExpressionPtr& expression : expressions) {
+    limits_.stop->check();  // a vector for each operator of a thousand queries takes its time
     result.nodes.push_back(compile_expression(*expression, limits_));
     for (const uint32_t column : columns_read(*expression)) result.columns.push_back(column);
   }

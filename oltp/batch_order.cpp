@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "base/split_mix.h"
@@ -22,7 +23,6 @@ uint32_t BatchOrder::group_of(uint64_t hint) {
 }
 
 void BatchOrder::count_groups(std::span<const Hint> hints) {
-  ++generation_;
   if (buckets_.size() < 2 * hints.size()) {
     buckets_.assign(std::bit_ceil(2 * hints.size()), Bucket{});
   }
@@ -69,41 +69,69 @@ void BatchOrder::place_groups(size_t workers, size_t most) {
   for (Group& group : std::span(groups_).first(groups_.size() - 1)) place(&group, workers, most);
 }
 
+// In turns, so that the long ones among those that come together are not all one worker's.
 void BatchOrder::fill_up(size_t unhinted, size_t workers, size_t fair) {
   groups_.back().first_piece = static_cast<uint32_t>(pieces_.size());
-  for (size_t worker = 0; unhinted > 0; ++worker) {
-    DIPTYCH_CHECK(worker < workers, "fair shares of all are the batch");
-    const size_t room = fair - std::min<size_t>(fair, loads_[worker]);
-    const size_t here = std::min(room, unhinted);
-    if (here > 0) put(worker, here);
-    unhinted -= here;
+  for (size_t worker = 0; unhinted > 0; worker = (worker + 1) % workers) {
+    if (loads_[worker] >= fair) continue;  // fair shares of all are the batch: somebody has room
+    put(worker, 1);
+    --unhinted;
   }
 }
 
 void BatchOrder::put_requests(std::span<Request* const> requests, size_t workers) {
   begins_.assign(workers + 1, 0);
   for (size_t i = 0; i < workers; ++i) begins_[i + 1] = begins_[i] + loads_[i];
-  ordered_.resize(requests.size());
+  by_hint_.resize(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     Group& group = group_[i] == kNone ? groups_.back() : groups_[group_[i]];
     Piece* piece = &pieces_[group.first_piece];
     if (piece->left == 0) piece = &pieces_[++group.first_piece];
-    ordered_[begins_[piece->worker] + piece->at++] = requests[i];
+    by_hint_[begins_[piece->worker] + piece->at++] = requests[i];
     --piece->left;
   }
 }
 
-bool BatchOrder::arrange(std::span<Request* const> requests, std::span<const Hint> hints,
-                         size_t workers) {
-  DIPTYCH_CHECK(workers > 0 && hints.size() == requests.size(), "one hint a request");
-  if (std::none_of(hints.begin(), hints.end(), [](const Hint& hint) { return hint.has_value(); })) {
-    return false;
+void BatchOrder::rank_procedures(std::span<Request* const> requests) {
+  ranked_ = 0;
+  for (const Request* request : requests) {
+    const uint32_t procedure = request->procedure.value;
+    if (procedure >= ranks_.size()) ranks_.resize(procedure + 1);
+    Bucket& rank = ranks_[procedure];
+    if (rank.generation != generation_) rank = {generation_, ranked_++};
   }
+}
+
+void BatchOrder::put_by_procedure(std::span<Request* const> requests, std::span<Request*> grouped) {
+  const auto rank_of = [&](const Request* request) {
+    return ranks_[request->procedure.value].group;
+  };
+  places_.assign(ranked_, 0);
+  for (const Request* request : requests) ++places_[rank_of(request)];
+  uint32_t before = 0;
+  for (uint32_t& place : places_) before += std::exchange(place, before);
+  for (Request* request : requests) grouped[places_[rank_of(request)]++] = request;
+}
+
+void BatchOrder::arrange(std::span<Request* const> requests, std::span<const Hint> hints,
+                         size_t workers) {
+  DIPTYCH_CHECK(workers > 0, "somebody runs them");
+  ++generation_;
+  rank_procedures(requests);
+  ordered_.resize(requests.size());
+  if (workers == 1) {
+    begins_ = {0, static_cast<uint32_t>(requests.size())};
+    return put_by_procedure(requests, ordered_);
+  }
+  DIPTYCH_CHECK(hints.size() == requests.size(), "one hint a request");
   count_groups(hints);
   place_groups(workers, share_max(requests.size(), workers));
   fill_up(groups_.back().count, workers, (requests.size() + workers - 1) / workers);
   put_requests(requests, workers);
-  return true;
+  for (size_t i = 0; i < workers; ++i) {
+    put_by_procedure(part_of(std::span<Request* const>(by_hint_), i),
+                     part_of(std::span(ordered_), i));
+  }
 }
 
 }  // namespace diptych::oltp

@@ -68,38 +68,34 @@ void Engine::State::serve(uint32_t worker) {
 void Engine::State::run_share(uint32_t worker) {
   if (batch_.replay != nullptr) {
     batch_.replay->run(workers[worker].get());
-  } else if (batch_.ordered) {
-    workers[worker]->run_share(order_.share(worker), 0, 1, batch_.deadline_ns);
   } else {
-    workers[worker]->run_share(batch_.requests, worker, workers.size(), batch_.deadline_ns);
+    workers[worker]->run_share(order_.share(worker), batch_.deadline_ns);
   }
 }
 
-bool Engine::State::arrange(std::span<Request* const> requests) {
-  hints_.assign(requests.size(), BatchOrder::Hint());
-  bool any = false;
+void Engine::State::arrange(std::span<Request* const> requests) {
+  hints_.clear();
+  if (workers.size() > 1) hints_.resize(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     DIPTYCH_CHECK(requests[i]->procedure.value < core.procedures.size(),
                   "a procedure id comes from register_procedure");
+    if (workers.size() == 1) continue;
     const ProcedureDefinition& procedure = *core.procedures[requests[i]->procedure.value];
     if (!procedure.partition) continue;
     try {
       hints_[i] = procedure.partition(requests[i]->arguments);
-      any = true;
     } catch (...) {
       hints_[i] = std::nullopt;  // it only makes things faster
     }
   }
-  return any && order_.arrange(requests, hints_, workers.size());
+  order_.arrange(requests, hints_, workers.size());
 }
 
 void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t deadline_ns) {
-  if (threads_.empty()) {
-    leader().run_share(requests, 0, 1, deadline_ns);
-    return;
-  }
+  arrange(requests);
+  batch_ = {.deadline_ns = deadline_ns};
+  if (threads_.empty()) return run_share(0);
   set_indexes(Concurrency::kShared);
-  batch_ = {requests, deadline_ns, core.hinted_procedures > 0 && arrange(requests)};
   run_batch();
   set_indexes(Concurrency::kSingle);
 }
@@ -183,7 +179,6 @@ Engine::~Engine() = default;
 base::ProcedureId Engine::register_procedure(ProcedureDefinition definition) {
   auto& procedures = state_->core.procedures;
   DIPTYCH_CHECK(procedures.size() < RunMark::kProceduresMax, "a mark has room for the id");
-  if (definition.partition) ++state_->core.hinted_procedures;
   procedures.push_back(std::make_unique<ProcedureDefinition>(std::move(definition)));
   return base::ProcedureId(static_cast<uint32_t>(procedures.size() - 1));
 }
@@ -195,8 +190,6 @@ void Engine::replace_procedure(base::ProcedureId id, ProcedureDefinition definit
   DIPTYCH_CHECK(present.argument_bytes == definition.argument_bytes &&
                     present.reply_bytes == definition.reply_bytes,
                 "requests with buffers of these sizes may be waiting");
-  if (present.partition) --state_->core.hinted_procedures;
-  if (definition.partition) ++state_->core.hinted_procedures;
   present = std::move(definition);
 }
 

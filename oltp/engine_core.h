@@ -64,7 +64,6 @@ struct EngineCore {
   std::vector<std::unique_ptr<Table>> tables;  // [TableId]; null where not added
   std::vector<TableIndex*> indexes;            // [IndexId]; owned by their tables
   std::vector<std::unique_ptr<ProcedureDefinition>> procedures;
-  size_t hinted_procedures = 0;  // those with a partition hint
 
   std::mutex commit_mutex;
   std::atomic<uint64_t> last_vid{0};  // writer: who commits (C1)

@@ -56,17 +56,14 @@ struct Engine::State {
 
  private:
   struct Batch {
-    std::span<Request* const> requests;
     uint64_t deadline_ns = 0;
-    bool ordered = false;  // shares are order_'s; else worker i's are every n-th from i on
-    UpdateReplay* replay = nullptr;  // in place of requests
+    UpdateReplay* replay = nullptr;  // in place of requests, whose shares are order_'s
   };
 
   void serve(uint32_t worker);
   void run_share(uint32_t worker);
   void run_batch();  // batch_, on all workers
-  // False: no request of the batch has a hint.
-  bool arrange(std::span<Request* const> requests);
+  void arrange(std::span<Request* const> requests);
   // Between batches the leader alone is at the indexes.
   void set_indexes(Concurrency concurrency);
 

@@ -74,27 +74,28 @@ void Worker::plan_access(Share requests, size_t position, AccessPlan* plan) cons
   }
 }
 
-void Worker::run_share(Share requests, size_t first, size_t stride, uint64_t deadline_ns) {
+void Worker::run_share(Share requests, uint64_t deadline_ns) {
   inserted_rows_.clear();
-  const auto plan_of = [&](size_t number) { return &plans_[number % kPlansAhead]; };
-  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, first + i * stride, plan_of(i));
+  const auto plan_of = [&](size_t i) { return &plans_[i % kPlansAhead]; };
+  for (size_t i = 0; i < kPlansAhead; ++i) plan_access(requests, i, plan_of(i));
   for (size_t i = 0; i < kRowsAhead; ++i) plan_of(i)->fetch_rows();
-  size_t next = first;
+  size_t next = 0;
   uint64_t now_ns = base::steady_ns();
   // The first one runs however late it is: every batch gets on.
-  for (size_t number = 0; next < requests.size(); next += stride, ++number) {
-    if (next != first && (now_ns >= deadline_ns || is_lost())) break;
-    plan_of(number + kRowsAhead)->fetch_rows();
-    if (run_timed(requests[next], plan_of(number)->rows(), &now_ns) == RunEnd::kConflict) {
+  for (; next < requests.size(); ++next) {
+    if (next != 0 && (now_ns >= deadline_ns || is_lost())) break;
+    plan_of(next + kRowsAhead)->fetch_rows();
+    if (run_timed(requests[next], plan_of(next)->rows(), &now_ns) == RunEnd::kConflict) {
       deferred_.push_back(requests[next]);
     }
-    plan_access(requests, next + kPlansAhead * stride, plan_of(number));
+    plan_access(requests, next + kPlansAhead, plan_of(next));
   }
   retry_deferred(deadline_ns);
   mark_.end();
   std::swap(report_.again, deferred_);
   deferred_.clear();
-  for (; next < requests.size(); next += stride) report_.again.push_back(requests[next]);
+  report_.again.insert(report_.again.end(), requests.begin() + static_cast<std::ptrdiff_t>(next),
+                       requests.end());
 }
 
 void Worker::retry_deferred(uint64_t deadline_ns) {

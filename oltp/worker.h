@@ -64,9 +64,7 @@ class Worker {
     return std::span(inserted_rows_).subspan(rows.first, rows.count);
   }
 
-  // Runs every stride-th request from `first` on.
-  void run_share(std::span<Request* const> requests, size_t first, size_t stride,
-                 uint64_t deadline_ns);
+  void run_share(std::span<Request* const> requests, uint64_t deadline_ns);
   WorkerReport& report() { return report_; }
   const RunMark& mark() const { return mark_; }  // any thread
   const std::string& running_name() const { return running_->name; }

@@ -18,11 +18,15 @@ namespace diptych::oltp::test {
 namespace {
 
 using Hints = std::vector<BatchOrder::Hint>;
+using Procedures = std::vector<uint32_t>;
+using Shares = std::vector<std::vector<size_t>>;  // places in the batch
 
 // Requests that know their place in the batch.
 struct Submitted {
-  explicit Submitted(size_t count) : requests(count), pointers(count) {
-    for (size_t i = 0; i < count; ++i) {
+  explicit Submitted(const Procedures& procedures)
+      : requests(procedures.size()), pointers(procedures.size()) {
+    for (size_t i = 0; i < procedures.size(); ++i) {
+      requests[i].procedure = base::ProcedureId(procedures[i]);
       requests[i].submitted_ns = i;
       pointers[i] = &requests[i];
     }
@@ -31,48 +35,79 @@ struct Submitted {
   std::vector<Request*> pointers;
 };
 
-// Each share as places in the batch; empty where there are no hints.
-std::vector<std::vector<size_t>> shares_of(BatchOrder* order, const Hints& hints, size_t workers) {
-  const Submitted submitted(hints.size());
-  std::vector<std::vector<size_t>> shares;
-  if (!order->arrange(submitted.pointers, hints, workers)) return shares;
+Shares shares_of(BatchOrder* order, const Procedures& procedures, const Hints& hints,
+                 size_t workers) {
+  const Submitted submitted(procedures);
+  order->arrange(submitted.pointers, hints, workers);
+  Shares shares;
   for (size_t worker = 0; worker < workers; ++worker) {
     std::vector<size_t>& share = shares.emplace_back();
     for (const Request* request : order->share(worker)) share.push_back(request->submitted_ns);
   }
   return shares;
 }
+Shares shares_of(BatchOrder* order, const Hints& hints, size_t workers) {
+  return shares_of(order, Procedures(hints.size()), hints, workers);
+}
 
-void expect_invariants(const Hints& hints, const std::vector<std::vector<size_t>>& shares) {
+// Of places with a key each: those of one key ascend, and lie next to each other.
+template <class KeyOf>
+void expect_runs(const std::vector<size_t>& share, const KeyOf& key_of) {
+  std::map<decltype(key_of(size_t{0})), size_t> last_at;
+  for (size_t at = 0; at < share.size(); ++at) {
+    const auto [seen, is_new] = last_at.try_emplace(key_of(share[at]), at);
+    if (is_new) continue;
+    EXPECT_EQ(seen->second + 1, at) << "apart from its like";
+    EXPECT_LT(share[seen->second], share[at]) << "not in the order of submission";
+    seen->second = at;
+  }
+}
+
+void expect_invariants(const Procedures& procedures, const Hints& hints, const Shares& shares) {
   std::vector<size_t> all;
   for (const auto& share : shares) {
-    EXPECT_LE(share.size(), BatchOrder::share_max(hints.size(), shares.size()));  // O3
+    EXPECT_LE(share.size(), BatchOrder::share_max(procedures.size(), shares.size()));  // O3
     all.insert(all.end(), share.begin(), share.end());
-    // O2: a hint's run of places ascends and comes once in a share.
-    std::map<BatchOrder::Hint, size_t> last_at;
-    for (size_t at = 0; at < share.size(); ++at) {
-      const auto [seen, is_new] = last_at.try_emplace(hints[share[at]], at);
-      if (is_new) continue;
-      EXPECT_EQ(seen->second + 1, at) << "apart from its like";
-      EXPECT_LT(share[seen->second], share[at]) << "not in the order of submission";
-      seen->second = at;
+    expect_runs(share, [&](size_t place) {
+      return std::pair(procedures[place], shares.size() == 1 ? BatchOrder::Hint() : hints[place]);
+    });
+    std::vector<ptrdiff_t> first_requests;  // of procedures, as they come in the share
+    for (const size_t place : share) {
+      const auto first = std::find(procedures.begin(), procedures.end(), procedures[place]);
+      first_requests.push_back(first - procedures.begin());
     }
+    EXPECT_TRUE(std::is_sorted(first_requests.begin(), first_requests.end()));
   }
   std::sort(all.begin(), all.end());
-  ASSERT_EQ(all.size(), hints.size());  // O1
+  ASSERT_EQ(all.size(), procedures.size());  // O1
   for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], i);
 }
 
 TEST(BatchOrder, LikeGoesToLikeAndTheRestFillsUp) {
   BatchOrder order;
   const Hints hints = {2, 1, 2, std::nullopt, 1, 2};
-  EXPECT_EQ(shares_of(&order, hints, 2), (std::vector<std::vector<size_t>>{{0, 2, 5}, {1, 4, 3}}));
+  EXPECT_EQ(shares_of(&order, hints, 2), (Shares{{0, 2, 5}, {1, 4, 3}}));
 }
 
-TEST(BatchOrder, WithoutHintsThereIsNothingToArrange) {
+TEST(BatchOrder, AProceduresRequestsLieTogetherAndItsHintsWithinThem) {
   BatchOrder order;
-  EXPECT_TRUE(shares_of(&order, Hints(10), 4).empty());
-  EXPECT_TRUE(shares_of(&order, {}, 4).empty());
+  const Procedures procedures = {7, 8, 8, 9, 7, 7};
+  EXPECT_EQ(shares_of(&order, procedures, {0, 1, 0, std::nullopt, 1, 0}, 2),
+            (Shares{{0, 5, 2}, {4, 1, 3}}));
+  EXPECT_EQ(shares_of(&order, procedures, {}, 1), (Shares{{0, 4, 5, 1, 2, 3}}));
+}
+
+TEST(BatchOrder, WithoutHintsSharesAreEven) {
+  BatchOrder order;
+  EXPECT_EQ(shares_of(&order, Hints(10), 4), (Shares{{0, 4, 8}, {1, 5, 9}, {2, 6}, {3, 7}}));
+}
+
+// What is left over of a batch comes first in the next one: no procedure waits for ever.
+TEST(BatchOrder, WhatIsLeftOverComesFirstNextTime) {
+  BatchOrder order;
+  EXPECT_EQ(shares_of(&order, {1, 0, 0, 0}, {}, 1), (Shares{{0, 1, 2, 3}}));
+  EXPECT_EQ(shares_of(&order, {0, 1, 0, 0}, {}, 1), (Shares{{0, 2, 3, 1}}));
+  EXPECT_EQ(shares_of(&order, {1, 0, 0, 0}, {}, 1), (Shares{{0, 1, 2, 3}}));
 }
 
 TEST(BatchOrder, AHintKeepsItsWorkerFromBatchToBatch) {
@@ -92,7 +127,7 @@ TEST(BatchOrder, AHintWithHalfOfTheBatchSpills) {
   Hints hints;
   for (uint64_t i = 0; i < 400; ++i) hints.push_back(i % 2 == 0 ? 5 : 1'000 + i);
   const auto shares = shares_of(&order, hints, 4);
-  expect_invariants(hints, shares);
+  expect_invariants(Procedures(hints.size()), hints, shares);
   for (const auto& share : shares) EXPECT_GE(share.size(), 50u);
   const auto hot = std::count_if(shares[1].begin(), shares[1].end(),
                                  [&](size_t place) { return hints[place] == 5; });
@@ -113,12 +148,10 @@ TEST(BatchOrderModel, RandomBatchesKeepTheInvariants) {
     for (BatchOrder::Hint& hint : hints) {
       if (random() % 4 != 0) hint = random() % distinct * stride;
     }
-    const auto shares = shares_of(&order, hints, workers);
-    if (shares.empty()) {
-      for (const BatchOrder::Hint& hint : hints) ASSERT_FALSE(hint.has_value());
-      continue;
-    }
-    expect_invariants(hints, shares);
+    Procedures procedures(count);
+    const uint64_t kinds = 1 + random() % 5;
+    for (uint32_t& procedure : procedures) procedure = static_cast<uint32_t>(random() % kinds) * 3;
+    expect_invariants(procedures, hints, shares_of(&order, procedures, hints, workers));
     if (HasFailure()) return;
   }
 }

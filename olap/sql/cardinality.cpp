@@ -4,7 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include "olap/execution/expression.h"
 #include "olap/execution/like_pattern.h"
+#include "olap/sql/sampled_predicate.h"
 
 namespace diptych::olap {
 namespace {
@@ -43,6 +45,29 @@ const ColumnSample* rows_sample(const TableRows& rows, const TableSchema& table,
   if (id >= rows.size() || column.value >= rows[id].samples.size()) return nullptr;
   const SampledColumn* const sample = rows[id].samples[column.value].get();
   return sample == nullptr ? nullptr : &sample->summary();
+}
+
+bool is_column(const Expression& expression) {
+  return without_integer_casts(expression).kind == ExpressionKind::kColumn;
+}
+
+// What selectivity_by_kind knows by the column's sample.
+bool compares_a_column(const Expression& p) {
+  switch (p.kind) {
+    case ExpressionKind::kEqual:
+    case ExpressionKind::kNotEqual:
+    case ExpressionKind::kLess:
+    case ExpressionKind::kLessEqual:
+    case ExpressionKind::kGreater:
+    case ExpressionKind::kGreaterEqual:
+      return (is_column(*p.children[0]) && is_literal(*p.children[1])) ||
+             (is_literal(*p.children[0]) && is_column(*p.children[1]));
+    case ExpressionKind::kInList:
+    case ExpressionKind::kLike:
+    case ExpressionKind::kIsNull:
+    case ExpressionKind::kIsNotNull: return is_column(*p.children[0]);
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -252,7 +277,28 @@ double Estimator::range_selectivity(const Expression& p) {
   return bounds_above ? below : 1 - below;
 }
 
+double Estimator::sampled_selectivity(const Expression& p, double by_kind) const {
+  const std::vector<uint32_t> columns = columns_read(p);
+  if (columns.size() != 1) return by_kind;
+  const Slot& slot = slots_[columns[0]];
+  if (slot.table == nullptr) return by_kind;
+  const ColumnSample* const sample = rows_sample(rows_, *slot.table, slot.column);
+  if (sample == nullptr) return by_kind;
+  const auto found = sampled_matches(p, columns[0], slot.table->column(slot.column).type, *sample);
+  if (!found) return by_kind;
+  const double share = found->share(sample->null_share);
+  return found->matches == 0 && !found->of_null ? std::min(share, by_kind) : share;
+}
+
 double Estimator::selectivity(const Expression& p) {
+  const bool is_sum_of_parts = p.kind == ExpressionKind::kAnd || p.kind == ExpressionKind::kOr ||
+                               p.kind == ExpressionKind::kNot || is_literal(p);
+  double share = selectivity_by_kind(p);
+  if (!is_sum_of_parts && !compares_a_column(p)) share = sampled_selectivity(p, share);
+  return std::clamp(share, kLeastSelectivity, 1.0);
+}
+
+double Estimator::selectivity_by_kind(const Expression& p) {
   double share = kOtherSelectivity;
   switch (p.kind) {
     case ExpressionKind::kEqual: share = equality_selectivity(p); break;
@@ -278,7 +324,7 @@ double Estimator::selectivity(const Expression& p) {
     case ExpressionKind::kLiteral: share = is_true_literal(p) ? 1 : 0; break;
     default: break;
   }
-  return std::clamp(share, kLeastSelectivity, 1.0);
+  return share;
 }
 
 }  // namespace diptych::olap

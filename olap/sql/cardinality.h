@@ -11,7 +11,8 @@
 // So ol_o_id has 3,000 and o_d_id 10 values without any statistics.
 //
 // Of a column and a literal, =, IN, ranges, IS NULL and LIKE go by the column's sample: common
-// values, quantiles, the share of nulls, and how many of some texts match.
+// values, quantiles, the share of nulls, and how many of some texts match. Any other predicate of
+// one column is tried on the sample's values (sampled_predicate.h).
 
 #pragma once
 
@@ -60,6 +61,10 @@ class Estimator {
   double in_selectivity(const Expression& in);
   double like_selectivity(const Expression& like) const;
   double range_selectivity(const Expression& comparison);
+  double selectivity_by_kind(const Expression& predicate);
+  // Of a predicate that is more than a comparison of one column; `by_kind`: as far as is known
+  // without the column's sample.
+  double sampled_selectivity(const Expression& predicate, double by_kind) const;
 
   const base::Catalog& catalog_;
   const TableRows& rows_;

@@ -98,6 +98,22 @@ TEST_P(ColumnSampleTest, PlansGoByIt) {
   expected("c <= 25", 0.1875, 0.15);
   expected("d like '%b'", 0.1, 0.5);
   expected("d not like '%b'", 0.9, 0.1);
+  // Of expressions over one column.
+  expected("a * 2 = 14", 0.91, 0.05);
+  expected("a % 2 = 1", 0.95, 0.05);
+  expected("b % 10 = 3", 0.1, 1);
+  expected("c * 2 > 100", 0.375, 0.15);
+  expected("coalesce(c, 0) = 0", 0.25, 0.1);
+  expected("coalesce(c, 0) <> 0", 0.75, 0.1);
+  expected("upper(d) like '%B'", 0.1, 0.5);
+  expected("d ~ 'b$'", 0.1, 0.5);
+  expected("substring(d, 6, 1) in ('1', '2', '3', '4')", 0.888, 0.1);
+  expected("not (substring(d, 6, 1) = '1' or d like '%b')", 0.7, 0.15);
+  // Where it fails for some value or makes too much of it, and where no value is among the sampled
+  // ones, by the kind.
+  expected("repeat(d, 100000000) like '%b'", 0.1, 0.01);
+  expected("70 / a = 10", 0.1, 0.01);
+  expected("b + 1 = 5", 1 / static_cast<double>(GetParam()), 0.1);
   const auto groups = prepare("select a, count(*) from t group by a", catalog, statistics);
   EXPECT_NEAR(groups->root->estimated_rows, 10, 0.01);
 }

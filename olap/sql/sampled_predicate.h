@@ -30,8 +30,8 @@ struct SampledMatches {
   }
 };
 
-// `type`: the column's. Nothing where the sample has no values, or the predicate fails for one, or takes
-// too long.
+// `type`: the column's. Nothing where the sample has no values, or the predicate fails for one, or
+// takes too long.
 std::optional<SampledMatches> sampled_matches(const Expression& predicate, uint32_t column,
                                               const base::DataType& type,
                                               const ColumnSample& sample);

@@ -119,9 +119,11 @@ def plain(value):
 
 
 def is_quotient(number):
-    """Such have 16 digits at least; how many more, engines differ on."""
+    """Such have 16 digits or places at least; how many more, engines differ on."""
     parts = number.as_tuple()
-    return number.is_finite() and parts.exponent < 0 and len(parts.digits) >= 16
+    if not number.is_finite() or parts.exponent >= 0:
+        return False
+    return parts.exponent <= -16 or len(parts.digits) >= 16
 
 
 def equal(ours, theirs, inexact):

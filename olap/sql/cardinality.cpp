@@ -291,10 +291,10 @@ double Estimator::sampled_selectivity(const Expression& p, double by_kind) const
 }
 
 double Estimator::selectivity(const Expression& p) {
-  const bool is_sum_of_parts = p.kind == ExpressionKind::kAnd || p.kind == ExpressionKind::kOr ||
-                               p.kind == ExpressionKind::kNot || is_literal(p);
+  const bool goes_by_parts = p.kind == ExpressionKind::kAnd || p.kind == ExpressionKind::kOr ||
+                             p.kind == ExpressionKind::kNot || is_literal(p);
   double share = selectivity_by_kind(p);
-  if (!is_sum_of_parts && !compares_a_column(p)) share = sampled_selectivity(p, share);
+  if (!goes_by_parts && !compares_a_column(p)) share = sampled_selectivity(p, share);
   return std::clamp(share, kLeastSelectivity, 1.0);
 }
 

@@ -1,7 +1,6 @@
 #include "olap/sql/sampled_predicate.h"
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <limits>
 #include <type_traits>

@@ -317,7 +317,8 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
     std::vector<std::byte> bytes(std::min<uint64_t>(head->size(), kLogHeaderBytes));
     if (auto read = head->read(bytes); !read) return read.error();
     const auto header = read_header(bytes);
-    if (!header || header->start > after) continue;
+    // One that is another file's says nothing of those before.
+    if (!header || header->number != (*numbers)[i] || header->start > after) continue;
     first = i;
     break;
   }

@@ -175,6 +175,22 @@ TEST_F(LogFormat, OnlyWhatFollowsTheVidIsReadAndCoveredFilesAreNotLookedInto) {
   EXPECT_THAT(all.error().message, HasSubstr(log_file_path(path(), 1)));
 }
 
+// Found by log_fuzz: file 3 has file 2's header, and so nothing of file 3; taken for one that covers
+// those before, it was left out, and the damage before it met only once it was removed.
+TEST_F(LogFormat, AFileWithTheHeaderOfAnotherCoversNothing) {
+  begin_file(1, 0, 1);
+  append(0, 3);
+  begin_file(2, 3, 2);
+  append(3, 2);
+  std::filesystem::rename(log_file_path(path(), 2), log_file_path(path(), 3));
+  write_contents(log_file_path(path(), 2), "");
+  write_contents(log_file_path(path(), 1), std::string(8192, 'x'));
+  const auto lines = read(100);
+  ASSERT_FALSE(lines);
+  EXPECT_EQ(lines.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(lines.error().to_string(), HasSubstr(log_file_path(path(), 1)));
+}
+
 TEST_F(LogFormat, AGapInTheVidsIsAnError) {
   begin_file(1, 0, 1);
   append(0, 5);

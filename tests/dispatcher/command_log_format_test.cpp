@@ -175,8 +175,8 @@ TEST_F(LogFormat, OnlyWhatFollowsTheVidIsReadAndCoveredFilesAreNotLookedInto) {
   EXPECT_THAT(all.error().message, HasSubstr(log_file_path(path(), 1)));
 }
 
-// Found by log_fuzz: file 3 has file 2's header, and so nothing of file 3; taken for one that covers
-// those before, it was left out, and the damage before it met only once it was removed.
+// Found by log_fuzz: file 3 has file 2's header, and so nothing of file 3; taken for one that
+// covers those before, it was left out, and the damage before it met only once it was removed.
 TEST_F(LogFormat, AFileWithTheHeaderOfAnotherCoversNothing) {
   begin_file(1, 0, 1);
   append(0, 3);

@@ -53,15 +53,11 @@ bool is_column(const Expression& expression) {
 
 // What selectivity_by_kind knows by the column's sample.
 bool compares_a_column(const Expression& p) {
+  if (is_comparison(p.kind)) {
+    return (is_column(*p.children[0]) && is_literal(*p.children[1])) ||
+           (is_literal(*p.children[0]) && is_column(*p.children[1]));
+  }
   switch (p.kind) {
-    case ExpressionKind::kEqual:
-    case ExpressionKind::kNotEqual:
-    case ExpressionKind::kLess:
-    case ExpressionKind::kLessEqual:
-    case ExpressionKind::kGreater:
-    case ExpressionKind::kGreaterEqual:
-      return (is_column(*p.children[0]) && is_literal(*p.children[1])) ||
-             (is_literal(*p.children[0]) && is_column(*p.children[1]));
     case ExpressionKind::kInList:
     case ExpressionKind::kLike:
     case ExpressionKind::kIsNull:

@@ -154,10 +154,6 @@ ExpressionKind commuted(ExpressionKind comparison) {
   }
 }
 
-bool is_comparison(ExpressionKind kind) {
-  return kind >= ExpressionKind::kEqual && kind <= ExpressionKind::kGreaterEqual;
-}
-
 // A DATE, cast to a TIMESTAMP, beside a literal: the days decide, and scans compare these on codes.
 // Another comparison stays.
 ExpressionPtr compare_days(ExpressionPtr e) {

@@ -31,6 +31,10 @@ ExpressionPtr clone(const Expression& expression);
 Expressions clone(const Expressions& expressions);
 bool equal(const Expression& a, const Expression& b);
 
+// =, <>, <, <=, >, >=.
+inline bool is_comparison(ExpressionKind kind) {
+  return kind >= ExpressionKind::kEqual && kind <= ExpressionKind::kGreaterEqual;
+}
 inline bool is_literal(const Expression& e) {
   return e.kind == ExpressionKind::kLiteral;
 }

@@ -10,12 +10,38 @@ namespace diptych::olap {
 
 namespace {
 
+// Compares numbers that are there, which cannot fail and takes no longer than to tell the rows apart
+// that still need it.
+bool is_quick(const Expression& e) {
+  constexpr size_t kListMax = 4;
+  switch (e.kind) {
+    case ExpressionKind::kColumn:
+    case ExpressionKind::kLiteral: return !e.type.is_string();
+    case ExpressionKind::kInList:
+      if (e.children.size() > kListMax + 1) return false;
+      break;
+    case ExpressionKind::kAnd:
+    case ExpressionKind::kOr:
+      if (e.children.size() > 2) return false;
+      break;
+    case ExpressionKind::kNot:
+    case ExpressionKind::kIsNull:
+    case ExpressionKind::kIsNotNull: break;
+    default:
+      if (e.kind < ExpressionKind::kEqual || e.kind > ExpressionKind::kGreaterEqual) return false;
+  }
+  return std::all_of(e.children.begin(), e.children.end(),
+                     [](const ExpressionPtr& child) { return is_quick(*child); });
+}
+
 // AND (kAnd) and OR over truth values; the two are each other's mirror: AND is settled by false, OR
-// by true. A row that is settled is not evaluated further.
+// by true. A row that is settled is not evaluated further, but by what is quick.
 class ConnectiveNode : public TruthNode {
  public:
-  ConnectiveNode(bool is_and, std::vector<NodePtr> children)
-      : is_and_(is_and), children_(std::move(children)) {}
+  ConnectiveNode(const Expression& expression, std::vector<NodePtr> children)
+      : is_and_(expression.kind == ExpressionKind::kAnd), children_(std::move(children)) {
+    for (const ExpressionPtr& child : expression.children) is_quick_.push_back(is_quick(*child));
+  }
 
   void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
     const uint32_t words = words_of(rows.slots);
@@ -26,9 +52,13 @@ class ConnectiveNode : public TruthNode {
         const uint64_t open = is_and_ ? truth->is_true[w] | truth->is_null[w] : ~truth->is_true[w];
         open_[w] = open & rows.bits[w];
       }
-      select_bits(open_, rows.slots, &open_rows_);
-      if (open_rows_.count == 0) break;
-      children_[i]->evaluate_truth(input, open_rows_, &next_);
+      const Selection* asked = &rows;
+      if (!is_quick_[i]) {
+        select_bits(open_, rows.slots, &open_rows_);
+        if (open_rows_.count == 0) break;
+        asked = &open_rows_;
+      }
+      children_[i]->evaluate_truth(input, *asked, &next_);
       if (!next_.has_nulls) std::fill_n(next_.is_null, words, 0);
       truth->has_nulls |= next_.has_nulls;
       combine(words, truth);
@@ -53,6 +83,7 @@ class ConnectiveNode : public TruthNode {
 
   bool is_and_;
   std::vector<NodePtr> children_;
+  std::vector<bool> is_quick_;  // by child
   TruthMask next_;
   uint64_t open_[kVectorWords];
   Selection open_rows_;
@@ -209,8 +240,7 @@ NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
   switch (expression.kind) {
     case ExpressionKind::kAnd:
     case ExpressionKind::kOr:
-      return std::make_unique<ConnectiveNode>(expression.kind == ExpressionKind::kAnd,
-                                              std::move(children));
+      return std::make_unique<ConnectiveNode>(expression, std::move(children));
     case ExpressionKind::kNot: return std::make_unique<NotNode>(std::move(children[0]));
     case ExpressionKind::kCase:
       require_plan(children.size() % 2 == 1, "CASE has an else");

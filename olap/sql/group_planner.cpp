@@ -496,6 +496,38 @@ Planned PlanBuilder::join_members(GroupState& state) {
   return joined;
 }
 
+// What the conditions ask of texts of build rows alone becomes columns of these, where there are
+// more pairs of rows than build rows.
+Planned PlanBuilder::with_text_parts(Planned build, double joined_rows, Expressions* conditions) {
+  double pairs = joined_rows;
+  for (const ExpressionPtr& condition : *conditions) {
+    if (condition->kind == ExpressionKind::kOr) pairs /= estimator_.selectivity(*condition);
+  }
+  if (pairs < build.rows()) return build;
+  Expressions parts;
+  std::vector<uint32_t> slots;
+  const auto column = [&](ExpressionPtr part) {
+    const auto known = std::find_if(parts.begin(), parts.end(),
+                                    [&](const ExpressionPtr& e) { return equal(*e, *part); });
+    if (known != parts.end())
+      return slots_.column(slots[static_cast<size_t>(known - parts.begin())]);
+    slots.push_back(slots_.add({.type = part->type, .nullable = part->nullable}));
+    parts.push_back(std::move(part));
+    return slots_.column(slots.back());
+  };
+  for (ExpressionPtr& condition : *conditions) take_text_parts(&condition, build, column);
+  if (parts.empty()) return build;
+  Expressions columns;
+  for (size_t i = 0; i < build.layout.size(); ++i) {
+    columns.push_back(
+        make_column(build.layout[i], build.root->output[i], build.root->output_nullable[i]));
+  }
+  std::move(parts.begin(), parts.end(), std::back_inserter(columns));
+  std::vector<uint32_t> layout = build.layout;
+  layout.insert(layout.end(), slots.begin(), slots.end());
+  return make_project(std::move(build), std::move(columns), std::move(layout));
+}
+
 Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
   if (tree.probe == nullptr) return std::move(state.members[tree.relation]);
   Planned probe = build_tree(*tree.probe, state);
@@ -506,6 +538,7 @@ Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
     if (condition.expression == nullptr || !within(condition.members, tree.members)) continue;
     conditions.push_back(std::move(condition.expression));
   }
+  build = with_text_parts(std::move(build), tree.rows, &conditions);
   Planned joined =
       make_join(JoinKind::kInner, std::move(probe), std::move(build), std::move(conditions));
   joined.root->estimated_rows = tree.rows;

@@ -23,7 +23,7 @@ inline constexpr size_t kCopiesMax = 5'000;
 
 class PlanBuilder {
  public:
-  explicit PlanBuilder(Estimator& estimator) : estimator_(estimator) {}
+  PlanBuilder(Estimator& estimator, SlotTable* slots) : estimator_(estimator), slots_(*slots) {}
 
   // The statement's outermost block; its output columns are the visible outputs, in order.
   Planned plan_statement(QueryBlock& block);
@@ -77,6 +77,7 @@ class PlanBuilder {
   double semi_selectivity(const Planned& inner, const Expressions& conditions);
   Planned join_members(GroupState& state);
   Planned build_tree(const JoinTree& tree, GroupState& state);
+  Planned with_text_parts(Planned build, double joined_rows, Expressions* conditions);
   JoinProblem join_problem(const GroupState& state);
   JoinSide join_side(const Expression& side, const GroupState& state);
   double selectivity(const Expressions& predicates);
@@ -94,6 +95,7 @@ class PlanBuilder {
   };
 
   Estimator& estimator_;
+  SlotTable& slots_;
   std::unordered_map<uint32_t, Round> rounds_;  // by recursion whose step is being planned
   uint32_t innermost_ = 0;                      // of them; 0: there is none
   size_t copied_ = 0;                           // operators

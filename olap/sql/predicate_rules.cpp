@@ -64,6 +64,36 @@ bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
   }
 }
 
+// A truth value that is always there, and compares texts.
+struct TextPart {
+  bool cannot_fail = true;
+  bool compares_texts = false;
+};
+
+TextPart text_part(const Expression& e) {
+  TextPart part;
+  switch (e.kind) {
+    case ExpressionKind::kColumn:
+    case ExpressionKind::kLiteral: return part;
+    case ExpressionKind::kAnd:
+    case ExpressionKind::kOr:
+    case ExpressionKind::kNot:
+    case ExpressionKind::kIsNull:
+    case ExpressionKind::kIsNotNull: break;
+    case ExpressionKind::kLike:
+    case ExpressionKind::kInList: part.compares_texts = e.children[0]->type.is_string(); break;
+    default:
+      part.cannot_fail = is_comparison(e.kind);
+      part.compares_texts = part.cannot_fail && e.children[0]->type.is_string();
+  }
+  for (const ExpressionPtr& child : e.children) {
+    const TextPart below = text_part(*child);
+    part.cannot_fail = part.cannot_fail && below.cannot_fail;
+    part.compares_texts = part.compares_texts || below.compares_texts;
+  }
+  return part;
+}
+
 }  // namespace
 
 Expressions factor_common(Expressions conjuncts) {
@@ -91,6 +121,22 @@ ExpressionPtr implied_disjunction(const Expression& predicate,
     branches.push_back(conjunction(std::move(kept)));
   }
   return disjunction(std::move(branches));
+}
+
+void take_text_parts(ExpressionPtr* predicate, const Planned& side,
+                     const std::function<ExpressionPtr(ExpressionPtr part)>& column) {
+  Expression& e = **predicate;
+  if (side.has_all(e)) {
+    const TextPart part = text_part(e);
+    if (part.compares_texts && part.cannot_fail) {
+      *predicate = column(std::move(*predicate));
+      return;
+    }
+  }
+  const bool is_connective = e.kind == ExpressionKind::kAnd || e.kind == ExpressionKind::kOr ||
+                             e.kind == ExpressionKind::kNot;
+  if (!is_connective) return;
+  for (ExpressionPtr& child : e.children) take_text_parts(&child, side, column);
 }
 
 bool rejects_nulls(const Expression& predicate, const std::vector<uint32_t>& slots) {

@@ -2,6 +2,7 @@
 //
 //   factor   (a AND b) OR (a AND c)  ->  a AND (b OR c)
 //   imply    (r1 AND s1) OR (r2 AND s2), r over one member  ->  additionally r1 OR r2 for its scan
+//   early    the same above a join, r over texts of its build side  ->  r1, r2 are columns there
 //   strict   a predicate that is not true when the columns it names are NULL turns a LEFT JOIN that
 //            makes them NULL into an inner join
 
@@ -9,7 +10,7 @@
 
 #include <functional>
 
-#include "olap/sql/query_block.h"
+#include "olap/sql/planned.h"
 
 namespace diptych::olap {
 
@@ -20,6 +21,12 @@ Expressions factor_common(Expressions conjuncts);
 // those; nullptr otherwise.
 ExpressionPtr implied_disjunction(const Expression& predicate,
                                   const std::function<bool(const Expression&)>& eligible);
+
+// Puts in the place of the largest parts which name columns of `side` only, and compare texts, what
+// `column` gives for them: so a text is looked at once a row there, and not for every pair of rows.
+// Parts that may fail stay, since there may be no pair.
+void take_text_parts(ExpressionPtr* predicate, const Planned& side,
+                     const std::function<ExpressionPtr(ExpressionPtr part)>& column);
 
 // True if the predicate cannot be true where all `slots` are NULL.
 bool rejects_nulls(const Expression& predicate, const std::vector<uint32_t>& slots);

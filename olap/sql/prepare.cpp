@@ -93,7 +93,7 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
     plan.column_names.push_back((*block)->outputs[i].name);
   }
   Estimator estimator(catalog, table_rows, binding.slots);
-  PlanBuilder builder(estimator);
+  PlanBuilder builder(estimator, &binding.slots);
   plan.root = builder.plan_statement(**block).root;
   if (builder.is_too_large()) {
     return source.unsupported(0, "a statement of so many subqueries within each other");

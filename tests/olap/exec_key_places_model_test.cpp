@@ -100,7 +100,7 @@ template <class Body>
 void on_every_target(const Body& body) {
   const uint64_t seed = std::random_device()();
   PlacesRandom random(seed);
-  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3}) {
+  for (const int64_t target : {HWY_SCALAR, HWY_AVX2, HWY_AVX3, HWY_AVX3_DL}) {
     hwy::SetSupportedTargetsForTest(0);
     if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
     hwy::SetSupportedTargetsForTest(target);

@@ -230,7 +230,16 @@ constexpr Planned kPlanned[] = {
      "  inner join on c_p_id = p_id where ((p_kind = 'a') or ((p_kind = 'b') and "
      "(c_id = 3)))\n"
      "    scan child [c_id, c_p_id]\n"
-     "    scan parent [p_id, p_kind] where ((p_kind = 'a') or (p_kind = 'b'))\n"},
+     "    project [p_id, p_kind, (p_kind = 'a'), (p_kind = 'b')]\n"
+     "      scan parent [p_id, p_kind] where ((p_kind = 'a') or (p_kind = 'b'))\n"},
+    // What may fail is asked of pairs only; so are numbers.
+    {"select count(*) from parent, child where p_id = c_p_id and (c_id = 3 or p_id = 2 or "
+     "p_kind || 'x' = 'ax')",
+     "aggregate [count(*)] by []\n"
+     "  inner join on c_p_id = p_id where ((c_id = 3) or (p_id = 2) or "
+     "((p_kind || 'x') = 'ax'))\n"
+     "    scan child [c_id, c_p_id]\n"
+     "    scan parent [p_id, p_kind]\n"},
     {"select * from parent a, parent b where a.p_id < b.p_id",
      "inner join of every pair where (p_id < p_id)\n"
      "  scan parent [p_id, p_name, p_kind]\n"

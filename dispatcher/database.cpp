@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <filesystem>
 #include <future>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include "dispatcher/side_by_side.h"
 #include "oltp/index.h"
 #include "storage/block_file.h"
+#include "storage/file.h"
 #include "storage/replica_files.h"
 
 namespace diptych::dispatcher {
@@ -277,6 +280,7 @@ void Database::State::start_dispatchers() {
         prepare(job, statement, rows);
       },
       [this] { run_checkpoint(); });
+  query_watch->when_stopped([olap = olap_dispatcher.get()] { olap->queries_were_stopped(); });
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
       OltpDispatcherOptions{
           .placement = placement.oltp,
@@ -347,8 +351,15 @@ base::Result<void> Database::State::check_replica() const {
 
 Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& options) {
-  if (auto checked = check_options(options); !checked) return checked.error();
+base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& given) {
+  if (auto checked = check_options(given); !checked) return checked.error();
+  DatabaseOptions options = given;
+  if (!given.path.empty()) {
+    // The process may change its directory.
+    std::error_code failed;
+    options.path = std::filesystem::absolute(given.path, failed).string();
+    if (failed) return storage::system_error("find", given.path, failed.value());
+  }
   const base::Topology topology = base::Topology::detect();
   auto placement = base::place(topology, options.placement);
   if (!placement) return placement.error();
@@ -502,6 +513,7 @@ base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
   state_->end_backup();
+  state_->end_replay();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
@@ -520,6 +532,7 @@ void Database::discard() {
   DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
   const std::lock_guard one_at_a_time(state_->closing);
   state_->end_backup();
+  state_->end_replay();
   state_->stop_dispatchers();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return;

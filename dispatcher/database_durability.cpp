@@ -22,6 +22,9 @@
 namespace diptych::dispatcher {
 namespace {
 
+// A failure that comes again and again is said so often.
+constexpr uint64_t kSayAgainNs = 60'000'000'000;
+
 void say(const std::string& text) {
   std::fputs(text.c_str(), stderr);  // not fmt::print, which throws where the disk is full
 }
@@ -57,7 +60,7 @@ base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
   }
   recovery_report.vid = contents->last;
   if (contents->transactions == 0) {
-    return cut_torn_tail(options.path, *contents, options.faults.before_step);
+    return settle_log(options.path, *contents, options.faults.before_step);
   }
   recovery = std::make_unique<Recovery>(options.path, manifest_vid, std::move(*contents));
   // relaxed: nobody else has the database yet.
@@ -85,8 +88,11 @@ base::Result<void> Database::State::recover() {
   const uint64_t begin_ns = base::steady_ns();
   auto replayed = replay();
   if (replayed) {
-    replayed = cut_torn_tail(options.path, recovery->contents(), options.faults.before_step);
+    replayed = settle_log(options.path, recovery->contents(), options.faults.before_step);
   }
+  // Whoever closes the database leaves the rest in the log.
+  // acquire: as in replay.
+  if (!replayed && replay_stops.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
   if (!replayed) {
     recovery_failure = replayed.error().within("the log cannot be replayed");
     return *recovery_failure;
@@ -109,6 +115,12 @@ base::Result<void> Database::State::recover() {
   return {};
 }
 
+void Database::State::end_replay() {
+  // release: pairs with the acquire in replay.
+  replay_stops.store(true, std::memory_order_release);
+  const std::lock_guard ended(recovering);
+}
+
 base::Result<void> Database::State::replay() {
   RecoveryProgress progress(options.path, options.recovery_listener,
                             "transactions of the log replayed", recovery->contents().transactions,
@@ -116,6 +128,8 @@ base::Result<void> Database::State::replay() {
   const base::Vid begin = engine.last_vid();
   const auto in_batch = [&](const auto& body) -> base::Result<void> {
     oltp_dispatcher->wait_for_room();
+    // acquire: pairs with the release in end_replay, which waits for this.
+    if (replay_stops.load(std::memory_order_acquire)) return base::ErrorCode::kClosed;
     {
       const BatchGate::Passage passage = gate.pass(Side::kOltp);
       clock.batch_begins(base::steady_ns());
@@ -224,11 +238,19 @@ void Database::State::start_checkpoint_writer() {
 }
 
 void Database::State::run_checkpoint() {
+  // What was replayed in part, or will never be to its end, is no state to be saved.
+  // acquire: as in ensure_recovered.
+  if (!recovered.load(std::memory_order_acquire)) return;
   if (checkpoint_writer != nullptr && checkpoint_writer->busy()) {
     // One that was cut before the wish does not fulfil it.
+    {
+      const std::lock_guard waiters_lock(checkpoint_mutex);
+      checkpoint_again = true;
+    }
+    // It may have ended in between, and not have seen the flag.
+    if (checkpoint_writer->busy()) return;
     const std::lock_guard waiters_lock(checkpoint_mutex);
-    checkpoint_again = true;
-    return;
+    if (!std::exchange(checkpoint_again, false)) return;
   }
   CheckpointWaiters waiters;
   {
@@ -251,6 +273,9 @@ void Database::State::note_checkpoint_failure(const base::Error& error, size_t w
   // relaxed: a figure to look at.
   checkpoints_failed.fetch_add(1, std::memory_order_relaxed);
   if (waiters != 0) return;
+  const uint64_t now_ns = base::steady_ns();
+  if (checkpoint_failure_said_ns != 0 && now_ns - checkpoint_failure_said_ns < kSayAgainNs) return;
+  checkpoint_failure_said_ns = now_ns;
   say(fmt::format("diptych: a checkpoint failed, and the log grows: {}\n", error.to_string()));
 }
 
@@ -259,7 +284,10 @@ void Database::State::note_checkpoint_failure(const base::Error& error, size_t w
 // hardly used stays.
 base::Result<bool> Database::State::begin_checkpoint() {
   if (checkpoint_writer == nullptr) return false;
-  if (saved_vid == clock.last() && saved_ddl == ddl.size()) return false;
+  if (saved_vid == clock.last() && saved_ddl == ddl.size()) {
+    if (log != nullptr) log->cover(*saved_vid);  // whose files a backup may have held
+    return false;
+  }
   if (log != nullptr) log->begin_file(options.log_file_bytes / 2);
   olap_dispatcher->bring_up_to_date();
   if (auto usable = check_replica(); !usable) return usable.error();

@@ -62,6 +62,10 @@ base::Result<LoadedProcedures> Database::load_procedures(const std::string& path
   if (!library) return library.error();
   // Goes before the library, whose code its destruction needs (L1).
   std::vector<oltp::ProcedureDefinition> definitions;
+  // The code that a log is replayed with stays until it was.
+  std::unique_lock no_replay(state_->recovering, std::defer_lock);
+  // acquire: as in ensure_recovered.
+  if (!state_->recovered.load(std::memory_order_acquire)) no_replay.lock();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (auto open = state_->check_open(held); !open) return open.error();
   auto defined = ProcedureModules::define(**library, state_->catalog, &definitions);

@@ -85,8 +85,8 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
           outcome.error().within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
     }
   }
-  // A copy stays for good: what has failed altogether leaves none.
-  if (state_->ddl.size() != before) state_->catalogs.publish(state_->catalog);
+  if (state_->ddl.size() == before) return outcome;
+  state_->catalogs.publish(state_->catalog);
   state_->olap_dispatcher->bring_up_to_date();
   if (state_->log != nullptr) {
     auto saved = state_->save_unlogged(held);

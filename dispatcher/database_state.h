@@ -111,6 +111,8 @@ struct Database::State {
   base::Result<void> ensure_recovered();
   base::Result<void> recover();
   base::Result<void> replay();
+  // Before the dispatchers are stopped: one that runs ends with kClosed, and its log stays.
+  void end_replay();
   // Brings the replica up to date and saves it, if anything changed since the last save; the log
   // that it covers goes. The caller holds the gate, exclusively or as the OLAP side.
   base::Result<void> save_changes();
@@ -167,6 +169,7 @@ struct Database::State {
   uint64_t saved_settled = 0;                       // columns that had settled by then
   std::atomic<uint64_t> checkpoints{0};             // writers: as saved_vid's
   std::atomic<uint64_t> checkpoints_failed{0};      // writers: who saves
+  uint64_t checkpoint_failure_said_ns = 0;          // as saved_vid's
   std::atomic<uint64_t> recovered_transactions{0};  // writer: recover
   // What is done seldom: how often it was, and how long it took in all.
   struct Spent {
@@ -178,10 +181,11 @@ struct Database::State {
   Spent primary_rebuilds;
   Spent backups;
 
-  std::atomic<bool> recovered{true};   // writer: open, recover
-  std::mutex recovering;               // held by recover, so that one does it; of the next three
-  LogPosition log_position;            // where the log goes on
-  std::unique_ptr<Recovery> recovery;  // null: there is nothing to replay, or no more
+  std::atomic<bool> recovered{true};      // writer: open, recover
+  std::atomic<bool> replay_stops{false};  // writer: end_replay
+  std::mutex recovering;                  // held by recover, so that one does it; of the next three
+  LogPosition log_position;               // where the log goes on
+  std::unique_ptr<Recovery> recovery;     // null: there is nothing to replay, or no more
   std::optional<base::Error> recovery_failure;  // of a replay that had begun: for good
   RecoveryReport recovery_report;
 

@@ -1,6 +1,7 @@
 #include "dispatcher/long_lane.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -59,6 +60,18 @@ LongQuery LongLane::give_up() {
   LongQuery query = std::move(waiting_.front());
   waiting_.pop_front();
   return query;
+}
+
+std::vector<LongQuery> LongLane::take_stopped() {
+  const auto goes_on = [](const LongQuery& query) {
+    return !query.job->answer->control().is_stopped();
+  };
+  const std::lock_guard lock(mutex_);
+  const auto stopped = std::stable_partition(waiting_.begin(), waiting_.end(), goes_on);
+  std::vector<LongQuery> taken(std::make_move_iterator(stopped),
+                               std::make_move_iterator(waiting_.end()));
+  waiting_.erase(stopped, waiting_.end());
+  return taken;
 }
 
 bool LongLane::runs_this_thread() const {

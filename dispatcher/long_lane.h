@@ -8,7 +8,8 @@
 // applies go on meanwhile; what they write first is copied (storage/replica_snapshot.h).
 //
 // Threads    `queries_max` of its own, on the OLAP side's cores, at the lowest priority; each runs
-//            one query at a time. add, wants_snapshot, begin, give_up: the OLAP dispatcher's.
+//            one query at a time. add, wants_snapshot, begin, give_up, take_stopped: the OLAP
+//            dispatcher's.
 //            report: any. The callbacks are called on the lane's threads.
 //
 // Invariants
@@ -77,6 +78,8 @@ class LongLane {
 
   // The same one, which gets none.
   LongQuery give_up();
+  // Those that wait and were stopped: they wait no longer.
+  std::vector<LongQuery> take_stopped();
 
   void report(Metrics* metrics) const;
   bool runs_this_thread() const;

@@ -101,6 +101,10 @@ void OlapDispatcher::snapshot_has_gone() {
   wake();
 }
 
+void OlapDispatcher::queries_were_stopped() {
+  if (long_lane_ != nullptr) wake();
+}
+
 void OlapDispatcher::cancel_queries() {
   // relaxed: a flag of its own, which the executor's workers look at.
   stop_queries_.store(true, std::memory_order_relaxed);
@@ -162,6 +166,7 @@ void OlapDispatcher::run() {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
       reclaim();
     }
+    if (long_lane_ != nullptr) answer_stopped();
     if (long_lane_ != nullptr && long_lane_->wants_snapshot()) {
       const BatchGate::Passage passage = gate_->pass(Side::kOlap);
       take_turn();
@@ -267,14 +272,21 @@ void OlapDispatcher::begin_long_queries() {
       long_lane_->begin(std::make_unique<storage::ReplicaSnapshot>(replica_.tables));
       continue;
     }
-    const LongQuery query = long_lane_->give_up();
-    const base::Vid none;
-    for (const size_t statement : query.statements) {
-      put(*query.job, statement, *replica_failure_, none);
-    }
-    TokenReturn tokens;
-    answer(*query.job, none, &tokens);
+    end_unrun(long_lane_->give_up(), *replica_failure_);
   }
+}
+
+void OlapDispatcher::answer_stopped() {
+  for (const LongQuery& query : long_lane_->take_stopped()) {
+    end_unrun(query, query.job->answer->control().error());
+  }
+}
+
+void OlapDispatcher::end_unrun(const LongQuery& query, const base::Error& error) {
+  const base::Vid none;
+  for (const size_t statement : query.statements) put(*query.job, statement, error, none);
+  TokenReturn tokens;
+  answer(*query.job, none, &tokens);
 }
 
 void OlapDispatcher::compile(LongQuery* query, base::Vid snapshot) {

@@ -102,6 +102,8 @@ class OlapDispatcher {
   void wish_checkpoint();
   // Takes back what it had, soon.
   void snapshot_has_gone();
+  // Some that wait may be among them.
+  void queries_were_stopped();
 
   // Applies every update that was pushed, compresses and freezes within a time limit, and brings
   // the replica within its memory. The caller holds the gate.
@@ -161,6 +163,8 @@ class OlapDispatcher {
   // All its statements fail.
   void fail(QueryJob& job, const base::Error& error);
   void begin_long_queries();  // the caller holds the gate
+  void answer_stopped();      // of the long lane: their tokens are given back
+  void end_unrun(const LongQuery& query, const base::Error& error);
   // Anew, where its plans are of an earlier snapshot than this, on which it begins.
   void compile(LongQuery* query, base::Vid snapshot);
   void wake();

@@ -244,6 +244,7 @@ void OltpDispatcher::run_one_batch() {
     if (engine_failure_) [[unlikely]]
       return refuse_batch(*engine_failure_);
     const uint64_t start_ns = base::steady_ns();
+    drop_expired(&batch_, start_ns);  // at the gate
     clock_->batch_begins(start_ns);
     report = engine_->run_batch(batch_);
     clock_->batch_ends(engine_->last_vid());
@@ -253,6 +254,7 @@ void OltpDispatcher::run_one_batch() {
     if (log != nullptr) log->append(ended_, engine_->last_vid());
   }
   if (options_.slow_watch != nullptr) options_.slow_watch->ended(report.slow);
+  complete_expired();
   if (log == nullptr) complete(ended_);
 }
 

@@ -92,6 +92,7 @@ void QueryWatch::run() {
       lock.unlock();
       for (const auto& answer : stopped) answer->finish_early();
       stopped.clear();
+      if (when_stopped_) when_stopped_();
       lock.lock();
     } else if (!ended_.empty()) {
       const std::function<void()>& answer = ended_.front();

@@ -51,6 +51,10 @@ class QueryWatch {
   // would overtake them.
   bool is_finishing();
 
+  // Called on the watch's thread when queries that were stopped have been answered: what they hold
+  // may be taken back. Before anything else.
+  void when_stopped(std::function<void()> tell) { when_stopped_ = std::move(tell); }
+
   // Ends the thread; nothing is watched from then on. Again: no effect.
   void stop();
   bool runs_this_thread() const {
@@ -64,6 +68,7 @@ class QueryWatch {
   void wake();  // the mutex is held
   void run();
 
+  std::function<void()> when_stopped_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::multimap<uint64_t, QueryAnswerPtr> by_deadline_;

@@ -16,6 +16,7 @@ namespace diptych::dispatcher {
 namespace {
 
 constexpr uint64_t kSpaceRetryNs = 50'000'000;
+constexpr uint64_t kWishAgainNs = 1'000'000'000;
 
 // A cell's null byte follows it (base/row_layout.h).
 std::optional<size_t> null_offset(const base::BoundColumn& column) {
@@ -210,9 +211,12 @@ void CommandLog::update_refusal() {
 }
 
 void CommandLog::suspend(const base::Error& why) {
-  const std::lock_guard lock(mutex_);
-  suspension_ = why;
-  update_refusal();
+  {
+    const std::lock_guard lock(mutex_);
+    suspension_ = why;
+    update_refusal();
+  }
+  work_.wake_all();
 }
 
 void CommandLog::begin_file(size_t used_min) {
@@ -320,8 +324,10 @@ bool CommandLog::take_group() {
   while (true) {
     const uint32_t ticket = work_.ticket();
     bool file_wanted = false;
+    bool suspended = false;
     {
       const std::lock_guard lock(mutex_);
+      suspended = suspension_.has_value();
       file_wanted = files_begun_ < files_wanted_;
       if (!file_wanted && !filling_.empty()) {
         std::swap(filling_, writing_);
@@ -334,6 +340,9 @@ bool CommandLog::take_group() {
     }
     if (file_wanted) {
       begin_wanted_file();
+    } else if (suspended) {
+      static_cast<void>(work_.wait_for(ticket, kWishAgainNs));
+      wish_checkpoint_again();
     } else {
       work_.wait(ticket);
     }
@@ -398,11 +407,14 @@ base::Result<void> CommandLog::write_group() {
   if (files_.current() == nullptr || !files_.current()->has_room(bytes)) {
     if (auto begun = begin_next(writing_.start, bytes); !begun) return begun;
   }
+  // A version that is newer than a call's labels what a save has, which is not replayed: so it is
+  // where a library is replaced.
   for (const uint32_t procedure : writing_.procedures) {
     if (procedure >= defined_.size()) defined_.resize(procedure + 1);
-    if (defined_[procedure]) continue;
-    writing_.frame.define(definition(procedure));
-    defined_[procedure] = true;
+    const LoggedProcedure logged = definition(procedure);
+    if (defined_[procedure] == logged.version) continue;
+    writing_.frame.define(logged);
+    defined_[procedure] = logged.version;
   }
   const auto frame = writing_.frame.seal(files_.current()->header().number, sequence_);
   if (auto appended = files_.append(frame, &*ring_); !appended) return appended;
@@ -433,18 +445,23 @@ base::Result<void> CommandLog::begin_next(base::Vid start, size_t bytes) {
 
 bool CommandLog::wait_for_space(const base::Error& error) {
   const uint32_t ticket = work_.ticket();
-  bool begins = false;
   {
     const std::lock_guard lock(mutex_);
     if (!waits_for_space_) return false;
-    begins = !stall_;
     stall_ = error.within("transactions wait for the log");
     update_refusal();
   }
-  if (begins && options_.checkpoint_bytes != 0) checkpoint_is_due_();
+  if (options_.checkpoint_bytes != 0) wish_checkpoint_again();
   answer_expired();
   static_cast<void>(work_.wait_for(ticket, kSpaceRetryNs));
   return true;
+}
+
+void CommandLog::wish_checkpoint_again() {
+  const uint64_t now_ns = base::steady_ns();
+  if (wished_ns_ != 0 && now_ns - wished_ns_ < kWishAgainNs) return;
+  wished_ns_ = now_ns;
+  checkpoint_is_due_();
 }
 
 void CommandLog::answer_expired() {

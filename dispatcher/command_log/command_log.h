@@ -121,6 +121,7 @@ class CommandLog {
   }
 
   // Calls are refused from now on, until cover(): memory has what neither log nor manifest has.
+  // Checkpoints are asked for again and again, which may cover it.
   void suspend(const base::Error& why);
 
   // Of a checkpoint: begin_file() before the replica is brought up to date, so that all that the
@@ -129,7 +130,8 @@ class CommandLog {
   void begin_file(size_t used_min = 0);
   void cover(base::Vid vid);
 
-  // For a backup: no file is dropped until release(); and where the log is durable now.
+  // For a backup: no file is dropped until release_files(), which drops what was covered meanwhile;
+  // and where the log is durable now.
   void hold_files() { files_.hold(); }
   void release_files() { files_.release(); }
   struct End {
@@ -174,6 +176,7 @@ class CommandLog {
   base::Result<void> write_group();
   base::Result<void> begin_next(base::Vid start, size_t bytes);
   bool wait_for_space(const base::Error& error);  // false: no longer
+  void wish_checkpoint_again();                   // a second after the last time
   void answer_expired();                          // of both groups
   void finish_group(const base::Result<void>& written);
   void fail(const base::Error& error);  // for good; mutex_ is held
@@ -205,8 +208,10 @@ class CommandLog {
   // The thread's.
   std::optional<LogRing> ring_;  // the log thread's
   Group writing_;
-  uint64_t sequence_ = 1;      // of the next frame
-  std::vector<bool> defined_;  // [ProcedureId]: in the current file
+  uint64_t wished_ns_ = 0;  // wish_checkpoint_again
+  uint64_t sequence_ = 1;   // of the next frame
+  // [ProcedureId]: the version that the current file has defined last.
+  std::vector<std::optional<uint64_t>> defined_;
 
   mutable std::mutex mutex_;
   Group filling_;                // guarded by mutex_, as the next

@@ -143,8 +143,14 @@ void LogFiles::hold() {
 }
 
 void LogFiles::release() {
-  const std::lock_guard lock(mutex_);
-  --holds_;
+  base::Vid covered;
+  {
+    const std::lock_guard lock(mutex_);
+    --holds_;
+    covered = covered_;
+  }
+  // A file that stays is dropped by the next checkpoint.
+  static_cast<void>(drop_covered(covered));
 }
 
 base::Result<void> LogFiles::drop_covered(base::Vid covered) {
@@ -152,12 +158,14 @@ base::Result<void> LogFiles::drop_covered(base::Vid covered) {
     uint64_t number = 0;
     {
       const std::lock_guard lock(mutex_);
+      covered_ = std::max(covered_, covered);
       if (holds_ != 0 || begun_.size() < 2 || begun_[1].start > covered) return {};
       number = begun_.front().number;
     }
     if (auto removed = remove(number); !removed) return removed;
     const std::lock_guard lock(mutex_);
-    begun_.erase(begun_.begin());
+    // Not where another caller has been faster.
+    if (begun_.front().number == number) begun_.erase(begun_.begin());
   }
 }
 

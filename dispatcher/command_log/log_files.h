@@ -8,10 +8,10 @@
 // The first files of a process are small, and each is 4 times as large as the one before it, up to
 // `file_bytes_max`: a program that makes one call does not write 64 MiB for it.
 //
-// Threads    begin_next, append, rotate_is_due: the log's thread. drop_covered, remove_all: any,
-//            one at a time. A thread of its own makes the next file ready, once the current one is
-//            half full; until somebody waits for it, it leaves the disk to the log for most of the
-//            time.
+// Threads    begin_next, append, rotate_is_due: the log's thread. drop_covered, hold, release: any.
+//            remove_all: any, with nobody else. A thread of its own makes the next file ready, once
+//            the current one is half full; until somebody waits for it, it leaves the disk to the
+//            log for most of the time.
 
 #pragma once
 
@@ -53,7 +53,8 @@ class LogFiles {
   // To the current one.
   base::Result<void> append(std::span<const std::byte> frame, LogRing* ring);
 
-  // While held (as often as released), no file is dropped.
+  // While held (as often as released), no file is dropped; the last release drops what was covered
+  // meanwhile.
   void hold();
   void release();
   // Files whose successor begins at or before the VID.
@@ -81,6 +82,7 @@ class LogFiles {
   std::condition_variable changed_;
   std::vector<BegunFile> begun_;  // guarded by mutex_, as the next: the current one last
   uint32_t holds_ = 0;
+  base::Vid covered_;  // the newest VID that drop_covered was asked for
   uint64_t next_number_ = 1;
   bool wanted_ = false;  // the next file, by the thread
   size_t wanted_bytes_ = 0;

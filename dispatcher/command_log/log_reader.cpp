@@ -158,6 +158,7 @@ base::Result<void> scan_frames(std::span<const std::byte> bytes, Scanner* scanne
     if (auto visited = visit_frame(*frame, scanner); !visited) {
       return damaged(file->path, at, visited.error().message);
     }
+    file->last_frame = at;
     at += frame->bytes.size();
     ++contents->next_sequence;
     ++file->frames;
@@ -300,6 +301,49 @@ class BatchReader : public FrameVisitor {
   bool wanted_ = false;
 };
 
+// The bytes [begin, end) of a file, where they are: what a cache has and the disk may not.
+base::Result<void> write_again(int file, uint64_t begin, uint64_t end, const std::string& path) {
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, end - begin));
+  while (begin < end) {
+    const size_t wanted = std::min<uint64_t>(piece.size(), end - begin);
+    const ssize_t read = ::pread(file, piece.data(), wanted, static_cast<off_t>(begin));
+    if (read < 0 && errno == EINTR) continue;
+    if (read <= 0) return storage::system_error("read", path, read < 0 ? errno : EIO);
+    for (ssize_t done = 0; done < read;) {
+      const ssize_t written = ::pwrite(file, piece.data() + done, static_cast<size_t>(read - done),
+                                       static_cast<off_t>(begin) + done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return storage::system_error("write", path, errno);
+      done += written;
+    }
+    begin += static_cast<uint64_t>(read);
+  }
+  return {};
+}
+
+// Of the log's last file.
+base::Result<void> settle_end(const LogFileFound& last, bool is_torn,
+                              const storage::BeforeFileStep& before_step) {
+  using storage::FileStep;
+  const auto go = [&](FileStep step) { return storage::announce(before_step, step); };
+  const int file = ::open(last.path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return storage::system_error("open", last.path, errno);
+  auto done = go(FileStep::kWrite);
+  if (done) {
+    const bool has_frame = last.last_frame != 0;
+    done = write_again(file, last.last_frame, has_frame ? last.bytes : kLogHeaderBytes, last.path);
+  }
+  if (done && is_torn) done = go(FileStep::kTruncate);
+  if (done && is_torn && ::ftruncate(file, static_cast<off_t>(last.bytes)) != 0) {
+    done = storage::system_error("cut off the torn end of", last.path, errno);
+  }
+  if (done) done = go(FileStep::kSync);
+  if (done && ::fsync(file) != 0) done = storage::system_error("sync", last.path, errno);
+  ::close(file);
+  return done;
+}
+
 }  // namespace
 
 base::Result<LogContents> scan_log(const std::string& directory, base::Vid after) {
@@ -363,30 +407,18 @@ base::Result<void> read_calls(const LogContents& contents, base::Vid after,
   return {};
 }
 
-base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents,
-                                 const storage::BeforeFileStep& before_step) {
-  using storage::FileStep;
-  const auto go = [&](FileStep step) { return storage::announce(before_step, step); };
+base::Result<void> settle_log(const std::string& directory, const LogContents& contents,
+                              const storage::BeforeFileStep& before_step) {
   for (const std::string& path : contents.unused) {
     if (auto removed = remove_log_file(path, before_step); !removed) return removed;
   }
-  if (contents.torn) {
-    const std::string& path = contents.torn->path;
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0) return storage::system_error("open", path, errno);
-    const auto refused = [&] {
-      return storage::system_error("cut off the torn end of", path, errno);
-    };
-    auto done = go(FileStep::kTruncate);
-    if (done && ::ftruncate(file, static_cast<off_t>(contents.torn->offset)) != 0) done = refused();
-    if (done) done = go(FileStep::kSync);
-    if (done && ::fsync(file) != 0) done = refused();
-    ::close(file);
-    if (!done) return done;
+  if (contents.files.size() > contents.first_needed) {
+    const LogFileFound& last = contents.files.back();
+    auto settled = settle_end(last, contents.torn.has_value(), before_step);
+    if (!settled) return settled;
   }
-  if (contents.unused.empty()) return {};
-  if (auto may = go(FileStep::kSyncDirectory); !may) return may;
-  return storage::sync_directory(directory);
+  auto may = storage::announce(before_step, storage::FileStep::kSyncDirectory);
+  return may ? storage::sync_directory(directory) : may;
 }
 
 }  // namespace diptych::dispatcher

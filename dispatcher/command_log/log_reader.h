@@ -32,7 +32,8 @@ namespace diptych::dispatcher {
 struct LogFileFound {
   std::string path;
   LogFileHeader header;
-  uint64_t bytes = 0;  // up to the end of the last whole frame
+  uint64_t bytes = 0;       // up to the end of the last whole frame
+  uint64_t last_frame = 0;  // where that begins; 0: there is none
   uint64_t file_bytes = 0;
   uint64_t frames = 0;
 };
@@ -83,9 +84,12 @@ struct LoggedBatch {
 base::Result<void> read_calls(const LogContents& contents, base::Vid after,
                               const std::function<base::Result<void>(LoggedBatch&)>& replay);
 
-// What lies behind the last whole frame is cut off, and files that were never begun are removed;
-// durable when it returns.
-base::Result<void> cut_torn_tail(const std::string& directory, const LogContents& contents,
-                                 const storage::BeforeFileStep& before_step = {});
+// Before the log goes on: what lies behind the last whole frame is cut off, files that were never
+// begun are removed, and what is kept is durable when it returns. The process that wrote it may not
+// have lived to sync it, or its sync may have failed: so the last frame, or a header without one,
+// is written once more. All before it was durable before it was begun (L3), but for names: the
+// manifest's, too, after which pages that an older one has may be written over.
+base::Result<void> settle_log(const std::string& directory, const LogContents& contents,
+                              const storage::BeforeFileStep& before_step = {});
 
 }  // namespace diptych::dispatcher

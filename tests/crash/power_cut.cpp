@@ -1,9 +1,11 @@
-// power_cut: cuts the power of a disk at a random moment of a database's life, opens what the disk
-// would still have, looks for what is missing, and begins again on that.
+// power_cut: cuts the power of a disk, or kills the process, at a random moment of a database's
+// life, opens what the disk would still have, looks for what is missing, and begins again on that.
+// After a kill that is all that was written, but what was not durable stays so, for a later cut to
+// take.
 //
 //   watch ─► open, replay, check ─► clients call; queries; checkpoints, DDL, loads ─► end
-//                     power cut: at any moment of it │
-//                                                    └─► what is left: the next round's database
+//             power cut, or kill: at any moment of it │
+//                                                     └─► what is left: the next round's database
 //
 // Client i adds 1 to its own account and to that account's twin, in one transaction, again and
 // again: what it was told is a number. Loads add accounts of their own, two at a time.
@@ -119,9 +121,11 @@ class Asked {
 // The database and what is done with it until it is told to stop.
 class Life {
  public:
-  Life(dispatcher::DatabaseOptions options, Told told, Totals* totals, uint64_t seed)
+  // `saves`: checkpoints, DDL and loads are among what is done.
+  Life(dispatcher::DatabaseOptions options, Told told, bool saves, Totals* totals, uint64_t seed)
       : options_(std::move(options)),
         told_(told),
+        saves_(saves),
         totals_(totals),
         random_(seed),
         asked_(std::move(told)),
@@ -148,7 +152,7 @@ class Life {
     if (auto checked = check(); !checked) return checked;
     std::vector<std::thread> threads;
     for (int32_t i = 0; i < kCallers; ++i) threads.emplace_back([this, i] { call(i); });
-    threads.emplace_back([this] { change(); });
+    if (saves_) threads.emplace_back([this] { change(); });
     threads.emplace_back([this] { ask(); });
     for (std::thread& thread : threads) thread.join();
     return {};
@@ -291,6 +295,7 @@ class Life {
 
   const dispatcher::DatabaseOptions options_;
   const Told told_;
+  const bool saves_;
   Totals* const totals_;
   std::mt19937_64 random_;
   std::unique_ptr<Database> database_;
@@ -336,13 +341,20 @@ class PowerCuts {
     PowerCutDisk& disk = PowerCutDisk::instance();
     const std::string at = place(round);
     disk.watch(at, arguments_.missing);
-    Life life(options(at), told_, &totals_, random_());
+    // The log that a killed process left stays needed, as long as nothing is saved.
+    const bool saves = !std::exchange(killed_, false) || random_() % 2 == 0;
+    Life life(options(at, saves), told_, saves, &totals_, random_());
     const uint64_t refused_before = disk.refused();
     std::thread living([&] { life.run(); });
     if (arguments_.missing == MissingSync::kFailed || random_() % 2 == 0) refuse(&life);
     std::this_thread::sleep_for(std::chrono::microseconds(random_() % kMomentUsMax));
     const Told told = life.asked().now();  // before the power goes
-    disk.cut(place(round + 1), &random_);
+    killed_ = random_() % 2 == 0;
+    if (killed_) {
+      disk.kill(place(round + 1));
+    } else {
+      disk.cut(place(round + 1), &random_);
+    }
     totals_.refused += disk.refused() - refused_before;
     totals_.undecided += disk.undecided();
     life.stop();
@@ -383,7 +395,7 @@ class PowerCuts {
     return fmt::format("{}/round{}", arguments_.directory, round);
   }
 
-  dispatcher::DatabaseOptions options(const std::string& path) {
+  dispatcher::DatabaseOptions options(const std::string& path, bool saves) {
     dispatcher::DatabaseOptions options{.path = path, .mode = dispatcher::OpenMode::kOpen};
     options.placement.oltp_workers = 1U << random_() % 3;
     options.isolation = random_() % 2 == 0 ? dispatcher::IsolationLevel::kSnapshot
@@ -394,12 +406,14 @@ class PowerCuts {
     const uint64_t checkpoint_bytes[] = {0, 32 << 10, 128 << 10};
     options.checkpoint_log_bytes = checkpoint_bytes[random_() % 3];
     options.checkpoint_interval_ns = random_() % 2 == 0 ? 0 : 1'000'000;
+    if (!saves) options.checkpoint_log_bytes = options.checkpoint_interval_ns = 0;
     return options;
   }
 
   const Arguments arguments_;
   std::mt19937_64 random_;
   Told told_;
+  bool killed_ = false;  // the last round
   Totals totals_;
 };
 

@@ -15,36 +15,35 @@ PowerCutDisk& PowerCutDisk::instance() {
   return disk;
 }
 
-void PowerCutDisk::watch(const std::string& directory, MissingSync missing) {
-  std::vector<std::pair<std::string, std::string>> found;
+PowerCutDisk::Contents PowerCutDisk::all_durable(const std::string& directory) {
+  Contents contents;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     std::ifstream in(entry.path(), std::ios::binary);
-    found.emplace_back(entry.path().filename().string(),
-                       std::string(std::istreambuf_iterator<char>(in), {}));
-  }
-  const std::lock_guard lock(mutex_);
-  directory_ = directory;
-  missing_ = missing;
-  files_.clear();
-  names_.clear();
-  name_changes_.clear();
-  name_changes_before_ = 0;
-  open_.clear();
-  for (const auto& [name, contents] : found) {
+    const std::string bytes(std::istreambuf_iterator<char>(in), {});
     File file;
-    file.durable_size = contents.size();
-    for (uint64_t at = 0; at < contents.size(); at += kSectorBytes) {
+    file.durable_size = bytes.size();
+    for (uint64_t at = 0; at < bytes.size(); at += kSectorBytes) {
       Sector sector = {};
-      std::memcpy(sector.data(), contents.data() + at,
-                  std::min(kSectorBytes, contents.size() - at));
+      std::memcpy(sector.data(), bytes.data() + at, std::min(kSectorBytes, bytes.size() - at));
       if (sector != Sector{}) file.durable.emplace(at / kSectorBytes, sector);
     }
     file.newest = file.durable;
     file.newest_size = file.durable_size;
-    names_[name] = files_.size();
-    files_.push_back(std::move(file));
+    contents.names[entry.path().filename().string()] = contents.files.size();
+    contents.files.push_back(std::move(file));
   }
-  durable_names_ = names_;
+  contents.durable_names = contents.names;
+  return contents;
+}
+
+void PowerCutDisk::watch(const std::string& directory, MissingSync missing) {
+  Contents found = killed_ ? std::move(*killed_) : all_durable(directory);
+  killed_.reset();
+  const std::lock_guard lock(mutex_);
+  directory_ = directory;
+  missing_ = missing;
+  now_ = std::move(found);
+  open_.clear();
 }
 
 void PowerCutDisk::unwatch() {
@@ -104,7 +103,7 @@ void PowerCutDisk::drop_sectors(File* file, uint64_t until) {
 PowerCutDisk::File* PowerCutDisk::find(int file) {
   const auto found = open_.find(file);
   if (found == open_.end() || found->second.is_directory) return nullptr;
-  return &files_[found->second.file];
+  return &now_.files[found->second.file];
 }
 
 void PowerCutDisk::note_open(int file, const std::string& path, bool created, bool truncated) {
@@ -115,14 +114,14 @@ void PowerCutDisk::note_open(int file, const std::string& path, bool created, bo
   const std::string name = name_in(path);
   if (name.empty()) return;
   if (created) {
-    names_[name] = files_.size();
-    name_changes_.push_back({.removed = {}, .made = name, .file = files_.size()});
-    files_.emplace_back();
+    now_.names[name] = now_.files.size();
+    now_.name_changes.push_back({.removed = {}, .made = name, .file = now_.files.size()});
+    now_.files.emplace_back();
   }
-  const auto known = names_.find(name);
-  if (known == names_.end()) return;  // it was there in the system only: a lock file, removed
+  const auto known = now_.names.find(name);
+  if (known == now_.names.end()) return;  // it was there in the system only: a lock file, removed
   open_[file] = {.file = known->second, .name = name};
-  if (truncated && !created) resize(&files_[known->second], 0);
+  if (truncated && !created) resize(&now_.files[known->second], 0);
 }
 
 void PowerCutDisk::resize(File* file, uint64_t size) {
@@ -166,9 +165,9 @@ PowerCutDisk::Sync PowerCutDisk::begin_sync(int descriptor) {
   const auto found = open_.find(descriptor);
   if (found == open_.end()) return {descriptor, 0};
   if (found->second.is_directory) {
-    return {descriptor, name_changes_before_ + name_changes_.size()};
+    return {descriptor, now_.name_changes_before + now_.name_changes.size()};
   }
-  const File& file = files_[found->second.file];
+  const File& file = now_.files[found->second.file];
   return {descriptor, file.changes_before + file.changes.size()};
 }
 
@@ -177,16 +176,16 @@ bool PowerCutDisk::end_sync(const Sync& sync) {
   if (found == open_.end()) return true;
   bool fails = takes_refusal(Refusal::kSyncs);
   if (fails && !found->second.is_directory) {
-    drop_sectors(&files_[found->second.file], sync.changes);
+    drop_sectors(&now_.files[found->second.file], sync.changes);
     if (missing_ == MissingSync::kFailed) fails = false;
   }
   if (fails) return false;
   if (found->second.is_directory) {
     if (missing_ == MissingSync::kDirectory) return true;
-    while (name_changes_before_ < sync.changes) {
-      apply(name_changes_.front(), &durable_names_);
-      name_changes_.pop_front();
-      ++name_changes_before_;
+    while (now_.name_changes_before < sync.changes) {
+      apply(now_.name_changes.front(), &now_.durable_names);
+      now_.name_changes.pop_front();
+      ++now_.name_changes_before;
     }
     return true;
   }
@@ -196,7 +195,7 @@ bool PowerCutDisk::end_sync(const Sync& sync) {
                            : name.starts_with("manifest") ? MissingSync::kManifest
                                                           : MissingSync::kNone;
   if (kind != MissingSync::kNone && kind == missing_) return true;
-  File& file = files_[found->second.file];
+  File& file = now_.files[found->second.file];
   while (file.changes_before < sync.changes) {
     apply(file.changes.front(), &file.durable, &file.durable_size);
     file.changes.pop_front();
@@ -208,18 +207,18 @@ bool PowerCutDisk::end_sync(const Sync& sync) {
 void PowerCutDisk::note_rename(const std::string& from, const std::string& to) {
   const std::string old_name = name_in(from);
   const std::string new_name = name_in(to);
-  if (old_name.empty() || new_name.empty() || !names_.contains(old_name)) return;
-  const NameChange change{.removed = old_name, .made = new_name, .file = names_.at(old_name)};
-  apply(change, &names_);
-  name_changes_.push_back(change);
+  if (old_name.empty() || new_name.empty() || !now_.names.contains(old_name)) return;
+  const NameChange change{.removed = old_name, .made = new_name, .file = now_.names.at(old_name)};
+  apply(change, &now_.names);
+  now_.name_changes.push_back(change);
 }
 
 void PowerCutDisk::note_unlink(const std::string& path) {
   const std::string name = name_in(path);
-  if (!names_.contains(name)) return;
+  if (!now_.names.contains(name)) return;
   const NameChange change{.removed = name, .made = {}};
-  apply(change, &names_);
-  name_changes_.push_back(change);
+  apply(change, &now_.names);
+  now_.name_changes.push_back(change);
 }
 
 void PowerCutDisk::apply(const Change& change, std::map<uint64_t, Sector>* sectors,
@@ -240,6 +239,19 @@ void PowerCutDisk::apply(const NameChange& change, std::map<std::string, uint64_
   if (!change.made.empty()) (*names)[change.made] = change.file;
 }
 
+void PowerCutDisk::write_sectors(const std::map<uint64_t, Sector>& sectors, uint64_t size,
+                                 const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  for (const auto& [number, bytes] : sectors) {
+    if (number * kSectorBytes >= size) break;
+    out.seekp(static_cast<std::streamoff>(number * kSectorBytes));
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(std::min(kSectorBytes, size - number * kSectorBytes)));
+  }
+  out.close();
+  std::filesystem::resize_file(path, size);
+}
+
 void PowerCutDisk::write_image(const File& file, const std::string& path, double share,
                                std::mt19937_64* random) {
   std::bernoulli_distribution reaches(share);
@@ -254,32 +266,35 @@ void PowerCutDisk::write_image(const File& file, const std::string& path, double
     if (change.resizes) --resizes_left;
     apply(change, &sectors, &size);
   }
-  std::ofstream out(path, std::ios::binary);
-  for (const auto& [number, bytes] : sectors) {
-    if (number * kSectorBytes >= size) break;
-    out.seekp(static_cast<std::streamoff>(number * kSectorBytes));
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(std::min(kSectorBytes, size - number * kSectorBytes)));
-  }
-  out.close();
-  std::filesystem::resize_file(path, size);
+  write_sectors(sectors, size, path);
 }
 
 void PowerCutDisk::cut(const std::string& to, std::mt19937_64* random) {
   const std::lock_guard lock(mutex_);
   refusal_ = Refusal::kNone;
   std::filesystem::create_directory(to);
-  undecided_ = name_changes_.size();
+  undecided_ = now_.name_changes.size();
   constexpr double kShares[] = {0, 0.1, 0.5, 0.9, 1};
   const double share = kShares[(*random)() % std::size(kShares)];
   std::bernoulli_distribution reaches(share);
-  std::map<std::string, uint64_t> names = durable_names_;
-  for (const NameChange& change : name_changes_) {
+  std::map<std::string, uint64_t> names = now_.durable_names;
+  for (const NameChange& change : now_.name_changes) {
     if (reaches(*random)) apply(change, &names);
   }
   for (const auto& [name, file] : names) {
-    write_image(files_[file], to + "/" + name, share, random);
+    write_image(now_.files[file], to + "/" + name, share, random);
   }
+}
+
+void PowerCutDisk::kill(const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  refusal_ = Refusal::kNone;
+  std::filesystem::create_directory(to);
+  undecided_ = 0;
+  for (const auto& [name, file] : now_.names) {
+    write_sectors(now_.files[file].newest, now_.files[file].newest_size, to + "/" + name);
+  }
+  killed_ = now_;
 }
 
 }  // namespace diptych::crash

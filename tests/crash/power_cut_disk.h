@@ -11,6 +11,9 @@
 //
 // A sync takes a random time here, no disk, and a cut may fall into it.
 //
+// A process may be killed between two cuts: then the next one finds all that was written, and what
+// was not durable is not for that.
+//
 // A cut lets through any of the unsynced sectors (of 512 bytes, each whole: of several writes to
 // one, any), any of the unsynced changes of names, and changes of a file's size up to any one, as a
 // journal orders them. A process goes on after a cut: what there would be is made elsewhere.
@@ -33,6 +36,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -57,7 +61,8 @@ class PowerCutDisk {
 
   static PowerCutDisk& instance();
 
-  // All that is in the directory is durable, and what happens from now on is noted.
+  // All that is in the directory is durable, unless kill() made it, and what happens from now on is
+  // noted.
   void watch(const std::string& directory, MissingSync missing);
   void unwatch();
   void refuse(Refusal what, uint64_t calls);
@@ -68,6 +73,9 @@ class PowerCutDisk {
   }
   // Makes a directory of what would be there; nothing is refused any more.
   void cut(const std::string& to, std::mt19937_64* random);
+  // Makes a directory of what is there, as a process finds it that comes after one which was
+  // killed; watched next, of it is durable what was, and a later cut may take the rest.
+  void kill(const std::string& to);
   // Sectors and names that were not durable at the last cut.
   uint64_t undecided() const { return undecided_; }
 
@@ -122,6 +130,16 @@ class PowerCutDisk {
     std::string name;
   };
 
+  // What the disk has, and what the system does on top of it.
+  struct Contents {
+    std::vector<File> files;
+    std::map<std::string, uint64_t> names;          // as they are
+    std::map<std::string, uint64_t> durable_names;  // as of the last sync of the directory
+    std::deque<NameChange> name_changes;            // since then
+    uint64_t name_changes_before = 0;
+  };
+
+  static Contents all_durable(const std::string& directory);
   File* find(int file);
   bool takes_refusal(Refusal what);
   void drop_sectors(File* file, uint64_t until);
@@ -129,6 +147,8 @@ class PowerCutDisk {
   static void apply(const Change& change, std::map<uint64_t, Sector>* sectors, uint64_t* size);
   static void apply(const NameChange& change, std::map<std::string, uint64_t>* names);
   void resize(File* file, uint64_t size);
+  static void write_sectors(const std::map<uint64_t, Sector>& sectors, uint64_t size,
+                            const std::string& path);
   void write_image(const File& file, const std::string& path, double share,
                    std::mt19937_64* random);
 
@@ -139,11 +159,8 @@ class PowerCutDisk {
   uint64_t refusals_left_ = 0;
   std::atomic<uint64_t> refused_{0};  // writers: under mutex_
   std::minstd_rand choices_;          // of what is refused
-  std::vector<File> files_;
-  std::map<std::string, uint64_t> names_;          // as they are
-  std::map<std::string, uint64_t> durable_names_;  // as of the last sync of the directory
-  std::deque<NameChange> name_changes_;            // since then
-  uint64_t name_changes_before_ = 0;
+  Contents now_;
+  std::optional<Contents> killed_;  // by the last kill(), for the next watch()
   std::map<int, OpenFile> open_;
   uint64_t undecided_ = 0;
 };

@@ -218,7 +218,7 @@ TEST_F(LogFormat, AFileThatWasMadeReadyAndNotBegunCountsForNothing) {
   ASSERT_TRUE(next.ok());
   EXPECT_EQ(read()->size(), 5u);
   EXPECT_EQ(contents_.unused.size(), 1u);
-  ASSERT_TRUE(cut_torn_tail(path(), contents_));
+  ASSERT_TRUE(settle_log(path(), contents_));
   EXPECT_FALSE(std::filesystem::exists(log_file_path(path(), 2)));
 }
 
@@ -256,7 +256,7 @@ TEST_F(LogFormat, ATornFrameIsCutWhereverItWasTorn) {
     ASSERT_EQ(lines->size(), 5u) << cut;
     EXPECT_EQ(contents_.torn.has_value(), cut > begin);
     EXPECT_EQ(contents_.last, base::Vid(5));
-    ASSERT_TRUE(cut_torn_tail(path(), contents_));
+    ASSERT_TRUE(settle_log(path(), contents_));
     EXPECT_EQ(read()->size(), 5u);
     EXPECT_FALSE(contents_.torn);
   }

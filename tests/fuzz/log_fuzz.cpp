@@ -149,7 +149,7 @@ void check_log(const std::string& directory, base::Vid after) {
     return base::Result<void>();
   });
   DIPTYCH_CHECK(read.ok() && transactions == contents->transactions, "what was scanned is read");
-  DIPTYCH_CHECK(cut_torn_tail(directory, *contents).ok(), "a tail can be cut");
+  DIPTYCH_CHECK(settle_log(directory, *contents).ok(), "a tail can be cut");
   const auto again = scan_log(directory, after);
   DIPTYCH_CHECK(again.ok() && again->last == contents->last && !again->torn,
                 "what is left is whole, and the same");

@@ -10,7 +10,7 @@ namespace diptych::olap {
 
 namespace {
 
-// Compares numbers that are there, which cannot fail and takes no longer than to tell apart the rows
+// Compares numbers that are there: it cannot fail, and takes no longer than telling apart the rows
 // that still need it.
 bool is_quick(const Expression& e) {
   constexpr size_t kListMax = 4;

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "olap/execution/comparison_kernels.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
@@ -59,9 +61,11 @@ class QueryRows {
     }
   }
 
-  // Row i keeps the queries in masks[classes[i]], which has words() words.
-  void keep_by_class(const uint64_t* masks, const uint16_t* classes, uint32_t slots) {
-    for (size_t w = 0; w < words_; ++w) {
+  // Row i keeps the queries in masks[classes[i]], which has words() words; those that are not among
+  // `acting` let all through.
+  void keep_by_class(const uint64_t* masks, std::span<const size_t> acting, const uint16_t* classes,
+                     uint32_t slots) {
+    for (const size_t w : acting) {
       uint64_t* const bits = word(w);
       for (uint32_t i = 0; i < slots; ++i) bits[i] &= masks[classes[i] * words_ + w];
     }
@@ -79,14 +83,30 @@ class QueryRows {
     }
   }
 
-  // Selects the rows that some query wants.
-  void select_wanted(uint32_t slots, Selection* selection) const {
-    uint64_t wanted[kVectorWords] = {};
-    for (size_t w = 0; w < words_; ++w) {
-      const uint64_t* const bits = word(w);
-      for (uint32_t i = 0; i < slots; ++i) wanted[i / 64] |= uint64_t{bits[i] != 0} << (i % 64);
+  // Selects, of these rows, those that some query wants.
+  void select_wanted(const Selection& rows, Selection* selection) const {
+    select_wanted_by({0, words_, nullptr}, rows, selection);
+  }
+  // The same of some queries: `words` words of them, of which the first belongs to word `first`;
+  // nullptr: all.
+  struct Queries {
+    size_t first;
+    size_t words;
+    const uint64_t* bits;
+  };
+  void select_wanted_by(const Queries& queries, const Selection& rows, Selection* selection) const {
+    uint64_t any[kVectorRows];
+    std::fill_n(any, rows.slots, 0);
+    for (size_t w = 0; w < queries.words; ++w) {
+      const uint64_t mask = queries.bits == nullptr ? ~uint64_t{0} : queries.bits[w];
+      const uint64_t* const bits = word(queries.first + w);
+      for (uint32_t i = 0; i < rows.slots; ++i) any[i] |= bits[i] & mask;
     }
-    select_bits(wanted, slots, selection);
+    constexpr uint64_t kNone = 0;
+    uint64_t wanted[kVectorWords];
+    compare_values<NotEqualComparison, true>(any, &kNone, rows, nullptr, wanted);
+    for (uint32_t w = 0; w < words_of(rows.slots); ++w) wanted[w] &= rows.bits[w];
+    select_bits(wanted, rows.slots, selection);
   }
 
  private:

@@ -25,8 +25,16 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
   pass_.out.resize(node.all_queries().size());
   for (const SharedExpression& general : node.general()) general_.push_back(computed(general));
   for (const SharedNode::Edge& edge : node.edges()) {
+    order_.push_back(outer_.size());
     outer_.push_back(computed(edge.outer, edge.child->all_queries()));
   }
+  asked_so_far_.resize(order_.size());
+  const auto set_words = [&](size_t edge) {
+    const SharedNode& child = *node.edges()[edge].child;
+    return child.words() * child.keys().size();
+  };
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](size_t a, size_t b) { return set_words(a) < set_words(b); });
   for (const SharedNode::Part& part : node.parts()) {
     parts_.push_back(part.expression == nullptr ? Computed()
                                                 : computed({&part.expression, 1}, part.queries));
@@ -115,7 +123,7 @@ void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t 
   pass_.rows += wanted_.count;
   ahead_->note_output(0);
   columns_.batch().selection = &wanted_;
-  for (size_t i = 0; i < outer_.size(); ++i) join(i);
+  for (const size_t edge : order_) join(edge);
   if (child_.found != nullptr) {
     store();
     return;
@@ -148,28 +156,41 @@ void StarSource::apply_predicates() {
   if (node_.ranges().empty() && node_.prefixes().empty() && general_.empty()) {
     wanted_ = live_;
   } else {
-    rows_.select_wanted(live_.slots, &wanted_);
+    rows_.select_wanted(live_, &wanted_);
   }
 }
 
+const Selection& StarSource::asked_rows(size_t edge) {
+  Asked& so_far = asked_so_far_[edge];
+  if (so_far.seen >= kSeenMin && so_far.asked > so_far.seen / 2) return wanted_;
+  const SharedNode& child = *node_.edges()[edge].child;
+  rows_.select_wanted_by({child.first_word() - node_.first_word(), child.words(), child.queries()},
+                         wanted_, &asked_);
+  so_far.seen += wanted_.count;
+  so_far.asked += asked_.count;
+  return asked_;
+}
+
 void StarSource::join(size_t edge) {
+  const Selection& rows = asked_rows(edge);
+  if (rows.count == 0) return;
   keys_.clear();
   Computed& outer = outer_[edge];
   load(outer.columns, wanted_);
   const bool computed = attempt(&outer, [&] {
     for (const NodePtr& key : outer.nodes) {
-      keys_.push_back(key->evaluate(columns_.batch(), wanted_));
+      keys_.push_back(key->evaluate(columns_.batch(), rows));
     }
   });
   if (!computed) return;
   const SharedNode& child = *node_.edges()[edge].child;
   const uint32_t* const numbers = edge_numbers_[edge].data();
-  child.keys().number(keys_, wanted_, edge_numbers_[edge].data());
+  child.keys().number(keys_, rows, edge_numbers_[edge].data());
   const size_t words = child.words();
   for (size_t w = 0; w < words; ++w) {
     uint64_t* const bits = rows_.word(child.first_word() - node_.first_word() + w);
     const uint64_t* const found = child.found() + w;
-    for_slots(wanted_, [&](uint32_t i) { bits[i] &= found[numbers[i] * words]; });
+    for_selected(rows, [&](uint32_t i) { bits[i] &= found[numbers[i] * words]; });
   }
 }
 

@@ -61,6 +61,14 @@ class StarSource : public MorselSource {
     bool failed = false;
   };
 
+  // Of the wanted rows that came to an edge, those that it was asked for.
+  struct Asked {
+    uint64_t seen = 0;
+    uint64_t asked = 0;
+  };
+  // So many rows show whether it is worth while to select what an edge is asked for.
+  static constexpr uint64_t kSeenMin = 16 << 10;
+
   StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const QueryLimits& limits,
              ReadAhead* ahead, StarPassPart* pass);
   Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries) const;
@@ -76,6 +84,8 @@ class StarSource : public MorselSource {
                   const uint64_t* queries);
   void apply_predicates();
   void join(size_t edge);
+  // Of the wanted rows, those that a query which has the edge wants; all, where few are left out.
+  const Selection& asked_rows(size_t edge);
   void store();
   void store_part(size_t part);
   void sum();
@@ -96,8 +106,10 @@ class StarSource : public MorselSource {
   StarPassPart& pass_;
   QuerySet in_;  // of the node's words: queries that are not out
   std::vector<Computed> general_;
-  std::vector<Computed> outer_;  // by edge
-  std::vector<Computed> parts_;  // without nodes: a child's
+  std::vector<Computed> outer_;      // by edge
+  std::vector<size_t> order_;        // of the edges: the smaller sets first
+  std::vector<Asked> asked_so_far_;  // by edge
+  std::vector<Computed> parts_;      // without nodes: a child's
   std::vector<Computed> sum_arguments_;
   std::vector<Computed> group_arguments_;
   LeafReader reader_;
@@ -106,6 +118,7 @@ class StarSource : public MorselSource {
   Selection live_;
   Selection wanted_;
   Selection grouped_;  // by some query of a grouping
+  Selection asked_;    // of an edge
   TruthMask truth_;
   std::vector<Vector> keys_;
   std::vector<Vector> arguments_;

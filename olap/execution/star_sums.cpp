@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 
@@ -16,7 +17,12 @@ StarSums::StarSums(size_t arguments, std::vector<std::vector<uint32_t>> wanted_a
     argument.values.resize(kVectorRows);
     argument.is_value.resize(kVectorRows);
   }
-  run_.sums.resize(arguments);
+  const auto make_room = [&](auto* part) {
+    part->run.resize(arguments);
+    part->sums.resize(arguments * 64);
+  };
+  make_room(&narrow_);
+  make_room(&wide_);
 }
 
 void StarSums::set_argument(size_t index, const Vector& values, const Selection& rows) {
@@ -32,7 +38,8 @@ void StarSums::set_argument(size_t index, const Vector& values, const Selection&
       wide[i] = values.as<int64_t>()[i];
       magnitudes |= static_cast<uint64_t>(wide[i] < 0 ? ~wide[i] : wide[i]);
     });
-    argument.adds_in_64_bits = magnitudes < uint64_t{1} << 56;
+    argument.adds_in_64_bits = magnitudes < uint64_t{1} << 52;
+    static_assert(kVectorRows <= 1 << 10);
   }
   argument.has_nulls = values.nulls != nullptr;
   if (!argument.has_nulls) return;
@@ -44,14 +51,24 @@ void StarSums::set_argument(size_t index, const Vector& values, const Selection&
 }
 
 void StarSums::add(const QueryRows& rows, uint32_t slots) {
-  for (size_t w = 0; w < wanted_.size(); ++w) add_word(w, rows.word(w), slots);
+  for (size_t w = 0; w < wanted_.size(); ++w) {
+    const bool is_narrow =
+        std::all_of(wanted_[w].begin(), wanted_[w].end(),
+                    [this](uint32_t argument) { return arguments_[argument].adds_in_64_bits; });
+    if (is_narrow) {
+      add_word(w, rows.word(w), slots, &narrow_);
+    } else {
+      add_word(w, rows.word(w), slots, &wide_);
+    }
+  }
 }
 
-void StarSums::add_word(size_t word, const uint64_t* bits, uint32_t slots) {
+template <class Number>
+void StarSums::add_word(size_t word, const uint64_t* bits, uint32_t slots, Part<Number>* part) {
   const auto begin_run = [&](uint64_t queries) {
-    if (queries == run_.queries) return;
-    flush(word);
-    run_.queries = queries;
+    if (queries == part->run_queries) return;
+    end_run(word, part);
+    part->run_queries = queries;
   };
   for (uint32_t first = 0; first < slots; first += kBlockRows) {
     const uint32_t end = std::min(slots, first + kBlockRows);
@@ -64,7 +81,7 @@ void StarSums::add_word(size_t word, const uint64_t* bits, uint32_t slots) {
     if (any == 0) continue;
     if (difference == 0) {
       begin_run(any);
-      add_block(word, first, end);
+      add_block(word, first, end, part);
       continue;
     }
     uint64_t wanted = 0;
@@ -72,57 +89,74 @@ void StarSums::add_word(size_t word, const uint64_t* bits, uint32_t slots) {
     for (; wanted != 0; wanted &= wanted - 1) {
       const uint32_t row = first + static_cast<uint32_t>(std::countr_zero(wanted));
       begin_run(bits[row]);
-      add_row(word, row);
+      add_row(word, row, part);
     }
   }
-  flush(word);
+  end_run(word, part);
+  add_part(word, part);
 }
 
-void StarSums::add_block(size_t word, uint32_t first, uint32_t end) {
+template <class Number>
+void StarSums::add_block(size_t word, uint32_t first, uint32_t end, Part<Number>* part) const {
   const std::vector<uint32_t>& wanted = wanted_[word];
-  run_.rows += end - first;
+  part->run_rows += end - first;
   for (size_t a = 0; a < wanted.size(); ++a) {
     const Argument& argument = arguments_[wanted[a]];
-    if (argument.adds_in_64_bits) {
-      int64_t sum = 0;
-      for (uint32_t i = first; i < end; ++i) sum += argument.values[i];
-      run_.sums[a].sum += sum;
-    } else {
-      for (uint32_t i = first; i < end; ++i) run_.sums[a].sum += argument.values[i];
-    }
-    int64_t count = end - first;
-    if (argument.has_nulls) {
-      count = 0;
-      for (uint32_t i = first; i < end; ++i) count += argument.is_value[i];
-    }
-    run_.sums[a].count += count;
+    Number sum = 0;
+    for (uint32_t i = first; i < end; ++i) sum += argument.values[i];
+    part->run[a].sum += sum;
+    if (!argument.has_nulls) continue;
+    for (uint32_t i = first; i < end; ++i) part->run[a].count += argument.is_value[i];
   }
 }
 
-void StarSums::add_row(size_t word, uint32_t row) {
+template <class Number>
+void StarSums::add_row(size_t word, uint32_t row, Part<Number>* part) const {
   const std::vector<uint32_t>& wanted = wanted_[word];
-  ++run_.rows;
+  ++part->run_rows;
   for (size_t a = 0; a < wanted.size(); ++a) {
     const Argument& argument = arguments_[wanted[a]];
-    run_.sums[a].sum += argument.values[row];
-    run_.sums[a].count += argument.has_nulls ? argument.is_value[row] : 1;
+    part->run[a].sum += argument.values[row];
+    if (argument.has_nulls) part->run[a].count += argument.is_value[row];
   }
 }
 
-void StarSums::flush(size_t word) {
+template <class Number>
+void StarSums::end_run(size_t word, Part<Number>* part) const {
   const std::vector<uint32_t>& wanted = wanted_[word];
-  for (uint64_t left = run_.queries; left != 0; left &= left - 1) {
-    const size_t query = word * 64 + static_cast<size_t>(std::countr_zero(left));
-    counts_[query] += run_.rows;
-    Sum* const sums = sums_.data() + query * arguments_.size();
+  const uint64_t queries = std::exchange(part->run_queries, 0);
+  const int64_t rows = std::exchange(part->run_rows, 0);
+  part->queries |= queries;
+  for (uint64_t left = queries; left != 0; left &= left - 1) {
+    part->rows[std::countr_zero(left)] += rows;
+  }
+  for (size_t a = 0; a < wanted.size(); ++a) {
+    const Addend<Number> run = std::exchange(part->run[a], {});
+    Addend<Number>* const sums = part->sums.data() + a * 64;
+    for (uint64_t left = queries; left != 0; left &= left - 1) {
+      sums[std::countr_zero(left)].sum += run.sum;
+    }
+    if (!arguments_[wanted[a]].has_nulls) continue;
+    for (uint64_t left = queries; left != 0; left &= left - 1) {
+      sums[std::countr_zero(left)].count += run.count;
+    }
+  }
+}
+
+template <class Number>
+void StarSums::add_part(size_t word, Part<Number>* part) {
+  const std::vector<uint32_t>& wanted = wanted_[word];
+  for (uint64_t left = std::exchange(part->queries, 0); left != 0; left &= left - 1) {
+    const auto query = static_cast<size_t>(std::countr_zero(left));
+    const int64_t rows = std::exchange(part->rows[query], 0);
+    counts_[word * 64 + query] += rows;
+    Sum* const sums = sums_.data() + (word * 64 + query) * arguments_.size();
     for (size_t a = 0; a < wanted.size(); ++a) {
-      sums[wanted[a]].sum += run_.sums[a].sum;
-      sums[wanted[a]].count += run_.sums[a].count;
+      const Addend<Number> added = std::exchange(part->sums[a * 64 + query], {});
+      sums[wanted[a]].sum += added.sum;
+      sums[wanted[a]].count += arguments_[wanted[a]].has_nulls ? added.count : rows;
     }
   }
-  run_.queries = 0;
-  run_.rows = 0;
-  std::fill_n(run_.sums.begin(), wanted.size(), Sum{});
 }
 
 void StarSums::merge(const StarSums& other) {

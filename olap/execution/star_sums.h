@@ -44,26 +44,45 @@ class StarSums {
     std::vector<int64_t> values;  // 0 where null
     std::vector<uint8_t> is_value;
     bool has_nulls = false;
-    bool adds_in_64_bits = false;  // kBlockRows values do, whichever
+    bool adds_in_64_bits = false;  // kVectorRows values do, whichever
   };
-  // Rows in succession with the same queries.
-  struct Run {
+  // What rows add to an argument's sum, in 64 bits where that is enough.
+  template <class Number>
+  struct Addend {
+    Number sum = 0;
+    int64_t count = 0;  // of values, where the argument has nulls; else it is the rows
+  };
+  // Of a vector's rows and a word.
+  template <class Number>
+  struct Part {
+    // Rows in succession with the same queries.
+    uint64_t run_queries = 0;
+    int64_t run_rows = 0;
+    std::vector<Addend<Number>> run;  // by place in the word's wanted arguments
+    // What runs that have ended gave.
     uint64_t queries = 0;
-    int64_t rows = 0;
-    std::vector<Sum> sums;  // by place in the word's wanted arguments
+    int64_t rows[64] = {};
+    std::vector<Addend<Number>> sums;  // by place in the word's wanted arguments, then query
   };
 
   static constexpr uint32_t kBlockRows = 64;
 
-  void add_word(size_t word, const uint64_t* bits, uint32_t slots);
-  // Rows [first, end), of which every one is wanted by the queries of the run.
-  void add_block(size_t word, uint32_t first, uint32_t end);
-  void add_row(size_t word, uint32_t row);
-  void flush(size_t word);
+  template <class Number>
+  void add_word(size_t word, const uint64_t* bits, uint32_t slots, Part<Number>* part);
+  // Adds rows [first, end), of which every one is wanted by the queries of the run.
+  template <class Number>
+  void add_block(size_t word, uint32_t first, uint32_t end, Part<Number>* part) const;
+  template <class Number>
+  void add_row(size_t word, uint32_t row, Part<Number>* part) const;
+  template <class Number>
+  void end_run(size_t word, Part<Number>* part) const;
+  template <class Number>
+  void add_part(size_t word, Part<Number>* part);
 
   const std::vector<std::vector<uint32_t>> wanted_;
   std::vector<Argument> arguments_;
-  Run run_;
+  Part<int64_t> narrow_;
+  Part<int128_t> wide_;
   std::vector<int64_t> counts_;  // by query
   std::vector<Sum> sums_;        // by query and argument
 };

@@ -19,6 +19,16 @@ void take_query_out(uint64_t* mask, uint32_t query, size_t first_word) {
   mask[query / 64 - first_word] &= ~(uint64_t{1} << (query % 64));
 }
 
+std::vector<size_t> acting_words(const std::vector<uint64_t>& masks, size_t words) {
+  std::vector<size_t> acting;
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t all = ~uint64_t{0};
+    for (size_t at = w; at < masks.size(); at += words) all &= masks[at];
+    if (all != ~uint64_t{0}) acting.push_back(w);
+  }
+  return acting;
+}
+
 }  // namespace
 
 void RangeClasses::add(uint32_t query, int64_t min, int64_t max) {
@@ -47,6 +57,7 @@ void RangeClasses::finish(size_t first_word, size_t words) {
     }
     take_query_out(masks_.data() + null_class() * words, query, first_word);
   }
+  acting_ = acting_words(masks_, words);
   if (bounds_.empty()) return;
   const uint64_t span =
       static_cast<uint64_t>(bounds_.back()) - static_cast<uint64_t>(bounds_.front());
@@ -119,7 +130,7 @@ void RangeClasses::apply_to(const T* values, const Vector& vector, const Selecti
   } else {
     for_selected(*with_value, [&](uint32_t i) { classes[i] = class_of(values[i]); });
   }
-  rows->keep_by_class(masks_.data(), classes, live.slots);
+  rows->keep_by_class(masks_.data(), acting_, classes, live.slots);
 }
 
 void RangeClasses::apply(const Vector& values, const Selection& live, QueryRows* rows) const {
@@ -178,6 +189,7 @@ void PrefixClasses::finish(size_t first_word, size_t words) {
       }
     }
   }
+  for (Length& length : lengths_) length.acting = acting_words(length.masks, words);
 }
 
 void PrefixClasses::apply(const Vector& texts, const Selection& live, QueryRows* rows) const {
@@ -199,7 +211,7 @@ void PrefixClasses::apply(const Vector& texts, const Selection& live, QueryRows*
         classes[i] = length.by_bytes[l == 0 ? bytes[0] : size_t{bytes[0]} << 8 | bytes[1]];
       }
     });
-    rows->keep_by_class(length.masks.data(), classes, live.slots);
+    rows->keep_by_class(length.masks.data(), length.acting, classes, live.slots);
   }
 }
 

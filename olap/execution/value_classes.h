@@ -58,6 +58,7 @@ class RangeClasses {
   std::vector<uint16_t> direct_;  // class by value - direct_min_, where the bounds are near
   int64_t direct_min_ = 0;
   std::vector<uint64_t> masks_;  // by class, then that of nulls
+  std::vector<size_t> acting_;   // words that a mask takes a query out of
 };
 
 class PrefixClasses {
@@ -83,6 +84,7 @@ class PrefixClasses {
     std::map<std::string, uint16_t> classes;
     std::vector<uint16_t> by_bytes;  // class by the prefix as a number
     std::vector<uint64_t> masks;     // by class, then that of nulls
+    std::vector<size_t> acting;      // as above
   };
   struct Wish {
     uint32_t query;

@@ -18,8 +18,8 @@ namespace {
 // fact:   0 key of `place` (INT), 1 and 2 key of `order` (INT, BIGINT), 3 date, 4 amount, 5 text
 // order:  0 and 1 key, 2 key of `place`, 3 text
 // place:  0 key, 1 number, 2 text
-const std::vector<DataType> kFactTypes = {kIntType,  kIntType,           kBigIntType,
-                                          kDateType, decimal_type(9, 2), kTextType};
+const std::vector<DataType> kFactTypes = {
+    kIntType, kIntType, kBigIntType, kDateType, decimal_type(18, 2), kTextType};
 const std::vector<DataType> kOrderTypes = {kIntType, kBigIntType, kIntType, kTextType};
 const std::vector<DataType> kPlaceTypes = {kIntType, kBigIntType, kTextType};
 
@@ -35,6 +35,8 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
     order_ = add_table(kOrderTypes, {0, 1});
     fact_ = add_table(kFactTypes, {});
     const auto places = static_cast<int64_t>(1 + below(60));
+    // Of the large ones, a vector's do not add in 64 bits.
+    const int64_t unit = below(2) == 0 ? 1 : 1'000'000'000'000;
     const auto orders = static_cast<int64_t>(1 + below(40));
     for (int64_t i = 0; i < places; ++i) insert(place_, {number(i - 5), small(), word()});
     for (int64_t i = 0; i < orders; ++i) {
@@ -43,9 +45,10 @@ class StarModel : public ::testing::TestWithParam<uint64_t> {
       }
     }
     for (uint64_t i = below(2500); i != 0; --i) {
-      insert(fact_, {maybe(number(within(places) - 5)), number(within(orders)),
-                     maybe(number(within(4) + 6)), maybe(base::Date{int(i / 400)}),
-                     maybe(decimal(static_cast<int64_t>(below(100000)) - 500, 2)), word()});
+      insert(fact_,
+             {maybe(number(within(places) - 5)), number(within(orders)),
+              maybe(number(within(4) + 6)), maybe(base::Date{int(i / 400)}),
+              maybe(decimal((static_cast<int64_t>(below(100000)) - 500) * unit, 2)), word()});
     }
   }
 

@@ -264,6 +264,26 @@ TEST_F(Checkpoint, WhoseSyncFailsIsTheLastAndTheLogHasAll) {
   }
 }
 
+TEST_F(Checkpoint, WhereNothingChangedDropsTheLogFilesThatStayed) {
+  std::atomic<bool> refuses{false};
+  DatabaseOptions with{.path = path(), .log_file_bytes = 8 << 10};
+  with.faults.before_step = [&](FileStep step) -> base::Result<void> {
+    if (step != FileStep::kRemove || !refuses) return {};
+    return base::Error(ErrorCode::kIo, "the test's disk refuses");
+  };
+  auto bank = Bank::open(with);
+  bank->fill(10);
+  for (int32_t i = 0; i < 20; ++i) bump(bank.get(), 1);
+  refuses = true;
+  ASSERT_TRUE(bank->database->checkpoint().ok());
+  EXPECT_GT(bank->database->metrics().log_files, 1U);
+  refuses = false;
+  const uint64_t taken = bank->database->metrics().checkpoints;
+  ASSERT_TRUE(bank->database->checkpoint().ok());
+  EXPECT_EQ(bank->database->metrics().checkpoints, taken);
+  EXPECT_EQ(bank->database->metrics().log_files, 1U);
+}
+
 TEST_F(Checkpoint, KeepsToItsRate) {
   constexpr uint64_t kBytesPerSecond = 16 << 10;
   auto bank = open_bank({.checkpoint_bytes_per_second = kBytesPerSecond});

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 
 #include <fmt/format.h>
@@ -220,6 +221,44 @@ TEST_F(LogFormat, AFileThatWasMadeReadyAndNotBegunCountsForNothing) {
   EXPECT_EQ(contents_.unused.size(), 1u);
   ASSERT_TRUE(settle_log(path(), contents_));
   EXPECT_FALSE(std::filesystem::exists(log_file_path(path(), 2)));
+}
+
+// A process that was killed may have written what it had not synced, and a power cut take it.
+TEST_F(LogFormat, WhatWasFoundIsMadeDurableBeforeTheLogGoesOn) {
+  begin_file(1, 0, 1);
+  const std::string header_alone = contents_of(log_file_path(path(), 1));
+  append(0, 5);
+  append(5, 3);
+  const std::string whole = contents_of(log_file_path(path(), 1));
+  using storage::FileStep;
+  for (const std::string& bytes : {header_alone, whole}) {
+    write_contents(log_file_path(path(), 1), bytes);
+    ASSERT_TRUE(read().ok());
+    std::vector<FileStep> steps;
+    std::optional<FileStep> refused;
+    const auto note = [&](FileStep step) -> base::Result<void> {
+      steps.push_back(step);
+      if (step == refused) return base::Error(ErrorCode::kIo, "the test's disk refuses");
+      return {};
+    };
+    ASSERT_TRUE(settle_log(path(), contents_, note));
+    EXPECT_EQ(steps, (std::vector{FileStep::kWrite, FileStep::kSync, FileStep::kSyncDirectory}));
+    EXPECT_EQ(contents_of(log_file_path(path(), 1)), bytes);
+    for (const FileStep step : {FileStep::kWrite, FileStep::kSync, FileStep::kSyncDirectory}) {
+      refused = step;
+      EXPECT_EQ(settle_log(path(), contents_, note).code(), ErrorCode::kIo);
+    }
+  }
+  // Names alone: the manifest's may not be durable either.
+  std::filesystem::remove(log_file_path(path(), 1));
+  ASSERT_TRUE(read().ok());
+  int steps = 0;
+  ASSERT_TRUE(settle_log(path(), contents_, [&](FileStep step) {
+    EXPECT_EQ(step, FileStep::kSyncDirectory);
+    ++steps;
+    return base::Result<void>();
+  }));
+  EXPECT_EQ(steps, 1);
 }
 
 TEST(LogHeader, OfAnotherVersionIsRefused) {

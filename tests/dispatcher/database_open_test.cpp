@@ -114,6 +114,23 @@ TEST_F(DatabaseOpen, ADamagedManifestIsReportedAndNothingIsWritten) {
   EXPECT_EQ(std::filesystem::file_size(path("bank/manifest.json")), 1u);
 }
 
+// The log's first file is made by the first call.
+TEST_F(DatabaseOpen, ARelativePathIsWhatItWasWhenItWasOpened) {
+  Bank::open({.path = path()})->fill(3);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  auto bank = Bank::open({.path = "bank"});
+  std::filesystem::current_path(before);
+  const auto bumped = bank->database->call(bank->bump, {.id = 1, .balance = {}}).get();
+  EXPECT_TRUE(bumped.ok()) << bumped.error().to_string();
+  const auto saved = bank->database->checkpoint();
+  EXPECT_TRUE(saved.ok()) << saved.error().to_string();
+  EXPECT_TRUE(bank->database->call(bank->bump, {.id = 1, .balance = {}}).get().ok());
+  bank->database->discard();
+  bank = Bank::open({.path = path(), .mode = OpenMode::kOpen});
+  EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 1"), 2);
+}
+
 TEST_F(DatabaseOpen, OptionsThatCannotWorkAreNamed) {
   EXPECT_THAT(open_error({.queue_requests = 0}).message, HasSubstr("queue_requests"));
   EXPECT_THAT(open_error({.batch_requests_max = 0}).message, HasSubstr("batch_requests_max"));

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -372,6 +373,45 @@ TEST_F(LogFault, ALoadOrDdlThatCannotBeSavedStopsCallsUntilASaveSucceeds) {
   steps_.refuse({}, ErrorCode::kIo);
   ASSERT_TRUE(bank->database->checkpoint().ok());
   EXPECT_TRUE(bump(bank.get()));
+}
+
+TEST_F(LogFault, DdlThatChangesNothingLeavesCallsAsTheyAreThoughNothingCanBeSaved) {
+  auto bank = Bank::open(options());
+  bank->fill(10);
+  ASSERT_TRUE(bump(bank.get()));
+  steps_.refuse(FileStep::kRename, ErrorCode::kNoSpace);
+  EXPECT_EQ(bank->database->execute_ddl(kBankDdl).code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(bump(bank.get()));
+  EXPECT_TRUE(bank->database->execute_ddl("-- nothing\n").ok());
+  EXPECT_TRUE(bump(bank.get()));
+  steps_.refuse({}, ErrorCode::kIo);
+}
+
+TEST_F(LogFault, ALoadOrDdlThatCouldNotBeSavedIsOnceThereIsSpaceThoughNobodyAsks) {
+  Bank::open({.path = path()})->fill(10);
+  auto bank = Bank::open(options());
+  const auto load = [&] {
+    const Account row{77, {1}, 0};
+    return bank->database->load(bank->accounts.table, [&, given = false]() mutable {
+      if (std::exchange(given, true)) return RowBatch{};
+      return RowBatch{reinterpret_cast<const std::byte*>(&row), 1};
+    });
+  };
+  for (const bool loads : {false, true}) {
+    steps_.refuse(FileStep::kRename, ErrorCode::kNoSpace);
+    const ErrorCode failed =
+        loads ? load().code()
+              : bank->database->execute_ddl("CREATE TABLE t (a INT PRIMARY KEY)").code();
+    ASSERT_EQ(failed, ErrorCode::kNoSpace);
+    EXPECT_EQ(bump(bank.get()).code(), ErrorCode::kNoSpace);
+    steps_.refuse({}, ErrorCode::kIo);
+    for (int i = 0; !bump(bank.get()); ++i) {
+      ASSERT_LT(i, 1'000) << "it is tried again once a second";
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  bank->database->discard();
+  EXPECT_EQ(bumps(), 2);
 }
 
 TEST_F(LogFault, ACheckpointThatFailsKeepsTheLog) {

@@ -111,6 +111,33 @@ TEST_F(LongLaneConcurrent, SoManyRunAndTheOthersWait) {
   EXPECT_EQ(database().metrics().long_queries, 3u);
 }
 
+TEST_F(LongLaneConcurrent, WhoIsStoppedWhileItWaitsGivesItsPlaceBackThoughTheLaneIsBusy) {
+  open({.queue_queries = 3, .long_query_rows = 1e9, .long_queries_max = 1});
+  RunningQuery first = start(kMinutes);
+  wait_for(1, 0);
+  RunningQuery second = start(std::string(kMinutes) + " AND a.id >= 0");
+  RunningQuery third = start(std::string(kMinutes) + " AND b.id >= 0");
+  wait_for(1, 2);
+  constexpr QueryOptions kAtOnce{.admission = Admission::kRefuse};
+  EXPECT_EQ(database().start_query(kLaneShort, kAtOnce).code(), base::ErrorCode::kOverloaded);
+  second.cancel();
+  third.cancel();
+  EXPECT_EQ(second.get().code(), base::ErrorCode::kCancelled);
+  EXPECT_EQ(third.get().code(), base::ErrorCode::kCancelled);
+  ASSERT_NO_FATAL_FAILURE(wait_for(1, 0));
+  // Their tokens come back with the answers that the dispatcher gives, a little later.
+  constexpr auto kNormal = static_cast<size_t>(Priority::kNormal);
+  for (int i = 0; database().metrics().queries_in_flight[kNormal] != 1; ++i) {
+    ASSERT_LT(i, 60'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  auto brief = database().start_query(kLaneShort, kAtOnce);
+  ASSERT_TRUE(brief.ok()) << brief.error().to_string();
+  EXPECT_TRUE(brief->get().ok());
+  EXPECT_FALSE(first.wait_for(0)) << "it still runs";
+  first.cancel();
+}
+
 TEST_F(LongLaneConcurrent, ATimeoutCountsFromTheSubmission) {
   open({.long_query_ns = 5 * kLaneMs});
   auto late = database().start_query(kMinutes, {.timeout_ns = 50 * kLaneMs});

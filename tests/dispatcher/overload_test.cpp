@@ -114,6 +114,27 @@ TEST_F(Overload, ACallWhoseDeadlinePassesInTheQueueIsNotRun) {
   EXPECT_EQ(metrics.transactions_in_flight, 0u);
 }
 
+// A load has the gate, so the batch that has taken the call waits there.
+TEST_F(Overload, ACallWhoseDeadlinePassesAtTheGateIsNotRun) {
+  open({});
+  constexpr uint64_t kTimeNs = 200 * kOneMs;
+  Future<oltp::Nothing> late;
+  const auto loaded = database().load(bank_->accounts.table, [&]() -> RowBatch {
+    const uint64_t begin_ns = base::steady_ns();
+    late = bump({.timeout_ns = kTimeNs});
+    while (database().metrics().calls_waiting[static_cast<size_t>(Priority::kNormal)] != 0) {
+      std::this_thread::yield();
+    }
+    while (base::steady_ns() - begin_ns <= 2 * kTimeNs) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return {};
+  });
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  EXPECT_EQ(late.get().code(), ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(bumps(), 0);
+}
+
 TEST_F(Overload, WhoWaitsToBeAdmittedWaitsNoLongerThanItsDeadline) {
   open({.queue_requests = 1});
   hold();

@@ -1,16 +1,23 @@
 // Libraries of procedures: what is loaded, what is replaced, and what is refused with which words.
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "dispatcher/module_file.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -244,6 +251,89 @@ TEST_F(Modules, ChangedArgumentsAreRefusedAndNothingIsReplaced) {
                  "arguments with \"figure BIGINT NOT NULL\" at byte 0 instead of \"number BIGINT");
   EXPECT_EQ(*call("plus", 41), 42);
   EXPECT_EQ(*call("minus", 41), 40);
+}
+
+// The account that a library's "step" changes, in a database that a crash leaves a log of.
+class ModulesAndLog : public Modules {
+ protected:
+  ModulesAndLog() { Bank::open({.path = path()})->fill(1); }
+
+  void open(const std::string& variant, const DatabaseOptions& with) {
+    bank_.reset();
+    bank_ = Bank::open(with);
+    const auto loaded = load(variant);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  }
+  base::Result<int64_t> account_version() { return bank_->number("SELECT version FROM account"); }
+
+  // The program's own; it takes the time.
+  ProcedureRef<AccountArguments, oltp::Nothing> define_pause(std::chrono::milliseconds time) {
+    return *database().register_procedure<AccountArguments, oltp::Nothing>(
+        "pause",
+        [by_id = bank_->by_id, time](Transaction& txn,
+                                     const AccountArguments&) -> base::Result<oltp::Nothing> {
+          auto row = txn.get_for_update<&Account::balance>(by_id, 0);
+          if (!row) return row.error();
+          txn.update(*row, set<&Account::balance>(base::Decimal<12, 2>{row->values.units + 1}));
+          std::this_thread::sleep_for(time);
+          return oltp::Nothing{};
+        });
+  }
+};
+
+// Without space for a new file, the log goes on in the one that has defined the old code.
+TEST_F(ModulesAndLog, CallsOfAReplacedLibraryAreLoggedWithItsVersion) {
+  std::atomic<bool> is_full{false};
+  DatabaseOptions with{.path = path()};
+  with.faults.before_step = [&](storage::FileStep step) -> base::Result<void> {
+    char name[16] = {};
+    ::pthread_getname_np(::pthread_self(), name, sizeof name);
+    if (!is_full || step != storage::FileStep::kGrow || std::string_view(name) != "oltp-log") {
+      return {};
+    }
+    return base::Error(ErrorCode::kNoSpace, "the test's disk refuses");
+  };
+  open("step 1", with);
+  ASSERT_EQ(*call("step", 0), 1);
+  is_full = true;
+  ASSERT_TRUE(load("step 10").ok());
+  EXPECT_EQ(database().metrics().log_files, 1u);
+  ASSERT_EQ(*call("step", 0), 11);
+  database().discard();
+  open("step 10", {.path = path()});
+  const auto found = account_version();
+  ASSERT_TRUE(found.ok()) << found.error().to_string();
+  EXPECT_EQ(*found, 11);
+  EXPECT_EQ(database().metrics().recovered_transactions, 1u);
+}
+
+TEST_F(ModulesAndLog, ALibraryThatIsReplacedDuringAReplayWaitsForItsEnd) {
+  open("step 1", {.path = path()});
+  const auto pause = define_pause(std::chrono::milliseconds(0));
+  ASSERT_TRUE(database().call(pause, {}).get().ok());
+  for (int64_t i = 1; i <= 3; ++i) ASSERT_EQ(*call("step", 0), i);
+  database().discard();
+  std::promise<void> replays;
+  std::promise<void> may_go_on;
+  DatabaseOptions with{.path = path()};
+  // Called between two batches, in which the gate is free.
+  with.recovery_listener = [&, stops = true](const std::string&, double) mutable {
+    if (!std::exchange(stops, false)) return;
+    replays.set_value();
+    may_go_on.get_future().wait();
+  };
+  open("step 1", with);
+  define_pause(std::chrono::milliseconds(110));  // so long, that the listener is told
+  auto recovered = std::async(std::launch::async, [&] { return database().recover(); });
+  replays.get_future().wait();
+  auto replaced = std::async(std::launch::async, [&] { return load("step 10"); });
+  EXPECT_EQ(replaced.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  may_go_on.set_value();
+  const auto outcome = recovered.get();
+  EXPECT_TRUE(outcome.ok()) << outcome.error().to_string();
+  EXPECT_TRUE(replaced.get().ok());
+  EXPECT_EQ(*account_version(), 3);
+  EXPECT_EQ(*call("step", 0), 13);
 }
 
 TEST_F(Modules, AClosedDatabaseLoadsNothing) {

@@ -1,11 +1,15 @@
 // A database that was not closed: what was acknowledged is there, or it is said why not.
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -75,6 +79,21 @@ class Recovered : public DirectoryFixture {
   static void bump(Bank* bank) {
     auto done = bank->database->call(bank->bump, {.id = 3, .balance = {}}).get();
     ASSERT_TRUE(done.ok()) << done.error().to_string();
+  }
+
+  // As the bank's, and `also` first, each time.
+  template <class Also>
+  static auto register_bump(Database* database, Bank::ById by_id, Also also) {
+    return database->register_procedure<AccountArguments, oltp::Nothing>(
+        "bump",
+        [by_id, also](Transaction& txn,
+                      const AccountArguments& order) -> base::Result<oltp::Nothing> {
+          also();
+          auto row = txn.get_for_update<&Account::version>(by_id, order.id);
+          if (!row) return row.error();
+          txn.update(*row, set<&Account::version>(row->values + 1));
+          return oltp::Nothing{};
+        });
   }
 
   std::vector<std::string> log_files() const {
@@ -272,6 +291,66 @@ TEST_F(Recovered, AProcedureThatDoesSomethingElseEndsTheReplayForGood) {
     }
   }
   EXPECT_EQ(*reopen()->number("SELECT version FROM account WHERE id = 3"), 3);
+}
+
+// The first calls were replayed before the one that does something else.
+TEST_F(Recovered, AReplayThatFailsIsNotSavedByTheCheckpointInterval) {
+  make_crashed(3);
+  {
+    auto bank = reopen();
+    ASSERT_TRUE(bank->database->call(bank->transfer, {.from = 1, .to = 2, .cents = 5}).get().ok());
+    bump(bank.get());
+    crash(std::move(bank));
+  }
+  {
+    auto database = *Database::open({.path = path(), .checkpoint_interval_ns = 1'000'000});
+    const auto by_id = *database->bind_index<&Account::id>("account_pkey");
+    ASSERT_TRUE(register_bump(database.get(), by_id, [] {}).ok());
+    ASSERT_TRUE((database->register_procedure<TransferArguments, TransferReply>(
+        "transfer", [](Transaction&, const TransferArguments&) -> base::Result<TransferReply> {
+          return TransferReply{};
+        })));
+    EXPECT_EQ(database->query("SELECT 1").code(), ErrorCode::kCorrupt);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // many intervals
+    EXPECT_EQ(database->metrics().checkpoints, 0u);
+    database->discard();
+  }
+  auto bank = reopen();
+  const auto found = bank->number("SELECT version FROM account WHERE id = 3");
+  ASSERT_TRUE(found.ok()) << found.error().to_string();
+  EXPECT_EQ(*found, 4);
+  EXPECT_EQ(*bank->number("SELECT balance FROM account WHERE id = 2"), 10'005);
+}
+
+// It waits for room behind each batch, which nobody makes once the database is closed.
+TEST_F(Recovered, CloseEndsAReplayAndTheLogStays) {
+  constexpr int kBumps = 300;
+  make_crashed(kBumps);
+  std::atomic<bool> closes{false};
+  std::atomic<bool> replays{false};
+  auto database = *Database::open({.path = path(), .pending_update_bytes_max = 1});
+  const auto by_id = *database->bind_index<&Account::id>("account_pkey");
+  const auto slowly = [&] {
+    replays = true;
+    while (!closes) std::this_thread::yield();
+    // All together take longer than close() does to say that it comes.
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  };
+  ASSERT_TRUE(register_bump(database.get(), by_id, slowly).ok());
+  auto recovered = std::async(std::launch::async, [&] { return database->recover(); });
+  while (!replays) std::this_thread::yield();
+  auto closed = std::async(std::launch::async, [&] {
+    closes = true;
+    return database->close();
+  });
+  // Else it waits for good: nothing but the process's end helps.
+  if (recovered.wait_for(std::chrono::seconds(60)) != std::future_status::ready) std::abort();
+  EXPECT_EQ(recovered.get().code(), ErrorCode::kClosed);
+  EXPECT_TRUE(closed.get().ok());
+  database.reset();
+  auto bank = reopen();
+  EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 3"), kBumps);
+  EXPECT_EQ(bank->database->recover()->transactions, uint64_t{kBumps});
 }
 
 TEST_F(Recovered, LoadsAndDdlAmongCallsAreThere) {

@@ -49,9 +49,27 @@ void define_plus(ProcedureRegistrar& procedures, const std::string& name, int64_
       });
 }
 
+// The account's version goes up by the procedure's.
+base::Result<void> define_step(ProcedureRegistrar& procedures, int64_t step) {
+  auto by_id = procedures.bind_index<&Account::id>("account_pkey");
+  if (!by_id) return by_id.error();
+  procedures.define<Number, Number>(
+      "step",
+      [by_id = *by_id, step](Transaction& txn, const Number& account) -> base::Result<Number> {
+        auto row =
+            txn.get_for_update<&Account::version>(by_id, static_cast<int32_t>(account.number));
+        if (!row) return row.error();
+        txn.update(*row, set<&Account::version>(row->values + step));
+        return Number{row->values + step};
+      },
+      {.version = static_cast<uint64_t>(step)});
+  return {};
+}
+
 base::Result<void> define(ProcedureRegistrar& procedures) {
   const char* const chosen = std::getenv("DIPTYCH_TEST_VARIANT");
   const std::string variant = chosen != nullptr ? chosen : "";
+  if (variant.starts_with("step ")) return define_step(procedures, std::stoll(variant.substr(5)));
   if (variant == "throws") throw std::runtime_error("no disk in the drive");
   if (variant == "throws a number") throw 7;
   if (variant == "unknown table") return procedures.bind_table<Account>("acount").error();

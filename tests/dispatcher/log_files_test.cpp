@@ -1,0 +1,59 @@
+// The log's files, from the first to those that a checkpoint covers.
+
+#include "dispatcher/command_log/log_files.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+class LogFileSet : public DirectoryFixture {
+ protected:
+  static constexpr size_t kFileBytes = 8 << 10;
+
+  // Three, which begin behind VIDs 0, 10 and 20.
+  void SetUp() override {
+    for (uint64_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(files_.begin_next(base::Vid(i * 10), i + 1, 512).ok());
+    }
+  }
+  size_t on_disk() const {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      count += entry.path().extension() == ".dtl" ? 1 : 0;
+    }
+    return count;
+  }
+
+  DiskFaults faults_;
+  LogFiles files_{directory_, kFileBytes, &faults_};
+};
+
+TEST_F(LogFileSet, FilesGoWhenTheirSuccessorsBeginningIsCovered) {
+  ASSERT_TRUE(files_.drop_covered(base::Vid(9)).ok());
+  EXPECT_EQ(on_disk(), 3u);
+  ASSERT_TRUE(files_.drop_covered(base::Vid(10)).ok());
+  EXPECT_EQ(on_disk(), 2u);
+  ASSERT_TRUE(files_.drop_covered(base::Vid(100)).ok());
+  EXPECT_EQ(on_disk(), 1u) << "the current one stays";
+  EXPECT_EQ(files_.file_count(), 1u);
+}
+
+TEST_F(LogFileSet, TheLastReleaseDropsWhatWasCoveredMeanwhile) {
+  files_.hold();
+  files_.hold();
+  ASSERT_TRUE(files_.drop_covered(base::Vid(15)).ok());
+  EXPECT_EQ(on_disk(), 3u);
+  files_.release();
+  EXPECT_EQ(on_disk(), 3u);
+  files_.release();
+  EXPECT_EQ(on_disk(), 2u);
+  EXPECT_EQ(files_.file_count(), 2u);
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

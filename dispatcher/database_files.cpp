@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/chunk_address.h"
 #include "storage/file.h"
 
 namespace diptych::dispatcher {
@@ -21,6 +22,19 @@ base::Error refused(base::ErrorCode code, const std::string& path, std::string_v
 
 bool is_leftover(std::string_view name) {
   return name == "lock" || name == "manifest.json.new" || name == "blocks.dtb";
+}
+
+// A manifest that is lost, or a restore that was interrupted: nobody else has those rows.
+base::Result<void> check_no_blocks(const std::string& path) {
+  struct stat blocks {};
+  if (::stat((path + "/blocks.dtb").c_str(), &blocks) != 0) {
+    return errno == ENOENT ? base::Result<void>() : storage::system_error("read", path, errno);
+  }
+  // Its header is all that a creation of a database writes before the manifest.
+  if (blocks.st_size <= static_cast<off_t>(storage::kFilePageBytes)) return {};
+  return refused(base::ErrorCode::kInvalidArgument, path,
+                 "holds blocks but no manifest: restore it from a backup, or give a new or an "
+                 "empty directory");
 }
 
 // Fails where the directory has files that no creation of a database left there.
@@ -60,6 +74,7 @@ base::Result<void> check_contents(const std::string& path, OpenMode mode) {
   struct stat manifest {};
   if (::stat((path + "/manifest.json").c_str(), &manifest) == 0) return {};
   if (errno != ENOENT) return storage::system_error("read", path, errno);
+  if (auto checked = check_no_blocks(path); !checked) return checked;
   if (mode == OpenMode::kOpen) {
     return refused(base::ErrorCode::kNotFound, path, "the directory holds no database");
   }

@@ -5,7 +5,8 @@
 //   kOpenOrCreate   whichever it is
 //
 // A directory that holds other files and no database is refused: it is somebody's, and not ours.
-// Leftovers of a creation that was cut off (lock, a block file without a manifest) count as empty.
+// Leftovers of a creation that was cut off (lock, a block file of a header alone) count as empty.
+// Blocks without a manifest are refused: they may be rows that nobody else has.
 
 #pragma once
 

@@ -70,6 +70,28 @@ TEST_F(DatabaseOpen, SomebodyElsesDirectoryIsRefusedUntouched) {
   EXPECT_FALSE(std::filesystem::exists(path("bank/lock")));
 }
 
+TEST_F(DatabaseOpen, BlocksWithoutAManifestAreSomebodysRowsAndStay) {
+  Bank::open({.path = path()})->fill(3);
+  std::filesystem::rename(path("bank/manifest.json"), path("manifest"));
+  const auto bytes = std::filesystem::file_size(path("bank/blocks.dtb"));
+  for (const OpenMode mode : {OpenMode::kOpen, OpenMode::kCreate, OpenMode::kOpenOrCreate}) {
+    const base::Error error = open_error({.path = path(), .mode = mode});
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.message, HasSubstr(path() + ": holds blocks but no manifest"));
+  }
+  EXPECT_EQ(std::filesystem::file_size(path("bank/blocks.dtb")), bytes);
+  std::filesystem::rename(path("manifest"), path("bank/manifest.json"));
+  EXPECT_EQ(*Bank::open({.path = path()})->number("SELECT count(*) FROM account"), 3);
+}
+
+// Of a creation that was cut off before its manifest.
+TEST_F(DatabaseOpen, ABlockFileOfAHeaderAloneCountsAsEmpty) {
+  Bank::open({.path = path()});
+  std::filesystem::remove(path("bank/manifest.json"));
+  std::filesystem::resize_file(path("bank/blocks.dtb"), 4096);
+  EXPECT_NE(Bank::open({.path = path(), .mode = OpenMode::kCreate}), nullptr);
+}
+
 TEST_F(DatabaseOpen, APlaceWhereTheSystemAllowsNoDirectoryIsAnError) {
   const base::Error error = open_error({.path = "/proc/diptych-test"});
   EXPECT_THAT(error.message, HasSubstr("/proc/diptych-test"));

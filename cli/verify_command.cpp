@@ -20,7 +20,11 @@ constexpr const char* kVerifyExamples =
     "  diptych verify shop\n\n"
     "Reads every chunk and every frame of the log, of a database or a backup. It must not be "
     "open.\n"
-    "Exits with 1 where something is damaged, or a backup was interrupted.\n";
+    "Exits with 1 where something is damaged or missing, or a backup was interrupted; not for what "
+    "a\n"
+    "process that was killed leaves: a group at the log's end that is not whole, a file of the log "
+    "that\n"
+    "was made ready and never begun.\n";
 
 std::string log_text(const dispatcher::LogInspection& log) {
   if (log.transactions == 0) return "log: nothing to replay\n";
@@ -61,6 +65,9 @@ ExitCode VerifyCommand::run() {
       "saved: version {}, {} chunk{} read, {} damaged\n", log->saved.value, inspection->chunks_read,
       inspection->chunks_read == 1 ? "" : "s", inspection->damaged.size());
   text += log_text(*log);
+  for (const std::string& path : log->unused) {
+    text += fmt::format("log: {} was made ready and never begun; it will be removed\n", path);
+  }
   if (!log->torn_tail.empty()) {
     text += fmt::format(
         "log: ends within a group that was not written to its end, or was damaged since ({}); it "

@@ -13,13 +13,14 @@ base::Result<LogInspection> inspect_log(const std::string& path) {
   const auto directory = open_directory(path, OpenMode::kOpen);
   if (!directory) return directory.error();
   const base::Vid saved = directory->manifest->vid;
-  const auto contents = scan_log(path, saved);
+  const auto contents = scan_log(path, saved, directory->manifest->id);
   if (!contents) return contents.error();
   LogInspection inspection{.saved = saved,
                            .last = contents->last,
                            .files = contents->files.size() - contents->first_needed,
                            .bytes = contents->bytes,
-                           .transactions = contents->transactions};
+                           .transactions = contents->transactions,
+                           .unused = contents->unused};
   for (const ProcedureInLog& procedure : contents->procedures) {
     inspection.procedures.push_back(procedure.name);
   }

@@ -20,6 +20,7 @@ struct LogInspection {
   uint64_t bytes = 0;                   // of what is to be replayed
   uint64_t transactions = 0;            // that the next opening replays
   std::vector<std::string> procedures;  // that it needs for them
+  std::vector<std::string> unused;      // paths of files that were never begun: it removes them
   std::string torn_tail;                // where the log ends within a group; empty: it does not
 };
 

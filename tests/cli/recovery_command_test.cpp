@@ -139,6 +139,33 @@ TEST_F(CrashedProgram, DamageOfTheLogIsNamedAndExitsWithOne) {
   EXPECT_THAT(verified.err, HasSubstr(file + ": byte 0"));
 }
 
+TEST_F(CrashedProgram, VerifyListsAFileThatWasNeverBegunAndNoDamagedOneAsSuch) {
+  crash();
+  const std::string next = bank_ + "/log-0000000002.dtl";
+  std::ofstream(next, std::ios::binary) << std::string(8192, '\0');
+  const Outcome verified = run({"verify", bank_});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_THAT(verified.out, AllOf(HasSubstr("log: 2 transactions to replay"),
+                                  HasSubstr("log: " + next +
+                                            " was made ready and never begun; it will be "
+                                            "removed\n")));
+  std::ofstream(next, std::ios::binary) << std::string(8192, 'x');
+  const Outcome damaged = run({"verify", bank_});
+  EXPECT_EQ(damaged.code, 1);
+  EXPECT_THAT(damaged.err, HasSubstr(next + ": byte 0"));
+}
+
+TEST_F(CrashedProgram, VerifySaysThatBlocksHaveNoManifest) {
+  crash();
+  ASSERT_EQ(run({"checkpoint", bank_, "--procedures", DIPTYCH_BANK}).code, 0);
+  std::filesystem::remove(bank_ + "/manifest.json");
+  for (const char* const command : {"verify", "inspect"}) {
+    const Outcome outcome = run({command, bank_});
+    EXPECT_EQ(outcome.code, 1) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("holds blocks but no manifest")) << command;
+  }
+}
+
 // TPC-C with one customer, who has paid twice, and the process is gone.
 class CrashedTpcc : public testing::TestWithParam<workloads::SizePolicy> {
  protected:

@@ -248,7 +248,7 @@ base::Result<BackupReport> BackupInMaking::finish(const std::string& path,
                        fmt::format("the copy is not what was written: {}: byte {}: {}", first.file,
                                    first.offset, first.what));
   }
-  const auto contents = scan_log(directory, manifest_.vid);
+  const auto contents = scan_log(directory, manifest_.vid, manifest_.id);
   if (!contents) return contents.error();
   if (contents->last != last || contents->torn) {
     return base::Error(base::ErrorCode::kCorrupt,
@@ -265,7 +265,7 @@ base::Result<BackupReport> backup_database(const std::string& path, const std::s
   if (auto checked = check_is_no_backup(path); !checked) return checked.error();
   const auto source = open_directory(path, OpenMode::kOpen);
   if (!source) return source.error();
-  const auto contents = scan_log(path, source->manifest->vid);
+  const auto contents = scan_log(path, source->manifest->vid, source->manifest->id);
   if (!contents) return contents.error();
   auto backup = BackupInMaking::begin(directory, progress, {});
   if (!backup) return backup.error();
@@ -288,7 +288,7 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   if (auto checked = check_range(directory, **vids, wanted); !checked) return checked.error();
   const auto manifest = storage::read_manifest(directory);
   if (!manifest) return manifest.error();
-  const auto contents = scan_log(directory, manifest->vid);
+  const auto contents = scan_log(directory, manifest->vid, manifest->id);
   if (!contents) return contents.error();
   auto made = DirectoryInMaking::begin(path);
   if (!made) return made.error();
@@ -302,7 +302,7 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   auto written = storage::sync_directory(path);
   if (written) written = storage::write_manifest(path, *manifest);
   if (!written) return written.error();
-  const auto restored = scan_log(path, manifest->vid);
+  const auto restored = scan_log(path, manifest->vid, manifest->id);
   if (!restored) return restored.error();
   made->keep();
   RestoreReport report{.vid = wanted,

@@ -179,7 +179,11 @@ base::Result<void> Database::State::create() {
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);
   const BatchGate::Exclusive held = gate.exclude();
-  return save_changes();
+  if (auto saved = save_changes(); !saved) return saved;
+  const auto manifest = storage::read_manifest(options.path);
+  if (!manifest) return manifest.error();
+  database_id = manifest->id;
+  return {};
 }
 
 base::Result<void> Database::State::restore(const storage::Manifest& manifest) try {
@@ -209,6 +213,7 @@ base::Result<void> Database::State::restore(const storage::Manifest& manifest) t
   catalogs.publish(catalog);
   saved_vid = manifest.vid;
   saved_ddl = ddl.size();
+  database_id = manifest.id;
   if (auto found = find_log(manifest.vid); !found) return found;
   if (recovery == nullptr) engine.release_free_slots();
   return {};
@@ -245,6 +250,7 @@ void Database::State::start_log() {
   log = std::make_unique<CommandLog>(
       CommandLogOptions{
           .directory = options.path,
+          .database_id = database_id,
           .content = options.log == LogMode::kPhysical ? LogContent::kUpdates : LogContent::kCalls,
           .file_bytes_max = options.log_file_bytes,
           .checkpoint_bytes = options.checkpoint_log_bytes,

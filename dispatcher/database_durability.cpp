@@ -47,7 +47,7 @@ void Database::State::Spent::add(uint64_t since_ns) {
 }
 
 base::Result<void> Database::State::find_log(base::Vid manifest_vid) {
-  auto contents = scan_log(options.path, manifest_vid);
+  auto contents = scan_log(options.path, manifest_vid, database_id);
   if (!contents) return contents.error();
   log_position = position_after(*contents);
   if (contents->torn) {

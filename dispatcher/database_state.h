@@ -181,6 +181,8 @@ struct Database::State {
   Spent primary_rebuilds;
   Spent backups;
 
+  uint64_t database_id = 0;  // the manifest's; writer: open
+
   std::atomic<bool> recovered{true};      // writer: open, recover
   std::atomic<bool> replay_stops{false};  // writer: end_replay
   std::mutex recovering;                  // held by recover, so that one does it; of the next three

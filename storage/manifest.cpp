@@ -85,6 +85,18 @@ class FieldReader {
   std::optional<base::Error> error_;
 };
 
+bool is_hex(const std::string& text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+uint64_t id_of(const json& contents, FieldReader* fields) {
+  if (!contents.contains("id")) return 0;
+  const std::string id = fields->text(contents, "id");
+  if (is_hex(id)) return std::stoull(id, nullptr, 16);
+  fields->fail("field \"id\" is not 16 hexadecimal digits");
+  return 0;
+}
+
 ManifestTable table_of(const json& entry, FieldReader* fields) {
   ManifestTable table;
   if (!entry.is_object()) {
@@ -99,8 +111,7 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
   if (table.directory.page == 0 || table.directory.bytes == 0) {
     fields->fail(fmt::format("table \"{}\" has no place in the block file", table.name));
   }
-  if (checksum.size() != 16 ||
-      checksum.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (!is_hex(checksum)) {
     fields->fail(
         fmt::format("table \"{}\": the checksum is not 16 hexadecimal digits", table.name));
     return table;
@@ -124,6 +135,7 @@ base::Result<std::string> manifest_to_text(const Manifest& manifest) {
                    {"vid", manifest.vid.value},         {"partitions", manifest.partitions},
                    {"block_rows", manifest.block_rows}, {"ddl", manifest.ddl},
                    {"tables", std::move(tables)}};
+  if (manifest.id != 0) contents["id"] = hex(manifest.id);
   try {
     contents["checksum"] = checksum_of(contents);
     return contents.dump(2) + "\n";
@@ -156,6 +168,7 @@ base::Result<Manifest> manifest_from_text(const std::string& path, const std::st
                                    path, manifest.format, kFormat));
   }
   manifest.generation = fields.number(contents, "generation", UINT64_MAX);
+  manifest.id = id_of(contents, &fields);
   manifest.vid = base::Vid(fields.number(contents, "vid", UINT64_MAX));
   manifest.partitions = static_cast<uint32_t>(fields.number(contents, "partitions", UINT32_MAX));
   manifest.block_rows = static_cast<uint32_t>(fields.number(contents, "block_rows", UINT32_MAX));

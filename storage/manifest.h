@@ -1,7 +1,7 @@
 // Manifest: the small file that names a state of the columnar replica at one VID.
 //
-//   DIRECTORY/manifest.json   format, vid, the DDL, and by table where in the block file its leaf
-//                             directory lies (storage/leaf_directory.h)
+//   DIRECTORY/manifest.json   format, id, vid, the DDL, and by table where in the block file its
+//                             leaf directory lies (storage/leaf_directory.h)
 //   DIRECTORY/blocks.dtb      the block file (storage/block_file.h)
 //   DIRECTORY/lock            flock'ed by the process that has the database open
 //
@@ -34,6 +34,10 @@ struct ManifestTable {
 struct Manifest {
   uint32_t format = 2;
   uint64_t generation = 0;
+  // Of the database, from its creation on; backups and what is restored of them have it too. It is
+  // in the log's files, so that another database's are not taken for its own. 0: an older program
+  // made it, and it has none.
+  uint64_t id = 0;
   base::Vid vid;
   uint32_t partitions = 0;
   uint32_t block_rows = 0;

@@ -1,5 +1,6 @@
 #include "storage/replica_snapshot.h"
 
+#include <random>
 #include <utility>
 
 #include "base/check.h"
@@ -15,12 +16,26 @@ namespace {
 // longer than a batch runs (diptych bench tpcc --checkpoint-seconds).
 constexpr size_t kSyncedBytes = size_t{512} << 10;
 
-// One more than the last one's.
-base::Result<uint64_t> next_generation(const std::string& directory) {
+uint64_t random_id() {
+  std::random_device device;
+  const uint64_t id = (uint64_t{device()} << 32) | device();
+  return id != 0 ? id : 1;
+}
+
+// What goes on from the last one, or begins.
+base::Result<Manifest> next_manifest(const std::string& directory) {
   const base::Result<Manifest> present = read_manifest(directory);
-  if (present.ok()) return present->generation + 1;
-  if (present.code() == base::ErrorCode::kNotFound) return uint64_t{1};
-  return present.error();
+  Manifest next;
+  if (present.ok()) {
+    next.generation = present->generation + 1;
+    next.id = present->id;
+  } else if (present.code() == base::ErrorCode::kNotFound) {
+    next.generation = 1;
+    next.id = random_id();
+  } else {
+    return present.error();
+  }
+  return next;
 }
 
 base::Result<ManifestTable> save_table(Table* table, BlockFile* file, const SavePace& pace) {
@@ -51,10 +66,9 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
                                              const SavePace& pace) {
   DIPTYCH_CHECK(image_.buffers() != nullptr, "a replica in memory has nowhere to be saved");
   BlockFile& file = image_.buffers()->file();
-  const auto generation = next_generation(directory);
-  if (!generation.ok()) return generation.error();
-  Manifest manifest;
-  manifest.generation = *generation;
+  auto next = next_manifest(directory);
+  if (!next.ok()) return next.error();
+  Manifest manifest = std::move(*next);
   manifest.vid = vid();
   manifest.partitions = image_.options().partitions;
   manifest.block_rows = image_.options().block_rows;

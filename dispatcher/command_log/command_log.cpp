@@ -58,7 +58,7 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
       procedures_(procedures),
       complete_(std::move(complete)),
       checkpoint_is_due_(std::move(checkpoint_is_due)),
-      files_(options_.directory, options_.file_bytes_max, &options_.faults),
+      files_({options_.directory, options_.database_id}, options_.file_bytes_max, &options_.faults),
       work_(options_.spin),
       progress_(options_.spin) {
   thread_ = std::thread([this] { run(); });
@@ -354,16 +354,17 @@ bool CommandLog::take_group() {
 void CommandLog::begin_wanted_file() {
   uint64_t wanted = 0;
   bool failed = false;
+  base::Vid start;
   {
     const std::lock_guard lock(mutex_);
     wanted = files_wanted_;
     failed = failure_.has_value();
+    // Not what is durable, which a checkpoint raises before the log has it.
+    start = logged_;
   }
   const LogFile* const current = files_.current();
   base::Result<void> begun;
   if (!failed && current != nullptr && current->used_bytes() > kLogHeaderBytes) {
-    // relaxed: this thread raises it, or a checkpoint that waits for this.
-    const base::Vid start(durable_vid_.load(std::memory_order_relaxed));
     begun = files_.begin_next(start, sequence_, 0);
     if (begun) defined_.clear();
   }

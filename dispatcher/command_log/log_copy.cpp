@@ -24,30 +24,48 @@ base::Error damaged_at(const std::string& path, size_t at, std::string_view what
   return {base::ErrorCode::kCorrupt, fmt::format("{}: byte {}: {}", path, at, what)};
 }
 
-// The frames up to the VID, behind the header. *newest: of what was copied, or the VID before.
-base::Result<void> copy_frames(const std::string& path, std::span<const std::byte> bytes,
-                               uint64_t number, base::Vid last, storage::OutputFile* copy,
-                               base::Vid* newest, uint64_t* written) {
+// What a copy has of a file's frames: whole ones, which lie one behind the other, and the beginning
+// of the next.
+struct KeptFrames {
+  std::span<const std::byte> whole;
+  std::vector<std::byte> cut;
+};
+
+// The frames up to the VID. *newest: of these, or the VID before.
+base::Result<KeptFrames> frames_up_to(const std::string& path, std::span<const std::byte> bytes,
+                                      uint64_t number, base::Vid last, base::Vid* newest) {
+  KeptFrames kept;
   size_t at = kLogHeaderBytes;
   while (*newest < last) {
     const auto frame = frame_at(bytes, at, number);
-    if (!frame) return {};
+    if (!frame) break;
     const auto end = last_vid_of(*frame);
     if (!end) return damaged_at(path, at, end.error().message);
-    std::vector<std::byte> cut;
-    std::span<const std::byte> kept = frame->bytes;
+    *newest = std::max(*newest, std::min(*end, last));
     if (*end > last) {
       auto shorter = frame_up_to(*frame, last, number);
       if (!shorter) return damaged_at(path, at, shorter.error().message);
-      cut = std::move(*shorter);
-      kept = cut;
+      kept.cut = std::move(*shorter);
+      break;
     }
-    if (auto wrote = copy->write(kept); !wrote) return wrote;
-    *written += kept.size();
-    *newest = std::max(*newest, std::min(*end, last));
     at += frame->bytes.size();
   }
-  return {};
+  kept.whole = bytes.first(at).subspan(kLogHeaderBytes);
+  return kept;
+}
+
+// Of the same number, with these frames. Returns its bytes.
+base::Result<uint64_t> write_copy(const std::string& path, LogFileHeader header,
+                                  const KeptFrames& frames) {
+  header.file_bytes = kLogHeaderBytes + frames.whole.size() + frames.cut.size();
+  auto copy = storage::OutputFile::create(path);
+  if (!copy) return copy.error();
+  auto written = copy->write(header_bytes(header));
+  if (written) written = copy->write(frames.whole);
+  if (written) written = copy->write(frames.cut);
+  if (written) written = copy->keep();
+  if (!written) return written.error();
+  return header.file_bytes;
 }
 
 }  // namespace
@@ -65,15 +83,11 @@ base::Result<uint64_t> copy_log(const std::string& from, std::span<const LogExte
     const auto header = read_header(*bytes);
     if (!header) return header.error().within(path);
     if (header->number != file.number) return damaged_at(path, 0, "the header is another file's");
-    auto copy = storage::OutputFile::create(log_file_path(to, file.number));
-    if (!copy) return copy.error();
-    auto copied = copy->write(std::span(*bytes).first(kLogHeaderBytes));
-    if (copied) {
-      written += kLogHeaderBytes;
-      copied = copy_frames(path, *bytes, file.number, last, &*copy, &newest, &written);
-    }
-    if (copied) copied = copy->keep();
+    const auto frames = frames_up_to(path, *bytes, file.number, last, &newest);
+    if (!frames) return frames.error();
+    const auto copied = write_copy(log_file_path(to, file.number), *header, *frames);
     if (!copied) return copied.error();
+    written += *copied;
   }
   if (newest >= last) return written;
   return base::Error(

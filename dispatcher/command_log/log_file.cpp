@@ -130,20 +130,20 @@ base::Result<void> remove_log_file(const std::string& path,
   return system_error("remove", path, errno);
 }
 
-LogFile::LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults)
-    : path_(std::move(path)), header_{.number = number}, faults_(faults), size_(bytes) {}
+LogFile::LogFile(std::string path, const LogFileHeader& header, const DiskFaults* faults)
+    : path_(std::move(path)), header_(header), faults_(faults), size_(header.file_bytes) {}
 
 LogFile::~LogFile() {
   if (file_ >= 0) ::close(file_);
 }
 
-base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const std::string& directory,
-                                                        uint64_t number, size_t bytes,
-                                                        const DiskFaults* faults,
+base::Result<std::unique_ptr<LogFile>> LogFile::prepare(const LogPlace& place, uint64_t number,
+                                                        size_t bytes, const DiskFaults* faults,
                                                         const Pace& pace) {
-  std::unique_ptr<LogFile> made(
-      new LogFile(log_file_path(directory, number), number, bytes, faults));
-  if (auto filled = made->fill(directory, pace); !filled) {
+  std::unique_ptr<LogFile> made(new LogFile(
+      log_file_path(place.directory, number),
+      {.number = number, .file_bytes = bytes, .database_id = place.database_id}, faults));
+  if (auto filled = made->fill(place.directory, pace); !filled) {
     static_cast<void>(remove_log_file(made->path_, faults->before_step));
     return filled.error();
   }

@@ -32,6 +32,12 @@ namespace diptych::dispatcher {
 
 enum class LogWay : uint8_t { kRing, kCalls };
 
+// Whose log it is.
+struct LogPlace {
+  std::string directory;
+  uint64_t database_id = 0;  // storage/manifest.h
+};
+
 // "DIRECTORY/log-0000000017.dtl".
 std::string log_file_path(const std::string& directory, uint64_t number);
 
@@ -63,9 +69,8 @@ class LogFile {
   // A new file of so many bytes, the header's included; its name is durable. A file that is there
   // was never begun, and is replaced. What fails leaves none. Without a pace the disk gets all of
   // it at once, and who syncs another file meanwhile waits for it.
-  static base::Result<std::unique_ptr<LogFile>> prepare(const std::string& directory,
-                                                        uint64_t number, size_t bytes,
-                                                        const DiskFaults* faults,
+  static base::Result<std::unique_ptr<LogFile>> prepare(const LogPlace& place, uint64_t number,
+                                                        size_t bytes, const DiskFaults* faults,
                                                         const Pace& pace = {});
   ~LogFile();
   LogFile(const LogFile&) = delete;
@@ -82,7 +87,7 @@ class LogFile {
   const std::string& path() const { return path_; }
 
  private:
-  LogFile(std::string path, uint64_t number, size_t bytes, const DiskFaults* faults);
+  LogFile(std::string path, const LogFileHeader& header, const DiskFaults* faults);
 
   base::Result<void> fill(const std::string& directory, const Pace& pace);
   base::Result<void> fill_with_zeroes(const Pace& pace);

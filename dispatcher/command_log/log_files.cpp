@@ -18,8 +18,8 @@ constexpr uint64_t kPausesAPart = 3;  // as long as the disk took for it
 
 }  // namespace
 
-LogFiles::LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults)
-    : directory_(std::move(directory)), file_bytes_max_(file_bytes_max), faults_(faults) {}
+LogFiles::LogFiles(LogPlace place, size_t file_bytes_max, const DiskFaults* faults)
+    : place_(std::move(place)), file_bytes_max_(file_bytes_max), faults_(faults) {}
 
 LogFiles::~LogFiles() {
   stop();
@@ -64,14 +64,14 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
     number = next_number_;
   }
   if (next == nullptr || next->bytes() < kLogHeaderBytes + bytes) {
-    auto made = LogFile::prepare(directory_, number, next_bytes(bytes), faults_);
+    auto made = LogFile::prepare(place_, number, next_bytes(bytes), faults_);
     if (!made) return made.error();
     next = std::move(*made);
   }
   if (auto begun = next->begin(start, first_sequence); !begun) {
     // Its header may be there, and would have the log go on in it.
     static_cast<void>(remove_log_file(next->path(), faults_->before_step));
-    static_cast<void>(storage::sync_directory(directory_));
+    static_cast<void>(storage::sync_directory(place_.directory));
     return begun;
   }
   current_ = std::move(next);
@@ -107,7 +107,7 @@ void LogFiles::prepare_ahead() {
       const uint64_t number = next_number_;
       const size_t bytes = wanted_bytes_;
       lock.unlock();
-      auto made = LogFile::prepare(directory_, number, bytes, faults_,
+      auto made = LogFile::prepare(place_, number, bytes, faults_,
                                    [this](uint64_t part_ns) { pause(part_ns); });
       lock.lock();
       // What fails is met again by who needs the file.
@@ -134,7 +134,7 @@ void LogFiles::await_prepared(std::unique_lock<std::mutex>* lock) {
 }
 
 base::Result<void> LogFiles::remove(uint64_t number) {
-  return remove_log_file(log_file_path(directory_, number), faults_->before_step);
+  return remove_log_file(log_file_path(place_.directory, number), faults_->before_step);
 }
 
 void LogFiles::hold() {

@@ -37,7 +37,7 @@ struct BegunFile {
 
 class LogFiles {
  public:
-  LogFiles(std::string directory, size_t file_bytes_max, const DiskFaults* faults);
+  LogFiles(LogPlace place, size_t file_bytes_max, const DiskFaults* faults);
   ~LogFiles();
   // Ends the thread, and removes the file that it has made ready: nothing is appended any more.
   // Before the directory is anybody else's, whose file of that number it would remove.
@@ -72,7 +72,7 @@ class LogFiles {
   size_t next_bytes(size_t needed) const;
   base::Result<void> remove(uint64_t number);
 
-  const std::string directory_;
+  const LogPlace place_;
   const size_t file_bytes_max_;
   const DiskFaults* const faults_;
   std::unique_ptr<LogFile> current_;

@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kFileMagic = 0x474f4c444d435444;  // "DTCMDLOG"
 constexpr uint32_t kFrameMagic = 0x52475444;         // "DTGR"
 constexpr uint32_t kVersion = 3;
+constexpr size_t kHeaderEnd = 56;  // of what is no zero, but for the checksum
 constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
 constexpr size_t kFrameChecksumAt = 24;
 constexpr size_t kBatchBytes = 16;
@@ -35,6 +36,10 @@ Number number_at(std::span<const std::byte> bytes, size_t at) {
 template <class Number>
 void put_at(std::vector<std::byte>* bytes, size_t at, Number number) {
   std::memcpy(bytes->data() + at, &number, sizeof number);
+}
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 // Of all but the checksum itself.
@@ -278,6 +283,8 @@ std::vector<std::byte> header_bytes(const LogFileHeader& header) {
   put_at(&bytes, 16, header.number);
   put_at(&bytes, 24, header.start.value);
   put_at(&bytes, 32, header.first_sequence);
+  put_at(&bytes, 40, header.file_bytes);
+  put_at(&bytes, 48, header.database_id);
   put_at(&bytes, kHeaderChecksumAt, uint64_t{XXH3_64bits(bytes.data(), kHeaderChecksumAt)});
   return bytes;
 }
@@ -297,7 +304,23 @@ base::Result<LogFileHeader> read_header(std::span<const std::byte> bytes) {
   }
   return LogFileHeader{.number = number_at<uint64_t>(bytes, 16),
                        .start = base::Vid(number_at<uint64_t>(bytes, 24)),
-                       .first_sequence = number_at<uint64_t>(bytes, 32)};
+                       .first_sequence = number_at<uint64_t>(bytes, 32),
+                       .file_bytes = number_at<uint64_t>(bytes, 40),
+                       .database_id = number_at<uint64_t>(bytes, 48)};
+}
+
+bool is_never_begun(std::span<const std::byte> file, uint64_t number) {
+  if (all_zero(file)) return true;
+  if (file.size() < kLogHeaderBytes || !all_zero(file.subspan(kLogHeaderBytes))) return false;
+  const auto first = file.first(kLogSectorBytes);
+  const auto last = file.first(kLogHeaderBytes).last(kLogSectorBytes);
+  const auto between = file.first(kLogHeaderBytes - kLogSectorBytes).subspan(kLogSectorBytes);
+  if (!all_zero(between) || !all_zero(last.first(kLogSectorBytes - 8))) return false;
+  // With both the header is whole, and is one or is damaged.
+  if (all_zero(first)) return true;
+  return all_zero(last) && number_at<uint64_t>(first, 0) == kFileMagic &&
+         number_at<uint32_t>(first, 8) == kVersion && number_at<uint32_t>(first, 12) == 0 &&
+         number_at<uint64_t>(first, 16) == number && all_zero(first.subspan(kHeaderEnd));
 }
 
 void FrameWriter::clear() {
@@ -398,6 +421,13 @@ std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64
     return std::nullopt;
   }
   return Frame{.sequence = number_at<uint64_t>(frame, 8), .bytes = frame};
+}
+
+bool is_one_sector_frame(std::span<const std::byte> file, size_t at) {
+  if (at > file.size() || file.size() - at < kLogSectorBytes) return false;
+  const auto sector = file.subspan(at, kLogSectorBytes);
+  return number_at<uint32_t>(sector, 0) == kFrameMagic &&
+         number_at<uint32_t>(sector, 4) == kLogSectorBytes;
 }
 
 base::Result<void> visit_frame(const Frame& frame, FrameVisitor* visitor) {

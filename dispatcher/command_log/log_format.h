@@ -2,7 +2,9 @@
 //
 //   file    header | frame | frame | ... | zeroes, or what was never acknowledged
 //   header  0 magic "DTCMDLOG" | 8 version u32 | 12 zero | 16 number u64 | 24 start VID u64 |
-//           32 first sequence u64 | zeroes | 4088 XXH3-64 of the bytes before
+//           32 first sequence u64 | 40 bytes of the whole file u64, durable before the header is |
+//           48 id of the database u64 | zeroes | 4088 XXH3-64 of the bytes before
+//           Of an older program's file, 40 and 48 are 0: not known.
 //   frame   0 magic "DTGR" | 4 bytes u32, all of the frame's | 8 sequence u64 | 16 definitions u32,
 //           where they begin | 20 zero | 24 XXH3-64 of all else, seeded with the file's number |
 //           32 batches | definitions | zeroes to a multiple of 512
@@ -20,10 +22,11 @@
 //
 // A frame is a group: all that is written and synced at a time. It begins on a sector of its own,
 // so no sector is written again once it is durable, and it follows only when the one before it is
-// durable; so what a crash tears is the last frame. Procedures' numbers are the file's own: the
-// frame that first names one defines it. The n-th transaction of a batch has committed VID start +
-// n (from 1), and has read VID commit - 1 - lag. Runs are in memory as they are in the file: they
-// begin on multiples of 8.
+// durable; so what a crash tears is the last frame. A sector is on the disk as a whole or not at
+// all: disks write no less, and a system that takes a part of a write cuts it between two pages.
+// Procedures' numbers are the file's own: the frame that first names one, or another version of it,
+// defines it. The n-th transaction of a batch has committed VID start + n (from 1), and has read
+// VID commit - 1 - lag. Runs are in memory as they are in the file: they begin on multiples of 8.
 //
 // Reading never trusts: whatever the bytes are, the answer is a value or kCorrupt.
 
@@ -54,9 +57,14 @@ struct LogFileHeader {
   uint64_t number = 0;
   base::Vid start;  // the VID before the first that is in it
   uint64_t first_sequence = 0;
+  uint64_t file_bytes = 0;   // that it was made with; 0: not known
+  uint64_t database_id = 0;  // storage/manifest.h; 0: not known
 };
 
 std::vector<std::byte> header_bytes(const LogFileHeader& header);
+// Whether the file has what there is before its header is durable, and nothing else: zeroes all
+// over, or behind a header of which some sectors were written and others not.
+bool is_never_begun(std::span<const std::byte> file, uint64_t number);
 // kCorrupt; kUnsupported: a newer program's. Without the path.
 base::Result<LogFileHeader> read_header(std::span<const std::byte> bytes);
 
@@ -132,6 +140,8 @@ struct Frame {
 };
 // Of the file's bytes from `at` on, which may hold none.
 std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64_t file_number);
+// Whether a frame of one sector begins there, by what its header says, whole or not.
+bool is_one_sector_frame(std::span<const std::byte> file, size_t at);
 
 // The newest VID in it. kCorrupt, as below.
 base::Result<base::Vid> last_vid_of(const Frame& frame);

@@ -165,6 +165,11 @@ base::Result<void> scan_frames(std::span<const std::byte> bytes, Scanner* scanne
   }
   file->bytes = at;
   if (all_zero(bytes.subspan(std::min(at, bytes.size())))) return {};
+  // A sector is written as a whole or not at all, and nothing was written behind this one.
+  if (is_one_sector_frame(bytes, at) && all_zero(bytes.subspan(at + kLogSectorBytes))) {
+    return damaged(file->path, at,
+                   "the last frame's checksum is wrong, though it is of one sector");
+  }
   if (const auto later = later_frame(bytes, at, file->header.number, contents->next_sequence)) {
     return damaged(file->path, at,
                    fmt::format("no whole frame, but one follows at byte {}", *later));
@@ -173,32 +178,62 @@ base::Result<void> scan_frames(std::span<const std::byte> bytes, Scanner* scanne
   return {};
 }
 
+// What is wrong with a file that has no header of its own.
+std::string what_is_no_header(std::span<const std::byte> bytes,
+                              const base::Result<LogFileHeader>& header) {
+  if (header) return "the header is another file's";
+  if (all_zero(bytes.first(std::min(bytes.size(), kLogHeaderBytes)))) return "no header";
+  return header.error().message;
+}
+
+// Whether the file is one of this log, and goes on where the files before it end.
+base::Result<void> check_header(const std::string& path, const LogFileHeader& header,
+                                uint64_t bytes, uint64_t database_id, const LogContents& contents) {
+  // An older program's file, or manifest, does not say it.
+  if (header.database_id != 0 && database_id != 0 && header.database_id != database_id) {
+    return damaged(path, 0, "the log of another database");
+  }
+  if (bytes < header.file_bytes) {
+    return damaged(path, bytes,
+                   fmt::format("it is cut off: has {} of {} bytes", bytes, header.file_bytes));
+  }
+  const bool is_first = contents.files.empty();
+  const bool goes_on = is_first || header.first_sequence == contents.next_sequence;
+  // Files are numbered one by one, so none is missing before the next number: that one is cut off.
+  const bool is_next = !is_first && contents.files.back().header.number + 1 == header.number;
+  if (header.start > contents.last && (goes_on || !is_next)) {
+    return damaged(path, 0,
+                   fmt::format("the file goes on after VID {}, but what is there ends with VID "
+                               "{}: files between are missing",
+                               header.start.value, contents.last.value));
+  }
+  if (goes_on) return {};
+  return damaged(contents.files.back().path, contents.files.back().bytes,
+                 fmt::format("the log ends with frame {}, but {} goes on with frame {}",
+                             contents.next_sequence - 1, path, header.first_sequence));
+}
+
 base::Result<void> scan_file(const std::string& path, uint64_t number, bool is_last,
-                             FileBytes* memory, Scanner* scanner, LogContents* contents) {
+                             uint64_t database_id, FileBytes* memory, Scanner* scanner,
+                             LogContents* contents) {
   const auto bytes = memory->read(path);
   if (!bytes) return bytes.error();
   const auto header = read_header(*bytes);
-  const auto head = bytes->first(std::min(bytes->size(), kLogHeaderBytes));
   if (!header || header->number != number) {
     if (!header && header.code() == base::ErrorCode::kUnsupported)
       return header.error().within(path);
     // Frames come after the header is durable: without one, it was never used.
-    if (is_last && !later_frame(*bytes, kLogHeaderBytes, number, 0)) {
+    if (is_last && is_never_begun(*bytes, number)) {
       contents->unused.push_back(path);
       return {};
     }
-    return damaged(path, 0,
-                   all_zero(head) ? "no header"
-                   : header       ? "the header is another file's"
-                                  : header.error().message);
+    return damaged(path, 0, what_is_no_header(*bytes, header));
+  }
+  if (auto fits = check_header(path, *header, bytes->size(), database_id, *contents); !fits) {
+    return fits;
   }
   LogFileFound file{.path = path, .header = *header, .file_bytes = bytes->size()};
-  if (contents->files.empty()) contents->next_sequence = header->first_sequence;
-  if (header->first_sequence != contents->next_sequence) {
-    return damaged(contents->files.back().path, contents->files.back().bytes,
-                   fmt::format("the log ends with frame {}, but {} goes on with frame {}",
-                               contents->next_sequence - 1, path, header->first_sequence));
-  }
+  contents->next_sequence = header->first_sequence;
   contents->torn.reset();  // of a file that another one goes on after: it was cut then
   scanner->next_file();
   if (auto scanned = scan_frames(*bytes, scanner, &file, contents); !scanned) return scanned;
@@ -301,42 +336,63 @@ class BatchReader : public FrameVisitor {
   bool wanted_ = false;
 };
 
-// The bytes [begin, end) of a file, where they are: what a cache has and the disk may not.
-base::Result<void> write_again(int file, uint64_t begin, uint64_t end, const std::string& path) {
-  constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
+base::Result<void> write_all(int file, std::span<const std::byte> bytes, uint64_t at,
+                             const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return storage::system_error("write", path, errno);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    at += static_cast<uint64_t>(written);
+  }
+  return {};
+}
+
+// Hands out the bytes [begin, end) of a file, a piece at a time, with its place.
+base::Result<void> for_each_piece(
+    int file, uint64_t begin, uint64_t end, const std::string& path,
+    const std::function<base::Result<void>(std::span<std::byte>, uint64_t)>& body) {
   std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, end - begin));
   while (begin < end) {
     const size_t wanted = std::min<uint64_t>(piece.size(), end - begin);
     const ssize_t read = ::pread(file, piece.data(), wanted, static_cast<off_t>(begin));
     if (read < 0 && errno == EINTR) continue;
     if (read <= 0) return storage::system_error("read", path, read < 0 ? errno : EIO);
-    for (ssize_t done = 0; done < read;) {
-      const ssize_t written = ::pwrite(file, piece.data() + done, static_cast<size_t>(read - done),
-                                       static_cast<off_t>(begin) + done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return storage::system_error("write", path, errno);
-      done += written;
-    }
-    begin += static_cast<uint64_t>(read);
+    const auto bytes = static_cast<size_t>(read);
+    if (auto done = body(std::span(piece).first(bytes), begin); !done) return done;
+    begin += bytes;
   }
   return {};
 }
 
-// Of the log's last file.
+// Of the log's last file. What is cut off becomes zeroes: the file keeps the size that its header
+// has.
 base::Result<void> settle_end(const LogFileFound& last, bool is_torn,
                               const storage::BeforeFileStep& before_step) {
   using storage::FileStep;
   const auto go = [&](FileStep step) { return storage::announce(before_step, step); };
   const int file = ::open(last.path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return storage::system_error("open", last.path, errno);
+  // Where they are: what a cache has and the disk may not.
+  const auto write_again = [&](std::span<std::byte> bytes, uint64_t at) {
+    return write_all(file, bytes, at, last.path);
+  };
+  const auto clear = [&](std::span<std::byte> bytes, uint64_t at) -> base::Result<void> {
+    if (all_zero(bytes)) return {};
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    return write_all(file, bytes, at, last.path);
+  };
   auto done = go(FileStep::kWrite);
   if (done) {
-    const bool has_frame = last.last_frame != 0;
-    done = write_again(file, last.last_frame, has_frame ? last.bytes : kLogHeaderBytes, last.path);
+    const uint64_t end = last.last_frame != 0 ? last.bytes : kLogHeaderBytes;
+    done = for_each_piece(file, last.last_frame, end, last.path, write_again);
   }
-  if (done && is_torn) done = go(FileStep::kTruncate);
-  if (done && is_torn && ::ftruncate(file, static_cast<off_t>(last.bytes)) != 0) {
-    done = storage::system_error("cut off the torn end of", last.path, errno);
+  if (done && is_torn) done = go(FileStep::kWrite);
+  if (done && is_torn) {
+    done = for_each_piece(file, last.bytes, last.file_bytes, last.path, clear);
+    if (!done) done = done.error().within("the log's torn end is cut off");
   }
   if (done) done = go(FileStep::kSync);
   if (done && ::fsync(file) != 0) done = storage::system_error("sync", last.path, errno);
@@ -346,7 +402,8 @@ base::Result<void> settle_end(const LogFileFound& last, bool is_torn,
 
 }  // namespace
 
-base::Result<LogContents> scan_log(const std::string& directory, base::Vid after) {
+base::Result<LogContents> scan_log(const std::string& directory, base::Vid after,
+                                   uint64_t database_id) {
   const auto numbers = file_numbers(directory);
   if (!numbers) return numbers.error();
   LogContents contents;
@@ -370,8 +427,8 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
   Scanner scanner(after, &contents);
   for (size_t i = first; i < numbers->size(); ++i) {
     const std::string path = log_file_path(directory, (*numbers)[i]);
-    auto scanned =
-        scan_file(path, (*numbers)[i], i + 1 == numbers->size(), &memory, &scanner, &contents);
+    auto scanned = scan_file(path, (*numbers)[i], i + 1 == numbers->size(), database_id, &memory,
+                             &scanner, &contents);
     if (!scanned) return scanned.error();
   }
   for (const LogFileFound& file : contents.files) contents.bytes += file.bytes;

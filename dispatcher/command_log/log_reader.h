@@ -6,8 +6,11 @@
 //
 // The end of the log is where the next frame is not whole: the process died while it was written,
 // so nobody was told of what it has; or its bytes have been damaged since, which cannot be told
-// apart. Where whole frames, or a file that goes on, follow behind
-// such a place, bytes have been damaged that somebody was told of: kCorrupt, with file and byte.
+// apart. kCorrupt, with file and byte, is what no crash leaves, so that somebody may have been told
+// of what is not there: whole frames, or a file that goes on, behind such a place; a frame of one
+// sector that is not whole; a file that begins after the end of those before it, is shorter than
+// it was made, or is another database's; a last file whose header is neither whole nor absent
+// (is_never_begun).
 //
 // Errors     kCorrupt, kUnsupported, kIo; all name the file.
 // Threads    one owner.
@@ -66,7 +69,9 @@ struct LogContents {
   std::optional<TornTail> torn;
 };
 
-base::Result<LogContents> scan_log(const std::string& directory, base::Vid after);
+// `database_id`: the manifest's, which the files must have; 0: they may have any.
+base::Result<LogContents> scan_log(const std::string& directory, base::Vid after,
+                                   uint64_t database_id = 0);
 
 // A batch as it was logged; of updates, several ones that follow each other in a file. What the
 // spans and texts point at lives until the next one.
@@ -84,11 +89,11 @@ struct LoggedBatch {
 base::Result<void> read_calls(const LogContents& contents, base::Vid after,
                               const std::function<base::Result<void>(LoggedBatch&)>& replay);
 
-// Before the log goes on: what lies behind the last whole frame is cut off, files that were never
-// begun are removed, and what is kept is durable when it returns. The process that wrote it may not
-// have lived to sync it, or its sync may have failed: so the last frame, or a header without one,
-// is written once more. All before it was durable before it was begun (L3), but for names: the
-// manifest's, too, after which pages that an older one has may be written over.
+// Before the log goes on: what lies behind the last whole frame becomes zeroes, files that were
+// never begun are removed, and what is kept is durable when it returns. The process that wrote it
+// may not have lived to sync it, or its sync may have failed: so the last frame, or a header that
+// has none, is written once more. All before it was durable before it was begun (L3), but for
+// names: the manifest's, too, after which pages that an older one has may be written over.
 base::Result<void> settle_log(const std::string& directory, const LogContents& contents,
                               const storage::BeforeFileStep& before_step = {});
 

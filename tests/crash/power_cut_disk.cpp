@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/alignment.h"
+
 namespace diptych::crash {
 
 PowerCutDisk& PowerCutDisk::instance() {
@@ -81,12 +83,18 @@ bool PowerCutDisk::grants_new_file(const std::string& path) {
 }
 
 size_t PowerCutDisk::writable(int file, size_t bytes) {
-  if (!open_.contains(file) || bytes == 0) return bytes;
-  if (takes_refusal(Refusal::kWholeWrites)) return 1 + choices_() % bytes;
+  const auto found = open_.find(file);
+  if (found == open_.end() || bytes == 0) return bytes;
+  // Of the log, which relies on it, a write is cut between two sectors.
+  const size_t unit = found->second.name.ends_with(".dtl") ? kSectorBytes : 1;
+  const auto part = [&](size_t most) {
+    return std::min(base::round_up(1 + choices_() % most, unit), bytes);
+  };
+  if (takes_refusal(Refusal::kWholeWrites)) return part(bytes);
   // The part is one call; the rest is another, which has the error.
-  const bool some = bytes > 1 && choices_() % 2 == 0;
+  const bool some = bytes > unit && choices_() % 2 == 0;
   for (const Refusal what : {Refusal::kWrites, Refusal::kSpace}) {
-    if (refusal_ == what && refusals_left_ != 0 && some) return 1 + choices_() % (bytes - 1);
+    if (refusal_ == what && refusals_left_ != 0 && some) return part(bytes - unit);
     if (takes_refusal(what)) return 0;
   }
   return bytes;

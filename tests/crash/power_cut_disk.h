@@ -19,8 +19,9 @@
 // journal orders them. A process goes on after a cut: what there would be is made elsewhere.
 //
 // From refuse() on, so many calls do not get what they ask for. Of a write a part comes through
-// first; of what a file's sync was to make durable, any of the sectors never will be, though they
-// are read and later syncs succeed, as where a system counts as clean what it could not write.
+// first: of one to the log whole sectors, since systems cut a write between two pages. Of what a
+// file's sync was to make durable, any of the sectors never will be, though they are read and later
+// syncs succeed, as where a system counts as clean what it could not write.
 //
 // Broken variants: syncs that are asked for and not noted, as if they were missing in the source;
 // and syncs that fail and say nothing, as if who calls had tried again until they succeed.

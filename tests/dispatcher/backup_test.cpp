@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "dispatcher/command_log/log_reader.h"
 #include "dispatcher/database_inspection.h"
 #include "dispatcher/log_inspection.h"
 #include "tests/dispatcher/bank_fixture.h"
@@ -93,6 +94,23 @@ TEST_F(Backup, IsRestoredAsOfAnyVersionThatItHas) {
       EXPECT_EQ(version_in(path("restored")), static_cast<int64_t>(vid));
     }
     EXPECT_EQ(version_in(path()), 30) << "the source is as it was";
+  }
+}
+
+TEST_F(Backup, KeepsTheDatabasesIdAndFilesHaveTheSizeThatTheirHeadersSay) {
+  make_crashed(30);
+  const uint64_t id = storage::read_manifest(path())->id;
+  ASSERT_TRUE(backup_database(path(), path("backup"), go_on));
+  ASSERT_TRUE(restore_database(path("backup"), path("restored"), Vid(17), go_on));
+  for (const std::string& copy : {path("backup"), path("restored")}) {
+    EXPECT_EQ(storage::read_manifest(copy)->id, id);
+    const auto contents = scan_log(copy, Vid(1), id);
+    ASSERT_TRUE(contents.ok()) << contents.error().to_string();
+    ASSERT_FALSE(contents->files.empty());
+    for (const LogFileFound& file : contents->files) {
+      EXPECT_EQ(file.header.database_id, id);
+      EXPECT_EQ(file.header.file_bytes, file.file_bytes);
+    }
   }
 }
 

@@ -1,9 +1,7 @@
-// The log's bytes: what is written is read; what is damaged or cut off is told, and where.
+// The log's bytes: what is written is read, and what nobody wrote is refused.
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 #include <random>
 
 #include <fmt/format.h>
@@ -11,129 +9,13 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include "dispatcher/command_log/log_file.h"
-#include "dispatcher/command_log/log_reader.h"
-#include "tests/dispatcher/bank_fixture.h"
+#include "tests/dispatcher/log_format_fixture.h"
 
 namespace diptych::dispatcher {
 namespace {
 
 using base::ErrorCode;
 using ::testing::HasSubstr;
-
-constexpr uint32_t kTextProcedure = 3;
-constexpr uint32_t kPlainProcedure = 9;
-
-struct PlainArguments {
-  uint64_t number = 0;
-};
-struct TextArguments {
-  base::Text text;
-  uint64_t is_null = 0;  // as a cell's null byte
-};
-
-// What was read, one line a call.
-using Lines = std::vector<std::string>;
-
-class LogFormat : public DirectoryFixture {
- protected:
-  LogFormat() { std::filesystem::create_directory(path()); }
-
-  void begin_file(uint64_t number, uint64_t start, uint64_t sequence) {
-    file_ = std::move(*LogFile::prepare(path(), number, 64 << 10, &faults_));
-    ASSERT_TRUE(file_->begin(base::Vid(start), sequence));
-    sequence_ = sequence;
-  }
-
-  // A group of one batch whose calls have these VIDs.
-  void append(uint64_t start, uint64_t count) {
-    FrameWriter frame;
-    frame.begin_batch(base::Vid(start));
-    for (uint64_t vid = start + 1; vid <= start + count; ++vid) {
-      add_call(&frame, vid, vid % 2 == 0);
-    }
-    frame.define({.id = kPlainProcedure,
-                  .name = "plain",
-                  .argument_bytes = 8,
-                  .signature = 1,
-                  .version = 7});
-    frame.define({.id = kTextProcedure,
-                  .name = "text",
-                  .argument_bytes = sizeof(TextArguments),
-                  .texts = 1,
-                  .signature = 2});
-    const auto bytes = frame.seal(file_->header().number, sequence_++);
-    frame_begins_.push_back(file_->used_bytes());
-    ASSERT_TRUE(file_->append(bytes, &ring_));
-  }
-
-  void add_call(FrameWriter* frame, uint64_t vid, bool with_text) {
-    const base::Timestamp now{static_cast<int64_t>(vid) * -1000};
-    const std::vector<base::RowId> rows = {base::RowId(vid * 7), base::RowId(vid * 7 + 1),
-                                           base::RowId(vid / 2)};
-    const base::Vid read(vid - 1 - (vid % 3 == 0 ? 1 : 0));
-    if (with_text) {
-      const std::string text(vid % 50, 't');
-      const TextArguments arguments{base::Text(text), vid % 4 == 0 ? 1U : 0U};
-      const FrameWriter::TextCell cell{0, offsetof(TextArguments, is_null)};
-      frame->add(kTextProcedure, now, vid * 3, read, base::Vid(vid),
-                 std::as_bytes(std::span(&arguments, 1)), {&cell, 1}, rows);
-    } else {
-      const PlainArguments arguments{vid * 5};
-      frame->add(kPlainProcedure, now, vid * 3, read, base::Vid(vid),
-                 std::as_bytes(std::span(&arguments, 1)), {}, {rows.data(), vid % 4});
-    }
-  }
-
-  static std::string line_of(const LoggedCall& call, const std::string& procedure) {
-    std::string text = std::to_string(call.commit_vid.value) + " reads " +
-                       std::to_string(call.read_vid.value) + " " + procedure + " at " +
-                       std::to_string(call.now.micros) + " seed " +
-                       std::to_string(call.random_seed);
-    if (call.arguments.size() == 8) {
-      uint64_t number = 0;
-      std::memcpy(&number, call.arguments.data(), 8);
-      text += " number " + std::to_string(number);
-    }
-    for (const auto& each : call.texts) text += each ? " text " + std::string(*each) : " null";
-    for (const base::RowId row : call.inserted) text += " row " + std::to_string(row.value);
-    return text;
-  }
-
-  base::Result<Lines> read(uint64_t after = 0) {
-    auto contents = scan_log(path(), base::Vid(after));
-    if (!contents) return contents.error();
-    contents_ = std::move(*contents);
-    Lines lines;
-    auto done = read_calls(contents_, base::Vid(after), [&](LoggedBatch& batch) {
-      for (const LoggedCall& call : batch.calls) {
-        lines.push_back(line_of(call, batch.procedures->at(call.procedure).name));
-      }
-      return base::Result<void>();
-    });
-    if (!done) return done.error();
-    return lines;
-  }
-
-  static std::string contents_of(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  // In place where it can be: some file systems write a file out that is cut and written anew.
-  static void write_contents(const std::string& file, const std::string& bytes) {
-    const bool same_size =
-        std::filesystem::exists(file) && std::filesystem::file_size(file) == bytes.size();
-    const auto in_place = same_size ? std::ios::in : std::ios::trunc;
-    std::ofstream(file, std::ios::binary | std::ios::out | in_place) << bytes;
-  }
-
-  DiskFaults faults_;
-  LogRing ring_{LogWay::kRing};
-  std::unique_ptr<LogFile> file_;
-  uint64_t sequence_ = 1;
-  std::vector<size_t> frame_begins_;
-  LogContents contents_;
-};
 
 TEST_F(LogFormat, WhatIsWrittenIsRead) {
   begin_file(1, 0, 1);
@@ -176,91 +58,6 @@ TEST_F(LogFormat, OnlyWhatFollowsTheVidIsReadAndCoveredFilesAreNotLookedInto) {
   EXPECT_THAT(all.error().message, HasSubstr(log_file_path(path(), 1)));
 }
 
-// Found by log_fuzz: file 3 has file 2's header, and so nothing of file 3; taken for one that
-// covers those before, it was left out, and the damage before it met only once it was removed.
-TEST_F(LogFormat, AFileWithTheHeaderOfAnotherCoversNothing) {
-  begin_file(1, 0, 1);
-  append(0, 3);
-  begin_file(2, 3, 2);
-  append(3, 2);
-  std::filesystem::rename(log_file_path(path(), 2), log_file_path(path(), 3));
-  write_contents(log_file_path(path(), 2), "");
-  write_contents(log_file_path(path(), 1), std::string(8192, 'x'));
-  const auto lines = read(100);
-  ASSERT_FALSE(lines);
-  EXPECT_EQ(lines.code(), ErrorCode::kCorrupt);
-  EXPECT_THAT(lines.error().to_string(), HasSubstr(log_file_path(path(), 1)));
-}
-
-TEST_F(LogFormat, AGapInTheVidsIsAnError) {
-  begin_file(1, 0, 1);
-  append(0, 5);
-  append(6, 2);
-  const auto lines = read();
-  ASSERT_EQ(lines.code(), ErrorCode::kCorrupt);
-  EXPECT_THAT(lines.error().message, HasSubstr("goes on after VID 6"));
-}
-
-TEST_F(LogFormat, AMissingFileIsAnError) {
-  begin_file(1, 0, 1);
-  append(0, 5);
-  begin_file(2, 5, sequence_);
-  append(5, 3);
-  begin_file(3, 8, sequence_);
-  append(8, 4);
-  std::filesystem::remove(log_file_path(path(), 2));
-  EXPECT_EQ(read().code(), ErrorCode::kCorrupt);
-}
-
-TEST_F(LogFormat, AFileThatWasMadeReadyAndNotBegunCountsForNothing) {
-  begin_file(1, 0, 1);
-  append(0, 5);
-  auto next = LogFile::prepare(path(), 2, 64 << 10, &faults_);
-  ASSERT_TRUE(next.ok());
-  EXPECT_EQ(read()->size(), 5u);
-  EXPECT_EQ(contents_.unused.size(), 1u);
-  ASSERT_TRUE(settle_log(path(), contents_));
-  EXPECT_FALSE(std::filesystem::exists(log_file_path(path(), 2)));
-}
-
-// A process that was killed may have written what it had not synced, and a power cut take it.
-TEST_F(LogFormat, WhatWasFoundIsMadeDurableBeforeTheLogGoesOn) {
-  begin_file(1, 0, 1);
-  const std::string header_alone = contents_of(log_file_path(path(), 1));
-  append(0, 5);
-  append(5, 3);
-  const std::string whole = contents_of(log_file_path(path(), 1));
-  using storage::FileStep;
-  for (const std::string& bytes : {header_alone, whole}) {
-    write_contents(log_file_path(path(), 1), bytes);
-    ASSERT_TRUE(read().ok());
-    std::vector<FileStep> steps;
-    std::optional<FileStep> refused;
-    const auto note = [&](FileStep step) -> base::Result<void> {
-      steps.push_back(step);
-      if (step == refused) return base::Error(ErrorCode::kIo, "the test's disk refuses");
-      return {};
-    };
-    ASSERT_TRUE(settle_log(path(), contents_, note));
-    EXPECT_EQ(steps, (std::vector{FileStep::kWrite, FileStep::kSync, FileStep::kSyncDirectory}));
-    EXPECT_EQ(contents_of(log_file_path(path(), 1)), bytes);
-    for (const FileStep step : {FileStep::kWrite, FileStep::kSync, FileStep::kSyncDirectory}) {
-      refused = step;
-      EXPECT_EQ(settle_log(path(), contents_, note).code(), ErrorCode::kIo);
-    }
-  }
-  // Names alone: the manifest's may not be durable either.
-  std::filesystem::remove(log_file_path(path(), 1));
-  ASSERT_TRUE(read().ok());
-  int steps = 0;
-  ASSERT_TRUE(settle_log(path(), contents_, [&](FileStep step) {
-    EXPECT_EQ(step, FileStep::kSyncDirectory);
-    ++steps;
-    return base::Result<void>();
-  }));
-  EXPECT_EQ(steps, 1);
-}
-
 TEST(LogHeader, OfAnotherVersionIsRefused) {
   auto bytes = header_bytes({.number = 1, .start = base::Vid(0), .first_sequence = 1});
   ASSERT_TRUE(read_header(bytes));
@@ -274,71 +71,6 @@ TEST(LogHeader, OfAnotherVersionIsRefused) {
   EXPECT_EQ(read.code(), base::ErrorCode::kUnsupported);
   EXPECT_THAT(read.error().message,
               ::testing::HasSubstr("version 2, this program reads version 3"));
-}
-
-// Wherever the last write was cut, what was durable before it is read, and the rest is told of.
-TEST_F(LogFormat, ATornFrameIsCutWhereverItWasTorn) {
-  begin_file(1, 0, 1);
-  append(0, 5);
-  append(5, 30);
-  const std::string file = log_file_path(path(), 1);
-  const std::string whole = contents_of(file);
-  const size_t begin = frame_begins_[1];
-  const size_t end = file_->used_bytes();
-  for (size_t cut = begin; cut < end; cut += cut < begin + 40 ? 1 : 97) {
-    std::string torn = whole;
-    std::fill(torn.begin() + static_cast<std::ptrdiff_t>(cut), torn.end(), '\0');
-    if (torn == whole) continue;
-    write_contents(file, torn);
-    const auto lines = read();
-    ASSERT_TRUE(lines.ok()) << cut << ": " << lines.error().to_string();
-    ASSERT_EQ(lines->size(), 5u) << cut;
-    EXPECT_EQ(contents_.torn.has_value(), cut > begin);
-    EXPECT_EQ(contents_.last, base::Vid(5));
-    ASSERT_TRUE(settle_log(path(), contents_));
-    EXPECT_EQ(read()->size(), 5u);
-    EXPECT_FALSE(contents_.torn);
-  }
-}
-
-// Every damaged byte but those of the last frame, which may have been torn, is met.
-TEST_F(LogFormat, DamageBeforeTheLastFrameIsNamedWithFileAndByte) {
-  begin_file(1, 0, 1);
-  append(0, 2);
-  append(2, 2);
-  append(4, 2);
-  const std::string file = log_file_path(path(), 1);
-  const std::string whole = contents_of(file);
-  for (size_t at = 0; at<file_->used_bytes(); at += at> 48 && at < 4000 ? 61 : 1) {
-    std::string damaged = whole;
-    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
-    write_contents(file, damaged);
-    const auto lines = read();
-    if (at >= frame_begins_[2]) {
-      ASSERT_TRUE(lines.ok()) << at;
-      ASSERT_EQ(lines->size(), 4u) << at;
-      EXPECT_TRUE(contents_.torn);
-      continue;
-    }
-    ASSERT_EQ(lines.ok() ? ErrorCode::kClosed : lines.code(), ErrorCode::kCorrupt) << at;
-    EXPECT_THAT(lines.error().message, HasSubstr(file));
-    const size_t begin = at < kLogHeaderBytes    ? 0
-                         : at < frame_begins_[1] ? frame_begins_[0]
-                                                 : frame_begins_[1];
-    EXPECT_THAT(lines.error().message, HasSubstr("byte " + std::to_string(begin) + ":"));
-  }
-}
-
-TEST_F(LogFormat, AFileCutOffWhereAnotherGoesOnIsAnError) {
-  begin_file(1, 0, 1);
-  append(0, 5);
-  append(5, 3);
-  begin_file(2, 8, sequence_);
-  append(8, 4);
-  std::filesystem::resize_file(log_file_path(path(), 1), frame_begins_[1]);
-  const auto lines = read();
-  ASSERT_EQ(lines.code(), ErrorCode::kCorrupt);
-  EXPECT_THAT(lines.error().message, HasSubstr("goes on with frame 3"));
 }
 
 // Updates of two workers to one table, and of one to another.
@@ -487,7 +219,7 @@ TEST_F(LogFormat, BothWaysOfWritingAndShortWritesMakeTheSameFile) {
   const auto make = [&](LogWay way, size_t write_bytes_max) {
     faults_.log_write_bytes_max = write_bytes_max;
     LogRing ring(way);
-    file_ = std::move(*LogFile::prepare(path(), 1, 64 << 10, &faults_));
+    file_ = std::move(*LogFile::prepare({path()}, 1, 64 << 10, &faults_));
     EXPECT_TRUE(file_->begin(base::Vid(0), 1));
     for (uint64_t i = 0; i < 3; ++i) {
       FrameWriter frame;

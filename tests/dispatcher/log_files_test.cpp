@@ -30,7 +30,7 @@ class LogFileSet : public DirectoryFixture {
   }
 
   DiskFaults faults_;
-  LogFiles files_{directory_, kFileBytes, &faults_};
+  LogFiles files_{{directory_}, kFileBytes, &faults_};
 };
 
 TEST_F(LogFileSet, FilesGoWhenTheirSuccessorsBeginningIsCovered) {

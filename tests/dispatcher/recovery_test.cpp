@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alignment.h"
 #include "dispatcher/command_log/log_file.h"
 #include "tests/dispatcher/bank_fixture.h"
 
@@ -431,7 +433,30 @@ TEST_F(Recovered, TheLogsSizeBringsACheckpoint) {
 TEST_F(Recovered, ATornTailIsCutAndSaid) {
   make_crashed(5);
   const std::string file = log_files().front();
-  // The last frame's end; behind it there are zeroes.
+  std::string bytes;
+  {
+    std::ifstream in(file, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  // Behind the last frame, behind which there are zeroes.
+  const size_t end = base::round_up(bytes.find_last_not_of('\0') + 1, kLogSectorBytes);
+  bytes.replace(end, 700, std::string(700, 'x'));
+  std::ofstream(file, std::ios::binary) << bytes;
+  ::testing::internal::CaptureStderr();
+  auto bank = reopen();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr(file + ": byte " + std::to_string(end)));
+  EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 3"), 5);
+  EXPECT_THAT(bank->database->recover()->torn_tail, HasSubstr(file));
+  bump(bank.get());
+  crash(std::move(bank));
+  EXPECT_EQ(*reopen()->number("SELECT version FROM account WHERE id = 3"), 6);
+}
+
+// Of one sector, it cannot have been torn.
+TEST_F(Recovered, ADamagedLastFrameOfOneSectorStopsTheOpening) {
+  make_crashed(5);
+  const std::string file = log_files().front();
   std::string bytes;
   {
     std::ifstream in(file, std::ios::binary);
@@ -440,14 +465,21 @@ TEST_F(Recovered, ATornTailIsCutAndSaid) {
   const size_t last = bytes.find_last_not_of('\0');
   bytes[last] = static_cast<char>(bytes[last] ^ 1);
   std::ofstream(file, std::ios::binary) << bytes;
-  ::testing::internal::CaptureStderr();
-  auto bank = reopen();
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(file + ": byte"));
-  EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 3"), 4);
-  EXPECT_THAT(bank->database->recover()->torn_tail, HasSubstr(file));
-  bump(bank.get());
-  crash(std::move(bank));
-  EXPECT_EQ(*reopen()->number("SELECT version FROM account WHERE id = 3"), 5);
+  const auto opened = Database::open({.path = path()});
+  ASSERT_EQ(opened.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(
+      opened.error().message,
+      HasSubstr(fmt::format("{}: byte {}", file, last / kLogSectorBytes * kLogSectorBytes)));
+}
+
+TEST_F(Recovered, TheLogOfAnotherDatabaseStopsTheOpening) {
+  make_crashed(5);
+  Bank::open({.path = path("other")})->fill(10);
+  std::filesystem::copy(log_files().front(), path("other"));
+  const auto opened = Database::open({.path = path("other")});
+  ASSERT_EQ(opened.code(), ErrorCode::kCorrupt);
+  EXPECT_THAT(opened.error().message, HasSubstr(path("other")));
+  EXPECT_THAT(opened.error().message, HasSubstr("the log of another database"));
 }
 
 TEST_F(Recovered, DamageInTheMiddleStopsTheOpening) {

@@ -245,13 +245,19 @@ void write_logs(const std::filesystem::path& folder) {
   std::vector<std::byte> files;
   uint64_t start = 0;
   for (uint64_t number = 1; number <= 2; ++number) {
-    std::vector<std::byte> file =
-        header_bytes({.number = number, .start = base::Vid(start), .first_sequence = 2 * number});
+    LogFileHeader header{.number = number,
+                         .start = base::Vid(start),
+                         .first_sequence = 2 * number,
+                         .database_id = 0x1234};
+    std::vector<std::byte> file = header_bytes(header);
     for (uint64_t i = 0; i < 2; ++i, start += 3) {
       append(&file, i == 0 ? frame_bytes(number, 2 * number + i, start)
                            : updates_frame_bytes(number, 2 * number + i, start));
     }
     file.resize(file.size() + kLogSectorBytes);
+    header.file_bytes = file.size();
+    const auto whole_header = header_bytes(header);
+    std::copy(whole_header.begin(), whole_header.end(), file.begin());
     const auto size = static_cast<uint32_t>(file.size());
     append(&files, std::as_bytes(std::span(&size, 1)));
     append(&files, file);

@@ -150,6 +150,10 @@ void check_log(const std::string& directory, base::Vid after) {
   });
   DIPTYCH_CHECK(read.ok() && transactions == contents->transactions, "what was scanned is read");
   DIPTYCH_CHECK(settle_log(directory, *contents).ok(), "a tail can be cut");
+  for (const LogFileFound& file : contents->files) {
+    DIPTYCH_CHECK(std::filesystem::file_size(file.path) >= file.header.file_bytes,
+                  "a file keeps the size that its header has");
+  }
   const auto again = scan_log(directory, after);
   DIPTYCH_CHECK(again.ok() && again->last == contents->last && !again->torn,
                 "what is left is whole, and the same");

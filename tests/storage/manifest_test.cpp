@@ -62,6 +62,25 @@ TEST(Manifest, NamesTheStateThatWasSavedLast) {
   }
 }
 
+TEST(Manifest, HasAnIdOfItsOwnFromTheFirstSaveOnWhichAnOlderOneLacks) {
+  TemporaryDirectory directory;
+  TemporaryDirectory another;
+  SavedReplica source(directory.path(), 1);
+  const uint64_t id = source.save()->id;
+  EXPECT_NE(id, 0U);
+  source.fill(1, 10, Vid(1));
+  EXPECT_EQ(source.save()->id, id);
+  Manifest manifest = *read_manifest(directory.path());
+  EXPECT_EQ(manifest.id, id);
+  SavedReplica other(another.path(), 1);
+  EXPECT_NE(other.save()->id, id);
+  manifest.id = 0;
+  EXPECT_EQ(manifest_to_text(manifest)->find("\"id\""), std::string::npos);
+  ASSERT_TRUE(write_manifest(directory.path(), manifest).ok());
+  EXPECT_EQ(read_manifest(directory.path())->id, 0U);
+  EXPECT_EQ(source.save()->id, 0U);
+}
+
 // Saved again and again, a replica whose size stays the same needs no more space.
 TEST(SaveReplica, UsesTheSpaceOfOlderStatesAgain) {
   TemporaryDirectory directory;

@@ -1,10 +1,12 @@
 #include "olap/execution/column_predicate.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "olap/execution/column_range.h"
 #include "olap/execution/vector.h"
 
@@ -79,7 +81,8 @@ Found of_comparison(const Expression& condition, Asked asked) {
 Found of_list(const Expression& condition, Asked asked) {
   const Expression* const column = column_of(*condition.children[0]);
   if (column == nullptr) return std::nullopt;
-  std::optional<Predicate> passes;
+  std::vector<Predicate> equals;
+  equals.reserve(condition.children.size());
   bool has_null = false;
   for (size_t i = 1; i < condition.children.size(); ++i) {
     const base::Value& value = condition.children[i]->literal;
@@ -87,17 +90,19 @@ Found of_list(const Expression& condition, Asked asked) {
       has_null = true;
       continue;
     }
-    const auto equal = with_constant(column->type, value, [](auto constant) {
+    auto equal = with_constant(column->type, value, [](auto constant) {
       return Predicate::compare(Comparison::kEqual, constant);
     });
     if (!equal) return std::nullopt;
-    passes = passes ? Predicate::either(*passes, *equal) : equal;
+    equals.push_back(std::move(*equal));
   }
+  if (equals.empty()) return std::nullopt;
+  auto passes = Predicate::any_of(equals);
   if (!passes) return std::nullopt;
   // With a null in the list, NOT IN is never true: nothing is both equal and not.
   if (has_null && asked == Asked::kFalse) {
-    passes = Predicate::both(*passes, passes->complement());
-    return ColumnPredicate{column->column, std::move(*passes)};
+    const std::array both{*passes, passes->complement()};
+    return ColumnPredicate{column->column, *Predicate::all_of(both)};
   }
   return answered(*column, std::move(*passes), asked);
 }
@@ -129,21 +134,19 @@ Found found_in(const Expression& condition, Asked asked);
 
 Found of_connective(const Expression& condition, Asked asked) {
   const bool is_and = (condition.kind == Kind::kAnd) == (asked == Asked::kTrue);
-  Found joined;
+  std::optional<uint32_t> column;
+  std::vector<Predicate> parts;
   for (const ExpressionPtr& child : condition.children) {
     Found next = found_in(*child, asked);
-    if (!next) return std::nullopt;
-    if (!joined) {
-      joined = std::move(next);
-      continue;
-    }
-    if (joined->column != next->column) return std::nullopt;
-    auto passes = is_and ? Predicate::both(joined->passes, next->passes)
-                         : Predicate::either(joined->passes, next->passes);
-    if (!passes) return std::nullopt;
-    joined->passes = std::move(*passes);
+    if (!next || column.value_or(next->column) != next->column) return std::nullopt;
+    column = next->column;
+    parts.push_back(std::move(next->passes));
   }
-  return joined;
+  auto passes = parts.size() == 1 ? std::optional(std::move(parts[0]))
+                : is_and          ? Predicate::all_of(parts)
+                                  : Predicate::any_of(parts);
+  if (!passes) return std::nullopt;
+  return ColumnPredicate{*column, std::move(*passes)};
 }
 
 Found found_in(const Expression& condition, Asked asked) {
@@ -181,21 +184,33 @@ std::optional<ColumnPredicate> column_predicate(const Expression& condition) {
 }
 
 std::vector<ColumnCondition> column_conditions(const std::vector<ExpressionPtr>& conjuncts) {
-  std::vector<ColumnCondition> conditions;
+  using Question = Predicate::Question;
+  struct Joined {
+    uint32_t column;
+    Question question;
+    std::vector<Predicate> parts;
+    std::vector<uint32_t> conjuncts;
+  };
+  std::vector<Joined> all;
   for (uint32_t i = 0; i < conjuncts.size(); ++i) {
     std::optional<ColumnPredicate> next = column_predicate(*conjuncts[i]);
     if (!next) continue;
-    bool is_joined = false;
-    for (ColumnCondition& known : conditions) {
-      if (known.predicate.column != next->column) continue;
-      auto passes = Predicate::both(known.predicate.passes, next->passes);
-      if (!passes) continue;
-      known.predicate.passes = std::move(*passes);
-      known.conjuncts.push_back(i);
-      is_joined = true;
-      break;
-    }
-    if (!is_joined) conditions.push_back({std::move(*next), {i}});
+    const Question question = next->passes.question();
+    const bool joins = question == Question::kKeys || question == Question::kTexts;
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Joined& each) {
+      return joins && each.column == next->column && each.question == question;
+    });
+    Joined& joined =
+        known == all.end() ? all.emplace_back(Joined{next->column, question, {}, {}}) : *known;
+    joined.parts.push_back(std::move(next->passes));
+    joined.conjuncts.push_back(i);
+  }
+  std::vector<ColumnCondition> conditions;
+  for (Joined& joined : all) {
+    auto passes = joined.parts.size() == 1 ? std::optional(std::move(joined.parts[0]))
+                                           : Predicate::all_of(joined.parts);
+    DIPTYCH_CHECK(passes, "those that are joined ask one question");
+    conditions.push_back({{joined.column, std::move(*passes)}, std::move(joined.conjuncts)});
   }
   std::stable_partition(conditions.begin(), conditions.end(),
                         [](const ColumnCondition& each) { return !is_of_texts(each); });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace diptych::storage::encoding {
 namespace {
 
@@ -192,23 +194,28 @@ Predicate Predicate::complement() const {
   return of_texts(std::move(gaps));
 }
 
-std::optional<Predicate> Predicate::either(const Predicate& a, const Predicate& b) {
-  if (a.question_ != b.question_) return std::nullopt;
-  if (a.question_ == Question::kKeys) {
-    std::vector<KeyRange> keys = a.keys_;
-    keys.insert(keys.end(), b.keys_.begin(), b.keys_.end());
-    return of_keys(std::move(keys));
+std::optional<Predicate> Predicate::any_of(std::span<const Predicate> parts) {
+  DIPTYCH_CHECK(!parts.empty(), "what is put together has at least one part");
+  const Question question = parts[0].question_;
+  std::vector<KeyRange> keys;
+  std::vector<TextRange> texts;
+  for (const Predicate& part : parts) {
+    if (part.question_ != question) return std::nullopt;
+    keys.insert(keys.end(), part.keys_.begin(), part.keys_.end());
+    texts.insert(texts.end(), part.texts_.begin(), part.texts_.end());
   }
-  if (a.question_ != Question::kTexts) return std::nullopt;
-  std::vector<TextRange> texts = a.texts_;
-  texts.insert(texts.end(), b.texts_.begin(), b.texts_.end());
-  return of_texts(std::move(texts));
+  if (question == Question::kKeys) return of_keys(std::move(keys));
+  if (question == Question::kTexts) return of_texts(std::move(texts));
+  return std::nullopt;
 }
 
-std::optional<Predicate> Predicate::both(const Predicate& a, const Predicate& b) {
-  const std::optional<Predicate> neither = either(a.complement(), b.complement());
-  if (!neither) return std::nullopt;
-  return neither->complement();
+std::optional<Predicate> Predicate::all_of(std::span<const Predicate> parts) {
+  std::vector<Predicate> complements;
+  complements.reserve(parts.size());
+  for (const Predicate& part : parts) complements.push_back(part.complement());
+  const std::optional<Predicate> fails = any_of(complements);
+  if (!fails) return std::nullopt;
+  return fails->complement();
 }
 
 bool in_ranges(std::span<const TextRange> ranges, std::string_view text) {

@@ -78,9 +78,10 @@ class Predicate {
 
   // NOT: every value that is not null passes one of the two.
   Predicate complement() const;
-  // OR, and AND, of two that are both of keys or both of texts; else nothing.
-  static std::optional<Predicate> either(const Predicate& a, const Predicate& b);
-  static std::optional<Predicate> both(const Predicate& a, const Predicate& b);
+  // OR, and AND, of all, at least one, where they are all of keys or all of texts; else nothing.
+  // They are sorted once, however many there are.
+  static std::optional<Predicate> any_of(std::span<const Predicate> parts);
+  static std::optional<Predicate> all_of(std::span<const Predicate> parts);
 
   Question question() const { return question_; }
   // Sorted; disjoint; no two adjacent ones.

@@ -220,13 +220,11 @@ void ask(const std::vector<Constant>& constants, Random* random, Of of, Make mak
     questions->push_back({"in", Predicate::in(span), in});
     questions->push_back(
         {"not in", Predicate::in(span).complement(), [=](const Cell& cell) { return !in(cell); }});
-    questions->push_back(
-        {"between or in",
-         *Predicate::either(Predicate::between(make(low), make(high)), Predicate::in(span)),
-         [=](const Cell& cell) { return between(cell) || in(cell); }});
-    questions->push_back({"not between and in",
-                          *Predicate::both(Predicate::between(make(low), make(high)).complement(),
-                                           Predicate::in(span)),
+    const Predicate either[] = {Predicate::between(make(low), make(high)), Predicate::in(span)};
+    questions->push_back({"between or in", *Predicate::any_of(either),
+                          [=](const Cell& cell) { return between(cell) || in(cell); }});
+    const Predicate both[] = {either[0].complement(), either[1]};
+    questions->push_back({"not between and in", *Predicate::all_of(both),
                           [=](const Cell& cell) { return !between(cell) && in(cell); }});
   }
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include <fmt/format.h>
 #include <md5.h>
 
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_functions.h"
+#include "olap/execution/text_search.h"
 #include "olap/execution/text_template.h"
 #include "olap/execution/utf8_text.h"
 
@@ -55,7 +57,7 @@ void replace(const RowArguments& a, CountedText* result) {
   size_t at = 0;
   uint64_t found_times = 0;
   while (!from.empty()) {
-    const size_t found = text.find(from, at);
+    const size_t found = find_text(text, from, at);
     if (found == std::string_view::npos) break;
     *result += text.substr(at, found - at);
     *result += a.text(2);
@@ -126,7 +128,7 @@ template <class Visit>
 void for_parts(std::string_view text, std::string_view delimiter, const Visit& visit) {
   size_t at = 0;
   while (!delimiter.empty()) {
-    const size_t found = text.find(delimiter, at);
+    const size_t found = find_text(text, delimiter, at);
     if (found == std::string_view::npos) break;
     if (!visit(text.substr(at, found - at))) return;
     at = found + delimiter.size();
@@ -151,24 +153,55 @@ void split_part(const RowArguments& a, CountedText* result) {
   });
 }
 
-bool has_character(std::string_view set, std::string_view character) {
-  for (size_t at = 0; at < set.size(); at += character_bytes(set, at)) {
-    if (set.substr(at, character_bytes(set, at)) == character) return true;
-  }
-  return false;
+constexpr size_t kCodePoints = size_t{1} << 21;  // of what four bytes can say
+
+// Whether two texts are so long that to look through all of one for each character of the other
+// takes longer than a table of all code points.
+bool take_table(std::string_view a, std::string_view b) {
+  constexpr size_t kStepsMax = size_t{1} << 20;
+  return a.size() > kStepsMax / std::max<size_t>(b.size(), 1);
 }
+
+// The characters of a set, as a bit for each code point where that is worth it.
+class CharacterSet {
+ public:
+  CharacterSet(std::string_view set, std::string_view text, const StopSignal& stop) : set_(set) {
+    if (!take_table(set, text)) return;
+    bits_.resize(kCodePoints);
+    for (size_t at = 0; at < set.size(); at += character_bytes(set, at)) {
+      stop.check_at(at);
+      bits_[first_code_point(set.substr(at))] = true;
+    }
+  }
+
+  bool has(std::string_view character) const {
+    if (!bits_.empty()) return bits_[first_code_point(character)];
+    for (size_t at = 0; at < set_.size(); at += character_bytes(set_, at)) {
+      if (set_.substr(at, character_bytes(set_, at)) == character) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::string_view set_;
+  std::vector<bool> bits_;
+};
 
 template <bool kLeft, bool kRight>
 void trim(const RowArguments& a, CountedText* result) {
+  const StopSignal& stop = result->get_allocator().stop();
   std::string_view text = a.text(0);
-  const std::string_view set = a.text(1);
-  while (kLeft && !text.empty() && has_character(set, text.substr(0, character_bytes(text, 0)))) {
+  const CharacterSet set(a.text(1), text, stop);
+  uint64_t characters = 0;
+  while (kLeft && !text.empty() && set.has(text.substr(0, character_bytes(text, 0)))) {
+    stop.check_at(++characters);
     text.remove_prefix(character_bytes(text, 0));
   }
   while (kRight && !text.empty()) {
+    stop.check_at(++characters);
     size_t last = text.size() - 1;
     while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
-    if (!has_character(set, text.substr(last))) break;
+    if (!set.has(text.substr(last))) break;
     text.remove_suffix(text.size() - last);
   }
   *result = text;
@@ -184,28 +217,66 @@ void chr(const RowArguments& a, CountedText* result) {
   append_code_point(static_cast<uint32_t>(code), result);
 }
 
+// What each character of `from` becomes, as places of `to`.
+class Translation {
+ public:
+  static constexpr size_t kStays = SIZE_MAX;
+
+  Translation(std::string_view from, std::string_view to, std::string_view text,
+              const StopSignal& stop)
+      : from_(from), to_(to) {
+    if (!take_table(from, text)) return;
+    places_.resize(kCodePoints, kStaysInTable);
+    size_t place = 0;
+    for (size_t at = 0; at < from.size(); at += character_bytes(from, at)) {
+      stop.check_at(at);
+      uint32_t& known = places_[first_code_point(from.substr(at))];
+      if (known == kStaysInTable) known = static_cast<uint32_t>(place);
+      if (place < to.size()) place += character_bytes(to, place);
+    }
+  }
+
+  // The size of `to` where it is dropped.
+  size_t place_of(std::string_view character) const {
+    if (!places_.empty()) {
+      const uint32_t place = places_[first_code_point(character)];
+      return place == kStaysInTable ? kStays : place;
+    }
+    int64_t number = 0;
+    for (size_t at = 0; at < from_.size(); at += character_bytes(from_, at)) {
+      if (from_.substr(at, character_bytes(from_, at)) == character) {
+        return offset_of_character(to_, number);
+      }
+      ++number;
+    }
+    return kStays;
+  }
+
+ private:
+  static constexpr uint32_t kStaysInTable = UINT32_MAX;  // texts are shorter
+
+  std::string_view from_;
+  std::string_view to_;
+  std::vector<uint32_t> places_;
+};
+
 void translate(const RowArguments& a, CountedText* result) {
+  const StopSignal& stop = result->get_allocator().stop();
   const std::string_view text = a.text(0);
-  const std::string_view from = a.text(1);
   const std::string_view to = a.text(2);
+  const Translation translation(a.text(1), to, text, stop);
   uint64_t characters = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t bytes = character_bytes(text, at);
     const std::string_view character = text.substr(at, bytes);
     at += bytes;
-    result->get_allocator().stop().check_at(++characters);
-    int64_t number = 0;
-    size_t place = 0;
-    while (place < from.size() && from.substr(place, character_bytes(from, place)) != character) {
-      place += character_bytes(from, place);
-      ++number;
-    }
-    if (place >= from.size()) {
+    stop.check_at(++characters);
+    const size_t place = translation.place_of(character);
+    if (place == Translation::kStays) {
       *result += character;
-      continue;
+    } else if (place < to.size()) {
+      *result += to.substr(place, character_bytes(to, place));
     }
-    const size_t target = offset_of_character(to, number);
-    if (target < to.size()) *result += to.substr(target, character_bytes(to, target));
   }
 }
 
@@ -245,7 +316,7 @@ void to_hex(const RowArguments& a, CountedText* result) {
 }
 
 int64_t position(const RowArguments& a) {
-  const size_t found = a.text(0).find(a.text(1));
+  const size_t found = find_text(a.text(0), a.text(1), 0);
   if (found == std::string_view::npos) return 0;
   return count_characters(a.text(0).substr(0, found)) + 1;
 }

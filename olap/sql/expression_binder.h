@@ -173,7 +173,9 @@ class ExpressionBinder {
   ExpressionPtr place_window_call(Window window, WindowCall result, std::string_view name);
   base::Result<void> bind_frame(const WindowDefinition& definition, Window* window,
                                 WindowCall* call);
-  base::Result<uint64_t> bind_row_offset(const Node& node, std::string_view what);
+  BoundResult bind_frame_offset(const PgQuery__WindowDef& frame, bool start,
+                                const base::DataType& adopted);
+  base::Result<uint64_t> bind_row_offset(const PgQuery__WindowDef& frame, bool start);
   base::Result<void> bind_range_offsets(const WindowDefinition& definition, Window* window,
                                         WindowCall* call);
   size_t add_window_column(Window* window, ExpressionPtr expression);

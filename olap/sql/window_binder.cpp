@@ -6,6 +6,7 @@
 // expression as any other, so that numbers, dates and intervals need no rules of their own here.
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,21 @@ FrameBound bound_of(uint32_t options, bool start) {
 
 bool has_offset(FrameBound bound) {
   return bound == FrameBound::kPreceding || bound == FrameBound::kFollowing;
+}
+
+bool is_negative(const base::Value& value) {
+  if (const auto* number = std::get_if<int64_t>(&value)) return *number < 0;
+  if (const auto* number = std::get_if<double>(&value)) return !(*number >= 0);
+  if (const auto* number = std::get_if<base::DecimalValue>(&value)) return number->units < 0;
+  const auto* const interval = std::get_if<base::Interval>(&value);
+  return interval != nullptr && interval->normalized() < 0;
+}
+
+// In which an integer of the one and one of the other add up without an overflow.
+base::DataType wider_type(const base::DataType& a, const base::DataType& b) {
+  constexpr unsigned kDigits = 19;  // of a BIGINT
+  const bool ints = a.kind == TypeKind::kInt && b.kind == TypeKind::kInt;
+  return ints ? kBigIntType : decimal_type(kDigits, 0);
 }
 
 bool same_window(const Window& a, const Window& b) {
@@ -265,34 +281,57 @@ base::Result<void> ExpressionBinder::bind_frame(const WindowDefinition& definiti
   }
   if (frame.mode == FrameMode::kRange) return bind_range_offsets(definition, window, call);
   if (has_offset(frame.start)) {
-    auto offset = bind_row_offset(*definition.frame->start_offset, "starting");
+    auto offset = bind_row_offset(*definition.frame, true);
     if (!offset) return offset.error();
     frame.start_offset = *offset;
   }
   if (has_offset(frame.end)) {
-    auto offset = bind_row_offset(*definition.frame->end_offset, "ending");
+    auto offset = bind_row_offset(*definition.frame, false);
     if (!offset) return offset.error();
     frame.end_offset = *offset;
   }
   return {};
 }
 
-base::Result<uint64_t> ExpressionBinder::bind_row_offset(const Node& node, std::string_view what) {
-  auto bound = dispatch(node);
-  if (!bound) return bound.error();
-  if (auto adopted = adopt_type(source_, kBigIntType, &*bound); !adopted) return adopted.error();
-  const bool literal = is_literal(*bound->expression);
-  if (literal && is_null_literal(*bound->expression)) {
-    return source_.wrong(bound->offset, fmt::format("frame {} offset must not be null", what),
-                         "22004");
+// A frame's offset: a literal that is not NULL and not negative. One without a type becomes an
+// `adopted`.
+BoundResult ExpressionBinder::bind_frame_offset(const PgQuery__WindowDef& frame, bool start,
+                                                const base::DataType& adopted) {
+  const auto slots_before = static_cast<uint32_t>(slots_.size());
+  auto offset = dispatch(start ? *frame.start_offset : *frame.end_offset);
+  if (!offset) return offset;
+  bool names_column = false;
+  for_each_column(std::as_const(*offset->expression), [&](const Expression& column) {
+    names_column |= column.column >= first_own_slot_ && column.column < slots_before;
+  });
+  if (names_column) {
+    return source_.wrong(offset->offset, "a frame's offset must not contain variables", "42P10");
   }
-  const auto* number = literal ? std::get_if<int64_t>(&bound->expression->literal) : nullptr;
+  if (!is_literal(*offset->expression)) {
+    return source_.unsupported(offset->offset, "a frame's offset that is no constant");
+  }
+  if (is_null_literal(*offset->expression)) {
+    return source_.wrong(
+        offset->offset,
+        fmt::format("frame {} offset must not be null", start ? "starting" : "ending"), "22004");
+  }
+  if (auto done = adopt_type(source_, adopted, &*offset); !done) return done.error();
+  if (is_negative(offset->expression->literal)) {
+    return source_.wrong(
+        offset->offset,
+        fmt::format("frame {} offset must not be negative", start ? "starting" : "ending"),
+        "22013");
+  }
+  return offset;
+}
+
+base::Result<uint64_t> ExpressionBinder::bind_row_offset(const PgQuery__WindowDef& frame,
+                                                         bool start) {
+  auto offset = bind_frame_offset(frame, start, kBigIntType);
+  if (!offset) return offset.error();
+  const auto* const number = std::get_if<int64_t>(&offset->expression->literal);
   if (number == nullptr) {
-    return source_.unsupported(bound->offset, "a frame's offset that is no constant number");
-  }
-  if (*number < 0) {
-    return source_.wrong(bound->offset, fmt::format("frame {} offset must not be negative", what),
-                         "22013");
+    return source_.wrong(offset->offset, "a frame's offset in rows is a whole number", "42804");
   }
   return static_cast<uint64_t>(*number);
 }
@@ -312,23 +351,18 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
   for (const bool start : {true, false}) {
     const FrameBound bound = start ? frame.start : frame.end;
     if (!has_offset(bound)) continue;
-    auto offset = dispatch(start ? *definition.frame->start_offset : *definition.frame->end_offset);
-    if (!offset) return offset.error();
     const bool moments = written.type.kind == TypeKind::kDate || written.type == kTimestampType;
-    if (moments && offset->untyped && !is_null_literal(*offset->expression)) {
-      if (auto adopted = adopt_type(source_, kIntervalType, &*offset); !adopted) return adopted;
-    }
-    const auto* number = is_literal(*offset->expression)
-                             ? std::get_if<int64_t>(&offset->expression->literal)
-                             : nullptr;
-    const base::Interval* const interval = constant_interval(*offset);
-    if ((number != nullptr && *number < 0) || (interval != nullptr && interval->normalized() < 0)) {
-      return source_.wrong(offset->offset, "a frame's offset must not be negative", "22013");
+    auto offset =
+        bind_frame_offset(*definition.frame, start, moments ? kIntervalType : written.type);
+    if (!offset) return offset.error();
+    ExpressionPtr from = clone(written);
+    if (is_integer(written.type) && is_integer(offset->expression->type)) {
+      from = cast_to(std::move(from), wider_type(written.type, offset->expression->type));
     }
     const bool minus = (bound == FrameBound::kPreceding) != key.descending;
     const int64_t place = offset->offset;
-    auto end = bind_operator(source_, minus ? "-" : "+", place, Bound{clone(written), false, place},
-                             *std::move(offset));
+    auto end = bind_operator(source_, minus ? "-" : "+", place,
+                             Bound{std::move(from), false, place}, *std::move(offset));
     if (!end && end.error().sqlstate() == "42883") {
       return source_.wrong(place,
                            fmt::format("RANGE with an offset is not supported for {} and this "

@@ -153,14 +153,14 @@ class NumberWriter {
       digits_.whole.assign(pattern.whole_digits, '#');
       digits_.fraction.assign(pattern.fraction_digits, '#');
     }
+    kept_fraction_ = pattern.fraction_digits;
+    if (!pattern.fills && !too_large_) drop_zeros();
     // The last digit of a number without a fraction is there, though it be 0.
-    if (digits_.whole.empty() && pattern.whole_digits > 0 && pattern.fraction_digits == 0) {
+    if (digits_.whole.empty() && pattern.whole_digits > 0 && kept_fraction_ == 0) {
       digits_.whole = "0";
     }
     blank_digits_ = pattern.whole_digits - digits_.whole.size();
     shown_from_ = std::min(blank_digits_, pattern.first_zero);
-    kept_fraction_ = pattern.fraction_digits;
-    if (!pattern.fills && !too_large_) drop_zeros();
   }
 
   void write() {

@@ -1,0 +1,21 @@
+// The days that a DATE and a TIMESTAMP may be: from 0001-01-01 on, since years BC are neither read
+// nor printed. At the other end DATE ends where PostgreSQL's does, and TIMESTAMP where its
+// microseconds fill 64 bits.
+
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.h"
+
+namespace diptych::olap {
+
+inline constexpr int64_t kDayFirst = -719'162;      // 0001-01-01
+inline constexpr int64_t kDayLast = 2'145'042'905;  // 5874897-12-31
+inline constexpr int64_t kMicrosFirst = kDayFirst * base::kMicrosPerDay;
+
+inline bool is_day(int64_t days) {
+  return days >= kDayFirst && days <= kDayLast;
+}
+
+}  // namespace diptych::olap

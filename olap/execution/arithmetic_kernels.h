@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "base/int128.h"
@@ -50,6 +51,16 @@ inline const char* out_of_range(PhysicalType type) {
   return type == PhysicalType::kInt64 ? kBigIntOutOfRange : kIntegerOutOfRange;
 }
 
+inline constexpr const char* kDoubleOverflow = "value out of range: overflow";
+inline constexpr const char* kDoubleUnderflow = "value out of range: underflow";
+
+// An infinite result of finite operands.
+inline uint64_t overflow_fault(double a, double b, double result) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return fault_if((std::fabs(result) == kInfinity) & (std::fabs(a) < kInfinity) &
+                  (std::fabs(b) < kInfinity));
+}
+
 struct AddOperation {
   static constexpr bool kCheap = true;
   static const char* message(PhysicalType type) { return out_of_range(type); }
@@ -69,7 +80,7 @@ struct AddOperation {
   }
   static uint64_t apply(double a, double b, double* result) {
     *result = a + b;
-    return 0;
+    return overflow_fault(a, b, *result);
   }
 };
 
@@ -93,7 +104,7 @@ struct SubtractOperation {
   }
   static uint64_t apply(double a, double b, double* result) {
     *result = a - b;
-    return 0;
+    return overflow_fault(a, b, *result);
   }
 };
 
@@ -126,7 +137,7 @@ struct MultiplyOperation {
   }
   static uint64_t apply(double a, double b, double* result) {
     *result = a * b;
-    return 0;
+    return overflow_fault(a, b, *result) | fault_if((*result == 0) & (a != 0) & (b != 0));
   }
 };
 
@@ -141,8 +152,11 @@ struct DivideOperation {
     return 0;
   }
   static uint64_t apply(double a, double b, double* result) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     *result = a / b;
-    return fault_if(b == 0);
+    const bool zero = (b == 0) & (a == a);  // NaN / 0 is NaN
+    const bool underflow = (*result == 0) & (a != 0) & (std::fabs(b) < kInfinity);
+    return overflow_fault(a, b, *result) | fault_if(zero | underflow);
   }
 };
 

@@ -38,12 +38,18 @@ class ArithmeticNode : public ExpressionNode {
   [[noreturn]] void fail(const Operand* left, const Operand* right, const uint64_t* nulls,
                          const Selection& rows) {
     bool zero = false;
+    bool underflow = false;
     for_selected(rows, [&](uint32_t i) {
-      Outcome ignored{};
+      Outcome outcome{};
       if (nulls != nullptr && bit_at(nulls, i)) return;
-      if (right[i] == Operand{} && Operation::apply(left[i], right[i], &ignored) != 0) zero = true;
+      if (Operation::apply(left[i], right[i], &outcome) == 0) return;
+      zero |= right[i] == Operand{};
+      underflow |= outcome == Outcome{};
     });
     const bool divides = Operation::message(type()) == kDivisionByZero;
+    if (type() == PhysicalType::kDouble && !(divides && zero)) {
+      fail_value(underflow ? kDoubleUnderflow : kDoubleOverflow);
+    }
     fail_value(divides && !zero ? out_of_range(type()) : Operation::message(type()));
   }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/value.h"
+#include "olap/date_range.h"
 #include "olap/execution/civil_day.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
@@ -31,7 +32,7 @@ Moment moment_of(int64_t micros) {
 }
 
 int32_t checked_days(int64_t days) {
-  if (days != static_cast<int32_t>(days)) fail_range();
+  if (!is_day(days)) fail_range();
   return static_cast<int32_t>(days);
 }
 
@@ -42,7 +43,7 @@ T from_moment(const Moment& moment) {
   } else {
     int64_t micros;
     if (__builtin_mul_overflow(moment.days, base::kMicrosPerDay, &micros) ||
-        __builtin_add_overflow(micros, moment.micros, &micros)) {
+        __builtin_add_overflow(micros, moment.micros, &micros) || micros < kMicrosFirst) {
       fail_range();
     }
     return micros;
@@ -87,13 +88,14 @@ Moment truncate(Function function, const Moment& moment, Calendar* calendar) {
 }
 
 Moment add_months(const Moment& moment, int64_t months, Calendar* calendar) {
-  constexpr int64_t kMonthsMax = 12 * 70'000;  // beyond any year that the calendar has
+  constexpr int64_t kYearMax = 300'000;  // beyond any TIMESTAMP
+  constexpr int64_t kMonthsMax = 12 * kYearMax;
   if (months > kMonthsMax || months < -kMonthsMax) fail_range();
   const base::CivilDate civil = calendar->civil(moment.days);
   const int64_t total = int64_t{civil.year} * 12 + civil.month - 1 + months;
   const int64_t month = (total % 12 + 12) % 12;
   const int64_t year = (total - month) / 12;
-  if (year > 32'766 || year < -32'766) fail_range();  // std::chrono::year, with one to spare
+  if (year > kYearMax || year < 1) fail_range();
   base::CivilDate first{static_cast<int32_t>(year), static_cast<uint32_t>(month + 1), 1};
   base::CivilDate next = month == 11 ? base::CivilDate{first.year + 1, 1, 1}
                                      : base::CivilDate{first.year, first.month + 1, 1};

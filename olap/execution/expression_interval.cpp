@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/types.h"
+#include "olap/date_range.h"
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/expression_nodes.h"
 #include "olap/execution/query_failure.h"
@@ -82,7 +83,9 @@ int64_t date_bin(const Interval& stride, int64_t moment, int64_t origin) {
   rest %= static_cast<int64_t>(by);
   if (rest < 0) rest += static_cast<int64_t>(by);
   int64_t bin;
-  if (__builtin_sub_overflow(moment, rest, &bin)) fail_value("timestamp out of range", "22008");
+  if (__builtin_sub_overflow(moment, rest, &bin) || bin < kMicrosFirst) {
+    fail_value("timestamp out of range", "22008");
+  }
   return bin;
 }
 

@@ -16,8 +16,14 @@ namespace {
 
 // An infinite result of finite arguments is an overflow.
 double checked(double result, bool finite_arguments) {
-  if (finite_arguments && !std::isfinite(result)) fail_value("value out of range: overflow");
+  if (finite_arguments && !std::isfinite(result)) fail_value(kDoubleOverflow);
   return result;
+}
+
+// The same, and a zero that no finite arguments have exactly an underflow.
+double checked_scale(double result, bool finite_arguments) {
+  if (finite_arguments && result == 0) fail_value(kDoubleUnderflow);
+  return checked(result, finite_arguments);
 }
 
 double power(const RowArguments& a) {
@@ -29,7 +35,8 @@ double power(const RowArguments& a) {
   if (base < 0 && std::isfinite(exponent) && std::floor(exponent) != exponent) {
     fail_value("a negative number raised to a non-integer power yields a complex result", "2201F");
   }
-  return checked(std::pow(base, exponent), std::isfinite(base) && std::isfinite(exponent));
+  if (base == 0) return std::pow(base, exponent);
+  return checked_scale(std::pow(base, exponent), std::isfinite(base) && std::isfinite(exponent));
 }
 
 double square_root(const RowArguments& a) {
@@ -76,11 +83,6 @@ double cotangent(double x) {
   return 1 / std::tan(x);
 }
 
-template <double (*kFunction)(double)>
-double growing(const RowArguments& a) {
-  return checked(kFunction(a.number(0)), std::isfinite(a.number(0)));
-}
-
 NumberRowFunction find_trigonometric(Function function) {
   switch (function) {
     case Function::kSin: return of_angle<std::sin>;
@@ -92,14 +94,19 @@ NumberRowFunction find_trigonometric(Function function) {
     case Function::kAtan: return of_any<std::atan>;
     case Function::kAtan2:
       return [](const RowArguments& a) { return std::atan2(a.number(0), a.number(1)); };
-    case Function::kSinh: return growing<std::sinh>;
-    case Function::kCosh: return growing<std::cosh>;
+    case Function::kSinh: return of_any<std::sinh>;
+    case Function::kCosh: return of_any<std::cosh>;
     case Function::kTanh: return of_any<std::tanh>;
     case Function::kDegrees:
       return [](const RowArguments& a) {
         return checked(a.number(0) / (kPi / 180), std::isfinite(a.number(0)));
       };
-    case Function::kRadians: return [](const RowArguments& a) { return a.number(0) * (kPi / 180); };
+    case Function::kRadians:
+      return [](const RowArguments& a) {
+        const double result = a.number(0) * (kPi / 180);
+        if (result == 0 && a.number(0) != 0) fail_value(kDoubleUnderflow);
+        return result;
+      };
     default: return nullptr;
   }
 }
@@ -188,7 +195,7 @@ NumberRowFunction find_number_function(Function function) {
     case Function::kSqrt: return square_root;
     case Function::kExp:
       return [](const RowArguments& a) {
-        return checked(std::exp(a.number(0)), std::isfinite(a.number(0)));
+        return checked_scale(std::exp(a.number(0)), std::isfinite(a.number(0)));
       };
     case Function::kLn: return logarithm<natural>;
     case Function::kLog10: return logarithm<decadic>;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "olap/date_range.h"
+#include "olap/execution/comparison_kernels.h"
 #include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
@@ -67,7 +69,9 @@ Folded fold_doubles(ExpressionKind kind, double a, double b) {
       break;
     default: return std::nullopt;
   }
-  if (!std::isfinite(result)) return std::nullopt;
+  const bool scales = kind == ExpressionKind::kMultiply || kind == ExpressionKind::kDivide;
+  const bool underflow = scales && result == 0 && a != 0 && b != 0;
+  if (!std::isfinite(result) || underflow) return std::nullopt;
   return Value(result);
 }
 
@@ -108,15 +112,16 @@ Folded fold_arithmetic(const Expression& e) {
   return std::nullopt;
 }
 
+// In the order that execution compares by: NaN equals NaN.
 template <class T>
 bool compare(ExpressionKind kind, const T& a, const T& b) {
   switch (kind) {
-    case ExpressionKind::kEqual: return a == b;
-    case ExpressionKind::kNotEqual: return a != b;
-    case ExpressionKind::kLess: return a < b;
-    case ExpressionKind::kLessEqual: return a <= b;
-    case ExpressionKind::kGreater: return a > b;
-    default: return a >= b;
+    case ExpressionKind::kEqual: return value_equal(a, b);
+    case ExpressionKind::kNotEqual: return !value_equal(a, b);
+    case ExpressionKind::kLess: return value_less(a, b);
+    case ExpressionKind::kLessEqual: return !value_less(b, a);
+    case ExpressionKind::kGreater: return value_less(b, a);
+    default: return !value_less(a, b);
   }
 }
 
@@ -222,7 +227,9 @@ Folded fold_date_function(const Expression& e) {
   if (const auto* date = std::get_if<base::Date>(&value)) {
     if (e.function == Function::kAddMonths) return add_months(*date, *amount, 0, TypeKind::kDate);
     const int64_t days = date->days + *amount;
-    if (e.function != Function::kAddDays || std::abs(days) > kYearMax * 365) return std::nullopt;
+    if (e.function != Function::kAddDays || days < kDayFirst || days > kYearMax * 365) {
+      return std::nullopt;
+    }
     return Value(base::Date{static_cast<int32_t>(days)});
   }
   const auto* timestamp = std::get_if<base::Timestamp>(&value);
@@ -244,7 +251,7 @@ Folded fold_date_function(const Expression& e) {
     return std::nullopt;
   }
   constexpr int64_t kMicrosMax = kYearMax * 365 * kMicrosPerDay;
-  if (micros > kMicrosMax || micros < -kMicrosMax) return std::nullopt;
+  if (micros > kMicrosMax || micros < kMicrosFirst) return std::nullopt;
   return Value(base::Timestamp{micros});
 }
 

@@ -127,7 +127,7 @@ void GroupTable::add_columns() {
 uint32_t GroupTable::add_column(const Aggregate& aggregate) {
   std::vector<NodePtr> arguments = compile_expressions(aggregate.further, limits_);
   if (aggregate.argument != nullptr) {
-    arguments.insert(arguments.begin(), compile_expression(*aggregate.argument, limits_));
+    arguments.insert(arguments.begin(), compile_expression(updating_argument(aggregate), limits_));
   }
   arguments_.push_back(std::move(arguments));
   columns_.push_back(make_aggregate_column(aggregate, *limits_.stop));

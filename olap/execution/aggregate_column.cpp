@@ -331,7 +331,7 @@ std::unique_ptr<AggregateColumn> make_plain(const Aggregate& aggregate) {
     case AggregateKind::kVarPop:
     case AggregateKind::kStddevSamp:
     case AggregateKind::kStddevPop:
-      if (argument == PhysicalType::kDouble) return make_moments(aggregate.kind);
+      if (argument == PhysicalType::kDouble) return make_moments(aggregate);
       fail_query(base::ErrorCode::kUnsupported, "variances are of doubles");
     case AggregateKind::kBitAnd:
     case AggregateKind::kBitOr:
@@ -364,12 +364,27 @@ bool has_sum_states(const Aggregate& aggregate) {
          argument == PhysicalType::kInt128 || argument == PhysicalType::kDouble;
 }
 
+const Expression& updating_argument(const Aggregate& aggregate) {
+  const Expression& argument = *aggregate.argument;
+  const bool variance =
+      aggregate.kind >= AggregateKind::kVarSamp && aggregate.kind <= AggregateKind::kStddevPop;
+  if (!variance || argument.kind != ExpressionKind::kCast) return argument;
+  const Expression& number = *argument.children[0];
+  switch (number.type.kind) {
+    case base::TypeKind::kInt:
+    case base::TypeKind::kBigInt:
+    case base::TypeKind::kDecimal: return number;
+    default: return argument;
+  }
+}
+
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
                                                        const StopSignal& stop) {
   const bool distinct = aggregate.kind == AggregateKind::kCountDistinct ||
                         (aggregate.distinct && aggregate.kind != AggregateKind::kStringAgg);
   if (!distinct) return make_plain(aggregate);
-  return make_distinct(physical_type(aggregate.argument->type), make_plain(aggregate), stop);
+  const PhysicalType argument = physical_type(updating_argument(aggregate).type);
+  return make_distinct(argument, make_plain(aggregate), stop);
 }
 
 }  // namespace diptych::olap

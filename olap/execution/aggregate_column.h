@@ -67,6 +67,10 @@ class AggregateColumn {
 // Sums and averages of numbers have the states of a sum, which a count can be read from too.
 bool has_sum_states(const Aggregate& aggregate);
 
+// What update() is given: the aggregate's argument, but of a variance the exact number that the
+// argument casts to a DOUBLE, if it does that. No digit is lost before differences are taken.
+const Expression& updating_argument(const Aggregate& aggregate);
+
 // The input of kCountAll is ignored: any Vector. The signal outlives it.
 std::unique_ptr<AggregateColumn> make_aggregate_column(const Aggregate& aggregate,
                                                        const StopSignal& stop);
@@ -76,8 +80,8 @@ std::unique_ptr<AggregateColumn> make_distinct(PhysicalType argument,
                                                const StopSignal& stop);
 // Sums and averages of INTERVAL (interval_sums.cpp).
 std::unique_ptr<AggregateColumn> make_interval_sum(const Aggregate& aggregate);
-// Variances and standard deviations of DOUBLE (moments.cpp).
-std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind);
+// Variances and standard deviations (moments.cpp).
+std::unique_ptr<AggregateColumn> make_moments(const Aggregate& aggregate);
 // Bits of integers (bits.cpp).
 std::unique_ptr<AggregateColumn> make_bits(const Aggregate& aggregate);
 // The covariance of DOUBLEs (moments.cpp).

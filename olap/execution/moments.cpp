@@ -56,6 +56,43 @@ class MomentsColumn : public StatesColumn<Moments> {
   AggregateKind kind_;
 };
 
+// Of integers and of decimals' units.
+template <class T>
+class ExactMomentsColumn : public StatesColumn<ShiftedMoments<T>> {
+ public:
+  ExactMomentsColumn(AggregateKind kind, const base::DataType& type)
+      : kind_(kind),
+        unit_(static_cast<double>(
+            base::power_of_ten(type.kind == base::TypeKind::kDecimal ? uint32_t{type.scale} : 0))) {
+  }
+
+  void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
+    const T* const values = argument.as<T>();
+    for_numbered(rows, [&](uint32_t k, uint32_t slot) {
+      if (argument.is_null(slot)) return;
+      this->states_[groups == nullptr ? 0 : groups[k]].add(values[slot]);
+    });
+  }
+
+  Vector result(uint32_t first, uint32_t count, VectorBuffer* results) const override {
+    const bool root = kind_ == AggregateKind::kStddevSamp || kind_ == AggregateKind::kStddevPop;
+    const double by = root ? unit_ : unit_ * unit_;
+    results->clear_nulls();
+    for (uint32_t i = 0; i < count; ++i) {
+      if (const auto value = this->states_[first + i].moments.value(kind_)) {
+        results->values<double>()[i] = *value / by;
+      } else {
+        set_bit(results->nulls(), i);
+      }
+    }
+    return results->view_with_nulls();
+  }
+
+ private:
+  AggregateKind kind_;
+  double unit_;
+};
+
 // Pairs with a NULL are left out.
 class CovarianceColumn : public StatesColumn<PairMoments> {
  public:
@@ -89,8 +126,18 @@ class CovarianceColumn : public StatesColumn<PairMoments> {
 
 }  // namespace
 
-std::unique_ptr<AggregateColumn> make_moments(AggregateKind kind) {
-  return std::make_unique<MomentsColumn>(kind);
+std::unique_ptr<AggregateColumn> make_moments(const Aggregate& aggregate) {
+  const base::DataType& type = updating_argument(aggregate).type;
+  switch (physical_type(type)) {
+    case PhysicalType::kDouble: return std::make_unique<MomentsColumn>(aggregate.kind);
+    case PhysicalType::kInt32:
+      return std::make_unique<ExactMomentsColumn<int32_t>>(aggregate.kind, type);
+    case PhysicalType::kInt64:
+      return std::make_unique<ExactMomentsColumn<int64_t>>(aggregate.kind, type);
+    case PhysicalType::kInt128:
+      return std::make_unique<ExactMomentsColumn<int128_t>>(aggregate.kind, type);
+    default: fail_query(base::ErrorCode::kUnsupported, "variances are of numbers");
+  }
 }
 
 std::unique_ptr<AggregateColumn> make_covariance(const Aggregate& aggregate) {

@@ -2,13 +2,15 @@
 // as states of parts are put together.
 //
 // Counts, means and sums of products of differences from them, by Welford's update and Chan's
-// merge, which lose no digits where values are far from zero and near each other.
+// merge, which lose no digits where values are far from zero and near each other. Those of exact
+// numbers lose none before the differences are taken, either (`ShiftedMoments`).
 
 #pragma once
 
 #include <cmath>
 #include <optional>
 
+#include "base/int128.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -40,6 +42,33 @@ struct Moments {
     const double divisor = sample ? count - 1 : count;
     if (divisor <= 0) return std::nullopt;
     return root ? std::sqrt(squares / divisor) : squares / divisor;
+  }
+};
+
+// Of exact numbers, by their differences from the first one: of large numbers near each other these
+// are exact as doubles, though the numbers are not.
+template <class T>
+struct ShiftedMoments {
+  T first = 0;
+  Moments moments;  // of the differences
+
+  static double difference(T a, T b) {
+    base::int128_t exact;
+    const bool overflow = __builtin_sub_overflow(base::int128_t{a}, base::int128_t{b}, &exact);
+    return overflow ? static_cast<double>(a) - static_cast<double>(b) : static_cast<double>(exact);
+  }
+
+  void add(T value) {
+    if (moments.count == 0) first = value;
+    moments.add(difference(value, first));
+  }
+
+  void add(const ShiftedMoments& other) {
+    if (other.moments.count == 0) return;
+    if (moments.count == 0) first = other.first;
+    Moments moved = other.moments;
+    moved.mean += difference(other.first, first);
+    moments.add(moved);
   }
 };
 

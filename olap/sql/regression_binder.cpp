@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,30 @@ ExpressionPtr above(ExpressionPtr a, double bound) {
   return make_expression(ExpressionKind::kGreater, kBooleanType, std::move(a), as_double(bound));
 }
 
+ExpressionPtr root(ExpressionPtr a) {
+  Expressions argument;
+  argument.push_back(std::move(a));
+  return make_function(Function::kSqrt, kDoubleType, std::move(argument));
+}
+
+// What rounding has put beyond -1 or 1 is that; infinities do not come, and NaN, which is above
+// them, stays.
+ExpressionPtr within_one(ExpressionPtr a) {
+  const auto below = [](ExpressionPtr value, double bound) {
+    return make_expression(ExpressionKind::kLess, kBooleanType, std::move(value), as_double(bound));
+  };
+  Expressions beyond;
+  beyond.push_back(above(clone(*a), 1));
+  beyond.push_back(below(clone(*a), std::numeric_limits<double>::infinity()));
+  Expressions choice;
+  choice.push_back(below(clone(*a), -1));
+  choice.push_back(as_double(-1));
+  choice.push_back(conjunction(std::move(beyond)));
+  choice.push_back(as_double(1));
+  choice.push_back(std::move(a));
+  return make_expression(ExpressionKind::kCase, kDoubleType, std::move(choice));
+}
+
 // What the functions are computed from; each is asked for where it is used.
 struct PairParts {
   std::function<ExpressionPtr()> count;  // DOUBLE
@@ -66,19 +91,21 @@ ExpressionPtr regression(std::string_view name, const PairParts& of) {
   if (name == "regr_intercept") {
     return make_case(above(of.variance_x(), 0), minus(of.mean_y(), times(of.mean_x(), slope())));
   }
-  const auto variances = [&] { return times(of.variance_x(), of.variance_y()); };
   if (name == "corr") {
-    Expressions root;
-    root.push_back(variances());
+    Expressions varies;
+    varies.push_back(above(of.variance_x(), 0));
+    varies.push_back(above(of.variance_y(), 0));
+    // By one root after the other: their product neither underflows nor overflows.
     return make_case(
-        above(variances(), 0),
-        over(of.covariance(), make_function(Function::kSqrt, kDoubleType, std::move(root))));
+        conjunction(std::move(varies)),
+        within_one(over(over(of.covariance(), root(of.variance_x())), root(of.variance_y()))));
   }
   DIPTYCH_CHECK(name == "regr_r2", "all names have their formula");
-  return make_case(
-      above(of.variance_x(), 0),
-      make_case(above(of.variance_y(), 0),
-                over(times(of.covariance(), of.covariance()), variances()), as_double(1)));
+  return make_case(above(of.variance_x(), 0),
+                   make_case(above(of.variance_y(), 0),
+                             times(over(of.covariance(), of.variance_x()),
+                                   over(of.covariance(), of.variance_y())),
+                             as_double(1)));
 }
 
 }  // namespace

@@ -71,6 +71,14 @@ Value sum_of_intervals(const Value& a, int64_t sign, const Value& b) {
   return sum;
 }
 
+// An infinite result of finite operands overflows, and a zero of what is none underflows.
+Value checked_double(double x, double y, double result, bool scales) {
+  const bool finite = std::isfinite(x) && std::isfinite(y);
+  if (finite && std::isinf(result)) throw NaiveError("overflow");
+  if (finite && scales && result == 0 && x != 0 && y != 0) throw NaiveError("underflow");
+  return result;
+}
+
 Value arithmetic(const Expression& e, const Value& a, const Value& b) {
   if (is_null(a) || is_null(b)) return kNull;
   if (e.type.kind == TypeKind::kInterval) {
@@ -82,12 +90,12 @@ Value arithmetic(const Expression& e, const Value& a, const Value& b) {
     const double x = std::get<double>(a);
     const double y = std::get<double>(b);
     switch (e.kind) {
-      case Kind::kAdd: return x + y;
-      case Kind::kSubtract: return x - y;
-      case Kind::kMultiply: return x * y;
+      case Kind::kAdd: return checked_double(x, y, x + y, false);
+      case Kind::kSubtract: return checked_double(x, y, x - y, false);
+      case Kind::kMultiply: return checked_double(x, y, x * y, true);
       default:
-        if (y == 0) throw NaiveError("division");
-        return x / y;
+        if (y == 0 && !std::isnan(x)) throw NaiveError("division");
+        return checked_double(x, y, x / y, true);
     }
   }
   const int128_t x = units_of(a);
@@ -405,11 +413,23 @@ std::vector<Row> naive_join(const Operator& op, const NaiveTables& tables) {
   return result;
 }
 
+// Of a variance the number that its argument casts to a DOUBLE, if that is exact.
+const Expression& exact_argument(const Aggregate& one) {
+  const Expression& argument = *one.argument;
+  const bool variance =
+      one.kind >= AggregateKind::kVarSamp && one.kind <= AggregateKind::kStddevPop;
+  if (!variance || argument.kind != Kind::kCast) return argument;
+  const TypeKind from = argument.children[0]->type.kind;
+  const bool exact =
+      from == TypeKind::kInt || from == TypeKind::kBigInt || from == TypeKind::kDecimal;
+  return exact ? *argument.children[0] : argument;
+}
+
 Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (one.kind == AggregateKind::kCountAll) return static_cast<int64_t>(rows.size());
   std::vector<Value> values;
   for (const Row& row : rows) {
-    Value value = naive_evaluate(*one.argument, row);
+    Value value = naive_evaluate(exact_argument(one), row);
     if (!is_null(value)) values.push_back(std::move(value));
   }
   const auto less = [](const Value& a, const Value& b) { return naive_compare(a, b) < 0; };
@@ -432,7 +452,13 @@ Value naive_fold(const Aggregate& one, const std::vector<Row>& rows) {
   if (one.kind >= AggregateKind::kBitAnd && one.kind <= AggregateKind::kBitXor) {
     return naive_bits(one.kind, values);
   }
-  if (one.kind >= AggregateKind::kVarSamp) return naive_moment(one.kind, values);
+  if (one.kind >= AggregateKind::kVarSamp) {
+    if (&exact_argument(one) == one.argument.get()) return naive_moment(one.kind, values);
+    const int128_t first = units_of(values[0]);
+    const auto unit = static_cast<double>(power(exact_argument(one).type.scale));
+    for (Value& value : values) value = static_cast<double>(units_of(value) - first) / unit;
+    return naive_moment(one.kind, values);
+  }
   if (one.argument->type.kind == TypeKind::kDouble) {
     double sum = 0;
     for (const Value& value : values) sum += std::get<double>(value);

@@ -16,6 +16,21 @@ std::string operator_name(const PgQuery__AExpr& operation) {
   return joined(strings_of(NodeList(operation.name, operation.n_name)));
 }
 
+// A number as it is written, of whose digits behind the point as many are kept as a decimal has
+// room for. The last one is not 0 where one is dropped that is not: what has fewer digits compares
+// with it as with the whole.
+std::string within_decimal(std::string_view digits, size_t point) {
+  std::string kept(digits);
+  const bool plain = digits.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (!plain || point >= kWideDecimalDigitsMax || digits.size() <= kWideDecimalDigitsMax + 1) {
+    return kept;
+  }
+  kept.resize(kWideDecimalDigitsMax + 1);
+  const bool dropped = digits.find_first_not_of('0', kept.size()) != std::string_view::npos;
+  if (dropped && kept.back() == '0') kept.back() = '1';
+  return kept;
+}
+
 }  // namespace
 
 BoundResult ExpressionBinder::bind(const Node* node, const Clause& clause) {
@@ -131,12 +146,13 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
     }
   }
   // A number with a point has as many digits as are written; one with an exponent is DOUBLE.
-  const size_t scale = point == std::string_view::npos ? 0 : digits.size() - point - 1;
-  if (digits.size() <= kWideDecimalDigitsMax) {
-    const size_t precision = std::max<size_t>(digits.size() - (point != digits.npos ? 1 : 0), 1);
-    const DataType type =
+  const std::string kept = within_decimal(digits, point);
+  const size_t scale = point == std::string_view::npos ? 0 : kept.size() - point - 1;
+  const size_t precision = std::max<size_t>(kept.size() - (point != digits.npos ? 1 : 0), 1);
+  if (precision <= kWideDecimalDigitsMax) {
+    const base::DataType type =
         decimal_type(static_cast<unsigned>(precision), static_cast<unsigned>(scale));
-    if (auto value = base::parse_value(type, digits)) {
+    if (auto value = base::parse_value(type, kept)) {
       return typed(make_literal(type, *std::move(value)), offset);
     }
   }
@@ -311,6 +327,14 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
   auto items = bind_all(nodes);
   if (!items) return items.error();
   const int64_t offset = operand->offset;
+  Expressions branches;
+  for (Bound& item : *items) {
+    if (!is_finer_literal(item, *operand)) continue;
+    auto never = bind_operator(source_, "=", operation.location, copy_of(*operand), copy_of(item));
+    if (!never) return never;
+    branches.push_back(std::move(never->expression));
+  }
+  std::erase_if(*items, [&](const Bound& item) { return is_finer_literal(item, *operand); });
   std::vector<Bound*> operands = {&*operand};
   for (Bound& item : *items) operands.push_back(&item);
   if (auto unified = unify(source_, "IN", operation.location, operands); !unified) {
@@ -318,7 +342,6 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
   }
   // Literals make the list; anything else, NULL too, is an equality beside it.
   Expressions list;
-  Expressions branches;
   const ExpressionPtr tested = std::move(operand->expression);
   list.push_back(clone(*tested));
   for (Bound& item : *items) {
@@ -373,11 +396,19 @@ BoundResult ExpressionBinder::bind_over_array(const PgQuery__AExpr& operation) {
                operation.location);
 }
 
+// The value is the first operand, as what the two are compared as: an integer beside a number with
+// digits behind the point is a decimal.
 BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
   auto left = dispatch(*operation.lexpr);
   if (!left) return left;
   auto right = dispatch(*operation.rexpr);
   if (!right) return right;
+  const bool as_decimals = is_integer(left->expression->type) &&
+                           right->expression->type.kind == base::TypeKind::kDecimal;
+  if (as_decimals) {
+    const base::DataType decimal = as_decimal(*left->expression);
+    left->expression = cast_to(std::move(left->expression), decimal);
+  }
   Bound* operands[] = {&*left, &*right};
   const auto type = unify(source_, "NULLIF", operation.location, operands);
   if (!type) return type.error();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/execution/column_range.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/type_rules.h"
 
@@ -252,8 +253,41 @@ BoundResult bind_day_arithmetic(const SourceText& source, std::string_view name,
   return typed(make_function(Function::kAddDays, kDateType, std::move(arguments)), left.offset);
 }
 
+// With a literal of more digits behind the point than the value has: what is below it is at most
+// its floor, and nothing equals it. So no operand gets more digits than it has.
+BoundResult bind_finer_comparison(const SourceText& source, ExpressionKind kind, int64_t offset,
+                                  Bound value, const Bound& literal) {
+  const auto& number = std::get<base::DecimalValue>(literal.expression->literal);
+  const uint8_t scale = value.expression->type.scale;  // 0 of integers
+  const base::int128_t unit = base::power_of_ten(static_cast<uint32_t>(number.scale - scale));
+  const base::int128_t floor = number.units / unit - (number.units < 0 ? 1 : 0);
+  const DataType type = decimal_type(kWideDecimalDigitsMax, scale);
+  const auto compare = [&](std::string_view name) {
+    Bound bound{make_literal(type, base::Value(base::DecimalValue{floor, scale})), false,
+                literal.offset};
+    return bind_operator(source, name, offset, copy_of(value), std::move(bound));
+  };
+  const bool equality = kind == ExpressionKind::kEqual || kind == ExpressionKind::kNotEqual;
+  const bool below = kind == ExpressionKind::kLess || kind == ExpressionKind::kLessEqual;
+  if (!equality) return compare(below ? "<=" : ">");
+  auto first = compare("<=");
+  if (!first) return first;
+  auto second = compare(">");
+  if (!second) return second;
+  return typed(
+      make_expression(kind == ExpressionKind::kEqual ? ExpressionKind::kAnd : ExpressionKind::kOr,
+                      kBooleanType, std::move(first->expression), std::move(second->expression)),
+      value.offset);
+}
+
 BoundResult bind_comparison(const SourceText& source, std::string_view name, ExpressionKind kind,
                             int64_t offset, Bound left, Bound right) {
+  if (is_finer_literal(right, left)) {
+    return bind_finer_comparison(source, kind, offset, std::move(left), right);
+  }
+  if (is_finer_literal(left, right)) {
+    return bind_finer_comparison(source, mirrored(kind), offset, std::move(right), left);
+  }
   Bound* operands[] = {&left, &right};
   const std::string what = fmt::format("operator \"{}\"", name);
   if (auto unified = unify(source, what, offset, operands); !unified) return unified.error();
@@ -302,6 +336,18 @@ BoundResult bind_bits(const SourceText& source, std::string_view name, Function 
 }
 
 }  // namespace
+
+bool is_finer_literal(const Bound& literal, const Bound& value) {
+  const DataType& type = value.expression->type;
+  const bool exact = is_integer(type) || type.kind == TypeKind::kDecimal;
+  if (!is_literal(*literal.expression) || value.untyped || is_literal(*value.expression) ||
+      !exact) {
+    return false;
+  }
+  const auto* const number = std::get_if<base::DecimalValue>(&literal.expression->literal);
+  if (number == nullptr || number->scale <= type.scale) return false;
+  return number->units % base::power_of_ten(static_cast<uint32_t>(number->scale - type.scale)) != 0;
+}
 
 std::optional<base::Value> named_moment(const SourceText& source, const DataType& type,
                                         const base::Value& literal) {

@@ -32,6 +32,10 @@ inline Bound copy_of(const Bound& bound) {
   return {clone(*bound.expression), bound.untyped, bound.offset};
 }
 
+// True for a decimal literal that has digits behind the point which no value of the other operand,
+// an exact number and no literal, has: the two are never equal.
+bool is_finer_literal(const Bound& literal, const Bound& value);
+
 // The value of an operand that is a constant INTERVAL; nullptr: it is none, or NULL.
 inline const base::Interval* constant_interval(const Bound& bound) {
   const bool literal = bound.expression->kind == ExpressionKind::kLiteral;

@@ -115,10 +115,12 @@ QueryCommand::QueryCommand(CLI::App& parent)
 
 QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
   for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // within a character of UTF-8
+    ++place.characters_before;
+    ++place.characters_in_line;
     if (c == '\n') {
-      place = {.lines_before = place.lines_before + 1};
-    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {  // a character of UTF-8 begins
-      ++place.characters_before;
+      ++place.lines_before;
+      place.characters_in_line = 0;
     }
   }
   return place;
@@ -126,11 +128,16 @@ QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place
 
 Error QueryCommand::error_in_script(const Error& own, const std::string& statement,
                                     const Place& place, const base::Catalog& catalog) const {
-  const std::string placed =
-      std::string(place.lines_before, '\n') + std::string(place.characters_before, ' ') + statement;
+  const std::string placed = std::string(place.lines_before, '\n') +
+                             std::string(place.characters_in_line, ' ') + statement;
   const auto plan =
       olap::prepare(placed, catalog, olap::TableRows(catalog.table_count()), parameters());
-  return plan ? own : plan.error();
+  if (plan) return own;
+  Error error = plan.error();
+  if (own.position != 0) {
+    error.position = own.position + static_cast<uint32_t>(place.characters_before);
+  }
+  return error;
 }
 
 std::vector<base::Value> QueryCommand::parameters() const {

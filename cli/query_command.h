@@ -32,7 +32,8 @@ class QueryCommand : public Command {
  private:
   struct Place {  // of a statement in its script
     size_t lines_before = 0;
-    size_t characters_before = 0;  // on its line
+    size_t characters_before = 0;
+    size_t characters_in_line = 0;  // of these
   };
   struct Statements {
     std::vector<std::string> texts;

@@ -274,6 +274,35 @@ std::optional<IntervalSum> read_designators(std::string_view text) {
   return sum;
 }
 
+// "0001-02-03T04:05:06", the other form of ISO 8601, as "0001Y02M03DT04H05M06S"; any other text as
+// it is.
+std::string with_designators(std::string_view text) {
+  const size_t time = std::min(text.find('T'), text.size());
+  const std::string_view date = text.substr(0, time);
+  const bool alternative = date.empty() ? text.find(':') != std::string_view::npos
+                                        : date.find('-', 1) != std::string_view::npos;
+  if (!alternative || text.find_first_not_of("-.:0123456789T") != std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string result;
+  const auto append = [&](std::string_view numbers, char separator, std::string_view letters) {
+    for (const char letter : letters) {
+      if (numbers.empty()) return;
+      const size_t end = std::min(numbers.find(separator, 1), numbers.size());
+      result += numbers.substr(0, end);
+      result += letter;
+      numbers.remove_prefix(std::min(end + 1, numbers.size()));
+    }
+    result += numbers;  // which is no interval
+  };
+  append(date, '-', "YMD");
+  if (time < text.size()) {
+    result += 'T';
+    append(text.substr(time + 1), ':', "HMS");
+  }
+  return result;
+}
+
 // Each part by `scale`, what is no whole of one going on to the next.
 template <class Scale>
 std::optional<Interval> scaled(const Interval& interval, Scale scale) {
@@ -412,7 +441,7 @@ Result<Interval> parse_interval(std::string_view text, std::string_view default_
   std::string_view word = text;
   const std::string_view first = next_word(&word);
   const auto parts = first.starts_with('P') && next_word(&word).empty()
-                         ? read_designators(first.substr(1))
+                         ? read_designators(with_designators(first.substr(1)))
                          : Reader(text, default_unit).read();
   if (!parts) {
     return Error(ErrorCode::kInvalidArgument, "22007",

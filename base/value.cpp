@@ -151,7 +151,8 @@ Result<Value> parse_boolean(std::string_view text) {
     return !word.empty() && whole.starts_with(word);
   };
   if (begins("true") || begins("yes") || word == "on" || word == "1") return Value(true);
-  if (begins("false") || begins("no") || word == "off" || word == "0") return Value(false);
+  const bool off = word.size() > 1 && begins("off");  // "o" might be "on"
+  if (begins("false") || begins("no") || off || word == "0") return Value(false);
   return invalid(fmt::format("{} is not a BOOLEAN (true or false)", quoted(text)));
 }
 
@@ -204,17 +205,19 @@ Taken take_date(std::string_view* text, Date* date) {
   if (!taken) return Taken::kBadForm;
   const std::chrono::year_month_day civil(std::chrono::year(static_cast<int>(year)),
                                           std::chrono::month(month), std::chrono::day(day));
-  if (!civil.ok()) return Taken::kNoSuchDay;
+  if (!civil.ok() || year == 0) return Taken::kNoSuchDay;
   *date = date_from_civil({static_cast<int32_t>(year), month, day});
   return Taken::kYes;
 }
 
-// H:M[:S[.f{1,6}]], each of one or two digits, as microseconds since midnight, up to 24:00.
+// H:M[:S[.f]], each of one or two digits, as microseconds since midnight, up to 24:00. What is
+// beyond a microsecond is rounded.
 bool take_time(std::string_view* text, int64_t* micros) {
   uint32_t hour = 0;
   uint32_t minute = 0;
   uint32_t second = 0;
   uint32_t fraction = 0;
+  bool up = false;
   if (!take_number(text, &hour) || !take_char(text, ':') || !take_number(text, &minute)) {
     return false;
   }
@@ -223,14 +226,30 @@ bool take_time(std::string_view* text, int64_t* micros) {
     if (take_char(text, '.')) {
       size_t digits = 0;
       while (digits < text->size() && is_digit((*text)[digits])) ++digits;
-      if (digits == 0 || digits > 6) return false;
+      if (digits == 0) return false;
+      const size_t beyond = digits - std::min<size_t>(digits, 6);
+      digits -= beyond;
       if (!take_digits(text, digits, &fraction)) return false;
       for (; digits < 6; ++digits) fraction *= 10;
+      up = beyond > 0 && text->front() >= '5';
+      text->remove_prefix(beyond);
     }
   }
   if (minute > 59 || second > 59) return false;
-  *micros = (int64_t{hour} * 3600 + minute * 60 + second) * kMicrosPerSecond + fraction;
+  *micros =
+      (int64_t{hour} * 3600 + minute * 60 + second) * kMicrosPerSecond + fraction + (up ? 1 : 0);
   return *micros <= kMicrosPerDay;
+}
+
+// A date, and a time of that day or none.
+Taken take_moment(std::string_view text, Date* date, int64_t* micros) {
+  std::string_view rest = trimmed(text);
+  *micros = 0;
+  const Taken taken = take_date(&rest, date);
+  if (taken == Taken::kBadForm || rest.empty()) return taken;
+  const bool good =
+      (take_char(&rest, ' ') || take_char(&rest, 'T')) && take_time(&rest, micros) && rest.empty();
+  return good ? taken : Taken::kBadForm;
 }
 
 Error no_such_day(std::string_view text) {
@@ -418,32 +437,26 @@ std::string to_string(const Value& value) {
 }
 
 Result<Date> parse_date(std::string_view text) {
-  std::string_view rest = trimmed(text);
   Date date;
-  const Taken taken = take_date(&rest, &date);
-  if (taken == Taken::kNoSuchDay && rest.empty()) return no_such_day(text);
-  if (taken != Taken::kYes || !rest.empty()) {
-    return invalid(fmt::format("{} is not a DATE (YYYY-MM-DD)", quoted(text)), "22007");
+  int64_t ignored = 0;
+  switch (take_moment(text, &date, &ignored)) {
+    case Taken::kYes: return date;
+    case Taken::kNoSuchDay: return no_such_day(text);
+    case Taken::kBadForm: break;
   }
-  return date;
+  return invalid(fmt::format("{} is not a DATE (YYYY-MM-DD)", quoted(text)), "22007");
 }
 
 Result<Timestamp> parse_timestamp(std::string_view text) {
-  std::string_view rest = trimmed(text);
   Date date;
   int64_t micros = 0;
-  const Taken taken = take_date(&rest, &date);
-  if (taken == Taken::kNoSuchDay) return no_such_day(text);
-  bool good = taken == Taken::kYes;
-  if (good && !rest.empty()) {
-    good = (take_char(&rest, ' ') || take_char(&rest, 'T')) && take_time(&rest, &micros) &&
-           rest.empty();
+  switch (take_moment(text, &date, &micros)) {
+    case Taken::kYes: return Timestamp{date.days * kMicrosPerDay + micros};
+    case Taken::kNoSuchDay: return no_such_day(text);
+    case Taken::kBadForm: break;
   }
-  if (!good) {
-    return invalid(fmt::format("{} is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)", quoted(text)),
-                   "22007");
-  }
-  return Timestamp{date.days * kMicrosPerDay + micros};
+  return invalid(fmt::format("{} is not a TIMESTAMP (YYYY-MM-DD HH:MM:SS.ffffff)", quoted(text)),
+                 "22007");
 }
 
 Result<Value> parse_value(const DataType& type, std::string_view text) {

@@ -61,7 +61,7 @@ enum class Function : uint8_t {
   kLikePattern,  // text, pattern that is no literal: BOOLEAN
   kRegexMatch,   // text, regular expression: BOOLEAN
   kRegexMatchAnyCase,
-  kRegexReplace,  // text, regular expression, replacement, flags
+  kRegexReplace,  // text, regular expression, replacement, start, n, flags
   // text, regular expression, first character (BIGINT, from 1), flags: INT
   kRegexCount,
   // text, regular expression, first character, number of the match (BIGINT), flags, group (BIGINT):

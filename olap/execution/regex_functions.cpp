@@ -136,12 +136,14 @@ void append_replacement(std::string_view replacement, const RegexGroups& groups,
   }
 }
 
-// The text with the first match, or all, replaced.
-void replace_matches(const RE2& regex, std::string_view text, std::string_view replacement,
-                     bool all, CountedText* result) {
+// The text with the n-th match from byte `at` on replaced, or all where n is 0.
+void replace_matches(const RE2& regex, std::string_view text, size_t at,
+                     std::string_view replacement, int64_t n, CountedText* result) {
   size_t copied = 0;
+  int64_t matches = 0;
   StopCountdown countdown(&result->get_allocator().stop());
-  for_matches(regex, text, 0, [&](const RegexGroups& groups) {
+  for_matches(regex, text, at, [&](const RegexGroups& groups) {
+    if (++matches < n) return true;
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     const size_t before = result->size();
     *result += text.substr(copied, begin - copied);
@@ -149,21 +151,9 @@ void replace_matches(const RE2& regex, std::string_view text, std::string_view r
     require_text_size(result->size());
     countdown.pass(result->size() - before + groups[0].size());
     copied = begin + groups[0].size();
-    return all;
+    return n == 0;
   });
   *result += text.substr(copied);
-}
-
-NodePtr make_regex_replace(std::vector<NodePtr> children, const QueryLimits& limits) {
-  return make_row_node<StringRef>(
-      PhysicalType::kString, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts* texts) mutable {
-        const RegexFlags flags = flags_of(a.text(3));
-        const RE2& regex = compiled.of(a.text(1), flags);
-        return texts->make([&](CountedText* text) {
-          replace_matches(regex, a.text(0), a.text(2), flags.global, text);
-        });
-      });
 }
 
 NodePtr make_regex_substring(std::vector<NodePtr> children, const QueryLimits& limits) {
@@ -228,6 +218,23 @@ std::optional<std::string_view> wanted_match(const RowArguments& a, const RegexC
     return false;
   });
   return found;
+}
+
+// Of text, pattern, replacement, start, n (kRegexByFlags: the flags say whether all) and flags.
+NodePtr make_regex_replace(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<StringRef>(
+      PhysicalType::kString, std::move(children), limits,
+      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts* texts) mutable {
+        const size_t first = first_byte(a, 3);
+        const RegexFlags flags = flags_of(a.text(5));
+        const int64_t by_flags = flags.global ? 0 : 1;
+        const int64_t n =
+            a.integer(4) == kRegexByFlags ? by_flags : counting_argument("n", a.integer(4), 0);
+        const RE2& regex = compiled.of(a.text(1), flags);
+        return texts->make([&](CountedText* text) {
+          replace_matches(regex, a.text(0), first, a.text(2), n, text);
+        });
+      });
 }
 
 NodePtr make_regex_matched(std::vector<NodePtr> children, const QueryLimits& limits) {

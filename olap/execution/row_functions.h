@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,9 @@ class RowArguments {
   uint32_t row_;
 };
 
+// regexp_replace's n where the flags say whether it is the first match or all.
+inline constexpr int64_t kRegexByFlags = INT64_MIN;
+
 inline constexpr size_t kTextBytesMax = size_t{1} << 30;
 
 // Fails where a result would be larger.
@@ -58,7 +62,8 @@ base::int128_t factorial(int64_t number);
 TextRowFunction find_number_text_function(Function function);
 TextRowFunction find_date_text_function(Function function);
 IntegerRowFunction find_date_function(Function function);
-base::Interval age_between(int64_t to, int64_t from);  // TIMESTAMPs
+int64_t moment_from_text(const RowArguments& arguments);  // to_timestamp(text, pattern)
+base::Interval age_between(int64_t to, int64_t from);     // TIMESTAMPs
 
 // nullptr, and the children as they were: it is none of regular expressions.
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,

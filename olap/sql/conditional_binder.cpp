@@ -44,6 +44,36 @@ base::Interval without_smaller(base::Interval interval, std::string_view unit) {
   return interval;
 }
 
+// An INT that 16 bits hold; others have no product with 2^16, and so fail with 22003.
+ExpressionPtr within_16_bits(ExpressionPtr value) {
+  const auto scaled = [](ExpressionKind kind, ExpressionPtr number) {
+    return fold(make_expression(kind, kIntType, std::move(number),
+                                make_literal(kIntType, base::Value(int64_t{1} << 16))));
+  };
+  return scaled(ExpressionKind::kDivide, scaled(ExpressionKind::kMultiply, std::move(value)));
+}
+
+constexpr int64_t kFractionDigits = 6;  // of a second that a TIMESTAMP has
+
+// A TIMESTAMP without its last digits, rounded to what is nearest, and of two to what is farther
+// from 2000-01-01, from which PostgreSQL counts.
+ExpressionPtr rounded_moment(ExpressionPtr moment, uint32_t dropped) {
+  static constexpr base::Timestamp kOrigin{946'684'800 * base::kMicrosPerSecond};
+  const auto unit = static_cast<int64_t>(base::power_of_ten(dropped));
+  const auto origin = [] { return make_literal(kTimestampType, base::Value(kOrigin)); };
+  const auto micros = [](int64_t count) { return make_literal(kBigIntType, base::Value(count)); };
+  ExpressionPtr before =
+      fold(make_expression(ExpressionKind::kLess, kBooleanType, clone(*moment), origin()));
+  Expressions sum;
+  sum.push_back(std::move(moment));
+  sum.push_back(make_case(std::move(before), micros(unit / 2 - 1), micros(unit / 2)));
+  Expressions bin;
+  bin.push_back(make_literal(kIntervalType, base::Value(base::Interval{0, 0, unit})));
+  bin.push_back(fold(make_function(Function::kAddMicros, kTimestampType, std::move(sum))));
+  bin.push_back(origin());
+  return fold(make_function(Function::kDateBin, kTimestampType, std::move(bin)));
+}
+
 DataType type_of_value(const base::Value& value) {
   if (std::holds_alternative<bool>(value)) return kBooleanType;
   if (const auto* number = std::get_if<int64_t>(&value)) {
@@ -233,7 +263,15 @@ BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
   auto operand = dispatch(*cast.arg);
   if (!operand) return operand;
   const int64_t offset = cast.location < 0 ? cast.type_name->location : cast.location;
-  return bind_cast(source_, *type, offset, *std::move(operand));
+  auto value = bind_cast(source_, *type, offset, *std::move(operand));
+  if (!value) return value;
+  const CastLimit limit = cast_limit_of(*cast.type_name);
+  if (limit.small_integer) value->expression = within_16_bits(std::move(value->expression));
+  if (limit.fraction_digits && *limit.fraction_digits < kFractionDigits) {
+    const auto dropped = static_cast<uint32_t>(kFractionDigits - *limit.fraction_digits);
+    value->expression = rounded_moment(std::move(value->expression), dropped);
+  }
+  return value;
 }
 
 // INTERVAL '3' MONTH.

@@ -102,6 +102,16 @@ BoundResult bind_extract(Call call) {
   return called(cast_to(std::move(value), kBigIntType), call.offset);
 }
 
+// A DOUBLE, and of a date its midnight's; NULL of no field.
+BoundResult bind_date_part(Call call) {
+  if (call.arguments.size() == 2 && is_null_literal(*call.arguments[0].expression)) {
+    return called(make_null(kDoubleType), call.offset);
+  }
+  auto part = bind_extract(std::move(call));
+  if (!part) return part;
+  return called(cast_to(std::move(part->expression), kDoubleType), part->offset);
+}
+
 BoundResult bind_date_trunc(Call call) {
   static const std::unordered_map<std::string_view, Function> kFields = {
       {"year", Function::kTruncateYear},
@@ -115,6 +125,9 @@ BoundResult bind_date_trunc(Call call) {
   const std::string field = canonical_field(field_name(call.arguments[0]));
   auto moment = moment_argument(call, &call.arguments[1]);
   if (!moment) return moment.error();
+  if (is_null_literal(*call.arguments[0].expression)) {
+    return called(make_null(kTimestampType), call.offset);
+  }
   Expressions arguments;
   arguments.push_back(cast_to(*std::move(moment), kTimestampType));
   if (const auto found = kFields.find(field); found != kFields.end()) {
@@ -294,7 +307,7 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders_of_dates() {
       {"transaction_timestamp", bind_now},
       {"statement_timestamp", bind_now},
       {"extract", bind_extract},
-      {"date_part", bind_extract},
+      {"date_part", bind_date_part},
       {"overlaps", bind_overlaps},
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -60,5 +61,10 @@ using FunctionBinder = BoundResult (*)(FunctionCall);
 // Of dates, timestamps and intervals; nullptr: it is none of them.
 FunctionBinder find_date_function_binder(std::string_view name);
 std::vector<std::string> date_function_names();
+
+// Of regular expressions, with arguments that may be left out; nullptr: it is none of them.
+inline constexpr std::array<std::string_view, 4> kRegexFunctionNames = {
+    "regexp_count", "regexp_substr", "regexp_instr", "regexp_replace"};
+FunctionBinder find_regex_function_binder(std::string_view name);
 
 }  // namespace diptych::olap

@@ -292,9 +292,6 @@ constexpr Signature kSignatures[] = {
     {"degrees", Function::kDegrees, kDoubleType, "d"},
     {"radians", Function::kRadians, kDoubleType, "d"},
     {"width_bucket", Function::kWidthBucket, kIntType, "dddi"},
-    {"gcd", Function::kGcd, kBigIntType, "ii"},
-    {"lcm", Function::kLcm, kBigIntType, "ii"},
-    {"regexp_replace", Function::kRegexReplace, kTextType, "tttt", ""},
     {"regexp_like", Function::kRegexLike, kBooleanType, "ttt", ""},
     {"md5", Function::kMd5, kTextType, "t"},
     {"justify_hours", Function::kJustifyHours, kIntervalType, "v"},
@@ -393,40 +390,16 @@ BoundResult bind_quote(Call call) {
   return called(std::move(quoted), call.offset);
 }
 
-// Arguments that are left out at the end are 1 or 0, and no flags.
-BoundResult bind_regex_call(Call call, const Signature& signature,
-                            std::initializer_list<int64_t> integers) {
-  constexpr size_t kRequired = 2;
-  const std::string_view kinds = signature.arguments;
-  if (call.arguments.size() < kRequired || call.arguments.size() > kinds.size()) {
-    return call.wrong_count(fmt::format("{} to {} arguments", kRequired, kinds.size()));
-  }
-  auto absent = integers.begin();
-  for (size_t i = kRequired; i < kinds.size(); ++i) {
-    const int64_t integer = kinds[i] == 'i' ? *absent++ : 0;
-    if (i < call.arguments.size()) continue;
-    ExpressionPtr literal = kinds[i] == 'i' ? make_literal(kBigIntType, base::Value(integer))
-                                            : make_literal(kTextType, base::Value(std::string()));
-    call.arguments.push_back({std::move(literal), false, call.offset});
-  }
-  return bind_signature(std::move(call), signature);
-}
-
-BoundResult bind_regexp_count(Call call) {
-  return bind_regex_call(std::move(call), {"regexp_count", Function::kRegexCount, kIntType, "ttit"},
-                         {1});
-}
-
-BoundResult bind_regexp_substr(Call call) {
-  return bind_regex_call(
-      std::move(call),
-      {"regexp_substr", Function::kRegexMatched, kTextType, "ttiiti", nullptr, true}, {1, 1, 0});
-}
-
-BoundResult bind_regexp_instr(Call call) {
-  return bind_regex_call(std::move(call),
-                         {"regexp_instr", Function::kRegexPosition, kIntType, "ttiiiti"},
-                         {1, 1, 0, 0});
+// Of two INTs an INT.
+BoundResult bind_divisor(Call call, const Signature& signature) {
+  if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
+  const auto narrow = [](const Bound& argument) {
+    return argument.untyped || argument.expression->type.kind == TypeKind::kInt;
+  };
+  const bool ints = narrow(call.arguments[0]) && narrow(call.arguments[1]);
+  auto result = bind_signature(std::move(call), signature);
+  if (!result || !ints) return result;
+  return called(cast_to(std::move(result->expression), kIntType), result->offset);
 }
 
 BoundResult bind_mod(Call call) {
@@ -453,8 +426,13 @@ BoundResult bind_div(Call call) {
     if (!whole) return whole;
     a = *std::move(whole);
   }
+  const bool integers = is_integer(a.expression->type) && is_integer(b.expression->type);
   auto quotient = bind_operator(call.source, "/", call.offset, std::move(a), std::move(b));
   if (!quotient) return quotient;
+  if (integers) {
+    const DataType decimal = as_decimal(*quotient->expression);
+    return called(cast_to(std::move(quotient->expression), decimal), call.offset);
+  }
   call.arguments.clear();
   call.arguments.push_back(*std::move(quotient));
   return bind_round(std::move(call), Function::kTruncate);
@@ -535,9 +513,14 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
       {"format", bind_format},
       {"quote_literal", bind_quote},
       {"quote_nullable", bind_quote},
-      {"regexp_count", bind_regexp_count},
-      {"regexp_substr", bind_regexp_substr},
-      {"regexp_instr", bind_regexp_instr},
+      {"gcd",
+       [](Call c) {
+         return bind_divisor(std::move(c), {"gcd", Function::kGcd, kBigIntType, "ii"});
+       }},
+      {"lcm",
+       [](Call c) {
+         return bind_divisor(std::move(c), {"lcm", Function::kLcm, kBigIntType, "ii"});
+       }},
       {"mod", bind_mod},
       {"div", bind_div},
       {"factorial", bind_factorial},
@@ -553,12 +536,14 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
 
 bool is_function(std::string_view name) {
   return binders().contains(name) || find_date_function_binder(name) != nullptr ||
+         find_regex_function_binder(name) != nullptr ||
          std::any_of(std::begin(kSignatures), std::end(kSignatures),
                      [&](const Signature& signature) { return signature.name == name; });
 }
 
 std::vector<std::string> function_names() {
   std::vector<std::string> names = date_function_names();
+  for (const std::string_view name : kRegexFunctionNames) names.emplace_back(name);
   for (const Signature& signature : kSignatures) names.emplace_back(signature.name);
   for (const auto& [name, binder] : binders()) names.emplace_back(name);
   return names;
@@ -572,6 +557,9 @@ BoundResult bind_function(const SourceText& source, std::string_view name, int64
     }
   }
   if (const FunctionBinder binder = find_date_function_binder(name)) {
+    return binder(FunctionCall{source, name, offset, std::move(arguments)});
+  }
+  if (const FunctionBinder binder = find_regex_function_binder(name)) {
     return binder(FunctionCall{source, name, offset, std::move(arguments)});
   }
   const auto found = binders().find(name);

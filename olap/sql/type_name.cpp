@@ -123,8 +123,27 @@ base::Result<DataType> bind_cast_type(const SourceText& source, const PgQuery__T
   }
   if (written == "int2") return DataType{TypeKind::kInt};
   if (written == "float4") return DataType{TypeKind::kDouble};
+  if (written == "timestamp" && name.n_array_bounds == 0 && name.n_typmods == 1) {
+    const auto numbers = modifiers_of(source, name);
+    if (!numbers) return numbers.error();
+    if (numbers->front() < 0) {
+      return source.wrong(start_of(name.typmods[0]), "a TIMESTAMP's digits are not negative",
+                          "22023");
+    }
+    return DataType{TypeKind::kTimestamp};
+  }
   if (written == "interval" && name.n_array_bounds == 0) return DataType{TypeKind::kInterval};
   return bind_type(source, name);
+}
+
+CastLimit cast_limit_of(const PgQuery__TypeName& name) {
+  CastLimit limit;
+  const std::string written = joined(strings_of(NodeList(name.names, name.n_names)));
+  limit.small_integer = written == "int2";
+  const bool fraction = written == "timestamp" && name.n_typmods == 1 &&
+                        name.typmods[0]->node_case == PG_QUERY__NODE__NODE_A_CONST;
+  if (fraction) limit.fraction_digits = name.typmods[0]->a_const->ival->ival;
+  return limit;
 }
 
 bool is_interval_of_unit(const PgQuery__TypeName& name) {

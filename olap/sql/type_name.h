@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "base/types.h"
 #include "olap/sql/parse_tree.h"
@@ -16,6 +18,14 @@ base::Result<base::DataType> bind_type(const SourceText& source, const PgQuery__
 // precision 0 then.
 base::Result<base::DataType> bind_cast_type(const SourceText& source,
                                             const PgQuery__TypeName& name);
+
+// What a cast to the type does beside it: SMALLINT is an INT of 16 bits, and TIMESTAMP(p) keeps p
+// digits of a second's fraction.
+struct CastLimit {
+  bool small_integer = false;
+  std::optional<int64_t> fraction_digits;
+};
+CastLimit cast_limit_of(const PgQuery__TypeName& name);
 
 // True for INTERVAL DAY, or of another unit.
 bool is_interval_of_unit(const PgQuery__TypeName& name);

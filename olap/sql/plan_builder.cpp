@@ -39,15 +39,17 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) above.add(*column.expression);
   }
+  above.add(block.window_subqueries);
   for (const OutputColumn& output : block.outputs) above.add(*output.expression);
   Planned plan = plan_input(block, above);
   if (block.aggregated) plan = aggregate(block, std::move(plan));
-  plan = add_subqueries(block, std::move(plan));
+  plan = add_subqueries(block, block.subqueries, std::move(plan));
   double share = 1;
   for (const ExpressionPtr& predicate : block.having) share *= estimator_.selectivity(*predicate);
   plan = make_filter(std::move(plan), std::move(block.having));
   plan.root->estimated_rows = std::max(1.0, plan.rows() * share);
   for (Window& window : block.windows) plan = add_window(window, std::move(plan));
+  plan = add_subqueries(block, block.window_subqueries, std::move(plan));
   plan = project(block, std::move(plan));
   if (!block.distinct_on.empty()) plan = first_of_each(block, std::move(plan));
   if (block.distinct) plan = distinct(std::move(plan));
@@ -94,6 +96,7 @@ void PlanBuilder::prune_aggregates(QueryBlock& block) {
   for (const Window& window : block.windows) {
     for (const WindowColumn& column : window.columns) used.add(*column.expression);
   }
+  used.add(block.window_subqueries);
   for (const OutputColumn& output : block.outputs) used.add(*output.expression);
   size_t kept = 0;
   for (size_t i = 0; i < block.aggregates.size(); ++i) {
@@ -176,16 +179,21 @@ Planned PlanBuilder::aggregate(QueryBlock& block, Planned input) {
   return grouped;
 }
 
-// Subqueries whose values HAVING and SELECT use, joined to the groups.
-Planned PlanBuilder::add_subqueries(QueryBlock& block, Planned input) {
+// Subqueries whose values HAVING and SELECT use, joined to the groups, or above the windows.
+Planned PlanBuilder::add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries,
+                                    Planned input) {
+  if (subqueries.empty()) return input;
   SlotSet read;
   read.add(block.having);
   for (const OutputColumn& output : block.outputs) read.add(*output.expression);
   for (const Window& window : block.windows) {
-    for (const WindowColumn& column : window.columns) read.add(*column.expression);
+    for (const WindowColumn& column : window.columns) {
+      if (column.expression != nullptr) read.add(*column.expression);  // else it is planned
+    }
   }
   read.add(block.subqueries);
-  return apply_subqueries(block.subqueries, std::move(input), read);
+  read.add(block.window_subqueries);
+  return apply_subqueries(subqueries, std::move(input), read);
 }
 
 Planned PlanBuilder::project(QueryBlock& block, Planned input) {

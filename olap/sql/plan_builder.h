@@ -36,7 +36,7 @@ class PlanBuilder {
   Planned plan_input(QueryBlock& block, const SlotSet& needed);
   Planned expand(QueryBlock& block, Planned input);
   Planned aggregate(QueryBlock& block, Planned input);
-  Planned add_subqueries(QueryBlock& block, Planned input);
+  Planned add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries, Planned input);
   Planned project(QueryBlock& block, Planned input);
   Planned distinct(Planned input);
   Planned repeat(uint32_t times, Planned input);

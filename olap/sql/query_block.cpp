@@ -19,6 +19,16 @@ void visit_all(const std::vector<SubqueryJoin>& subqueries, const VisitColumn& v
 
 }  // namespace
 
+size_t width_of(const JoinGroup& group) {
+  size_t width = 0;
+  for (const JoinMember& member : group.members) {
+    width += member.left_join == nullptr
+                 ? 1
+                 : width_of(member.left_join->preserved) + width_of(member.left_join->optional);
+  }
+  return width;
+}
+
 JoinMember derived_member(std::unique_ptr<QueryBlock> block) {
   JoinMember member;
   for (size_t i = 0; i < block->visible_outputs; ++i) {
@@ -65,6 +75,7 @@ void for_each_column(const QueryBlock& block, const VisitColumn& visit) {
       for_each_column(static_cast<const Expression&>(*column.expression), visit);
     }
   }
+  visit_all(block.window_subqueries, visit);
   for (const OutputColumn& output : block.outputs) {
     for_each_column(static_cast<const Expression&>(*output.expression), visit);
   }

@@ -4,8 +4,8 @@
 //            group key or an aggregate. Unique over the statement; slots of an inner block are
 //            numbered after those that its outer block's FROM offers it.
 // Order of evaluation in a block
-//   from -> group_keys and aggregates -> subqueries -> having -> windows -> outputs -> distinct ->
-//   sort -> limit -> repetition
+//   from -> group_keys and aggregates -> subqueries -> having -> windows -> window_subqueries ->
+//   outputs -> distinct -> sort -> limit -> repetition
 
 #pragma once
 
@@ -161,8 +161,9 @@ struct QueryBlock {
   std::vector<uint32_t> aggregate_slots;
   std::vector<SubqueryJoin> subqueries;  // above the grouping: what having and outputs use
   Expressions having;
-  std::vector<Window> windows;        // evaluated after having
-  std::vector<OutputColumn> outputs;  // the visible ones, then those only sorted by
+  std::vector<Window> windows;                  // evaluated after having
+  std::vector<SubqueryJoin> window_subqueries;  // above those: what asks for their results
+  std::vector<OutputColumn> outputs;            // the visible ones, then those only sorted by
   size_t visible_outputs = 0;
   bool distinct = false;
   std::vector<size_t> distinct_on;  // outputs; the first row in the order of sort stays
@@ -191,6 +192,10 @@ struct SetOperation {
   std::vector<uint32_t> counts;
   uint32_t repeat = 0;  // how often the row comes, of ALL
 };
+
+// The tables that the planner may have to join at once: a LEFT JOIN may turn into an inner one,
+// whose members then join those around it.
+size_t width_of(const JoinGroup& group);
 
 // The block as a member of a join: a derived table.
 JoinMember derived_member(std::unique_ptr<QueryBlock> block);

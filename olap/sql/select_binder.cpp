@@ -15,17 +15,6 @@ constexpr Clause kHaving{"HAVING", true};
 constexpr Clause kOrderBy{"ORDER BY", true, true};
 constexpr Clause kLimitClause{"LIMIT", false};
 
-// A LEFT JOIN may turn into an inner one, whose members then join those around it.
-size_t width_of(const JoinGroup& group) {
-  size_t width = 0;
-  for (const JoinMember& member : group.members) {
-    width += member.left_join == nullptr
-                 ? 1
-                 : width_of(member.left_join->preserved) + width_of(member.left_join->optional);
-  }
-  return width;
-}
-
 bool is_star(const Node& node) {
   return node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && node.column_ref->n_fields > 0 &&
          node.column_ref->fields[node.column_ref->n_fields - 1]->node_case ==

@@ -24,7 +24,7 @@
 
 namespace diptych::olap {
 
-inline constexpr unsigned kBlocksMax = 200;
+inline constexpr unsigned kBlocksMax = 600;
 inline constexpr unsigned kBlocksDeepMax = 30;
 
 // What all blocks of a statement share while they are bound.

@@ -16,6 +16,7 @@
 
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/decorrelation.h"
+#include "olap/sql/join_order.h"
 #include "olap/sql/select_binder.h"
 #include "olap/sql/type_rules.h"
 #include "olap/sql/unnesting.h"
@@ -514,14 +515,16 @@ ExpressionPtr SelectBinder::group_rows(std::unique_ptr<QueryBlock>* block, Subqu
   return slots_.column(count);
 }
 
-// To where the subquery stands: FROM and WHERE, or, for the clauses after them, later.
+// To where the subquery stands: FROM and WHERE, or, for the clauses after them, later. One row of
+// its own is a member of the join as any other, or comes behind the join where that is full.
 void SelectBinder::attach(SubqueryJoin join) {
   if (scalar_group_ == nullptr) {
     pending_.push_back(std::move(join));
     return;
   }
   JoinGroup& group = *scalar_group_;
-  if (join.kind == JoinKind::kInner) {
+  const bool wide = width_of(group) + join.inner.members.size() > kJoinTablesMax;
+  if (join.kind == JoinKind::kInner && !wide) {
     for (JoinMember& member : join.inner.members) group.members.push_back(std::move(member));
     for (ExpressionPtr& c : join.conditions) group.predicates.push_back(std::move(c));
     return;
@@ -547,10 +550,30 @@ void SelectBinder::attach(SubqueryJoin join) {
   group.members.push_back(std::move(member));
 }
 
-// What SELECT, HAVING and ORDER BY use comes in after the aggregation, where there is one.
+// What SELECT, HAVING and ORDER BY use comes in after the aggregation, where there is one, and what
+// reads a window's result, or another such join's, after the windows.
 void SelectBinder::place_pending() {
+  std::unordered_set<uint32_t> late;  // slots that are there only above the windows
+  for (const Window& window : block_->windows) {
+    for (const WindowCall& call : window.calls) late.insert(call.slot);
+  }
+  const auto names_late = [&late](const Expressions& expressions) {
+    bool found = false;
+    for (const ExpressionPtr& e : expressions) {
+      for_each_column(static_cast<const Expression&>(*e), [&](const Expression& column) {
+        found = found || late.contains(column.column);
+      });
+    }
+    return found;
+  };
   for (SubqueryJoin& join : pending_) {
-    if (block_->aggregated) {
+    if (names_late(join.conditions) || names_late(join.domain.values)) {
+      if (join.kind == JoinKind::kMark) late.insert(join.mark);
+      for (const JoinMember& member : join.inner.members) {
+        late.insert(member.slots.begin(), member.slots.end());
+      }
+      block_->window_subqueries.push_back(std::move(join));
+    } else if (block_->aggregated) {
       block_->subqueries.push_back(std::move(join));
     } else if (join.kind == JoinKind::kInner) {
       scalar_group_ = &block_->from;

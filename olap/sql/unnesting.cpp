@@ -93,9 +93,11 @@ void for_each_own(JoinGroup& group, const VisitExpression& visit) {
 void for_each_above_grouping(QueryBlock& block, const VisitExpression& visit) {
   if (!block.aggregated) for_each_own(block.from, visit);
   visit_all(&block.having, visit);
-  for (SubqueryJoin& subquery : block.subqueries) {
-    visit_all(&subquery.conditions, visit);
-    visit_all(&subquery.domain.values, visit);
+  for (std::vector<SubqueryJoin>* joins : {&block.subqueries, &block.window_subqueries}) {
+    for (SubqueryJoin& subquery : *joins) {
+      visit_all(&subquery.conditions, visit);
+      visit_all(&subquery.domain.values, visit);
+    }
   }
   for (Window& window : block.windows) {
     for (WindowColumn& column : window.columns) visit(&column.expression);

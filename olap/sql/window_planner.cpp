@@ -36,6 +36,7 @@ std::vector<SortKey> keys_of(const QueryBlock& block) {
 void PlanBuilder::prune_windows(QueryBlock& block) {
   SlotSet used;
   for (const OutputColumn& output : block.outputs) used.add(*output.expression);
+  used.add(block.window_subqueries);
   for (Window& window : block.windows) {
     std::erase_if(window.calls, [&](const WindowCall& call) { return !used.has(call.slot); });
   }

@@ -31,6 +31,11 @@ struct Bound {
 inline Bound copy_of(const Bound& bound) {
   return {clone(*bound.expression), bound.untyped, bound.offset};
 }
+inline std::vector<Bound> copy_of(const std::vector<Bound>& operands) {
+  std::vector<Bound> copies;
+  for (const Bound& operand : operands) copies.push_back(copy_of(operand));
+  return copies;
+}
 
 // True for a decimal literal that has digits behind the point which no value of the other operand,
 // an exact number and no literal, has: the two are never equal.

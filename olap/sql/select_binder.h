@@ -148,20 +148,10 @@ class SelectBinder : private SubqueryBinder {
     bool one_row = false;  // exactly one, whatever the data
   };
   static bool exists(const PgQuery__SubLink& subquery);
-  static std::string operator_name(const PgQuery__SubLink& subquery);
   base::Result<InnerQuery> bind_inner(const PgQuery__SubLink& subquery);
-  base::Result<bool> bind_subquery_join(const PgQuery__SubLink& subquery, bool negated);
-  base::Result<ExpressionPtr> compare_rows(const PgQuery__SubLink& subquery, std::string_view name,
-                                           std::vector<Bound> tested, Expressions outputs);
   BoundResult bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
                             bool in_aggregate) override;
   BoundResult bind_subquery_value(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
-  BoundResult bind_quantified(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
-  base::Result<ExpressionPtr> bind_unknown(const PgQuery__SubLink& subquery, const Bound& tested,
-                                           bool nullable_output);
-  base::Result<ExpressionPtr> bind_unknown_row(const PgQuery__SubLink& subquery,
-                                               std::string_view name,
-                                               const std::vector<Bound>& tested);
   BoundResult bind_scalar(const PgQuery__SubLink& subquery);
   BoundResult bind_row_comparison(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
   base::Result<Expressions> bind_single_row(const PgQuery__SubLink& subquery);
@@ -177,6 +167,23 @@ class SelectBinder : private SubqueryBinder {
   ExpressionPtr attach_mark(SubqueryJoin join);
   void attach(SubqueryJoin join);
   void place_pending();
+
+  // quantified_binder.cpp
+  static std::string operator_name(const PgQuery__SubLink& subquery);
+  base::Result<bool> bind_subquery_join(const PgQuery__SubLink& subquery, bool negated);
+  base::Result<ExpressionPtr> compare_rows(const PgQuery__SubLink& subquery, std::string_view name,
+                                           std::vector<Bound> tested, Expressions outputs);
+  BoundResult bind_quantified(const PgQuery__SubLink& subquery, std::vector<Bound> tested);
+  base::Result<ExpressionPtr> bind_unknown(const PgQuery__SubLink& subquery, const Bound& tested,
+                                           bool nullable_output);
+  base::Result<ExpressionPtr> bind_unknown_row(const PgQuery__SubLink& subquery,
+                                               std::string_view name,
+                                               const std::vector<Bound>& tested,
+                                               bool nullable_output);
+  base::Result<ExpressionPtr> bind_unknown_row(const PgQuery__SubLink& subquery,
+                                               std::string_view name,
+                                               const std::vector<Bound>& tested,
+                                               ExpressionPtr null_tested);
 
   // grouping.cpp
   Status bind_group_by(NodeList items, NodeList targets);

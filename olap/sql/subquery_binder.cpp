@@ -70,32 +70,6 @@ bool outputs_name_below(const QueryBlock& block, uint32_t first_slot) {
       [&](const OutputColumn& output) { return names_slot_below(*output.expression, first_slot); });
 }
 
-ExpressionPtr truth(bool value) {
-  return make_literal(kBooleanType, base::Value(value));
-}
-
-ExpressionPtr is_null_of(ExpressionPtr value) {
-  return fold(make_expression(ExpressionKind::kIsNull, kBooleanType, std::move(value)));
-}
-
-std::vector<Bound> copies(const std::vector<Bound>& operands) {
-  std::vector<Bound> result;
-  for (const Bound& o : operands) {
-    result.push_back({clone(*o.expression), o.untyped, o.offset});
-  }
-  return result;
-}
-
-std::string_view negated_operator(std::string_view name) {
-  if (name == "=") return "<>";
-  if (name == "<>") return "=";
-  if (name == "<") return ">=";
-  if (name == "<=") return ">";
-  if (name == ">") return "<=";
-  if (name == ">=") return "<";
-  return {};
-}
-
 }  // namespace
 
 // A subquery whose rows are looked at, not used as values.
@@ -151,67 +125,13 @@ bool SelectBinder::exists(const PgQuery__SubLink& subquery) {
   return subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK;
 }
 
-// [NOT] EXISTS, [NOT] IN and ANY of a WHERE's conjunct as a semi or anti join. Gives false where
-// that is not what it means, and nothing was done.
-base::Result<bool> SelectBinder::bind_subquery_join(const PgQuery__SubLink& subquery,
-                                                    bool negated) {
-  const bool any = subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK;
-  if (!exists(subquery) && !any) return false;
-  std::vector<Bound> tested;
-  if (any) {
-    auto bound = expressions_.bind_tested(subquery.testexpr, {"WHERE", false});
-    if (!bound) return bound.error();
-    tested = *std::move(bound);
-  }
-  auto query = bind_inner(subquery);
-  if (!query) return query.error();
-  if (exists(subquery) && query->one_row) return false;
-  if (any) {
-    const std::string name = operator_name(subquery);
-    auto condition = compare_rows(subquery, name, std::move(tested), std::move(query->outputs));
-    if (!condition) return condition.error();
-    if (negated && (*condition)->nullable) return false;
-    for (ExpressionPtr& c : split_conjuncts(*std::move(condition))) {
-      query->join.conditions.push_back(std::move(c));
-    }
-  }
-  query->join.kind = negated ? JoinKind::kAnti : JoinKind::kSemi;
-  scalar_group_->subqueries.push_back(std::move(query->join));
-  return true;
-}
-
-std::string SelectBinder::operator_name(const PgQuery__SubLink& subquery) {
-  if (subquery.n_oper_name == 0) return "=";
-  return joined(strings_of(NodeList(subquery.oper_name, subquery.n_oper_name)));
-}
-
-// The comparison of the tested values with a row of the subquery.
-base::Result<ExpressionPtr> SelectBinder::compare_rows(const PgQuery__SubLink& subquery,
-                                                       std::string_view name,
-                                                       std::vector<Bound> tested,
-                                                       Expressions outputs) {
-  if (tested.size() != outputs.size()) {
-    return source_.wrong(subquery.location, outputs.size() > tested.size()
-                                                ? "subquery has too many columns"
-                                                : "subquery has too few columns");
-  }
-  std::vector<Bound> right;
-  for (ExpressionPtr& output : outputs) {
-    right.push_back({std::move(output), false, subquery.location});
-  }
-  auto bound =
-      bind_row_operator(source_, name, subquery.location, std::move(tested), std::move(right));
-  if (!bound) return bound.error();
-  return std::move(bound->expression);
-}
-
 BoundResult SelectBinder::bind_subquery(const PgQuery__SubLink& subquery, std::vector<Bound> tested,
                                         bool in_aggregate) {
   JoinGroup* const around = scalar_group_;
   if (in_aggregate) scalar_group_ = &block_->from;
-  BoundResult result = bind_subquery_value(subquery, copies(tested));
+  BoundResult result = bind_subquery_value(subquery, copy_of(tested));
   while (!result && expressions_.bind_again()) {
-    result = bind_subquery_value(subquery, copies(tested));
+    result = bind_subquery_value(subquery, copy_of(tested));
   }
   scalar_group_ = around;
   return result;
@@ -226,77 +146,14 @@ BoundResult SelectBinder::bind_subquery_value(const PgQuery__SubLink& subquery,
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK: {
       auto query = bind_inner(subquery);
       if (!query) return query.error();
-      if (query->one_row) return typed(truth(true), subquery.location);
+      if (query->one_row)
+        return typed(make_literal(kBooleanType, base::Value(true)), subquery.location);
       return typed(attach_mark(std::move(query->join)), subquery.location);
     }
     case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
     case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return bind_quantified(subquery, std::move(tested));
     default: return source_.unsupported(subquery.location, "ARRAY (subquery)");
   }
-}
-
-// x op ANY (...): TRUE if it holds for a row, else NULL if it is NULL for one, else FALSE.
-// x op ALL (...) is NOT (x negated-op ANY (...)).
-BoundResult SelectBinder::bind_quantified(const PgQuery__SubLink& subquery,
-                                          std::vector<Bound> tested) {
-  const bool all = subquery.sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
-  const std::string written = operator_name(subquery);
-  const std::string_view name = all ? negated_operator(written) : std::string_view(written);
-  if (name.empty() || negated_operator(written).empty()) {
-    return source_.unsupported(subquery.location, "ANY or ALL with this operator");
-  }
-  auto query = bind_inner(subquery);
-  if (!query) return query.error();
-  const bool nullable_output = query->outputs.size() == 1 && query->outputs[0]->nullable;
-  auto condition = compare_rows(subquery, name, copies(tested), std::move(query->outputs));
-  if (!condition) return condition.error();
-  const bool nullable = (*condition)->nullable;
-  for (ExpressionPtr& c : split_conjuncts(*std::move(condition))) {
-    query->join.conditions.push_back(std::move(c));
-  }
-  ExpressionPtr result = attach_mark(std::move(query->join));
-  if (nullable) {
-    auto unknown = tested.size() == 1 ? bind_unknown(subquery, tested[0], nullable_output)
-                                      : bind_unknown_row(subquery, name, tested);
-    if (!unknown) return unknown.error();
-    ExpressionPtr no = fold(make_case(*std::move(unknown), make_null(kBooleanType), truth(false)));
-    result = fold(make_case(std::move(result), truth(true), std::move(no)));
-  }
-  if (all) result = make_expression(ExpressionKind::kNot, kBooleanType, std::move(result));
-  return typed(std::move(result), subquery.location);
-}
-
-// Whether a comparison with some row is NULL: a row is NULL, or the value is and there is a row.
-base::Result<ExpressionPtr> SelectBinder::bind_unknown(const PgQuery__SubLink& subquery,
-                                                       const Bound& tested, bool nullable_output) {
-  Expressions reasons;
-  if (nullable_output) {
-    auto query = bind_inner(subquery);
-    if (!query) return query.error();
-    ExpressionPtr null = is_null_of(std::move(query->outputs[0]));
-    const bool own = !names_slot_below(*null, query->join.first_slot);
-    (own ? query->join.inner.predicates : query->join.conditions).push_back(std::move(null));
-    reasons.push_back(attach_mark(std::move(query->join)));
-  }
-  if (tested.expression->nullable) {
-    auto query = bind_inner(subquery);
-    if (!query) return query.error();
-    reasons.push_back(make_expression(ExpressionKind::kAnd, kBooleanType,
-                                      is_null_of(clone(*tested.expression)),
-                                      attach_mark(std::move(query->join))));
-  }
-  return disjunction(std::move(reasons));
-}
-
-base::Result<ExpressionPtr> SelectBinder::bind_unknown_row(const PgQuery__SubLink& subquery,
-                                                           std::string_view name,
-                                                           const std::vector<Bound>& tested) {
-  auto query = bind_inner(subquery);
-  if (!query) return query.error();
-  auto condition = compare_rows(subquery, name, copies(tested), std::move(query->outputs));
-  if (!condition) return condition.error();
-  query->join.conditions.push_back(is_null_of(*std::move(condition)));
-  return attach_mark(std::move(query->join));
 }
 
 ExpressionPtr SelectBinder::attach_mark(SubqueryJoin join) {
@@ -439,7 +296,7 @@ Expressions SelectBinder::lift_row(std::unique_ptr<QueryBlock>* block, SubqueryJ
   uint32_t flag = 0;  // of those: a column that is NULL where there is no row
   if (above) {
     values = take_values(**block);
-    flag = expose(slots_, **block, truth(true));
+    flag = expose(slots_, **block, make_literal(kBooleanType, base::Value(true)));
   }
   TiesWanted wanted = ties_wanted();
   wanted.equalities = true;

@@ -120,6 +120,12 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
                 "a scope has outer columns only then");
   ExpressionPtr expression = column_of(**found, slots_);
+  const Scope* owner = &scope_;
+  while (owner->expressions()->first_own_slot_ > (*found)->slot) owner = owner->outer();
+  if (owner->expressions()->makes_columns_null()) {
+    for_each_column(*expression, [](Expression& e) { e.nullable = true; });
+    renew_nullable(expression.get());
+  }
   offsets_[expression.get()] = column.location;
   return Bound{std::move(expression), false, column.location};
 }
@@ -284,7 +290,7 @@ base::Result<ExpressionPtr> ExpressionBinder::bind_same(int64_t offset, Bound* l
   ExpressionPtr same =
       fold(make_expression(ExpressionKind::kEqual, kBooleanType, std::move(left->expression),
                            std::move(right->expression)));
-  if (same->nullable) {
+  if (!is_literal(*same) || is_null_literal(*same)) {
     same = is_null_literal(*same)
                ? make_literal(kBooleanType, base::Value(false))
                : make_expression(ExpressionKind::kCoalesce, kBooleanType, std::move(same),

@@ -87,6 +87,8 @@ class ExpressionBinder {
 
   // Expressions may name columns of the query around this one.
   void allow_correlation() { correlated_ = true; }
+  // From here on columns may be NULL that are not in FROM, save in aggregates: grouping sets.
+  void make_columns_null() { columns_null_ = true; }
   uint32_t first_own_slot() const { return first_own_slot_; }
 
   NamedWindows& named_windows() { return named_windows_; }
@@ -98,6 +100,7 @@ class ExpressionBinder {
   bool bind_again() { return std::exchange(bind_again_, false); }
 
  private:
+  bool makes_columns_null() const { return columns_null_ && !in_aggregate_; }
   BoundResult dispatch(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
   BoundResult bind_constant(const PgQuery__AConst& constant);
@@ -194,6 +197,7 @@ class ExpressionBinder {
   Clause clause_;
   NamedWindows named_windows_;
   bool correlated_ = false;
+  bool columns_null_ = false;
   bool in_aggregate_ = false;
   bool in_window_ = false;
   bool bind_again_ = false;

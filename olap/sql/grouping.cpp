@@ -70,6 +70,7 @@ size_t SelectBinder::add_group_key(ExpressionPtr key) {
 // The sets of GROUP BY a, ROLLUP (b, c) are those of each item, combined.
 base::Result<void> SelectBinder::bind_grouping_sets(NodeList items, NodeList targets) {
   std::vector<GroupingKeys> sets = {{}};
+  expressions_.make_columns_null();
   for (Node* const& item : items) {
     auto item_sets = grouping_sets_of(NodeList(&item, 1), targets);
     if (!item_sets) return item_sets.error();

@@ -137,6 +137,12 @@ void for_each_column(Expression& expression, const std::function<void(Expression
   for (const ExpressionPtr& child : expression.children) for_each_column(*child, visit);
 }
 
+bool names_a_column(const Expression& expression) {
+  bool found = false;
+  for_each_column(expression, [&](const Expression&) { found = true; });
+  return found;
+}
+
 void renew_nullable(Expression* expression) {
   Expression& e = *expression;
   if (!e.children.empty()) e.nullable = e.nullable || result_nullable(e.kind, e.children);

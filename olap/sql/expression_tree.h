@@ -48,6 +48,8 @@ void for_each_column(const Expression& expression,
                      const std::function<void(const Expression&)>& visit);
 void for_each_column(Expression& expression, const std::function<void(Expression&)>& visit);
 
+bool names_a_column(const Expression& expression);
+
 // After children were replaced: by what may be NULL where the others were not.
 void renew_nullable(Expression* expression);
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "olap/sql/decorrelation.h"
+#include "olap/sql/predicate_rules.h"
 #include "olap/sql/select_binder.h"
 
 namespace diptych::olap {
@@ -424,7 +425,7 @@ base::Result<Expressions> SelectBinder::bind_join_condition(const PgQuery__JoinE
   tables.insert(tables.begin(), std::make_move_iterator(hidden.begin()),
                 std::make_move_iterator(hidden.end()));
   if (!predicate) return predicate.error();
-  return split_conjuncts(*std::move(predicate));
+  return split_conjuncts(push_nots(*std::move(predicate)));
 }
 
 // The columns of USING come first, once: the left side's or, of a right join, the right side's; of

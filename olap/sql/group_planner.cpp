@@ -14,12 +14,6 @@ constexpr double kSubquerySelectivity = 0.5;
 // A semi or anti join builds on the outer side where the subquery has so many times its rows.
 constexpr double kBuildOuterFactor = 1.5;
 
-bool has_any_column(const Expression& expression) {
-  bool found = false;
-  for_each_column(expression, [&](const Expression&) { found = true; });
-  return found;
-}
-
 bool has_equality(const Expressions& conditions) {
   return std::any_of(conditions.begin(), conditions.end(), [](const ExpressionPtr& condition) {
     return condition->kind == ExpressionKind::kEqual;
@@ -123,6 +117,7 @@ Planned PlanBuilder::finish_group(JoinGroup& group, Planned input, const SlotSet
 Planned PlanBuilder::apply_subqueries(std::vector<SubqueryJoin>& subqueries, Planned input,
                                       const SlotSet& needed) {
   for (SubqueryJoin& subquery : subqueries) {
+    subquery.conditions = null_safe_keys(std::move(subquery.conditions));
     offer_domain(subquery.domain, &input);
     Planned inner = plan_group(subquery.inner, needed);
     input = apply_subquery(subquery, std::move(input), std::move(inner));
@@ -294,7 +289,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
     preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
   }
   const auto on_preserved_only = [&](const Expression& e) {
-    bool only = has_any_column(e);
+    bool only = names_a_column(e);
     for_each_column(e, [&](const Expression& column) {
       only = only && std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
                          preserved_slots.end();
@@ -302,7 +297,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
     return only;
   };
   const auto on_optional_only = [&](const Expression& e) {
-    bool only = has_any_column(e);
+    bool only = names_a_column(e);
     for_each_column(e, [&](const Expression& column) {
       only = only && std::find(preserved_slots.begin(), preserved_slots.end(), column.column) ==
                          preserved_slots.end();
@@ -360,6 +355,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
 // A left join, and behind it the rows of the right side without a match. Each side runs twice.
 Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed) {
   LeftJoin& join = *member.left_join;
+  join.on = null_safe_keys(std::move(join.on));
   needed.add(predicates);
   needed.add(join.on);
   Planned left = plan_group(join.preserved, needed);
@@ -393,6 +389,7 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
 // joins; the others see the rows that the joins have left.
 void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state, const SlotSet& needed) {
   for (SubqueryJoin& subquery : group.subqueries) {
+    subquery.conditions = null_safe_keys(std::move(subquery.conditions));
     if (subquery.domain.id != 0) {
       state.subqueries.push_back({&subquery, std::nullopt});
       continue;

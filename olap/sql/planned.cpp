@@ -58,12 +58,6 @@ bool has_columns(const Expressions& expressions) {
   return found;
 }
 
-bool names_a_column(const Expression& expression) {
-  bool found = false;
-  for_each_column(expression, [&](const Expression&) { found = true; });
-  return found;
-}
-
 // Splits an equality into (probe side, build side); false where it is none between the two inputs.
 bool take_key(ExpressionPtr* condition, const Planned& probe, const Planned& build,
               ExpressionPtr* probe_key, ExpressionPtr* build_key) {

@@ -1,6 +1,11 @@
 #include "olap/sql/predicate_rules.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "olap/sql/constant_folding.h"
+#include "olap/sql/type_rules.h"
+#include "olap/sql/unnesting.h"
 
 namespace diptych::olap {
 namespace {
@@ -34,6 +39,68 @@ Expressions factor(ExpressionPtr disjunctive) {
   for (Expressions& branch : branches) rest.push_back(conjunction(std::move(branch)));
   conjuncts.push_back(disjunction(std::move(rest)));
   return conjuncts;
+}
+
+// What holds where the comparison or the test does not, and is NULL where it is. A DOUBLE that is
+// no number is neither less than another one nor greater.
+std::optional<ExpressionKind> opposite_kind(const Expression& e) {
+  switch (e.kind) {
+    case ExpressionKind::kEqual: return ExpressionKind::kNotEqual;
+    case ExpressionKind::kNotEqual: return ExpressionKind::kEqual;
+    case ExpressionKind::kIsNull: return ExpressionKind::kIsNotNull;
+    case ExpressionKind::kIsNotNull: return ExpressionKind::kIsNull;
+    default: break;
+  }
+  if (!is_comparison(e.kind) || e.children[0]->type == kDoubleType) return std::nullopt;
+  switch (e.kind) {
+    case ExpressionKind::kLess: return ExpressionKind::kGreaterEqual;
+    case ExpressionKind::kLessEqual: return ExpressionKind::kGreater;
+    case ExpressionKind::kGreater: return ExpressionKind::kLessEqual;
+    default: return ExpressionKind::kLess;
+  }
+}
+
+// NOT predicate, without a NOT where there is such a form.
+ExpressionPtr opposite(ExpressionPtr predicate) {
+  Expression& e = *predicate;
+  if (e.kind == ExpressionKind::kNot) return push_nots(std::move(e.children[0]));
+  if (e.kind == ExpressionKind::kOr) {
+    Expressions none;
+    for (ExpressionPtr& branch : e.children) none.push_back(opposite(std::move(branch)));
+    return fold(make_expression(ExpressionKind::kAnd, kBooleanType, std::move(none)));
+  }
+  const auto kind = opposite_kind(e);
+  if (!kind) return negated(std::move(predicate));
+  e.kind = *kind;
+  return predicate;
+}
+
+// The two are NULL together, whatever integer casts are around them.
+bool is_null_test_of(const Expression& test, const Expression& value) {
+  return test.kind == ExpressionKind::kIsNull &&
+         equal(without_integer_casts(*test.children[0]), without_integer_casts(value));
+}
+
+// The x = y of a conjunct [coalesce(]x = y[, false)] OR (x IS NULL AND y IS NULL); else nullptr.
+const Expression* null_safe_equality(const Expression& e) {
+  if (e.kind != ExpressionKind::kOr || e.children.size() != 2) return nullptr;
+  for (size_t side = 0; side < 2; ++side) {
+    const Expression* equality = e.children[side].get();
+    const Expression& both = *e.children[1 - side];
+    if (equality->kind == ExpressionKind::kCoalesce) equality = equality->children[0].get();
+    if (equality->kind != ExpressionKind::kEqual || both.kind != ExpressionKind::kAnd ||
+        both.children.size() != 2) {
+      continue;
+    }
+    const Expression& x = *equality->children[0];
+    const Expression& y = *equality->children[1];
+    const Expression& a = *both.children[0];
+    const Expression& b = *both.children[1];
+    const bool same = (is_null_test_of(a, x) && is_null_test_of(b, y)) ||
+                      (is_null_test_of(a, y) && is_null_test_of(b, x));
+    if (same && names_a_column(x) && names_a_column(y)) return equality;
+  }
+  return nullptr;
 }
 
 // Its value may be another than NULL though an argument is NULL.
@@ -96,9 +163,32 @@ TextPart text_part(const Expression& e) {
 
 }  // namespace
 
-Expressions factor_common(Expressions conjuncts) {
+ExpressionPtr push_nots(ExpressionPtr predicate) {
+  Expression& e = *predicate;
+  if (e.kind == ExpressionKind::kNot) return opposite(std::move(e.children[0]));
+  if (e.kind == ExpressionKind::kAnd || e.kind == ExpressionKind::kOr) {
+    for (ExpressionPtr& part : e.children) part = push_nots(std::move(part));
+  }
+  return predicate;
+}
+
+Expressions null_safe_keys(Expressions conjuncts) {
   Expressions result;
   for (ExpressionPtr& conjunct : conjuncts) {
+    const Expression* equality = null_safe_equality(*conjunct);
+    if (equality == nullptr) {
+      result.push_back(std::move(conjunct));
+      continue;
+    }
+    Expressions keys = same_value(clone(*equality->children[0]), clone(*equality->children[1]));
+    std::move(keys.begin(), keys.end(), std::back_inserter(result));
+  }
+  return result;
+}
+
+Expressions factor_common(Expressions conjuncts) {
+  Expressions result;
+  for (ExpressionPtr& conjunct : null_safe_keys(std::move(conjuncts))) {
     if (conjunct->kind != ExpressionKind::kOr) {
       result.push_back(std::move(conjunct));
       continue;

@@ -3,6 +3,8 @@
 //   factor   (a AND b) OR (a AND c)  ->  a AND (b OR c)
 //   imply    (r1 AND s1) OR (r2 AND s2), r over one member  ->  additionally r1 OR r2 for its scan
 //   early    the same above a join, r over texts of its build side  ->  r1, r2 are columns there
+//   not      NOT (x <> y)  ->  x = y; NOT (r OR s)  ->  NOT r AND NOT s
+//   same     x IS NOT DISTINCT FROM y, or x = y OR both are NULL  ->  equalities, NULL to NULL
 //   strict   a predicate that is not true when the columns it names are NULL turns a LEFT JOIN that
 //            makes them NULL into an inner join
 
@@ -14,7 +16,14 @@
 
 namespace diptych::olap {
 
-// Conjuncts equivalent to the given ones, with what all branches of an OR share taken out of it.
+// The predicate with its NOTs further down, or gone. Not for what may be a group key: equal texts
+// have equal forms there.
+ExpressionPtr push_nots(ExpressionPtr predicate);
+
+// Conjuncts that are true where the given ones are, with equalities for IS NOT DISTINCT FROM.
+Expressions null_safe_keys(Expressions conjuncts);
+
+// Those, and what all branches of an OR share is taken out of it.
 Expressions factor_common(Expressions conjuncts);
 
 // For a disjunction whose every branch has conjuncts that satisfy `eligible`: the disjunction of

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "olap/sql/join_order.h"
+#include "olap/sql/predicate_rules.h"
 #include "olap/sql/recursive_with.h"
 #include "olap/sql/type_name.h"
 #include "olap/sql/type_rules.h"
@@ -267,7 +268,7 @@ base::Result<void> SelectBinder::bind_where(const Node& node) {
   }
   auto predicate = expressions_.bind_predicate(&node, {"WHERE", false});
   if (!predicate) return predicate.error();
-  for (ExpressionPtr& conjunct : split_conjuncts(*std::move(predicate))) {
+  for (ExpressionPtr& conjunct : split_conjuncts(push_nots(*std::move(predicate)))) {
     block_->from.predicates.push_back(std::move(conjunct));
   }
   return {};

@@ -49,13 +49,14 @@ base::Result<GroupingKeys> SelectBinder::bind_group_items(NodeList items, NodeLi
     }
     auto key = bind_group_item(*item, targets);
     if (!key) return key.error();
-    numbers.push_back(add_group_key(*std::move(key)));
+    numbers.push_back(*key);
   }
   return numbers;
 }
 
+// A literal is a key for itself, which only the output that it was written as is.
 size_t SelectBinder::add_group_key(ExpressionPtr key) {
-  for (size_t i = 0; i < block_->group_keys.size(); ++i) {
+  for (size_t i = 0; i < block_->group_keys.size() && !is_literal(*key); ++i) {
     if (equal(*block_->group_keys[i], *key)) return i;
   }
   Slot slot;
@@ -152,8 +153,8 @@ base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList 
   return sets;
 }
 
-// As PostgreSQL reads it: a number is a position; a name is a column of FROM before it is an alias.
-base::Result<ExpressionPtr> SelectBinder::bind_group_item(const Node& item, NodeList targets) {
+// The key's number. As PostgreSQL reads it: a number is a position; a name is a column of FROM before it is an alias.
+base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList targets) {
   const Node* node = &item;
   if (item.node_case == PG_QUERY__NODE__NODE_A_CONST && item.a_const->isnull == 0 &&
       item.a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
@@ -176,17 +177,24 @@ base::Result<ExpressionPtr> SelectBinder::bind_group_item(const Node& item, Node
     if (same != targets.end()) node = (*same)->res_target->val;
   }
   if (const auto known = grouped_targets_.find(node); known != grouped_targets_.end()) {
-    return clone(*known->second);
+    return known->second.key;
   }
   auto key = expressions_.bind_value(node, kGroupBy);
-  if (key) grouped_targets_[node] = clone(**key);
-  return key;
+  if (!key) return key.error();
+  ExpressionPtr copy = clone(**key);
+  const size_t number = add_group_key(*std::move(key));
+  grouped_targets_[node] = {std::move(copy), number};
+  return number;
 }
 
 base::Result<void> SelectBinder::check_grouping() {
   if (!block_->aggregated) return {};
   for (size_t i = 0; i < block_->outputs.size(); ++i) {
     const std::string_view clause = i < block_->visible_outputs ? "SELECT" : "ORDER BY";
+    if (const auto key = literal_outputs_.find(i); key != literal_outputs_.end()) {
+      block_->outputs[i].expression = slots_.column(block_->group_slots[key->second]);
+      continue;
+    }
     if (auto done = replace_grouped(&block_->outputs[i].expression, clause); !done) return done;
   }
   for (Window& window : block_->windows) {
@@ -212,6 +220,7 @@ base::Result<void> SelectBinder::check_grouping() {
 base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression, std::string_view clause,
                                                  int64_t offset) {
   Expression& e = **expression;
+  if (is_literal(e)) return {};
   for (size_t i = 0; i < block_->group_keys.size(); ++i) {
     if (equal(e, *block_->group_keys[i])) {
       *expression = slots_.column(block_->group_slots[i]);

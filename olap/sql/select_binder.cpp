@@ -289,7 +289,9 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
     output_offsets_.push_back(start_of(target.val));
     written_outputs_.emplace_back(target.val, block_->outputs.size());
     if (const auto known = grouped_targets_.find(target.val); known != grouped_targets_.end()) {
-      block_->outputs.push_back({std::move(name), std::move(known->second), 0});
+      GroupedTarget& grouped = known->second;
+      if (is_literal(*grouped.expression)) literal_outputs_[block_->outputs.size()] = grouped.key;
+      block_->outputs.push_back({std::move(name), std::move(grouped.expression), 0});
       grouped_targets_.erase(known);
       continue;
     }

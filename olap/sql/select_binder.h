@@ -188,7 +188,7 @@ class SelectBinder : private SubqueryBinder {
   // grouping.cpp
   Status bind_group_by(NodeList items, NodeList targets);
   base::Result<std::vector<size_t>> bind_group_items(NodeList items, NodeList targets);
-  base::Result<ExpressionPtr> bind_group_item(const Node& item, NodeList targets);
+  base::Result<size_t> bind_group_item(const Node& item, NodeList targets);
   size_t add_group_key(ExpressionPtr key);
   base::Result<std::vector<GroupingKeys>> grouping_sets_of(NodeList one, NodeList targets);
   Status bind_grouping_sets(NodeList items, NodeList targets);
@@ -214,7 +214,12 @@ class SelectBinder : private SubqueryBinder {
   // one.
   std::vector<std::pair<const Node*, size_t>> written_outputs_;
   // SELECT's items that GROUP BY names: bound once, since each time makes a subquery's slots anew.
-  std::unordered_map<const Node*, ExpressionPtr> grouped_targets_;
+  struct GroupedTarget {
+    ExpressionPtr expression;
+    size_t key = 0;
+  };
+  std::unordered_map<const Node*, GroupedTarget> grouped_targets_;
+  std::unordered_map<size_t, size_t> literal_outputs_;  // outputs that are literals: their keys
   std::vector<SubqueryJoin> pending_;          // of SELECT, HAVING and ORDER BY, not yet placed
   JoinGroup* scalar_group_ = nullptr;          // where a subquery goes now; null: pending_
   Expressions* lateral_conditions_ = nullptr;  // in the right side of an outer join: its ON

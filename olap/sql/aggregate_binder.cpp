@@ -167,14 +167,39 @@ void add_aggregate_names(std::vector<std::string>* names) {
 
 BoundResult ExpressionBinder::bind_aggregate(const PgQuery__FuncCall& call, std::string_view name) {
   const int64_t offset = call.location;
+  for (const Scope* scope = scope_.outer(); scope != nullptr; scope = scope->outer()) {
+    const auto& placed = scope->expressions()->inner_aggregates_;
+    const auto known = placed.find(&call);
+    if (known != placed.end()) return typed(slots_.column(known->second), offset);
+  }
   Aggregate aggregate;
   const bool within = std::exchange(in_aggregate_, true);
+  const Argument around = std::exchange(argument_, Argument{slots_.size(), std::nullopt});
   auto bound = bind_aggregate_call(call, name, &aggregate);
   in_aggregate_ = within;
+  const Argument argument = std::exchange(argument_, around);
   if (!bound) return bound.error();
+  bool has_subquery = false;
+  for_each_column(aggregate, [&](const Expression& column) {
+    has_subquery = has_subquery || column.column >= argument.first_slot;
+  });
+  if (has_subquery && argument.last && &owner_of(*argument.last) != this) {
+    return bind_in(owner_of(*argument.last), call, name);
+  }
   auto column = place_aggregate(std::move(aggregate), name, offset);
   if (!column) return column.error();
   return Bound{*std::move(column), false, offset};
+}
+
+// The aggregate, whose argument has a subquery, in the query around that it belongs to: there the
+// subquery is joined, and there it is found when what has the call is bound again.
+BoundResult ExpressionBinder::bind_in(ExpressionBinder& owner, const PgQuery__FuncCall& call,
+                                      std::string_view name) {
+  auto column = owner.bind_aggregate(call, name);
+  if (!column) return column;
+  owner.inner_aggregates_[&call] = column->expression->column;
+  owner.bind_again_ = true;
+  return source_.wrong(call.location, "an aggregate of the query around, to be bound again");
 }
 
 // Puts the aggregate into the query that it belongs to; gives its column there.
@@ -210,9 +235,13 @@ ExpressionBinder& ExpressionBinder::owner_of(const Aggregate& aggregate) {
   for_each_column(aggregate, [&](const Expression& column) {
     last = std::max(last.value_or(0), column.column);
   });
-  if (!last) return *this;
+  return last ? owner_of(*last) : *this;
+}
+
+// The query whose column it is, this one or one around.
+ExpressionBinder& ExpressionBinder::owner_of(uint32_t slot) const {
   const Scope* scope = &scope_;
-  while (scope->expressions()->first_own_slot_ > *last) scope = scope->outer();
+  while (scope->expressions()->first_own_slot_ > slot) scope = scope->outer();
   return *scope->expressions();
 }
 

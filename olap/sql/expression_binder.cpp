@@ -1,5 +1,7 @@
 #include "olap/sql/expression_binder.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "olap/sql/constant_folding.h"
@@ -120,9 +122,12 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
                 "a scope has outer columns only then");
   ExpressionPtr expression = column_of(**found, slots_);
-  const Scope* owner = &scope_;
-  while (owner->expressions()->first_own_slot_ > (*found)->slot) owner = owner->outer();
-  if (owner->expressions()->makes_columns_null()) {
+  const uint32_t slot = (*found)->slot;
+  for (const Scope* scope = &scope_; scope != nullptr; scope = scope->outer()) {
+    Argument& argument = scope->expressions()->argument_;
+    if (slot < argument.first_slot) argument.last = std::max(argument.last.value_or(0), slot);
+  }
+  if (owner_of(slot).makes_columns_null()) {
     for_each_column(*expression, [](Expression& e) { e.nullable = true; });
     renew_nullable(expression.get());
   }

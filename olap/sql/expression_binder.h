@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -139,6 +140,9 @@ class ExpressionBinder {
   // aggregate_binder.cpp
   BoundResult bind_aggregate(const PgQuery__FuncCall& call, std::string_view name);
   ExpressionBinder& owner_of(const Aggregate& aggregate);
+  ExpressionBinder& owner_of(uint32_t slot) const;
+  BoundResult bind_in(ExpressionBinder& owner, const PgQuery__FuncCall& call,
+                      std::string_view name);
   bool has_aggregate_in(const Aggregate& aggregate) const;
   base::Result<void> check_aggregate_place(int64_t offset) const;
   base::Result<ExpressionPtr> place_aggregate(Aggregate aggregate, std::string_view name,
@@ -199,6 +203,15 @@ class ExpressionBinder {
   bool correlated_ = false;
   bool columns_null_ = false;
   bool in_aggregate_ = false;
+  // Of the aggregate that is being bound: the slots made for it, and the last of those before them
+  // that it names, in subqueries, too.
+  struct Argument {
+    uint32_t first_slot = 0;
+    std::optional<uint32_t> last;
+  };
+  Argument argument_;
+  // Calls in subqueries that have been found to be aggregates of this query: their slots.
+  std::unordered_map<const PgQuery__FuncCall*, uint32_t> inner_aggregates_;
   bool in_window_ = false;
   bool bind_again_ = false;
   unsigned depth_ = 0;

@@ -314,6 +314,10 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
       aggregate->kind == AggregateKind::kCount) {
     return bind_counted_row(call, aggregate);
   }
+  if (aggregate->kind == AggregateKind::kCount && call.agg_distinct == 0) {
+    aggregate->argument = key_of_table(*call.args[0]);  // count(t.*)
+    if (aggregate->argument != nullptr) return {};
+  }
   auto argument = dispatch(*call.args[0]);
   if (!argument) return argument.error();
   aggregate->argument = std::move(argument->expression);
@@ -336,6 +340,22 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
     if (auto bound = bind_string_agg(call, aggregate); !bound) return bound;
   }
   return bind_aggregate_order(call, aggregate);
+}
+
+// Of t.*: a column of t that is NULL only where a join found no row of it; nullptr where t is no
+// table.
+ExpressionPtr ExpressionBinder::key_of_table(const Node& node) const {
+  if (node.node_case != PG_QUERY__NODE__NODE_COLUMN_REF) return nullptr;
+  const NodeList fields(node.column_ref->fields, node.column_ref->n_fields);
+  if (fields.size() != 2 || fields.back()->node_case != PG_QUERY__NODE__NODE_A_STAR) return nullptr;
+  const ScopeTable* table = scope_.find_table(string_of(fields[0]));
+  if (table == nullptr) return nullptr;
+  for (const ScopeColumn& column : table->columns) {
+    const Slot& slot = slots_[column.slot];
+    if (slot.table == nullptr || !column.otherwise.empty()) continue;
+    if (slot.table->primary_key().columns.front() == slot.column) return slots_.column(column.slot);
+  }
+  return nullptr;
 }
 
 // count([DISTINCT] (a, b)): a row is not NULL, whatever its values are.

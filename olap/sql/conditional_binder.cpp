@@ -15,6 +15,11 @@ namespace {
 using base::DataType;
 using base::TypeKind;
 
+bool is_text_constant(const Node& node) {
+  return node.node_case == PG_QUERY__NODE__NODE_A_CONST && node.a_const->isnull == 0 &&
+         node.a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+}
+
 // The unit of INTERVAL '3' MONTH, from the grammar's bit mask; empty for a plain INTERVAL.
 std::string_view interval_unit(const PgQuery__TypeName& name) {
   if (name.n_typmods == 0 || name.typmods[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
@@ -277,9 +282,8 @@ BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
 // INTERVAL '3' MONTH.
 BoundResult ExpressionBinder::bind_interval_of_unit(const PgQuery__TypeCast& cast) {
   const int64_t offset = cast.type_name->location;
-  const bool literal = cast.arg->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-                       cast.arg->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
-  if (!literal) return source_.unsupported(offset, "an INTERVAL of a unit that is no literal");
+  if (!is_text_constant(*cast.arg))
+    return source_.unsupported(offset, "an INTERVAL of a unit that is no literal");
   const std::string_view unit = interval_unit(*cast.type_name);
   if (unit.empty()) return source_.unsupported(offset, "an INTERVAL of two units");
   const auto interval = base::parse_interval(cast.arg->a_const->sval->sval, unit);
@@ -367,6 +371,10 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   if (call.agg_star != 0 || call.agg_distinct != 0 || call.agg_filter != nullptr ||
       call.n_agg_order != 0 || call.agg_within_group != 0) {
     return source_.unsupported(offset, fmt::format("aggregate {}()", name));
+  }
+  if (name == "substring" && call.n_args == 3 && is_text_constant(*call.args[1]) &&
+      is_text_constant(*call.args[2])) {
+    return source_.unsupported(offset, "substring() by an SQL regular expression");
   }
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();

@@ -104,6 +104,7 @@ BoundResult ExpressionBinder::bind_collation(const PgQuery__CollateClause& claus
 BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   const NodeList fields(column.fields, column.n_fields);
   if (fields.back()->node_case == PG_QUERY__NODE__NODE_A_STAR) {
+    if (fields.size() == 2) return whole_row(column.location, string_of(fields[0]));
     return source_.wrong(column.location, "* stands alone in a SELECT list or in count(*)");
   }
   if (fields.size() > 2) {
@@ -114,8 +115,7 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   const auto found = scope_.resolve(source_, column.location, table, name);
   if (!found && table.empty()) {
     for (const Scope* scope = &scope_; scope != nullptr; scope = scope->outer()) {
-      if (scope->find_table(name) == nullptr) continue;
-      return source_.unsupported(column.location, "a table's name as a value");
+      if (scope->find_table(name) != nullptr) return whole_row(column.location, name);
     }
   }
   if (!found) return found.error();
@@ -133,6 +133,13 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   }
   offsets_[expression.get()] = column.location;
   return Bound{std::move(expression), false, column.location};
+}
+
+base::Error ExpressionBinder::whole_row(int64_t offset, std::string_view table) const {
+  const Scope* scope = &scope_;
+  while (scope != nullptr && scope->find_table(table) == nullptr) scope = scope->outer();
+  if (scope == nullptr) return scope_.unknown_table(source_, offset, table);
+  return source_.unsupported(offset, "a table's name as a value");
 }
 
 BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
@@ -177,10 +184,10 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP: break;
     case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: return bind_nullif(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN: return bind_in_list(operation);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: return bind_like(operation);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE: return bind_pattern(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN: return bind_between(operation);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE: return bind_like(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: return bind_similar(operation);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return bind_distinct(operation);
@@ -201,7 +208,7 @@ BoundResult ExpressionBinder::bind_operation(const PgQuery__AExpr& operation) {
     if (name == "+") return operand;
     return bind_prefix_operator(source_, name, operation.location, *std::move(operand));
   }
-  if (name == "~" || name == "!~" || name == "~*" || name == "!~*") return bind_regex(operation);
+  if (is_pattern_operator(name)) return bind_pattern(operation);
   const bool row = operation.lexpr->node_case == PG_QUERY__NODE__NODE_ROW_EXPR;
   const bool subquery =
       operation.rexpr->node_case == PG_QUERY__NODE__NODE_SUB_LINK &&
@@ -392,10 +399,7 @@ BoundResult ExpressionBinder::bind_over_array(const PgQuery__AExpr& operation) {
   Expressions comparisons;
   for (size_t i = 0; i < array.n_elements; ++i) {
     PgQuery__AExpr comparison = operation;
-    const bool like = name.ends_with("~~") || name.ends_with("~~*");
-    comparison.kind = !like                 ? PG_QUERY__A__EXPR__KIND__AEXPR_OP
-                      : name.ends_with('*') ? PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE
-                                            : PG_QUERY__A__EXPR__KIND__AEXPR_LIKE;
+    comparison.kind = PG_QUERY__A__EXPR__KIND__AEXPR_OP;
     comparison.rexpr = array.elements[i];
     auto compared = bind_operation(comparison);
     if (!compared) return compared;

@@ -104,6 +104,7 @@ class ExpressionBinder {
   bool makes_columns_null() const { return columns_null_ && !in_aggregate_; }
   BoundResult dispatch(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
+  base::Error whole_row(int64_t offset, std::string_view table) const;
   BoundResult bind_constant(const PgQuery__AConst& constant);
   BoundResult bind_operation(const PgQuery__AExpr& operation);
   BoundResult bind_row_comparison(const PgQuery__AExpr& operation);
@@ -117,11 +118,12 @@ class ExpressionBinder {
   base::Result<ExpressionPtr> bind_same(int64_t offset, Bound* left, Bound* right);
 
   // pattern_binder.cpp
-  BoundResult bind_like(const PgQuery__AExpr& operation);
+  BoundResult bind_pattern(const PgQuery__AExpr& operation);
   BoundResult bind_similar(const PgQuery__AExpr& operation);
-  BoundResult bind_regex(const PgQuery__AExpr& operation);
   base::Result<ExpressionPtr> bind_text_operand(const Node& node, const PgQuery__AExpr& operation,
                                                 std::string_view name);
+  base::Result<std::string> bind_escape(const Node& node, const PgQuery__AExpr& operation,
+                                        std::string_view name);
 
   BoundResult bind_nullif(const PgQuery__AExpr& operation);
   BoundResult bind_connective(const PgQuery__BoolExpr& connective);
@@ -153,6 +155,7 @@ class ExpressionBinder {
                                              Aggregate* aggregate);
   base::Result<void> bind_string_agg(const PgQuery__FuncCall& call, Aggregate* aggregate);
   base::Result<void> bind_aggregate_order(const PgQuery__FuncCall& call, Aggregate* aggregate);
+  ExpressionPtr key_of_table(const Node& node) const;
   base::Result<void> bind_counted_row(const PgQuery__FuncCall& call, Aggregate* aggregate);
   // regression_binder.cpp
   BoundResult bind_regression(const PgQuery__FuncCall& call, std::string_view name);

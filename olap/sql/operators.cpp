@@ -469,6 +469,9 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
   if (const auto kind = comparison_kind(name)) {
     return bind_comparison(source, name, *kind, offset, std::move(left), std::move(right));
   }
+  if (is_pattern_operator(name)) {
+    return bind_pattern_operator(source, name, offset, std::move(left), std::move(right));
+  }
   if (name == "||") {
     const auto is_text = [](const Bound& operand) {
       return operand.untyped || operand.expression->type.is_string();

@@ -70,6 +70,13 @@ base::Result<ExpressionPtr> as_predicate(const SourceText& source, std::string_v
 // &, |, #, << and >>.
 BoundResult bind_operator(const SourceText& source, std::string_view name, int64_t offset,
                           Bound left, Bound right);
+// ~~, ~~*, ~ and ~* (LIKE, ILIKE, regular expressions), and these with ! before them.
+BoundResult bind_pattern_operator(const SourceText& source, std::string_view name, int64_t offset,
+                                  Bound text, Bound pattern);
+inline bool is_pattern_operator(std::string_view name) {
+  if (name.starts_with('!')) name.remove_prefix(1);
+  return name == "~" || name == "~*" || name == "~~" || name == "~~*";
+}
 // The same of rows: = and <> column by column, <, <=, > and >= from the left.
 BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
                               std::vector<Bound> left, std::vector<Bound> right);

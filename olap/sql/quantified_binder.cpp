@@ -37,6 +37,11 @@ std::string_view negated_operator(std::string_view name) {
   if (name == "<=") return ">";
   if (name == ">") return "<=";
   if (name == ">=") return "<";
+  if (name == "~") return "!~";
+  if (name == "~*") return "!~*";
+  if (name == "~~") return "!~~";
+  if (name == "~~*") return "!~~*";
+  if (is_pattern_operator(name)) return name.substr(1);
   return {};
 }
 

@@ -214,17 +214,13 @@ class Worker {
   void fill_slot(const Table& table, RowSlot* slot, const std::byte* row);
   // As open_row and close_row where one worker is at plain columns: keeps their images.
   void open_plain(Write* write, const WriteShape& shape) {
-    if (write->kind != WriteKind::kUpdate || write->shape == &shape) return;
-    keep_own_images(*write, shape);
-    note_shape(write, shape);
+    if (write->kind == WriteKind::kUpdate) note_shape(write, shape);
   }
   // The row for new cells of the columns: images, strings and keys of the present ones are kept.
   WritableRow open_row(Write* write, const WriteShape& shape);
   // The new cells are in the row: copies their long strings, moves it in the indexes, shows it.
   // kInvalidArgument (too long a string or key), kConflict, kAlreadyExists: the transaction fails.
   base::Result<void> close_row(const WritableRow& open, base::Vid read_vid);
-  // Of the column groups that the shape's columns are in.
-  void keep_images(const Write& same_row, const WriteShape& shape);
   void keep_own_images(const Write& write, const WriteShape& shape) {
     std::byte* memory = undo_.allocate(shape.image_bytes);
     for (const WordSpan span : shape.words) {
@@ -232,14 +228,15 @@ class Worker {
       memory += sizeof(BeforeImage) + size_t{8} * span.count;
     }
   }
-  void note_shape(Write* same_row, const WriteShape& shape) {
-    if (same_row->shape == nullptr && shape.parts.empty()) [[likely]] {
-      same_row->shape = &shape;
-    } else {
-      add_shape(same_row, shape);
-    }
+  // Before the group's columns change: that they will be in the record, and the images of their
+  // words, which those have then that are in the write's shape.
+  void note_shape(Write* write, const WriteShape& shape) {
+    if (write->shape == &shape) return;
+    if (write->shape != nullptr) return add_shape(write, shape);
+    keep_own_images(*write, shape);
+    write->shape = &shape;
   }
-  void add_shape(Write* same_row, const WriteShape& shape);
+  void add_shape(Write* write, const WriteShape& shape);
   void keep_old_keys(Write* write, const WriteShape& shape);
   void keep_old_strings(const Write& write, const WriteShape& shape);
   void copy_new_strings(const WritableRow& open);

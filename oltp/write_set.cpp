@@ -77,7 +77,8 @@ WritableRow Worker::open_row(Write* write, const WriteShape& shape) {
   if ((shape.flags & kLongStringColumn) != 0) keep_old_strings(*write, shape);
   // Nobody reads the bytes of an inserted row (V5), or what one worker alone is at.
   if (write->kind == WriteKind::kInsert) return {slot.row(), write, &shape};
-  keep_images(*write, shape);
+  if (shape.parts.empty()) note_shape(write, shape);
+  for (const WriteShape* const part : shape.parts) note_shape(write_of(slot, part->group), *part);
   if (is_single()) return {slot.row(), write, &shape};
   staged_row_.resize(std::max<size_t>(staged_row_.size(), (write->table->layout.bytes + 7) / 8));
   auto* const staged = reinterpret_cast<std::byte*>(staged_row_.data());
@@ -88,18 +89,17 @@ WritableRow Worker::open_row(Write* write, const WriteShape& shape) {
   return {staged, write, &shape};
 }
 
-void Worker::add_shape(Write* same_row, const WriteShape& shape) {
-  for (const WriteShape* const part : shape.parts) {
-    note_shape(write_of(*same_row->slot, part->group), *part);
-  }
-  if (!shape.parts.empty() || same_row->shape == &shape) return;
-  same_row->shape = &shapes_.joined(*same_row->shape, shape);
+// Images of words that have one already do no harm: the oldest is what counts.
+void Worker::add_shape(Write* write, const WriteShape& shape) {
+  if (write->shape->has_all_of(shape)) return;
+  const WriteShape& joined = shapes_.joined(*write->shape, shape);
+  keep_own_images(*write, joined.is_widened ? joined : shape);
+  write->shape = &joined;
 }
 
 base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid) {
   Write& write = *open.write;
   const WriteShape& shape = *open.shape;
-  if (write.kind != WriteKind::kInsert) note_shape(&write, shape);
   if ((shape.flags & kBoundedStringColumn) != 0) {
     if (auto fits = write.table->check_strings(open.row, shape.columns); !fits) return fits;
   }
@@ -110,14 +110,6 @@ base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid
   }
   if ((shape.flags & kIndexedColumn) != 0) return update_keys(write, read_vid);
   return {};
-}
-
-// Images of words that have one already do no harm: the oldest is what counts.
-void Worker::keep_images(const Write& same_row, const WriteShape& shape) {
-  for (const WriteShape* const part : shape.parts) {
-    keep_images(*write_of(*same_row.slot, part->group), *part);
-  }
-  if (shape.parts.empty() && same_row.shape != &shape) keep_own_images(same_row, shape);
 }
 
 void Worker::keep_old_strings(const Write& write, const WriteShape& shape) {

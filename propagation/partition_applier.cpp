@@ -44,13 +44,23 @@ void PartitionApplier::index_rows() {
   }
 }
 
-const UpdatePlan* PartitionApplier::plan_of(const UpdateRecord& update) {
-  if (update.type == UpdateType::kReplace) return &whole_row_;
-  if (last_plan_ != nullptr && last_plan_->is_of(update)) return last_plan_;
-  for (const UpdatePlan& plan : plans_) {
-    if (plan.is_of(update)) return last_plan_ = &plan;
-  }
-  return last_plan_ = &plans_.emplace_back(*layout_, update);
+const UpdatePlan* PartitionApplier::find_plan(const UpdateRecord& update) {
+  const uint64_t key = UpdatePlan::first_columns_of(update) + update.pieces;
+  const UpdatePlan*& place = plan_places_[key * kMix >> (64 - std::countr_zero(kPlanPlaces))];
+  if (place != nullptr && place->is_of(update)) return place;
+  const size_t hash = UpdatePlan::hash_of(update);
+  const auto [first, last] = plans_.equal_range(hash);
+  const auto found =
+      std::find_if(first, last, [&](const auto& plan) { return plan.second.is_of(update); });
+  place =
+      found == last ? &plans_.emplace(hash, UpdatePlan(*layout_, update))->second : &found->second;
+  return place;
+}
+
+void PartitionApplier::drop_plans() {
+  last_plan_ = nullptr;
+  plan_places_.fill(nullptr);
+  plans_.clear();
 }
 
 // From the last record to the first: an update whose row and columns were met before is dropped,
@@ -228,6 +238,7 @@ void PartitionApplier::move(Records records, ApplyWorkspace* work) {
 void PartitionApplier::apply(Records records, ApplyWorkspace* work) {
   if (records.empty()) return;
   const uint64_t begin_ns = base::steady_ns();
+  if (plans_.size() > kPlansMax) drop_plans();
   if (records.size() >= kCollapsedPerRow * partition_->live_rows()) {
     records = collapse(records, work);
   }

@@ -15,7 +15,8 @@
 // is room for them: to an update of a row that it inserts, or an insert of a RowID that it deletes.
 //
 // Threads    one at a time; different partitions side by side.
-// Memory     plans, one for each choice of columns that updates had; the workspace's.
+// Memory     plans, one for each choice of columns that updates had, which are dropped from time to
+//            time where there are many; the workspace's.
 // Errors     ChunkFailure, of a failing disk or a damaged chunk. A record that does not fit (an
 //            update of an absent row) is our bug, and checked.
 //
@@ -26,8 +27,8 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <span>
+#include <unordered_map>
 
 #include "base/ids.h"
 #include "base/row_layout.h"
@@ -54,6 +55,7 @@ struct ApplyCounts {
 class alignas(64) PartitionApplier {
  public:
   static constexpr uint32_t kGroup = 64;
+  static constexpr size_t kPlansMax = 1024;  // besides those of a slice
 
   PartitionApplier(storage::Partition* partition, const base::RowLayout* layout,
                    base::NumaNode node);
@@ -72,6 +74,7 @@ class alignas(64) PartitionApplier {
 
   const RowIndex& index() const { return index_; }
   const ApplyCounts& counts() const { return counts_; }  // so far
+  size_t plan_count() const { return plans_.size(); }
   size_t memory_bytes() const { return index_.memory_bytes(); }
 
  private:
@@ -103,7 +106,13 @@ class alignas(64) PartitionApplier {
     }
   };
 
-  const UpdatePlan* plan_of(const UpdateRecord& update);
+  const UpdatePlan* plan_of(const UpdateRecord& update) {
+    if (update.type == UpdateType::kReplace) return &whole_row_;
+    if (last_plan_ == nullptr || !last_plan_->is_of(update)) last_plan_ = find_plan(update);
+    return last_plan_;
+  }
+  const UpdatePlan* find_plan(const UpdateRecord& update);
+  void drop_plans();
   Records collapse(Records records, ApplyWorkspace* work);
   void find(Records records, const RowIndex::Entry** entries);
   // How many records the phase has that begins with the first.
@@ -122,7 +131,9 @@ class alignas(64) PartitionApplier {
   const base::RowLayout* layout_;
   RowIndex index_;
   const UpdatePlan whole_row_;
-  std::deque<UpdatePlan> plans_;
+  std::unordered_multimap<size_t, UpdatePlan> plans_;  // by hash of the columns
+  static constexpr size_t kPlanPlaces = 64;
+  std::array<const UpdatePlan*, kPlanPlaces> plan_places_{};  // used last, by first columns
   const UpdatePlan* last_plan_ = nullptr;
   ApplyCounts counts_;
 };

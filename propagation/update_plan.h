@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -26,9 +29,19 @@ struct UpdatePlan {
   // Of an update.
   UpdatePlan(const base::RowLayout& layout, const UpdateRecord& update);
 
+  // The update's first four columns, as one word; zeroes behind fewer.
+  static uint64_t first_columns_of(const UpdateRecord& update) {
+    const size_t bits = std::min<size_t>(update.columns().size_bytes(), sizeof(uint64_t)) * 8;
+    return first_word_of(update) & (~uint64_t{0} >> (64 - bits));
+  }
+  static size_t hash_of(const UpdateRecord& update) {
+    const std::span<const base::ColumnId> of = update.columns();
+    return std::hash<std::string_view>()(
+        {reinterpret_cast<const char*>(of.data()), of.size_bytes()});
+  }
+
   bool is_of(const UpdateRecord& update) const {
-    uint64_t first;  // and cells behind the columns: a body has eight bytes at least
-    std::memcpy(&first, update.body(), sizeof first);
+    const uint64_t first = first_word_of(update);
     if (((first ^ first_columns) & columns_mask) != 0 || update.pieces != pieces) return false;
     return pieces <= sizeof first / sizeof(base::ColumnId) ||
            std::ranges::equal(update.columns(), columns);
@@ -36,6 +49,12 @@ struct UpdatePlan {
 
  private:
   UpdatePlan() = default;
+  // With cells behind the columns: a body has eight bytes at least.
+  static uint64_t first_word_of(const UpdateRecord& update) {
+    uint64_t first;
+    std::memcpy(&first, update.body(), sizeof first);
+    return first;
+  }
 };
 
 }  // namespace diptych::propagation

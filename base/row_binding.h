@@ -61,24 +61,41 @@ consteval uint16_t column_of() {
 template <auto Member>
 inline constexpr ColumnId kColumn{column_of<Member>()};
 
-// Of the members' or columns' names, in their order: what tells structs of different tables apart
-// where only a number can be compared.
-constexpr uint64_t kNamesHashBegin = 14695981039346656037U;  // FNV-1a
-constexpr uint64_t add_name(uint64_t hash, std::string_view name) {
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return hash * 1099511628211U;  // ends the name
-}
+// Of the members' or columns' names and types, in their order: what tells structs of different
+// tables apart where only a number can be compared (FNV-1a).
+class ColumnsHash {
+ public:
+  constexpr void add(std::string_view name, const DataType& type, bool nullable) {
+    for (const char c : name) mix(static_cast<unsigned char>(c));
+    mix(0);  // ends the name
+    mix(static_cast<uint64_t>(type.kind));
+    mix(type.precision);
+    mix(type.scale);
+    mix(type.length);
+    mix(nullable ? 1 : 0);
+  }
+  constexpr uint64_t value() const { return hash_; }
+
+ private:
+  constexpr void mix(uint64_t part) { hash_ = (hash_ ^ part) * 1099511628211U; }
+
+  uint64_t hash_ = 14695981039346656037U;
+};
 template <Described Row>
-consteval uint64_t names_hash() {
-  uint64_t hash = kNamesHashBegin;
-  boost::mp11::mp_for_each<Members<Row>>(
-      [&](auto described) { hash = add_name(hash, described.name); });
-  return hash;
+consteval uint64_t columns_hash() {
+  ColumnsHash hash;
+  boost::mp11::mp_for_each<Members<Row>>([&](auto described) {
+    using Cell = typename MemberOf<decltype(described)::pointer>::Cell;
+    hash.add(described.name, CellTraits<Cell>::kType, CellTraits<Cell>::kNullable);
+  });
+  return hash.value();
 }
-inline uint64_t names_hash(const TableSchema& schema) {
-  uint64_t hash = kNamesHashBegin;
-  for (const ColumnSchema& column : schema.columns) hash = add_name(hash, column.name);
-  return hash;
+inline uint64_t columns_hash(const TableSchema& schema) {
+  ColumnsHash hash;
+  for (const ColumnSchema& column : schema.columns) {
+    hash.add(column.name, column.type, column.nullability == Nullability::kNullable);
+  }
+  return hash.value();
 }
 
 // One column of a bound struct, as the compiler lays it out.

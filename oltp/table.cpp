@@ -81,7 +81,7 @@ Table::Table(const base::TableSchema& of_schema, base::MemoryPlace place)
     : schema(&of_schema),
       layout(of_schema),
       rows(layout.bytes, layout.group_count, place),
-      names_hash(base::names_hash(of_schema)) {
+      columns_hash(base::columns_hash(of_schema)) {
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     const base::DataType& type = layout.columns[i].type;
     if (type.is_string() && type.length != 0) {

@@ -85,7 +85,7 @@ struct Table {
   std::vector<std::unique_ptr<TableIndex>> indexes;  // [0] is the primary key's
   std::vector<uint8_t> column_flags;                 // of ColumnFlag
   std::vector<base::ColumnId> bounded_strings;       // all but TEXT
-  uint64_t names_hash;                               // of the columns (base/row_binding.h)
+  uint64_t columns_hash;                             // base/row_binding.h
   uint64_t row_count = 0;                            // writer: leader, at boundaries
 };
 

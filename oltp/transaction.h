@@ -178,7 +178,7 @@ class Transaction : public TransactionCore {
   template <class Row, auto... Columns>
   auto claim(const RowHandle& handle) {
     using Out = base::Result<Claimed<Row, typename Projection<Row, Columns...>::Values>>;
-    const base::Error* const wrong = check_handle(handle, base::names_hash<Row>());
+    const base::Error* const wrong = check_handle(handle, base::columns_hash<Row>());
     if (wrong != nullptr) return Out(*wrong);
     return claim_as<Row, Columns...>(handle);
   }

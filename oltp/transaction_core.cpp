@@ -64,9 +64,9 @@ const base::Error& TransactionCore::misuse_of_handle() {
                            worker_->running_name())});
 }
 
-const base::Error* TransactionCore::check_handle(const RowHandle& handle, uint64_t names_hash) {
+const base::Error* TransactionCore::check_handle(const RowHandle& handle, uint64_t columns_hash) {
   if (handle.transaction != stamp_) return &misuse_of_handle();
-  if (handle.table->names_hash == names_hash) return nullptr;
+  if (handle.table->columns_hash == columns_hash) return nullptr;
   return &misuse(*handle.table, "a row handle is used with its own table's struct, not another's");
 }
 

@@ -97,8 +97,8 @@ class TransactionCore {
   base::Result<const std::byte*> claim_row(const RowHandle& handle,
                                            std::span<const base::ColumnId> columns);
   // Null: the handle is one of this transaction's, of a table whose columns have these names
-  // (base::names_hash). Otherwise the transaction has failed, with this.
-  const base::Error* check_handle(const RowHandle& handle, uint64_t names_hash);
+  // and types (base::columns_hash). Otherwise the transaction has failed, with this.
+  const base::Error* check_handle(const RowHandle& handle, uint64_t columns_hash);
 
   // Of a hash index over numbers the whole way to the row is compiled into the procedure: with one
   // worker, or where the table has no column groups and reads are not recorded. Counts as an

@@ -1,5 +1,7 @@
 #include "base/row_binding.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/value.h"
@@ -42,6 +44,17 @@ struct Pair {
 };
 BOOST_DESCRIBE_STRUCT(Pair, (), (key, amount))
 
+// A column as another table could have it under the same name.
+template <class Cell>
+struct OneColumn {
+  Cell a;
+  BOOST_DESCRIBE_CLASS(OneColumn, (), (a), (), ())
+};
+struct OtherName {
+  int32_t b;
+};
+BOOST_DESCRIBE_STRUCT(OtherName, (), (b))
+
 namespace {
 
 TableSchema schema_of(std::string name, const std::vector<BoundColumn>& columns) {
@@ -61,6 +74,19 @@ TEST(RowBinding, TheLayoutRuleAgreesWithTheCompilerForEveryCellType) {
   EXPECT_EQ(layout.bytes, sizeof(EveryCell));
   EXPECT_EQ(layout.alignment, alignof(EveryCell));
   EXPECT_EQ(layout.long_strings.size(), 5u);
+}
+
+TEST(RowBinding, TheHashTellsApartNamesAndTypesAndAgreesWithTheSchemas) {
+  const std::set<uint64_t> hashes = {
+      columns_hash<OneColumn<int32_t>>(),           columns_hash<OneColumn<Date>>(),
+      columns_hash<OneColumn<int64_t>>(),           columns_hash<OneColumn<Decimal<4, 2>>>(),
+      columns_hash<OneColumn<Decimal<5, 2>>>(),     columns_hash<OneColumn<Decimal<4, 1>>>(),
+      columns_hash<OneColumn<Varchar<4>>>(),        columns_hash<OneColumn<Varchar<5>>>(),
+      columns_hash<OneColumn<Char<4>>>(),           columns_hash<OneColumn<Text>>(),
+      columns_hash<OneColumn<Nullable<int32_t>>>(), columns_hash<OtherName>()};
+  EXPECT_EQ(hashes.size(), 12U);
+  EXPECT_EQ(columns_hash<EveryCell>(),
+            columns_hash(schema_of("every", bound_columns<EveryCell>())));
 }
 
 TEST(RowBinding, TheRowDrawnInTheHeaderIsLaidOutSo) {

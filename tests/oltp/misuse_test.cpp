@@ -27,6 +27,18 @@ struct Title {
 };
 BOOST_DESCRIBE_STRUCT(Title, (), (id, head, tail))
 
+// Of tables whose columns have the same names.
+struct Small {
+  int64_t id;
+  int32_t value;
+};
+BOOST_DESCRIBE_STRUCT(Small, (), (id, value))
+struct Large {
+  int64_t id;
+  base::Varchar<60> value;
+};
+BOOST_DESCRIBE_STRUCT(Large, (), (id, value))
+
 void fill(Bank* bank, int64_t count) {
   for (int64_t id = 1; id <= count; ++id) ASSERT_TRUE(bank->put(id, 7, std::to_string(id), id));
 }
@@ -72,6 +84,36 @@ TEST(ProcedureMisuse, AHandleOfAnotherTableIsRefused) {
                                              HasSubstr("not another's")));
   EXPECT_EQ(bank.rows(bank.account.table).size(), 1u);
   bank.expect_replica_agrees();
+}
+
+TEST(ProcedureMisuse, AHandleOfATableWhoseColumnsHaveTheSameNamesIsRefused) {
+  base::Catalog catalog;
+  base::TableSchema small = schema_of<Small>("small");
+  small.indexes = {index("small_pkey", base::IndexKind::kHash, base::Uniqueness::kUnique, {0})};
+  ASSERT_TRUE(catalog.add_table(std::move(small)));
+  base::TableSchema large = schema_of<Large>("large");
+  large.indexes = {index("large_pkey", base::IndexKind::kHash, base::Uniqueness::kUnique, {0})};
+  ASSERT_TRUE(catalog.add_table(std::move(large)));
+  propagation::UpdateQueue queue;
+  EngineOptions options;
+  options.placement.threads = 1;
+  Engine engine(&catalog, options, &queue);
+  const auto table = *bind_table<Small>(catalog, "small");
+  const auto body = [&](Transaction& txn, const Nothing&) -> Result<Nothing> {
+    auto handle = txn.insert(table, Small{1, 1});
+    EXPECT_TRUE(handle.ok());
+    EXPECT_TRUE(txn.claim<Small>(*handle).ok());
+    EXPECT_FALSE(txn.claim<Large>(*handle).ok());
+    return Nothing{};
+  };
+  Request request;
+  request.procedure = engine.register_procedure(define_procedure<Nothing, Nothing>("name", body));
+  const Nothing nothing;
+  request.arguments = std::as_bytes(std::span(&nothing, 1));
+  Request* batch[] = {&request};
+  EXPECT_EQ(engine.run_batch(batch).aborted, 1U);
+  EXPECT_EQ(request.outcome.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(request.outcome.error().message, HasSubstr("not another's"));
 }
 
 // Each string fits its column, and both together are more than a key may have.

@@ -104,13 +104,6 @@ base::Result<void> check_callable(const ProcedureSignature& procedure) {
   if (procedure.reply_columns.empty() && procedure.reply_bytes > 1) {
     return unfit(procedure, "cannot be called by name: its reply is not described");
   }
-  for (const base::BoundColumn& column : procedure.reply_columns) {
-    if (column.type.is_inline()) continue;
-    return base::Error(
-        base::ErrorCode::kUnsupported,
-        fmt::format("procedure \"{}\": reply \"{}\" is a {}, which cannot leave the transaction",
-                    procedure.name, column.name, column.type.to_string()));
-  }
   return {};
 }
 

@@ -1,5 +1,6 @@
 // The face's procedures: registered by the program, loaded from a library, listed, found by name.
 
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,10 @@ base::Result<base::ProcedureId> Database::register_definition(
     oltp::ProcedureDefinition definition) {
   if (auto allowed = state_->check_may_wait("register_procedure"); !allowed) {
     return allowed.error();
+  }
+  if (const std::string why = unfit(definition); !why.empty()) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("procedure \"{}\" {}", definition.name, why));
   }
   // The OLAP side of a database that was opened has to get ready first, which takes longer.
   const BatchGate::Exclusive held = state_->gate.exclude(Stops::kOltp);

@@ -37,6 +37,15 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
           .reply_columns = definition.reply_columns};
 }
 
+std::string unfit(const oltp::ProcedureDefinition& definition) {
+  for (const base::BoundColumn& column : definition.reply_columns) {
+    if (column.type.is_inline()) continue;
+    return fmt::format("replies \"{}\", a {}, which cannot leave the transaction", column.name,
+                       column.type.to_string());
+  }
+  return {};
+}
+
 std::string difference(const ProcedureSignature& procedure, const ProcedureSignature& other) {
   std::string found = difference("arguments", procedure.argument_columns, other.argument_columns);
   if (!found.empty()) return found;

@@ -61,6 +61,9 @@ base::Result<void> ProcedureModules::check(
     if (definition.name.empty()) {
       return refused(base::ErrorCode::kInvalidArgument, definition, "has no name");
     }
+    if (const std::string why = unfit(definition); !why.empty()) {
+      return refused(base::ErrorCode::kInvalidArgument, definition, why);
+    }
     if (!names.insert(definition.name).second) {
       return refused(base::ErrorCode::kAlreadyExists, definition, "is defined twice");
     }

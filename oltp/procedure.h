@@ -2,8 +2,9 @@
 //
 // A procedure is deterministic: time and randomness come from the transaction, state from the
 // tables. It may be run several times for one call (conflicts); only the last run counts. Arguments
-// and reply are trivially copyable structs. Where both are described (Boost.Describe) with cell
-// types (base/types.h), the procedure can also be called by name with SQL values.
+// and reply are trivially copyable structs; a reply has no long strings, which would point into the
+// database. Where both are described (Boost.Describe) with cell types (base/types.h), the procedure
+// can also be called by name with SQL values.
 
 #pragma once
 
@@ -74,6 +75,23 @@ std::vector<base::BoundColumn> cells_of() {
     return {};
   }
 }
+
+// Whether the bytes of some string of it lie elsewhere (base::Text).
+template <class Struct>
+consteval bool points_elsewhere() {
+  if constexpr (base::Described<Struct>) {
+    bool found = false;
+    boost::mp11::mp_for_each<base::Members<Struct>>([&](auto described) {
+      using Cell = typename base::MemberOf<decltype(described)::pointer>::Cell;
+      found = found || points_elsewhere<Cell>();
+    });
+    return found;
+  } else if constexpr (requires { base::CellTraits<Struct>::kType; }) {
+    return !base::CellTraits<Struct>::kType.is_inline();
+  } else {
+    return false;
+  }
+}
 }  // namespace detail
 
 // body: base::Result<Reply>(Transaction&, const Arguments&).
@@ -82,6 +100,9 @@ ProcedureDefinition define_procedure(std::string name, Body body,
                                      ProcedureOptions<Arguments> options = {}) {
   static_assert(std::is_trivially_copyable_v<Arguments>, "arguments are logged as bytes");
   static_assert(std::is_trivially_copyable_v<Reply>, "a reply is handed over as bytes");
+  static_assert(!detail::points_elsewhere<Reply>(),
+                "a long string that was read points into the database until the procedure returns; "
+                "a reply has strings of at most 64 bytes");
   ProcedureDefinition definition;
   definition.name = std::move(name);
   definition.argument_bytes = sizeof(Arguments);

@@ -53,7 +53,7 @@ base::Result<void> Worker::replay_one(Request* request, std::span<const base::Ro
   Transaction txn(this, request->read_vid, request->now, request->random_seed,
                   core_->options.operations_max, stamp_, planned);
   base::Result<void> result = call_body(procedure, txn, *request);
-  if (result && txn.failed()) result = *txn.failure_;
+  if (txn.failed()) result = *txn.failure_;  // whatever the procedure makes of it
   if (!result) {
     roll_back();
     return differs(procedure.name, as_logged,

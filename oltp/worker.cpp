@@ -146,7 +146,7 @@ Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   Transaction txn(this, read_vid, request->now, request->random_seed, core_->options.operations_max,
                   stamp_, planned);
   base::Result<void> result = call_body(procedure, txn, *request);
-  if (result && txn.failed()) result = *txn.failure_;
+  if (txn.failed()) result = *txn.failure_;  // whatever the procedure makes of it
   if (result && !commit(&txn, request)) result = base::ErrorCode::kConflict;
   if (result) {
     const auto first = static_cast<uint32_t>(inserted_before);
@@ -156,8 +156,7 @@ Worker::RunEnd Worker::run(Request* request, PlannedRows planned) {
   }
   inserted_rows_.resize(inserted_before);
   roll_back();
-  const bool conflict =
-      (txn.failed() ? txn.failure_->code : result.code()) == base::ErrorCode::kConflict;
+  const bool conflict = result.code() == base::ErrorCode::kConflict;
   if (conflict && !give_up(request)) return RunEnd::kConflict;
   request->outcome =
       for_the_caller(procedure, conflict ? base::ErrorCode::kConflict : result.error());

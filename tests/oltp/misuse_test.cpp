@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "tests/oltp/engine_fixture.h"
+#include "tests/oltp/turns.h"
 
 namespace diptych::oltp::test {
 namespace {
@@ -182,6 +183,75 @@ TEST(ProcedureMisuse, ALoopPastTheLimitEndsThoughTheProcedurePaysNoHeed) {
     bank.expect_replica_agrees();
   }
 }
+
+TEST(ProcedureMisuse, AMistakeIsReportedWhateverErrorTheProcedureMakesOfIt) {
+  for (const uint32_t workers : {1U, 2U}) {
+    Bank bank(workers, 1000, kNoTimeLimit, IsolationLevel::kSnapshot, kParcelGroups, 100);
+    fill(&bank, 1);
+    const auto endless = bank.run([&](Transaction& txn) -> Result<void> {
+      while (txn.get(bank.account_pkey, 1)) {
+      }
+      return txn.abort("no such account");
+    });
+    EXPECT_EQ(endless.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(endless.error().message, HasSubstr("more than 100 operations"));
+    const auto erased = bank.run([&](Transaction& txn) -> Result<void> {
+      auto row = txn.get_for_update(bank.account_pkey, 1);
+      txn.erase(*row);
+      txn.update(*row, set<&Account::balance>(5));
+      if (!txn.get(bank.account_pkey, 1)) return ErrorCode::kNotFound;
+      return {};
+    });
+    EXPECT_EQ(erased.code(), ErrorCode::kInvalidArgument);
+    const auto thrown = bank.run([&](Transaction& txn) -> Result<void> {
+      static_cast<void>(txn.claim<Account>({}).ok());
+      throw std::runtime_error("no handle");
+    });
+    EXPECT_EQ(thrown.code(), ErrorCode::kInvalidArgument);
+    bank.expect_replica_agrees();
+  }
+}
+
+TEST(ProcedureMisuse, AConflictIsRunAgainWhateverErrorTheProcedureMakesOfIt) {
+  Bank bank(2);
+  fill(&bank, 1);
+  Turns turns;
+  int runs = 0;
+  const auto calls = bank.run_all({[&](Transaction& txn) -> Result<void> {
+                                     auto row = txn.get_for_update(bank.account_pkey, 1);
+                                     if (!row) return row.error();
+                                     turns.pass(1);
+                                     turns.await(2);
+                                     return {};
+                                   },
+                                   [&](Transaction& txn) -> Result<void> {
+                                     turns.await(1);
+                                     ++runs;
+                                     const bool ok = txn.get_for_update(bank.account_pkey, 1).ok();
+                                     turns.pass(2);
+                                     if (!ok) return txn.abort("no such account");
+                                     return {};
+                                   }});
+  EXPECT_TRUE(calls[0].outcome());
+  EXPECT_TRUE(calls[1].outcome());
+  EXPECT_GE(runs, 2);
+}
+
+// Refused where it is compiled; a definition made by hand, where it is registered.
+struct ReplyWithLongText {
+  int64_t id;
+  base::Nullable<base::Varchar<65>> text;
+};
+BOOST_DESCRIBE_STRUCT(ReplyWithLongText, (), (id, text))
+struct ReplyWithShortText {
+  int64_t id;
+  base::Nullable<base::Varchar<64>> text;
+};
+BOOST_DESCRIBE_STRUCT(ReplyWithShortText, (), (id, text))
+static_assert(oltp::detail::points_elsewhere<ReplyWithLongText>());
+static_assert(oltp::detail::points_elsewhere<base::Text>());
+static_assert(!oltp::detail::points_elsewhere<ReplyWithShortText>());
+static_assert(!oltp::detail::points_elsewhere<Nothing>());
 
 TEST(ProcedureMisuse, AScanThatFeedsItselfEndsAtTheLimit) {
   constexpr int64_t kRows = 300;  // more than a scan looks ahead

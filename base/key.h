@@ -43,6 +43,8 @@ class Key {
   void clear() { size_ = 0; }
   // False once a part did not fit its column or kKeyBytesMax: no row has such a key.
   bool ok() const { return ok_; }
+  // A part does not fit its column; what was appended for it does not count.
+  void set_unfit() { ok_ = false; }
 
   void append(bool part) { append_bytes(part ? "\1" : "\0", 1); }
   void append(int32_t part) {

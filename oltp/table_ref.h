@@ -21,6 +21,7 @@
 #include "base/key.h"
 #include "base/row_binding.h"
 #include "base/schema.h"
+#include "oltp/key_parts.h"
 
 namespace diptych::oltp {
 
@@ -61,10 +62,9 @@ struct IndexRef {
              sizeof(typename base::MemberOf<Rest>::Cell))
           : 0;
 
-  // As make_index_key of the values == the row's key.
-  template <class... Values>
-  static bool has_key(const Row& row, const Values&... values) {
-    return has_parts(row, Parts(values...), std::index_sequence_for<Values...>());
+  // As make_index_key of the parts == the row's key.
+  static bool has_key(const Row& row, const Parts& parts) {
+    return has_parts(row, parts, std::make_index_sequence<kParts>());
   }
 
   base::TableId table = kUnboundTable;
@@ -87,17 +87,14 @@ struct KeyRange {
 };
 
 namespace detail {
-// Appends values as the cells of the index's first parts, so that an int literal becomes the
-// column's own type.
-template <class Parts, size_t... kPart, class... Values>
-void append_parts(base::Key* key, std::index_sequence<kPart...>, const Values&... values) {
-  (key->append(std::tuple_element_t<kPart, Parts>(values)), ...);
-}
 template <class Index, class... Values>
 base::Key make_index_key(const Values&... values) {
   static_assert(sizeof...(Values) <= Index::kParts, "more values than the index has parts");
   base::Key key;
-  append_parts<typename Index::Parts>(&key, std::index_sequence_for<Values...>(), values...);
+  bool fit = true;
+  std::apply([&](const auto&... parts) { (key.append(parts), ...); },
+             as_parts<typename Index::Parts>(&fit, values...));
+  if (!fit) key.set_unfit();
   return key;
 }
 }  // namespace detail

@@ -247,8 +247,11 @@ class Transaction : public TransactionCore {
     using Ref = IndexRef<KeyMembers...>;
     if constexpr (Ref::kNumberBytes != 0) {
       if (const TableIndex* const compiled = compiled_index(index.index)) {
+        bool fit = true;
+        const typename Ref::Parts parts = detail::as_parts<typename Ref::Parts>(&fit, key...);
+        if (!fit) return base::ErrorCode::kNotFound;
         const auto has_key = [&](const std::byte* row) {
-          return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), key...);
+          return Ref::has_key(*reinterpret_cast<const typename Ref::Row*>(row), parts);
         };
         if (is_alone()) {
           const Found planned = find_planned(*compiled, has_key);

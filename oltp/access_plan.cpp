@@ -24,7 +24,8 @@ void AccessPlan::add_range(base::IndexId id, size_t count, const base::Key& firs
                            SlotLines lines) {
   const TableIndex* const index = ordered_index(id, first_parts);
   if (index == nullptr) return;
-  ranges_[range_count_++] = {index, count, first_parts, lines_in(*index->table, lines)};
+  ranges_[range_count_++] = {index, std::min(count, IndexCursor::kGroupMax), first_parts,
+                             lines_in(*index->table, lines)};
 }
 
 void AccessPlan::add_end(base::IndexId id, const base::Key& first_parts) {

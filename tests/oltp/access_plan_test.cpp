@@ -82,6 +82,22 @@ TEST(AccessPlanOfARequest, MayNameRowsThatAreNotThereAndTooMany) {
   }
 }
 
+TEST(AccessPlanOfATransaction, OfMoreRowsThanThereCanBeEnds) {
+  for (const uint32_t workers : {1u, 2u}) {
+    Bank bank(workers);
+    for (int64_t id = 0; id < 100; ++id) {
+      ASSERT_TRUE(bank.put(id, 7, "a" + std::to_string(id), id));
+    }
+    EXPECT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+      AccessPlan plan = txn.make_plan();
+      plan.range(bank.account_balance, ~size_t{0}, 7);
+      plan.range(bank.account_balance, ~size_t{0} / 64, 8);
+      plan.fetch_rows();
+      return {};
+    }));
+  }
+}
+
 // Sums the balances of many accounts, some of which are not there, and fetches them beforehand.
 TEST(AccessPlanOfATransaction, IsMadeOnTheWayAndChangesNothing) {
   constexpr int64_t kAccounts = 100;

@@ -21,7 +21,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -54,9 +56,9 @@ struct DataType {
   uint32_t length = 0;    // kChar, kVarchar: bytes at most; 0 is TEXT, without a limit
 
   bool operator==(const DataType&) const = default;
-  bool is_string() const { return kind == TypeKind::kChar || kind == TypeKind::kVarchar; }
+  constexpr bool is_string() const { return kind == TypeKind::kChar || kind == TypeKind::kVarchar; }
   // True where the bytes of a cell lie in the row itself.
-  bool is_inline() const {
+  constexpr bool is_inline() const {
     return !is_string() || (length != 0 && length <= kInlineStringBytesMax);
   }
 
@@ -106,15 +108,17 @@ struct InlineString {
   }
 };
 
-// A string whose bytes lie elsewhere.
+// A string whose bytes lie elsewhere. One of kSizeMax bytes or more fits no row.
 struct Text {
+  static constexpr size_t kSizeMax = UINT32_MAX;
+
   const char* data = nullptr;
   uint32_t size = 0;
   uint32_t unused = 0;  // always 0; spells out the padding
 
   Text() = default;
   Text(std::string_view text)  // NOLINT: by design
-      : data(text.data()), size(static_cast<uint32_t>(text.size())) {}
+      : data(text.data()), size(static_cast<uint32_t>(std::min(text.size(), kSizeMax))) {}
   std::string_view view() const { return {data, size}; }
   bool operator==(const Text& other) const { return view() == other.view(); }
 };

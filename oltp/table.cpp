@@ -1,11 +1,16 @@
 #include "oltp/table.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "base/row_binding.h"
 #include "base/value.h"
+#include "oltp/cell_precision.h"
+#include "oltp/row_reader.h"
+#include "propagation/export/update_set.h"
 
 namespace diptych::oltp {
 namespace {
@@ -108,6 +113,47 @@ base::Error Table::string_too_long(base::ColumnId id) const {
   return {base::ErrorCode::kInvalidArgument,
           fmt::format("table \"{}\", column {}: the string is longer than its {}", schema->name,
                       schema->column(id).name, layout.column(id).type.to_string())};
+}
+
+base::Result<void> Table::check_long_strings(const std::byte* row,
+                                             std::span<const base::ColumnId> changed,
+                                             const std::byte* rest) const {
+  const uint64_t most = propagation::UpdateSet::long_string_bytes_max(layout) / layout.group_count;
+  const GroupMask groups = groups_of(layout, {false, changed, {}});
+  std::array<uint64_t, base::kColumnGroupsMax + 1> bytes{};
+  for (const base::ColumnId id : layout.long_strings) {
+    const base::ColumnLayout& column = layout.column(id);
+    if ((groups >> column.group & 1) == 0) continue;
+    const bool is_changed = std::find(changed.begin(), changed.end(), id) != changed.end();
+    const std::byte* const from = is_changed ? row : rest;
+    if (base::is_null_cell(column, from)) continue;
+    if ((bytes[column.group] += base::load_string(column, from).size()) <= most) continue;
+    return base::Error(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("table \"{}\", column {}: the long strings of a row{} have more than the {} "
+                    "bytes that there may be",
+                    schema->name, schema->column(id).name,
+                    layout.group_count > 1 ? "'s column group" : "", most));
+  }
+  return {};
+}
+
+base::Result<void> Table::check_decimals(const std::byte* row) const {
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    const base::ColumnLayout& column = layout.columns[i];
+    if (column.type.kind != base::TypeKind::kDecimal || base::is_null_cell(column, row)) continue;
+    int64_t units;
+    std::memcpy(&units, row + column.offset, sizeof units);
+    if (detail::lies_within(units, detail::kMostUnits[column.type.precision])) continue;
+    return decimal_too_wide(base::ColumnId(static_cast<uint16_t>(i)));
+  }
+  return {};
+}
+
+base::Error Table::decimal_too_wide(base::ColumnId id) const {
+  return {base::ErrorCode::kInvalidArgument,
+          fmt::format("table \"{}\", column {}: the number has more digits than its {}",
+                      schema->name, schema->column(id).name, layout.column(id).type.to_string())};
 }
 
 std::string Table::key_text(const TableIndex& index, const std::byte* row) const {

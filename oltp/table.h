@@ -76,6 +76,21 @@ struct Table {
   }
   base::Error string_too_long(base::ColumnId id) const;
 
+  // kInvalidArgument: the long strings of a column group are more than its share of what a record
+  // of the row may have (propagation/export/update_set.h). Of a row whose cells of the `changed`
+  // columns are in `row`, and those of their groups' other columns in `rest`; or all in `row`.
+  base::Result<void> check_long_strings(const std::byte* row) const {
+    if (layout.long_strings.empty()) return {};
+    return check_long_strings(row, layout.long_strings, row);
+  }
+  base::Result<void> check_long_strings(const std::byte* row,
+                                        std::span<const base::ColumnId> changed,
+                                        const std::byte* rest) const;
+
+  // kInvalidArgument, naming the column: a decimal has more digits than its column.
+  base::Result<void> check_decimals(const std::byte* row) const;
+  base::Error decimal_too_wide(base::ColumnId id) const;
+
   // "(1, 7, "BAR")": the values of the index's columns in the row.
   std::string key_text(const TableIndex& index, const std::byte* row) const;
 

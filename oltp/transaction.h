@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,7 @@
 #include "base/result.h"
 #include "base/row_binding.h"
 #include "base/types.h"
+#include "oltp/cell_precision.h"
 #include "oltp/projection.h"
 #include "oltp/table_ref.h"
 #include "oltp/transaction_core.h"
@@ -184,8 +186,8 @@ class Transaction : public TransactionCore {
   }
 
   // Writes the named columns of a claimed row. What must not be written (a column of the primary
-  // key or of a group that is not claimed, a string that does not fit, a row that was erased) fails
-  // the transaction, whatever the procedure returns.
+  // key or of a group that is not claimed, a string or a decimal that does not fit, a row that was
+  // erased) fails the transaction, whatever the procedure returns.
   template <class Row, class Values, auto... Members>
   void update(const Claimed<Row, Values>& claimed, const Set<Members>&... cells) {
     static_assert((std::is_same_v<Row, typename base::MemberOf<Members>::Row> && ...),
@@ -196,6 +198,12 @@ class Transaction : public TransactionCore {
     static_assert(detail::are_distinct(kColumns), "an update names a column once");
     const WritableRow open = open_row(claimed.handle, kColumns);
     if (open.row == nullptr) return;
+    if (!(detail::keeps_precision(cells.value) && ...)) [[unlikely]] {
+      base::ColumnId column;
+      ((detail::keeps_precision(cells.value) || (column = base::kColumn<Members>, true)), ...);
+      misuse_of_precision(*claimed.handle.table, column);
+      return;
+    }
     Row* const row = reinterpret_cast<Row*>(open.row);
     ((row->*Members = cells.value), ...);
     if (open.shape != nullptr) close_row(open);
@@ -207,10 +215,13 @@ class Transaction : public TransactionCore {
   }
 
   // kAlreadyExists: a unique key is taken. kConflict: another transaction is writing the same key.
-  // kInvalidArgument, and the transaction has failed: a string is longer than its column, or a key
-  // than a key may be.
+  // kInvalidArgument, and the transaction has failed: a string is longer than its column, a key
+  // than a key may be, or the row's long strings than it may have; a decimal has too many digits.
   template <class Row>
   base::Result<RowHandle> insert(const TableRef<Row>& table, const Row& row) {
+    const std::optional<base::ColumnId> imprecise = detail::imprecise_column(row);
+    if (imprecise) [[unlikely]]
+      return misuse_of_precision(table.table, *imprecise);
     return insert_row(table.table, reinterpret_cast<const std::byte*>(&row));
   }
 

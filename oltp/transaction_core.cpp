@@ -50,6 +50,15 @@ const base::Error& TransactionCore::misuse(const base::Error& mistake) {
   return fail(mistake.within(fmt::format("procedure \"{}\"", worker_->running_name())));
 }
 
+const base::Error& TransactionCore::misuse_of_precision(const Table& table, base::ColumnId column) {
+  return misuse(table.decimal_too_wide(column));
+}
+
+const base::Error& TransactionCore::misuse_of_precision(base::TableId id, base::ColumnId column) {
+  const Table* const table = worker_->core_->find_table(id);
+  return table != nullptr ? misuse_of_precision(*table, column) : misuse_of_unbound();
+}
+
 const base::Error& TransactionCore::misuse_of_unbound() {
   return fail({base::ErrorCode::kInvalidArgument,
                fmt::format("procedure \"{}\" uses a TableRef or IndexRef that was never bound: "
@@ -266,6 +275,7 @@ base::Result<RowHandle> TransactionCore::insert_row(base::TableId table_id, cons
   if (auto fits = table.check_strings(row, table.bounded_strings); !fits) {
     return misuse(fits.error());
   }
+  if (auto fits = table.check_long_strings(row); !fits) return misuse(fits.error());
   const std::optional<base::RowId> taken = worker.take_slot(&table);
   if (!taken) return misuse(table, "inserts other rows than when it was logged");
   const base::RowId row_id = *taken;

@@ -177,6 +177,10 @@ class TransactionCore {
   bool failed() const { return failure_ != nullptr; }
 
  protected:
+  // A decimal has more digits than its column, of a table or of one by its id.
+  const base::Error& misuse_of_precision(const Table& table, base::ColumnId column);
+  const base::Error& misuse_of_precision(base::TableId table, base::ColumnId column);
+
   // While it lives, the procedure looks up other rows than those of its plan: a plan's on the way.
   class PlannedRowsOnTheWay {
    public:

@@ -103,7 +103,11 @@ base::Result<void> Worker::close_row(const WritableRow& open, base::Vid read_vid
   if ((shape.flags & kBoundedStringColumn) != 0) {
     if (auto fits = write.table->check_strings(open.row, shape.columns); !fits) return fits;
   }
-  if ((shape.flags & kLongStringColumn) != 0) copy_new_strings(open);
+  if ((shape.flags & kLongStringColumn) != 0) {
+    auto fits = write.table->check_long_strings(open.row, shape.columns, write.slot->row());
+    if (!fits) return fits;
+    copy_new_strings(open);
+  }
   if (open.row != write.slot->row()) {
     const auto* const staged = reinterpret_cast<const uint64_t*>(open.row);
     for (const WordSpan span : shape.words) write.slot->show(span, staged + span.first);
@@ -227,6 +231,8 @@ void Worker::undo_insert(size_t index_count) {
 
 base::Result<base::RowId> Worker::load_row(Table* table, const std::byte* row, base::Vid vid) {
   if (auto fits = table->check_strings(row, table->bounded_strings); !fits) return fits.error();
+  if (auto fits = table->check_long_strings(row); !fits) return fits.error();
+  if (auto fits = table->check_decimals(row); !fits) return fits.error();
   const base::RowId row_id = tables_[table->schema->id.value].slots.allocate(&table->rows);
   if (auto put = put_row(table, row_id, row, vid); !put) {
     tables_[table->schema->id.value].slots.retire(row_id);

@@ -101,6 +101,11 @@ std::string_view long_string(const UpdateRecord& record, const std::byte* cell);
 class UpdateSet {
  public:
   static constexpr size_t kChunkBytes = UpdateChunks::kChunkBytes;
+  // Of a row of the table, so that any record of it is as short as its length field can say.
+  static uint64_t long_string_bytes_max(const base::RowLayout& layout) {
+    const size_t cells = layout.bytes + layout.columns.size() * sizeof(base::ColumnId);
+    return UINT32_MAX - base::round_up(sizeof(UpdateRecord) + cells + 8, size_t{8});
+  }
 
   // The chunks come from there, and outlive the set.
   explicit UpdateSet(UpdateChunks* memory) : memory_(memory) {}

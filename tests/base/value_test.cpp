@@ -330,6 +330,13 @@ TEST(Cells, ARefusedValueLeavesTheCellAlone) {
   EXPECT_EQ(load_string(layout.columns[0], row.data()), "abc");
 }
 
+// Nobody reads the bytes: there are fewer than the view says.
+TEST(Cells, ALongStringOfMoreBytesThanItsSizeCanSayDoesNotFit) {
+  const std::string_view text("x", (size_t{1} << 32) + 1);
+  EXPECT_FALSE(LongVarchar<100>(text).fits());
+  EXPECT_EQ(Text(text).size, Text::kSizeMax);
+}
+
 TEST(Cells, EqualValuesHaveEqualBytes) {
   TableSchema schema;
   schema.columns = {{"s", varchar(16), Nullability::kNullable}};

@@ -1,0 +1,55 @@
+// Cell precision: whether the decimals that a procedure writes have no more digits than their
+// columns, as far as the compiler knows the cells: a compare for each decimal that is written.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/int128.h"
+#include "base/row_binding.h"
+#include "base/types.h"
+
+namespace diptych::oltp::detail {
+
+// Whether `units` lie in [-most, most], of which there are fewer than 2^63.
+constexpr bool lies_within(int64_t units, uint64_t most) {
+  return static_cast<uint64_t>(units) + most <= 2 * most;
+}
+// [digits]: the units of the largest decimal of so many.
+inline constexpr auto kMostUnits = [] {
+  std::array<uint64_t, base::kDecimalDigitsMax + 1> most{};
+  for (unsigned i = 0; i < most.size(); ++i) {
+    most[i] = static_cast<uint64_t>(base::power_of_ten(i)) - 1;
+  }
+  return most;
+}();
+
+template <class Cell>
+constexpr bool keeps_precision(const Cell&) {
+  return true;
+}
+template <uint8_t P, uint8_t S>
+constexpr bool keeps_precision(const base::Decimal<P, S>& cell) {
+  return lies_within(cell.units, kMostUnits[P]);
+}
+template <uint8_t P, uint8_t S>
+constexpr bool keeps_precision(const base::Nullable<base::Decimal<P, S>>& cell) {
+  return cell.is_null || keeps_precision(cell.value);
+}
+
+// The first column of the row that does not.
+template <base::Described Row>
+std::optional<base::ColumnId> imprecise_column(const Row& row) {
+  std::optional<base::ColumnId> found;
+  boost::mp11::mp_for_each<base::Members<Row>>([&](auto described) {
+    constexpr auto kMember = decltype(described)::pointer;
+    if (!keeps_precision(row.*kMember) && !found) [[unlikely]]
+      found = base::kColumn<kMember>;
+  });
+  return found;
+}
+
+}  // namespace diptych::oltp::detail

@@ -46,8 +46,12 @@ class Mutator {
 
  private:
   static int32_t one_more(int32_t value) { return value + 1; }
-  static Money cent_more(Money value) { return {value.units + 1}; }
-  static Money cent_less(Money value) { return {value.units - 1}; }
+  template <uint8_t P>
+  static base::Decimal<P, 2> plus(base::Decimal<P, 2> value, int64_t cents) {
+    return {value.units + cents};
+  }
+  static constexpr auto cent_more = [](auto value) { return plus(value, 1); };
+  static constexpr auto cent_less = [](auto value) { return plus(value, -1); };
   static base::Nullable<int32_t> carried(const base::Nullable<int32_t>&) { return 3; }
   static base::Nullable<base::Timestamp> delivered(const base::Nullable<base::Timestamp>&) {
     return base::Timestamp{1};

@@ -48,7 +48,7 @@ CREATE TABLE warehouse (
   w_state CHAR(2) NOT NULL,
   w_zip CHAR(9) NOT NULL,
   w_tax DECIMAL(4,4) NOT NULL,
-  w_ytd DECIMAL(12,2) NOT NULL,
+  w_ytd DECIMAL(15,2) NOT NULL,
   PRIMARY KEY (w_id)
 ) WITH (column_groups = '(w_ytd)');
 
@@ -62,7 +62,7 @@ CREATE TABLE district (
   d_state CHAR(2) NOT NULL,
   d_zip CHAR(9) NOT NULL,
   d_tax DECIMAL(4,4) NOT NULL,
-  d_ytd DECIMAL(12,2) NOT NULL,
+  d_ytd DECIMAL(15,2) NOT NULL,
   d_next_o_id INT NOT NULL,
   PRIMARY KEY (d_w_id, d_id),
   FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)

@@ -195,6 +195,7 @@ struct Operator {
   std::vector<bool> output_nullable;
 
   base::TableId table;                     // kScan
+  std::string alias;                       // kScan: the table's name in the query, for EXPLAIN
   std::vector<base::ColumnId> columns;     // kScan: output column i is table column columns[i]
   std::vector<ExpressionPtr> predicates;   // kScan, kFilter: over the output / input row.
                                            // kHashJoin: over probe columns, then build columns

@@ -1,6 +1,7 @@
 #include "olap/sql/explain.h"
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -189,6 +190,7 @@ std::string window_line(const Operator& op, Names* names) {
       "row_number", "rank", "dense_rank",  "percent_rank", "cume_dist", "ntile",
       "lag",        "lead", "first_value", "last_value",   "nth_value", ""};
   Names functions;
+  Names short_names;
   for (const WindowFunction& function : op.window_functions) {
     const bool aggregate = function.kind == WindowKind::kAggregate;
     Names arguments;
@@ -196,6 +198,7 @@ std::string window_line(const Operator& op, Names* names) {
     std::string text(aggregate ? aggregate_name(function.aggregate)
                                : kNames[static_cast<size_t>(function.kind)]);
     if (!text.ends_with(")")) text += fmt::format("({})", fmt::join(arguments, ", "));
+    short_names.push_back(text);
     if (aggregate || function.kind >= WindowKind::kFirstValue) {
       text += frame_text(function.frame, *names);
     }
@@ -206,13 +209,53 @@ std::string window_line(const Operator& op, Names* names) {
   std::string line = fmt::format("window [{}]", fmt::join(functions, ", "));
   if (!partition.empty()) line += fmt::format(" partition by [{}]", fmt::join(partition, ", "));
   if (!op.sort_keys.empty()) line += fmt::format(" order by [{}]", sort_text(op, *names));
-  names->insert(names->end(), functions.begin(), functions.end());
+  for (size_t i = 0; i < functions.size(); ++i) {  // without its frame, where that is long
+    names->push_back(functions[i].size() > kNameBytesMax ? short_names[i] : functions[i]);
+  }
   return line;
 }
 
+// What the scans of a plan are called, so that those of one table are told apart.
+class ScanNames {
+ public:
+  ScanNames(const base::Catalog& catalog, const Operator& root) : catalog_(catalog) { add(root); }
+
+  // The table, with its alias where it is scanned by several names.
+  std::string table(const Operator& scan) const {
+    const std::string& name = catalog_.table(scan.table).name;
+    const bool alone = tables_.at(name).size() == 1;
+    return alone || alias(scan) == name ? name : fmt::format("{} as {}", name, alias(scan));
+  }
+
+  // The column as the operators above name it: with the alias where several scans have it.
+  std::string column(const Operator& scan, const std::string& name) const {
+    return columns_.at(name).size() == 1 ? name : fmt::format("{}.{}", alias(scan), name);
+  }
+
+ private:
+  const std::string& alias(const Operator& scan) const {
+    return scan.alias.empty() ? catalog_.table(scan.table).name : scan.alias;
+  }
+
+  void add(const Operator& op) {
+    for (const OperatorPtr& child : op.children) add(*child);
+    if (op.kind != OperatorKind::kScan) return;
+    const base::TableSchema& table = catalog_.table(op.table);
+    tables_[table.name].insert(alias(op));
+    for (const base::ColumnId column : op.columns) {
+      columns_[table.column(column).name].insert(alias(op));
+    }
+  }
+
+  const base::Catalog& catalog_;
+  std::map<std::string, std::set<std::string>> tables_;   // the aliases by table,
+  std::map<std::string, std::set<std::string>> columns_;  // and by column that is read
+};
+
 class Printer {
  public:
-  explicit Printer(const base::Catalog& catalog) : catalog_(catalog) {}
+  Printer(const base::Catalog& catalog, const Operator& root)
+      : catalog_(catalog), scans_(catalog, root) {}
 
   // Appends the operator's lines and returns the names of its output columns.
   Names print(const Operator& op, size_t depth, std::vector<PlanLine>* lines);
@@ -225,14 +268,19 @@ class Printer {
   static std::string unary_line(const Operator& op, const Names& input, Names* output);
 
   const base::Catalog& catalog_;
+  const ScanNames scans_;
   std::map<uint32_t, Names> recursions_;  // the columns of those around
 };
 
 std::string Printer::scan_line(const Operator& op, Names* output) const {
   const base::TableSchema& table = catalog_.table(op.table);
-  for (const base::ColumnId column : op.columns) output->push_back(table.column(column).name);
-  std::string line = fmt::format("scan {} [{}]", table.name, fmt::join(*output, ", "));
-  if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, *output);
+  Names names;
+  for (const base::ColumnId column : op.columns) {
+    names.push_back(table.column(column).name);
+    output->push_back(scans_.column(op, names.back()));
+  }
+  std::string line = fmt::format("scan {} [{}]", scans_.table(op), fmt::join(names, ", "));
+  if (!op.predicates.empty()) line += " where " + conjuncts(op.predicates, names);
   return line;
 }
 
@@ -338,7 +386,7 @@ Names Printer::print(const Operator& op, size_t depth, std::vector<PlanLine>* li
 
 std::vector<PlanLine> explain_lines(const Plan& plan, const base::Catalog& catalog) {
   std::vector<PlanLine> lines;
-  Printer(catalog).print(*plan.root, 0, &lines);
+  Printer(catalog, *plan.root).print(*plan.root, 0, &lines);
   return lines;
 }
 

@@ -181,6 +181,7 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
   }
   JoinMember member;
   member.table = schema;
+  member.alias = alias;
   ScopeTable entry;
   entry.alias = alias;
   entry.table = name;

@@ -267,6 +267,7 @@ Planned PlanBuilder::plan_table(JoinMember& member, Expressions predicates, cons
   const double rows = estimator_.table_rows(table);
   const double share = selectivity(predicates);
   Planned scan = make_scan(table, columns, std::move(layout), std::move(predicates));
+  scan.root->alias = member.alias;
   scan.unfiltered = rows;
   scan.root->estimated_rows = std::max(1.0, rows * share);
   for (const uint32_t slot : scan.layout) {

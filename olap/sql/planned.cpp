@@ -184,6 +184,7 @@ OperatorPtr copy_of(const Operator& op) {
   copy->output = op.output;
   copy->output_nullable = op.output_nullable;
   copy->table = op.table;
+  copy->alias = op.alias;
   copy->columns = op.columns;
   copy->predicates = clone(op.predicates);
   copy->expressions = clone(op.expressions);

@@ -61,6 +61,7 @@ struct Domain {
 // set.
 struct JoinMember {
   const base::TableSchema* table = nullptr;
+  std::string alias;  // the table's, for EXPLAIN
   std::unique_ptr<QueryBlock> block;
   std::unique_ptr<LeftJoin> left_join;
   std::unique_ptr<SetOperation> set_operation;

@@ -83,15 +83,15 @@ constexpr Planned kPlanned[] = {
      "    scan parent [p_id]\n"
      "    scan child [c_id, c_p_id]\n"},
     {"select * from parent a join parent b using (p_id)",
-     "project [p_id, p_name, p_kind, p_name, p_kind]\n"
-     "  inner join on p_id = p_id\n"
-     "    scan parent [p_id, p_name, p_kind]\n"
-     "    scan parent [p_id, p_name, p_kind]\n"},
+     "project [a.p_id, a.p_name, a.p_kind, b.p_name, b.p_kind]\n"
+     "  inner join on a.p_id = b.p_id\n"
+     "    scan parent as a [p_id, p_name, p_kind]\n"
+     "    scan parent as b [p_id, p_name, p_kind]\n"},
     {"select * from parent a left join parent b using (p_id) where p_id > 3",
-     "project [p_id, p_name, p_kind, p_name, p_kind]\n"
-     "  left join on p_id = p_id\n"
-     "    scan parent [p_id, p_name, p_kind] where (p_id > 3)\n"
-     "    scan parent [p_id, p_name, p_kind]\n"},
+     "project [a.p_id, a.p_name, a.p_kind, b.p_name, b.p_kind]\n"
+     "  left join on a.p_id = b.p_id\n"
+     "    scan parent as a [p_id, p_name, p_kind] where (p_id > 3)\n"
+     "    scan parent as b [p_id, p_name, p_kind]\n"},
     {"select count(*) from parent cross join child",
      "aggregate [count(*)] by []\n"
      "  inner join of every pair\n"
@@ -164,15 +164,15 @@ constexpr Planned kPlanned[] = {
     {"select p_name from parent p where exists (select 1 from child where c_p_id = p.p_id and "
      "exists (select 1 from parent q where q.p_id = c_id and q.p_kind = p.p_kind))",
      "project [p_name]\n"
-     "  semi join on p_id = p_id and (p_kind is null) = (p_kind is null) and coalesce(p_kind, '') "
-     "= coalesce(p_kind, '')\n"
-     "    scan parent [p_id, p_name, p_kind]\n"
-     "    semi join on c_id = p_id and p_kind = p_kind\n"
-     "      inner join on c_p_id = p_id\n"
+     "  semi join on p.p_id = p.p_id and (p.p_kind is null) = (p.p_kind is null) and "
+     "coalesce(p.p_kind, '') = coalesce(p.p_kind, '')\n"
+     "    scan parent as p [p_id, p_name, p_kind]\n"
+     "    semi join on c_id = q.p_id and p.p_kind = q.p_kind\n"
+     "      inner join on c_p_id = p.p_id\n"
      "        scan child [c_id, c_p_id]\n"
-     "        project [p_id, p_kind]\n"
-     "          scan parent [p_id, p_name, p_kind]\n"
-     "      scan parent [p_id, p_kind]\n"},
+     "        project [p.p_id, p.p_kind]\n"
+     "          scan parent as p [p_id, p_name, p_kind]\n"
+     "      scan parent as q [p_id, p_kind]\n"},
     // What might choose other rows the second time is made once: grouped by all it has.
     {"select (select count(*) from child where c_id > p_id) from (select p_id from parent limit "
      "5) q",
@@ -241,15 +241,15 @@ constexpr Planned kPlanned[] = {
      "    scan child [c_id, c_p_id]\n"
      "    scan parent [p_id, p_kind]\n"},
     {"select * from parent a, parent b where a.p_id < b.p_id",
-     "inner join of every pair where (p_id < p_id)\n"
-     "  scan parent [p_id, p_name, p_kind]\n"
-     "  scan parent [p_id, p_name, p_kind]\n"},
+     "inner join of every pair where (a.p_id < b.p_id)\n"
+     "  scan parent as a [p_id, p_name, p_kind]\n"
+     "  scan parent as b [p_id, p_name, p_kind]\n"},
     {"select * from parent a, parent b, parent c where a.p_id + b.p_id = c.p_id",
-     "inner join on (p_id + p_id) = p_id\n"
+     "inner join on (a.p_id + b.p_id) = c.p_id\n"
      "  inner join of every pair\n"
-     "    scan parent [p_id, p_name, p_kind]\n"
-     "    scan parent [p_id, p_name, p_kind]\n"
-     "  scan parent [p_id, p_name, p_kind]\n"},
+     "    scan parent as a [p_id, p_name, p_kind]\n"
+     "    scan parent as b [p_id, p_name, p_kind]\n"
+     "  scan parent as c [p_id, p_name, p_kind]\n"},
     {"select max(p_id) from parent order by min(p_id)",
      "project [max(p_id)]\n"
      "  sort by [min(p_id)]\n"
@@ -290,6 +290,20 @@ constexpr Planned kPlanned[] = {
      "    scan child [c_id]\n"
      "    scan child [c_id, c_flag] where c_flag\n"
      "  scan parent [p_id]\n"},
+    {"select a.p_id from parent a join parent b on a.p_id = b.p_id join child on c_p_id = b.p_id "
+     "where b.p_kind = 'x'",
+     "project [a.p_id]\n"
+     "  inner join on c_p_id = b.p_id\n"
+     "    scan child [c_p_id]\n"
+     "    inner join on a.p_id = b.p_id\n"
+     "      scan parent as a [p_id]\n"
+     "      scan parent as b [p_id, p_kind] where (p_kind = 'x')\n"},
+    {"select sum(c_amount) over (order by c_id rows between 1000000 preceding and 1000000 "
+     "following exclude current row) + 1 from child",
+     "project [(sum(c_amount) + 1.00)]\n"
+     "  window [sum(c_amount) rows 1000000 preceding to 1000000 following exclude current row] "
+     "order by [c_id]\n"
+     "    scan child [c_id, c_amount]\n"},
     {"select p_id from parent group by p_id, p_id",
      "aggregate [] by [p_id]\n"
      "  scan parent [p_id]\n"},

@@ -153,7 +153,8 @@ base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList 
   return sets;
 }
 
-// The key's number. As PostgreSQL reads it: a number is a position; a name is a column of FROM before it is an alias.
+// The key's number. As PostgreSQL reads it: a number is a position; a name is a column of FROM
+// before it is an alias.
 base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList targets) {
   const Node* node = &item;
   if (item.node_case == PG_QUERY__NODE__NODE_A_CONST && item.a_const->isnull == 0 &&

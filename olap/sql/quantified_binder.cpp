@@ -156,7 +156,7 @@ base::Result<ExpressionPtr> SelectBinder::bind_unknown(const PgQuery__SubLink& s
   return disjunction(std::move(reasons));
 }
 
-// Of rows: either one has a NULL. Asked in two, so that the pairs are few where there are few NULLs.
+// Of rows: either one has a NULL. Asked in two, so that the pairs are few where NULLs are.
 base::Result<ExpressionPtr> SelectBinder::bind_unknown_row(const PgQuery__SubLink& subquery,
                                                            std::string_view name,
                                                            const std::vector<Bound>& tested,

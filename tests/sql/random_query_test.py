@@ -125,10 +125,10 @@ def rows_in_order(result, rows):
     doubles = [i for i, column in enumerate(result["columns"]) if column["type"] == "DOUBLE"]
 
     def tied(number):
-        """Whether the last digits of its doubles, which differ, put the row before one beside it."""
-        return any(row != ours[number] and
-                   any(row[i] is not None and equal(row[i], ours[number][i], True) for i in doubles)
-                   for row in ours[max(number - 1, 0):number + 2])
+        """Whether a row beside it has a double that is another only in its last digits."""
+        own = ours[number]
+        return any(row[i] is not None and row[i] != own[i] and equal(row[i], own[i], True)
+                   for row in ours[max(number - 1, 0):number + 2] for i in doubles)
 
     for number, (a, b) in enumerate(zip(ours, theirs)):
         for column, x, y in zip(result["columns"], a, b):

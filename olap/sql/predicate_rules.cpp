@@ -41,22 +41,19 @@ Expressions factor(ExpressionPtr disjunctive) {
   return conjuncts;
 }
 
-// What holds where the comparison or the test does not, and is NULL where it is. A DOUBLE that is
-// no number is neither less than another one nor greater.
+// What holds where the comparison or the test does not, and is NULL where it is: all values have an
+// order, NaN among the DOUBLEs too.
 std::optional<ExpressionKind> opposite_kind(const Expression& e) {
   switch (e.kind) {
     case ExpressionKind::kEqual: return ExpressionKind::kNotEqual;
     case ExpressionKind::kNotEqual: return ExpressionKind::kEqual;
     case ExpressionKind::kIsNull: return ExpressionKind::kIsNotNull;
     case ExpressionKind::kIsNotNull: return ExpressionKind::kIsNull;
-    default: break;
-  }
-  if (!is_comparison(e.kind) || e.children[0]->type == kDoubleType) return std::nullopt;
-  switch (e.kind) {
     case ExpressionKind::kLess: return ExpressionKind::kGreaterEqual;
     case ExpressionKind::kLessEqual: return ExpressionKind::kGreater;
     case ExpressionKind::kGreater: return ExpressionKind::kLessEqual;
-    default: return ExpressionKind::kLess;
+    case ExpressionKind::kGreaterEqual: return ExpressionKind::kLess;
+    default: return std::nullopt;
   }
 }
 

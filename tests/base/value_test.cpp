@@ -126,7 +126,7 @@ TEST(ValueText, BooleansHaveSixSpellings) {
 }
 
 TEST(ValueText, DatesReadBack) {
-  const int32_t first = date_from_civil({0, 1, 1}).days;
+  const int32_t first = date_from_civil({1, 1, 1}).days;
   const int32_t last = date_from_civil({9999, 12, 31}).days;
   for (int32_t days = first; days <= last; days += 37) {
     expect_round_trip(kDateType, Value(Date{days}));
@@ -136,6 +136,7 @@ TEST(ValueText, DatesReadBack) {
 
 TEST(ValueText, DateErrorsSayWhy) {
   EXPECT_EQ(parse_error(kDateType, "2026-02-30"), "\"2026-02-30\" names no day of the calendar");
+  EXPECT_EQ(parse_error(kDateType, "0000-12-31"), "\"0000-12-31\" names no day of the calendar");
   EXPECT_EQ(parsed(kDateType, "2026-2-3"), parsed(kDateType, "2026-02-03"));
   EXPECT_EQ(parsed(kDateType, "2026/2/03"), parsed(kDateType, "20260203"));
   for (const char* const text : {"2026-2/3", "2026-2", "2026--3", "2026-002-3", "202623"}) {
@@ -169,8 +170,8 @@ TEST(ValueText, TimestampsTakeShorterForms) {
     EXPECT_EQ(parse_error(kTimestampType, text), fmt::format("\"{}\"{}", text, form));
   }
   EXPECT_EQ(parse_error(kTimestampType, "1970-01-01 "), "no error: 1970-01-01 00:00:00");
-  EXPECT_EQ(parse_error(kTimestampType, "1970-01-01 01:00:00.1234567"),
-            "\"1970-01-01 01:00:00.1234567\"" + form);
+  EXPECT_EQ(parsed(kTimestampType, "1970-01-01 12:00:00.0000004"), noon);
+  EXPECT_EQ(parsed(kTimestampType, "1970-01-01 11:59:59.9999995"), noon);
 }
 
 TEST(ValueText, StringsKeepTheirBytesUpToTheLimit) {

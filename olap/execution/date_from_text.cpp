@@ -224,7 +224,7 @@ constexpr ToReadField kReadFields[] = {
      }},
 };
 
-constexpr int64_t kYearMax = 200'000;  // whose microseconds 64 bits hold
+constexpr int64_t kReadYearMax = 200'000;  // whose microseconds 64 bits hold
 
 [[noreturn]] void fail_range(const ToRead& input) {
   fail_value(fmt::format("date/time field value out of range: \"{}\"", input.text), "22008");
@@ -233,7 +233,7 @@ constexpr int64_t kYearMax = 200'000;  // whose microseconds 64 bits hold
 // By the year, week and day of ISO 8601.
 int64_t iso_days(const ReadMoment& m, const ToRead& input) {
   if (m.gregorian) fail_value("invalid combination of date conventions", "22007");
-  if (m.year < 1 || m.year > kYearMax || m.week > 53 || m.weekday > 7) fail_range(input);
+  if (m.year < 1 || m.year > kReadYearMax || m.week > 53 || m.weekday > 7) fail_range(input);
   const int64_t january_4 = DateParts::first_day(static_cast<int32_t>(m.year)) + 3;
   const int64_t monday = january_4 - ((january_4 + 3) % 7 + 7) % 7;
   if (m.day_of_year != 0) return monday + m.day_of_year - 1;
@@ -257,7 +257,7 @@ int64_t days_of(ReadMoment m, const ToRead& input) {
   if (in_year) m.month = m.day = 1;
   m.month = std::max<int64_t>(m.month, 1);
   m.day = std::max<int64_t>(m.day, 1);
-  if (m.year < 1 || m.year > kYearMax || m.month > 12 || m.day > 31) fail_range(input);
+  if (m.year < 1 || m.year > kReadYearMax || m.month > 12 || m.day > 31) fail_range(input);
   const base::CivilDate civil{static_cast<int32_t>(m.year), static_cast<uint32_t>(m.month),
                               static_cast<uint32_t>(m.day)};
   const base::Date first = base::date_from_civil(civil);

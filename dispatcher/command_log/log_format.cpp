@@ -38,10 +38,6 @@ void put_at(std::vector<std::byte>* bytes, size_t at, Number number) {
   std::memcpy(bytes->data() + at, &number, sizeof number);
 }
 
-bool all_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 // Of all but the checksum itself.
 uint64_t frame_checksum(std::span<const std::byte> frame, uint64_t file_number) {
   const uint64_t head = XXH3_64bits_withSeed(frame.data(), kFrameChecksumAt, file_number);
@@ -275,6 +271,10 @@ void seal_frame(std::vector<std::byte>* bytes, size_t definitions, uint64_t file
 }
 
 }  // namespace
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
 
 std::vector<std::byte> header_bytes(const LogFileHeader& header) {
   std::vector<std::byte> bytes(kLogHeaderBytes);

@@ -61,6 +61,8 @@ struct LogFileHeader {
   uint64_t database_id = 0;  // storage/manifest.h; 0: not known
 };
 
+bool all_zero(std::span<const std::byte> bytes);
+
 std::vector<std::byte> header_bytes(const LogFileHeader& header);
 // Whether the file has what there is before its header is durable, and nothing else: zeroes all
 // over, or behind a header of which some sectors were written and others not.

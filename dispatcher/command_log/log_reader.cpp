@@ -72,10 +72,6 @@ base::Result<std::vector<uint64_t>> file_numbers(const std::string& directory) {
   return numbers;
 }
 
-bool all_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 // The first whole frame from `at` on, where one with a later sequence lies.
 std::optional<size_t> later_frame(std::span<const std::byte> file, size_t at, uint64_t number,
                                   uint64_t sequence) {

@@ -12,8 +12,11 @@ namespace diptych::dispatcher {
 CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      due_ns_(base::steady_ns() + options_.interval_ns),
-      thread_([this] { run(); }) {}
+      due_ns_(base::steady_ns() + options_.interval_ns) {}
+
+void CheckpointWriter::start() {
+  thread_ = std::thread([this] { run(); });
+}
 
 CheckpointWriter::~CheckpointWriter() {
   {
@@ -22,7 +25,7 @@ CheckpointWriter::~CheckpointWriter() {
     cancelled_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 bool CheckpointWriter::busy() const {

@@ -57,6 +57,8 @@ class CheckpointWriter {
 
   CheckpointWriter(CheckpointWriterOptions options, Callbacks callbacks);
   ~CheckpointWriter();  // cancels
+  // Begins its thread, once: what the callbacks need is there.
+  void start();
 
   bool busy() const;
   // Not while it is busy.

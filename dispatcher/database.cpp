@@ -403,8 +403,9 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
     }
   }
   state->start_log();
+  state->make_checkpoint_writer();  // whom the OLAP side's thread asks
   state->start_dispatchers();
-  state->start_checkpoint_writer();
+  if (state->checkpoint_writer != nullptr) state->checkpoint_writer->start();
   return std::unique_ptr<Database>(new Database(std::move(state)));
 }
 

@@ -223,7 +223,7 @@ base::Result<void> Database::State::save_unlogged(const BatchGate::Exclusive&) {
   return error;
 }
 
-void Database::State::start_checkpoint_writer() {
+void Database::State::make_checkpoint_writer() {
   if (options.path.empty()) return;
   checkpoint_writer = std::make_unique<CheckpointWriter>(
       CheckpointWriterOptions{.directory = options.path,

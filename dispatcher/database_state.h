@@ -128,7 +128,7 @@ struct Database::State {
   base::Result<bool> begin_checkpoint();
   // Counts it, and says it where nobody waits who hears of it.
   void note_checkpoint_failure(const base::Error& error, size_t waiters);
-  void start_checkpoint_writer();
+  void make_checkpoint_writer();
   // Its callbacks.
   void checkpoint_ended(const CheckpointWriter::Ended& ended);
   void checkpoint_writer_is_idle();

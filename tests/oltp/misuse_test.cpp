@@ -87,6 +87,18 @@ TEST(ProcedureMisuse, AHandleOfAnotherTableIsRefused) {
   bank.expect_replica_agrees();
 }
 
+// Of a procedure "name" that is run alone, and aborts.
+template <class Body>
+Result<void> outcome_of(Engine* engine, const Body& body) {
+  Request request;
+  request.procedure = engine->register_procedure(define_procedure<Nothing, Nothing>("name", body));
+  const Nothing nothing;
+  request.arguments = std::as_bytes(std::span(&nothing, 1));
+  Request* batch[] = {&request};
+  EXPECT_EQ(engine->run_batch(batch).aborted, 1U);
+  return request.outcome;
+}
+
 TEST(ProcedureMisuse, AHandleOfATableWhoseColumnsHaveTheSameNamesIsRefused) {
   base::Catalog catalog;
   base::TableSchema small = schema_of<Small>("small");
@@ -107,14 +119,9 @@ TEST(ProcedureMisuse, AHandleOfATableWhoseColumnsHaveTheSameNamesIsRefused) {
     EXPECT_FALSE(txn.claim<Large>(*handle).ok());
     return Nothing{};
   };
-  Request request;
-  request.procedure = engine.register_procedure(define_procedure<Nothing, Nothing>("name", body));
-  const Nothing nothing;
-  request.arguments = std::as_bytes(std::span(&nothing, 1));
-  Request* batch[] = {&request};
-  EXPECT_EQ(engine.run_batch(batch).aborted, 1U);
-  EXPECT_EQ(request.outcome.code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(request.outcome.error().message, HasSubstr("not another's"));
+  const Result<void> outcome = outcome_of(&engine, body);
+  EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(outcome.error().message, HasSubstr("not another's"));
 }
 
 // Each string fits its column, and both together are more than a key may have.
@@ -144,14 +151,9 @@ TEST(ProcedureMisuse, AKeyThatIsTooLongFailsTheTransactionThoughTheProcedurePays
       EXPECT_FALSE(txn.get(by_id, 1));
       return Nothing{};
     };
-    Request request;
-    request.procedure = engine.register_procedure(define_procedure<Nothing, Nothing>("name", body));
-    const Nothing nothing;
-    request.arguments = std::as_bytes(std::span(&nothing, 1));
-    Request* batch[] = {&request};
-    EXPECT_EQ(engine.run_batch(batch).aborted, 1u);
-    EXPECT_EQ(request.outcome.code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(request.outcome.error().message,
+    const Result<void> outcome = outcome_of(&engine, body);
+    EXPECT_EQ(outcome.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(outcome.error().message,
               "procedure \"name\": a key of index \"title_text\" is longer than 256 bytes");
     EXPECT_EQ(engine.row_count(table.table), 0u);
   }

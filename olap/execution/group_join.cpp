@@ -11,6 +11,8 @@ namespace {
 
 // An array of group numbers may have so many times the rows that are grouped.
 constexpr double kBuildRowsFactorMax = 4;
+// Keys that the probe side has, too, are computed a row where a build row has fewer matches.
+constexpr double kMatchesMin = 8;
 
 // Whether rows of the operator are rows of its first child, whose columns come first.
 bool passes_rows_on(const Operator& op) {
@@ -33,9 +35,13 @@ const Operator* join_of_group_keys(const Operator& aggregate) {
     if (op->kind != OperatorKind::kHashJoin) continue;
     const size_t probe_columns = op->children[0]->output.size();
     if (*high < probe_columns) continue;
-    const bool small = op->children[1]->estimated_rows <=
-                       kBuildRowsFactorMax * aggregate.children[0]->estimated_rows;
-    return *low >= probe_columns && op->join == JoinKind::kInner && small ? op : nullptr;
+    if (*low < probe_columns || op->join != JoinKind::kInner) return nullptr;
+    const bool has_twins = std::all_of(columns.begin(), columns.end(), [&](uint32_t column) {
+      return probe_twin(*op, static_cast<uint32_t>(column - probe_columns)).has_value();
+    });
+    const double factor = has_twins ? 1 / kMatchesMin : kBuildRowsFactorMax;
+    const double rows = aggregate.children[0]->estimated_rows;
+    return op->children[1]->estimated_rows <= factor * rows ? op : nullptr;
   }
   return nullptr;
 }

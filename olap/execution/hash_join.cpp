@@ -29,9 +29,11 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
       gathered_(needed.gathered_by(join)),
       compared_(gathered_.size()) {
   const size_t probe_columns = join.children[0]->output.size();
+  for (uint32_t c = 0; c < gathered_.size(); ++c) twins_.push_back(probe_twin(join, c));
   for (const ExpressionPtr& predicate : join.predicates) {
     for (const uint32_t column : columns_read(*predicate)) {
-      if (column >= probe_columns) compared_[column - probe_columns] = true;
+      if (column < probe_columns || twins_[column - probe_columns].has_value()) continue;
+      compared_[column - probe_columns] = true;
     }
   }
   if (needed.numbers_build_rows(join)) rows_by_slot_.resize(kVectorRows);
@@ -130,8 +132,10 @@ bool ProbeStage::push(Batch& batch) {
 // The output's columns: those of the batch, and room for the build side's.
 void ProbeStage::extend_output(const Batch& batch) {
   output_.columns.assign(batch.columns.begin(), batch.columns.end());
-  for (const VectorBuffer& buffer : build_buffers_) {
-    output_.columns.emplace_back().type = buffer.type();
+  for (size_t c = 0; c < build_buffers_.size(); ++c) {
+    Vector& column = output_.columns.emplace_back();
+    column.type = build_buffers_[c].type();
+    if (twins_[c].has_value()) column = batch.columns[*twins_[c]];
   }
   output_.build_rows = rows_by_slot_.empty() ? batch.build_rows : rows_by_slot_.data();
 }

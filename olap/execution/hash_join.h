@@ -7,8 +7,8 @@
 //            (dense_keys.h, key_places.h); others are hashed.
 // Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
 //            match (a unique build side), the result is the probe's batch with a narrower selection
-//            and the build columns gathered into its slots: no probe column is copied. Where it has
-//            more, the k-th matches of all rows form the k-th such batch.
+//            and the build columns gathered into its slots: no probe column is copied, and a build
+//            column that is a key is the probe's own. Where it has more, the k-th matches of all rows form the k-th such batch.
 // Nulls      a row with a null key matches nothing. Left joins push rows without a match with
 //            nulls.
 // Residual   predicates over probe and build columns decide whether a pair matches.
@@ -209,7 +209,8 @@ class ProbeStage : public Stage {
   uint64_t matched_[kVectorWords];  // slots that were joined
   std::vector<uint32_t> rows_;      // build rows of the output's selected slots
   std::vector<VectorBuffer> build_buffers_;
-  std::vector<bool> gathered_;  // by build column
+  std::vector<std::optional<uint32_t>> twins_;  // by build column
+  std::vector<bool> gathered_;                  // by build column
   std::vector<bool> compared_;  // those that residual predicates read
   Selection pairs_;             // before residual predicates
   MatchedRows* build_matched_ = nullptr;

@@ -28,9 +28,11 @@ std::optional<ColumnRange> implied_range(const Operator& join, const JoinTable& 
     const bool are_integers =
         are_columns && holds_integers(scanned.type) && holds_integers(built.type);
     if (!are_integers) return std::nullopt;
+    const auto build_column = static_cast<uint32_t>(built.column - probe_columns);
+    if (probe_twin(join, build_column).has_value()) return std::nullopt;  // the table has it not
     ValueBounds bounds;
     if (!column_range(scanned, kind, bounds)) return std::nullopt;
-    table.rows().widen(built.column - probe_columns, &bounds);
+    table.rows().widen(build_column, &bounds);
     return column_range(scanned, kind, bounds);
   };
   const Expression& left = *predicate.children[0];

@@ -16,6 +16,8 @@ namespace diptych::olap {
 
 namespace {
 
+constexpr uint32_t kTextsAhead = 8;
+
 // Multiplies and folds: wyhash's mixing step. Every input bit reaches every output bit.
 inline uint64_t mix(uint64_t a, uint64_t b) {
   __extension__ typedef unsigned __int128 uint128_t;
@@ -231,6 +233,10 @@ void KeyPacker::hash_keys(uint32_t count, const uint64_t* keys, uint64_t* hashes
     }
     std::vector<uint64_t> decisive(words);
     for (uint32_t k = 0; k < count; ++k) {
+      if (k + kTextsAhead < count) {
+        const uint64_t* const ahead = keys + size_t{k + kTextsAhead} * words;
+        for (const uint32_t w : text_words_) prefetch_text(text_at(ahead + w));
+      }
       const uint64_t* key = keys + size_t{k} * words;
       if (!words_decide(key)) key = make_decisive(key, decisive.data());
       hashes[k] = hash_words(key, words);

@@ -30,7 +30,29 @@ std::vector<bool> none_of(const Operator& op) {
   return std::vector<bool>(op.output.size(), false);
 }
 
+// Equal values of it are the same bits.
+bool equality_is_identity(const base::DataType& type) {
+  const PhysicalType physical = physical_type(type);
+  return physical == PhysicalType::kInt32 || physical == PhysicalType::kInt64 ||
+         physical == PhysicalType::kInt128;
+}
+
 }  // namespace
+
+std::optional<uint32_t> probe_twin(const Operator& join, uint32_t build_column) {
+  if (join.join != JoinKind::kInner) return std::nullopt;
+  for (size_t i = 0; i < join.build_keys.size(); ++i) {
+    const Expression& build = *join.build_keys[i];
+    const Expression& probe = *join.probe_keys[i];
+    const bool columns =
+        build.kind == ExpressionKind::kColumn && probe.kind == ExpressionKind::kColumn;
+    if (columns && build.column == build_column && build.type == probe.type &&
+        equality_is_identity(build.type)) {
+      return probe.column;
+    }
+  }
+  return std::nullopt;
+}
 
 NeededColumns::NeededColumns(const Operator& root, size_t root_columns) {
   std::vector<bool> needed = none_of(root);
@@ -116,6 +138,9 @@ void NeededColumns::visit_join(const Operator& op, const std::vector<bool>& need
   const auto split = both.begin() + static_cast<int64_t>(probe_columns);
   std::vector<bool> probe(both.begin(), split);
   std::vector<bool> build(split, both.end());
+  for (uint32_t c = 0; c < build.size(); ++c) {
+    build[c] = build[c] && !probe_twin(op, c).has_value();  // the probe's is a key, too
+  }
   gathered_[&op] = build;
   for (size_t c = 0; c < build.size() && of_build; ++c) build[c] = build[c] || needed[c];
   if (const auto keys = key_columns_.find(&op); keys != key_columns_.end()) {

@@ -8,6 +8,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -15,14 +17,18 @@
 
 namespace diptych::olap {
 
+// The column of an inner join's probe side that a build column is equal to in every joined row, bit
+// by bit: a key of integers. The joined row has that one in its place.
+std::optional<uint32_t> probe_twin(const Operator& join, uint32_t build_column);
+
 class NeededColumns {
  public:
   // Of the root, the first `root_columns` columns are needed.
   NeededColumns(const Operator& root, size_t root_columns);
 
   const std::vector<bool>& of(const Operator& op) const { return needed_.at(&op); }
-  // The columns of a join's build side that its output or its residual predicates need: those that
-  // its table keeps (keys are kept in packed form).
+  // The columns of a join's build side that its output or its residual predicates need, and of which
+  // the probe side has no twin: those that its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
   // Those of them that a joined row has: the others are only keys of a GROUP BY that takes them
   // from the table (group_join.h).

@@ -20,6 +20,11 @@
 
 namespace diptych::olap {
 
+// Fetches what the text refers to, for who reads it soon.
+inline void prefetch_text(const base::StringRef& text) {
+  if (!text.is_short()) __builtin_prefetch(text.data());
+}
+
 class QueryHeap {
  public:
   QueryHeap() = default;

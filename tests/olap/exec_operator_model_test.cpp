@@ -221,6 +221,8 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
     using Keys = std::vector<std::pair<uint32_t, uint32_t>>;
     const Keys keys_of_join = below(2) == 0 ? Keys() : Keys{{key, key}};
     rows = join(JoinKind::kInner, std::move(rows), scan_of(2), keys_of_join);
+    // With as many rows as are said below, keys that the probe side has are computed from it.
+    rows->children[1]->estimated_rows = below(2) == 0 ? 0 : 1000;
     const auto at = [](uint32_t c) { return column(kColumns + c, kOperatorTypes[c]); };
     if (below(2) == 0) {
       rows = filter(std::move(rows),
@@ -231,8 +233,9 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
                                      JoinKind::kAnti, JoinKind::kMark};
       rows = join(kKinds[below(5)], std::move(rows), scan_of(2), {{1, 1}});
     }
+    rows->estimated_rows = 2000;
     std::vector<ExpressionPtr> keys;
-    keys.push_back(at(3));
+    keys.push_back(at(below(3) == 0 ? key : 3));
     if (below(2) == 0) keys.push_back(at(1 + static_cast<uint32_t>(below(kColumns - 1))));
     if (below(2) == 0) keys.push_back(at(key));  // where it is unique, each build row is a group
     if (below(2) == 0) {

@@ -8,7 +8,8 @@
 // Probe      a batch's keys are packed and looked up at once. Where a probe row has at most one
 //            match (a unique build side), the result is the probe's batch with a narrower selection
 //            and the build columns gathered into its slots: no probe column is copied, and a build
-//            column that is a key is the probe's own. Where it has more, the k-th matches of all rows form the k-th such batch.
+//            column that is a key is the probe's own (probe_twin). Where it has more, the k-th
+//            matches of all rows form the k-th such batch.
 // Nulls      a row with a null key matches nothing. Left joins push rows without a match with
 //            nulls.
 // Residual   predicates over probe and build columns decide whether a pair matches.
@@ -211,8 +212,8 @@ class ProbeStage : public Stage {
   std::vector<VectorBuffer> build_buffers_;
   std::vector<std::optional<uint32_t>> twins_;  // by build column
   std::vector<bool> gathered_;                  // by build column
-  std::vector<bool> compared_;  // those that residual predicates read
-  Selection pairs_;             // before residual predicates
+  std::vector<bool> compared_;                  // those that residual predicates read
+  Selection pairs_;                             // before residual predicates
   MatchedRows* build_matched_ = nullptr;
   std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};

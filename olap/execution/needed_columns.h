@@ -27,8 +27,8 @@ class NeededColumns {
   NeededColumns(const Operator& root, size_t root_columns);
 
   const std::vector<bool>& of(const Operator& op) const { return needed_.at(&op); }
-  // The columns of a join's build side that its output or its residual predicates need, and of which
-  // the probe side has no twin: those that its table keeps (keys are kept in packed form).
+  // The columns of a join's build side that its output or its residual predicates need, and of
+  // which the probe side has no twin: those that its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
   // Those of them that a joined row has: the others are only keys of a GROUP BY that takes them
   // from the table (group_join.h).

@@ -170,6 +170,25 @@ BoundResult bind_substring(Call call) {
   return called(make_function(Function::kSubstring, kTextType, std::move(arguments)), call.offset);
 }
 
+// What the first character is does not depend on those behind it.
+BoundResult bind_ascii(Call call) {
+  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
+  auto text = text_argument(call, &call.arguments[0]);
+  if (!text) return text.error();
+  Expressions arguments;
+  const Expression& part = **text;
+  const auto is_literal_from = [&part](size_t child, int64_t least, int64_t most) {
+    const Expression& e = *part.children[child];
+    const auto* number = is_literal(e) ? std::get_if<int64_t>(&e.literal) : nullptr;
+    return number != nullptr && *number >= least && *number <= most;
+  };
+  const bool begins_like_the_whole = part.kind == ExpressionKind::kFunction &&
+                                     part.function == Function::kSubstring &&
+                                     is_literal_from(1, 1, 1) && is_literal_from(2, 1, INT64_MAX);
+  arguments.push_back(begins_like_the_whole ? std::move((*text)->children[0]) : *std::move(text));
+  return called(make_function(Function::kAscii, kIntType, std::move(arguments)), call.offset);
+}
+
 BoundResult bind_abs(Call call) {
   if (call.arguments.size() != 1) return call.wrong_count("1 argument");
   auto number = number_argument(call, &call.arguments[0]);
@@ -493,8 +512,7 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
   static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
       {"substring", bind_substring},
       {"substr", bind_substring},
-      {"ascii",
-       [](Call c) { return bind_text_function(std::move(c), Function::kAscii, kIntType); }},
+      {"ascii", bind_ascii},
       {"octet_length",
        [](Call c) { return bind_text_function(std::move(c), Function::kLength, kIntType); }},
       {"upper",

@@ -13,11 +13,65 @@ namespace {
 constexpr double kSubquerySelectivity = 0.5;
 // A semi or anti join builds on the outer side where the subquery has so many times its rows.
 constexpr double kBuildOuterFactor = 1.5;
+// Keys of more combinations than that are hashed (dense_keys.h), unless a unique key is among them:
+// then that alone is looked up, and the other equalities are tried on what it finds.
+constexpr double kPlacesMax = 4e6;
 
 bool has_equality(const Expressions& conditions) {
   return std::any_of(conditions.begin(), conditions.end(), [](const ExpressionPtr& condition) {
     return condition->kind == ExpressionKind::kEqual;
   });
+}
+
+// The side's part of an equality of it and the other one; nullptr where the condition is none.
+const Expression* key_part(const Expression& condition, const Planned& side, const Planned& other) {
+  if (condition.kind != ExpressionKind::kEqual) return nullptr;
+  for (size_t i = 0; i < 2; ++i) {
+    const Expression& own = *condition.children[i];
+    const Expression& their = *condition.children[1 - i];
+    if (!names_a_column(own) || !names_a_column(their)) continue;
+    if (side.has_all(own) && other.has_all(their)) return &own;
+  }
+  return nullptr;
+}
+
+// Whether the condition compares the side's column with something of the other one.
+bool compares_slot(const Expression& condition, uint32_t slot, const Planned& side,
+                   const Planned& other) {
+  const Expression* const part = key_part(condition, side, other);
+  if (part == nullptr) return false;
+  const Expression& plain = without_integer_casts(*part);
+  return plain.kind == ExpressionKind::kColumn && plain.column == slot;
+}
+
+// A unique key of the side that equalities of all its columns find one row by, at most.
+std::optional<std::vector<uint32_t>> unique_key_in(const Expressions& conditions,
+                                                   const Planned& side, const Planned& other) {
+  for (const std::vector<uint32_t>& key : side.unique_keys) {
+    const bool found = std::all_of(key.begin(), key.end(), [&](uint32_t slot) {
+      return std::any_of(conditions.begin(), conditions.end(), [&](const ExpressionPtr& condition) {
+        return compares_slot(*condition, slot, side, other);
+      });
+    });
+    if (found) return key;
+  }
+  return std::nullopt;
+}
+
+// The equalities that the side's unique key does without.
+Expressions take_beside(const std::vector<uint32_t>& key, const Planned& side, const Planned& other,
+                        Expressions* conditions) {
+  Expressions kept;
+  Expressions beside;
+  for (ExpressionPtr& condition : *conditions) {
+    const bool is_of_key = key_part(*condition, side, other) == nullptr ||
+                           std::any_of(key.begin(), key.end(), [&](uint32_t slot) {
+                             return compares_slot(*condition, slot, side, other);
+                           });
+    (is_of_key ? kept : beside).push_back(std::move(condition));
+  }
+  *conditions = std::move(kept);
+  return beside;
 }
 
 bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
@@ -48,7 +102,8 @@ struct PlanBuilder::GroupState {
 
   std::vector<std::vector<uint32_t>> slots;  // by member
   std::vector<Planned> members;
-  std::vector<Condition> conditions;  // over two members and more; taken when placed
+  std::vector<Condition> conditions;            // over two members and more; taken when placed
+  std::vector<TextPart>* text_parts = nullptr;  // the group's
   std::vector<Subquery> subqueries;
 
   MemberSet members_of(const Expression& expression) const {
@@ -68,6 +123,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   simplify(group);
   DIPTYCH_CHECK(group.members.size() <= kJoinMembersMax, "the binder refuses wider joins");
   GroupState state;
+  state.text_parts = &group.text_parts;
   for (const JoinMember& member : group.members) state.slots.push_back(member.slots);
   add_implied_predicates(group, state);
   SlotSet used = needed;
@@ -123,60 +179,6 @@ Planned PlanBuilder::apply_subqueries(std::vector<SubqueryJoin>& subqueries, Pla
     input = apply_subquery(subquery, std::move(input), std::move(inner));
   }
   return input;
-}
-
-// The domain's values are those of the rows, which are made repeatable.
-void PlanBuilder::offer_domain(const Domain& domain, Planned* rows) {
-  if (domain.id == 0) return;
-  const bool in_base =
-      rows->base != nullptr &&
-      std::all_of(domain.values.begin(), domain.values.end(),
-                  [&](const ExpressionPtr& value) { return rows->base->has_all(*value); });
-  if (!in_base) {
-    if (!is_repeatable(*rows->root)) *rows = grouped_by_all(std::move(*rows), domain.id);
-    rows->base = share(*rows);
-  }
-  domains_.insert_or_assign(domain.id, std::pair(copy_of(*rows->base), clone(domain.values)));
-}
-
-Planned PlanBuilder::grouped_by_all(Planned rows, uint32_t number_slot) {
-  WindowFunction number;
-  number.type = {base::TypeKind::kBigInt};
-  const double count = rows.rows();
-  auto unique_keys = rows.unique_keys;
-  rows = make_window(std::move(rows), {}, {}, {number}, {number_slot});
-  estimator_.set_distinct(number_slot, count);
-  rows = distinct(std::move(rows));
-  rows.unique_keys = std::move(unique_keys);
-  rows.root->estimated_rows = count;
-  return rows;
-}
-
-Planned PlanBuilder::plan_domain(const JoinMember& member) {
-  const auto& [rows, values] = domains_.at(member.domain);
-  copied_ += size_of(*rows.root);
-  if (is_too_large()) {
-    Expressions nulls;
-    for (const ExpressionPtr& value : values) nulls.push_back(make_null(value->type));
-    return make_values(std::move(nulls), member.slots);
-  }
-  bool unique = false;
-  for (const std::vector<uint32_t>& key : rows.unique_keys) {
-    unique = unique || std::all_of(key.begin(), key.end(), [&](uint32_t slot) {
-               return std::any_of(values.begin(), values.end(), [slot](const ExpressionPtr& value) {
-                 return value->kind == ExpressionKind::kColumn && value->column == slot;
-               });
-             });
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    estimator_.set_distinct(member.slots[i],
-                            std::min(rows.rows(), estimator_.distinct(*values[i])));
-  }
-  const double count = rows.rows();
-  Planned domain = make_project(copy_of(rows), clone(values), member.slots);
-  domain.root->estimated_rows = count;
-  domain.unique_keys = {member.slots};
-  return unique ? std::move(domain) : distinct(std::move(domain));
 }
 
 // Factors ORs, and turns LEFT JOINs whose NULL rows a predicate drops into inner joins.
@@ -494,36 +496,59 @@ Planned PlanBuilder::join_members(GroupState& state) {
   return joined;
 }
 
-// What the conditions ask of texts of build rows alone becomes columns of these, where there are
-// more pairs of rows than build rows.
-Planned PlanBuilder::with_text_parts(Planned build, double joined_rows, Expressions* conditions) {
+// The part's column: that of an equal one, or a new one.
+ExpressionPtr PlanBuilder::as_column(ExpressionPtr part, std::vector<TextPart>* parts) {
+  auto known = std::find_if(parts->begin(), parts->end(),
+                            [&](const TextPart& one) { return equal(*one.expression, *part); });
+  if (known == parts->end()) {
+    const uint32_t slot = slots_.add({.type = part->type, .nullable = part->nullable});
+    known = parts->insert(known, {std::move(part), slot});
+  }
+  return slots_.column(known->slot);
+}
+
+// What the conditions, and whoever is above, ask of texts of build rows alone becomes columns of
+// these, where there are more pairs of rows, or joined ones, than build rows.
+Planned PlanBuilder::with_text_parts(Planned build, double joined_rows, Expressions* conditions,
+                                     std::vector<TextPart>* asked_above) {
+  std::vector<TextPart> parts;
+  const auto column = [&](ExpressionPtr part) { return as_column(std::move(part), &parts); };
   double pairs = joined_rows;
   for (const ExpressionPtr& condition : *conditions) {
     if (condition->kind == ExpressionKind::kOr) pairs /= estimator_.selectivity(*condition);
   }
-  if (pairs < build.rows()) return build;
-  Expressions parts;
-  std::vector<uint32_t> slots;
-  const auto column = [&](ExpressionPtr part) {
-    const auto known = std::find_if(parts.begin(), parts.end(),
-                                    [&](const ExpressionPtr& e) { return equal(*e, *part); });
-    if (known != parts.end())
-      return slots_.column(slots[static_cast<size_t>(known - parts.begin())]);
-    slots.push_back(slots_.add({.type = part->type, .nullable = part->nullable}));
-    parts.push_back(std::move(part));
-    return slots_.column(slots.back());
-  };
-  for (ExpressionPtr& condition : *conditions) take_text_parts(&condition, build, column);
+  const auto of_build = [&build](const Expression& part) { return build.has_all(part); };
+  for (ExpressionPtr& condition : *conditions) {
+    if (pairs >= build.rows()) take_text_parts(&condition, of_build, column);
+  }
+  for (TextPart& part : *asked_above) {
+    if (part.is_column || joined_rows < build.rows() || !of_build(*part.expression)) continue;
+    part.is_column = true;
+    parts.push_back({clone(*part.expression), part.slot});
+  }
   if (parts.empty()) return build;
   Expressions columns;
   for (size_t i = 0; i < build.layout.size(); ++i) {
     columns.push_back(
         make_column(build.layout[i], build.root->output[i], build.root->output_nullable[i]));
   }
-  std::move(parts.begin(), parts.end(), std::back_inserter(columns));
   std::vector<uint32_t> layout = build.layout;
-  layout.insert(layout.end(), slots.begin(), slots.end());
+  for (TextPart& part : parts) {
+    columns.push_back(std::move(part.expression));
+    layout.push_back(part.slot);
+  }
   return make_project(std::move(build), std::move(columns), std::move(layout));
+}
+
+// How many combinations the side's keys have.
+double PlanBuilder::places_of(const Expressions& conditions, const Planned& side,
+                              const Planned& other) {
+  double places = 1;
+  for (const ExpressionPtr& condition : conditions) {
+    const Expression* const part = key_part(*condition, side, other);
+    if (part != nullptr) places *= estimator_.distinct(*part);
+  }
+  return places;
 }
 
 Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
@@ -536,9 +561,20 @@ Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
     if (condition.expression == nullptr || !within(condition.members, tree.members)) continue;
     conditions.push_back(std::move(condition.expression));
   }
-  build = with_text_parts(std::move(build), tree.rows, &conditions);
-  Planned joined =
-      make_join(JoinKind::kInner, std::move(probe), std::move(build), std::move(conditions));
+  build = with_text_parts(std::move(build), tree.rows, &conditions, state.text_parts);
+  std::vector<std::vector<uint32_t>> unique_keys;  // of rows that the join does not multiply
+  const auto key = unique_key_in(conditions, build, probe);
+  if (key.has_value()) unique_keys = probe.unique_keys;
+  if (unique_key_in(conditions, probe, build).has_value()) {
+    unique_keys.insert(unique_keys.end(), build.unique_keys.begin(), build.unique_keys.end());
+  }
+  Expressions beside;
+  if (key.has_value() && places_of(conditions, build, probe) > kPlacesMax) {
+    beside = take_beside(*key, build, probe, &conditions);
+  }
+  Planned joined = make_join(JoinKind::kInner, std::move(probe), std::move(build),
+                             std::move(conditions), std::move(beside));
+  joined.unique_keys = std::move(unique_keys);
   joined.root->estimated_rows = tree.rows;
   joined.unfiltered = tree.rows;
   return joined;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "olap/sql/predicate_rules.h"
 #include "olap/sql/type_rules.h"
 
 namespace diptych::olap {
@@ -41,7 +42,9 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   }
   above.add(block.window_subqueries);
   for (const OutputColumn& output : block.outputs) above.add(*output.expression);
+  offer_text_parts(block);
   Planned plan = plan_input(block, above);
+  take_back_text_parts(block);
   if (block.aggregated) plan = aggregate(block, std::move(plan));
   plan = add_subqueries(block, block.subqueries, std::move(plan));
   double share = 1;
@@ -118,6 +121,31 @@ Planned PlanBuilder::plan_input(QueryBlock& block, const SlotSet& needed) {
   Planned row = make_values(std::move(one), {kNoSlot});
   row.single_row = true;
   return finish_group(block.from, std::move(row), needed);
+}
+
+// What aggregates ask of texts may be had once a row below a join.
+void PlanBuilder::offer_text_parts(QueryBlock& block) {
+  const auto column = [&](ExpressionPtr part) {
+    return as_column(std::move(part), &block.from.text_parts);
+  };
+  if (block.from.members.size() < 2) return;
+  for (Aggregate& aggregate : block.aggregates) {
+    if (aggregate.argument == nullptr) continue;
+    take_text_parts(&aggregate.argument, names_a_column, column);
+  }
+}
+
+// Those that are not had are computed where they are asked for.
+void PlanBuilder::take_back_text_parts(QueryBlock& block) {
+  for (Aggregate& aggregate : block.aggregates) {
+    if (aggregate.argument == nullptr) continue;
+    substitute(&aggregate.argument, [&](const Expression& column) -> ExpressionPtr {
+      for (const TextPart& part : block.from.text_parts) {
+        if (part.slot == column.column && !part.is_column) return clone(*part.expression);
+      }
+      return nullptr;
+    });
+  }
 }
 
 // Below a GROUP BY with several sets: every row once for each of them, with keys that are columns.

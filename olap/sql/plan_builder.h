@@ -34,6 +34,8 @@ class PlanBuilder {
   enum class Order : uint8_t { kKept, kFree };
   Planned plan_block(QueryBlock& block, const SlotSet& needed, Order order);
   Planned plan_input(QueryBlock& block, const SlotSet& needed);
+  void offer_text_parts(QueryBlock& block);
+  static void take_back_text_parts(QueryBlock& block);
   Planned expand(QueryBlock& block, Planned input);
   Planned aggregate(QueryBlock& block, Planned input);
   Planned add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries, Planned input);
@@ -60,6 +62,8 @@ class PlanBuilder {
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
   Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
+
+  // domain_planner.cpp
   void offer_domain(const Domain& domain, Planned* rows);
   Planned grouped_by_all(Planned rows, uint32_t number_slot);
   Planned plan_domain(const JoinMember& member);
@@ -77,7 +81,10 @@ class PlanBuilder {
   double semi_selectivity(const Planned& inner, const Expressions& conditions);
   Planned join_members(GroupState& state);
   Planned build_tree(const JoinTree& tree, GroupState& state);
-  Planned with_text_parts(Planned build, double joined_rows, Expressions* conditions);
+  Planned with_text_parts(Planned build, double joined_rows, Expressions* conditions,
+                          std::vector<TextPart>* asked_above);
+  ExpressionPtr as_column(ExpressionPtr part, std::vector<TextPart>* parts);
+  double places_of(const Expressions& conditions, const Planned& side, const Planned& other);
   JoinProblem join_problem(const GroupState& state);
   JoinSide join_side(const Expression& side, const GroupState& state);
   double selectivity(const Expressions& predicates);

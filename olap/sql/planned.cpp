@@ -250,7 +250,8 @@ Planned make_filter(Planned input, Expressions predicates) {
   return filter;
 }
 
-Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions) {
+Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions,
+                  Expressions beside) {
   auto join = std::make_unique<Operator>();
   join->kind = OperatorKind::kHashJoin;
   join->join = kind;
@@ -266,6 +267,7 @@ Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions condi
       join->predicates.push_back(std::move(condition));
     }
   }
+  std::move(beside.begin(), beside.end(), std::back_inserter(join->predicates));
   place(&join->probe_keys, probe.layout);
   place(&join->build_keys, build.layout);
   place(&join->predicates, both);

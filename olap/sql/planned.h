@@ -82,9 +82,11 @@ size_t size_of(const Operator& op);  // operators
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);
 
-// conditions: equalities with one side on each input become keys, the rest `predicates`. The result
-// is over the probe side, and over the build side where the kind says so.
-Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions);
+// conditions: equalities with one side on each input become keys, the rest `predicates`, and so do
+// those `beside` the keys. The result is over the probe side, and over the build side where the
+// kind says so.
+Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions,
+                  Expressions beside = {});
 
 // The input itself where the expressions are its columns in order.
 Planned make_project(Planned input, Expressions expressions, std::vector<uint32_t> layout);

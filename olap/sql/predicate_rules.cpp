@@ -128,14 +128,14 @@ bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
   }
 }
 
-// A truth value that is always there, and compares texts.
-struct TextPart {
+// What makes a truth value that is always there, and compares texts.
+struct TextComparisons {
   bool cannot_fail = true;
-  bool compares_texts = false;
+  bool some = false;
 };
 
-TextPart text_part(const Expression& e) {
-  TextPart part;
+TextComparisons text_comparisons(const Expression& e) {
+  TextComparisons part;
   switch (e.kind) {
     case ExpressionKind::kColumn:
     case ExpressionKind::kLiteral: return part;
@@ -145,15 +145,15 @@ TextPart text_part(const Expression& e) {
     case ExpressionKind::kIsNull:
     case ExpressionKind::kIsNotNull: break;
     case ExpressionKind::kLike:
-    case ExpressionKind::kInList: part.compares_texts = e.children[0]->type.is_string(); break;
+    case ExpressionKind::kInList: part.some = e.children[0]->type.is_string(); break;
     default:
       part.cannot_fail = is_comparison(e.kind);
-      part.compares_texts = part.cannot_fail && e.children[0]->type.is_string();
+      part.some = part.cannot_fail && e.children[0]->type.is_string();
   }
   for (const ExpressionPtr& child : e.children) {
-    const TextPart below = text_part(*child);
+    const TextComparisons below = text_comparisons(*child);
     part.cannot_fail = part.cannot_fail && below.cannot_fail;
-    part.compares_texts = part.compares_texts || below.compares_texts;
+    part.some = part.some || below.some;
   }
   return part;
 }
@@ -210,20 +210,18 @@ ExpressionPtr implied_disjunction(const Expression& predicate,
   return disjunction(std::move(branches));
 }
 
-void take_text_parts(ExpressionPtr* predicate, const Planned& side,
+void take_text_parts(ExpressionPtr* expression,
+                     const std::function<bool(const Expression& part)>& eligible,
                      const std::function<ExpressionPtr(ExpressionPtr part)>& column) {
-  Expression& e = **predicate;
-  if (side.has_all(e)) {
-    const TextPart part = text_part(e);
-    if (part.compares_texts && part.cannot_fail) {
-      *predicate = column(std::move(*predicate));
+  Expression& e = **expression;
+  if (eligible(e)) {
+    const TextComparisons part = text_comparisons(e);
+    if (part.some && part.cannot_fail) {
+      *expression = column(std::move(*expression));
       return;
     }
   }
-  const bool is_connective = e.kind == ExpressionKind::kAnd || e.kind == ExpressionKind::kOr ||
-                             e.kind == ExpressionKind::kNot;
-  if (!is_connective) return;
-  for (ExpressionPtr& child : e.children) take_text_parts(&child, side, column);
+  for (ExpressionPtr& child : e.children) take_text_parts(&child, eligible, column);
 }
 
 bool rejects_nulls(const Expression& predicate, const std::vector<uint32_t>& slots) {

@@ -2,7 +2,8 @@
 //
 //   factor   (a AND b) OR (a AND c)  ->  a AND (b OR c)
 //   imply    (r1 AND s1) OR (r2 AND s2), r over one member  ->  additionally r1 OR r2 for its scan
-//   early    the same above a join, r over texts of its build side  ->  r1, r2 are columns there
+//   early    the same above a join, and what aggregates over it ask, r over texts of its build side
+//            ->  r1, r2 are columns there
 //   not      NOT (x <> y)  ->  x = y; NOT (r OR s)  ->  NOT r AND NOT s
 //   same     x IS NOT DISTINCT FROM y, or x = y OR both are NULL  ->  equalities, NULL to NULL
 //   strict   a predicate that is not true when the columns it names are NULL turns a LEFT JOIN that
@@ -31,10 +32,11 @@ Expressions factor_common(Expressions conjuncts);
 ExpressionPtr implied_disjunction(const Expression& predicate,
                                   const std::function<bool(const Expression&)>& eligible);
 
-// Puts in the place of the largest parts which name columns of `side` only, and compare texts, what
-// `column` gives for them: so a text is looked at once a row there, and not for every pair of rows.
+// Puts in the place of the largest parts which are `eligible`, and compare texts, what `column`
+// gives for them: so a text is looked at once a row of a join's side, and not for every pair.
 // Parts that may fail stay, since there may be no pair.
-void take_text_parts(ExpressionPtr* predicate, const Planned& side,
+void take_text_parts(ExpressionPtr* expression,
+                     const std::function<bool(const Expression& part)>& eligible,
                      const std::function<ExpressionPtr(ExpressionPtr part)>& column);
 
 // True if the predicate cannot be true where all `slots` are NULL.

@@ -78,11 +78,20 @@ struct JoinMember {
 
 struct SubqueryJoin;
 
+// A truth value over texts that somebody above asks for: a column of this slot, where it is worth
+// while to have it below a join (predicate_rules.h).
+struct TextPart {
+  ExpressionPtr expression;
+  uint32_t slot;
+  bool is_column = false;  // the rows have it
+};
+
 // Members that may be joined in any order, and the conjuncts that hold for the result.
 struct JoinGroup {
   std::vector<JoinMember> members;
   Expressions predicates;
   std::vector<SubqueryJoin> subqueries;
+  std::vector<TextPart> text_parts;
 
   JoinGroup();
   JoinGroup(JoinGroup&&) noexcept;

@@ -125,6 +125,15 @@ TEST_F(ChQueriesTest, Query5ReducesSuppliersBeforeItTouchesOrderLines) {
   EXPECT_NE(text.find("scan region", lines), std::string::npos)
       << "the region's suppliers are the build side of the order lines\n"
       << text;
+  EXPECT_NE(text.find("ol_d_id = o_d_id where (ascii(c_state) = su_nationkey)"), std::string::npos)
+      << "an order is found by its key alone, which has a place in an array\n"
+      << text;
+}
+
+TEST_F(ChQueriesTest, Query14AsksATextOnceAnItem) {
+  const auto plans = prepare_all("ch");
+  const std::string text = explain(plans.at("Q14"), catalog_);
+  EXPECT_NE(text.find("project [i_id, i_data, (i_data like 'PR%')]"), std::string::npos) << text;
 }
 
 }  // namespace

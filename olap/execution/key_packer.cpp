@@ -11,27 +11,13 @@
 
 #include "olap/execution/key_equality.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/word_hash.h"
 
 namespace diptych::olap {
 
 namespace {
 
 constexpr uint32_t kTextsAhead = 8;
-
-// Multiplies and folds: wyhash's mixing step. Every input bit reaches every output bit.
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  __extension__ typedef unsigned __int128 uint128_t;
-  const uint128_t product = static_cast<uint128_t>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-constexpr uint64_t kSeed = 0xa0761d6478bd642f;
-constexpr uint64_t kStep = 0xe7037ed1a0b428db;
-
-inline uint64_t hash_words(const uint64_t* words, uint32_t count) {
-  uint64_t hash = kSeed;
-  for (uint32_t w = 0; w < count; ++w) hash = mix(hash ^ words[w], kStep);
-  return hash;
-}
 
 base::StringRef text_at(const uint64_t* words) {
   base::StringRef text;

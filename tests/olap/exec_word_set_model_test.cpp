@@ -1,0 +1,109 @@
+// Sets of keys of one and two words against std::set: keys that come again, the key of zeros, keys
+// that differ in one bit, through every growth, read before and after they are dense.
+
+#include <array>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "olap/execution/word_set.h"
+#include "tests/olap/exec_table.h"
+
+namespace diptych::olap::test {
+namespace {
+
+using Key = std::array<uint64_t, 2>;
+
+struct SetShape {
+  const char* what;
+  uint64_t rows;
+  Key (*key)(uint64_t random);
+};
+
+constexpr SetShape kSetShapes[] = {
+    {"no keys", 0, [](uint64_t) { return Key{}; }},
+    {"zeros", 3'000, [](uint64_t) { return Key{}; }},
+    {"few keys, zeros among them", 20'000,
+     [](uint64_t r) {
+       return Key{r % 7, r / 7 % 3};
+     }},
+    {"many keys", 200'000,
+     [](uint64_t r) {
+       return Key{r, r * 31};
+     }},
+    {"keys that come again", 200'000,
+     [](uint64_t r) {
+       return Key{r % 50'000, 1};
+     }},
+    {"one bit", 5'000,
+     [](uint64_t r) {
+       return Key{uint64_t{1} << r % 64, 0};
+     }},
+    {"the second word alone", 5'000,
+     [](uint64_t r) {
+       return Key{0, r % 900};
+     }},
+    {"the upper half alone", 50'000,
+     [](uint64_t r) {
+       return Key{r << 32, 0};
+     }},
+};
+
+std::set<Key> all_of(const WordSet& set, uint32_t words, uint64_t* read) {
+  std::set<Key> keys;
+  std::vector<uint64_t> some(size_t{kVectorRows} * words);
+  uint64_t place = 0;
+  *read = 0;
+  while (const uint32_t count = set.read(&place, some.data())) {
+    for (uint32_t i = 0; i < count; ++i) {
+      keys.insert({some[i * words], words == 2 ? some[i * words + 1] : 0});
+    }
+    *read += count;
+  }
+  EXPECT_EQ(set.read(&place, some.data()), 0U) << "the end stays the end";
+  return keys;
+}
+
+class WordSetModel : public ::testing::TestWithParam<uint32_t> {};
+
+TEST_P(WordSetModel, HasTheKeysOnce) {
+  const uint32_t words = GetParam();
+  std::mt19937_64 random(words);
+  const StopFlag flag{false};
+  const StopSignal stop(&flag);
+  for (const SetShape& shape : kSetShapes) {
+    SCOPED_TRACE(shape.what);
+    WordSet set(words, stop);
+    std::set<Key> model;
+    std::vector<uint64_t> batch;
+    for (uint64_t row = 0; row < shape.rows;) {
+      batch.clear();
+      for (uint64_t n = 1 + random() % kVectorRows; n != 0 && row < shape.rows; --n, ++row) {
+        Key key = shape.key(random());
+        if (words == 1) key[1] = 0;
+        batch.insert(batch.end(), key.begin(), key.begin() + words);
+        model.insert(key);
+      }
+      set.add(batch.data(), static_cast<uint32_t>(batch.size() / words));
+      ASSERT_EQ(set.size(), model.size());
+    }
+    uint64_t read = 0;
+    EXPECT_EQ(all_of(set, words, &read), model);
+    EXPECT_EQ(read, model.size());
+    set.make_dense();
+    EXPECT_EQ(all_of(set, words, &read), model);
+    EXPECT_EQ(read, model.size());
+    std::set<Key> numbered;
+    for (uint32_t n = 0; n < set.size(); ++n) {
+      numbered.insert({set.key(n)[0], words == 2 ? set.key(n)[1] : 0});
+    }
+    EXPECT_EQ(numbered, model);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, WordSetModel, ::testing::Values(1U, 2U));
+
+}  // namespace
+}  // namespace diptych::olap::test

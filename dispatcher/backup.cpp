@@ -263,7 +263,7 @@ base::Result<BackupReport> BackupInMaking::finish(const std::string& path,
 base::Result<BackupReport> backup_database(const std::string& path, const std::string& directory,
                                            const BackupProgress& progress) {
   if (auto checked = check_is_no_backup(path); !checked) return checked.error();
-  const auto source = open_directory(path, OpenMode::kOpen);
+  const auto source = open_directory_to_read(path);
   if (!source) return source.error();
   const auto contents = scan_log(path, source->manifest->vid, source->manifest->id);
   if (!contents) return contents.error();

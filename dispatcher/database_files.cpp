@@ -54,8 +54,8 @@ base::Result<void> check_empty(const std::string& path) {
   return {};
 }
 
-base::Result<DatabaseDirectory> lock_and_read(const std::string& path, OpenMode mode) {
-  auto lock = storage::DirectoryLock::acquire(path);
+base::Result<DatabaseDirectory> read_locked(const std::string& path, OpenMode mode,
+                                            base::Result<storage::DirectoryLock> lock) {
   if (!lock) return lock.error();
   auto manifest = storage::read_manifest(path);
   if (manifest) {
@@ -81,6 +81,17 @@ base::Result<void> check_contents(const std::string& path, OpenMode mode) {
   return check_empty(path);
 }
 
+// kNotFound: nothing is there. kInvalidArgument: something else is.
+base::Result<void> is_directory(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    if (errno != ENOENT) return storage::system_error("open", path, errno);
+    return refused(base::ErrorCode::kNotFound, path, "no such directory");
+  }
+  if (S_ISDIR(found.st_mode)) return {};
+  return refused(base::ErrorCode::kInvalidArgument, path, "is a file; a database is a directory");
+}
+
 // A directory that a power failure does not take away again. False: another process has made it.
 base::Result<bool> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) {
@@ -99,23 +110,19 @@ base::Result<bool> make_directory(const std::string& path) {
 }  // namespace
 
 base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode) {
-  struct stat found {};
   bool made = false;
-  if (::stat(path.c_str(), &found) != 0) {
-    if (errno != ENOENT) return storage::system_error("open", path, errno);
-    if (mode == OpenMode::kOpen) {
-      return refused(base::ErrorCode::kNotFound, path, "no such directory");
-    }
+  auto found = is_directory(path);
+  if (!found) {
+    const bool may_make = found.code() == base::ErrorCode::kNotFound && mode != OpenMode::kOpen;
+    if (!may_make) return found.error();
     const auto makes = make_directory(path);
     if (!makes) return makes.error();
     made = *makes;
-  } else if (!S_ISDIR(found.st_mode)) {
-    return refused(base::ErrorCode::kInvalidArgument, path, "is a file; a database is a directory");
   }
   if (!made) {
     if (auto checked = check_contents(path, mode); !checked) return checked.error();
   }
-  auto opened = lock_and_read(path, mode);
+  auto opened = read_locked(path, mode, storage::DirectoryLock::acquire(path));
   if (!opened) {
     // Not with its contents: another process may have found the new directory, and fills it.
     if (made) ::rmdir(path.c_str());
@@ -123,6 +130,12 @@ base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode
     opened->made = Made::kDirectory;
   }
   return opened;
+}
+
+base::Result<DatabaseDirectory> open_directory_to_read(const std::string& path) {
+  if (auto found = is_directory(path); !found) return found.error();
+  if (auto checked = check_contents(path, OpenMode::kOpen); !checked) return checked.error();
+  return read_locked(path, OpenMode::kOpen, storage::DirectoryLock::acquire_to_read(path));
 }
 
 void remove_made(const std::string& path, Made made) {

@@ -29,6 +29,9 @@ struct DatabaseDirectory {
 
 // Errors as Database::open's. A directory that it made is gone again where it fails.
 base::Result<DatabaseDirectory> open_directory(const std::string& path, OpenMode mode);
+// kOpen for who changes nothing in it: it may lie on a read-only file system (DirectoryLock says
+// how it is locked then).
+base::Result<DatabaseDirectory> open_directory_to_read(const std::string& path);
 
 // Removes what open_directory made.
 void remove_made(const std::string& path, Made made);

@@ -46,7 +46,7 @@ base::Result<base::Catalog> catalog_of(const std::string& path, const storage::M
 
 base::Result<DatabaseInspection> inspect_database(
     const std::string& path, Verify verify, const std::function<void(double done)>& progress) {
-  const auto directory = open_directory(path, OpenMode::kOpen);
+  const auto directory = open_directory_to_read(path);
   if (!directory) return directory.error();
   if (!directory->manifest) {
     return base::Error(base::ErrorCode::kNotFound,

@@ -10,7 +10,7 @@
 namespace diptych::dispatcher {
 
 base::Result<LogInspection> inspect_log(const std::string& path) {
-  const auto directory = open_directory(path, OpenMode::kOpen);
+  const auto directory = open_directory_to_read(path);
   if (!directory) return directory.error();
   const base::Vid saved = directory->manifest->vid;
   const auto contents = scan_log(path, saved, directory->manifest->id);

@@ -87,8 +87,17 @@ Result<std::unique_ptr<BlockFile>> BlockFile::open(const std::string& directory,
                                                    BeforeFileStep before_step,
                                                    ReadCache read_cache) {
   std::unique_ptr<BlockFile> file(new BlockFile(path_in(directory), std::move(before_step)));
-  if (Result<void> opened = file->open_existing(); !opened) return opened.error();
+  if (Result<void> opened = file->open_existing(O_RDWR); !opened) return opened.error();
   if (Result<void> opened = file->open_for_reading(read_cache); !opened) return opened.error();
+  return file;
+}
+
+Result<std::unique_ptr<BlockFile>> BlockFile::open_to_read(const std::string& directory) {
+  std::unique_ptr<BlockFile> file(new BlockFile(path_in(directory), {}));
+  if (Result<void> opened = file->open_existing(O_RDONLY); !opened) return opened.error();
+  if (Result<void> opened = file->open_for_reading(ReadCache::kBypass); !opened) {
+    return opened.error();
+  }
   return file;
 }
 
@@ -107,8 +116,8 @@ Result<void> BlockFile::create_empty(const std::string& directory) {
   return sync_directory(directory);
 }
 
-Result<void> BlockFile::open_existing() {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+Result<void> BlockFile::open_existing(int access) {
+  file_ = ::open(path_.c_str(), access | O_CLOEXEC);
   if (file_ < 0) return system_error("open", path_, errno);
   struct stat status;
   if (::fstat(file_, &status) != 0) return system_error("examine", path_, errno);

@@ -53,6 +53,8 @@ class BlockFile {
   static base::Result<std::unique_ptr<BlockFile>> open(const std::string& directory,
                                                        BeforeFileStep before_step = {},
                                                        ReadCache read_cache = ReadCache::kBypass);
+  // Likewise, for who only reads: it may lie on a read-only file system. What would write is kIo.
+  static base::Result<std::unique_ptr<BlockFile>> open_to_read(const std::string& directory);
   ~BlockFile();
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
@@ -107,7 +109,7 @@ class BlockFile {
   BlockFile(std::string path, BeforeFileStep before_step);
 
   base::Result<void> create_empty(const std::string& directory);
-  base::Result<void> open_existing();
+  base::Result<void> open_existing(int access);  // O_RDWR, O_RDONLY
   base::Result<void> read_header();
   base::Result<void> open_for_reading(ReadCache read_cache);
   base::Result<uint32_t> allocate(uint32_t pages);

@@ -177,7 +177,7 @@ Result<Inspection> inspect_replica(const std::string& directory, const Manifest&
   if (const auto named = check_tables(directory, manifest, schemas); !named.ok()) {
     return named.error();
   }
-  const Result<std::unique_ptr<BlockFile>> file = BlockFile::open(directory);
+  const Result<std::unique_ptr<BlockFile>> file = BlockFile::open_to_read(directory);
   if (!file.ok()) return file.error();
   std::vector<SavedTable> tables;
   for (size_t i = 0; i < schemas.size(); ++i) {

@@ -240,17 +240,42 @@ base::Result<void> write_manifest(const std::string& directory, const Manifest& 
   return done.ok() ? sync_directory(directory) : done;
 }
 
+namespace {
+
+base::Error in_use(const std::string& directory) {
+  return {base::ErrorCode::kInUse,
+          fmt::format("another process has {} open; close it first", directory)};
+}
+
+}  // namespace
+
 base::Result<DirectoryLock> DirectoryLock::acquire(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return system_error("open", path, errno);
   DirectoryLock lock(file);
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return system_error("lock", path, errno);
-    return base::Error(base::ErrorCode::kInUse,
-                       fmt::format("another process has {} open; close it first", directory));
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return system_error("lock", path, errno);
+  return in_use(directory);
+}
+
+base::Result<DirectoryLock> DirectoryLock::acquire_to_read(const std::string& directory) {
+  const std::string path = directory + "/lock";
+  const int writable = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (writable >= 0) {
+    ::close(writable);
+    return acquire(directory);
   }
-  return lock;
+  if (errno == ENOENT) return system_error("open", path, errno);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno != ENOENT) return system_error("open", path, errno);
+  DirectoryLock lock(file);
+  if (file < 0 || ::flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return in_use(directory);
+  // Some network file systems lock exclusively only what is open for writing.
+  if (::flock(file, LOCK_SH | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return in_use(directory);
+  return system_error("lock", path, errno);
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept

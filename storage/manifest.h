@@ -66,13 +66,16 @@ class DirectoryLock {
  public:
   // kInUse: another process has it open. kNotFound, kIo: with the path.
   static base::Result<DirectoryLock> acquire(const std::string& directory);
+  // Of who changes nothing: the same, but where the lock's file cannot be opened for writing, or
+  // made, as on read-only media, it is locked as it is; where there is none, nothing is.
+  static base::Result<DirectoryLock> acquire_to_read(const std::string& directory);
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;
   ~DirectoryLock();
 
  private:
   explicit DirectoryLock(int file) : file_(file) {}
-  int file_ = -1;
+  int file_ = -1;  // -1: nothing is locked
 };
 
 }  // namespace diptych::storage

@@ -80,7 +80,7 @@ Result<uint64_t> copy_replica(const std::string& from, const Manifest& manifest,
                               const std::function<Result<void>(double)>& progress,
                               const SavePace& pace) {
   if (const auto named = check_tables(from, manifest, schemas); !named.ok()) return named.error();
-  const auto source = BlockFile::open(from);
+  const auto source = BlockFile::open_to_read(from);
   if (!source.ok()) return source.error();
   std::vector<ChunkAddress> chunks;
   uint64_t end = kFilePageBytes;

@@ -160,6 +160,28 @@ TEST_F(Checkpoint, OneThatIsWishedForMeanwhileHasWhatCameMeanwhile) {
   EXPECT_EQ(storage::read_manifest(path())->vid, bank->database->metrics().last_vid);
 }
 
+// Nobody waits for that one: the log's size has asked for it.
+TEST_F(Checkpoint, OneThatTheLogWishesForMeanwhileIsTakenToo) {
+  constexpr uint64_t kLogBytes = 16 << 10;
+  Bank::open({.path = path()});
+  auto bank = open_bank({.checkpoint_log_bytes = kLogBytes});
+  bump(bank.get(), 1);
+  stop_.stop();
+  auto first = checkpoint(bank.get());
+  stop_.wait_until_stopped();
+  const uint64_t before = bank->database->metrics().log_bytes;
+  while (bank->database->metrics().log_bytes < before + 2 * kLogBytes) bump(bank.get(), 2);
+  std::this_thread::sleep_for(milliseconds(50));  // for the wish to be heard
+  EXPECT_EQ(bank->database->metrics().checkpoints_running, 1U);
+  stop_.go_on();
+  ASSERT_TRUE(first.get().ok());
+  const base::Vid last = bank->database->metrics().last_vid;
+  for (int i = 0; storage::read_manifest(path())->vid != last; ++i) {
+    ASSERT_LT(i, 1'000) << "the wish is lost";
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
 TEST_F(Checkpoint, IsEndedByDdlLoadAndSaveWhichAnswerWhoWaitsForIt) {
   for (const std::string what : {"DDL", "load", "save"}) {
     SCOPED_TRACE(what);

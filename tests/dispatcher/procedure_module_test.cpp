@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -20,6 +21,8 @@
 #include <pthread.h>
 
 #include "dispatcher/module_file.h"
+#include "dispatcher/module_library.h"
+#include "dispatcher/procedure_modules.h"
 #include "tests/dispatcher/bank_fixture.h"
 
 namespace diptych::dispatcher {
@@ -243,6 +246,23 @@ TEST_F(Modules, ANameThatIsTakenOrDefinedTwiceFailsTheWholeLoad) {
       "plus",
       [](Transaction&, const AccountArguments&) -> base::Result<Nothing> { return Nothing{}; });
   EXPECT_EQ(own.code(), ErrorCode::kAlreadyExists);
+}
+
+// As of a library whose headers did not refuse it yet when it was compiled.
+TEST_F(Modules, AReplyWithALongStringIsRefusedInWords) {
+  const auto library = ModuleLibrary::open(DIPTYCH_MODULE_VARIANTS);
+  ASSERT_TRUE(library.ok()) << library.error().to_string();
+  std::vector<oltp::ProcedureDefinition> definitions;
+  ASSERT_TRUE(ProcedureModules::define(**library, database().catalog(), &definitions).ok());
+  const ProcedureModules modules;
+  const ProcedureDirectory directory;
+  EXPECT_TRUE(modules.check(**library, definitions, directory).ok());
+  definitions.back().reply_columns.front().type = base::CellTraits<base::Text>::kType;
+  const auto checked = modules.check(**library, definitions, directory);
+  ASSERT_EQ(checked.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(checked.error().message,
+              HasSubstr("procedure \"minus\" replies \"number\", a TEXT, which cannot leave the "
+                        "transaction"));
 }
 
 TEST_F(Modules, ChangedArgumentsAreRefusedAndNothingIsReplaced) {

@@ -7,6 +7,7 @@
 #include "base/alignment.h"
 #include "base/check.h"
 #include "base/thread.h"
+#include "dispatcher/command_log/log_begun.h"
 #include "storage/file.h"
 
 namespace diptych::dispatcher {
@@ -73,6 +74,14 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
     static_cast<void>(remove_log_file(next->path(), faults_->before_step));
     static_cast<void>(storage::sync_directory(place_.directory));
     return begun;
+  }
+  if (auto noted = write_log_begun(place_, number, faults_->before_step); !noted) {
+    // As above, since it is tried again. Else the log ends, and the record may name this file.
+    if (noted.code() == base::ErrorCode::kNoSpace) {
+      static_cast<void>(remove_log_file(next->path(), faults_->before_step));
+      static_cast<void>(storage::sync_directory(place_.directory));
+    }
+    return noted;
   }
   current_ = std::move(next);
   ++made_;
@@ -176,6 +185,9 @@ base::Result<void> LogFiles::remove_all() {
     std::unique_lock lock(mutex_);
     await_prepared(&lock);
     begun = begun_;
+  }
+  if (auto removed = remove_log_begun(place_.directory, faults_->before_step); !removed) {
+    return removed;
   }
   // The oldest first: those that are left are a log without a gap.
   for (const BegunFile& file : begun) {

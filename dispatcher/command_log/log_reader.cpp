@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "dispatcher/command_log/log_begun.h"
 #include "dispatcher/command_log/log_file.h"
 #include "storage/file.h"
 
@@ -21,8 +22,17 @@ namespace {
 base::Error damaged(const std::string& path, uint64_t offset, std::string_view what) {
   return {base::ErrorCode::kCorrupt,
           fmt::format("{}: byte {}: {}; restore the directory from a backup, or move this and all "
-                      "later log files away to go on with what was committed before",
+                      "later log files, and log.begun, away to go on with what was committed "
+                      "before",
                       path, offset, what)};
+}
+
+base::Error newest_is_missing(const std::string& directory, uint64_t number) {
+  return {base::ErrorCode::kCorrupt,
+          fmt::format("{} is missing, though the log had gone on in it; put it back, restore the "
+                      "directory from a backup, or remove {} to go on with what was committed "
+                      "before",
+                      log_file_path(directory, number), log_begun_path(directory))};
 }
 
 // The bytes of a file, in memory that is used again for the next one.
@@ -209,7 +219,7 @@ base::Result<void> check_header(const std::string& path, const LogFileHeader& he
                              contents.next_sequence - 1, path, header.first_sequence));
 }
 
-base::Result<void> scan_file(const std::string& path, uint64_t number, bool is_last,
+base::Result<void> scan_file(const std::string& path, uint64_t number, bool may_be_unused,
                              uint64_t database_id, FileBytes* memory, Scanner* scanner,
                              LogContents* contents) {
   const auto bytes = memory->read(path);
@@ -219,7 +229,7 @@ base::Result<void> scan_file(const std::string& path, uint64_t number, bool is_l
     if (!header && header.code() == base::ErrorCode::kUnsupported)
       return header.error().within(path);
     // Frames come after the header is durable: without one, it was never used.
-    if (is_last && is_never_begun(*bytes, number)) {
+    if (may_be_unused && is_never_begun(*bytes, number)) {
       contents->unused.push_back(path);
       return {};
     }
@@ -402,6 +412,12 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
                                    uint64_t database_id) {
   const auto numbers = file_numbers(directory);
   if (!numbers) return numbers.error();
+  const auto begun = read_log_begun(directory, database_id);
+  if (!begun) return begun.error();
+  const uint64_t newest = begun->value_or(0);
+  if (newest != 0 && (numbers->empty() || numbers->back() < newest)) {
+    return newest_is_missing(directory, newest);
+  }
   LogContents contents;
   contents.last = after;
   // What a checkpoint covers is not looked into: damage there harms nobody.
@@ -423,8 +439,9 @@ base::Result<LogContents> scan_log(const std::string& directory, base::Vid after
   Scanner scanner(after, &contents);
   for (size_t i = first; i < numbers->size(); ++i) {
     const std::string path = log_file_path(directory, (*numbers)[i]);
-    auto scanned = scan_file(path, (*numbers)[i], i + 1 == numbers->size(), database_id, &memory,
-                             &scanner, &contents);
+    const bool is_last = i + 1 == numbers->size();
+    auto scanned = scan_file(path, (*numbers)[i], is_last && (*numbers)[i] > newest, database_id,
+                             &memory, &scanner, &contents);
     if (!scanned) return scanned.error();
   }
   for (const LogFileFound& file : contents.files) contents.bytes += file.bytes;

@@ -12,6 +12,11 @@
 
 namespace diptych::crash {
 
+// Which relies on sectors that are written as a whole.
+static bool is_the_logs(const std::string& name) {
+  return name.ends_with(".dtl") || name == "log.begun";
+}
+
 PowerCutDisk& PowerCutDisk::instance() {
   static PowerCutDisk disk;
   return disk;
@@ -86,7 +91,7 @@ size_t PowerCutDisk::writable(int file, size_t bytes) {
   const auto found = open_.find(file);
   if (found == open_.end() || bytes == 0) return bytes;
   // Of the log, which relies on it, a write is cut between two sectors.
-  const size_t unit = found->second.name.ends_with(".dtl") ? kSectorBytes : 1;
+  const size_t unit = is_the_logs(found->second.name) ? kSectorBytes : 1;
   const auto part = [&](size_t most) {
     return std::min(base::round_up(1 + choices_() % most, unit), bytes);
   };
@@ -198,7 +203,7 @@ bool PowerCutDisk::end_sync(const Sync& sync) {
     return true;
   }
   const std::string& name = found->second.name;
-  const MissingSync kind = name.ends_with(".dtl")         ? MissingSync::kLog
+  const MissingSync kind = is_the_logs(name)              ? MissingSync::kLog
                            : name == "blocks.dtb"         ? MissingSync::kBlocks
                            : name.starts_with("manifest") ? MissingSync::kManifest
                                                           : MissingSync::kNone;

@@ -1,0 +1,130 @@
+// What the log knows of its newest file: that it is missed where it is gone as a whole.
+
+#include "dispatcher/command_log/log_begun.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dispatcher/command_log/log_reader.h"
+#include "dispatcher/log_inspection.h"
+#include "tests/dispatcher/bank_fixture.h"
+
+namespace diptych::dispatcher {
+namespace {
+
+using base::ErrorCode;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class LogBegun : public DirectoryFixture {
+ protected:
+  // Leaves some log files behind.
+  void crash_after(int bumps) {
+    auto bank = Bank::open({.path = path(), .log_file_bytes = 8 << 10});
+    if (*bank->number("SELECT count(*) FROM account") == 0) bank->fill(10);
+    for (int i = 0; i < bumps; ++i) {
+      ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
+    }
+    bank->database->discard();
+  }
+  std::vector<std::string> log_files() const {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(path())) {
+      if (entry.path().extension() == ".dtl") files.push_back(entry.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+  int64_t version() { return *Bank::open({.path = path()})->number(kVersion); }
+  void expect_missed(const std::string& file) {
+    const auto opened = Database::open({.path = path()});
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.code(), ErrorCode::kCorrupt);
+    EXPECT_THAT(opened.error().message, HasSubstr(file));
+    EXPECT_EQ(inspect_log(path()).code(), ErrorCode::kCorrupt);
+  }
+
+  static constexpr const char* kVersion = "SELECT version FROM account WHERE id = 3";
+};
+
+TEST_F(LogBegun, TheNewestFilesAreMissedAndCanBeDoneWithout) {
+  Bank::open({.path = path()});
+  crash_after(60);
+  const auto files = log_files();
+  ASSERT_GE(files.size(), 2U);
+  const std::string aside = path("aside");
+  fs::rename(files.back(), aside);
+  expect_missed(files.back());
+  fs::rename(aside, files.back());
+  EXPECT_EQ(version(), 60);  // closed by that
+  EXPECT_FALSE(fs::exists(log_begun_path(path())));
+  crash_after(60);
+  for (const std::string& file : log_files()) fs::remove(file);
+  expect_missed("log-");
+  ASSERT_TRUE(fs::remove(log_begun_path(path())));
+  EXPECT_EQ(version(), 60);
+}
+
+TEST_F(LogBegun, ANewestFileOfZeroesIsDamaged) {
+  Bank::open({.path = path()});
+  crash_after(60);
+  const std::string newest = log_files().back();
+  const auto bytes = fs::file_size(newest);
+  fs::resize_file(newest, 0);
+  expect_missed(newest);
+  fs::resize_file(newest, bytes);
+  expect_missed(newest);
+}
+
+TEST_F(LogBegun, LivesThatCrashAndCheckpointsAreNotMistakenForLosses) {
+  Bank::open({.path = path()});
+  for (int life = 0; life < 3; ++life) {
+    crash_after(25);
+    auto bank = Bank::open({.path = path(), .log_file_bytes = 8 << 10});
+    EXPECT_EQ(*bank->number(kVersion), (life + 1) * 25);
+    ASSERT_TRUE(bank->database->checkpoint().ok());
+    bank->database->discard();
+  }
+  EXPECT_EQ(version(), 75);
+}
+
+TEST(LogBegunRecord, SaysNothingUntilItIsWrittenAndNamesDamage) {
+  const fs::path directory = fs::path(::testing::TempDir()) / "log_begun_record";
+  fs::remove_all(directory);
+  fs::create_directory(directory);
+  const LogPlace place{directory.string(), 7};
+  const std::string path = log_begun_path(place.directory);
+  EXPECT_FALSE(read_log_begun(place.directory, 7)->has_value());
+  std::ofstream(path).close();
+  EXPECT_FALSE(read_log_begun(place.directory, 7)->has_value()) << "it was being made";
+  fs::resize_file(path, kLogSectorBytes);
+  EXPECT_FALSE(read_log_begun(place.directory, 7)->has_value()) << "it was being made";
+  ASSERT_TRUE(write_log_begun(place, 3, {}).ok());
+  ASSERT_TRUE(write_log_begun(place, 4, {}).ok());
+  EXPECT_EQ(**read_log_begun(place.directory, 7), 4U);
+  EXPECT_EQ(**read_log_begun(place.directory, 0), 4U);
+  EXPECT_EQ(read_log_begun(place.directory, 8).code(), ErrorCode::kCorrupt);
+  for (const int at : {0, 8, 16, 100, 511}) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(at);
+    file.put('!');
+    file.close();
+    const auto read = read_log_begun(place.directory, 7);
+    ASSERT_EQ(read.code(), ErrorCode::kCorrupt) << at;
+    EXPECT_THAT(read.error().message, HasSubstr(path));
+    ASSERT_TRUE(write_log_begun(place, 4, {}).ok());
+  }
+  ASSERT_TRUE(remove_log_begun(place.directory, {}).ok());
+  ASSERT_TRUE(remove_log_begun(place.directory, {}).ok());
+  EXPECT_FALSE(fs::exists(path));
+  fs::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace diptych::dispatcher

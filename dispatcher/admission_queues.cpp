@@ -38,6 +38,7 @@ base::Result<AdmissionQueue<Item>*> AdmissionQueues<Item>::connect(Priority prio
   }
   uint32_t& made = made_[static_cast<size_t>(priority)];
   if (made == limits_.clients_max) {
+    ++clients_refused_;
     return base::Error(base::ErrorCode::kOverloaded,
                        fmt::format("{} clients of this priority are connected, or have something "
                                    "that is not answered yet: clients_max allows no more",
@@ -60,12 +61,13 @@ template <class Item>
 base::Result<void> AdmissionQueues<Item>::admit(Queue* queue, Admission admission,
                                                 uint64_t deadline_ns) {
   AdmissionTokens& tokens = queue->tokens();
-  auto taken = admission == Admission::kWait ? tokens.take_or_wait(deadline_ns) : tokens.take();
-  if (!taken && taken.code() == base::ErrorCode::kOverloaded) {
-    // relaxed: a figure to look at.
-    refused_.fetch_add(1, std::memory_order_relaxed);
-  }
-  return taken;
+  return admission == Admission::kWait ? tokens.take_or_wait(deadline_ns) : tokens.take();
+}
+
+template <class Item>
+void AdmissionQueues<Item>::note_refusal(base::ErrorCode why) {
+  // relaxed: a figure to look at.
+  refused_[static_cast<size_t>(why)].fetch_add(1, std::memory_order_relaxed);
 }
 
 template <class Item>
@@ -96,9 +98,12 @@ bool AdmissionQueues<Item>::drained() const {
 template <class Item>
 AdmissionFigures AdmissionQueues<Item>::figures() const {
   AdmissionFigures figures;
-  // relaxed: a figure to look at.
-  figures.refused = refused_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < refused_.size(); ++i) {
+    // relaxed: a figure to look at.
+    figures.refused[i] = refused_[i].load(std::memory_order_relaxed);
+  }
   const std::lock_guard lock(mutex_);
+  figures.clients_refused = clients_refused_;
   figures.clients = queues_.size() - kPriorities - disconnected_.size();
   for (const auto& queue : queues_) {
     const auto priority = static_cast<size_t>(queue->priority());

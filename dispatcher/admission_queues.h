@@ -36,10 +36,11 @@ struct AdmissionLimits {
 };
 
 struct AdmissionFigures {
-  std::array<uint64_t, kPriorities> in_flight{};  // admitted and not answered
-  std::array<uint64_t, kPriorities> waiting{};    // of these, that no batch has taken
-  uint64_t refused = 0;
-  uint64_t clients = 0;  // connected
+  std::array<uint64_t, kPriorities> in_flight{};      // admitted and not answered
+  std::array<uint64_t, kPriorities> waiting{};        // of these, that no batch has taken
+  std::array<uint64_t, base::kErrorCodes> refused{};  // items, by ErrorCode
+  uint64_t clients = 0;                               // connected
+  uint64_t clients_refused = 0;
 };
 
 template <class Item>
@@ -60,6 +61,8 @@ class AdmissionQueues {
   // Takes a token of the queue. kOverloaded, where it is not to wait; kDeadlineExceeded, where it
   // waited until then; kClosed.
   base::Result<void> admit(Queue* queue, Admission admission, uint64_t deadline_ns);
+  // An item is not taken, by admit or for another reason: counts it.
+  void note_refusal(base::ErrorCode why);
   // An item that was admitted. Ringing the dispatcher is the caller's.
   void push(Queue* queue, Item item, uint64_t deadline_ns);
 
@@ -82,10 +85,11 @@ class AdmissionQueues {
   std::vector<std::unique_ptr<Queue>> queues_;  // guarded by it; the first are the anonymous
   std::vector<Queue*> disconnected_;            // guarded by it: to be used again
   std::array<uint32_t, kPriorities> made_{};    // guarded by it: of queues_, clients' by Priority
+  uint64_t clients_refused_ = 0;                // guarded by it
   std::array<Queue*, kPriorities> anonymous_;   // by Priority; set for good
   AdmissionTurns<Item> turns_;
-  std::atomic<bool> closing_{false};  // writer: close
-  std::atomic<uint64_t> refused_{0};  // writers: submitters
+  std::atomic<bool> closing_{false};                                // writer: close
+  std::array<std::atomic<uint64_t>, base::kErrorCodes> refused_{};  // writers: submitters
 };
 
 using CallQueues = AdmissionQueues<oltp::Request*>;

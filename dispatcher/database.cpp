@@ -426,7 +426,10 @@ Admission Database::State::admission_here(Admission wished) const {
 
 base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
                                            const CallOptions& call) {
-  if (auto ready = ensure_recovered(); !ready) return ready;
+  if (auto ready = ensure_recovered(); !ready) {
+    oltp_dispatcher->queues().note_refusal(ready.code());
+    return ready;
+  }
   if (call.timeout_ns != 0) {
     const uint64_t now_ns = base::steady_ns();
     request->deadline_ns = now_ns + std::min(call.timeout_ns, UINT64_MAX - now_ns);

@@ -58,8 +58,14 @@ void Database::State::prepare(QueryJob* job, size_t index, const olap::TableRows
 }
 
 base::Result<void> Database::State::check_may_query() {
-  if (auto allowed = check_may_wait("query"); !allowed) return allowed;
-  return ensure_recovered();
+  auto may = check_may_wait("query");
+  return may ? recovered_for_query() : may;
+}
+
+base::Result<void> Database::State::recovered_for_query() {
+  auto ready = ensure_recovered();
+  if (!ready) olap_dispatcher->queues().note_refusal(ready.code());
+  return ready;
 }
 
 base::Result<void> Database::State::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,
@@ -103,7 +109,7 @@ base::Result<QueryHandle> Database::State::submit_query(QueryQueue* queue, std::
   if (done == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument, "the query has no completion");
   }
-  if (auto ready = ensure_recovered(); !ready) return ready.error();
+  if (auto ready = recovered_for_query(); !ready) return ready.error();
   auto job = make_job(std::span(&sql, 1), query);
   QueryHandle handle(job->answer, query_watch);
   job->answer->set_done(

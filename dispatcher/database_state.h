@@ -93,6 +93,7 @@ struct Database::State {
   // Compiles a job's statement; an error becomes its result.
   void prepare(QueryJob* job, size_t index, const olap::TableRows& rows) const;
   base::Result<void> check_may_query();
+  base::Result<void> recovered_for_query();
   Metrics metrics() const;
   void report_durability(Metrics* metrics) const;
   // What queries can name besides the catalog's tables.

@@ -33,7 +33,9 @@ struct MemoryFigures {
   // On the way.
   size_t pending_updates = 0;
   size_t empty_updates = 0;  // update sets that are kept for reuse
-  size_t log = 0;            // groups of the command log: the one that fills, the one being written
+  // The command log's groups (the one that fills, the one being written), and where it logs
+  // updates, those of the present batch.
+  size_t log = 0;
   // The OLAP replica.
   storage::PartitionFigures replica;  // its counts included
   size_t replica_indexes = 0;         // RowID -> TID
@@ -54,16 +56,17 @@ struct Metrics {
   // Transactions.
   uint64_t transactions_committed = 0;
   uint64_t transactions_aborted = 0;                    // by the procedure or an error
-  uint64_t transactions_refused = 0;                    // overloaded
   uint64_t transactions_in_flight = 0;                  // admitted and not completed, now
   std::array<uint64_t, kPriorities> calls_in_flight{};  // the same by Priority
   std::array<uint64_t, kPriorities> calls_waiting{};    // of these, that no batch has taken yet
   uint64_t clients = 0;                                 // connected, now
+  uint64_t clients_refused = 0;                         // connections, since clients_max were there
   uint64_t conflicts = 0;                               // runs repeated because of a conflict
   uint64_t transaction_batches = 0;
-  std::array<uint64_t, base::kErrorCodes> calls_failed{};  // by ErrorCode: of admitted ones
-  Histogram batch_calls;                                   // calls in a batch, repeated ones too
-  Histogram batch_ns;                                      // its run, the gate passed
+  std::array<uint64_t, base::kErrorCodes> calls_failed{};   // by ErrorCode: of admitted ones
+  std::array<uint64_t, base::kErrorCodes> calls_refused{};  // by ErrorCode: not admitted
+  Histogram batch_calls;                                    // calls in a batch, repeated ones too
+  Histogram batch_ns;                                       // its run, the gate passed
   Histogram call_wait_ns;  // of a batch's oldest new call: from submission to the batch's run
   uint64_t slow_transactions = 0;  // runs over slow_procedure_ns that have ended
   std::string slowest_procedure;   // of those, and of what runs now; empty: none was slow
@@ -92,7 +95,8 @@ struct Metrics {
   uint64_t queries_completed = 0;
   uint64_t queries_failed = 0;
   std::array<uint64_t, base::kErrorCodes> queries_failed_by{};  // by ErrorCode; the same in all
-  uint64_t queries_refused = 0;                                 // overloaded
+  // Likewise: calls of query, query_batch, submit_query that were not admitted.
+  std::array<uint64_t, base::kErrorCodes> queries_refused{};
   // Calls of query, query_batch, submit_query: admitted and not answered, now; by Priority.
   std::array<uint64_t, kPriorities> queries_in_flight{};
   std::array<uint64_t, kPriorities> queries_waiting{};  // of these, that no batch has taken yet

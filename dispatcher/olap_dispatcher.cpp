@@ -70,7 +70,10 @@ void OlapDispatcher::stop() {
 base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,
                                           Admission admission) {
   const uint64_t deadline_ns = job->answer->deadline_ns();
-  if (auto admitted = queues_.admit(queue, admission, deadline_ns); !admitted) return admitted;
+  if (auto admitted = queues_.admit(queue, admission, deadline_ns); !admitted) {
+    queues_.note_refusal(admitted.code());
+    return admitted;
+  }
   job->admitted_by = &queue->tokens();
   job->submitted_ns = base::steady_ns();
   if (deadline_ns != 0) options_.watch->add(job->answer);
@@ -123,6 +126,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
   metrics->queries_failed_by = figures_.queries_failed_by;
   const AdmissionFigures admission = queues_.figures();
   metrics->queries_refused = admission.refused;
+  metrics->clients_refused += admission.clients_refused;
   metrics->queries_in_flight = admission.in_flight;
   if (long_lane_ != nullptr) long_lane_->report(metrics);
   metrics->query_batches = figures_.query_batches;

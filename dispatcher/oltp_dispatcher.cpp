@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,19 @@ base::Error unfit(const ProcedureSignature& procedure, const char* what, size_t 
   return {base::ErrorCode::kInvalidArgument,
           fmt::format("procedure \"{}\": {} has {} bytes, but was registered with {}",
                       procedure.name, what, bytes, expected)};
+}
+
+// Its arguments, and the texts that they point at.
+size_t logged_bytes(const ProcedureSignature& procedure, std::span<const std::byte> arguments) {
+  size_t bytes = arguments.size();
+  if (!procedure.takes_texts) return bytes;
+  for (const FrameWriter::TextCell& cell : text_cells(procedure)) {
+    if (cell.null_offset && arguments[*cell.null_offset] != std::byte{0}) continue;
+    base::Text text;
+    std::memcpy(&text, arguments.data() + cell.offset, sizeof text);
+    bytes += text.size;
+  }
+  return bytes;
 }
 
 void say_that_transactions_wait(size_t pending_bytes, size_t bytes_max, uint64_t age_ns) {
@@ -80,7 +94,8 @@ uint64_t OltpDispatcher::back_pressure_ns() const {
 
 void OltpDispatcher::report(Metrics* metrics) const {
   const AdmissionFigures admission = queues_.figures();
-  metrics->transactions_refused = admission.refused;
+  metrics->calls_refused = admission.refused;
+  metrics->clients_refused += admission.clients_refused;
   metrics->clients = admission.clients;
   metrics->calls_in_flight = admission.in_flight;
   metrics->calls_waiting = admission.waiting;
@@ -106,6 +121,13 @@ base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
   if (!request.reply.empty() && request.reply.size() != procedure->reply_bytes) {
     return unfit(*procedure, "the reply", request.reply.size(), procedure->reply_bytes);
   }
+  const bool is_logged = options_.log != nullptr && options_.log->logs_calls();
+  if (is_logged && logged_bytes(*procedure, request.arguments) > kArgumentBytesMax) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       fmt::format("procedure \"{}\": the log takes no call with more than {} MiB "
+                                   "of arguments",
+                                   procedure->name, kArgumentBytesMax >> 20));
+  }
   if (request.complete == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument, "the request has no completion");
   }
@@ -123,6 +145,14 @@ base::Timestamp OltpDispatcher::now() const {
 
 base::Result<void> OltpDispatcher::submit(oltp::Request* request, CallQueue* queue,
                                           Admission admission) {
+  auto submitted = try_submit(request, queue, admission);
+  if (!submitted) [[unlikely]]
+    queues_.note_refusal(submitted.code());
+  return submitted;
+}
+
+base::Result<void> OltpDispatcher::try_submit(oltp::Request* request, CallQueue* queue,
+                                              Admission admission) {
   if (auto checked = check(*request); !checked) return checked;
   if (options_.log != nullptr && options_.log->refuses()) [[unlikely]] {
     if (auto refusal = options_.log->refusal()) return *refusal;

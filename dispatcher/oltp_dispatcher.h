@@ -106,6 +106,7 @@ class OltpDispatcher {
     Histogram call_wait_ns;
   };
   base::Result<void> check(const oltp::Request& request) const;
+  base::Result<void> try_submit(oltp::Request* request, CallQueue* queue, Admission admission);
   base::Timestamp now() const;  // of a transaction
   void run();
   bool fill_batch();  // false: nothing to run

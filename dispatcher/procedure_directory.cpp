@@ -1,5 +1,7 @@
 #include "dispatcher/procedure_directory.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace diptych::dispatcher {
@@ -29,12 +31,15 @@ std::string difference(std::string_view what, const std::vector<base::BoundColum
 }  // namespace
 
 ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
+  const auto& arguments = definition.argument_columns;
   return {.name = definition.name,
           .id = {},
           .argument_bytes = definition.argument_bytes,
           .reply_bytes = definition.reply_bytes,
-          .argument_columns = definition.argument_columns,
-          .reply_columns = definition.reply_columns};
+          .argument_columns = arguments,
+          .reply_columns = definition.reply_columns,
+          .takes_texts = std::any_of(arguments.begin(), arguments.end(),
+                                     [](const auto& column) { return !column.type.is_inline(); })};
 }
 
 std::string unfit(const oltp::ProcedureDefinition& definition) {

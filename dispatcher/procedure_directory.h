@@ -33,6 +33,7 @@ struct ProcedureSignature {
   size_t reply_bytes = 0;
   std::vector<base::BoundColumn> argument_columns;
   std::vector<base::BoundColumn> reply_columns;
+  bool takes_texts = false;  // arguments that point outside
 };
 
 // What callers see of the definition; the id is not known yet.

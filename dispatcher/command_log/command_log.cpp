@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kSpaceRetryNs = 50'000'000;
 constexpr uint64_t kWishAgainNs = 1'000'000'000;
+constexpr size_t kNotedBytesKept = size_t{32} << 20;  // of memory, from batch to batch
 
 // A cell's null byte follows it (base/row_layout.h).
 std::optional<size_t> null_offset(const base::BoundColumn& column) {
@@ -116,6 +117,12 @@ void CommandLog::note_updates(std::span<const propagation::SealedSet> sets) {
     }
     noted_.push_back({set.table, noted_bytes_.size() - begin});
   }
+  note_memory();
+}
+
+void CommandLog::note_memory() {
+  // relaxed: a figure to look at.
+  noted_memory_bytes_.store(noted_bytes_.capacity(), std::memory_order_relaxed);
 }
 
 void CommandLog::encode_updates(Group* group) {
@@ -128,6 +135,9 @@ void CommandLog::encode_updates(Group* group) {
     left = left.subspan(noted.bytes);
   }
   group->frame.add_updates(static_cast<uint32_t>(committed_.size()), runs);
+  if (noted_bytes_.capacity() <= kNotedBytesKept) return;
+  noted_bytes_ = std::vector<std::byte>();
+  note_memory();
 }
 
 void CommandLog::append(std::span<oltp::Request* const> ended, base::Vid last) {
@@ -298,7 +308,9 @@ void CommandLog::report(Metrics* metrics) const {
   metrics->log_refuses = {failure_.has_value(), stall_.has_value(), suspension_.has_value()};
   // relaxed: a figure to look at.
   metrics->durable_vid = base::Vid(durable_vid_.load(std::memory_order_relaxed));
-  metrics->memory.log = writing_memory_bytes_ + filling_.memory_bytes();
+  // relaxed: as above.
+  const size_t noted = noted_memory_bytes_.load(std::memory_order_relaxed);
+  metrics->memory.log = writing_memory_bytes_ + filling_.memory_bytes() + noted;
 }
 
 void CommandLog::run() {
@@ -399,12 +411,6 @@ base::Result<void> CommandLog::write_group() {
     bytes += FrameWriter::kDefinitionBytes + definition(procedure).name.size();
   }
   bytes = base::round_up(bytes, kLogSectorBytes);
-  if (bytes > kFrameBytesMax) {
-    return base::Error(base::ErrorCode::kUnsupported,
-                       fmt::format("the calls of one batch have {} bytes of arguments, the log "
-                                   "takes {}",
-                                   bytes, kFrameBytesMax));
-  }
   if (files_.current() == nullptr || !files_.current()->has_room(bytes)) {
     if (auto begun = begin_next(writing_.start, bytes); !begun) return begun;
   }
@@ -524,6 +530,10 @@ void CommandLog::finish_group(const base::Result<void>& written) {
   }
   complete_(writing_.requests);
   writing_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    writing_memory_bytes_ = writing_.memory_bytes();
+  }
   if (checkpoint) checkpoint_is_due_();
 }
 

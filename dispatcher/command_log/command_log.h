@@ -148,6 +148,9 @@ class CommandLog {
   // After stop(): a manifest has all.
   void remove_files();
 
+  // Which then have at most kArgumentBytesMax of arguments and texts.
+  bool logs_calls() const { return options_.content == LogContent::kCalls; }
+
   bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
   void report(Metrics* metrics) const;
 
@@ -187,6 +190,7 @@ class CommandLog {
   const Known& known(uint32_t procedure);
   void encode(Group* group);  // committed_
   void encode_updates(Group* group);
+  void note_memory();
 
   const CommandLogOptions options_;
   const oltp::Engine* const engine_;
@@ -205,6 +209,7 @@ class CommandLog {
   };
   std::vector<NotedRun> noted_;  // the batch's updates, where they are logged
   std::vector<std::byte> noted_bytes_;
+  std::atomic<size_t> noted_memory_bytes_{0};  // its; writer: the leader
 
   // The thread's.
   std::optional<LogRing> ring_;  // the log thread's
@@ -230,7 +235,7 @@ class CommandLog {
   std::optional<base::Error> stall_;       // until there is space
   Metrics figures_;                        // the log's part
   size_t writing_bytes_ = 0;               // of writing_, while it is on its way
-  size_t writing_memory_bytes_ = 0;        // of writing_, as it was taken
+  size_t writing_memory_bytes_ = 0;        // of writing_, as it was taken or cleared
 
   std::atomic<bool> refuses_{false};      // writers: under mutex_
   std::atomic<uint64_t> durable_vid_{0};  // writers: the thread, set_position, cover

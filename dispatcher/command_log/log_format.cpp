@@ -14,10 +14,12 @@ namespace {
 
 constexpr uint64_t kFileMagic = 0x474f4c444d435444;  // "DTCMDLOG"
 constexpr uint32_t kFrameMagic = 0x52475444;         // "DTGR"
-constexpr uint32_t kVersion = 3;
-constexpr size_t kHeaderEnd = 56;  // of what is no zero, but for the checksum
+constexpr uint32_t kVersion = 4;
+constexpr uint32_t kOldestVersion = 3;  // that is read
+constexpr size_t kHeaderEnd = 56;       // of what is no zero, but for the checksum
 constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
 constexpr size_t kFrameChecksumAt = 24;
+constexpr size_t kKeptBytesMax = size_t{32} << 20;  // of memory, from group to group
 constexpr size_t kBatchBytes = 16;
 constexpr size_t kCallBytes = 32;
 constexpr size_t kRunBytes = 16;
@@ -36,6 +38,24 @@ Number number_at(std::span<const std::byte> bytes, size_t at) {
 template <class Number>
 void put_at(std::vector<std::byte>* bytes, size_t at, Number number) {
   std::memcpy(bytes->data() + at, &number, sizeof number);
+}
+
+bool is_read(uint32_t version) {
+  return version >= kOldestVersion && version <= kVersion;
+}
+
+// A number of a frame's header: its lower bits and its upper ones lie apart.
+uint64_t size_at(std::span<const std::byte> frame, size_t low_at, size_t high_at) {
+  return number_at<uint32_t>(frame, low_at) | uint64_t{number_at<uint16_t>(frame, high_at)} << 32;
+}
+
+void put_size_at(std::vector<std::byte>* frame, size_t low_at, size_t high_at, size_t size) {
+  put_at(frame, low_at, static_cast<uint32_t>(size));
+  put_at(frame, high_at, static_cast<uint16_t>(size >> 32));
+}
+
+uint64_t frame_bytes_at(std::span<const std::byte> frame) {
+  return size_at(frame, 4, 20);
 }
 
 // Of all but the checksum itself.
@@ -146,11 +166,11 @@ base::Result<void> read_definitions(ByteReader reader, FrameVisitor* visitor) {
 
 // Where the definitions begin.
 base::Result<size_t> definitions_of(const Frame& frame) {
-  const auto definitions = number_at<uint32_t>(frame.bytes, 16);
+  const uint64_t definitions = size_at(frame.bytes, 16, 22);
   if (definitions < kFrameHeaderBytes || definitions > frame.bytes.size()) {
     return corrupt("the definitions lie outside of the frame");
   }
-  return size_t{definitions};
+  return definitions;
 }
 
 struct BatchHeader {
@@ -261,12 +281,16 @@ base::Result<void> skip_runs(const BatchHeader& batch, ByteReader* reader) {
 void seal_frame(std::vector<std::byte>* bytes, size_t definitions, uint64_t file_number,
                 uint64_t sequence) {
   bytes->resize(base::round_up(bytes->size(), kLogSectorBytes));
-  DIPTYCH_CHECK(bytes->size() <= kFrameBytesMax, "the dispatcher bounds a group");
+  // Which would pass for one of one sector.
+  const bool is_long = bytes->size() > kLogSectorBytes;
+  if (is_long && static_cast<uint32_t>(bytes->size()) == kLogSectorBytes) {
+    bytes->resize(bytes->size() + kLogSectorBytes);
+  }
+  DIPTYCH_CHECK(bytes->size() <= kFrameBytesMax, "no memory has so many bytes");
   put_at(bytes, 0, kFrameMagic);
-  put_at(bytes, 4, static_cast<uint32_t>(bytes->size()));
+  put_size_at(bytes, 4, 20, bytes->size());
   put_at(bytes, 8, sequence);
-  put_at(bytes, 16, static_cast<uint32_t>(definitions));
-  put_at(bytes, 20, uint32_t{0});
+  put_size_at(bytes, 16, 22, definitions);
   put_at(bytes, kFrameChecksumAt, frame_checksum(*bytes, file_number));
 }
 
@@ -296,11 +320,11 @@ base::Result<LogFileHeader> read_header(std::span<const std::byte> bytes) {
       XXH3_64bits(bytes.data(), kHeaderChecksumAt)) {
     return corrupt("the header's checksum is wrong");
   }
-  if (const auto version = number_at<uint32_t>(bytes, 8); version != kVersion) {
+  if (const auto version = number_at<uint32_t>(bytes, 8); !is_read(version)) {
     return base::Error(base::ErrorCode::kUnsupported,
-                       fmt::format("version {}, this program reads version {}; use the program "
-                                   "that wrote it",
-                                   version, kVersion));
+                       fmt::format("version {}, this program reads versions {} to {}; use the "
+                                   "program that wrote it",
+                                   version, kOldestVersion, kVersion));
   }
   return LogFileHeader{.number = number_at<uint64_t>(bytes, 16),
                        .start = base::Vid(number_at<uint64_t>(bytes, 24)),
@@ -319,11 +343,12 @@ bool is_never_begun(std::span<const std::byte> file, uint64_t number) {
   // With both the header is whole, and is one or is damaged.
   if (all_zero(first)) return true;
   return all_zero(last) && number_at<uint64_t>(first, 0) == kFileMagic &&
-         number_at<uint32_t>(first, 8) == kVersion && number_at<uint32_t>(first, 12) == 0 &&
+         is_read(number_at<uint32_t>(first, 8)) && number_at<uint32_t>(first, 12) == 0 &&
          number_at<uint64_t>(first, 16) == number && all_zero(first.subspan(kHeaderEnd));
 }
 
 void FrameWriter::clear() {
+  if (bytes_.capacity() > kKeptBytesMax) bytes_ = std::vector<std::byte>();
   bytes_.assign(kFrameHeaderBytes, std::byte{0});
   batch_ = 0;
   definitions_ = 0;
@@ -412,7 +437,7 @@ std::optional<Frame> frame_at(std::span<const std::byte> file, size_t at, uint64
   if (at > file.size() || file.size() - at < kFrameHeaderBytes) return std::nullopt;
   const auto rest = file.subspan(at);
   if (number_at<uint32_t>(rest, 0) != kFrameMagic) return std::nullopt;
-  const auto bytes = number_at<uint32_t>(rest, 4);
+  const uint64_t bytes = frame_bytes_at(rest);
   if (bytes < kFrameHeaderBytes || bytes % kLogSectorBytes != 0 || bytes > rest.size()) {
     return std::nullopt;
   }
@@ -427,7 +452,7 @@ bool is_one_sector_frame(std::span<const std::byte> file, size_t at) {
   if (at > file.size() || file.size() - at < kLogSectorBytes) return false;
   const auto sector = file.subspan(at, kLogSectorBytes);
   return number_at<uint32_t>(sector, 0) == kFrameMagic &&
-         number_at<uint32_t>(sector, 4) == kLogSectorBytes;
+         number_at<uint32_t>(sector, 4) == kLogSectorBytes;  // a longer frame has others there
 }
 
 base::Result<void> visit_frame(const Frame& frame, FrameVisitor* visitor) {

@@ -5,9 +5,11 @@
 //           32 first sequence u64 | 40 bytes of the whole file u64, durable before the header is |
 //           48 id of the database u64 | zeroes | 4088 XXH3-64 of the bytes before
 //           Of an older program's file, 40 and 48 are 0: not known.
-//   frame   0 magic "DTGR" | 4 bytes u32, all of the frame's | 8 sequence u64 | 16 definitions u32,
-//           where they begin | 20 zero | 24 XXH3-64 of all else, seeded with the file's number |
+//   frame   0 magic "DTGR" | 4 bytes, all of the frame's, the lower 32 bits | 8 sequence u64 |
+//           16 where the definitions begin, the lower 32 bits | 20 the upper 16 of the bytes |
+//           22 of the definitions' | 24 XXH3-64 of all else, seeded with the file's number |
 //           32 batches | definitions | zeroes to a multiple of 512
+//           Before version 4 the upper bits are 0.
 //   batch   0 transactions u32 | 4 runs u32, 0: it is of calls | 8 start VID u64 |
 //           transactions, or runs (LogMode::kPhysical)
 //   run     0 table u32 | 4 zero | 8 bytes u64 | update records (propagation/export/record_run.h)
@@ -51,7 +53,9 @@ namespace diptych::dispatcher {
 inline constexpr size_t kLogHeaderBytes = 4096;
 inline constexpr size_t kLogSectorBytes = 512;
 inline constexpr size_t kFrameHeaderBytes = 32;
-inline constexpr size_t kFrameBytesMax = size_t{1} << 30;
+inline constexpr size_t kFrameBytesMax = (size_t{1} << 48) - kLogSectorBytes;
+// Of a call's arguments with their texts: its length in the log is a u32.
+inline constexpr size_t kArgumentBytesMax = size_t{1} << 30;
 
 struct LogFileHeader {
   uint64_t number = 0;
@@ -97,7 +101,7 @@ class FrameWriter {
  public:
   FrameWriter() { clear(); }
 
-  void clear();
+  void clear();  // memory that only a very large group has had goes
   bool empty() const { return bytes_.size() == kFrameHeaderBytes; }
   size_t bytes() const { return bytes_.size(); }
   size_t memory_bytes() const { return bytes_.capacity(); }

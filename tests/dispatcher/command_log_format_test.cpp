@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include "tests/dispatcher/log_format_fixture.h"
@@ -70,7 +71,51 @@ TEST(LogHeader, OfAnotherVersionIsRefused) {
   const auto read = read_header(bytes);
   EXPECT_EQ(read.code(), base::ErrorCode::kUnsupported);
   EXPECT_THAT(read.error().message,
-              ::testing::HasSubstr("version 2, this program reads version 3"));
+              ::testing::HasSubstr("version 2, this program reads versions 3 to 4"));
+}
+
+TEST(LogHeader, OfTheVersionBeforeIsRead) {
+  auto bytes = header_bytes({.number = 5, .start = base::Vid(7), .first_sequence = 9});
+  constexpr size_t kHeaderChecksumAt = kLogHeaderBytes - 8;
+  bytes[8] = std::byte{3};
+  const uint64_t checksum = XXH3_64bits(bytes.data(), kHeaderChecksumAt);
+  std::memcpy(bytes.data() + kHeaderChecksumAt, &checksum, sizeof checksum);
+  const auto read = read_header(bytes);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(read->start, base::Vid(7));
+}
+
+// In memory that takes no pages but for its first: all of it but the header is zero.
+TEST(LogFrame, MayHaveMoreThanFourGiB) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a checksum of gigabytes takes too long";
+#endif
+  constexpr size_t kBytes = (size_t{4} << 30) + 3 * kLogSectorBytes;
+  constexpr size_t kDefinitions = kBytes - 100;
+  constexpr uint64_t kFileNumber = 6;
+  void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ::madvise(memory, kBytes, MADV_HUGEPAGE);
+  const std::span bytes(static_cast<std::byte*>(memory), kBytes);
+  std::memcpy(bytes.data(), "DTGR", 4);
+  const auto put = [&](size_t at, auto number) {
+    std::memcpy(bytes.data() + at, &number, sizeof number);
+  };
+  put(4, static_cast<uint32_t>(kBytes));
+  put(8, uint64_t{17});
+  put(16, static_cast<uint32_t>(kDefinitions));
+  put(20, static_cast<uint16_t>(kBytes >> 32));
+  put(22, static_cast<uint16_t>(kDefinitions >> 32));
+  const uint64_t head = XXH3_64bits_withSeed(bytes.data(), 24, kFileNumber);
+  put(24, XXH3_64bits_withSeed(bytes.data() + kFrameHeaderBytes, kBytes - kFrameHeaderBytes, head));
+  const auto frame = frame_at(bytes, 0, kFileNumber);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->sequence, 17u);
+  EXPECT_EQ(frame->bytes.size(), kBytes);
+  EXPECT_FALSE(frame_at(bytes.first(kBytes - 1), 0, kFileNumber));
+  EXPECT_EQ(last_vid_of(*frame).code(), ErrorCode::kCorrupt) << "a batch of 0 transactions";
+  ::munmap(memory, kBytes);
 }
 
 // Updates of two workers to one table, and of one to another.

@@ -282,7 +282,7 @@ TEST_F(FullQueue, RefusesAtOnceAndLosesNothing) {
   auto refused = database.call(slow_, {}, Admission::kRefuse).get();
   EXPECT_EQ(refused.code(), ErrorCode::kOverloaded);
   EXPECT_EQ(database.metrics().transactions_in_flight, kLimit);
-  EXPECT_EQ(database.metrics().transactions_refused, 1u);
+  EXPECT_EQ(database.metrics().calls_refused[static_cast<size_t>(ErrorCode::kOverloaded)], 1u);
   std::thread waiter([&] { EXPECT_TRUE(database.call(slow_, {}, Admission::kWait).get().ok()); });
   latch_.release();
   for (auto& future : admitted) EXPECT_TRUE(future.get().ok());

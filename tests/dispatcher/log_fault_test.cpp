@@ -303,7 +303,8 @@ TEST_F(LogFault, ASlowDiskRefusesWhatIsTooMuch) {
   }
   EXPECT_GT(overloaded, 0);
   EXPECT_EQ(done + overloaded, static_cast<int64_t>(calls.size()));
-  EXPECT_EQ(bank->database->metrics().transactions_refused, static_cast<uint64_t>(overloaded));
+  EXPECT_EQ(bank->database->metrics().calls_refused[static_cast<size_t>(ErrorCode::kOverloaded)],
+            static_cast<uint64_t>(overloaded));
   EXPECT_GE(bank->database->metrics().log_write_ns.quantile(0.5), 5'000'000u);
   bank->database->discard();
   EXPECT_EQ(bumps(), done);

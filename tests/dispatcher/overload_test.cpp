@@ -1,5 +1,6 @@
 // Overload: limits by priority and client, deadlines, and clients that have shares of their own.
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -79,10 +80,36 @@ TEST_F(Overload, EachPriorityHasALimitOfItsOwn) {
   EXPECT_EQ(metrics.transactions_in_flight, 9u);
   EXPECT_EQ(metrics.calls_in_flight, (std::array<uint64_t, kPriorities>{3, 3, 3}));
   EXPECT_EQ(metrics.calls_waiting, (std::array<uint64_t, kPriorities>{3, 2, 3}));
-  EXPECT_EQ(metrics.transactions_refused, 3u);
+  EXPECT_EQ(metrics.calls_refused[static_cast<size_t>(ErrorCode::kOverloaded)], 3u);
   let_go();
   for (auto& future : admitted) EXPECT_TRUE(future.get().ok());
   EXPECT_EQ(bumps(), 8);
+}
+
+TEST_F(Overload, WhatIsRefusedIsCountedByReason) {
+  open({.queue_requests = 1, .clients_max = 1});
+  const auto client = Client::connect(&database(), {});
+  ASSERT_TRUE(client.ok());
+  EXPECT_EQ(Client::connect(&database(), {}).code(), ErrorCode::kOverloaded);
+  hold();
+  EXPECT_EQ(bump({.admission = Admission::kRefuse}).get().code(), ErrorCode::kOverloaded);
+  EXPECT_EQ(bump({.timeout_ns = kOneMs}).get().code(), ErrorCode::kDeadlineExceeded);
+  oltp::Request unknown;
+  unknown.procedure = base::ProcedureId(1000);
+  EXPECT_EQ(database().submit(&unknown, {}).code(), ErrorCode::kInvalidArgument);
+  let_go();
+  EXPECT_TRUE(held_.get().ok());
+  const Metrics metrics = database().metrics();
+  std::array<uint64_t, base::kErrorCodes> expected{};
+  for (const ErrorCode why :
+       {ErrorCode::kOverloaded, ErrorCode::kDeadlineExceeded, ErrorCode::kInvalidArgument}) {
+    expected[static_cast<size_t>(why)] = 1;
+  }
+  EXPECT_EQ(metrics.calls_refused, expected);
+  EXPECT_EQ(metrics.clients_refused, 1U);
+  EXPECT_EQ(*bank_->number("SELECT CAST(sum(value) AS BIGINT) FROM diptych_metrics WHERE name IN "
+                           "('diptych_calls_refused_total', 'diptych_clients_refused_total')"),
+            4);
 }
 
 TEST_F(Overload, ABatchTakesHalfOfWhatIsInFlight) {

@@ -1,5 +1,7 @@
 // A physical log: what was acknowledged is there without any procedure; modes may change.
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -122,6 +124,49 @@ TEST_F(PhysicalLog, TextsNullsKeysAndDeletesAreAsTheyWere) {
   EXPECT_EQ(rows(database.get(), all), before);
   expect_equal_replicas(database.get());
   EXPECT_EQ(database->recover()->transactions, 60u);
+}
+
+// Memory that only a very large batch has taken goes when it is written, and shows until then.
+TEST_F(PhysicalLog, ALargeBatchIsWrittenAndItsMemoryGoes) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  constexpr int32_t kLetters = 40;
+  ASSERT_TRUE(Database::open(options()).ok());
+  {
+    auto database = *Database::open(options());
+    ASSERT_TRUE(database
+                    ->execute_ddl("CREATE TABLE letter (id INT NOT NULL PRIMARY KEY, text TEXT NOT "
+                                  "NULL, other VARCHAR(500), tag VARCHAR(8) NOT NULL)")
+                    .ok());
+    auto letters = *database->bind_table<Letter>("letter");
+    auto write = *database->register_procedure<AccountArguments, oltp::Nothing>(
+        "write", [=](Transaction& txn, const AccountArguments&) -> base::Result<oltp::Nothing> {
+          const std::string text(kMiB, 'x');
+          for (int32_t id = 0; id < kLetters; ++id) {
+            const Letter letter{id, base::Text(text), {}, std::string_view("large")};
+            if (auto row = txn.insert(letters, letter); !row) return row.error();
+          }
+          return oltp::Nothing{};
+        });
+    size_t seen = 0;
+    auto done = database->call(write, {});
+    const auto log_memory = [&] { return database->metrics().memory.log; };
+    const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (database->metrics().log_bytes == 0) {
+      seen = std::max(seen, log_memory());
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up_at);
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    ASSERT_TRUE(done.get().ok());
+    EXPECT_GE(seen, kLetters * kMiB);
+    while (log_memory() > kMiB) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up_at);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    database->discard();
+  }
+  auto database = *Database::open(options());
+  EXPECT_EQ(rows(database.get(), "SELECT count(*), sum(length(text)) FROM letter"),
+            fmt::format("{}|{}|", kLetters, kLetters * kMiB));
 }
 
 TEST_F(PhysicalLog, SeveralWorkersBothIsolationLevels) {

@@ -99,7 +99,7 @@ TEST_F(QueryOverload, EachPriorityHasALimitOfItsOwn) {
   const Metrics metrics = database().metrics();
   EXPECT_EQ(metrics.queries_in_flight, (std::array<uint64_t, kPriorities>{3, 3, 3}));
   EXPECT_EQ(metrics.queries_waiting, (std::array<uint64_t, kPriorities>{3, 2, 3}));
-  EXPECT_EQ(metrics.queries_refused, 3u);
+  EXPECT_EQ(metrics.queries_refused[static_cast<size_t>(ErrorCode::kOverloaded)], 3u);
   let_go();
   wait_for(admitted);
   EXPECT_EQ(*bank_->number(kQueueShort), 3000) << "there is room again";

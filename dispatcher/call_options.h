@@ -8,6 +8,9 @@
 
 namespace diptych::dispatcher {
 
+// A hundred years: longer times serve as this one, so that a moment after them is no overflow.
+inline constexpr uint64_t kForeverNs = uint64_t{100} * 365 * 86'400 * 1'000'000'000;
+
 struct CallOptions {
   Admission admission = Admission::kWait;  // on a dispatcher's thread it is kRefuse
   Priority priority = Priority::kNormal;   // a client's calls have the client's

@@ -360,6 +360,8 @@ Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
 base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& given) {
   if (auto checked = check_options(given); !checked) return checked.error();
   DatabaseOptions options = given;
+  options.apply_interval_ns = std::min(given.apply_interval_ns, kForeverNs);
+  options.checkpoint_interval_ns = std::min(given.checkpoint_interval_ns, kForeverNs);
   if (!given.path.empty()) {
     // The process may change its directory.
     std::error_code failed;
@@ -432,7 +434,7 @@ base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
   }
   if (call.timeout_ns != 0) {
     const uint64_t now_ns = base::steady_ns();
-    request->deadline_ns = now_ns + std::min(call.timeout_ns, UINT64_MAX - now_ns);
+    request->deadline_ns = now_ns + std::min(call.timeout_ns, kForeverNs);
   }
   return oltp_dispatcher->submit(request, queue, admission_here(call.admission));
 }

@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<QueryJob> make_job(std::span<const std::string> statements,
                                    const QueryOptions& options) {
   const uint64_t now_ns = base::steady_ns();
-  const uint64_t timeout_ns = std::min(options.timeout_ns, UINT64_MAX - now_ns);
+  const uint64_t timeout_ns = std::min(options.timeout_ns, kForeverNs);
   auto job = std::make_unique<QueryJob>();
   job->answer = QueryAnswer::make(statements.size(), timeout_ns == 0 ? 0 : now_ns + timeout_ns);
   for (const std::string& sql : statements) {

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -12,6 +14,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "dispatcher/admission.h"
+#include "dispatcher/call_options.h"
 #include "olap/query.h"
 
 namespace diptych::dispatcher {
@@ -62,7 +65,8 @@ class RunningQuery {
   // Waits for the result. Once.
   base::Result<olap::QueryResult> get() { return result_.get(); }
   bool wait_for(uint64_t nanoseconds) const {
-    return result_.wait_for(std::chrono::nanoseconds(nanoseconds)) == std::future_status::ready;
+    const std::chrono::nanoseconds time(std::min(nanoseconds, kForeverNs));
+    return result_.wait_for(time) == std::future_status::ready;
   }
 
  private:

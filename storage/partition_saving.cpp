@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "storage/buffer_manager.h"
 #include "storage/encoded_rows.h"
+#include "storage/encoding/encode.h"
 #include "storage/partition_image.h"
 #include "storage/partition_store.h"
 
@@ -37,6 +38,18 @@ base::Result<ChunkMemory> read_chunk(const SavedChunk& saved, BlockFile* file) {
   const base::Result<void> checked = check_chunk(saved, std::as_const(*memory).bytes(), *file);
   if (!checked.ok()) return checked.error();
   return memory;
+}
+
+// A page is saved as a whole.
+base::Result<void> check_texts(const LeafFormat& format, const PlainLeaf& page, size_t bytes) {
+  if (bytes <= encoding::kChunkTextBytesMax) return {};
+  return base::Error(
+      base::ErrorCode::kUnsupported,
+      fmt::format("table \"{}\", partition {}: rows {} to {} have {} bytes of text in one column, "
+                  "more than the {} that can be saved together; delete or shorten some",
+                  format.schema->name, format.partition.value, page.first_ordinal(),
+                  page.first_ordinal() + page.row_slots() - 1, bytes,
+                  encoding::kChunkTextBytesMax));
 }
 
 }  // namespace
@@ -71,6 +84,7 @@ base::Result<void> SavedPages::write(const LeafFormat& format,
   size_t texts = 0;
   for (size_t i = 0; i < pages.size() && written.ok(); ++i) {
     const size_t bytes = text_bytes(format, *pages[i]);
+    if (written = check_texts(format, *pages[i], bytes); !written.ok()) break;
     if (i != first && texts + bytes > kSavedTextBytesMax) {
       written = write_leaf(format, pages.subspan(first, i - first), pace);
       first = i;

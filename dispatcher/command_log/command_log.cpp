@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kSpaceRetryNs = 50'000'000;
 constexpr uint64_t kWishAgainNs = 1'000'000'000;
+constexpr uint64_t kFilePatienceNs = 50'000'000;      // of a checkpoint
 constexpr size_t kNotedBytesKept = size_t{32} << 20;  // of memory, from batch to batch
 
 // A cell's null byte follows it (base/row_layout.h).
@@ -234,6 +235,10 @@ void CommandLog::begin_file(size_t used_min) {
   {
     const std::lock_guard lock(mutex_);
     if (end_.bytes < used_min) return;
+  }
+  if (used_min != 0 && !files_.next_is_ready(kFilePatienceNs)) return;
+  {
+    const std::lock_guard lock(mutex_);
     wanted = ++files_wanted_;
   }
   work_.wake_all();

@@ -127,7 +127,8 @@ class CommandLog {
 
   // Of a checkpoint: begin_file() before the replica is brought up to date, so that all that the
   // files before the new one have is in it; cover() once the manifest is durable. A file that is
-  // used by less than `used_min` bytes stays the current one, and goes with a later checkpoint.
+  // used by less than `used_min` bytes stays the current one, and goes with a later checkpoint; so
+  // does one, with a `used_min`, whose successor is not ready: all would wait for a slow disk.
   void begin_file(size_t used_min = 0);
   void cover(base::Vid vid);
 

@@ -91,6 +91,13 @@ base::Result<void> LogFiles::begin_next(base::Vid start, uint64_t first_sequence
   return {};
 }
 
+bool LogFiles::next_is_ready(uint64_t patience_ns) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::nanoseconds(patience_ns),
+                    [&] { return stopping_ || (!wanted_ && !preparing_); });
+  return prepared_ != nullptr;
+}
+
 base::Result<void> LogFiles::append(std::span<const std::byte> frame, LogRing* ring) {
   auto appended = current_->append(frame, ring);
   if (current_->used_bytes() > current_->bytes() / 2) prepare_ahead();

@@ -65,13 +65,17 @@ bool is_count(AggregateKind kind) {
 }
 
 // Whether the function takes values of the type.
+bool is_of_truth(std::string_view name) {
+  return name.starts_with("bool_") || name == "every";
+}
+
 bool takes(std::string_view name, AggregateKind kind, const DataType& type) {
   if (kind == AggregateKind::kSum || kind == AggregateKind::kAvg || is_moment(kind)) {
     return is_numeric(type) || (type == kIntervalType && !is_moment(kind));
   }
   if (kind == AggregateKind::kStringAgg) return type.is_string();
   if (name.starts_with("bit_")) return is_integer(type);
-  if (name.starts_with("bool_") || name == "every") return type.kind == TypeKind::kBoolean;
+  if (is_of_truth(name)) return type.kind == TypeKind::kBoolean;
   return kind == AggregateKind::kCount || type.kind != TypeKind::kBoolean;
 }
 
@@ -102,9 +106,9 @@ DataType aggregate_type(AggregateKind kind, const DataType& argument) {
     case AggregateKind::kBitOr:
     case AggregateKind::kBitXor:
     case AggregateKind::kPercentileDisc:
-    case AggregateKind::kMode:
+    case AggregateKind::kMode: return argument;
     case AggregateKind::kMin:
-    case AggregateKind::kMax: return argument;
+    case AggregateKind::kMax: return argument.kind == TypeKind::kVarchar ? kTextType : argument;
   }
   return argument;
 }
@@ -320,6 +324,9 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   }
   auto argument = dispatch(*call.args[0]);
   if (!argument) return argument.error();
+  if (is_of_truth(name)) {
+    if (auto done = adopt_type(source_, kBooleanType, &*argument); !done) return done;
+  }
   aggregate->argument = std::move(argument->expression);
   const DataType& type = aggregate->argument->type;
   if (!takes(name, aggregate->kind, type)) {

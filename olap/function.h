@@ -72,9 +72,12 @@ enum class Function : uint8_t {
   kRegexPosition,
   kRegexSubstring,  // text, regular expression: what it, or its first group, matches; NULL: nothing
   kRegexLike,       // text, regular expression, flags: BOOLEAN
-  kOverlay,         // text, replacement, start, length
-  kToHex,           // BIGINT: text
-  kToCharNumber,    // a number as text, pattern
+  kLikeEscape,      // LIKE's pattern, its escape character: the pattern with backslashes
+  kSimilarEscape,   // SIMILAR's pattern, its escape character: a regular expression
+  kSimilarSubstring,  // text, SIMILAR's pattern, its escape character; NULL where it does not match
+  kOverlay,           // text, replacement, start, length
+  kToHex,             // BIGINT: text
+  kToCharNumber,      // a number as text, pattern
   // Of DOUBLEs (row_functions_number.cpp).
   kPower,
   kSqrt,

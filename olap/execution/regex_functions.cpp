@@ -13,6 +13,8 @@
 
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_node.h"
+#include "olap/execution/similar_pattern.h"
+#include "olap/execution/stop_signal.h"
 #include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
@@ -296,6 +298,86 @@ NodePtr make_regex_like(std::vector<NodePtr> children, const QueryLimits& limits
       });
 }
 
+template <class T>
+T value_of(base::Result<T> result) {
+  if (!result) fail_value(result.error().message, result.error().state);
+  return *std::move(result);
+}
+
+// The last SQL pattern's parts stay compiled.
+class CompiledSimilar {
+ public:
+  explicit CompiledSimilar(const StopSignal* stop) : countdown_(stop) {}
+
+  void take(std::string_view pattern, std::string_view escape) {
+    if (is_taken_ && pattern == pattern_ && escape == escape_) return;
+    is_taken_ = false;
+    parts_ = value_of(similar_parts(pattern, escape));
+    pattern_ = pattern;
+    escape_ = escape;
+    is_taken_ = true;
+  }
+
+  // The text between the separators: `before` takes as little as it can, then `wanted` as much.
+  // Where the whole does not match, that is known in one pass; else each place is tried.
+  std::optional<std::string_view> wanted(std::string_view text) {
+    if (!matches(&whole_, parts_.whole(), text)) return std::nullopt;
+    const std::string rest = SimilarParts{{}, parts_.wanted, parts_.after}.whole();
+    size_t begin = 0;
+    while (!matches(&before_, anchored(parts_.before), text.substr(0, begin)) ||
+           !matches(&rest_, rest, text.substr(begin))) {
+      ++begin;
+    }
+    size_t end = text.size();
+    while (!matches(&after_, anchored(parts_.after), text.substr(end)) ||
+           !matches(&wanted_, anchored(parts_.wanted), text.substr(begin, end - begin))) {
+      --end;
+    }
+    return text.substr(begin, end - begin);
+  }
+
+ private:
+  static std::string anchored(const std::string& part) {
+    return SimilarParts{{}, part, {}}.whole();
+  }
+
+  bool matches(CompiledRegex* compiled, std::string_view regex, std::string_view text) {
+    countdown_.pass(text.size() + 1);
+    return regex_matches(compiled->of(regex, {}), text);
+  }
+
+  StopCountdown countdown_;
+  bool is_taken_ = false;
+  std::string pattern_;
+  std::string escape_;
+  SimilarParts parts_;
+  CompiledRegex whole_, before_, rest_, wanted_, after_;
+};
+
+NodePtr make_similar_substring(std::vector<NodePtr> children, const QueryLimits& limits) {
+  return make_row_node<StringRef>(
+      PhysicalType::kString, std::move(children), limits,
+      [compiled = CompiledSimilar(limits.stop)](
+          const RowArguments& a, VectorTexts* texts) mutable -> std::optional<StringRef> {
+        compiled.take(a.text(1), a.text(2));
+        const auto found = compiled.wanted(a.text(0));
+        if (!found) return std::nullopt;
+        return texts->keep(StringRef(*found));
+      });
+}
+
+NodePtr make_pattern_text(std::vector<NodePtr> children, const QueryLimits& limits,
+                          Function function) {
+  return make_row_node<StringRef>(
+      PhysicalType::kString, std::move(children), limits,
+      [function](const RowArguments& a, VectorTexts* texts) {
+        const std::string pattern = function == Function::kLikeEscape
+                                        ? value_of(like_with_backslash(a.text(0), a.text(1)))
+                                        : value_of(similar_parts(a.text(0), a.text(1))).whole();
+        return texts->make([&](CountedText* text) { *text += pattern; });
+      });
+}
+
 }  // namespace
 
 NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
@@ -309,6 +391,9 @@ NodePtr make_regex_function(Function function, std::vector<NodePtr>* children,
     case Function::kRegexSubstring: return make_regex_substring(std::move(*children), limits);
     case Function::kRegexMatched: return make_regex_matched(std::move(*children), limits);
     case Function::kRegexPosition: return make_regex_position(std::move(*children), limits);
+    case Function::kSimilarSubstring: return make_similar_substring(std::move(*children), limits);
+    case Function::kLikeEscape:
+    case Function::kSimilarEscape: return make_pattern_text(std::move(*children), limits, function);
     default: return nullptr;
   }
 }

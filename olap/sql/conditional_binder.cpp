@@ -372,10 +372,6 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
       call.n_agg_order != 0 || call.agg_within_group != 0) {
     return source_.unsupported(offset, fmt::format("aggregate {}()", name));
   }
-  if (name == "substring" && call.n_args == 3 && is_text_constant(*call.args[1]) &&
-      is_text_constant(*call.args[2])) {
-    return source_.unsupported(offset, "substring() by an SQL regular expression");
-  }
   auto arguments = bind_all(NodeList(call.args, call.n_args));
   if (!arguments) return arguments.error();
   return bind_function(source_, name, offset, *std::move(arguments));

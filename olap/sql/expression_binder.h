@@ -122,8 +122,8 @@ class ExpressionBinder {
   BoundResult bind_similar(const PgQuery__AExpr& operation);
   base::Result<ExpressionPtr> bind_text_operand(const Node& node, const PgQuery__AExpr& operation,
                                                 std::string_view name);
-  base::Result<std::string> bind_escape(const Node& node, const PgQuery__AExpr& operation,
-                                        std::string_view name);
+  base::Result<ExpressionPtr> bind_escaped(Function function, ExpressionPtr pattern,
+                                           ExpressionPtr escape, int64_t offset);
 
   BoundResult bind_nullif(const PgQuery__AExpr& operation);
   BoundResult bind_connective(const PgQuery__BoolExpr& connective);

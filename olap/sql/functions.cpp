@@ -129,15 +129,15 @@ BoundResult bind_text_function(Call call, Function function, DataType type) {
   return called(make_function(function, type, std::move(arguments)), call.offset);
 }
 
-// substring(text FROM pattern)
-BoundResult bind_substring_by_regex(Call call) {
+// substring(text FROM pattern), substring(text SIMILAR pattern ESCAPE character)
+BoundResult bind_substring_by_pattern(Call call, Function function) {
   Expressions arguments;
   for (Bound& argument : call.arguments) {
     auto text = text_argument(call, &argument);
     if (!text) return text.error();
     arguments.push_back(*std::move(text));
   }
-  ExpressionPtr result = make_function(Function::kRegexSubstring, kTextType, std::move(arguments));
+  ExpressionPtr result = make_function(function, kTextType, std::move(arguments));
   result->nullable = true;
   return called(std::move(result), call.offset);
 }
@@ -146,9 +146,13 @@ BoundResult bind_substring(Call call) {
   if (call.arguments.size() < 2 || call.arguments.size() > 3) {
     return call.wrong_count("2 or 3 arguments");
   }
-  const Bound& second = call.arguments[1];
-  if (call.arguments.size() == 2 && second.expression->type.is_string()) {
-    return bind_substring_by_regex(std::move(call));
+  const bool by_pattern =
+      std::all_of(call.arguments.begin() + 1, call.arguments.end(),
+                  [](const Bound& argument) { return argument.expression->type.is_string(); });
+  if (by_pattern) {
+    const bool similar = call.arguments.size() == 3;
+    return bind_substring_by_pattern(
+        std::move(call), similar ? Function::kSimilarSubstring : Function::kRegexSubstring);
   }
   Expressions arguments;
   auto text = text_argument(call, &call.arguments[0]);

@@ -3,14 +3,14 @@
 //   LIKE '...'               kLike, with the escape character turned into a backslash
 //   LIKE of an expression    kLikePattern: compiled when it runs
 //   ILIKE                    LIKE of both sides in lower case (of ASCII letters)
-//   SIMILAR TO '...'         a regular expression, anchored at both ends
+//   SIMILAR TO               a regular expression, anchored at both ends
+//   ESCAPE                   the pattern in its other form: at once, or when it runs
 //   ~, ~*, !~, !~*           RE2's regular expressions: PostgreSQL's without back references and
 //                            look-around
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include "olap/execution/similar_pattern.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/expression_binder.h"
 #include "olap/sql/type_rules.h"
@@ -28,58 +28,6 @@ ExpressionPtr lower(ExpressionPtr text) {
   Expressions arguments;
   arguments.push_back(std::move(text));
   return make_function(Function::kLower, kTextType, std::move(arguments));
-}
-
-// The pattern with a backslash as its escape character, which `escape` is now; none where empty.
-std::string with_backslash(std::string_view pattern, std::string_view escape) {
-  std::string result;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const bool escapes = !escape.empty() && pattern.substr(i).starts_with(escape);
-    if (escapes && i + escape.size() < pattern.size()) {
-      i += escape.size();
-      result += '\\';
-      result += pattern[i];
-    } else if (escapes) {
-      result += '\\';  // escapes nothing: refused as any such pattern
-    } else if (pattern[i] == '\\') {
-      result += "\\\\";
-    } else {
-      result += pattern[i];
-    }
-  }
-  return result;
-}
-
-// LIKE's wildcards and SIMILAR's operators as a regular expression over the whole text.
-std::string regex_of(std::string_view pattern, std::string_view escape) {
-  std::string regex = "^(?:";
-  bool in_class = false;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const char c = pattern[i];
-    const bool escapes = !escape.empty() && pattern.substr(i).starts_with(escape);
-    if (escapes && i + escape.size() < pattern.size()) {
-      i += escape.size();
-      regex += '\\';
-      regex += pattern[i];
-    } else if (in_class) {
-      if (c == '\\') regex += '\\';
-      regex += c;
-      in_class = c != ']';
-    } else if (c == '%') {
-      regex += ".*";
-    } else if (c == '_') {
-      regex += '.';
-    } else if (c == '[') {
-      regex += c;
-      in_class = true;
-    } else if (c == '.' || c == '^' || c == '$' || c == '\\') {
-      regex += '\\';
-      regex += c;
-    } else {
-      regex += c;
-    }
-  }
-  return regex + ")$";
 }
 
 // The function call that the grammar makes of a pattern with ESCAPE; nullptr where there is none.
@@ -158,21 +106,28 @@ base::Result<ExpressionPtr> ExpressionBinder::bind_text_operand(const Node& node
   return std::move(operand->expression);
 }
 
-// What stands behind ESCAPE: one character, or none.
-base::Result<std::string> ExpressionBinder::bind_escape(const Node& node,
-                                                        const PgQuery__AExpr& operation,
-                                                        std::string_view name) {
-  auto character = bind_text_operand(node, operation, name);
-  if (!character) return character.error();
-  const std::string* escape = text_of(**character);
-  if (escape == nullptr)
-    return source_.unsupported(operation.location, "ESCAPE that is no literal");
-  const auto characters =
-      std::count_if(escape->begin(), escape->end(), [](char c) { return (c & 0xC0) != 0x80; });
-  if (characters > 1) {
-    return source_.wrong(start_of(&node), "an ESCAPE has one character, or none", "22025");
+// The pattern with its ESCAPE as LIKE's with a backslash (kLikeEscape) or as a regular expression
+// (kSimilarEscape): at once where both are literals.
+base::Result<ExpressionPtr> ExpressionBinder::bind_escaped(Function function, ExpressionPtr pattern,
+                                                           ExpressionPtr escape, int64_t offset) {
+  const std::string* const text = text_of(*pattern);
+  const std::string* const character = text_of(*escape);
+  if (text == nullptr || character == nullptr) {
+    Expressions arguments;
+    arguments.push_back(std::move(pattern));
+    arguments.push_back(std::move(escape));
+    return fold(make_function(function, kTextType, std::move(arguments)));
   }
-  return *escape;
+  base::Result<std::string> written = std::string();
+  if (function == Function::kLikeEscape) {
+    written = like_with_backslash(*text, *character);
+  } else if (auto parts = similar_parts(*text, *character)) {
+    written = parts->whole();
+  } else {
+    written = parts.error();
+  }
+  if (!written) return source_.wrong(offset, written.error().message, written.error().state);
+  return make_literal(kTextType, base::Value(*std::move(written)));
 }
 
 // LIKE, ILIKE and regular expressions, with their operators' names: ~~, ~~*, ~, ~*, and these
@@ -187,13 +142,15 @@ BoundResult ExpressionBinder::bind_pattern(const PgQuery__AExpr& operation) {
   pattern->offset = start_of(operation.rexpr);
   text->offset = start_of(operation.lexpr);
   if (call != nullptr) {
-    const auto escape = bind_escape(*call->args[1], operation, "LIKE");
-    if (!escape) return escape.error();
-    const std::string* literal = text_of(*pattern->expression);
-    if (literal == nullptr) {
-      return source_.unsupported(operation.location, "ESCAPE with a pattern that is no literal");
+    if (auto checked = check_text(source_, *pattern, operation.location, "LIKE"); !checked) {
+      return checked.error();
     }
-    pattern->expression = make_literal(kTextType, base::Value(with_backslash(*literal, *escape)));
+    auto escape = bind_text_operand(*call->args[1], operation, "LIKE");
+    if (!escape) return escape.error();
+    auto written = bind_escaped(Function::kLikeEscape, std::move(pattern->expression),
+                                *std::move(escape), start_of(call->args[1]));
+    if (!written) return written.error();
+    pattern->expression = *std::move(written);
   }
   return bind_pattern_operator(source_, name, operation.location, *std::move(text),
                                *std::move(pattern));
@@ -207,21 +164,15 @@ BoundResult ExpressionBinder::bind_similar(const PgQuery__AExpr& operation) {
   DIPTYCH_CHECK(call != nullptr, "the grammar puts a call around SIMILAR TO's pattern");
   auto pattern = bind_text_operand(*call->args[0], operation, "SIMILAR TO");
   if (!pattern) return pattern.error();
-  std::string escape = "\\";
-  if (call->n_args > 1) {
-    auto character = bind_escape(*call->args[1], operation, "SIMILAR TO");
-    if (!character) return character.error();
-    escape = *std::move(character);
-  }
-  if (text_of(**pattern) == nullptr && !is_null_literal(**pattern)) {
-    return source_.unsupported(operation.location, "SIMILAR TO of a pattern that is no literal");
-  }
+  base::Result<ExpressionPtr> escape = make_literal(kTextType, base::Value(std::string("\\")));
+  if (call->n_args > 1) escape = bind_text_operand(*call->args[1], operation, "SIMILAR TO");
+  if (!escape) return escape.error();
+  auto regex = bind_escaped(Function::kSimilarEscape, *std::move(pattern), *std::move(escape),
+                            start_of(call->args[call->n_args - 1]));
+  if (!regex) return regex.error();
   Expressions arguments;
   arguments.push_back(*std::move(text));
-  arguments.push_back(
-      is_null_literal(**pattern)
-          ? *std::move(pattern)
-          : make_literal(kTextType, base::Value(regex_of(*text_of(**pattern), escape))));
+  arguments.push_back(*std::move(regex));
   ExpressionPtr result =
       fold(make_function(Function::kRegexMatch, kBooleanType, std::move(arguments)));
   if (name.starts_with('!')) result = negated(std::move(result));

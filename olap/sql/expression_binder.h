@@ -44,7 +44,11 @@ struct Clause {
 };
 
 // The windows of a WINDOW clause, by name.
-using NamedWindows = std::unordered_map<std::string, const PgQuery__WindowDef*>;
+struct NamedWindow {
+  const PgQuery__WindowDef* definition = nullptr;
+  bool used = false;  // by an OVER, or by another window
+};
+using NamedWindows = std::unordered_map<std::string, NamedWindow>;
 
 bool is_aggregate(std::string_view function);
 bool is_window_function(std::string_view function);  // of windows alone
@@ -92,7 +96,10 @@ class ExpressionBinder {
   void make_columns_null() { columns_null_ = true; }
   uint32_t first_own_slot() const { return first_own_slot_; }
 
-  NamedWindows& named_windows() { return named_windows_; }
+  // WINDOW's clause: before the expressions that may use them, and behind them.
+  base::Result<void> name_windows(NodeList clause);
+  // Those that no OVER uses are only checked; they have no calls.
+  base::Result<void> bind_unused_windows(NodeList clause);
 
   // The slot of the block's aggregate, new or old.
   uint32_t add_aggregate(Aggregate aggregate, std::string_view name);
@@ -170,6 +177,9 @@ class ExpressionBinder {
   struct WindowDefinition;
   BoundResult bind_window(const PgQuery__FuncCall& call, std::string_view name);
   base::Result<void> define_window(const PgQuery__WindowDef& over, WindowDefinition* definition);
+  base::Result<void> check_copied(const PgQuery__WindowDef& own, const WindowDefinition& base,
+                                  int64_t offset) const;
+  base::Error unknown_window(int64_t offset, const char* name) const;
   base::Result<void> bind_window_columns(const WindowDefinition& definition, Window* window);
   base::Result<void> bind_window_call(const PgQuery__FuncCall& call, std::string_view name,
                                       Window* window, WindowCall* result);

@@ -157,16 +157,10 @@ base::Result<std::vector<GroupingKeys>> SelectBinder::grouping_sets_of(NodeList 
 // before it is an alias.
 base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList targets) {
   const Node* node = &item;
-  if (item.node_case == PG_QUERY__NODE__NODE_A_CONST && item.a_const->isnull == 0 &&
-      item.a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
-    const int64_t position = item.a_const->ival->ival;
-    if (position < 1 || position > static_cast<int64_t>(targets.size())) {
-      return source_.wrong(item.a_const->location,
-                           fmt::format("GROUP BY position {} is not one of the {} columns",
-                                       position, targets.size()),
-                           "42P10");
-    }
-    node = targets[static_cast<size_t>(position - 1)]->res_target->val;
+  const auto position = position_of(item, targets.size(), "GROUP BY");
+  if (!position) return position.error();
+  if (*position) {
+    node = targets[**position]->res_target->val;
   } else if (item.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && item.column_ref->n_fields == 1) {
     const std::string_view name = string_of(item.column_ref->fields[0]);
     const Node* aliased = find_alias(targets, name);

@@ -22,14 +22,6 @@ bool is_star(const Node& node) {
              PG_QUERY__NODE__NODE_A_STAR;
 }
 
-// The number of ORDER BY 2; nullopt for any other expression.
-std::optional<int64_t> position_of(const Node& node) {
-  const bool number = node.node_case == PG_QUERY__NODE__NODE_A_CONST && node.a_const->isnull == 0 &&
-                      node.a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL;
-  if (!number) return std::nullopt;
-  return node.a_const->ival->ival;
-}
-
 // As PostgreSQL names an output: by its column or function, else by its outermost CASE or type.
 struct OutputName {
   std::string name = {};
@@ -158,6 +150,8 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (auto done = bind_distinct(distinct); !done) return done.error();
   if (auto sorted = bind_order_by(sort); !sorted) return sorted.error();
   if (auto checked = check_distinct_on(distinct); !checked) return checked.error();
+  const NodeList windows(select.window_clause, select.n_window_clause);
+  if (auto checked = expressions_.bind_unused_windows(windows); !checked) return checked.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
   if (width_of(block_->from) > kJoinTablesMax) {
     const bool named = select.n_from_clause != 0;
@@ -199,13 +193,8 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
   if (auto bound = bind_group_by(groups, targets); !bound) return bound;
   if (select.group_distinct != 0) drop_repeated_sets();
   scalar_group_ = nullptr;
-  for (const Node* node : NodeList(select.window_clause, select.n_window_clause)) {
-    const PgQuery__WindowDef& window = *node->window_def;
-    if (!expressions_.named_windows().emplace(window.name, &window).second) {
-      return source_.wrong(window.location,
-                           fmt::format("window \"{}\" is defined twice", window.name), "42P20");
-    }
-  }
+  const NodeList windows(select.window_clause, select.n_window_clause);
+  if (auto named = expressions_.name_windows(windows); !named) return named;
   if (auto bound = bind_targets(targets); !bound) return bound;
   return bind_having(select.having_clause);
 }
@@ -383,19 +372,33 @@ base::Result<void> SelectBinder::bind_order_by(NodeList items) {
   return {};
 }
 
+// The output, from 0, whose position a key of GROUP BY, ORDER BY or DISTINCT ON is; nullopt where
+// it is no constant.
+base::Result<std::optional<size_t>> SelectBinder::position_of(const Node& key, size_t outputs,
+                                                              std::string_view clause) const {
+  if (key.node_case != PG_QUERY__NODE__NODE_A_CONST) return std::optional<size_t>();
+  const PgQuery__AConst& constant = *key.a_const;
+  if (constant.isnull != 0 || constant.val_case != PG_QUERY__A__CONST__VAL_IVAL) {
+    return source_.wrong(constant.location,
+                         fmt::format("a constant in {} that is no position", clause), "42601");
+  }
+  const int64_t position = constant.ival->ival;
+  if (position < 1 || position > static_cast<int64_t>(outputs)) {
+    return source_.wrong(
+        constant.location,
+        fmt::format("{} position {} is not one of the {} columns", clause, position, outputs),
+        "42P10");
+  }
+  return std::optional<size_t>(static_cast<size_t>(position - 1));
+}
+
 // The output that a sort key names: by position, by output name, or by an expression of the input,
 // which becomes a hidden output where SELECT does not have it.
 base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view clause) {
   std::vector<OutputColumn>& outputs = block_->outputs;
-  if (const auto position = position_of(key)) {
-    if (*position >= 1 && *position <= static_cast<int64_t>(block_->visible_outputs)) {
-      return static_cast<size_t>(*position - 1);
-    }
-    return source_.wrong(start_of(&key),
-                         fmt::format("{} position {} is not one of the {} columns", clause,
-                                     *position, block_->visible_outputs),
-                         "42P10");
-  }
+  const auto position = position_of(key, block_->visible_outputs, clause);
+  if (!position) return position.error();
+  if (*position) return **position;
   if (key.node_case == PG_QUERY__NODE__NODE_COLUMN_REF && key.column_ref->n_fields == 1) {
     const std::string_view name = string_of(key.column_ref->fields[0]);
     std::optional<size_t> found;
@@ -433,30 +436,34 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view
 base::Result<uint64_t> SelectBinder::bind_limit(const Node* node, std::string_view name,
                                                 uint64_t absent) {
   if (node == nullptr) return absent;
+  const auto slots_before = static_cast<uint32_t>(slots_.size());
   auto value = expressions_.bind_value(node, kLimitClause);
   if (!value) return value.error();
-  if (is_null_literal(**value)) return absent;  // LIMIT ALL, LIMIT NULL
-  base::Value literal = is_literal(**value) ? (*value)->literal : base::Value();
-  if (std::holds_alternative<std::string>(literal)) {  // LIMIT '5', and $1 that is a text
-    auto converted = base::convert_value(kBigIntType, literal);
+  ExpressionPtr& count = *value;
+  if (is_null_literal(*count)) return absent;  // LIMIT ALL, LIMIT NULL
+  bool names_column = false;
+  for_each_column(std::as_const(*count), [&](const Expression& column) {
+    const uint32_t slot = column.column;
+    names_column |= slot >= expressions_.first_own_slot() && slot < slots_before;
+  });
+  if (names_column) {
+    return source_.wrong(start_of(node), fmt::format("{} must not name columns", name), "42P10");
+  }
+  if (!is_literal(*count)) {
+    return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
+  }
+  if (std::holds_alternative<std::string>(count->literal)) {  // LIMIT '5', and $1 that is a text
+    auto converted = base::convert_value(kBigIntType, count->literal);
     if (!converted) {
       return source_.wrong(start_of(node), converted.error().message, converted.error().state);
     }
-    literal = *std::move(converted);
+    count = make_literal(kBigIntType, *std::move(converted));
   }
-  if (const auto* decimal = std::get_if<base::DecimalValue>(&literal)) {  // is rounded
-    const base::int128_t one = base::power_of_ten(decimal->scale);
-    const base::int128_t half = decimal->units < 0 ? -one / 2 : one / 2;
-    const base::int128_t rounded = (decimal->units + half) / one;
-    if (rounded != static_cast<int64_t>(rounded)) {
-      return source_.wrong(start_of(node), "bigint out of range", "22003");
-    }
-    literal = base::Value(static_cast<int64_t>(rounded));
+  if (!is_numeric(count->type)) {
+    return source_.wrong(start_of(node), fmt::format("{} is a number", name), "42804");
   }
-  const auto* number = std::get_if<int64_t>(&literal);
-  if (number == nullptr) {
-    return source_.unsupported(start_of(node), fmt::format("{} of anything but a number", name));
-  }
+  const auto number = rounded_number(count->literal);
+  if (!number) return source_.wrong(start_of(node), "bigint out of range", "22003");
   if (*number < 0) {
     return source_.wrong(start_of(node), fmt::format("{} must not be negative", name),
                          name == "LIMIT" ? base::SqlState("2201W") : base::SqlState("2201X"));

@@ -87,6 +87,8 @@ class SelectBinder : private SubqueryBinder {
   Status bind_star(const PgQuery__ColumnRef& star);
   Status bind_having(const Node* having);
   Status bind_order_by(NodeList items);
+  base::Result<std::optional<size_t>> position_of(const Node& key, size_t outputs,
+                                                  std::string_view clause) const;
   base::Result<size_t> sort_output(const Node& key, std::string_view clause);
   Status bind_distinct(NodeList clause);
   Status check_distinct_on(NodeList clause);

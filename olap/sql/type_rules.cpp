@@ -1,6 +1,7 @@
 #include "olap/sql/type_rules.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace diptych::olap {
 namespace {
@@ -83,6 +84,21 @@ ExpressionPtr cast_to(ExpressionPtr expression, const DataType& type) {
     if (ExpressionPtr converted = convert_literal(*expression, type)) return converted;
   }
   return make_expression(ExpressionKind::kCast, type, std::move(expression));
+}
+
+std::optional<int64_t> rounded_number(const base::Value& literal) {
+  if (const auto* integer = std::get_if<int64_t>(&literal)) return *integer;
+  if (const auto* decimal = std::get_if<base::DecimalValue>(&literal)) {
+    const base::int128_t one = base::power_of_ten(decimal->scale);
+    const base::int128_t half = decimal->units < 0 ? -one / 2 : one / 2;
+    const base::int128_t rounded = (decimal->units + half) / one;
+    if (rounded != static_cast<int64_t>(rounded)) return std::nullopt;
+    return static_cast<int64_t>(rounded);
+  }
+  const double rounded = std::nearbyint(std::get<double>(literal));
+  constexpr double kEnd = 0x1p63;
+  if (!(rounded >= -kEnd && rounded < kEnd)) return std::nullopt;
+  return static_cast<int64_t>(rounded);
 }
 
 }  // namespace diptych::olap

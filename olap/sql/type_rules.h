@@ -52,4 +52,7 @@ ExpressionPtr cast_to(ExpressionPtr expression, const base::DataType& type);
 // The literal as exactly `type`, or nullptr where that would lose something.
 ExpressionPtr convert_literal(const Expression& literal, const base::DataType& type);
 
+// The literal of a numeric type as a BIGINT, rounded; nullopt where it is out of range.
+std::optional<int64_t> rounded_number(const base::Value& literal);
+
 }  // namespace diptych::olap

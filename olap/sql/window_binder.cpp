@@ -200,41 +200,93 @@ ExpressionPtr ExpressionBinder::place_window_call(Window window, WindowCall resu
   return slots_.column(known->calls.back().slot);
 }
 
+base::Error ExpressionBinder::unknown_window(int64_t offset, const char* name) const {
+  std::vector<std::string> names;
+  for (const auto& [known, window] : named_windows_) names.push_back(known);
+  return source_.wrong(
+      offset, fmt::format("no window \"{}\" in WINDOW{}", name, suggestion(name, std::move(names))),
+      "42704");
+}
+
+base::Result<void> ExpressionBinder::name_windows(NodeList clause) {
+  for (const Node* node : clause) {
+    const PgQuery__WindowDef& window = *node->window_def;
+    if (named_windows_.contains(window.name)) {
+      return source_.wrong(window.location,
+                           fmt::format("window \"{}\" is defined twice", window.name), "42P20");
+    }
+    if (window.refname[0] != '\0' && !named_windows_.contains(window.refname)) {
+      return unknown_window(window.location, window.refname);
+    }
+    named_windows_[window.name] = {&window, false};
+  }
+  return {};
+}
+
+base::Result<void> ExpressionBinder::bind_unused_windows(NodeList clause) {
+  for (const Node* node : clause) {
+    const NamedWindow& named = named_windows_.at(node->window_def->name);
+    if (named.used) continue;
+    WindowDefinition definition;
+    Window window;
+    WindowCall call;
+    clause_ = {"WINDOW", true};
+    in_window_ = true;
+    auto bound = define_window(*named.definition, &definition);
+    if (bound) bound = bind_window_columns(definition, &window);
+    if (bound) bound = bind_frame(definition, &window, &call);
+    in_window_ = false;
+    if (!bound) return bound;
+    block_.windows.push_back(std::move(window));
+  }
+  return {};
+}
+
 base::Result<void> ExpressionBinder::define_window(const PgQuery__WindowDef& over,
                                                    WindowDefinition* definition) {
-  const PgQuery__WindowDef* own = &over;
-  definition->offset = over.location;
-  const auto find = [&](const char* name) -> const PgQuery__WindowDef* {
+  const auto use = [&](const char* name) -> const PgQuery__WindowDef* {
     const auto found = named_windows_.find(name);
-    return found == named_windows_.end() ? nullptr : found->second;
+    if (found == named_windows_.end()) return nullptr;
+    found->second.used = true;
+    return found->second.definition;
   };
-  const auto unknown = [&](const char* name) {
-    std::vector<std::string> names;
-    for (const auto& [known, window] : named_windows_) names.push_back(known);
-    return source_.wrong(
-        over.location,
-        fmt::format("no window \"{}\" in WINDOW{}", name, suggestion(name, std::move(names))),
-        "42704");
-  };
-  if (over.name[0] != '\0') {
-    own = find(over.name);
-    if (own == nullptr) return unknown(over.name);
-  }
+  const PgQuery__WindowDef* own = &over;
+  if (over.name[0] != '\0') own = use(over.name);
+  if (own == nullptr) return unknown_window(over.location, over.name);
+  definition->offset = over.location;
   definition->partition = NodeList(own->partition_clause, own->n_partition_clause);
   definition->order = NodeList(own->order_clause, own->n_order_clause);
   definition->frame = own;
   if (own->refname[0] == '\0') return {};
   WindowDefinition base;
-  const PgQuery__WindowDef* named = find(own->refname);
-  if (named == nullptr || named == own) return unknown(own->refname);
+  const PgQuery__WindowDef* const named = use(own->refname);
+  if (named == nullptr) return unknown_window(over.location, own->refname);
   if (auto defined = define_window(*named, &base); !defined) return defined;
-  if (!definition->partition.empty() || (!definition->order.empty() && !base.order.empty())) {
-    return source_.wrong(
-        over.location, fmt::format("window \"{}\" has this clause already", own->refname), "42P20");
-  }
+  if (auto checked = check_copied(*own, base, over.location); !checked) return checked;
   definition->partition = base.partition;
   if (definition->order.empty()) definition->order = base.order;
   return {};
+}
+
+// Whether the window that `own` names can be its base, which gives partitions and order.
+base::Result<void> ExpressionBinder::check_copied(const PgQuery__WindowDef& own,
+                                                  const WindowDefinition& base,
+                                                  int64_t offset) const {
+  const auto overrides = [&](std::string_view clause) {
+    return source_.wrong(
+        offset, fmt::format("cannot override {} clause of window \"{}\"", clause, own.refname),
+        "42P20");
+  };
+  if (own.n_partition_clause != 0) return overrides("PARTITION BY");
+  if (own.n_order_clause != 0 && !base.order.empty()) return overrides("ORDER BY");
+  if ((static_cast<uint32_t>(base.frame->frame_options) & kNonDefault) == 0) return {};
+  const bool only_named =
+      own.n_order_clause == 0 && (static_cast<uint32_t>(own.frame_options) & kNonDefault) == 0;
+  return source_.wrong(
+      offset,
+      fmt::format("cannot copy window \"{}\" because it has a frame clause{}", own.refname,
+                  only_named ? "; omit the parentheses in this OVER clause" : ""),
+      "42P20");
 }
 
 size_t ExpressionBinder::add_window_column(Window* window, ExpressionPtr expression) {
@@ -329,10 +381,11 @@ base::Result<uint64_t> ExpressionBinder::bind_row_offset(const PgQuery__WindowDe
                                                          bool start) {
   auto offset = bind_frame_offset(frame, start, kBigIntType);
   if (!offset) return offset.error();
-  const auto* const number = std::get_if<int64_t>(&offset->expression->literal);
-  if (number == nullptr) {
+  if (!is_numeric(offset->expression->type)) {
     return source_.wrong(offset->offset, "a frame's offset in rows is a whole number", "42804");
   }
+  const auto number = rounded_number(offset->expression->literal);
+  if (!number) return source_.wrong(offset->offset, "bigint out of range", "22003");
   return static_cast<uint64_t>(*number);
 }
 

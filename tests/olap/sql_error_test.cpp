@@ -143,8 +143,21 @@ constexpr Refused kRefused[] = {
     {"select c_id from child limit -1",
      "invalid argument: LIMIT must not be negative (line 1, column 30: \"-\")"},
     {"select c_id from child limit c_id",
-     "unsupported: LIMIT of anything but a number is not supported yet (line 1, "
-     "column 30: \"c_id\")"},
+     "invalid argument: LIMIT must not name columns (line 1, column 30: \"c_id\")"},
+    {"select c_id from child limit (select max(c_id) from child)",
+     "unsupported: LIMIT of anything but a number is not supported yet (line 1, column 30: "
+     "\"(select max(c_id) from child ...\")"},
+    {"select c_id from child limit true",
+     "invalid argument: LIMIT is a number (line 1, column 30: \"true\")"},
+    {"select c_id from child order by 'c_id'",
+     "invalid argument: a constant in ORDER BY that is no position (line 1, column 33: "
+     "\"'c_id'\")"},
+    {"select sum(c_id) over (w) from child window w as (order by c_id rows 1 preceding)",
+     "invalid argument: cannot copy window \"w\" because it has a frame clause; omit the "
+     "parentheses in this OVER clause (line 1, column 23: \"(\")"},
+    {"select sum(c_id) over (w rows 2 preceding) from child window w as (rows 1 preceding)",
+     "invalid argument: cannot copy window \"w\" because it has a frame clause (line 1, column 23: "
+     "\"(\")"},
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
     {"select * from unnest(1)",

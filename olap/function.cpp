@@ -16,7 +16,7 @@ constexpr std::string_view kFunctionNames[] = {
     "concat_ws", "format", "quote_ident", "quote_literal", "md5", "like", "regex_match",
     "regex_match_any_case", "regexp_replace", "regexp_count", "regexp_substr", "regexp_instr",
     "substring", "regexp_like", "like_escape", "similar_to_escape", "substring", "overlay",
-    "to_hex", "to_char", "power", "sqrt", "exp", "ln", "log",
+    "to_hex", "to_char", "to_char", "power", "sqrt", "exp", "ln", "log",
     "sign", "cbrt", "sin", "cos", "tan", "cot", "asin", "acos", "atan", "atan2", "sinh", "cosh",
     "tanh", "degrees", "radians", "width_bucket", "gcd", "lcm", "factorial", "bit_and", "bit_or",
     "bit_xor", "shift_left", "shift_right", "trunc", "greatest", "least", "days_between",

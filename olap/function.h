@@ -78,6 +78,7 @@ enum class Function : uint8_t {
   kOverlay,           // text, replacement, start, length
   kToHex,             // BIGINT: text
   kToCharNumber,      // a number as text, pattern
+  kToCharDouble,      // DOUBLE, pattern
   // Of DOUBLEs (row_functions_number.cpp).
   kPower,
   kSqrt,

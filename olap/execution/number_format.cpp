@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
@@ -109,17 +109,7 @@ struct NumberDigits {
   std::string fraction;
 };
 
-constexpr size_t kDigitsOfInfinity = 4096;
-
 NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
-  std::string plain;
-  if (number.find_first_of("eEnN") != std::string_view::npos) {  // a DOUBLE's
-    const double value = std::strtod(std::string(number).c_str(), nullptr);
-    // What is not finite has more digits than any pattern.
-    plain = std::isfinite(value) ? fmt::format("{:.{}f}", value, fraction_digits + 3)
-                                 : std::string(kDigitsOfInfinity, '9');
-    number = plain;
-  }
   NumberDigits digits;
   digits.negative = number.starts_with('-');
   if (digits.negative) number.remove_prefix(1);
@@ -141,6 +131,17 @@ NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
       digits.whole.empty() && digits.fraction.find_first_not_of('0') == std::string::npos;
   digits.negative = digits.negative && !zero;
   return digits;
+}
+
+// As PostgreSQL writes it: rounded by its binary value, and to no more digits than a DOUBLE has.
+std::string text_of(double number, size_t fraction_digits) {
+  // What is not finite has more digits than any pattern.
+  constexpr size_t kDigitsOfInfinity = 4096;
+  if (!std::isfinite(number)) return std::string(kDigitsOfInfinity, '9');
+  constexpr size_t kDigits = std::numeric_limits<double>::digits10;
+  const size_t whole = fmt::formatted_size("{:.0f}", std::fabs(number));
+  const size_t room = kDigits - std::min(kDigits, whole);
+  return fmt::format("{:.{}f}", number, std::min(fraction_digits, room));
 }
 
 // Writes the pattern's parts from left to right.
@@ -269,9 +270,16 @@ void number_to_char(const RowArguments& a, CountedText* result) {
   NumberWriter(pattern, digits_of(a.text(0), pattern.fraction_digits), result).write();
 }
 
+void double_to_char(const RowArguments& a, CountedText* result) {
+  const NumberPattern pattern = parse_number_pattern(a.text(1));
+  const std::string number = text_of(a.number(0), pattern.fraction_digits);
+  NumberWriter(pattern, digits_of(number, pattern.fraction_digits), result).write();
+}
+
 }  // namespace
 
 TextRowFunction find_number_text_function(Function function) {
+  if (function == Function::kToCharDouble) return double_to_char;
   return function == Function::kToCharNumber ? number_to_char : nullptr;
 }
 

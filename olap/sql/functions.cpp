@@ -147,6 +147,7 @@ BoundResult bind_substring(Call call) {
     return call.wrong_count("2 or 3 arguments");
   }
   const bool by_pattern =
+      call.name == "substring" &&
       std::all_of(call.arguments.begin() + 1, call.arguments.end(),
                   [](const Bound& argument) { return argument.expression->type.is_string(); });
   if (by_pattern) {
@@ -503,13 +504,15 @@ BoundResult bind_to_char(Call call) {
   if (!number) {
     return bind_signature(std::move(call), {"to_char", Function::kToChar, kTextType, "mt"});
   }
+  ExpressionPtr& value = call.arguments[0].expression;
+  const bool exact = value->type.kind != TypeKind::kDouble;
   Expressions arguments;
-  arguments.push_back(cast_to(std::move(call.arguments[0].expression), kTextType));
+  arguments.push_back(exact ? cast_to(std::move(value), kTextType) : std::move(value));
   auto pattern = text_argument(call, &call.arguments[1]);
   if (!pattern) return pattern.error();
   arguments.push_back(*std::move(pattern));
-  return called(make_function(Function::kToCharNumber, kTextType, std::move(arguments)),
-                call.offset);
+  const Function function = exact ? Function::kToCharNumber : Function::kToCharDouble;
+  return called(make_function(function, kTextType, std::move(arguments)), call.offset);
 }
 
 const std::unordered_map<std::string_view, FunctionBinder>& binders() {

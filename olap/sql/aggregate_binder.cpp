@@ -319,7 +319,7 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
     return bind_counted_row(call, aggregate);
   }
   if (aggregate->kind == AggregateKind::kCount && call.agg_distinct == 0) {
-    aggregate->argument = key_of_table(*call.args[0]);  // count(t.*)
+    aggregate->argument = key_of_table(*call.args[0]);  // count(t.*), count(t)
     if (aggregate->argument != nullptr) return {};
   }
   auto argument = dispatch(*call.args[0]);
@@ -354,8 +354,10 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
 ExpressionPtr ExpressionBinder::key_of_table(const Node& node) const {
   if (node.node_case != PG_QUERY__NODE__NODE_COLUMN_REF) return nullptr;
   const NodeList fields(node.column_ref->fields, node.column_ref->n_fields);
-  if (fields.size() != 2 || fields.back()->node_case != PG_QUERY__NODE__NODE_A_STAR) return nullptr;
-  const ScopeTable* table = scope_.find_table(string_of(fields[0]));
+  const bool star = fields.size() == 2 && fields[1]->node_case == PG_QUERY__NODE__NODE_A_STAR;
+  const std::string_view name = string_of(fields[0]);
+  if (!star && (fields.size() != 1 || scope_.find_own(name) != nullptr)) return nullptr;
+  const ScopeTable* table = scope_.find_table(name);
   if (table == nullptr) return nullptr;
   for (const ScopeColumn& column : table->columns) {
     const Slot& slot = slots_[column.slot];

@@ -241,22 +241,27 @@ BoundResult ExpressionBinder::bind_row_comparison(const PgQuery__AExpr& operatio
 }
 
 BoundResult ExpressionBinder::bind_between(const PgQuery__AExpr& operation) {
-  auto operand = dispatch(*operation.lexpr);
-  if (!operand) return operand;
-  auto bounds = bind_all(NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items));
-  if (!bounds) return bounds.error();
+  auto operand = bind_row(*operation.lexpr);
+  if (!operand) return operand.error();
+  std::vector<std::vector<Bound>> bounds;
+  for (const Node* node : NodeList(operation.rexpr->list->items, operation.rexpr->list->n_items)) {
+    auto bound = bind_row(*node);
+    if (!bound) return bound.error();
+    bounds.push_back(*std::move(bound));
+  }
+  const auto compare = [&](std::string_view name, const std::vector<Bound>& bound) {
+    return bind_row_operator(source_, name, operation.location, copy_of(*operand), copy_of(bound));
+  };
   const bool symmetric = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM ||
                          operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
   const bool negative = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN ||
                         operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
-  const int64_t offset = operand->offset;
+  const int64_t offset = start_of(operation.lexpr);
   Expressions ways;  // between the first and the second bound, or the other way round
   for (size_t way = 0; way < (symmetric ? 2 : 1); ++way) {
-    auto above = bind_operator(source_, ">=", operation.location, copy_of(*operand),
-                               copy_of((*bounds)[way]));
+    auto above = compare(">=", bounds[way]);
     if (!above) return above;
-    auto below = bind_operator(source_, "<=", operation.location, copy_of(*operand),
-                               copy_of((*bounds)[1 - way]));
+    auto below = compare("<=", bounds[1 - way]);
     if (!below) return below;
     ways.push_back(
         fold(make_expression(ExpressionKind::kAnd, kBooleanType, std::move(above->expression),

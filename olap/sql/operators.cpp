@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/decimal_text.h"
 #include "olap/execution/column_range.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/type_rules.h"
@@ -391,6 +392,13 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
     target = kBigIntType;
     value = base::convert_value(target, operand->expression->literal);
   }
+  const auto* const text = std::get_if<std::string>(&operand->expression->literal);
+  if (!value && target.kind == TypeKind::kDecimal && text != nullptr) {  // with all its digits
+    if (const auto written = decimal_type_of(*text)) {
+      target = *written;
+      value = cast_to_decimal(target, *text);
+    }
+  }
   if (!value) return source.wrong(operand->offset, value.error().message, value.error().state);
   operand->expression = make_literal(target, *std::move(value));
   return {};
@@ -524,7 +532,9 @@ BoundResult bind_operator(const SourceText& source, std::string_view name, int64
 BoundResult bind_row_operator(const SourceText& source, std::string_view name, int64_t offset,
                               std::vector<Bound> left, std::vector<Bound> right) {
   if (left.size() != right.size()) {
-    return source.wrong(offset, "the rows on both sides have not as many columns");
+    const bool rows = left.size() != 1 && right.size() != 1;
+    return source.wrong(offset, "the rows on both sides have not as many columns",
+                        rows ? base::SqlState("42601") : base::SqlState("42883"));
   }
   if (left.size() == 1) {
     return bind_operator(source, name, offset, std::move(left[0]), std::move(right[0]));

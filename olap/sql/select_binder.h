@@ -140,6 +140,8 @@ class SelectBinder : private SubqueryBinder {
 
   // series_binder.cpp
   Status bind_series(const PgQuery__RangeFunction& function, JoinGroup& group);
+  Status bind_unnest(const PgQuery__RangeFunction& function, const PgQuery__FuncCall& call,
+                     JoinGroup& group);
   base::Result<std::unique_ptr<QueryBlock>> bind_series_call(const PgQuery__FuncCall& call,
                                                              const std::string& name);
 

@@ -5,7 +5,7 @@
 //   FROM (SELECT first, step, row_number() OVER () AS n FROM (arguments), each `count` times)
 //
 // The arguments may name columns of what stands before in FROM, and of the query around: a series
-// is then unnested as any derived table.
+// is then unnested as any derived table. unnest() of an array that is written there is VALUES.
 
 #include <limits>
 #include <optional>
@@ -22,6 +22,7 @@ namespace {
 
 constexpr Clause kFunctionInFrom{"a function in FROM"};
 constexpr std::string_view kName = "generate_series";
+constexpr std::string_view kUnnest = "unnest";
 
 // The pieces of a series, over its arguments: step is a number, or microseconds.
 struct Series {
@@ -251,7 +252,8 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
   if (!plain) return source_.unsupported(offset, "ROWS FROM, or columns of a function");
   const PgQuery__FuncCall& call = *written.func_call;
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
-  if (const std::string hint = suggestion(name, {std::string(kName)});
+  if (name == kUnnest) return bind_unnest(function, call, group);
+  if (const std::string hint = suggestion(name, {std::string(kName), std::string(kUnnest)});
       name != kName && !hint.empty()) {
     return source_.wrong(offset, fmt::format("function {}() does not exist{}", name, hint),
                          "42883");
@@ -274,6 +276,45 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
   if (auto done = rename_columns(function.alias, {}, offset, &entry); !done) return done;
   add_member(derived_member(*std::move(block)), first_slot, group);
   return scope_.add(source_, offset, std::move(entry));
+}
+
+// unnest(ARRAY[a, b]) as LATERAL (VALUES (a), (b)).
+base::Result<void> SelectBinder::bind_unnest(const PgQuery__RangeFunction& function,
+                                             const PgQuery__FuncCall& call, JoinGroup& group) {
+  const bool written = call.n_args == 1 && function.ordinality == 0 &&
+                       call.args[0]->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR;
+  if (!written) return source_.unsupported(call.location, "unnest() of anything but ARRAY[...]");
+  const PgQuery__AArrayExpr& array = *call.args[0]->a_array_expr;
+  if (array.n_elements == 0) {
+    return source_.wrong(array.location, "an empty array has no type", "42P18");
+  }
+  std::vector<PgQuery__List> lists(array.n_elements, PG_QUERY__LIST__INIT);
+  std::vector<Node> nodes(array.n_elements, PG_QUERY__NODE__INIT);
+  std::vector<Node*> rows;
+  for (size_t i = 0; i < array.n_elements; ++i) {
+    lists[i].items = &array.elements[i];
+    lists[i].n_items = 1;
+    nodes[i].node_case = PG_QUERY__NODE__NODE_LIST;
+    nodes[i].list = &lists[i];
+    rows.push_back(&nodes[i]);
+  }
+  PgQuery__SelectStmt values = PG_QUERY__SELECT_STMT__INIT;
+  values.op = PG_QUERY__SET_OPERATION__SETOP_NONE;
+  values.values_lists = rows.data();
+  values.n_values_lists = rows.size();
+  // The column has the table's name, unless it is given its own.
+  std::string name(function.alias == nullptr ? kUnnest : function.alias->aliasname);
+  PgQuery__String text = PG_QUERY__STRING__INIT;
+  text.sval = name.data();
+  Node column = PG_QUERY__NODE__INIT;
+  column.node_case = PG_QUERY__NODE__NODE_STRING;
+  column.string = &text;
+  Node* columns[] = {&column};
+  PgQuery__Alias alias = PG_QUERY__ALIAS__INIT;
+  alias.colnames = columns;
+  alias.n_colnames = 1;
+  const bool is_named = function.alias != nullptr && function.alias->n_colnames != 0;
+  return bind_lateral(values, is_named ? function.alias : &alias, name, call.location, group);
 }
 
 // The series, with two outputs: its values and their numbers.

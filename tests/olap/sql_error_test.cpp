@@ -161,8 +161,11 @@ constexpr Refused kRefused[] = {
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
     {"select * from unnest(1)",
-     "unsupported: function unnest() in FROM is not supported yet (line 1, column 15: "
+     "unsupported: unnest() of anything but ARRAY[...] is not supported yet (line 1, column 15: "
      "\"unnest(1)\")"},
+    {"select * from regexp_matches('a', 'b')",
+     "unsupported: function regexp_matches() in FROM is not supported yet (line 1, column 15: "
+     "\"regexp_matches('a', 'b')\")"},
     {"select generate_series(1, 3)",
      "unsupported: generate_series() anywhere but in FROM is not supported yet (line 1, column 8: "
      "\"generate_series(1, 3)\")"},

@@ -177,8 +177,8 @@ class ExpressionBinder {
   struct WindowDefinition;
   BoundResult bind_window(const PgQuery__FuncCall& call, std::string_view name);
   base::Result<void> define_window(const PgQuery__WindowDef& over, WindowDefinition* definition);
-  base::Result<void> check_copied(const PgQuery__WindowDef& own, const WindowDefinition& base,
-                                  int64_t offset) const;
+  base::Result<void> check_copied(const PgQuery__WindowDef& own,
+                                  const WindowDefinition& base) const;
   base::Error unknown_window(int64_t offset, const char* name) const;
   base::Result<void> bind_window_columns(const WindowDefinition& definition, Window* window);
   base::Result<void> bind_window_call(const PgQuery__FuncCall& call, std::string_view name,

@@ -196,7 +196,7 @@ base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, Join
     member.slots.push_back(slots_.add(std::move(slot)));
     entry.columns.push_back({column.name, member.slots.back(), false});
   }
-  if (auto done = rename_columns(table.alias, {}, table.location, &entry); !done) return done;
+  if (auto done = rename_columns(table.alias, table.location, &entry); !done) return done;
   group.members.push_back(std::move(member));
   return scope_.add(source_, table.location, std::move(entry));
 }
@@ -224,7 +224,7 @@ base::Result<void> SelectBinder::bind_system_table(const SystemTable& system,
     member.slots.push_back(slots_.add(std::move(slot)));
     entry.columns.push_back({column.name, member.slots.back(), false});
   }
-  if (auto done = rename_columns(table.alias, {}, table.location, &entry); !done) return done;
+  if (auto done = rename_columns(table.alias, table.location, &entry); !done) return done;
   group.members.push_back(std::move(member));
   return scope_.add(source_, table.location, std::move(entry));
 }
@@ -239,10 +239,10 @@ base::Result<void> SelectBinder::bind_derived(const PgQuery__SelectStmt& select,
   auto block = binder.bind(select);
   if (!block) return block.error();
   ScopeTable entry = offered_by(**block, name);
-  const NodeList cte_columns =
-      cte == nullptr ? NodeList()
-                     : NodeList(cte->query->aliascolnames, cte->query->n_aliascolnames);
-  if (auto done = rename_columns(alias, cte_columns, offset, &entry); !done) return done;
+  if (cte != nullptr) {
+    if (auto done = name_columns(*cte, &entry); !done) return done;
+  }
+  if (auto done = rename_columns(alias, offset, &entry); !done) return done;
   group.members.push_back(derived_member(*std::move(block)));
   return scope_.add(source_, offset, std::move(entry));
 }
@@ -254,7 +254,10 @@ base::Result<void> SelectBinder::check_unnamed_queries() {
     const CteScope visible = scope_of(ctes_, i);
     SelectBinder binder(statement_, outer_, &visible, correlation_);
     if (cte.recursion != 0) binder.recursion_ = &cte;
-    if (auto block = binder.bind(*cte.query->ctequery->select_stmt); !block) return block.error();
+    const auto block = binder.bind(*cte.query->ctequery->select_stmt);
+    if (!block) return block.error();
+    ScopeTable entry = offered_by(**block, cte.name);
+    if (auto done = name_columns(cte, &entry); !done) return done;
   }
   return {};
 }
@@ -268,7 +271,7 @@ base::Result<void> SelectBinder::bind_lateral(const PgQuery__SelectStmt& select,
   auto bound = binder.bind(select);
   if (!bound) return bound.error();
   ScopeTable entry = offered_by(**bound, name);
-  if (auto done = rename_columns(alias, {}, offset, &entry); !done) return done;
+  if (auto done = rename_columns(alias, offset, &entry); !done) return done;
   if (!moves_out(**bound, first_slot, {})) {
     add_member(derived_member(*std::move(bound)), first_slot, group);
     return scope_.add(source_, offset, std::move(entry));
@@ -300,19 +303,29 @@ void SelectBinder::add_member(JoinMember member, uint32_t first_slot, JoinGroup&
   group.members.push_back(left_join_member(std::move(left_join), slots_));
 }
 
-base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, NodeList cte_columns,
-                                                int64_t offset, ScopeTable* table) const {
-  const NodeList own = alias == nullptr ? NodeList() : NodeList(alias->colnames, alias->n_colnames);
-  for (const NodeList names : {cte_columns, own}) {
-    if (names.size() > table->columns.size()) {
-      return source_.wrong(offset,
-                           fmt::format("\"{}\" has {} columns, but {} names are given",
-                                       table->alias, table->columns.size(), names.size()),
-                           "42P10");
-    }
-    for (size_t i = 0; i < names.size(); ++i) table->columns[i].name = string_of(names[i]);
+base::Result<void> SelectBinder::rename_columns(const PgQuery__Alias* alias, int64_t offset,
+                                                ScopeTable* table) const {
+  if (alias == nullptr) return {};
+  return rename_columns(NodeList(alias->colnames, alias->n_colnames), offset, table);
+}
+
+base::Result<void> SelectBinder::rename_columns(NodeList names, int64_t offset,
+                                                ScopeTable* table) const {
+  if (names.size() > table->columns.size()) {
+    return source_.wrong(offset,
+                         fmt::format("\"{}\" has {} columns, but {} names are given", table->alias,
+                                     table->columns.size(), names.size()),
+                         "42P10");
   }
+  for (size_t i = 0; i < names.size(); ++i) table->columns[i].name = string_of(names[i]);
   return {};
+}
+
+// WITH name (columns) AS ...
+base::Result<void> SelectBinder::name_columns(const CteScope::Entry& cte, ScopeTable* table) const {
+  const PgQuery__CommonTableExpr& query = *cte.query;
+  return rename_columns(NodeList(query.aliascolnames, query.n_aliascolnames), query.location,
+                        table);
 }
 
 // A join with an alias is one table for those around it: its members' names end with it, and may be
@@ -333,7 +346,7 @@ base::Result<void> SelectBinder::bind_join(const PgQuery__JoinExpr& join, JoinGr
   tables.erase(tables.begin() + static_cast<std::ptrdiff_t>(first), tables.end());
   scope_.end_names(names_around);
   const int64_t place = start_of(join.larg);
-  if (auto done = rename_columns(join.alias, {}, place, &whole); !done) return done;
+  if (auto done = rename_columns(join.alias, place, &whole); !done) return done;
   return scope_.add(source_, place, std::move(whole));
 }
 
@@ -454,12 +467,19 @@ base::Result<Expressions> SelectBinder::bind_using(const std::vector<std::string
                                        name),
                            "42703");
     }
-    auto equality =
-        bind_operator(source_, "=", place, Bound{column_of(*left, slots_), false, place},
-                      Bound{column_of(*right, slots_), false, place});
+    ExpressionPtr left_value = column_of(*left, slots_);
+    ExpressionPtr right_value = column_of(*right, slots_);
+    const base::DataType left_type = left_value->type;
+    const base::DataType right_type = right_value->type;
+    auto equality = bind_operator(source_, "=", place, Bound{std::move(left_value), false, place},
+                                  Bound{std::move(right_value), false, place});
     if (!equality) return equality.error();
     conditions.push_back(std::move(equality->expression));
-    ScopeColumn merged = keep_right ? *right : *left;
+    const auto type = common_type(left_type, right_type);
+    const bool inner = join.jointype == PG_QUERY__JOIN_TYPE__JOIN_INNER;
+    const bool takes_right = keep_right || (inner && type == right_type && type != left_type);
+    ScopeColumn merged = takes_right ? *right : *left;
+    if (full || left_type.kind != right_type.kind) merged.type = type;
     if (full) merged.otherwise.push_back(right->slot);
     if (full) {
       merged.otherwise.insert(merged.otherwise.end(), right->otherwise.begin(),

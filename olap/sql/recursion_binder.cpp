@@ -42,10 +42,8 @@ base::Result<void> SelectBinder::bind_recursion(const PgQuery__SelectStmt& selec
     member.slots.push_back(slots_.add({output.name, type_of(output), true, nullptr, {}}));
     working.table.columns.push_back({output.name, member.slots.back(), false});
   }
-  const NodeList columns(cte.aliascolnames, cte.n_aliascolnames);
   working.table.alias = recursion_->name;
-  if (auto done = rename_columns(nullptr, columns, cte.location, &working.table); !done)
-    return done;
+  if (auto done = name_columns(*recursion_, &working.table); !done) return done;
   CteScope inside;
   inside.entries.push_back({recursion_->name, nullptr, 0, &working});
   inside.outer = &ctes_;
@@ -115,7 +113,7 @@ base::Result<void> SelectBinder::bind_working_table(const WorkingTable& working,
     member.slots.push_back(slots_.add(std::move(slot)));
     entry.columns.push_back({column.name, member.slots.back(), false});
   }
-  if (auto done = rename_columns(table.alias, {}, table.location, &entry); !done) return done;
+  if (auto done = rename_columns(table.alias, table.location, &entry); !done) return done;
   group.members.push_back(std::move(member));
   block_->has_working = true;
   return scope_.add(source_, table.location, std::move(entry));

@@ -26,13 +26,12 @@ base::Result<void> Scope::check_name(const SourceText& source, int64_t offset,
 }
 
 ExpressionPtr column_of(const ScopeColumn& column, const SlotTable& slots) {
-  if (column.otherwise.empty()) return slots.column(column.slot);
+  const base::DataType type = column.type.value_or(slots[column.slot].type);
+  ExpressionPtr value = cast_to(slots.column(column.slot), type);
+  if (column.otherwise.empty()) return value;
   Expressions values;
-  values.push_back(slots.column(column.slot));
-  for (const uint32_t slot : column.otherwise) {
-    values.push_back(cast_to(slots.column(slot), values[0]->type));
-  }
-  const base::DataType type = values[0]->type;
+  values.push_back(std::move(value));
+  for (const uint32_t slot : column.otherwise) values.push_back(cast_to(slots.column(slot), type));
   return make_expression(ExpressionKind::kCoalesce, type, std::move(values));
 }
 

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,9 @@ namespace diptych::olap {
 struct ScopeColumn {
   std::string name;
   uint32_t slot = 0;
-  bool merged = false;                   // a column of a JOIN ... USING stands for it
-  std::vector<uint32_t> otherwise = {};  // the first of these that is not NULL, where slot is
+  bool merged = false;                      // a column of a JOIN ... USING stands for it
+  std::vector<uint32_t> otherwise = {};     // the first of these that is not NULL, where slot is
+  std::optional<base::DataType> type = {};  // of the values, where it is not their slots'
 };
 
 // The column's value.

@@ -135,8 +135,9 @@ class SelectBinder : private SubqueryBinder {
                                                 size_t first_right_table);
   base::Result<Expressions> bind_using(const std::vector<std::string>& names, size_t first_table,
                                        size_t first_right_table, const PgQuery__JoinExpr& join);
-  Status rename_columns(const PgQuery__Alias* alias, NodeList cte_columns, int64_t offset,
-                        ScopeTable* table) const;
+  Status rename_columns(const PgQuery__Alias* alias, int64_t offset, ScopeTable* table) const;
+  Status rename_columns(NodeList names, int64_t offset, ScopeTable* table) const;
+  Status name_columns(const CteScope::Entry& cte, ScopeTable* table) const;
 
   // series_binder.cpp
   Status bind_series(const PgQuery__RangeFunction& function, JoinGroup& group);

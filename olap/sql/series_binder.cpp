@@ -273,7 +273,7 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
   for (const OutputColumn& output : (*block)->outputs) {
     entry.columns.push_back({output.name, output.slot, false});
   }
-  if (auto done = rename_columns(function.alias, {}, offset, &entry); !done) return done;
+  if (auto done = rename_columns(function.alias, offset, &entry); !done) return done;
   add_member(derived_member(*std::move(block)), first_slot, group);
   return scope_.add(source_, offset, std::move(entry));
 }

@@ -262,7 +262,7 @@ base::Result<void> ExpressionBinder::define_window(const PgQuery__WindowDef& ove
   const PgQuery__WindowDef* const named = use(own->refname);
   if (named == nullptr) return unknown_window(over.location, own->refname);
   if (auto defined = define_window(*named, &base); !defined) return defined;
-  if (auto checked = check_copied(*own, base, over.location); !checked) return checked;
+  if (auto checked = check_copied(*own, base); !checked) return checked;
   definition->partition = base.partition;
   if (definition->order.empty()) definition->order = base.order;
   return {};
@@ -270,8 +270,8 @@ base::Result<void> ExpressionBinder::define_window(const PgQuery__WindowDef& ove
 
 // Whether the window that `own` names can be its base, which gives partitions and order.
 base::Result<void> ExpressionBinder::check_copied(const PgQuery__WindowDef& own,
-                                                  const WindowDefinition& base,
-                                                  int64_t offset) const {
+                                                  const WindowDefinition& base) const {
+  const int64_t offset = own.location;
   const auto overrides = [&](std::string_view clause) {
     return source_.wrong(
         offset, fmt::format("cannot override {} clause of window \"{}\"", clause, own.refname),
@@ -280,8 +280,8 @@ base::Result<void> ExpressionBinder::check_copied(const PgQuery__WindowDef& own,
   if (own.n_partition_clause != 0) return overrides("PARTITION BY");
   if (own.n_order_clause != 0 && !base.order.empty()) return overrides("ORDER BY");
   if ((static_cast<uint32_t>(base.frame->frame_options) & kNonDefault) == 0) return {};
-  const bool only_named =
-      own.n_order_clause == 0 && (static_cast<uint32_t>(own.frame_options) & kNonDefault) == 0;
+  const bool only_named = own.name[0] == '\0' && own.n_order_clause == 0 &&
+                          (static_cast<uint32_t>(own.frame_options) & kNonDefault) == 0;
   return source_.wrong(
       offset,
       fmt::format("cannot copy window \"{}\" because it has a frame clause{}", own.refname,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "olap/sql/array_elements.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/type_rules.h"
 
@@ -389,23 +390,25 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
 // x <operator> ANY (ARRAY[...]), or ALL: of each element, joined by OR or AND. "= ANY" is IN, and
 // "<> ALL" is NOT IN.
 BoundResult ExpressionBinder::bind_over_array(const PgQuery__AExpr& operation) {
-  if (operation.rexpr->node_case != PG_QUERY__NODE__NODE_A_ARRAY_EXPR) {
-    return source_.unsupported(start_of(operation.rexpr),
-                               "ANY or ALL over an array but ARRAY[...]");
-  }
-  const PgQuery__AArrayExpr& array = *operation.rexpr->a_array_expr;
-  if (array.n_elements == 0) {
-    return source_.wrong(array.location, "an empty array has no type", "42P18");
-  }
+  const auto array = ArrayElements::of(source_, *operation.rexpr, parameters_);
+  if (!array) return array.error();
   const bool any = operation.kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
+  if (array->is_null()) return typed(make_null(kBooleanType), operation.location);
+  if (array->nodes().empty()) {
+    const bool written = operation.rexpr->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR;
+    if (written) {
+      return source_.wrong(start_of(operation.rexpr), "an empty array has no type", "42P18");
+    }
+    if (auto operand = dispatch(*operation.lexpr); !operand) return operand;
+    return typed(make_literal(kBooleanType, base::Value(!any)), operation.location);
+  }
   const std::string name = operator_name(operation);
-  if (name == (any ? "=" : "<>"))
-    return bind_in_list(operation, NodeList(array.elements, array.n_elements), !any);
+  if (name == (any ? "=" : "<>")) return bind_in_list(operation, array->nodes(), !any);
   Expressions comparisons;
-  for (size_t i = 0; i < array.n_elements; ++i) {
+  for (Node* element : array->nodes()) {
     PgQuery__AExpr comparison = operation;
     comparison.kind = PG_QUERY__A__EXPR__KIND__AEXPR_OP;
-    comparison.rexpr = array.elements[i];
+    comparison.rexpr = element;
     auto compared = bind_operation(comparison);
     if (!compared) return compared;
     auto predicate = as_predicate(source_, any ? "ANY" : "ALL", *std::move(compared));

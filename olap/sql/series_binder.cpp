@@ -5,7 +5,7 @@
 //   FROM (SELECT first, step, row_number() OVER () AS n FROM (arguments), each `count` times)
 //
 // The arguments may name columns of what stands before in FROM, and of the query around: a series
-// is then unnested as any derived table. unnest() of an array that is written there is VALUES.
+// is then unnested as any derived table. unnest() of an array's elements is VALUES.
 
 #include <limits>
 #include <optional>
@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "olap/sql/array_elements.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/select_binder.h"
 #include "olap/sql/type_rules.h"
@@ -281,18 +282,18 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
 // unnest(ARRAY[a, b]) as LATERAL (VALUES (a), (b)).
 base::Result<void> SelectBinder::bind_unnest(const PgQuery__RangeFunction& function,
                                              const PgQuery__FuncCall& call, JoinGroup& group) {
-  const bool written = call.n_args == 1 && function.ordinality == 0 &&
-                       call.args[0]->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR;
-  if (!written) return source_.unsupported(call.location, "unnest() of anything but ARRAY[...]");
-  const PgQuery__AArrayExpr& array = *call.args[0]->a_array_expr;
-  if (array.n_elements == 0) {
-    return source_.wrong(array.location, "an empty array has no type", "42P18");
+  if (call.n_args != 1 || function.ordinality != 0) {
+    return source_.unsupported(call.location, "unnest() of anything but an array");
   }
-  std::vector<PgQuery__List> lists(array.n_elements, PG_QUERY__LIST__INIT);
-  std::vector<Node> nodes(array.n_elements, PG_QUERY__NODE__INIT);
+  const auto array = ArrayElements::of(source_, *call.args[0], statement_.parameters);
+  if (!array) return array.error();
+  std::vector<Node*> elements(array->nodes().begin(), array->nodes().end());
+  if (elements.empty()) return source_.unsupported(call.location, "unnest() of no elements");
+  std::vector<PgQuery__List> lists(elements.size(), PG_QUERY__LIST__INIT);
+  std::vector<Node> nodes(elements.size(), PG_QUERY__NODE__INIT);
   std::vector<Node*> rows;
-  for (size_t i = 0; i < array.n_elements; ++i) {
-    lists[i].items = &array.elements[i];
+  for (size_t i = 0; i < elements.size(); ++i) {
+    lists[i].items = &elements[i];
     lists[i].n_items = 1;
     nodes[i].node_case = PG_QUERY__NODE__NODE_LIST;
     nodes[i].list = &lists[i];

@@ -161,8 +161,8 @@ constexpr Refused kRefused[] = {
     {"select p_id from parent tablesample system (10)",
      "unsupported: TABLESAMPLE is not supported yet (line 1, column 37: \"system (10)\")"},
     {"select * from unnest(1)",
-     "unsupported: unnest() of anything but ARRAY[...] is not supported yet (line 1, column 15: "
-     "\"unnest(1)\")"},
+     "unsupported: an array but ARRAY[...] or a text '{...}' is not supported yet (line 1, column "
+     "22: \"1)\")"},
     {"select * from regexp_matches('a', 'b')",
      "unsupported: function regexp_matches() in FROM is not supported yet (line 1, column 15: "
      "\"regexp_matches('a', 'b')\")"},

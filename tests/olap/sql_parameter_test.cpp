@@ -65,6 +65,16 @@ TEST_F(SqlParameterTest, TextsAreNumbersAndDatesWhereTheseAreAskedFor) {
   EXPECT_EQ(error_of("select date '2024-01-02' < $1", "someday").sqlstate(), "22007");
 }
 
+TEST_F(SqlParameterTest, ATextCanBeAnArray) {
+  EXPECT_EQ(first_line("select * from parent where p_id = any ($1)", {std::string("{7, 8}")}),
+            "scan parent [p_id, p_name, p_kind] where (p_id in (7, 8))");
+  EXPECT_EQ(first_line("select 2 = any ($1::int[])", {std::string("{1,2}")}),
+            "values [(2 in (1, 2))]");
+  EXPECT_EQ(first_line("select 2 = any ($1)", {base::Value()}), "values [NULL]");
+  EXPECT_EQ(first_line("select 2 = any ($1)", {std::string("1,2")}),
+            "invalid argument: malformed array literal: \"1,2\" (line 1, column 17: \"$\")");
+}
+
 TEST_F(SqlParameterTest, TypesFollowValues) {
   EXPECT_EQ(type_of(int64_t{1}), "INT");
   EXPECT_EQ(type_of(int64_t{3'000'000'000}), "BIGINT");

@@ -47,7 +47,7 @@ void QueryHandle::cancel() const {
 void Database::State::prepare(QueryJob* job, size_t index, const olap::TableRows& rows) const {
   QueryJob::Statement& statement = job->statements[index];
   auto plan = olap::prepare(statement.sql, catalogs.current(), rows, statement.parameters,
-                            known_system_tables);
+                            known_system_tables, &job->answer->control());
   if (plan) {
     statement.plan = std::move(*plan);
     statement.prepared = true;

@@ -50,11 +50,14 @@ struct QueryResult {
 // text takes the type that its place asks for, a whole number is INT where it fits; NULL is any
 // type's.
 //
+// Where `control` is stopped, it fails soon, with the control's error.
+//
 // `system_tables` are there besides the catalog's tables (olap/system_table.h).
 base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
                            const TableRows& table_rows,
                            std::span<const base::Value> parameters = {},
-                           std::span<const SystemTable> system_tables = {});
+                           std::span<const SystemTable> system_tables = {},
+                           const QueryControl* control = nullptr);
 
 // The statements of a script, split at semicolons by the SQL lexer; empty ones are dropped. They
 // are views of the script, so that a caller knows where each one stands.

@@ -431,6 +431,7 @@ uint32_t ExpressionBinder::add_aggregate(Aggregate aggregate, std::string_view n
     aggregate.argument = nullptr;
   }
   block_.aggregated = true;
+  slots_.work().step();
   for (size_t i = 0; i < block_.aggregates.size(); ++i) {
     if (same(block_.aggregates[i], aggregate)) return block_.aggregate_slots[i];
   }
@@ -440,6 +441,7 @@ uint32_t ExpressionBinder::add_aggregate(Aggregate aggregate, std::string_view n
   result.nullable = !is_count(aggregate.kind);
   const uint32_t slot = slots_.add(std::move(result));
   block_.aggregates.push_back(std::move(aggregate));
+  slots_.work().check_columns(block_.aggregates.size(), "a SELECT with aggregates");
   block_.aggregate_slots.push_back(slot);
   return slot;
 }

@@ -279,7 +279,7 @@ double Estimator::sampled_selectivity(const Expression& p, double by_kind) const
   const Slot& slot = slots_[columns[0]];
   if (slot.table == nullptr) return by_kind;
   const ColumnSample* const sample = rows_sample(rows_, *slot.table, slot.column);
-  if (sample == nullptr) return by_kind;
+  if (sample == nullptr || !slots_.work().takes_sample()) return by_kind;
   const auto found = sampled_matches(p, columns[0], slot.table->column(slot.column).type, *sample);
   if (!found) return by_kind;
   const double share = found->share(sample->null_share);
@@ -289,6 +289,7 @@ double Estimator::sampled_selectivity(const Expression& p, double by_kind) const
 double Estimator::selectivity(const Expression& p) {
   const bool goes_by_parts = p.kind == ExpressionKind::kAnd || p.kind == ExpressionKind::kOr ||
                              p.kind == ExpressionKind::kNot || is_literal(p);
+  slots_.work().step();
   double share = selectivity_by_kind(p);
   if (!goes_by_parts && !compares_a_column(p)) share = sampled_selectivity(p, share);
   return std::clamp(share, kLeastSelectivity, 1.0);

@@ -58,6 +58,7 @@ ExpressionPtr within_16_bits(ExpressionPtr value) {
   return scaled(ExpressionKind::kDivide, scaled(ExpressionKind::kMultiply, std::move(value)));
 }
 
+constexpr size_t kArgumentsMax = 100;   // as PostgreSQL has it
 constexpr int64_t kFractionDigits = 6;  // of a second that a TIMESTAMP has
 
 // A TIMESTAMP without its last digits, rounded to what is nearest, and of two to what is farther
@@ -357,6 +358,10 @@ base::Error ExpressionBinder::unknown_function(const PgQuery__FuncCall& call,
 BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
   const int64_t offset = call.location;
+  if (call.n_args > kArgumentsMax) {
+    return source_.wrong(
+        offset, fmt::format("a function takes at most {} arguments", kArgumentsMax), "54023");
+  }
   if (name == "generate_series") {
     return source_.unsupported(offset, "generate_series() anywhere but in FROM");
   }

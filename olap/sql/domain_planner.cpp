@@ -35,12 +35,7 @@ Planned PlanBuilder::grouped_by_all(Planned rows, uint32_t number_slot) {
 
 Planned PlanBuilder::plan_domain(const JoinMember& member) {
   const auto& [rows, values] = domains_.at(member.domain);
-  copied_ += size_of(*rows.root);
-  if (is_too_large()) {
-    Expressions nulls;
-    for (const ExpressionPtr& value : values) nulls.push_back(make_null(value->type));
-    return make_values(std::move(nulls), member.slots);
-  }
+  slots_.work().add_copies(size_of(*rows.root));
   bool unique = false;
   for (const std::vector<uint32_t>& key : rows.unique_keys) {
     unique = unique || std::all_of(key.begin(), key.end(), [&](uint32_t slot) {

@@ -351,31 +351,31 @@ std::string Printer::unary_line(const Operator& op, const Names& input, Names* o
 Names Printer::print(const Operator& op, size_t depth, std::vector<PlanLine>* lines) {
   Names output;
   std::string line;
-  std::vector<PlanLine> below;
+  const size_t place = lines->size();
+  lines->push_back({&op, depth, {}});  // said when those below it have been
   if (op.kind == OperatorKind::kScan) {
     line = scan_line(op, &output);
   } else if (op.kind == OperatorKind::kHashJoin) {
-    const Names probe = print(*op.children[0], depth + 1, &below);
-    const Names build = print(*op.children[1], depth + 1, &below);
+    const Names probe = print(*op.children[0], depth + 1, lines);
+    const Names build = print(*op.children[1], depth + 1, lines);
     line = join_line(op, probe, build, &output);
   } else if (op.kind == OperatorKind::kAppend) {
-    output = print(*op.children[0], depth + 1, &below);
-    for (size_t i = 1; i < op.children.size(); ++i) print(*op.children[i], depth + 1, &below);
+    output = print(*op.children[0], depth + 1, lines);
+    for (size_t i = 1; i < op.children.size(); ++i) print(*op.children[i], depth + 1, lines);
     line = "append";
   } else if (op.kind == OperatorKind::kRecursion) {
     for (size_t i = 0; i < op.output.size(); ++i) output.push_back(fmt::format("column{}", i + 1));
     recursions_[op.recursion] = output;
-    for (const OperatorPtr& term : op.children) print(*term, depth + 1, &below);
+    for (const OperatorPtr& term : op.children) print(*term, depth + 1, lines);
     line = op.expressions.empty() ? "recursion" : "recursion over different rows";
   } else if (op.kind == OperatorKind::kWorkingRows) {
     output = recursions_.at(op.recursion);
     line = fmt::format("rows of the round before [{}]", fmt::join(output, ", "));
   } else {
-    const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, &below);
+    const Names input = op.children.empty() ? Names() : print(*op.children[0], depth + 1, lines);
     line = unary_line(op, input, &output);
   }
-  lines->push_back({&op, depth, std::move(line)});
-  lines->insert(lines->end(), below.begin(), below.end());
+  (*lines)[place] = {&op, depth, std::move(line)};
   for (size_t i = 0; i < output.size(); ++i) {
     if (output[i].size() > kNameBytesMax) output[i] = fmt::format("#{}", i);
   }

@@ -14,6 +14,7 @@ namespace {
 using base::DataType;
 
 constexpr unsigned kNestingMax = 300;  // keeps the recursion within any thread's stack
+constexpr size_t kRowColumnsMax = 100;
 
 std::string operator_name(const PgQuery__AExpr& operation) {
   return joined(strings_of(NodeList(operation.name, operation.n_name)));
@@ -62,6 +63,7 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
   };
   ++depth_;
   const Depth guard{depth_};
+  slots_.work().step();
   if (depth_ > kNestingMax) {
     return source_.unsupported(start_of(&node),
                                fmt::format("an expression nested over {} deep", kNestingMax));
@@ -477,7 +479,16 @@ base::Result<std::vector<Bound>> ExpressionBinder::bind_tested(const Node* node,
 // The values of a row, or the one value of anything else.
 base::Result<std::vector<Bound>> ExpressionBinder::bind_row(const Node& node) {
   if (node.node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
-    return bind_all(NodeList(node.row_expr->args, node.row_expr->n_args));
+    // Comparisons of rows nest twice as deep as these have columns.
+    const size_t columns = node.row_expr->n_args;
+    if (columns > kRowColumnsMax) {
+      return source_.unsupported(start_of(&node),
+                                 fmt::format("a row of over {} columns", kRowColumnsMax));
+    }
+    depth_ += static_cast<unsigned>(columns);
+    auto values = bind_all(NodeList(node.row_expr->args, columns));
+    depth_ -= static_cast<unsigned>(columns);
+    return values;
   }
   auto value = dispatch(node);
   if (!value) return value.error();

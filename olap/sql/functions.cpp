@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -358,21 +359,27 @@ ExpressionPtr written_text(ExpressionPtr value) {
   return fold(make_expression(ExpressionKind::kCase, kTextType, std::move(choice)));
 }
 
+// Halves of halves: within each other 100 texts would be 100 deep.
+ExpressionPtr joined_texts(std::span<ExpressionPtr> texts) {
+  if (texts.size() == 1) return std::move(texts[0]);
+  const size_t half = texts.size() / 2;
+  return fold(make_expression(ExpressionKind::kConcat, kTextType, joined_texts(texts.first(half)),
+                              joined_texts(texts.subspan(half))));
+}
+
 // Texts of any values, NULL as nothing.
 BoundResult bind_concat(Call call) {
   if (call.arguments.empty()) return call.wrong_count("1 argument or more");
-  ExpressionPtr result;
+  Expressions texts;
   for (Bound& argument : call.arguments) {
     ExpressionPtr text = written_text(std::move(argument.expression));
     if (text->nullable) {
       text = fold(make_expression(ExpressionKind::kCoalesce, kTextType, std::move(text),
                                   make_literal(kTextType, base::Value(std::string()))));
     }
-    result = result == nullptr ? std::move(text)
-                               : fold(make_expression(ExpressionKind::kConcat, kTextType,
-                                                      std::move(result), std::move(text)));
+    texts.push_back(std::move(text));
   }
-  return called(std::move(result), call.offset);
+  return called(joined_texts(texts), call.offset);
 }
 
 BoundResult bind_concat_ws(Call call) {

@@ -100,7 +100,7 @@ struct PlanBuilder::GroupState {
     std::optional<Planned> inner;  // planned before the joins, unless it has a domain
   };
 
-  std::vector<std::vector<uint32_t>> slots;  // by member
+  std::unordered_map<uint32_t, MemberSet> members_by_slot;
   std::vector<Planned> members;
   std::vector<Condition> conditions;            // over two members and more; taken when placed
   std::vector<TextPart>* text_parts = nullptr;  // the group's
@@ -109,22 +109,23 @@ struct PlanBuilder::GroupState {
   MemberSet members_of(const Expression& expression) const {
     MemberSet set = 0;
     for_each_column(expression, [&](const Expression& column) {
-      for (size_t i = 0; i < slots.size(); ++i) {
-        if (std::find(slots[i].begin(), slots[i].end(), column.column) != slots[i].end()) {
-          set |= MemberSet{1} << i;
-        }
-      }
+      const auto found = members_by_slot.find(column.column);
+      if (found != members_by_slot.end()) set |= found->second;
     });
     return set;
+  }
+  void add_slots(size_t member, const std::vector<uint32_t>& slots) {
+    for (const uint32_t slot : slots) members_by_slot[slot] |= MemberSet{1} << member;
   }
 };
 
 Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
+  slots_.work().step();
   simplify(group);
   DIPTYCH_CHECK(group.members.size() <= kJoinMembersMax, "the binder refuses wider joins");
   GroupState state;
   state.text_parts = &group.text_parts;
-  for (const JoinMember& member : group.members) state.slots.push_back(member.slots);
+  for (size_t i = 0; i < group.members.size(); ++i) state.add_slots(i, group.members[i].slots);
   add_implied_predicates(group, state);
   SlotSet used = needed;
   used.add(group.predicates);
@@ -220,9 +221,10 @@ void PlanBuilder::add_implied_predicates(JoinGroup& group, const GroupState& sta
   for (size_t p = 0; p < written; ++p) {
     const MemberSet set = state.members_of(*group.predicates[p]);
     if (std::has_single_bit(set)) continue;
-    for (size_t member = 0; member < state.slots.size(); ++member) {
+    for (size_t member = 0; member < group.members.size(); ++member) {
       const MemberSet only = MemberSet{1} << member;
       if ((set & only) == 0) continue;
+      slots_.work().step();
       ExpressionPtr implied = implied_disjunction(
           *group.predicates[p], [&](const Expression& e) { return state.members_of(e) == only; });
       if (implied != nullptr) group.predicates.push_back(std::move(implied));
@@ -291,26 +293,19 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   for (const JoinMember& m : join.preserved.members) {
     preserved_slots.insert(preserved_slots.end(), m.slots.begin(), m.slots.end());
   }
-  const auto on_preserved_only = [&](const Expression& e) {
+  const auto on_one_only = [&](const Expression& e, bool preserved) {
     bool only = names_a_column(e);
     for_each_column(e, [&](const Expression& column) {
-      only = only && std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
+      const bool there = std::find(preserved_slots.begin(), preserved_slots.end(), column.column) !=
                          preserved_slots.end();
-    });
-    return only;
-  };
-  const auto on_optional_only = [&](const Expression& e) {
-    bool only = names_a_column(e);
-    for_each_column(e, [&](const Expression& column) {
-      only = only && std::find(preserved_slots.begin(), preserved_slots.end(), column.column) ==
-                         preserved_slots.end();
+      only = only && there == preserved;
     });
     return only;
   };
   Expressions above;
   for (ExpressionPtr& predicate : predicates) {
-    const bool preserved = on_preserved_only(*predicate);
-    const bool optional = join.inner && on_optional_only(*predicate);
+    const bool preserved = on_one_only(*predicate, true);
+    const bool optional = join.inner && on_one_only(*predicate, false);
     (preserved  ? join.preserved.predicates
      : optional ? join.optional.predicates
                 : above)
@@ -318,7 +313,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   }
   Expressions conditions;
   for (ExpressionPtr& condition : factor_common(std::move(join.on))) {
-    const bool below = on_optional_only(*condition);
+    const bool below = on_one_only(*condition, false);
     (below ? join.optional.predicates : conditions).push_back(std::move(condition));
   }
   needed.add(above);
@@ -331,7 +326,8 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   problem.relations = {{probe.rows(), probe.unfiltered, probe.unique_keys, false},
                        {build.rows(), build.unfiltered, build.unique_keys, false}};
   GroupState state;
-  state.slots = {probe.layout, build.layout};
+  state.add_slots(0, probe.layout);
+  state.add_slots(1, build.layout);
   for (const ExpressionPtr& condition : conditions) {
     if (condition->kind != ExpressionKind::kEqual) continue;
     const JoinSide a = join_side(*condition->children[0], state);
@@ -364,6 +360,7 @@ Planned PlanBuilder::plan_full_join(JoinMember& member, Expressions predicates, 
   Planned left = plan_group(join.preserved, needed);
   Planned right = plan_group(join.optional, needed);
   const double rows = left.rows() + right.rows();
+  slots_.work().add_copies(size_of(*left.root) + size_of(*right.root));
   Planned unmatched = make_join(JoinKind::kAnti, copy_of(right), copy_of(left), clone(join.on));
   Expressions columns;
   std::vector<uint32_t> layout = left.layout;

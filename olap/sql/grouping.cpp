@@ -38,6 +38,7 @@ base::Result<void> SelectBinder::bind_group_by(NodeList items, NodeList targets)
 
 // Expressions, or rows of them, as group keys; gives their numbers.
 base::Result<GroupingKeys> SelectBinder::bind_group_items(NodeList items, NodeList targets) {
+  slots_.work().check_columns(items.size(), "GROUP BY");
   GroupingKeys numbers;
   for (const Node* item : items) {
     if (item->node_case == PG_QUERY__NODE__NODE_ROW_EXPR) {
@@ -56,6 +57,7 @@ base::Result<GroupingKeys> SelectBinder::bind_group_items(NodeList items, NodeLi
 
 // A literal is a key for itself, which only the output that it was written as is.
 size_t SelectBinder::add_group_key(ExpressionPtr key) {
+  slots_.work().step();
   for (size_t i = 0; i < block_->group_keys.size() && !is_literal(*key); ++i) {
     if (equal(*block_->group_keys[i], *key)) return i;
   }
@@ -65,11 +67,13 @@ size_t SelectBinder::add_group_key(ExpressionPtr key) {
   slot.nullable = key->nullable;
   block_->group_slots.push_back(slots_.add(std::move(slot)));
   block_->group_keys.push_back(std::move(key));
+  slots_.work().check_columns(block_->group_keys.size(), "GROUP BY");
   return block_->group_keys.size() - 1;
 }
 
 // The sets of GROUP BY a, ROLLUP (b, c) are those of each item, combined.
 base::Result<void> SelectBinder::bind_grouping_sets(NodeList items, NodeList targets) {
+  slots_.work().check_columns(items.size(), "GROUP BY");
   std::vector<GroupingKeys> sets = {{}};
   expressions_.make_columns_null();
   for (Node* const& item : items) {
@@ -165,7 +169,9 @@ base::Result<size_t> SelectBinder::bind_group_item(const Node& item, NodeList ta
     const std::string_view name = string_of(item.column_ref->fields[0]);
     const Node* aliased = find_alias(targets, name);
     if (scope_.find_own(name) == nullptr && aliased != nullptr) node = aliased;
-  } else {  // SELECT's item of the same text, whose subqueries are then these
+  } else {
+    slots_.work().step();
+    // SELECT's item of the same text, whose subqueries are then these
     const auto same = std::find_if(targets.begin(), targets.end(), [&](const Node* target) {
       return same_expression(*target->res_target->val, item);
     });
@@ -216,6 +222,7 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression, std:
                                                  int64_t offset) {
   Expression& e = **expression;
   if (is_literal(e)) return {};
+  slots_.work().step();
   for (size_t i = 0; i < block_->group_keys.size(); ++i) {
     if (equal(e, *block_->group_keys[i])) {
       *expression = slots_.column(block_->group_slots[i]);

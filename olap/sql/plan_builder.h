@@ -4,8 +4,7 @@
 // A Domain's values are those of a copy of the plan that it is joined to. What such a copy could
 // not repeat, a limit or row numbers, is grouped by all it has: equal groups are made once.
 //
-// Limits     A plan of over kCopiesMax operators in copies is not made: is_too_large() then, and
-//            what was planned is of no use.
+// Limits     those of planning_work.h
 // Threads    one builder per statement; not shared. Consumes the blocks.
 
 #pragma once
@@ -19,15 +18,12 @@
 
 namespace diptych::olap {
 
-inline constexpr size_t kCopiesMax = 5'000;
-
 class PlanBuilder {
  public:
   PlanBuilder(Estimator& estimator, SlotTable* slots) : estimator_(estimator), slots_(*slots) {}
 
   // The statement's outermost block; its output columns are the visible outputs, in order.
   Planned plan_statement(QueryBlock& block);
-  bool is_too_large() const { return copied_ > kCopiesMax; }
 
  private:
   // plan_builder.cpp: what happens above FROM and WHERE.
@@ -105,7 +101,6 @@ class PlanBuilder {
   SlotTable& slots_;
   std::unordered_map<uint32_t, Round> rounds_;  // by recursion whose step is being planned
   uint32_t innermost_ = 0;                      // of them; 0: there is none
-  size_t copied_ = 0;                           // operators
   // By the id of a domain: the rows whose values it has, and the expressions.
   std::unordered_map<uint32_t, std::pair<Planned, Expressions>> domains_;
 };

@@ -1,5 +1,6 @@
 // prepare() of olap/query.h: the stages of the front end in order.
 
+#include <new>
 #include <utility>
 
 #include "olap/plan_report.h"
@@ -64,12 +65,9 @@ base::Result<void> read_options(const PgQuery__ExplainStmt& explain, const Sourc
   return {};
 }
 
-}  // namespace
-
-base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
+base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalog,
                            const TableRows& table_rows, std::span<const base::Value> parameters,
-                           std::span<const SystemTable> system_tables) {
-  const SourceText source(sql);
+                           std::span<const SystemTable> system_tables, PlanningWork* work) {
   const auto tree = ParseTree::parse(source);
   if (!tree) return tree.error();
   Plan plan;
@@ -81,10 +79,11 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
     statement = explain.query;
   }
   if (statement->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-    const auto start = static_cast<int64_t>(sql.find_first_not_of(" \t\r\n"));
+    const auto start = static_cast<int64_t>(source.sql().find_first_not_of(" \t\r\n"));
     return source.unsupported(start, statement_name(*statement));
   }
-  StatementBinding binding{source, catalog, {}, parameters, system_tables, 0, 0};
+  work->step();
+  StatementBinding binding{source, catalog, SlotTable(work), parameters, system_tables, 0, 0};
   auto block =
       SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement->select_stmt);
   if (!block) return block.error();
@@ -95,9 +94,6 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
   Estimator estimator(catalog, table_rows, binding.slots);
   PlanBuilder builder(estimator, &binding.slots);
   plan.root = builder.plan_statement(**block).root;
-  if (builder.is_too_large()) {
-    return source.unsupported(0, "a statement of so many subqueries within each other");
-  }
   DIPTYCH_CHECK(plan.root->output.size() == plan.column_names.size(),
                 "the plan's columns are the SELECT list's");
   if (explained) plan.lines = explain_lines(plan, catalog);
@@ -105,6 +101,23 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
     plan.explanation = plan_report(plan.lines, plan.format, nullptr);
   }
   return plan;
+}
+
+}  // namespace
+
+base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
+                           const TableRows& table_rows, std::span<const base::Value> parameters,
+                           std::span<const SystemTable> system_tables,
+                           const QueryControl* control) {
+  const SourceText source(sql);
+  PlanningWork work(source, control);
+  try {
+    return plan_of(source, catalog, table_rows, parameters, system_tables, &work);
+  } catch (const PlanningEnd& end) {
+    return end.error;
+  } catch (const std::bad_alloc&) {
+    return base::Error(base::ErrorCode::kOutOfMemory, "there is no memory to plan the statement");
+  }
 }
 
 }  // namespace diptych::olap

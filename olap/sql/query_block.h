@@ -16,6 +16,7 @@
 
 #include "base/schema.h"
 #include "olap/sql/expression_tree.h"
+#include "olap/sql/planning_work.h"
 
 namespace diptych::olap {
 
@@ -29,8 +30,13 @@ struct Slot {
 
 class SlotTable {
  public:
+  // The work outlives it. All stages have the table, so what they may cost goes with it.
+  explicit SlotTable(PlanningWork* work) : work_(work) {}
+
+  PlanningWork& work() const { return *work_; }
   uint32_t add(Slot slot) {
     slots_.push_back(std::move(slot));
+    work_->check_statement_columns(slots_.size());
     return static_cast<uint32_t>(slots_.size() - 1);
   }
   Slot& operator[](uint32_t slot) { return slots_[slot]; }
@@ -41,6 +47,7 @@ class SlotTable {
   }
 
  private:
+  PlanningWork* work_;
   std::vector<Slot> slots_;
 };
 

@@ -125,9 +125,7 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   ++statement_.depth;
   const Depth guard{statement_.depth};
   if (++statement_.blocks > kBlocksMax || statement_.depth > kBlocksDeepMax) {
-    return source_.unsupported(
-        0, fmt::format("a statement of over {} SELECTs, or nested over {} deep", kBlocksMax,
-                       kBlocksDeepMax));
+    return too_many_blocks();
   }
   if (auto checked = check_supported(select); !checked) return checked.error();
   if (select.with_clause != nullptr) {
@@ -179,6 +177,12 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   return std::move(block_);
 }
 
+base::Error SelectBinder::too_many_blocks() const {
+  return source_.unsupported(
+      0, fmt::format("a statement of over {} SELECTs, or nested over {} deep", kBlocksMax,
+                     kBlocksDeepMax));
+}
+
 // FROM to DISTINCT, for a SELECT that is neither a set operation nor VALUES.
 base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select) {
   scalar_group_ = &block_->from;
@@ -208,6 +212,7 @@ base::Result<void> SelectBinder::check_supported(const PgQuery__SelectStmt& sele
 
 base::Result<void> SelectBinder::bind_with(const PgQuery__WithClause& with) {
   ctes_.recursive = with.recursive != 0;
+  if (with.n_ctes > kBlocksMax) return too_many_blocks();
   for (const Node* node : NodeList(with.ctes, with.n_ctes)) {
     const PgQuery__CommonTableExpr& cte = *node->common_table_expr;
     if (cte.ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
@@ -269,6 +274,7 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
     block_->outputs.push_back({"", make_literal(kBigIntType, base::Value(int64_t{1})), 0});
   }
   for (const Node* node : targets) {
+    slots_.work().check_columns(block_->outputs.size(), "a SELECT");
     const PgQuery__ResTarget& target = *node->res_target;
     if (is_star(*target.val)) {
       if (auto bound = bind_star(*target.val->column_ref); !bound) return bound;
@@ -289,6 +295,7 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
     block_->outputs.push_back({std::move(name), std::move(value->expression), 0, value->untyped});
   }
   // There may be no columns; the rows still have a value, which those of EXISTS show.
+  slots_.work().check_columns(block_->outputs.size(), "a SELECT");
   block_->visible_outputs = targets.empty() && !only_rows_ ? 0 : block_->outputs.size();
   return {};
 }
@@ -329,6 +336,7 @@ base::Result<void> SelectBinder::bind_distinct(NodeList clause) {
     block_->distinct = true;
     return {};
   }
+  slots_.work().check_columns(clause.size(), "DISTINCT ON");
   for (const Node* node : clause) {
     const auto output = sort_output(*node, "DISTINCT ON");
     if (!output) return output.error();
@@ -359,6 +367,7 @@ base::Result<void> SelectBinder::check_distinct_on(NodeList clause) {
 }
 
 base::Result<void> SelectBinder::bind_order_by(NodeList items) {
+  slots_.work().check_columns(items.size(), "ORDER BY");
   for (const Node* node : items) {
     const PgQuery__SortBy& item = *node->sort_by;
     if (item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
@@ -396,6 +405,7 @@ base::Result<std::optional<size_t>> SelectBinder::position_of(const Node& key, s
 // which becomes a hidden output where SELECT does not have it.
 base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view clause) {
   std::vector<OutputColumn>& outputs = block_->outputs;
+  slots_.work().step();
   const auto position = position_of(key, block_->visible_outputs, clause);
   if (!position) return position.error();
   if (*position) return **position;
@@ -430,6 +440,7 @@ base::Result<size_t> SelectBinder::sort_output(const Node& key, std::string_view
   written_outputs_.emplace_back(&key, outputs.size());
   outputs.push_back({"", *std::move(expression), 0});
   output_offsets_.push_back(start_of(&key));
+  slots_.work().check_columns(outputs.size(), "a SELECT");
   return outputs.size() - 1;
 }
 

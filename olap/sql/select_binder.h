@@ -31,7 +31,7 @@ inline constexpr unsigned kBlocksDeepMax = 30;
 struct StatementBinding {
   const SourceText& source;
   const base::Catalog& catalog;
-  SlotTable slots;
+  SlotTable slots;  // with the PlanningWork
   std::span<const base::Value> parameters;
   std::span<const SystemTable> system_tables;
   unsigned blocks = 0;
@@ -79,6 +79,7 @@ class SelectBinder : private SubqueryBinder {
   using Status = base::Result<void>;
 
   // select_binder.cpp
+  base::Error too_many_blocks() const;
   Status check_supported(const PgQuery__SelectStmt& select) const;
   Status bind_clauses(const PgQuery__SelectStmt& select);
   Status bind_with(const PgQuery__WithClause& with);

@@ -132,6 +132,7 @@ base::Result<void> SelectBinder::bind_values(const PgQuery__SelectStmt& select) 
   std::vector<std::vector<Bound>> rows;
   for (const Node* list : NodeList(select.values_lists, select.n_values_lists)) {
     std::vector<Bound>& row = rows.emplace_back();
+    slots_.work().check_columns(list->list->n_items, "VALUES");
     for (const Node* node : NodeList(list->list->items, list->list->n_items)) {
       auto value = expressions_.bind(node, kValues);
       if (!value) return value.error();

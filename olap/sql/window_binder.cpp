@@ -167,10 +167,12 @@ BoundResult ExpressionBinder::bind_window(const PgQuery__FuncCall& call, std::st
 ExpressionPtr ExpressionBinder::place_window_call(Window window, WindowCall result,
                                                   std::string_view name) {
   auto& windows = block_.windows;
+  slots_.work().step();
   auto known = std::find_if(windows.begin(), windows.end(),
                             [&](const Window& other) { return same_window(other, window); });
   if (known == windows.end()) {
     windows.push_back(std::move(window));
+    slots_.work().check_columns(windows.size(), "a SELECT with windows");
     known = windows.end() - 1;
   } else {
     // Its columns move to the window that exists.
@@ -197,6 +199,7 @@ ExpressionPtr ExpressionBinder::place_window_call(Window window, WindowCall resu
   slot.nullable = !number && !counts;
   result.slot = slots_.add(std::move(slot));
   known->calls.push_back(std::move(result));
+  slots_.work().check_columns(known->calls.size(), "a window");
   return slots_.column(known->calls.back().slot);
 }
 
@@ -295,11 +298,14 @@ size_t ExpressionBinder::add_window_column(Window* window, ExpressionPtr express
   }
   const uint32_t slot = slots_.add({"", expression->type, expression->nullable, nullptr, {}});
   window->columns.push_back({std::move(expression), slot});
+  slots_.work().check_columns(window->columns.size(), "a window");
   return window->columns.size() - 1;
 }
 
 base::Result<void> ExpressionBinder::bind_window_columns(const WindowDefinition& definition,
                                                          Window* window) {
+  slots_.work().check_columns(definition.partition.size(), "PARTITION BY");
+  slots_.work().check_columns(definition.order.size(), "ORDER BY");
   for (const Node* node : definition.partition) {
     auto bound = dispatch(*node);
     if (!bound) return bound.error();

@@ -45,6 +45,7 @@ void PlanBuilder::prune_windows(QueryBlock& block) {
 
 // The window's expressions become columns, unless they are; then its functions run over them.
 Planned PlanBuilder::add_window(Window& window, Planned input) {
+  slots_.work().step();
   Expressions columns;
   std::vector<uint32_t> layout = input.layout;
   for (size_t i = 0; i < layout.size(); ++i) {

@@ -343,8 +343,8 @@ TEST_F(SqlErrorTest, CopiesOfOuterRowsAreBounded) {
   };
   EXPECT_EQ(chain(4).find("unsupported"), std::string::npos);
   EXPECT_EQ(chain(30),
-            "unsupported: a statement of so many subqueries within each other is not supported yet "
-            "(line 1, column 1: \"select 1 from parent q0, ...\")");
+            "unsupported: a statement of so many subqueries or full joins within each other is not "
+            "supported yet (line 1, column 1: \"select 1 from parent q0, ...\")");
 }
 
 TEST_F(SqlErrorTest, QueriesNestedThroughWithAreBounded) {

@@ -1,0 +1,21 @@
+#include "olap/sql/planning_work.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace diptych::olap {
+
+void PlanningWork::fail_columns(const char* what) const {
+  const size_t most = std::string_view(what) == "a statement" ? kStatementColumnsMax : kColumnsMax;
+  base::Error error = source_.unsupported(-1, fmt::format("{} of over {} columns", what, most));
+  error.state = "54011";
+  throw PlanningEnd{std::move(error)};
+}
+
+void PlanningWork::fail_copies() const {
+  throw PlanningEnd{
+      source_.unsupported(0, "a statement of so many subqueries or full joins within each other")};
+}
+
+}  // namespace diptych::olap

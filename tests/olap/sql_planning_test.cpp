@@ -1,0 +1,185 @@
+// Statements of an adversary: planning them ends soon, when it is stopped, and takes little.
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <functional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "tests/olap/sql_fixture.h"
+#include "tests/sanitizers.h"
+
+namespace diptych::olap {
+namespace {
+
+// item(0), item(1), ... with the separator between them.
+std::string list_of(size_t count, std::string_view separator,
+                    const std::function<std::string(size_t)>& item) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    if (i != 0) text += separator;
+    text += item(i);
+  }
+  return text;
+}
+
+std::string numbered(std::string_view name, size_t i) {
+  return fmt::format("{}{}", name, i);
+}
+
+double thread_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+using SqlPlanningTest = SqlTest;
+
+TEST_F(SqlPlanningTest, ListsHaveAsManyColumnsAsInPostgresql) {
+  const std::string powers =
+      list_of(1665, ", ", [](size_t i) { return fmt::format("power(c_id, {})", i); });
+  const std::string sums =
+      list_of(1665, ", ", [](size_t i) { return fmt::format("sum(power(c_id, {}))", i); });
+  const std::string ranks = list_of(1665, ", ", [](size_t i) {
+    return fmt::format("rank() over (order by power(c_id, {}))", i);
+  });
+  const std::string lags =
+      list_of(1665, ", ", [](size_t i) { return fmt::format("lag(c_id, {}) over w", i); });
+  for (const std::string& sql :
+       {"select " + powers + " from child", "select 1 from child group by " + powers,
+        "select 1 from child order by " + powers, "select greatest(" + sums + ") from child",
+        "select greatest(" + ranks + ") from child",
+        "select greatest(" + lags + ") from child window w as (order by c_id)",
+        "select distinct on (" + powers + ") 1 from child", "values (" + powers + ")",
+        "select 1 from child group by grouping sets ((" + powers + "))"}) {
+    const auto prepared = prepare(sql, catalog_, rows_);
+    ASSERT_FALSE(prepared.ok()) << sql.substr(0, 40);
+    EXPECT_EQ(prepared.error().sqlstate(), "54011") << prepared.error().to_string();
+  }
+}
+
+// Stars of stars would be a million columns.
+TEST_F(SqlPlanningTest, AStatementHasSoManyColumnsInAll) {
+  const std::string stars = list_of(150, ", ", [](size_t) { return "*"; });
+  EXPECT_EQ(plan("with a as (select " + stars + " from (select 1) t), b as (select " + stars +
+                 " from a) select count(*) from b"),
+            "unsupported: a SELECT of over 1664 columns is not supported yet");
+  EXPECT_EQ(
+      plan("with a as (select " + list_of(1600, ", ", [](size_t) { return "c_id"; }) +
+           " from child) select count(*) from " +
+           list_of(30, ", ", [](size_t i) { return numbered("a t", i); }) + " where exists (" +
+           list_of(32, " union all ", [](size_t) { return "select * from a"; }) + ")"),
+      "unsupported: a statement of over 100000 columns is not supported yet");
+}
+
+// A full join has both sides twice, so 60 of them would be 2^60 operators.
+TEST_F(SqlPlanningTest, FullJoinsWithinEachOtherAreBounded) {
+  const auto joined = [&](size_t count) {
+    return plan("select count(*) from parent " + list_of(count, " ", [](size_t i) {
+                  return fmt::format("full join parent t{0} on t{0}.p_id = parent.p_id", i);
+                }));
+  };
+  EXPECT_EQ(joined(5).find("unsupported"), std::string::npos);
+  EXPECT_TRUE(
+      joined(60).starts_with("unsupported: a statement of so many subqueries or full joins "
+                             "within each other is not supported yet"));
+}
+
+TEST_F(SqlPlanningTest, FunctionsHaveAsManyArgumentsAsInPostgresql) {
+  const auto call = [&](size_t count) {
+    return prepare(fmt::format("select concat({}) from child",
+                               list_of(count, ", ", [](size_t) { return "c_id"; })),
+                   catalog_, rows_);
+  };
+  EXPECT_TRUE(call(100).ok());
+  const auto over = call(101);
+  ASSERT_FALSE(over.ok());
+  EXPECT_EQ(over.error().sqlstate(), "54023");
+}
+
+// Within any thread's stack, whatever a level of the text becomes.
+TEST_F(SqlPlanningTest, WhatNestsDeepIsPlannedOrRefused) {
+  std::string calls = "c_id::text";
+  std::string rows = "true";
+  for (int i = 0; i < 190; ++i) {
+    calls = "concat(" + list_of(98, ",", [](size_t) { return "c_text"; }) + "," + calls + ")";
+    if (i < 90) {
+      rows = "(" + list_of(90, ",", [](size_t) { return "c_flag"; }) + "," + rows + ") < (" +
+             list_of(91, ",", [](size_t) { return "c_flag"; }) + ")";
+    }
+  }
+  EXPECT_TRUE(prepare("select " + calls + " from child", catalog_, rows_).ok());
+  EXPECT_TRUE(plan("select 1 from child where " + rows).starts_with("unsupported: an expression"));
+  const std::string wide = list_of(101, ",", [](size_t) { return "c_id"; });
+  EXPECT_TRUE(plan("select 1 from child where (" + wide + ") < (" + wide + ")")
+                  .starts_with("unsupported: a row of over 100 columns"));
+  EXPECT_TRUE(
+      prepare("select 1 from child where (" + wide.substr(5) + ") < (" + wide.substr(5) + ")",
+              catalog_, rows_)
+          .ok());
+}
+
+TEST_F(SqlPlanningTest, AQueryThatIsStoppedIsNotPlanned) {
+  QueryControl control;
+  control.cancel();
+  EXPECT_EQ(prepare("select 1", catalog_, rows_, {}, {}, &control).code(),
+            base::ErrorCode::kCancelled);
+  QueryControl late;
+  late.expire();
+  EXPECT_EQ(prepare("select 1", catalog_, rows_, {}, {}, &late).code(),
+            base::ErrorCode::kDeadlineExceeded);
+}
+
+// Each takes seconds to plan, most of it in one place.
+TEST_F(SqlPlanningTest, PlanningEndsSoonAfterItIsStopped) {
+  const std::string powers =
+      list_of(1660, ", ", [](size_t i) { return fmt::format("power(c_id, {})", i); });
+  const std::string wide = list_of(1600, ", ", [](size_t i) { return numbered("c_id as a", i); });
+  const auto long_keys = [](size_t i) {
+    return fmt::format("coalesce({}, {})", list_of(50, ",", [](size_t) { return "c_id"; }), i);
+  };
+  for (const std::string& sql :
+       {"select " + powers + " from child group by " + powers,
+        "select 1 from child group by " + list_of(1660, ", ", long_keys),
+        "select " +
+            list_of(
+                1660, ", ",
+                [](size_t i) { return fmt::format("rank() over (order by power(c_id, {}))", i); }) +
+            " from child",
+        "with a as (select " + wide + " from child) select count(*) from " +
+            list_of(60, ", ", [](size_t i) { return numbered("a t", i); }) + " where coalesce(" +
+            list_of(100000, ",", [](size_t) { return "t50.a1599"; }) + ") > 0"}) {
+    QueryControl control;
+    std::atomic<bool> planned = false;
+    double ended_ms = 0;
+    base::ErrorCode code{};
+    std::thread planner([&] {
+      const auto prepared = prepare(sql, catalog_, rows_, {}, {}, &control);
+      if (!prepared) code = prepared.code();
+      ended_ms = thread_ms();
+      // release: pairs with the acquire below.
+      planned.store(true, std::memory_order_release);
+    });
+    clockid_t clock{};
+    pthread_getcpuclockid(planner.native_handle(), &clock);
+    timespec stopped{};
+    do {  // of its CPU time: the parser is done by then
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      clock_gettime(clock, &stopped);
+      // acquire: as above.
+    } while (!planned.load(std::memory_order_acquire) && stopped.tv_sec == 0 &&
+             stopped.tv_nsec < 700'000'000);
+    control.cancel();
+    planner.join();
+    const double stopped_ms =
+        static_cast<double>(stopped.tv_sec) * 1e3 + static_cast<double>(stopped.tv_nsec) * 1e-6;
+    if (code == base::ErrorCode::kCancelled) {
+      EXPECT_LT(ended_ms - stopped_ms, diptych::test::kSanitized ? 1000 : 100) << sql.substr(0, 60);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace diptych::olap

@@ -20,16 +20,29 @@ using base::Result;
 
 constexpr int64_t kExponentMax = 1'000'000;  // far beyond any DECIMAL's digits
 
+// Rounding asks for no digit beyond those that any type has.
+constexpr size_t kDigitsKept = kWideDecimalDigitsMax + 1;
+
 // 0.<digits> * 10^point; the first digit is not 0.
 struct DecimalDigits {
   bool negative = false;
-  std::string digits;
+  std::string digits;  // the first of them
+  int64_t count = 0;
   int64_t point = 0;
 };
 
+// As errors show it.
+std::string beginning(std::string_view text) {
+  constexpr size_t kShownMax = 64;
+  if (text.size() <= kShownMax) return std::string(text);
+  size_t end = kShownMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 Error not_a_number(std::string_view text) {
   return {ErrorCode::kInvalidArgument, "22P02",
-          fmt::format("\"{}\" is not a decimal number", text)};
+          fmt::format("\"{}\" is not a decimal number", beginning(text))};
 }
 
 bool is_space(char c) {
@@ -77,7 +90,8 @@ Result<DecimalDigits> read_digits(std::string_view text) {
     if (c < '0' || c > '9') break;
     any = true;
     if (!number.digits.empty() || c != '0') {
-      number.digits.push_back(c);
+      if (number.digits.size() < kDigitsKept) number.digits.push_back(c);
+      ++number.count;
       number.point += behind_point ? 0 : 1;
     } else {
       number.point -= behind_point ? 1 : 0;
@@ -110,7 +124,7 @@ Result<base::Value> cast_to_decimal(const DataType& type, std::string_view text)
   if (!fits) {
     return Error(ErrorCode::kInvalidArgument, "22003",
                  fmt::format("\"{}\" is out of range for {}: at most {} digits before the point",
-                             text, type.to_string(), type.precision - type.scale));
+                             beginning(text), type.to_string(), type.precision - type.scale));
   }
   return base::Value(base::DecimalValue{number->negative ? -units : units, type.scale});
 }
@@ -118,7 +132,7 @@ Result<base::Value> cast_to_decimal(const DataType& type, std::string_view text)
 Result<DataType> decimal_type_of(std::string_view text) {
   const auto number = read_digits(text);
   if (!number) return number.error();
-  const int64_t behind = static_cast<int64_t>(number->digits.size()) - number->point;
+  const int64_t behind = number->count - number->point;
   const int64_t room = kWideDecimalDigitsMax - std::max<int64_t>(number->point, 0);
   DataType type{base::TypeKind::kDecimal, kWideDecimalDigitsMax, 0, 0};
   type.scale = static_cast<uint8_t>(std::max<int64_t>(std::min(behind, room), 0));

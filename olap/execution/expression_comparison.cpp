@@ -192,11 +192,11 @@ class LikeNode : public TruthNode {
     std::fill_n(truth->is_true, words_of(rows.slots), 0);
     if (cases_ == LetterCases::kLowered) {
       match(vector, rows, truth, [this](const base::StringRef& text) {
-        return pattern_.matches(text_with_case<LetterCase::kLower>(text, &lowered_));
+        return pattern_.matches(text_with_case<LetterCase::kLower>(text, &lowered_), &countdown_);
       });
     } else {
       match(vector, rows, truth,
-            [this](const base::StringRef& text) { return pattern_.matches(text); });
+            [this](const base::StringRef& text) { return pattern_.matches(text, &countdown_); });
     }
     truth->apply_nulls(vector.nulls, rows.slots);
   }

@@ -3,13 +3,20 @@
 #include <cstring>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "olap/execution/stop_signal.h"
 #include "olap/execution/text_search.h"
 #include "olap/execution/utf8_text.h"
 
 namespace diptych::olap {
 
 base::Result<LikePattern> LikePattern::compile(std::string_view pattern) {
+  if (pattern.size() > kPatternBytesMax) {
+    return base::Error(base::ErrorCode::kInvalidArgument, "54000",
+                       fmt::format("a LIKE pattern has at most {} bytes", kPatternBytesMax));
+  }
   LikePattern result;
   result.pattern_ = pattern;
   Segment segment;
@@ -27,7 +34,7 @@ base::Result<LikePattern> LikePattern::compile(std::string_view pattern) {
     const bool any = byte == '_';
     if (byte == '\\') {
       if (++i == pattern.size()) {
-        return base::Error(base::ErrorCode::kInvalidArgument,
+        return base::Error(base::ErrorCode::kInvalidArgument, "22025",
                            "LIKE pattern must not end with the escape character \\");
       }
       byte = pattern[i];
@@ -69,7 +76,7 @@ void LikePattern::classify() {
   }
 }
 
-bool LikePattern::matches(std::string_view text) const {
+bool LikePattern::matches(std::string_view text, StopCountdown* stop) const {
   switch (kind_) {
     case Kind::kExact: return text == segments_[0].bytes;
     case Kind::kPrefix: return text.starts_with(segments_[0].bytes);
@@ -78,11 +85,11 @@ bool LikePattern::matches(std::string_view text) const {
       // Most texts end otherwise, and the call of memcmp would cost more than all else.
       return !text.empty() && text.back() == suffix.back() && text.ends_with(suffix);
     }
-    case Kind::kContains: return find(segments_[0], text, 0) != std::string_view::npos;
+    case Kind::kContains: return find(segments_[0], text, 0, stop) != std::string_view::npos;
     case Kind::kGeneral: break;
   }
-  if (has_any_ && !is_ascii(text)) return matches_characters(text);
-  return matches_general(text);
+  if (has_any_ && !is_ascii(text)) return matches_characters(text, stop);
+  return matches_general(text, stop);
 }
 
 bool LikePattern::matches_at(const Segment& segment, std::string_view text, size_t at) {
@@ -98,16 +105,30 @@ bool LikePattern::matches_at(const Segment& segment, std::string_view text, size
   return true;
 }
 
-size_t LikePattern::find(const Segment& segment, std::string_view text, size_t from) {
-  if (!segment.has_any) return find_text(text, segment.bytes, from);
-  for (size_t at = from; at + segment.bytes.size() <= text.size(); ++at) {
+size_t LikePattern::find(const Segment& segment, std::string_view text, size_t from,
+                         StopCountdown* stop) {
+  const size_t count = segment.bytes.size();
+  const bool is_long = stop != nullptr && text.size() > StopCountdown::kBytesBetween;
+  if (!segment.has_any) {
+    if (!is_long) return find_text(text, segment.bytes, from);
+    const size_t piece = count + StopCountdown::kBytesBetween;
+    while (text.size() - from > piece) {
+      const size_t found = find_text(text.substr(0, from + piece), segment.bytes, from);
+      if (found != std::string_view::npos) return found;
+      from += piece - count + 1;
+      stop->pass(piece);
+    }
+    return find_text(text, segment.bytes, from);
+  }
+  for (size_t at = from; at + count <= text.size(); ++at) {
+    if (is_long) stop->pass(count);
     if (matches_at(segment, text, at)) return at;
   }
   return std::string_view::npos;
 }
 
 // The ends first: to look at them takes less than a search.
-bool LikePattern::matches_general(std::string_view text) const {
+bool LikePattern::matches_general(std::string_view text, StopCountdown* stop) const {
   std::span<const Segment> between(segments_);
   if (between.size() == 1 && anchored_start_ && anchored_end_) {
     return text.size() == between[0].bytes.size() && matches_at(between[0], text, 0);
@@ -125,7 +146,7 @@ bool LikePattern::matches_general(std::string_view text) const {
   }
   size_t at = 0;
   for (const Segment& segment : between) {
-    const size_t found = find(segment, text, at);
+    const size_t found = find(segment, text, at, stop);
     if (found == std::string_view::npos) return false;
     at = found + segment.bytes.size();
   }
@@ -133,7 +154,7 @@ bool LikePattern::matches_general(std::string_view text) const {
 }
 
 // The pattern's last `%` is tried again, a character further, whenever what follows it fails.
-bool LikePattern::matches_characters(std::string_view text) const {
+bool LikePattern::matches_characters(std::string_view text, StopCountdown* stop) const {
   const std::string_view pattern = pattern_;
   size_t p = 0;
   size_t t = 0;
@@ -154,6 +175,7 @@ bool LikePattern::matches_characters(std::string_view text) const {
       ++t;
       p = literal + 1;
     } else if (retry_p != std::string_view::npos) {
+      if (stop != nullptr) stop->pass(t - retry_t + 1);
       retry_t += character_bytes(text, retry_t);
       t = retry_t;
       p = retry_p;

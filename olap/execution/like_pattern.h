@@ -21,24 +21,31 @@
 
 namespace diptych::olap {
 
+// Of LIKE, a regular expression, or to_char: they are kept compiled, and not counted.
+inline constexpr size_t kPatternBytesMax = size_t{1} << 20;
+
+class StopCountdown;
+
 class LikePattern {
  public:
-  // kInvalidArgument where the pattern ends with the escape character.
+  // kInvalidArgument where the pattern ends with the escape character, or is longer than
+  // kPatternBytesMax.
   static base::Result<LikePattern> compile(std::string_view pattern);
 
   // Whether to match a text may take as long as the text is.
   bool searches() const { return kind_ == Kind::kContains || kind_ == Kind::kGeneral; }
   // Benchmark: BM_Like.
-  bool matches(std::string_view text) const;
+  // A search that takes long counts `stop` down, where there is one.
+  bool matches(std::string_view text, StopCountdown* stop = nullptr) const;
   // The same; a long text whose first bytes already differ from a prefix is not gone to.
-  bool matches(const base::StringRef& text) const {
+  bool matches(const base::StringRef& text, StopCountdown* stop = nullptr) const {
     if (first_byte_count_ != 0) {
       if (text.size() < first_byte_count_) return false;
       uint32_t first = 0;
       std::memcpy(&first, text.first_bytes(), sizeof first);
       if ((first & first_mask_) != first_bytes_) return false;
     }
-    return matches(text.view());
+    return matches(text.view(), stop);
   }
 
  private:
@@ -50,9 +57,10 @@ class LikePattern {
   };
 
   static bool matches_at(const Segment& segment, std::string_view text, size_t at);
-  static size_t find(const Segment& segment, std::string_view text, size_t from);
-  bool matches_general(std::string_view text) const;
-  bool matches_characters(std::string_view text) const;
+  static size_t find(const Segment& segment, std::string_view text, size_t from,
+                     StopCountdown* stop);
+  bool matches_general(std::string_view text, StopCountdown* stop) const;
+  bool matches_characters(std::string_view text, StopCountdown* stop) const;
   void classify();
   void take_first_bytes();
 

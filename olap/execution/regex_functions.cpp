@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "olap/execution/like_pattern.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/row_node.h"
 #include "olap/execution/similar_pattern.h"
@@ -32,6 +33,12 @@ bool has_reluctant_quantifier(std::string_view pattern) {
     if (pattern.find(quantifier) != std::string_view::npos) return true;
   }
   return false;
+}
+
+void require_pattern_size(size_t bytes) {
+  if (bytes > kPatternBytesMax) {
+    fail_value(fmt::format("a regular expression has at most {} bytes", kPatternBytesMax), "54000");
+  }
 }
 
 struct RegexFlags {
@@ -73,8 +80,13 @@ RegexFlags flags_without_global(std::string_view letters, std::string_view funct
 // The last expression stays compiled: most are literals.
 class CompiledRegex {
  public:
+  explicit CompiledRegex(const QueryLimits& limits) : countdown_(limits.stop) {}
+
+  // Of texts that are matched.
+  StopCountdown* countdown() { return &countdown_; }
   const RE2& of(std::string_view pattern, const RegexFlags& flags) {
     if (regex_ != nullptr && regex_->pattern() == pattern && flags_ == flags) return *regex_;
+    require_pattern_size(pattern.size());
     RE2::Options options;
     options.set_log_errors(false);
     options.set_case_sensitive(!flags.any_case);
@@ -91,6 +103,7 @@ class CompiledRegex {
  private:
   std::unique_ptr<RE2> regex_;
   RegexFlags flags_;
+  StopCountdown countdown_;
 };
 
 bool regex_matches(const RE2& regex, std::string_view text) {
@@ -103,7 +116,8 @@ using RegexGroups = std::array<re2::StringPiece, kGroupsMax>;
 // Calls visit(groups) for one match after the other from byte `at` on, none overlapping, until it
 // returns false.
 template <class Visit>
-void for_matches(const RE2& regex, std::string_view text, size_t at, const Visit& visit) {
+void for_matches(const RE2& regex, std::string_view text, size_t at, StopCountdown* countdown,
+                 const Visit& visit) {
   const int groups_wanted = std::min(regex.NumberOfCapturingGroups() + 1, kGroupsMax);
   while (at <= text.size()) {
     RegexGroups groups{};
@@ -112,6 +126,7 @@ void for_matches(const RE2& regex, std::string_view text, size_t at, const Visit
     }
     if (!visit(groups)) return;
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
+    countdown->pass(begin + groups[0].size() - at + 16);  // a match of nothing takes time, too
     at = begin + groups[0].size();
     // Behind a match of nothing the next one begins a character later.
     if (groups[0].empty()) at += at < text.size() ? character_bytes(text, at) : 1;
@@ -144,7 +159,7 @@ void replace_matches(const RE2& regex, std::string_view text, size_t at,
   size_t copied = 0;
   int64_t matches = 0;
   StopCountdown countdown(&result->get_allocator().stop());
-  for_matches(regex, text, at, [&](const RegexGroups& groups) {
+  for_matches(regex, text, at, &countdown, [&](const RegexGroups& groups) {
     if (++matches < n) return true;
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     const size_t before = result->size();
@@ -161,11 +176,11 @@ void replace_matches(const RE2& regex, std::string_view text, size_t at,
 NodePtr make_regex_substring(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a,
-                                   VectorTexts* texts) mutable -> std::optional<StringRef> {
+      [compiled = CompiledRegex(limits)](const RowArguments& a,
+                                         VectorTexts* texts) mutable -> std::optional<StringRef> {
         const RE2& regex = compiled.of(a.text(1), {});
         std::optional<StringRef> found;
-        for_matches(regex, a.text(0), 0, [&](const RegexGroups& groups) {
+        for_matches(regex, a.text(0), 0, compiled.countdown(), [&](const RegexGroups& groups) {
           const re2::StringPiece& part = groups[regex.NumberOfCapturingGroups() > 0 ? 1 : 0];
           if (part.data() != nullptr) {
             found = texts->keep(StringRef(std::string_view(part.data(), part.size())));
@@ -213,7 +228,7 @@ std::optional<std::string_view> wanted_match(const RowArguments& a, const RegexC
   }
   std::optional<std::string_view> found;
   int64_t matches = 0;
-  for_matches(regex, a.text(0), first, [&](const RegexGroups& groups) {
+  for_matches(regex, a.text(0), first, compiled->countdown(), [&](const RegexGroups& groups) {
     if (++matches < number) return true;
     const re2::StringPiece& part = groups[static_cast<size_t>(group)];
     if (part.data() != nullptr) found = std::string_view(part.data(), part.size());
@@ -226,7 +241,7 @@ std::optional<std::string_view> wanted_match(const RowArguments& a, const RegexC
 NodePtr make_regex_replace(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts* texts) mutable {
+      [compiled = CompiledRegex(limits)](const RowArguments& a, VectorTexts* texts) mutable {
         const size_t first = first_byte(a, 3);
         const RegexFlags flags = flags_of(a.text(5));
         const int64_t by_flags = flags.global ? 0 : 1;
@@ -242,8 +257,8 @@ NodePtr make_regex_replace(std::vector<NodePtr> children, const QueryLimits& lim
 NodePtr make_regex_matched(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a,
-                                   VectorTexts* texts) mutable -> std::optional<StringRef> {
+      [compiled = CompiledRegex(limits)](const RowArguments& a,
+                                         VectorTexts* texts) mutable -> std::optional<StringRef> {
         const auto found = wanted_match(a, {"regexp_substr", 4}, &compiled);
         if (!found) return std::nullopt;
         return texts->keep(StringRef(*found));
@@ -253,7 +268,7 @@ NodePtr make_regex_matched(std::vector<NodePtr> children, const QueryLimits& lim
 NodePtr make_regex_position(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<int32_t>(
       PhysicalType::kInt32, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
+      [compiled = CompiledRegex(limits)](const RowArguments& a, VectorTexts*) mutable {
         const int64_t end = a.integer(4);
         if (end != 0 && end != 1) {
           fail_value(fmt::format("invalid value for parameter \"endoption\": {}", end), "22023");
@@ -270,11 +285,11 @@ NodePtr make_regex_position(std::vector<NodePtr> children, const QueryLimits& li
 NodePtr make_regex_count(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<int32_t>(
       PhysicalType::kInt32, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
+      [compiled = CompiledRegex(limits)](const RowArguments& a, VectorTexts*) mutable {
         const size_t first = first_byte(a, 2);
         const RegexFlags flags = flags_without_global(a.text(3), "regexp_count");
         int32_t count = 0;
-        for_matches(compiled.of(a.text(1), flags), a.text(0), first,
+        for_matches(compiled.of(a.text(1), flags), a.text(0), first, compiled.countdown(),
                     [&](const RegexGroups&) { return ++count != 0; });
         return count;
       });
@@ -283,7 +298,7 @@ NodePtr make_regex_count(std::vector<NodePtr> children, const QueryLimits& limit
 NodePtr make_regex_match(std::vector<NodePtr> children, const QueryLimits& limits, bool any_case) {
   return make_row_node<uint8_t>(
       PhysicalType::kBool, std::move(children), limits,
-      [any_case, compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
+      [any_case, compiled = CompiledRegex(limits)](const RowArguments& a, VectorTexts*) mutable {
         return static_cast<uint8_t>(
             regex_matches(compiled.of(a.text(1), {.any_case = any_case}), a.text(0)));
       });
@@ -292,7 +307,7 @@ NodePtr make_regex_match(std::vector<NodePtr> children, const QueryLimits& limit
 NodePtr make_regex_like(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<uint8_t>(
       PhysicalType::kBool, std::move(children), limits,
-      [compiled = CompiledRegex()](const RowArguments& a, VectorTexts*) mutable {
+      [compiled = CompiledRegex(limits)](const RowArguments& a, VectorTexts*) mutable {
         const RegexFlags flags = flags_without_global(a.text(2), "regexp_like");
         return static_cast<uint8_t>(regex_matches(compiled.of(a.text(1), flags), a.text(0)));
       });

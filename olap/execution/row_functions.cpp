@@ -43,17 +43,20 @@ NodePtr make_integers(PhysicalType type, std::vector<NodePtr> children, const Qu
 }
 
 NodePtr make_like_pattern(std::vector<NodePtr> children, const QueryLimits& limits) {
-  return make_row_node<uint8_t>(PhysicalType::kBool, std::move(children), limits,
-                                [written = std::string(), compiled = LikePattern()](
-                                    const RowArguments& arguments, VectorTexts*) mutable {
-                                  if (arguments.text(1) != written || written.empty()) {
-                                    written = arguments.text(1);
-                                    auto pattern = LikePattern::compile(written);
-                                    if (!pattern.ok()) fail_value(pattern.error().message, "22025");
-                                    compiled = std::move(*pattern);
-                                  }
-                                  return static_cast<uint8_t>(compiled.matches(arguments.text(0)));
-                                });
+  return make_row_node<uint8_t>(
+      PhysicalType::kBool, std::move(children), limits,
+      [written = std::string(), compiled = LikePattern(), countdown = StopCountdown(limits.stop)](
+          const RowArguments& arguments, VectorTexts*) mutable {
+        if (arguments.text(1) != written || written.empty()) {
+          auto pattern = LikePattern::compile(arguments.text(1));
+          if (!pattern.ok()) {
+            fail_value(pattern.error().message, pattern.error().state);
+          }
+          written = arguments.text(1);
+          compiled = std::move(*pattern);
+        }
+        return static_cast<uint8_t>(compiled.matches(arguments.text(0), &countdown));
+      });
 }
 
 void join_texts(const RowArguments& arguments, CountedText* result) {

@@ -2,7 +2,7 @@
 // ends the planning where the query was stopped, or the plan would become too large.
 //
 // What runs inside libpg_query, before the first step, cannot be ended: up to 1.1 s of CPU for
-// statement of kStatementBytesMax.
+// a statement of kStatementBytesMax.
 //
 // Threads    one statement's; not shared. The control is stopped by any.
 // Errors     PlanningEnd, which prepare() catches: nobody else does.

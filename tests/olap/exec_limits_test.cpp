@@ -212,6 +212,32 @@ TEST_P(MemoryLimit, TextsThatNobodyKeepsTakeNoMoreThanTheLimit) {
   }
 }
 
+// Patterns are kept compiled, errors and digits are of the text's beginning.
+TEST_P(MemoryLimit, PatternsAndNumbersOfAnyLengthTakeLittle) {
+  const auto failure = [&](const std::string& sql) {
+    const Plan plan = statement(sql);
+    const auto results = run({&plan}, size_t{1} << 30);
+    EXPECT_FALSE(results[0].ok()) << sql;
+    return results[0].ok() ? base::Error(base::ErrorCode::kClosed, "") : results[0].error();
+  };
+  for (const char* const sql :
+       {"SELECT 1 WHERE 'x' LIKE repeat('a', 2000000)", "SELECT 1 WHERE 'x' ~ repeat('a', 2000000)",
+        "SELECT regexp_count('x', repeat('a', 2000000))"}) {
+    EXPECT_EQ(failure(sql).sqlstate(), "54000") << sql;
+  }
+  const std::string digits = "CAST(repeat('1', 2000000) AS NUMERIC";
+  for (const std::string& sql :
+       {"SELECT " + digits + "(12, 2))", "SELECT " + digits + "(38))",
+        std::string("SELECT CAST(repeat('x', 2000000) AS NUMERIC(12, 2))")}) {
+    EXPECT_LT(failure(sql).message.size(), 200u) << sql;
+  }
+  const Plan rounded =
+      statement("SELECT CAST('0.' || repeat('4', 40) || repeat('9', 2000000) AS NUMERIC(38, 37))");
+  const auto results = run({&rounded}, size_t{1} << 30);
+  ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
+  EXPECT_EQ(base::to_string(results[0]->rows[0][0]), "0." + std::string(37, '4'));
+}
+
 // Its rows are numbered by a window.
 TEST_P(MemoryLimit, HoldsForASeries) {
   expect_limited(statement("SELECT count(*) FROM generate_series(1, 60000) AS s (n)"),

@@ -7,6 +7,7 @@ namespace diptych::olap {
 namespace {
 
 constexpr uint64_t kPlacesARow = 8;  // at most, of the rows that came
+constexpr int64_t kLeastRoom = 8;    // an eighth
 constexpr uint64_t kPlacesMin = 4096;
 constexpr uint64_t kPlacesMax = uint64_t{1} << 24;  // 64 MiB
 
@@ -30,11 +31,13 @@ void widen_to(std::span<const Vector> keys, const Selection& rows,
   }
 }
 
-// `widened`, with as many values again in each direction in which it goes beyond `before`.
-ValueBounds with_room(const ValueBounds& before, const ValueBounds& widened) {
+// `widened`, with one in `part` of its values again in each direction in which it goes beyond
+// `before`.
+ValueBounds with_room(const ValueBounds& before, const ValueBounds& widened, int64_t part) {
   ValueBounds roomy = widened;
   int64_t range = 0;
   if (__builtin_sub_overflow(widened.max, widened.min, &range)) return widened;
+  range /= part;
   if (widened.min < before.min && __builtin_sub_overflow(widened.min, range, &roomy.min)) {
     roomy.min = INT64_MIN;
   }
@@ -122,17 +125,24 @@ bool DirectGroups::cover(std::span<const Vector> keys, const Selection& rows) {
   }
   std::vector<ValueBounds> widened = bounds_;
   widen_to(keys, rows, &widened);
-  std::vector<ValueBounds> roomy;
-  for (size_t c = 0; c < widened.size(); ++c) roomy.push_back(with_room(bounds_[c], widened[c]));
   const uint64_t places_max = std::clamp(kPlacesARow * rows_, kPlacesMin, kPlacesMax);
-  dense_ = DenseKeys::make(roomy, places_max);
-  bounds_ = dense_.has_value() ? roomy : widened;
-  if (!dense_.has_value()) dense_ = DenseKeys::make(widened, places_max);
-  groups_ = GrowingArray<uint32_t>();
-  if (!dense_.has_value()) {
-    rows_to_retry_ = 2 * rows_;
-    return false;
+  dense_.reset();
+  for (int64_t part = 1; part <= kLeastRoom && !dense_.has_value(); part *= 2) {
+    std::vector<ValueBounds> roomy;
+    for (size_t c = 0; c < widened.size(); ++c) {
+      roomy.push_back(with_room(bounds_[c], widened[c], part));
+    }
+    dense_ = DenseKeys::make(roomy, places_max);
+    if (dense_.has_value()) bounds_ = std::move(roomy);
   }
+  if (!dense_.has_value()) {
+    // Without room each batch might widen them: all groups would be placed again each time.
+    if (rows_ >= rows_to_retry_) dense_ = DenseKeys::make(widened, places_max);
+    bounds_ = std::move(widened);
+    rows_to_retry_ = 2 * rows_;
+  }
+  groups_ = GrowingArray<uint32_t>();
+  if (!dense_.has_value()) return false;
   groups_.resize(dense_->size() + size_t{1});  // the last one for keys out of bounds
   stop_.fill(groups_.data(), groups_.size(), uint32_t{0});
   for_table_keys([&](uint32_t first, std::span<const Vector> table_keys, const Selection& all) {

@@ -1,8 +1,10 @@
 // DirectGroups: finds the groups of integer keys by direct addressing: a group's number lies in an
 // array at its key's dense number (dense_keys.h), and no key is packed, hashed or compared.
 //
-// The keys' bounds are not known beforehand: they widen as keys come, by doubling. Where the array
-// would be large beside the rows that came, the key table finds the groups, until more have come.
+// The keys' bounds are not known beforehand: they widen as keys come, by doubling, or by an eighth
+// where there is no room for more. Where the array would be large beside the rows that came, the
+// key table finds the groups, until twice as many have come: to widen by less places all groups
+// again for each batch of rows (9 M groups of two ascending keys took 5.7 s in place of 0.14 s).
 // The groups' keys are in the table either way.
 //
 // Threads    one worker's.

@@ -130,15 +130,9 @@ NodePtr make_literal(const base::DataType& type, const base::Value& value) {
   return node;
 }
 
-std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions,
-                                         const QueryLimits& limits) {
-  std::vector<NodePtr> nodes;
-  nodes.reserve(expressions.size());
-  for (const ExpressionPtr& expression : expressions) {
-    nodes.push_back(compile_expression(*expression, limits));
-  }
-  return nodes;
-}
+namespace {
+NodePtr compile_node(const Expression& expression, const QueryLimits& limits);
+}  // namespace
 
 namespace {
 
@@ -166,7 +160,68 @@ NodePtr make_function(const Expression& expression, std::vector<NodePtr> childre
 
 }  // namespace
 
+namespace {
+
+// Vectors of the nodes of an expression, or a list of them, that are not counted: usual ones.
+constexpr size_t kNodeBytesFree = size_t{2} << 20;
+
+// What the vectors of an expression's nodes take, about.
+size_t node_bytes(const Expression& expression) {
+  if (expression.kind == Kind::kColumn) return 0;
+  size_t bytes = kVectorRows * physical_bytes(physical_type(expression.type));
+  if (expression.kind == Kind::kInList) {  // of its literals, the values alone
+    return bytes + node_bytes(*expression.children[0]) +
+           expression.children.size() * sizeof(base::StringRef);
+  }
+  for (const ExpressionPtr& child : expression.children) bytes += node_bytes(*child);
+  return bytes;
+}
+
+// One of large expressions: its vectors are in the query's budget for as long as they are there.
+class CountedNode : public ExpressionNode {
+ public:
+  CountedNode(const Expression& expression, const QueryLimits& limits)
+      : ExpressionNode(physical_type(expression.type)),
+        charge_(limits.memory, "the vectors of its expressions") {
+    charge_.set(node_bytes(expression));
+    node_ = compile_node(expression, limits);
+  }
+
+  Vector evaluate(const Batch& input, const Selection& rows) override {
+    return node_->evaluate(input, rows);
+  }
+  void evaluate_truth(const Batch& input, const Selection& rows, TruthMask* truth) override {
+    node_->evaluate_truth(input, rows, truth);
+  }
+
+ private:
+  MemoryCharge charge_;
+  NodePtr node_;
+};
+
+}  // namespace
+
 NodePtr compile_expression(const Expression& expression, const QueryLimits& limits) {
+  if (node_bytes(expression) <= kNodeBytesFree) return compile_node(expression, limits);
+  return std::make_unique<CountedNode>(expression, limits);
+}
+
+std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions,
+                                         const QueryLimits& limits) {
+  size_t bytes = 0;
+  for (const ExpressionPtr& expression : expressions) bytes += node_bytes(*expression);
+  std::vector<NodePtr> nodes;
+  nodes.reserve(expressions.size());
+  for (const ExpressionPtr& expression : expressions) {
+    nodes.push_back(bytes <= kNodeBytesFree ? compile_node(*expression, limits)
+                                            : std::make_unique<CountedNode>(*expression, limits));
+  }
+  return nodes;
+}
+
+namespace {
+
+NodePtr compile_node(const Expression& expression, const QueryLimits& limits) {
   if (expression.kind == Kind::kColumn) {
     return std::make_unique<ColumnNode>(physical_type(expression.type), expression.column);
   }
@@ -175,16 +230,19 @@ NodePtr compile_expression(const Expression& expression, const QueryLimits& limi
     require_plan(!expression.children.empty(), "LIKE and IN have an operand");
     const Expression& operand = *expression.children[0];
     if (expression.kind == Kind::kInList) {
-      return make_in_list(expression, compile_expression(operand, limits));
+      return make_in_list(expression, compile_node(operand, limits));
     }
     // ILIKE, as which the node lowers texts that come again once.
     const bool is_lowered = operand.kind == Kind::kFunction && operand.children.size() == 1 &&
                             operand.function == Function::kLower;
-    return make_like(expression,
-                     compile_expression(is_lowered ? *operand.children[0] : operand, limits),
+    return make_like(expression, compile_node(is_lowered ? *operand.children[0] : operand, limits),
                      is_lowered ? LetterCases::kLowered : LetterCases::kKept, limits);
   }
-  std::vector<NodePtr> children = compile_expressions(expression.children, limits);
+  std::vector<NodePtr> children;
+  children.reserve(expression.children.size());
+  for (const ExpressionPtr& child : expression.children) {
+    children.push_back(compile_node(*child, limits));
+  }
   require_plan(!children.empty(), "an operator has operands");
   switch (expression.kind) {
     case Kind::kCast:
@@ -208,9 +266,11 @@ NodePtr compile_expression(const Expression& expression, const QueryLimits& limi
     case Kind::kIsNotNull: return make_is_null(expression.kind, std::move(children[0]));
     case Kind::kConcat: return make_text_function(expression, std::move(children), limits);
     case Kind::kFunction: return make_function(expression, std::move(children), limits);
-    default: return make_logic(expression, std::move(children), limits);
+    default: return make_logic(expression, std::move(children));
   }
 }
+
+}  // namespace
 
 void Predicates::narrow(size_t index, const Batch& input, Selection* rows) {
   if (rows->count == 0) return;

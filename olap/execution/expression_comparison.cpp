@@ -113,14 +113,19 @@ class ShortTexts {
 template <class T>
 class InListNode : public TruthNode {
  public:
-  InListNode(NodePtr child, std::vector<NodePtr> literals)
-      : child_(std::move(child)), literals_(std::move(literals)) {
+  // Of the expression's literals, behind its operand.
+  InListNode(const Expression& expression, NodePtr child) : child_(std::move(child)) {
     Selection one;
     select_all(1, &one);
-    for (const NodePtr& literal : literals_) {
-      const Vector vector = literal->evaluate(Batch{}, one);
+    values_.reserve(expression.children.size() - 1);
+    for (size_t i = 1; i < expression.children.size(); ++i) {
+      const Expression& literal = *expression.children[i];
+      const NodePtr node = make_literal(literal.type, literal.literal);
+      const Vector vector = node->evaluate(Batch{}, one);
       if (vector.is_null(0)) {
         has_null_ = true;
+      } else if constexpr (std::is_same_v<T, base::StringRef>) {
+        values_.push_back(texts_.keep(*vector.as<T>()));
       } else {
         values_.push_back(*vector.as<T>());
       }
@@ -169,9 +174,9 @@ class InListNode : public TruthNode {
   }
 
   NodePtr child_;
-  std::vector<NodePtr> literals_;  // own the bytes of long strings
-  std::vector<T> values_;          // ascending
-  bool all_short_ = false;         // of texts: then these are they
+  QueryHeap texts_;         // the bytes of long ones
+  std::vector<T> values_;   // ascending
+  bool all_short_ = false;  // of texts: then these are they
   ShortTexts short_texts_;
   bool has_null_ = false;
   uint64_t found_[kVectorWords];
@@ -259,17 +264,15 @@ NodePtr make_is_null(ExpressionKind kind, NodePtr child) {
 }
 
 NodePtr make_in_list(const Expression& expression, NodePtr child) {
-  std::vector<NodePtr> literals;
   for (size_t i = 1; i < expression.children.size(); ++i) {
     const Expression& literal = *expression.children[i];
     require_plan(literal.kind == ExpressionKind::kLiteral, "IN lists hold literals");
     const bool same =
         base::is_null(literal.literal) || physical_type(literal.type) == child->type();
     require_plan(same, "IN compares values of one type");
-    literals.push_back(make_literal(literal.type, literal.literal));
   }
   return with_physical_type(child->type(), [&](auto value) -> NodePtr {
-    return std::make_unique<InListNode<decltype(value)>>(std::move(child), std::move(literals));
+    return std::make_unique<InListNode<decltype(value)>>(expression, std::move(child));
   });
 }
 

@@ -209,13 +209,30 @@ class CoalesceNode : public ExpressionNode {
 
 // The first operand, null where the two are equal. The first is compiled twice: once as the value,
 // once within the comparison.
+// What another node has evaluated already.
+class GivenNode : public ExpressionNode {
+ public:
+  using ExpressionNode::ExpressionNode;
+
+  void give(const Vector& vector) { vector_ = vector; }
+  Vector evaluate(const Batch&, const Selection&) override { return vector_; }
+
+ private:
+  Vector vector_;
+};
+
 class NullIfNode : public ExpressionNode {
  public:
-  NullIfNode(NodePtr value, NodePtr equal)
-      : ExpressionNode(value->type()), value_(std::move(value)), equal_(std::move(equal)) {}
+  // `equal` compares what `given` has.
+  NullIfNode(NodePtr value, GivenNode* given, NodePtr equal)
+      : ExpressionNode(value->type()),
+        value_(std::move(value)),
+        given_(given),
+        equal_(std::move(equal)) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     Vector result = value_->evaluate(input, rows);
+    given_->give(result);
     equal_->evaluate_truth(input, rows, &truth_);
     for (uint32_t w = 0; w < words_of(rows.slots); ++w) {
       nulls_[w] = truth_.is_true[w] | (result.nulls == nullptr ? 0 : result.nulls[w]);
@@ -227,6 +244,7 @@ class NullIfNode : public ExpressionNode {
 
  private:
   NodePtr value_;
+  GivenNode* given_;  // within equal_
   NodePtr equal_;
   TruthMask truth_;
   uint64_t nulls_[kVectorWords];
@@ -234,8 +252,7 @@ class NullIfNode : public ExpressionNode {
 
 }  // namespace
 
-NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
-                   const QueryLimits& limits) {
+NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children) {
   const PhysicalType type = physical_type(expression.type);
   switch (expression.kind) {
     case ExpressionKind::kAnd:
@@ -256,10 +273,11 @@ NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
       return std::make_unique<CoalesceNode>(type, std::move(children));
     case ExpressionKind::kNullIf: {
       require_plan(children.size() == 2, "NULLIF has two operands");
-      NodePtr equal = make_comparison(ExpressionKind::kEqual,
-                                      compile_expression(*expression.children[0], limits),
-                                      std::move(children[1]));
-      return std::make_unique<NullIfNode>(std::move(children[0]), std::move(equal));
+      auto given = std::make_unique<GivenNode>(children[0]->type());
+      GivenNode* const value = given.get();
+      NodePtr equal =
+          make_comparison(ExpressionKind::kEqual, std::move(given), std::move(children[1]));
+      return std::make_unique<NullIfNode>(std::move(children[0]), value, std::move(equal));
     }
     default: fail_plan("an expression of unknown kind");
   }

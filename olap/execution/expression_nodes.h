@@ -35,8 +35,7 @@ NodePtr make_like(const Expression& expression, NodePtr child, LetterCases cases
                   const QueryLimits& limits);
 
 // expression_logic.cpp: kAnd, kOr, kNot, kCase, kCoalesce, kNullIf
-NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
-                   const QueryLimits& limits);
+NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children);
 
 // expression_logic.cpp: kSingleRow
 NodePtr make_single_row(std::vector<NodePtr> children);

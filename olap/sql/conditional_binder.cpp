@@ -110,6 +110,7 @@ BoundResult ExpressionBinder::bind_case(const PgQuery__CaseExpr& expression) {
     auto bound = dispatch(*expression.arg);
     if (!bound) return bound;
     subject = *std::move(bound);
+    slots_.work().check_expression(expression.n_args * node_count(*subject->expression));
   }
   Expressions conditions;
   std::vector<Bound> values;

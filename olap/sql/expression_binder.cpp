@@ -68,9 +68,15 @@ BoundResult ExpressionBinder::dispatch(const Node& node) {
     return source_.unsupported(start_of(&node),
                                fmt::format("an expression nested over {} deep", kNestingMax));
   }
+  if (node.node_case == PG_QUERY__NODE__NODE_COLUMN_REF) return bind_column(*node.column_ref);
+  if (node.node_case == PG_QUERY__NODE__NODE_A_CONST) return bind_constant(*node.a_const);
+  auto bound = bind_operator_node(node);
+  if (bound) slots_.work().check_expression(node_count(*bound->expression));
+  return bound;
+}
+
+BoundResult ExpressionBinder::bind_operator_node(const Node& node) {
   switch (node.node_case) {
-    case PG_QUERY__NODE__NODE_COLUMN_REF: return bind_column(*node.column_ref);
-    case PG_QUERY__NODE__NODE_A_CONST: return bind_constant(*node.a_const);
     case PG_QUERY__NODE__NODE_A_EXPR: return bind_operation(*node.a_expr);
     case PG_QUERY__NODE__NODE_BOOL_EXPR: return bind_connective(*node.bool_expr);
     case PG_QUERY__NODE__NODE_CASE_EXPR: return bind_case(*node.case_expr);
@@ -353,6 +359,11 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
   auto items = bind_all(nodes);
   if (!items) return items.error();
   const int64_t offset = operand->offset;
+  const auto copies =
+      static_cast<size_t>(std::count_if(items->begin(), items->end(), [](const Bound& item) {
+        return !is_literal(*item.expression);
+      }));
+  slots_.work().check_expression(copies * node_count(*operand->expression));
   Expressions branches;
   for (Bound& item : *items) {
     if (!is_finer_literal(item, *operand)) continue;

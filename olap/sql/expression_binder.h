@@ -110,6 +110,7 @@ class ExpressionBinder {
  private:
   bool makes_columns_null() const { return columns_null_ && !in_aggregate_; }
   BoundResult dispatch(const Node& node);
+  BoundResult bind_operator_node(const Node& node);
   BoundResult bind_column(const PgQuery__ColumnRef& column);
   base::Error whole_row(int64_t offset, std::string_view table) const;
   BoundResult bind_constant(const PgQuery__AConst& constant);

@@ -93,6 +93,12 @@ ExpressionPtr make_case(ExpressionPtr condition, ExpressionPtr value, Expression
   return make_expression(ExpressionKind::kCase, type, std::move(children));
 }
 
+size_t node_count(const Expression& expression) {
+  size_t count = 1;
+  for (const ExpressionPtr& child : expression.children) count += node_count(*child);
+  return count;
+}
+
 ExpressionPtr clone(const Expression& expression) {
   auto copy = std::make_unique<Expression>();
   copy->kind = expression.kind;

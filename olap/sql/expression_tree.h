@@ -44,6 +44,9 @@ inline bool is_null_literal(const Expression& e) {
 bool is_true_literal(const Expression& e);
 
 // Calls visit with every kColumn in the tree.
+// How many nodes it has.
+size_t node_count(const Expression& expression);
+
 void for_each_column(const Expression& expression,
                      const std::function<void(const Expression&)>& visit);
 void for_each_column(Expression& expression, const std::function<void(Expression&)>& visit);

@@ -18,4 +18,12 @@ void PlanningWork::fail_copies() const {
       source_.unsupported(0, "a statement of so many subqueries or full joins within each other")};
 }
 
+void PlanningWork::fail_expression() const {
+  base::Error error = source_.unsupported(
+      -1, fmt::format("an expression of over {} nodes, operands that it needs twice counted so,",
+                      kExpressionNodesMax));
+  error.state = "54001";
+  throw PlanningEnd{std::move(error)};
+}
+
 }  // namespace diptych::olap

@@ -24,6 +24,9 @@ inline constexpr size_t kColumnsMax = 1664;
 // Of all SELECTs of a statement, and of the tables that they read.
 inline constexpr size_t kStatementColumnsMax = 100'000;
 inline constexpr size_t kCopiesMax = 5'000;  // operators
+// Of one expression: what names an operand twice (BETWEEN, CASE x WHEN, IS DISTINCT FROM) within
+// itself 30 times would be 2^30 nodes.
+inline constexpr size_t kExpressionNodesMax = 600'000;
 // Predicates that are tried on samples, at most 2 ms each.
 inline constexpr size_t kSampledMax = 64;
 
@@ -49,6 +52,9 @@ class PlanningWork {
   void check_statement_columns(size_t count) const {
     if (count > kStatementColumnsMax) fail_columns("a statement");
   }
+  void check_expression(size_t nodes) const {
+    if (nodes > kExpressionNodesMax) fail_expression();
+  }
   // Operators that stand in a plan once more.
   void add_copies(size_t operators) {
     step();
@@ -64,6 +70,7 @@ class PlanningWork {
  private:
   [[noreturn]] void fail_columns(const char* what) const;
   [[noreturn]] void fail_copies() const;
+  [[noreturn]] void fail_expression() const;
 
   const SourceText& source_;
   const QueryControl* control_;

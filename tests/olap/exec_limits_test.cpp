@@ -238,6 +238,28 @@ TEST_P(MemoryLimit, PatternsAndNumbersOfAnyLengthTakeLittle) {
   EXPECT_EQ(base::to_string(results[0]->rows[0][0]), "0." + std::string(37, '4'));
 }
 
+// Each node has a vector of its own.
+TEST_P(MemoryLimit, HoldsForTheNodesOfLargeExpressions) {
+  std::string ors = "false";
+  std::string list = "-1";
+  std::string nullif = "c0";
+  for (int i = 0; i < 20'000; ++i) {
+    if (i < 5'000) ors += " OR c0 = length(c1) AND c0 <> " + std::to_string(i);
+    list += ", " + std::to_string(i * 2);
+    if (i < 60) nullif = "nullif(" + nullif + ", " + std::to_string(i) + ")";
+  }
+  const Plan large = statement("SELECT count(*) FROM t1 WHERE c0 = length(c1) AND (" + ors + ")");
+  auto results = run({&large}, size_t{8} << 20);
+  ASSERT_FALSE(results[0].ok());
+  EXPECT_EQ(results[0].error().sqlstate(), "53200") << results[0].error().to_string();
+  // Literals of a list are values, and NULLIF's operand is there once.
+  const Plan listed = statement("SELECT count(*) FROM t1 WHERE c0 + length(c1) * 0 IN (" + list +
+                                ") AND " + nullif + " > 0");
+  results = run({&listed}, size_t{8} << 20);
+  ASSERT_TRUE(results[0].ok()) << results[0].error().to_string();
+  EXPECT_EQ(results[0]->rows[0][0], number(9970));
+}
+
 // Its rows are numbered by a window.
 TEST_P(MemoryLimit, HoldsForASeries) {
   expect_limited(statement("SELECT count(*) FROM generate_series(1, 60000) AS s (n)"),

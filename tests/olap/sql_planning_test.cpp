@@ -121,6 +121,22 @@ TEST_F(SqlPlanningTest, WhatNestsDeepIsPlannedOrRefused) {
           .ok());
 }
 
+// What is said once and needed twice: 30 times within itself it would be 2^30 nodes.
+TEST_F(SqlPlanningTest, OperandsThatAreNeededTwiceDoNotExplode) {
+  const auto nested = [&](std::string_view form, std::string inner) {
+    for (int i = 0; i < 40; ++i) inner = fmt::format(fmt::runtime(form), inner);
+    return prepare("select " + inner + " from child", catalog_, rows_);
+  };
+  for (const std::string_view form :
+       {"cast({} between 1 and 2 as int)", "cast({} is distinct from c_big as int)",
+        "case {} when 1 then 2 when 3 then 4 end", "cast({} in (c_big, c_big + 1) as int)"}) {
+    const auto prepared = nested(form, "c_id");
+    ASSERT_FALSE(prepared.ok()) << form;
+    EXPECT_EQ(prepared.error().sqlstate(), "54001") << prepared.error().to_string();
+  }
+  EXPECT_TRUE(nested("nullif({}, 5)", "c_id").ok());
+}
+
 TEST_F(SqlPlanningTest, AQueryThatIsStoppedIsNotPlanned) {
   QueryControl control;
   control.cancel();

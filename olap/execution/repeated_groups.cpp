@@ -10,7 +10,11 @@ namespace diptych::olap {
 
 namespace {
 
-using ByText = std::map<std::string, std::vector<const Operator*>>;
+struct NumberedSubtree {
+  size_t number;
+  std::vector<const Operator*> aggregates;
+};
+using ByText = std::map<std::string, NumberedSubtree>;
 
 void append(const std::vector<ExpressionPtr>& expressions, std::string* text) {
   for (const ExpressionPtr& expression : expressions) *text += expression_key(*expression);
@@ -65,26 +69,29 @@ void append_kind(const Operator& op, std::string* text) {
   *text += fmt::format("{}", op.output.size());
 }
 
-// The subtree as a text that equal ones have, and no others. Adds the aggregates in it to *found.
-std::string text_of(const Operator& op, ByText* found) {
+// Numbers the subtree: equal ones have one number, and no others. An operator's text has its
+// inputs' numbers: with their texts, a chain of 1,660 windows took 20 s.
+size_t number_subtree(const Operator& op, ByText* numbers) {
   std::string text = "(";
-  for (const auto& child : op.children) text += text_of(*child, found);
+  for (const auto& child : op.children) text += fmt::format("{} ", number_subtree(*child, numbers));
   append_kind(op, &text);
   append(op.predicates, &text);
   append(op.expressions, &text);
-  text += ')';
-  if (op.kind == OperatorKind::kAggregate) (*found)[text].push_back(&op);
-  return text;
+  const size_t next = numbers->size();
+  NumberedSubtree& numbered =
+      numbers->try_emplace(std::move(text), NumberedSubtree{next, {}}).first->second;
+  if (op.kind == OperatorKind::kAggregate) numbered.aggregates.push_back(&op);
+  return numbered.number;
 }
 
 }  // namespace
 
 RepeatedGroups::RepeatedGroups(const Operator& root) {
-  ByText found;
-  text_of(root, &found);
-  for (const auto& [text, aggregates] : found) {
-    if (aggregates.size() < 2) continue;
-    for (const Operator* aggregate : aggregates) numbers_[aggregate] = count_;
+  ByText numbers;
+  number_subtree(root, &numbers);
+  for (const auto& [text, numbered] : numbers) {
+    if (numbered.aggregates.size() < 2) continue;
+    for (const Operator* aggregate : numbered.aggregates) numbers_[aggregate] = count_;
     ++count_;
   }
 }

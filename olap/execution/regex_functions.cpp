@@ -322,7 +322,13 @@ T value_of(base::Result<T> result) {
 // The last SQL pattern's parts stay compiled.
 class CompiledSimilar {
  public:
-  explicit CompiledSimilar(const StopSignal* stop) : countdown_(stop) {}
+  explicit CompiledSimilar(const QueryLimits& limits)
+      : countdown_(limits.stop),
+        whole_(limits),
+        before_(limits),
+        rest_(limits),
+        wanted_(limits),
+        after_(limits) {}
 
   void take(std::string_view pattern, std::string_view escape) {
     if (is_taken_ && pattern == pattern_ && escape == escape_) return;
@@ -372,8 +378,8 @@ class CompiledSimilar {
 NodePtr make_similar_substring(std::vector<NodePtr> children, const QueryLimits& limits) {
   return make_row_node<StringRef>(
       PhysicalType::kString, std::move(children), limits,
-      [compiled = CompiledSimilar(limits.stop)](
-          const RowArguments& a, VectorTexts* texts) mutable -> std::optional<StringRef> {
+      [compiled = CompiledSimilar(limits)](const RowArguments& a,
+                                           VectorTexts* texts) mutable -> std::optional<StringRef> {
         compiled.take(a.text(1), a.text(2));
         const auto found = compiled.wanted(a.text(0));
         if (!found) return std::nullopt;

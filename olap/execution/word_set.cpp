@@ -33,8 +33,8 @@ auto with_words(uint32_t words, F&& f) {
   return f(std::integral_constant<uint32_t, 2>());
 }
 
-// The keys of the slots from *place on to the front of `keys`, as many as surely fit. Whether a slot
-// is free cannot be predicted: each is copied, and counts where it is not.
+// The keys of the slots from *place on to the front of `keys`, as many as surely fit. Whether a
+// slot is free cannot be predicted: each is copied, and counts where it is not.
 template <uint32_t kWords>
 uint32_t read_slots(const uint64_t* slots, uint64_t slot_count, uint64_t* place, uint64_t* keys) {
   const uint64_t end = std::min(slot_count, *place + kVectorRows);

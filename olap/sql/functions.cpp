@@ -178,21 +178,16 @@ BoundResult bind_substring(Call call) {
 
 // What the first character is does not depend on those behind it.
 BoundResult bind_ascii(Call call) {
-  if (call.arguments.size() != 1) return call.wrong_count("1 argument");
-  auto text = text_argument(call, &call.arguments[0]);
-  if (!text) return text.error();
-  Expressions arguments;
-  const Expression& part = **text;
-  const auto is_literal_from = [&part](size_t child, int64_t least, int64_t most) {
-    const Expression& e = *part.children[child];
-    const auto* number = is_literal(e) ? std::get_if<int64_t>(&e.literal) : nullptr;
-    return number != nullptr && *number >= least && *number <= most;
-  };
-  const bool begins_like_the_whole = part.kind == ExpressionKind::kFunction &&
-                                     part.function == Function::kSubstring &&
-                                     is_literal_from(1, 1, 1) && is_literal_from(2, 1, INT64_MAX);
-  arguments.push_back(begins_like_the_whole ? std::move((*text)->children[0]) : *std::move(text));
-  return called(make_function(Function::kAscii, kIntType, std::move(arguments)), call.offset);
+  auto ascii = bind_text_function(std::move(call), Function::kAscii, kIntType);
+  if (!ascii || ascii->expression->children.empty()) return ascii;
+  ExpressionPtr& text = ascii->expression->children[0];
+  if (text->kind != ExpressionKind::kFunction || text->function != Function::kSubstring)
+    return ascii;
+  const auto* first = std::get_if<int64_t>(&text->children[1]->literal);
+  const auto* length = std::get_if<int64_t>(&text->children[2]->literal);
+  const bool from_the_first = first != nullptr && *first == 1 && length != nullptr && *length > 0;
+  if (from_the_first) text = std::move(text->children[0]);
+  return ascii;
 }
 
 BoundResult bind_abs(Call call) {

@@ -30,8 +30,11 @@ class TablePairs {
     packer_.pack(columns, rows, keys_.data(), hashes_.data());
     table_.find_or_insert(keys_.data(), hashes_.data(), rows.count, life, numbers_.data());
   }
+  // Another's pairs will be added.
+  void expect(uint32_t pairs) {
+    if (size() == 0) table_.reserve(pairs);
+  }
   // Of pairs that are not there yet, each once.
-  void reserve(uint32_t pairs) { table_.reserve(pairs); }
   void add_new(std::span<const Vector> columns, const Selection& rows) {
     if (packer_.has_texts()) return add(columns, rows, StringLife::kBatch);
     packer_.pack(columns, rows, keys_.data(), hashes_.data());
@@ -76,7 +79,7 @@ class WordPairs {
     packer_.pack(columns, rows, keys_.data(), nullptr);
     set_.add(keys_.data(), rows.count);
   }
-  void reserve(uint32_t /*pairs*/) {}
+  void expect(uint32_t pairs) { set_.expect(pairs); }
   void add_new(std::span<const Vector> columns, const Selection& rows) {
     add(columns, rows, StringLife::kQuery);
   }
@@ -165,13 +168,13 @@ class DistinctColumn : public AggregateColumn {
       }
     };
     if (groups.split.is_whole()) {
-      if (all_new) pairs_.reserve(column.pairs_.size());
+      pairs_.expect(column.pairs_.size());
       uint64_t place = 0;
       while (const uint32_t count = column.pairs_.read(&place, keys_.data())) add(count);
       return;
     }
     const uint32_t pairs = column.pairs_split_.size(groups.partition);
-    if (all_new) pairs_.reserve(pairs);
+    pairs_.expect(pairs);
     const uint32_t words = packer_.words();
     for (uint32_t first = 0; first < pairs; first += kVectorRows) {
       const uint32_t count = std::min(kVectorRows, pairs - first);

@@ -54,6 +54,14 @@ WordSet::WordSet(uint32_t words, const StopSignal& stop) : words_(words), stop_(
   DIPTYCH_CHECK(words >= 1 && words <= kWordsMax, "keys have one word or two");
 }
 
+// What is filled in their order is at most three quarters full until the array grows, and where the
+// set has none of the keys, or all of them, it takes no more than it will need.
+void WordSet::expect(uint64_t keys) {
+  const uint64_t room = std::max(keys, (filled_ + keys) * 2 / 3);
+  if (room * 2 <= slot_count_) return;
+  with_words(words_, [&](auto words) { grow<words>(room); });
+}
+
 void WordSet::add(const uint64_t* keys, uint32_t count) {
   DIPTYCH_DCHECK(!is_dense_ && count <= kVectorRows, "a vector's keys, before it is dense");
   if (size() + uint64_t{count} >= UINT32_MAX) {

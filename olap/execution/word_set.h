@@ -5,6 +5,9 @@
 //
 //   slot   hash >> shift, or behind it: the upper bits, so that a larger array is filled from a
 //          smaller one nearly in order
+// Merging    another set's keys come in the order of its slots, and would fill an array that is not
+//            yet large enough from one end, where each is searched for behind all others:
+//            expect() makes room for them first.
 //
 // Threads    one worker's; once it is dense, any may read.
 
@@ -28,6 +31,8 @@ class WordSet {
   uint32_t size() const { return static_cast<uint32_t>(filled_) + (has_zero_ ? 1 : 0); }
   size_t memory_bytes() const { return slots_.bytes(); }
 
+  // So many keys of another set will be added, of which it may have some already.
+  void expect(uint64_t keys);
   // Adds those of the keys that are not there yet; at most kVectorRows at a time.
   void add(const uint64_t* keys, uint32_t count);
 

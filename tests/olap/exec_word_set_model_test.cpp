@@ -1,6 +1,7 @@
 // Sets of keys of one and two words against std::set: keys that come again, the key of zeros, keys
 // that differ in one bit, through every growth, read before and after they are dense.
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <set>
@@ -100,6 +101,33 @@ TEST_P(WordSetModel, HasTheKeysOnce) {
       numbered.insert({set.key(n)[0], words == 2 ? set.key(n)[1] : 0});
     }
     EXPECT_EQ(numbered, model);
+  }
+}
+
+// A set's keys in the order of its slots into another, as when workers' values are merged: it takes
+// minutes where each is searched for behind those that came before.
+TEST_P(WordSetModel, TakesAnotherSetsKeys) {
+  constexpr uint64_t kKeys = 1'000'000;
+  const uint32_t words = GetParam();
+  const StopFlag flag{false};
+  const StopSignal stop(&flag);
+  const auto fill = [&](uint64_t first, uint64_t end, WordSet* set) {
+    for (uint64_t key = first; key < end; ++key) {
+      const uint64_t both[] = {key, key};
+      set->add(both, 1);
+    }
+  };
+  WordSet from(words, stop);
+  fill(0, kKeys, &from);
+  for (const uint64_t there : {uint64_t{0}, uint64_t{1'000}, kKeys / 2, kKeys * 5 / 4, kKeys * 2}) {
+    SCOPED_TRACE(there);
+    WordSet to(words, stop);
+    fill(kKeys / 2, kKeys / 2 + there, &to);
+    to.expect(from.size());
+    std::vector<uint64_t> keys(size_t{kVectorRows} * words);
+    uint64_t place = 0;
+    while (const uint32_t count = from.read(&place, keys.data())) to.add(keys.data(), count);
+    EXPECT_EQ(to.size(), std::max(kKeys, kKeys / 2 + there));
   }
 }
 

@@ -54,8 +54,8 @@ WordSet::WordSet(uint32_t words, const StopSignal& stop) : words_(words), stop_(
   DIPTYCH_CHECK(words >= 1 && words <= kWordsMax, "keys have one word or two");
 }
 
-// What is filled in their order is at most three quarters full until the array grows, and where the
-// set has none of the keys, or all of them, it takes no more than it will need.
+// What is filled in their order is at most three quarters full until the array grows. An empty set
+// takes no more than it will need, any other at most twice that.
 void WordSet::expect(uint64_t keys) {
   const uint64_t room = std::max(keys, (filled_ + keys) * 2 / 3);
   if (room * 2 <= slot_count_) return;

@@ -13,6 +13,8 @@ namespace {
 constexpr double kSubquerySelectivity = 0.5;
 // A semi or anti join builds on the outer side where the subquery has so many times its rows.
 constexpr double kBuildOuterFactor = 1.5;
+// What is asked above a join is asked below it where the join has so many rows for a build row.
+constexpr double kTextPartFactor = 1.5;
 // Keys of more combinations than that are hashed (dense_keys.h), unless a unique key is among them:
 // then that alone is looked up, and the other equalities are tried on what it finds.
 constexpr double kPlacesMax = 4e6;
@@ -518,8 +520,9 @@ Planned PlanBuilder::with_text_parts(Planned build, double joined_rows, Expressi
   for (ExpressionPtr& condition : *conditions) {
     if (pairs >= build.rows()) take_text_parts(&condition, of_build, column);
   }
+  const bool repeats = joined_rows > kTextPartFactor * build.rows();
   for (TextPart& part : *asked_above) {
-    if (part.is_column || joined_rows < build.rows() || !of_build(*part.expression)) continue;
+    if (part.is_column || !repeats || !of_build(*part.expression)) continue;
     part.is_column = true;
     parts.push_back({clone(*part.expression), part.slot});
   }

@@ -255,6 +255,7 @@ Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions condi
   auto join = std::make_unique<Operator>();
   join->kind = OperatorKind::kHashJoin;
   join->join = kind;
+  join->predicates = std::move(beside);  // first: the others may fail for what these drop
   std::vector<uint32_t> both = probe.layout;
   both.insert(both.end(), build.layout.begin(), build.layout.end());
   for (ExpressionPtr& condition : conditions) {
@@ -267,7 +268,6 @@ Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions condi
       join->predicates.push_back(std::move(condition));
     }
   }
-  std::move(beside.begin(), beside.end(), std::back_inserter(join->predicates));
   place(&join->probe_keys, probe.layout);
   place(&join->build_keys, build.layout);
   place(&join->predicates, both);

@@ -82,7 +82,7 @@ size_t size_of(const Operator& op);  // operators
 // Without predicates: the input itself.
 Planned make_filter(Planned input, Expressions predicates);
 
-// conditions: equalities with one side on each input become keys, the rest `predicates`, and so do
+// conditions: equalities with one side on each input become keys, the rest `predicates`, behind
 // those `beside` the keys. The result is over the probe side, and over the build side where the
 // kind says so.
 Planned make_join(JoinKind kind, Planned probe, Planned build, Expressions conditions,

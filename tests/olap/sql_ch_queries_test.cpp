@@ -136,5 +136,28 @@ TEST_F(ChQueriesTest, Query14AsksATextOnceAnItem) {
   EXPECT_NE(text.find("project [i_id, i_data, (i_data like 'PR%')]"), std::string::npos) << text;
 }
 
+// Rows that agree in the unique key alone may be what the others divide by zero.
+TEST_F(ChQueriesTest, EqualitiesBesideAUniqueKeyAreAskedBeforeOtherConditions) {
+  const auto plan = prepare(
+      "select count(*) from orderline, orders where 100 / (ol_number - o_carrier_id) > 1 and "
+      "ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id and ol_i_id = o_c_id",
+      catalog_, rows_);
+  ASSERT_TRUE(plan.ok());
+  const std::string text = explain(*plan, catalog_);
+  EXPECT_NE(text.find("where (ol_i_id = o_c_id) and ((100 / "), std::string::npos) << text;
+}
+
+// A pass over the lines alone, which batches share, has no projection below the join.
+TEST_F(ChQueriesTest, TextsAreAskedBelowAJoinOnlyWhereItRepeatsThem) {
+  const auto plan = prepare(
+      "select sum(case when ol_dist_info like 'a%' then 1 else 0 end) from orderline, stock where "
+      "ol_supply_w_id = s_w_id and ol_i_id = s_i_id and ol_o_id = 7 and ol_d_id = 1",
+      catalog_, rows_);
+  ASSERT_TRUE(plan.ok());
+  const std::string text = explain(*plan, catalog_);
+  EXPECT_LT(text.find("scan stock"), text.find("scan orderline")) << text;
+  EXPECT_EQ(text.find("project"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace diptych::olap

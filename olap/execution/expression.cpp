@@ -241,6 +241,7 @@ NodePtr compile_node(const Expression& expression, const QueryLimits& limits) {
   std::vector<NodePtr> children;
   children.reserve(expression.children.size());
   for (const ExpressionPtr& child : expression.children) {
+    limits.stop->check_at(children.size());
     children.push_back(compile_node(*child, limits));
   }
   require_plan(!children.empty(), "an operator has operands");
@@ -266,7 +267,7 @@ NodePtr compile_node(const Expression& expression, const QueryLimits& limits) {
     case Kind::kIsNotNull: return make_is_null(expression.kind, std::move(children[0]));
     case Kind::kConcat: return make_text_function(expression, std::move(children), limits);
     case Kind::kFunction: return make_function(expression, std::move(children), limits);
-    default: return make_logic(expression, std::move(children));
+    default: return make_logic(expression, std::move(children), limits);
   }
 }
 

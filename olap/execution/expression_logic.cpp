@@ -4,11 +4,16 @@
 #include <algorithm>
 
 #include "olap/execution/expression_nodes.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/query_failure.h"
+#include "olap/execution/stop_signal.h"
 
 namespace diptych::olap {
 
 namespace {
+
+// Of an operand for a vector's rows, as a StopCountdown counts: there may be 100,000 operands.
+constexpr size_t kOperandBytes = size_t{8} * kVectorRows;
 
 // Compares numbers that are there: it cannot fail, and takes no longer than telling apart the rows
 // that still need it.
@@ -38,8 +43,11 @@ bool is_quick(const Expression& e) {
 // by true. A row that is settled is not evaluated further, but by what is quick.
 class ConnectiveNode : public TruthNode {
  public:
-  ConnectiveNode(const Expression& expression, std::vector<NodePtr> children)
-      : is_and_(expression.kind == ExpressionKind::kAnd), children_(std::move(children)) {
+  ConnectiveNode(const Expression& expression, std::vector<NodePtr> children,
+                 const QueryLimits& limits)
+      : is_and_(expression.kind == ExpressionKind::kAnd),
+        children_(std::move(children)),
+        countdown_(limits.stop) {
     for (const ExpressionPtr& child : expression.children) is_quick_.push_back(is_quick(*child));
   }
 
@@ -48,6 +56,7 @@ class ConnectiveNode : public TruthNode {
     children_[0]->evaluate_truth(input, rows, truth);
     if (!truth->has_nulls) std::fill_n(truth->is_null, words, 0);
     for (size_t i = 1; i < children_.size(); ++i) {
+      countdown_.pass(kOperandBytes);
       for (uint32_t w = 0; w < words; ++w) {
         const uint64_t open = is_and_ ? truth->is_true[w] | truth->is_null[w] : ~truth->is_true[w];
         open_[w] = open & rows.bits[w];
@@ -84,6 +93,7 @@ class ConnectiveNode : public TruthNode {
   bool is_and_;
   std::vector<NodePtr> children_;
   std::vector<bool> is_quick_;  // by child
+  StopCountdown countdown_;
   TruthMask next_;
   uint64_t open_[kVectorWords];
   Selection open_rows_;
@@ -144,13 +154,17 @@ class Blend {
 
 class CaseNode : public ExpressionNode {
  public:
-  CaseNode(PhysicalType type, std::vector<NodePtr> children)
-      : ExpressionNode(type), children_(std::move(children)), blend_(type) {}
+  CaseNode(PhysicalType type, std::vector<NodePtr> children, const QueryLimits& limits)
+      : ExpressionNode(type),
+        children_(std::move(children)),
+        blend_(type),
+        countdown_(limits.stop) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     blend_.start();
     open_ = rows;
     for (size_t i = 0; i + 1 < children_.size() && open_.count != 0; i += 2) {
+      countdown_.pass(kOperandBytes);
       children_[i]->evaluate_truth(input, open_, &truth_);
       for (uint32_t w = 0; w < kVectorWords; ++w) {
         truth_.is_true[w] = w < words_of(rows.slots) ? truth_.is_true[w] & open_.bits[w] : 0;
@@ -167,6 +181,7 @@ class CaseNode : public ExpressionNode {
  private:
   std::vector<NodePtr> children_;
   Blend blend_;
+  StopCountdown countdown_;
   TruthMask truth_;
   uint64_t rest_[kVectorWords];
   Selection taken_;
@@ -175,13 +190,17 @@ class CaseNode : public ExpressionNode {
 
 class CoalesceNode : public ExpressionNode {
  public:
-  CoalesceNode(PhysicalType type, std::vector<NodePtr> children)
-      : ExpressionNode(type), children_(std::move(children)), blend_(type) {}
+  CoalesceNode(PhysicalType type, std::vector<NodePtr> children, const QueryLimits& limits)
+      : ExpressionNode(type),
+        children_(std::move(children)),
+        blend_(type),
+        countdown_(limits.stop) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     blend_.start();
     open_ = rows;
     for (size_t i = 0; i < children_.size() && open_.count != 0; ++i) {
+      countdown_.pass(kOperandBytes);
       const Vector vector = children_[i]->evaluate(input, open_);
       if (i + 1 == children_.size() || vector.nulls == nullptr) {
         blend_.copy(vector, open_);
@@ -201,6 +220,7 @@ class CoalesceNode : public ExpressionNode {
  private:
   std::vector<NodePtr> children_;
   Blend blend_;
+  StopCountdown countdown_;
   uint64_t bits_[kVectorWords];
   uint64_t rest_[kVectorWords];
   Selection taken_;
@@ -252,12 +272,13 @@ class NullIfNode : public ExpressionNode {
 
 }  // namespace
 
-NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children) {
+NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
+                   const QueryLimits& limits) {
   const PhysicalType type = physical_type(expression.type);
   switch (expression.kind) {
     case ExpressionKind::kAnd:
     case ExpressionKind::kOr:
-      return std::make_unique<ConnectiveNode>(expression, std::move(children));
+      return std::make_unique<ConnectiveNode>(expression, std::move(children), limits);
     case ExpressionKind::kNot: return std::make_unique<NotNode>(std::move(children[0]));
     case ExpressionKind::kCase:
       require_plan(children.size() % 2 == 1, "CASE has an else");
@@ -265,12 +286,12 @@ NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children) 
         require_plan(children[i]->type() == type, "CASE's values have its type");
       }
       require_plan(children.back()->type() == type, "CASE's values have its type");
-      return std::make_unique<CaseNode>(type, std::move(children));
+      return std::make_unique<CaseNode>(type, std::move(children), limits);
     case ExpressionKind::kCoalesce:
       for (const NodePtr& child : children) {
         require_plan(child->type() == type, "COALESCE's operands have its type");
       }
-      return std::make_unique<CoalesceNode>(type, std::move(children));
+      return std::make_unique<CoalesceNode>(type, std::move(children), limits);
     case ExpressionKind::kNullIf: {
       require_plan(children.size() == 2, "NULLIF has two operands");
       auto given = std::make_unique<GivenNode>(children[0]->type());

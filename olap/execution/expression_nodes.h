@@ -35,7 +35,8 @@ NodePtr make_like(const Expression& expression, NodePtr child, LetterCases cases
                   const QueryLimits& limits);
 
 // expression_logic.cpp: kAnd, kOr, kNot, kCase, kCoalesce, kNullIf
-NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children);
+NodePtr make_logic(const Expression& expression, std::vector<NodePtr> children,
+                   const QueryLimits& limits);
 
 // expression_logic.cpp: kSingleRow
 NodePtr make_single_row(std::vector<NodePtr> children);

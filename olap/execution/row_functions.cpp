@@ -85,11 +85,12 @@ class TextsNode : public ExpressionNode {
         children_(std::move(children)),
         function_(function),
         results_(PhysicalType::kString),
-        texts_(limits) {}
+        texts_(limits),
+        countdown_(limits.stop) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     texts_.start();
-    const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
+    const std::vector<Vector> vectors = evaluate_all(children_, input, rows, &countdown_);
     for_selected(rows, [&](uint32_t i) {
       const RowArguments arguments(vectors, i);
       if (arguments.is_null(0)) return;
@@ -107,18 +108,27 @@ class TextsNode : public ExpressionNode {
   TextRowFunction function_;
   VectorBuffer results_;
   VectorTexts texts_;
+  StopCountdown countdown_;
 };
 
 template <class T>
 class ExtremeNode : public ExpressionNode {
  public:
-  ExtremeNode(PhysicalType type, bool greatest, std::vector<NodePtr> children)
-      : ExpressionNode(type), greatest_(greatest), children_(std::move(children)), results_(type) {}
+  ExtremeNode(PhysicalType type, bool greatest, std::vector<NodePtr> children,
+              const QueryLimits& limits)
+      : ExpressionNode(type),
+        greatest_(greatest),
+        children_(std::move(children)),
+        results_(type),
+        countdown_(limits.stop) {}
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
-    const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
+    const std::vector<Vector> vectors = evaluate_all(children_, input, rows, &countdown_);
     results_.clear_nulls();
+    const size_t row_bytes = vectors.size() * sizeof(T);
+    const bool one_by_one = countdown_.passes_one_by_one(rows.count * row_bytes);
     for_selected(rows, [&](uint32_t i) {
+      if (one_by_one) countdown_.pass(row_bytes);
       const T* best = nullptr;
       for (const Vector& vector : vectors) {
         if (vector.is_null(i)) continue;
@@ -142,6 +152,7 @@ class ExtremeNode : public ExpressionNode {
   bool greatest_;
   std::vector<NodePtr> children_;
   VectorBuffer results_;
+  StopCountdown countdown_;
 };
 
 }  // namespace
@@ -171,7 +182,7 @@ NodePtr make_row_function(const Expression& expression, std::vector<NodePtr> chi
     case Function::kLeast:
       return with_physical_type(type, [&](auto value) -> NodePtr {
         return std::make_unique<ExtremeNode<decltype(value)>>(type, function == Function::kGreatest,
-                                                              std::move(children));
+                                                              std::move(children), limits);
       });
     default: break;
   }

@@ -15,10 +15,15 @@
 
 namespace diptych::olap {
 
+// There may be 100,000 of them.
 inline std::vector<Vector> evaluate_all(const std::vector<NodePtr>& nodes, const Batch& input,
-                                        const Selection& rows) {
+                                        const Selection& rows, StopCountdown* countdown) {
   std::vector<Vector> vectors;
-  for (const NodePtr& node : nodes) vectors.push_back(node->evaluate(input, rows));
+  vectors.reserve(nodes.size());
+  for (const NodePtr& node : nodes) {
+    vectors.push_back(node->evaluate(input, rows));
+    countdown->pass(size_t{8} * kVectorRows);
+  }
   return vectors;
 }
 
@@ -38,7 +43,7 @@ class RowNode : public ExpressionNode {
 
   Vector evaluate(const Batch& input, const Selection& rows) override {
     texts_.start();
-    const std::vector<Vector> vectors = evaluate_all(children_, input, rows);
+    const std::vector<Vector> vectors = evaluate_all(children_, input, rows, &countdown_);
     merge_nulls(vectors, rows.slots);
     const bool one_by_one = countdown_.passes_one_by_one(bytes_read(vectors, rows));
     for_selected(rows, [&](uint32_t i) {

@@ -140,6 +140,38 @@ TEST_F(QueryStop, APlanIsNotMadeToItsEndOnceItsQueryIsStopped) {
   EXPECT_LT(free_ms, diptych::test::kSanitized ? 1000 : 100);
 }
 
+// Of which one vector takes some tenths of a second. The text is parsed by then: that has no end.
+TEST_F(QueryStop, ExpressionsOfTenThousandOperandsEndSoon) {
+  std::string extreme = "a.id";
+  std::string any = "a.id < 0";
+  std::string first = "CASE b.id";
+  for (int i = 10'000; i < 20'000; ++i) {
+    const std::string n = std::to_string(i);
+    extreme += ", " + n;
+    any += " OR (a.id, b.id) > (3000, " + n + ")";
+    first += " WHEN " + n + " THEN a.id";
+  }
+  const std::string conditions[] = {"greatest(" + extreme + ") < b.id", any,
+                                    first + " END IS NOT NULL"};
+  for (const std::string& condition : conditions) {
+    const std::string sql = "SELECT count(*) FROM account a, account b WHERE " + condition;
+    for (const int delay_ms : {300, 600}) {
+      double free_ms = 1e9;
+      for (int i = 0; i < 6 && free_ms > 100; ++i) {
+        RunningQuery query = start(sql);
+        std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+        const auto cancelled = StopClock::now();
+        query.cancel();
+        EXPECT_EQ(*bank_->number("SELECT count(*) FROM account"), 3000);
+        free_ms = std::min(free_ms, ms_since(cancelled));
+        EXPECT_EQ(query.get().code(), base::ErrorCode::kCancelled) << condition.substr(0, 20);
+      }
+      EXPECT_LT(free_ms, diptych::test::kSanitized ? 1000 : 100)
+          << condition.substr(0, 20) << " after " << delay_ms << " ms";
+    }
+  }
+}
+
 TEST_F(QueryStop, WhoSharesATextOrABatchWithACancelledQueryGetsItsAnswer) {
   RunningQuery endless = start_endless();
   // One batch, when the other has ended.

@@ -234,6 +234,7 @@ void CommandLog::begin_file(size_t used_min) {
   uint64_t wanted = 0;
   {
     const std::lock_guard lock(mutex_);
+    bytes_since_ = 0;  // what comes while the checkpoint is written is not in it
     if (end_.bytes < used_min) return;
   }
   if (used_min != 0 && !files_.next_is_ready(kFilePatienceNs)) return;
@@ -256,7 +257,6 @@ void CommandLog::cover(base::Vid vid) {
   // A file that stays is dropped by the next checkpoint.
   static_cast<void>(files_.drop_covered(vid));
   const std::lock_guard lock(mutex_);
-  bytes_since_ = 0;
   suspension_.reset();
   // relaxed: raised under mutex_.
   const uint64_t durable = durable_vid_.load(std::memory_order_relaxed);

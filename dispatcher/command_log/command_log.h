@@ -225,7 +225,7 @@ class CommandLog {
   base::Vid appended_;           // all up to here was appended, or is in a manifest
   LogExtent end_;                // of the current file, what is durable; number 0: none was begun
   base::Vid logged_;             // the newest VID in a file
-  uint64_t bytes_since_ = 0;     // the last checkpoint, of an earlier process's log too
+  uint64_t bytes_since_ = 0;     // the last checkpoint began, of an earlier process's log too
   bool writes_ = false;          // writing_ is on its way
   uint64_t files_wanted_ = 0;    // by begin_file
   uint64_t files_begun_ = 0;     // of these

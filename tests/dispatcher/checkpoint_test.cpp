@@ -182,6 +182,29 @@ TEST_F(Checkpoint, OneThatTheLogWishesForMeanwhileIsTakenToo) {
   }
 }
 
+TEST_F(Checkpoint, WhatIsLoggedMeanwhileCountsTowardsTheNext) {
+  constexpr uint64_t kLogBytes = 32 << 10;
+  Bank::open({.path = path()});
+  auto bank = open_bank({.checkpoint_log_bytes = kLogBytes});
+  const auto log_more = [&](uint64_t bytes) {
+    const uint64_t before = bank->database->metrics().log_bytes;
+    while (bank->database->metrics().log_bytes < before + bytes) bump(bank.get(), 2);
+  };
+  bump(bank.get(), 1);
+  stop_.stop();
+  auto first = checkpoint(bank.get());
+  stop_.wait_until_stopped();
+  log_more(kLogBytes * 3 / 4);
+  stop_.go_on();
+  ASSERT_TRUE(first.get().ok());
+  const base::Vid covered = storage::read_manifest(path())->vid;
+  log_more(kLogBytes / 2);
+  for (int i = 0; storage::read_manifest(path())->vid == covered; ++i) {
+    ASSERT_LT(i, 1'000) << "what came while the first one was written is forgotten";
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
 // A disk that takes long for it would hold up queries and calls.
 TEST_F(Checkpoint, DoesNotWaitForALogFileThatIsBeingMade) {
   Bank::open({.path = path()})->fill(10);

@@ -5,6 +5,7 @@
 //
 //   slot   hash >> shift, or behind it: the upper bits, so that a larger array is filled from a
 //          smaller one nearly in order
+//
 // Merging    another set's keys come in the order of its slots, and would fill an array that is not
 //            yet large enough from one end, where each is searched for behind all others:
 //            expect() makes room for them first.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -52,10 +53,27 @@ struct BwEntry {
 // Whether a search goes to the place of an entry and behind, or to what lies before it.
 enum class Side : uint8_t { kAtOrAfter, kBefore };
 
-struct BwNode {
-  static constexpr uint32_t kGoneLevel = UINT32_MAX;  // of a block that is in no tree
-  uint32_t level = 0;                                 // 0: a leaf
-  uint32_t count = 0;                                 // of sorted entries, of children
+class BwNode {
+ public:
+  static constexpr uint64_t kGone = 0;
+
+  // No other node of the tree has it, before or after; kGone: it has left the tree. A block may be
+  // asked while it becomes the next node.
+  uint64_t birth() const {
+    // relaxed: a number. Who has it from a node in the tree has seen that node.
+    return std::atomic_ref(const_cast<uint64_t&>(birth_)).load(std::memory_order_relaxed);
+  }
+  void set_birth(uint64_t birth) {
+    // relaxed: likewise.
+    std::atomic_ref(birth_).store(birth, std::memory_order_relaxed);
+  }
+
+ private:
+  uint64_t birth_;  // not initialised: that would be no atomic store
+
+ public:
+  uint32_t level = 0;  // 0: a leaf
+  uint32_t count = 0;  // of sorted entries, of children
 };
 
 }  // namespace diptych::oltp

@@ -51,6 +51,25 @@ class BwGroup {
       }
     }
   }
+  // Likewise, by hints where there are some: null where its leaf has left the tree.
+  template <class Hints>
+  static void descend(const Pages& pages, std::span<const Entry> entries, std::span<Node*> nodes,
+                      const Hints* hints) {
+    if (hints == nullptr) return descend(pages, entries, nodes);
+    std::array<const typename Hints::Hint*, kMax> known;
+    std::array<Entry, kMax> unknown;
+    std::array<Node*, kMax> found{};
+    size_t count = 0;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      known[i] = hints->find(entries[i]);
+      known[i] == nullptr ? void(unknown[count++] = entries[i]) : prefetch_head(known[i]->leaf);
+    }
+    if (count != 0) descend(pages, {unknown.data(), count}, {found.data(), count});
+    Node* const* next = found.data();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      nodes[i] = known[i] == nullptr ? *next++ : known[i]->leaf_in_tree();
+    }
+  }
   static void prefetch_head(const Node* leaf) {
     Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(leaf);
   }

@@ -6,10 +6,10 @@
 // bounds, so that ones that will not do cost their lines and no more. Four levels of a cold tree
 // cost as many misses.
 //
-// With one worker only: a leaf's bounds never change while it is in the tree, and a block that is
-// in no tree says so (BwNode::kGoneLevel).
+// A leaf's bounds never change, and its birth tells whether it is still the leaf that was noted.
+// One that is frozen may have been replaced already; one that is not is in the tree.
 //
-// Threads    one worker's.
+// Threads    one worker's; the leaves are all workers'.
 // Memory     2 kPlaces lines, from the first note on; none for keys that have one word or many.
 
 #pragma once
@@ -25,51 +25,51 @@
 
 namespace diptych::oltp {
 
-template <class Leaf>
+// kFrozen: of the leaf's status.
+template <class Leaf, uint64_t kFrozen>
 class BwHints {
  public:
   using Entry = std::remove_cvref_t<decltype(Leaf::low)>;
   static constexpr size_t kPlaceBits = 10;
   static constexpr size_t kPlaces = size_t{1} << kPlaceBits;
 
-  // The leaf that has the place of the entry; null: not known.
-  Leaf* find(const Entry& entry) const {
-    const Hint* const hint = hint_for(entry);
-    if (hint == nullptr) return nullptr;
-    const Leaf& leaf = *hint->leaf;
-    const bool is_it = leaf.level == 0 && leaf.low == hint->low && leaf.high == hint->high;
-    return is_it ? hint->leaf : nullptr;
-  }
-  // The leaf that had it, without a look at the leaf, which may be in no tree.
-  Leaf* find_unseen(const Entry& entry) const {
-    const Hint* const hint = hint_for(entry);
-    return hint == nullptr ? nullptr : hint->leaf;
-  }
-  // The leaf that was noted last for the first word of the entry, or null; it may be in no tree.
-  const Leaf* near(const Entry& entry) const {
-    return places_ == nullptr ? nullptr : places_[place_of(entry)][0].leaf;
-  }
-  void note(const Entry& entry, Leaf* leaf) {
-    if constexpr (kUseful) {
-      if (disabled_) return;
-      if (places_ == nullptr) places_ = std::make_unique<Place[]>(kPlaces);
-      Place& place = places_[place_of(entry)];
-      place[1] = place[0];
-      place[0] = {leaf->low, leaf->high, leaf};
-    }
-  }
-  // For good: a tree that several workers ever shared has none.
-  void disable() {
-    places_.reset();
-    disabled_ = true;
-  }
-
- private:
   struct alignas(kLineBytes) Hint {
     Entry low;
     Entry high;
     Leaf* leaf = nullptr;
+    uint64_t birth = BwNode::kGone;
+
+    bool covers(const Entry& entry) const { return !(entry < low) && entry < high; }
+    // null: the leaf is, or may be, in the tree no more.
+    Leaf* leaf_in_tree() const {
+      if (leaf == nullptr || leaf->birth() != birth) return nullptr;
+      // acquire: who froze and replaced it did so before it did what this worker has seen of it.
+      return (leaf->status.load(std::memory_order_acquire) & kFrozen) == 0 ? leaf : nullptr;
+    }
   };
+
+  // Of the leaf that has the place of the entry, or had it; null: none is known.
+  const Hint* find(const Entry& entry) const {
+    if (places_ == nullptr) return nullptr;
+    for (const Hint& hint : places_[place_of(entry)]) {
+      if (hint.leaf != nullptr && hint.covers(entry)) return &hint;
+    }
+    return nullptr;
+  }
+  // The one that was noted last for the first word of the entry; null: none was for any.
+  const Hint* newest(const Entry& entry) const {
+    return places_ == nullptr ? nullptr : &places_[place_of(entry)][0];
+  }
+  void note(const Entry& entry, Leaf* leaf) {
+    if constexpr (kUseful) {
+      if (places_ == nullptr) places_ = std::make_unique<Place[]>(kPlaces);
+      Place& place = places_[place_of(entry)];
+      if (!place[0].covers(entry)) place[1] = place[0];  // it has not become this leaf
+      place[0] = {leaf->low, leaf->high, leaf, leaf->birth()};
+    }
+  }
+
+ private:
   using Place = std::array<Hint, 2>;  // the newer one first
   // One word would be the whole key.
   static constexpr bool kUseful =
@@ -80,16 +80,7 @@ class BwHints {
     return entry.words[0] * kGolden >> (64 - kPlaceBits);
   }
 
-  const Hint* hint_for(const Entry& entry) const {
-    if (places_ == nullptr) return nullptr;
-    for (const Hint& hint : places_[place_of(entry)]) {
-      if (hint.leaf != nullptr && !(entry < hint.low) && entry < hint.high) return &hint;
-    }
-    return nullptr;
-  }
-
   std::unique_ptr<Place[]> places_;
-  bool disabled_ = false;
 };
 
 }  // namespace diptych::oltp

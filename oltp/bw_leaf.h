@@ -88,7 +88,7 @@ struct BwLeaf {
 
   // False: there is no such entry.
   static std::optional<bool> erase_shared(Leaf* leaf, const Entry& entry) {
-    const uint32_t at = Nodes::lower_bound(leaf->entries, leaf->count, entry);
+    const uint32_t at = place_to_erase(*leaf, entry);
     if (at < leaf->count && leaf->entries[at] == entry) {
       Atomic<uint64_t>& dead = leaf->dead[at / Nodes::kDeadBits];
       const uint64_t bit = uint64_t{1} << (at % Nodes::kDeadBits);
@@ -198,8 +198,20 @@ struct BwLeaf {
     const Entry& next = leaf.entries[at + 1];
     return entry < next && !entry.has_key(next.words);
   }
+  // Of a queue, the oldest that lives.
+  static uint32_t place_to_erase(const Leaf& leaf, const Entry& entry) {
+    uint64_t dead[Nodes::kDeadWords];
+    // relaxed: a guess.
+    for (uint32_t i = 0; i < Nodes::kDeadWords; ++i)
+      dead[i] = leaf.dead[i].load(std::memory_order_relaxed);
+    const uint32_t oldest = Nodes::live_from(leaf, dead, 0);
+    if (oldest < leaf.count && leaf.entries[oldest] == entry) return oldest;
+    return Nodes::lower_bound(leaf.entries, leaf.count, entry);
+  }
   static uint32_t first_of_interest(const Leaf& leaf, const Entry& entry,
                                     const UniquenessCheck* check) {
+    // Where keys ascend they come behind the newest.
+    if (goes_between(leaf, leaf.newest, entry)) return leaf.newest + 1;
     Entry first = entry;
     if (check != nullptr) first.row = 0;
     return Nodes::lower_bound(leaf.entries, leaf.count, first);

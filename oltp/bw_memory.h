@@ -38,24 +38,29 @@ class BwMemory {
   using Cas = MultiWordCas<Atomic>;
   using Word = typename Cas::Word;
   static constexpr uint64_t kGone = 2;  // in the word of a page that left the tree
+  static constexpr size_t kLanes = kWorkersMax;
+  static_assert(kWorkersMax <= Cas::kThreadsMax, "each may be in the way of all others");
 
   class Lane {
    public:
-    explicit Lane(BwMemory* memory) : memory_(memory) {}
+    Lane(BwMemory* memory, size_t number) : next_birth_(number + 1), memory_(memory) {}
 
     template <class Node>
     Node* take_node() {
       static_assert(sizeof(Node) <= kNodeBytes);
-      return new (take(kNode)) Node;
+      Node* const node = new (take(kNode)) Node;
+      node->set_birth(next_birth_);
+      next_birth_ += kLanes;
+      return node;
     }
     Word* take_page() { return new (take(kPage)) Word(0); }
-    void give_back(void* node) {
-      mark_gone(node);
+    void give_back(BwNode* node) {
+      node->set_birth(BwNode::kGone);
       free_[kNode].push_back(node);
     }
     void give_back(Word* page) { free_[kPage].push_back(page); }
-    void retire(void* node) {
-      mark_gone(node);
+    void retire(BwNode* node) {
+      node->set_birth(BwNode::kGone);
       retire(kNode, node);
     }
     void retire(Word* page) { retire(kPage, page); }
@@ -79,10 +84,6 @@ class BwMemory {
     friend class BwMemory;
     enum Use : size_t { kNode, kPage, kDescriptor };
 
-    // With several workers a reader may still look at it.
-    void mark_gone(void* node) const {
-      if (memory_->is_alone()) static_cast<BwNode*>(node)->level = BwNode::kGoneLevel;
-    }
     void* take(Use use) {
       std::vector<void*>& free = free_[use];
       if (free.empty()) {
@@ -99,6 +100,7 @@ class BwMemory {
 
     alignas(64) Atomic<bool> taken_{false};  // writer: who enters; then who is in
     bool was_taken_ = false;                 // since reclaim(), by one of several workers
+    uint64_t next_birth_;                    // those of two lanes differ
     BwMemory* memory_;
     std::array<std::vector<void*>, 3> free_;     // [Use]
     std::array<std::vector<void*>, 3> retired_;  // [Use]
@@ -124,7 +126,7 @@ class BwMemory {
     for (size_t use = 0; use < supplies_.size(); ++use) {
       supplies_[use] = std::make_unique<BlockSupply<Atomic>>(place, block_bytes[use]);
     }
-    for (auto& lane : lanes_) lane = std::make_unique<Lane>(this);
+    for (size_t i = 0; i < kLanes; ++i) lanes_[i] = std::make_unique<Lane>(this, i);
   }
 
   bool is_alone() const { return concurrency_ == Concurrency::kSingle; }
@@ -168,9 +170,6 @@ class BwMemory {
   }
 
  private:
-  static constexpr size_t kLanes = kWorkersMax;
-  static_assert(kWorkersMax <= Cas::kThreadsMax, "each may be in the way of all others");
-
   uint64_t in_use(size_t use) const {
     uint64_t blocks = supplies_[use]->out_count();
     for (const auto& lane : lanes_) {

@@ -124,6 +124,20 @@ struct BwNodes {
     }
   }
 
+  // The first sorted entry from this one on of which no dead bit is set; else the leaf's count.
+  // `dead`: the leaf's words, or a copy.
+  template <class Words>
+  static uint32_t live_from(const Leaf& leaf, const Words& dead, uint32_t at) {
+    while (at < leaf.count) {
+      const uint32_t bit = at % kDeadBits;
+      const uint64_t live = ~(uint64_t{dead[at / kDeadBits]} & ~kFrozen) >> bit;
+      const auto skipped = static_cast<uint32_t>(__builtin_ctzll(live));
+      at += std::min(skipped, kDeadBits - bit);
+      if (skipped < kDeadBits - bit) break;
+    }
+    return std::min(at, leaf.count);
+  }
+
   // Sorted entries that live, and nothing else.
   static bool is_plain(const Leaf& leaf) {
     // seq_cst, and acquire: as in LeafView, which this saves.
@@ -169,7 +183,7 @@ struct BwNodes {
     }
     // The entry at the place, which moves behind it; null at the end.
     const Entry* next(Place* place) const {
-      while (place->sorted < leaf_.count && is_dead(place->sorted)) ++place->sorted;
+      if (any_dead_ != 0) place->sorted = live_from(leaf_, dead_, place->sorted);
       const bool some_sorted = place->sorted < leaf_.count;
       if (place->added < added_ &&
           (!some_sorted || added(place->added) < leaf_.entries[place->sorted])) {

@@ -3,11 +3,11 @@
 // multi-word CAS that makes every structure change one atomic step.
 //
 // When to use   for keys of a bounded size, normalised (bw_nodes.h); narrow ones make a fast tree.
-// Threads       every operation by any worker at once, lock-free; a reader writes nothing. With
-//               Concurrency::kSingle there is one worker, and no read-modify-write. Callbacks may
-//               not change the tree. set_concurrency, reclaim, check, entry_count: the batch
-//               boundary, when no operation is under way.
-// Memory        BwMemory: what a batch replaces is reused after reclaim().
+// Threads       every operation by any worker at once, lock-free; a reader writes nothing but its
+//               own hints (AsWorker, index.h). With Concurrency::kSingle there is one worker, and
+//               no read-modify-write. Callbacks may not change the tree. set_concurrency, reclaim,
+//               check, entry_count: the batch boundary, when no operation is under way.
+// Memory        BwMemory: what a batch replaces is reused after reclaim(). BwHints: by worker.
 // Benchmark     tests/oltp/bw_tree_bench.cpp
 //
 // What a scan promises: entries that are there all the while come exactly once, in order. Each leaf
@@ -47,9 +47,6 @@ class BwTree {
   void set_concurrency(Concurrency concurrency) {
     pages_.memory().set_concurrency(concurrency);
     near_ = nullptr;
-    if (concurrency == Concurrency::kSingle) return;
-    changes_.disable();
-    scans_.disable();
   }
   Pages& pages_to_build() { return forget_near(), pages_; }  // of an empty tree: bw_build.h
   void reclaim() { pages_.memory().reclaim(); }
@@ -59,24 +56,22 @@ class BwTree {
 
   // As Index::insert and Index::erase.
   IndexInsert insert(const Entry& entry, const UniquenessCheck* check = nullptr) {
-    typename Pages::Path path;
     while (true) {
-      Leaf* const leaf = leaf_for(entry, &path);
+      Leaf* const leaf = leaf_for(entry);
       if (check != nullptr && key_spans_leaves(*leaf, entry)) return insert_spanning(entry, *check);
       const auto outcome = may_move(*leaf) ? Leaves::insert_alone(leaf, entry, check)
                                            : Leaves::insert_shared(leaf, entry, check);
       if (outcome) return *outcome;
-      make_room(entry, &path);
+      make_room(entry, *leaf);
     }
   }
   bool erase(const Entry& entry) {
-    typename Pages::Path path;
     while (true) {
-      Leaf* const leaf = leaf_for(entry, &path);
+      Leaf* const leaf = leaf_for(entry);
       const auto outcome =
           may_move(*leaf) ? Leaves::erase_alone(leaf, entry) : Leaves::erase_shared(leaf, entry);
       if (!outcome) {
-        make_room(entry, &path);
+        make_room(entry, *leaf);
         continue;
       }
       if (*outcome && is_small(*leaf)) {
@@ -87,18 +82,22 @@ class BwTree {
     }
   }
 
-  // Fetches the leaf that the last change near the entry was in; null: it is not known.
+  // Fetches the head of the leaf that the worker's last change near the entry was in; null: it is
+  // not known.
   const void* prefetch_near(const Entry& entry) const {
-    const Leaf* const leaf = pages_.is_alone() ? changes_.near(entry) : nullptr;
-    if (leaf != nullptr) Nodes::template prefetch<sizeof(Entry) + 2 * kLineBytes>(leaf);
-    return leaf;
+    const Hints* const hints = callers(changes_);
+    const auto* const hint = hints == nullptr ? nullptr : hints->newest(entry);
+    if (hint != nullptr) Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(hint->leaf);
+    return hint;
   }
   // And, when it has come, the lines where the next entries go.
-  void prefetch_newest(const void* leaf_near) const {
-    const auto& leaf = *static_cast<const Leaf*>(leaf_near);
-    if (leaf.level != 0 || leaf.newest >= Nodes::kEntriesMax) return;
-    const char* const at = reinterpret_cast<const char*>(leaf.entries + leaf.newest);
-    for (size_t line = 0; line < 6; ++line) __builtin_prefetch(at + line * kLineBytes);
+  void prefetch_newest(const void* hint_near) const {
+    const Leaf* const leaf = static_cast<const typename Hints::Hint*>(hint_near)->leaf_in_tree();
+    if (leaf == nullptr) return;
+    // relaxed: a guess.
+    const uint32_t added = Nodes::claimed(leaf->status.load(std::memory_order_relaxed));
+    prefetch_lines(leaf->entries + leaf->newest, pages_.is_alone() ? 6 : 2);
+    if (!pages_.is_alone()) prefetch_lines(leaf->entries + leaf->count + added, 5);
   }
 
   // Calls visit(RowId) for the rows with the key until it returns false.
@@ -123,11 +122,7 @@ class BwTree {
   // Fetches the first `count` entries from each of these on, up to 16, whose misses overlap.
   void prefetch_ranges(std::span<const Entry> starts, size_t count) const {
     std::array<Node*, Group::kMax> nodes{};
-    if (!pages_.is_alone()) {
-      Group::descend(pages_, starts, {nodes.data(), starts.size()});
-    } else {
-      find_by_hints(starts, {nodes.data(), starts.size()});
-    }
+    Group::descend(pages_, starts, {nodes.data(), starts.size()}, callers(scans_));
     Group::fetch_entries(starts, nodes, count);
   }
 
@@ -135,7 +130,7 @@ class BwTree {
   // there are no more.
   template <class Visit>
   bool scan_forward(const Entry& lower, const Entry& upper, const Visit& visit) const {
-    const Leaf* leaf = lower < upper ? first_leaf_of_scan(lower) : nullptr;
+    const Leaf* leaf = lower < upper ? leaf_by_hint(lower, callers(scans_)) : nullptr;
     for (Entry from = lower; from < upper; leaf = next_leaf(from, upper)) {
       if (Nodes::is_plain(*leaf)) {
         uint32_t i = Nodes::lower_bound(leaf->entries, leaf->count, from);
@@ -186,30 +181,36 @@ class BwTree {
   using Node = typename Nodes::Node;
   using Leaf = typename Nodes::Leaf;
   using LeafView = typename Nodes::LeafView;
+  using Hints = BwHints<Leaf, Nodes::kFrozen>;
 
-  // With one worker, the path is left out, and the leaf of the last change is tried first: the
-  // lines of an order lie side by side.
-  Leaf* leaf_for(const Entry& entry, typename Pages::Path* path) {
-    if (!pages_.is_alone()) return pages_.descend(entry, path);
+  // With one worker, the leaf of the last change is tried first: the lines of an order lie side by
+  // side.
+  Leaf* leaf_for(const Entry& entry) {
+    if (!pages_.is_alone()) return leaf_by_hint(entry, callers(changes_));
     if (near_ == nullptr || entry < near_->low || !(entry < near_->high)) {
-      near_ = leaf_by_hint(entry, &changes_);
+      near_ = leaf_by_hint(entry, callers(changes_));
     }
     return near_;
   }
-  const Leaf* first_leaf_of_scan(const Entry& from) const {
-    if (!pages_.is_alone()) return pages_.template descend<Side::kAtOrAfter>(from);
-    return leaf_by_hint(from, &scans_);
-  }
-  Leaf* leaf_by_hint(const Entry& entry, BwHints<Leaf>* hints) const {
-    if (Leaf* const known = hints->find(entry)) return known;
+  Leaf* leaf_by_hint(const Entry& entry, Hints* hints) const {
+    if (hints == nullptr) return pages_.template descend<Side::kAtOrAfter>(entry);
+    if (const auto* const hint = hints->find(entry)) {
+      if (Leaf* const leaf = hint->leaf_in_tree()) return leaf;
+    }
     Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(entry);
     hints->note(entry, leaf);
     return leaf;
   }
-  void make_room(const Entry& entry, typename Pages::Path* path) {
-    if (pages_.is_alone()) pages_.descend(entry, path);
+  // The leaf took no change for the entry.
+  void make_room(const Entry& entry, const Leaf& leaf) {
+    typename Pages::Path path;
+    if (pages_.descend(entry, &path) != &leaf) return;  // somebody has replaced it
     forget_near();
-    pages_.make_room(*path, entry);
+    pages_.make_room(path, entry);
+    Hints* const hints = callers(changes_);
+    Node* const now = Pages::node_of(*path.page);
+    if (hints == nullptr || now == nullptr || now->level != 0) return;
+    hints->note(entry, static_cast<Leaf*>(now));
   }
   void forget_near() {
     if (pages_.is_alone()) near_ = nullptr;
@@ -245,18 +246,9 @@ class BwTree {
     return refused;
   }
 
-  // By hints, where there are some, the nodes may be in no tree.
-  void find_by_hints(std::span<const Entry> starts, std::span<Node*> nodes) const {
-    std::array<Entry, Group::kMax> unknown;
-    std::array<Node*, Group::kMax> found{};
-    size_t count = 0;
-    for (size_t i = 0; i < starts.size(); ++i) {
-      nodes[i] = scans_.find_unseen(starts[i]);
-      nodes[i] == nullptr ? void(unknown[count++] = starts[i]) : Group::prefetch_head(nodes[i]);
-    }
-    if (count != 0) Group::descend(pages_, {unknown.data(), count}, {found.data(), count});
-    for (Node** next = found.data(); Node * &node : nodes) {
-      if (node == nullptr) node = *next++;
+  static void prefetch_lines(const Entry* from, size_t lines) {
+    for (size_t line = 0; line < lines; ++line) {
+      __builtin_prefetch(reinterpret_cast<const char*>(from) + line * kLineBytes);
     }
   }
   const Leaf* next_leaf(const Entry& from, const Entry& upper) const {
@@ -290,11 +282,17 @@ class BwTree {
     }
   }
 
+  using HintsOfWorkers = std::array<Hints, kWorkersMax>;
+  // Null: the calling thread is no worker, of whom nothing is kept.
+  Hints* callers(HintsOfWorkers& hints) const {
+    const uint32_t worker = pages_.is_alone() ? 0 : AsWorker::current();
+    return worker < kWorkersMax ? &hints[worker] : nullptr;
+  }
+
   Pages pages_;
-  // With one worker: leaves to try before the way down from the root.
-  Leaf* near_ = nullptr;  // of the last change; null if it may be gone
-  BwHints<Leaf> changes_;
-  mutable BwHints<Leaf> scans_;
+  Leaf* near_ = nullptr;  // of the last change of one worker; null if it may be gone
+  mutable HintsOfWorkers changes_;
+  mutable HintsOfWorkers scans_;
 };
 
 }  // namespace diptych::oltp

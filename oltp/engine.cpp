@@ -66,8 +66,11 @@ void Engine::State::serve(uint32_t worker) {
 }
 
 void Engine::State::run_share(uint32_t worker) {
+  const AsWorker as((base::WorkerId(worker)));
   if (batch_.replay != nullptr) {
     batch_.replay->run(workers[worker].get());
+  } else if (batch_.is_over) {
+    workers[worker]->drop_dead_entries();
   } else {
     workers[worker]->run_share(order_.share(worker), batch_.deadline_ns);
   }
@@ -95,9 +98,7 @@ void Engine::State::run_on_workers(std::span<Request* const> requests, uint64_t 
   arrange(requests);
   batch_ = {.deadline_ns = deadline_ns};
   if (threads_.empty()) return run_share(0);
-  set_indexes(Concurrency::kShared);
-  run_batch();
-  set_indexes(Concurrency::kSingle);
+  run_batch_on_indexes();
 }
 
 // Of each table and its indexes, one worker is at them.
@@ -121,10 +122,15 @@ void Engine::State::run_batch() {
   }
 }
 
-void Engine::State::set_indexes(Concurrency concurrency) {
-  for (TableIndex* const index : core.indexes) {
-    if (index != nullptr) index->index->set_concurrency(concurrency);
-  }
+void Engine::State::run_batch_on_indexes() {
+  const auto set_indexes = [&](Concurrency concurrency) {
+    for (TableIndex* const index : core.indexes) {
+      if (index != nullptr) index->index->set_concurrency(concurrency);
+    }
+  };
+  set_indexes(Concurrency::kShared);
+  run_batch();
+  set_indexes(Concurrency::kSingle);
 }
 
 void Engine::State::take_back_batch() {
@@ -133,9 +139,21 @@ void Engine::State::take_back_batch() {
   core.last_vid.store(pushed_.value, std::memory_order_relaxed);
 }
 
+// Each worker its own, where they are many: it has been at their leaves.
+void Engine::State::drop_dead_entries() {
+  size_t rows = 0;
+  for (const auto& worker : workers) rows += worker->rows_with_dead_entries();
+  if (threads_.empty() || rows < kDroppedByAllMin) {
+    for (auto& worker : workers) worker->drop_dead_entries();
+    return;
+  }
+  batch_ = {.is_over = true};
+  run_batch_on_indexes();
+}
+
 void Engine::State::reach_boundary() {
   for (auto& worker : workers) worker->settle_rolled_back();
-  for (auto& worker : workers) worker->drop_dead_entries();
+  drop_dead_entries();
   for (auto& worker : workers) worker->finish_batch();
   // relaxed: between batches nobody else runs.
   const base::Vid newest(core.last_vid.load(std::memory_order_relaxed));

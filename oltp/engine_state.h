@@ -55,17 +55,22 @@ struct Engine::State {
   std::atomic<size_t> index_bytes{0};   // writer: the leader
 
  private:
+  // With fewer, waking the workers takes longer than it spares.
+  static constexpr size_t kDroppedByAllMin = 64;
+
   struct Batch {
     uint64_t deadline_ns = 0;
     UpdateReplay* replay = nullptr;  // in place of requests, whose shares are order_'s
+    bool is_over = false;            // its dead entries are dropped, in place of both
   };
 
   void serve(uint32_t worker);
   void run_share(uint32_t worker);
   void run_batch();  // batch_, on all workers
+  // Likewise, and all are at the indexes; between batches the leader alone is.
+  void run_batch_on_indexes();
+  void drop_dead_entries();
   void arrange(std::span<Request* const> requests);
-  // Between batches the leader alone is at the indexes.
-  void set_indexes(Concurrency concurrency);
 
   base::Vid pushed_;                     // the newest VID that the queue was told
   Batch batch_;                          // writer: the leader, before generation_

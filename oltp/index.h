@@ -20,6 +20,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/key.h"
@@ -32,6 +33,21 @@ enum class Concurrency : uint8_t {
   kShared,  // up to kWorkersMax
 };
 inline constexpr uint32_t kWorkersMax = 64;
+
+// The calling thread is this worker, for what indexes keep by worker; no two threads that are at
+// the same index at once are the same one.
+class AsWorker {
+ public:
+  explicit AsWorker(base::WorkerId worker) : before_(std::exchange(current_, worker.value)) {}
+  AsWorker(const AsWorker&) = delete;
+  AsWorker& operator=(const AsWorker&) = delete;
+  ~AsWorker() { current_ = before_; }
+  static uint32_t current() { return current_; }  // kWorkersMax: none
+
+ private:
+  static constinit inline thread_local uint32_t current_ = kWorkersMax;
+  uint32_t before_;
+};
 
 // What the rows that have a key already mean for the insertion of another.
 enum class KeyVerdict : uint8_t {

@@ -76,7 +76,8 @@ class Worker {
   // The boundary, by the leader, for each worker in turn: first settle_rolled_back of all, then
   // drop_dead_entries of all, then finish_batch of all.
   void settle_rolled_back();
-  void drop_dead_entries();
+  void drop_dead_entries();  // any workers at once, each on its own thread, or the leader
+  size_t rows_with_dead_entries() const { return dead_rows_.size() + stale_keys_.size(); }
   void bury_dead_rows();  // their slots may be used again
   void finish_batch();
   void forget_free_slots();  // before RowTable::free_dead_slots

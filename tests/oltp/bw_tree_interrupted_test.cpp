@@ -20,8 +20,16 @@
 namespace diptych::oltp {
 namespace {
 
-using InterruptedTree = BwTree<1, 64, Interrupted>;
+using InterruptedTree = BwTree<2, 96, Interrupted>;
 using Rows = std::set<std::pair<uint64_t, uint64_t>>;
+
+// All keys begin with the same word, so each worker's hints are of the leaves that it was in last.
+BwEntry<2> entry_of(uint64_t key, uint64_t row) {
+  return {{0, key}, row};
+}
+
+constexpr base::WorkerId kInterrupted(0);
+constexpr base::WorkerId kOther(1);
 
 struct Change {
   bool inserts;
@@ -32,10 +40,10 @@ struct Change {
 void make(const Change& change, InterruptedTree* tree, Rows* model) {
   const std::pair<uint64_t, uint64_t> entry{change.key, change.row};
   if (change.inserts) {
-    EXPECT_EQ(tree->insert({{change.key}, change.row}),
+    EXPECT_EQ(tree->insert(entry_of(change.key, change.row)),
               model->insert(entry).second ? IndexInsert::kInserted : IndexInsert::kPresent);
   } else {
-    EXPECT_EQ(tree->erase({{change.key}, change.row}), model->erase(entry) == 1);
+    EXPECT_EQ(tree->erase(entry_of(change.key, change.row)), model->erase(entry) == 1);
   }
 }
 
@@ -54,8 +62,8 @@ std::vector<Change> random_changes(std::mt19937_64* random, uint64_t runs, uint6
 
 std::set<std::pair<uint64_t, uint64_t>> entries_of(const InterruptedTree& tree) {
   Rows entries;
-  tree.scan_forward({{0}, 0}, BwEntry<1>::infinity(), [&](const BwEntry<1>& entry) {
-    return entries.emplace(entry.words[0], entry.row).second;
+  tree.scan_forward(entry_of(0, 0), BwEntry<2>::infinity(), [&](const BwEntry<2>& entry) {
+    return entries.emplace(entry.words[1], entry.row).second;
   });
   return entries;
 }
@@ -69,6 +77,7 @@ bool interrupt(uint64_t seed, uint64_t steps_before) {
   const std::vector<Change> others = random_changes(&random, 1 + random() % 4, 1);
   const Change own{random() % 4 != 0, random() % 24, random() % 2 + 1};
   interruption = {steps_before, [&] {
+                    const AsWorker other(kOther);
                     for (const Change& change : others) {
                       if (change.key != own.key || change.row != own.row) {
                         make(change, &tree, &model);
@@ -86,6 +95,7 @@ bool interrupt(uint64_t seed, uint64_t steps_before) {
 constexpr uint64_t kSeeds = diptych::test::kSanitized ? 500 : 5'000;
 
 TEST(BwTreeInterrupted, AnyOtherChangesMayTakePlaceBetweenTwoStepsOfOne) {
+  const AsWorker interrupted(kInterrupted);
   uint64_t interruptions = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (uint64_t at = 0; interrupt(seed, at); ++at) ++interruptions;
@@ -110,7 +120,7 @@ using Reader = Reading (*)(const InterruptedTree&, std::mt19937_64*);
 Reading read_by_find(const InterruptedTree& tree, std::mt19937_64* random) {
   const uint64_t key = (*random)() % 24;
   Reading reading{{key, 0}, {key + 1, 0}, {}, false};
-  tree.find({key}, [&](base::RowId row) {
+  tree.find({0, key}, [&](base::RowId row) {
     reading.met.emplace_back(key, row.value);
     return true;
   });
@@ -119,10 +129,10 @@ Reading read_by_find(const InterruptedTree& tree, std::mt19937_64* random) {
 Reading read_by_scan(const InterruptedTree& tree, std::mt19937_64* random, bool forward) {
   const uint64_t key = (*random)() % 24;
   Reading reading{{key, 0}, {key + 1 + (*random)() % 24, 0}, {}};
-  const BwEntry<1> lower{{reading.lower.first}, 0};
-  const BwEntry<1> upper{{reading.upper.first}, 0};
-  const auto take = [&](const BwEntry<1>& entry) {
-    reading.met.emplace_back(entry.words[0], entry.row);
+  const BwEntry<2> lower = entry_of(reading.lower.first, 0);
+  const BwEntry<2> upper = entry_of(reading.upper.first, 0);
+  const auto take = [&](const BwEntry<2>& entry) {
+    reading.met.emplace_back(entry.words[1], entry.row);
     return true;
   };
   if (forward) {
@@ -155,6 +165,7 @@ struct Scene {
   }
   void interrupt_at(uint64_t steps_before) {
     interruption = {steps_before, [this] {
+                      const AsWorker other(kOther);
                       for (const Change& change : others) make(change, &tree, &model);
                     }};
   }
@@ -190,14 +201,14 @@ bool interrupt_reader(Reader read, uint64_t seed, uint64_t steps_before) {
 
 bool interrupt_batch_of_finds(uint64_t seed, uint64_t steps_before) {
   Scene scene(seed);
-  std::vector<std::array<uint64_t, 1>> keys;
-  for (int i = 0; i < 5; ++i) keys.push_back({scene.random() % 24});
+  std::vector<std::array<uint64_t, 2>> keys;
+  for (int i = 0; i < 5; ++i) keys.push_back({0, scene.random() % 24});
   std::vector<uint64_t> rows(keys.size());
   scene.interrupt_at(steps_before);
   scene.tree.find_each(keys, rows);
   const bool was_interrupted = end_interruption();
   for (size_t i = 0; i < keys.size(); ++i) {
-    const uint64_t key = keys[i][0];
+    const uint64_t key = keys[i][1];
     if (rows[i] != InterruptedTree::kNoRow) {
       EXPECT_TRUE(scene.before.contains({key, rows[i]}) || scene.loose.contains({key, rows[i]}));
       continue;
@@ -209,6 +220,7 @@ bool interrupt_batch_of_finds(uint64_t seed, uint64_t steps_before) {
 
 void interrupt_all(uint64_t seeds,
                    const std::function<bool(uint64_t seed, uint64_t at)>& interrupt_at) {
+  const AsWorker interrupted(kInterrupted);
   uint64_t interruptions = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     for (uint64_t at = 0; interrupt_at(seed, at); ++at) ++interruptions;
@@ -254,17 +266,18 @@ bool interrupt_unique_insert(uint64_t seed, uint64_t steps_before) {
   IndexInsert others_outcome = IndexInsert::kConflict;
   bool has_come = false;
   const auto come = [&] {
+    const AsWorker other(kOther);
     has_come = true;
     if (comes_last) {
       for (const Change& change : dead) make(change, &tree, &model);
     }
-    others_outcome = tree.insert({{kWanted}, others_own}, &check);
+    others_outcome = tree.insert(entry_of(kWanted, others_own), &check);
     if (!comes_last) {
       for (const Change& change : dead) make(change, &tree, &model);
     }
   };
   interruption = {steps_before, come};
-  const IndexInsert outcome = tree.insert({{kWanted}, own}, &check);
+  const IndexInsert outcome = tree.insert(entry_of(kWanted, own), &check);
   const bool was_interrupted = end_interruption();
   EXPECT_EQ(was_interrupted, has_come);
   const bool won = outcome == IndexInsert::kInserted;

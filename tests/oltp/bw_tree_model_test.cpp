@@ -2,6 +2,7 @@
 // alone and with the code paths of several workers; invariants checked on the way.
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <random>
@@ -73,9 +74,18 @@ void expect_finds_agree(const Tree& tree, const std::set<std::pair<uint64_t, uin
   }
 }
 
+// It changes nothing, and looks at what has left the tree, too.
+template <size_t kWords, class Tree>
+void fetch_some(const Tree& tree, uint64_t key) {
+  const BwEntry<kWords> entry = entry_at<kWords>(key, 0);
+  if (const void* const near = tree.prefetch_near(entry)) tree.prefetch_newest(near);
+  tree.prefetch_ranges(std::array{entry, entry_at<kWords>(key / 2, 0)}, 4);
+}
+
 template <size_t kWords>
 void run_bw_model(std::optional<Concurrency> always, uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ", words " + std::to_string(kWords));
+  const AsWorker as(base::WorkerId(seed % kWorkersMax));
   std::mt19937_64 random(seed);
   TinyTree<kWords> tree(always.value_or(Concurrency::kSingle), base::NumaNode(0));
   std::set<std::pair<uint64_t, uint64_t>> model;
@@ -83,6 +93,7 @@ void run_bw_model(std::optional<Concurrency> always, uint64_t seed) {
   for (int i = 0; i < 12'000; ++i) {
     const uint64_t key = random() % keys;
     const uint64_t row = random() % 3;
+    fetch_some<kWords>(tree, random() % keys);
     // Grows for a while, then shrinks, so that nodes fill and empty.
     if (random() % 10 < ((i / 3000) % 2 == 0 ? 7u : 2u)) {
       EXPECT_EQ(tree.insert(entry_at<kWords>(key, row)),
@@ -130,6 +141,7 @@ TEST(BwTreeModel, IsASetOfEntriesUnderRandomOperations) {
 
 // Ascending runs side by side, as of districts, with the oldest of each going away.
 TEST(BwTreeModel, SlidingRunsKeepTheInvariantsAndTheMemory) {
+  const AsWorker as(base::WorkerId(0));
   for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
     TinyTree<2> tree(concurrency, base::NumaNode(0));
     size_t bytes = 0;

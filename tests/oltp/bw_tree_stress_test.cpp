@@ -6,6 +6,7 @@
 // others have half done. A round ends like a batch: nobody is at work, and memory is reclaimed.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +71,12 @@ class Findings {
 
 void on_stress_threads(const std::function<void(uint64_t thread)>& work) {
   std::vector<std::thread> threads;
-  for (uint64_t thread = 0; thread < kStressThreads; ++thread) threads.emplace_back(work, thread);
+  for (uint64_t thread = 0; thread < kStressThreads; ++thread) {
+    threads.emplace_back([&work, thread] {
+      const AsWorker as(base::WorkerId(static_cast<uint32_t>(thread)));
+      work(thread);
+    });
+  }
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -230,11 +236,70 @@ std::string claim_keys(uint64_t seed, uint64_t keys, int rounds) {
   return findings.first();
 }
 
+// Each thread comes back to leaves that it knows, and that others replace meanwhile or between two
+// batches. What one of them was told of, as by a commit, it must meet.
+template <template <class> class Atomic>
+std::string come_back(uint64_t seed, int rounds) {
+  constexpr uint64_t kKeys = 48;
+  BwTree<2, 96, Atomic> tree(Concurrency::kShared, base::NumaNode(0));
+  Findings findings;
+  std::atomic<uint64_t> told[kKeys] = {};  // [key]: 0, or since when; writer: of key % threads
+  uint64_t nows[kStressThreads] = {};
+  const auto entry_of = [](uint64_t key) { return BwEntry<2>{{key / 24, key}, 0}; };
+  const auto change = [&](uint64_t thread, uint64_t pick) {
+    const uint64_t key = pick % (kKeys / kStressThreads) * kStressThreads + thread;
+    // relaxed: one's own.
+    if (told[key].load(std::memory_order_relaxed) == 0) {
+      findings.expect(tree.insert(entry_of(key)) == IndexInsert::kInserted, "it was not there");
+      // release: pairs with the acquire of who reads.
+      told[key].store(++nows[thread], std::memory_order_release);
+    } else {
+      // release: before the entry goes.
+      told[key].store(0, std::memory_order_release);
+      findings.expect(tree.erase(entry_of(key)), "it was there");
+    }
+  };
+  const auto read = [&](uint64_t key) {
+    if (const void* const near = tree.prefetch_near(entry_of(key))) tree.prefetch_newest(near);
+    tree.prefetch_ranges(std::array{entry_of(key), entry_of(key / 2)}, 3);
+    // acquire: pairs with the release of who changes.
+    const uint64_t since = told[key].load(std::memory_order_acquire);
+    bool met = false;
+    const auto meet = [&](const BwEntry<2>&) { return met = true; };
+    tree.scan_forward(entry_of(key), entry_of(key + 1), meet);
+    // acquire: likewise.
+    const bool stayed = since != 0 && told[key].load(std::memory_order_acquire) == since;
+    findings.expect(met || !stayed, "a scan meets what it was told of");
+  };
+  for (int round = 0; round < rounds; ++round) {
+    on_stress_threads([&](uint64_t thread) {
+      std::mt19937_64 random(seed + static_cast<uint64_t>(round) * kStressThreads + thread);
+      for (int i = 0; i < 400 && findings.first().empty(); ++i) {
+        random() % 2 == 0 ? change(thread, random()) : read(random() % (kKeys - 1));
+      }
+    });
+    if (!findings.first().empty()) return findings.first();
+    // The boundary: the leader alone takes some away, and leaves go and come.
+    tree.set_concurrency(Concurrency::kSingle);
+    for (uint64_t key = 0; key < kKeys; ++key) {
+      // relaxed: nobody else is there.
+      if (told[key].load(std::memory_order_relaxed) != 0 && (seed + key) % 3 != 0) {
+        change(key % kStressThreads, key / kStressThreads);
+      }
+    }
+    tree.check();
+    tree.reclaim();
+    tree.set_concurrency(Concurrency::kShared);
+  }
+  return findings.first();
+}
+
 template <template <class> class Atomic>
 std::string run_all(uint64_t seed, int rounds) {
   std::string found = scan_under_changes<Atomic>(seed, rounds);
   if (found.empty()) found = change_side_by_side<Atomic>(seed, rounds);
   if (found.empty()) found = claim_keys<Atomic>(seed, 12, rounds);
+  if (found.empty()) found = come_back<Atomic>(seed, rounds);
   return found;
 }
 
@@ -255,6 +320,12 @@ TEST(BwTreeStress, AUniqueKeyHasOneRow) {
     // All rows of one key in a leaf, and in several.
     EXPECT_EQ(claim_keys<Nervous>(seed * 1000, 12, 20), "") << "seed " << seed;
     EXPECT_EQ(claim_keys<Nervous>(seed * 1000, 2, 20), "") << "seed " << seed;
+  }
+}
+
+TEST(BwTreeStress, WhoComesBackToALeafThatItKnowsMeetsWhatItWasToldOf) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    EXPECT_EQ(come_back<Nervous>(seed * 1000, 40), "") << "seed " << seed;
   }
 }
 
@@ -314,6 +385,21 @@ class SwapsBlindly : public Nervous<Value> {
   }
 };
 
+// Who comes back to a leaf that it knows does not see that it is frozen, and maybe replaced.
+template <class Value>
+class OverlooksFrozen : public Nervous<Value> {
+ public:
+  using Nervous<Value>::Nervous;
+  Value load(Order order) const {
+    Value value = Nervous<Value>::load(order);
+    if constexpr (sizeof(Value) == 8) {
+      // acquire: of status, who relies on its other bits compares and swaps all of it next.
+      if (order == std::memory_order_acquire) value &= ~BwNodes<2, 96, OverlooksFrozen>::kFrozen;
+    }
+    return value;
+  }
+};
+
 template <template <class> class Atomic>
 void run_mutant(uint64_t seed) {
   diptych::test::fail_if_found(run_all<Atomic>(seed * 1000, 10));
@@ -334,6 +420,10 @@ TEST(BwTreeStressDeathTest, TheCheckFindsALeafThatIsChangedBlindly) {
 
 TEST(BwTreeStressDeathTest, TheCheckFindsASwapWithoutValidation) {
   EXPECT_MUTANT_FOUND(kTreeTries, run_mutant<SwapsBlindly>(seed), "");
+}
+
+TEST(BwTreeStressDeathTest, TheCheckFindsAKnownLeafThatIsTakenThoughItIsFrozen) {
+  EXPECT_MUTANT_FOUND(kTreeTries, run_mutant<OverlooksFrozen>(seed), "");
 }
 
 #else

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/topology.h"
 #include "cli/file.h"
 #include "cli/open_database.h"
@@ -66,6 +67,18 @@ std::string text_of(const std::vector<Result<QueryResult>>& results, ResultForma
   }
 }
 
+bool continues_character(char c) {  // of UTF-8
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+std::string_view first_characters(std::string_view text, size_t count) {
+  size_t bytes = 0;
+  while (bytes < text.size() && (count != 0 || continues_character(text[bytes]))) {
+    if (!continues_character(text[bytes++])) --count;
+  }
+  return text.substr(0, bytes);
+}
+
 }  // namespace
 
 QueryCommand::QueryCommand(CLI::App& parent)
@@ -115,7 +128,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
 
 QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
   for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // within a character of UTF-8
+    if (continues_character(c)) continue;
     ++place.characters_before;
     ++place.characters_in_line;
     if (c == '\n') {
@@ -126,17 +139,17 @@ QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place
   return place;
 }
 
-Error QueryCommand::error_in_script(const Error& own, const std::string& statement,
-                                    const Place& place, const base::Catalog& catalog) const {
-  const std::string placed = std::string(place.lines_before, '\n') +
-                             std::string(place.characters_in_line, ' ') + statement;
-  const auto plan =
-      olap::prepare(placed, catalog, olap::TableRows(catalog.table_count()), parameters());
-  if (plan) return own;
-  Error error = plan.error();
-  if (own.position != 0) {
-    error.position = own.position + static_cast<uint32_t>(place.characters_before);
-  }
+Error QueryCommand::error_in_script(Error error, std::string_view statement, const Place& place) {
+  if (error.position == 0) return error;
+  const std::string_view before = first_characters(statement, error.position - 1);
+  const auto named = [](const Place& at) {
+    return fmt::format("(line {}, column {}:", at.lines_before + 1, at.characters_in_line + 1);
+  };
+  const std::string own = named(place_after(before, {}));
+  const size_t at = error.message.rfind(own);
+  DIPTYCH_CHECK(at != std::string::npos, "an error that has a position names it");
+  error.message.replace(at, own.size(), named(place_after(before, place)));
+  error.position += static_cast<uint32_t>(place.characters_before);
   return error;
 }
 
@@ -217,8 +230,7 @@ ExitCode QueryCommand::run() {
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) continue;
-    results[i] = error_in_script(results[i].error(), statements->texts[i], statements->places[i],
-                                 (*database)->catalog());
+    results[i] = error_in_script(results[i].error(), statements->texts[i], statements->places[i]);
   }
   progress.reset();
   ExitCode code = print(*statements, results);

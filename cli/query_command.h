@@ -41,9 +41,9 @@ class QueryCommand : public Command {
     std::vector<Place> places;
   };
   static Place place_after(std::string_view text, Place place);
-  // The error that planning the statement at its place in the script gives; its own if none.
-  base::Error error_in_script(const base::Error& own, const std::string& statement,
-                              const Place& place, const base::Catalog& catalog) const;
+  // The statement's error with the place in the script where it has one in the statement.
+  static base::Error error_in_script(base::Error error, std::string_view statement,
+                                     const Place& place);
   std::vector<base::Value> parameters() const;
   base::Result<Statements> read_statements() const;
   ExitCode print(const Statements& statements,

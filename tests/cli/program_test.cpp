@@ -479,6 +479,16 @@ TEST_F(Program, ErrorsGivePositionsInTheScript) {
   EXPECT_THAT(outcome.err, HasSubstr("(line 3, column 17: \"bad\")"));
 }
 
+TEST_F(Program, AnErrorOfASystemTablesQueryIsItsOwn) {
+  init();
+  const Outcome failed =
+      run({"query", shop_, "-c", "SELECT 1 / (value - value) FROM diptych_metrics"});
+  EXPECT_THAT(failed.err, HasSubstr("diptych: 22012: "));
+  const Outcome wrong =
+      run({"query", shop_, "-c", "SELECT 1;\nSELECT absent FROM diptych_metrics"});
+  EXPECT_THAT(wrong.err, HasSubstr("no such column \"absent\" (line 2, column 8: \"absent\")"));
+}
+
 TEST_F(Program, UnquotedNamesFoldToLowerCase) {
   init();
   const Outcome outcome = load("ORDERS", "O_ID\n1\n");

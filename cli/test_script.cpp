@@ -16,12 +16,15 @@ using base::Result;
 constexpr std::string_view kEngine = "diptych";
 constexpr std::string_view kResults = "----";
 constexpr std::string_view kRegex = "<REGEX>:";
-constexpr size_t kRecordsMax = 1'000'000;  // loops within loops end somewhere
+// Loops within loops end somewhere, also those without a record.
+constexpr size_t kRecordsMax = 1'000'000;
+constexpr size_t kRoundsMax = 2 * kRecordsMax;
 
 using Words = std::vector<std::string_view>;
 
+constexpr std::string_view kBlanks = " \t";
+
 Words words_of(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t";
   Words words;
   for (size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;) {
     const size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
@@ -31,13 +34,18 @@ Words words_of(std::string_view line) {
   return words;
 }
 
+std::string_view first_word_of(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(kBlanks), line.size());
+  return line.substr(begin, line.find_first_of(kBlanks, begin) - begin);
+}
+
 struct Line {
   uint32_t number = 0;
   std::string text;
 };
 
 bool is_blank(const Line& line) {
-  return line.text.find_first_not_of(" \t") == std::string::npos;
+  return line.text.find_first_not_of(kBlanks) == std::string::npos;
 }
 
 std::vector<Line> lines_of(std::string_view text) {
@@ -226,14 +234,18 @@ class ScriptParser {
     size_t end = ++*at;
     for (int depth = 1; depth > 0; ++end) {
       if (end == lines.size()) return wrong(line, "its endloop is missing");
-      if (lines[end].text.starts_with("loop ") || lines[end].text.starts_with("foreach ")) ++depth;
-      if (lines[end].text == "endloop") --depth;
+      const std::string_view first = first_word_of(lines[end].text);
+      if (first == "loop" || first == "foreach") ++depth;
+      if (first == "endloop") --depth;
     }
     const size_t begin = std::exchange(*at, end);
     if (std::exchange(skip_next_, false)) return {};
     auto values = loop_values(line, words);
     if (!values) return values.error();
     for (const std::string& value : *values) {
+      if (++rounds_ > kRoundsMax) {
+        return wrong(line, fmt::format("loops go through more than {} rounds", kRoundsMax));
+      }
       std::vector<Line> body(lines.begin() + static_cast<std::ptrdiff_t>(begin),
                              lines.begin() + static_cast<std::ptrdiff_t>(end - 1));
       const std::string name = fmt::format("${{{}}}", words[1]);
@@ -257,7 +269,8 @@ class ScriptParser {
       const auto read = std::from_chars(text.data(), text.data() + text.size(), bounds[i]);
       fine = read.ec == std::errc() && read.ptr == text.data() + text.size();
     }
-    if (!fine || bounds[1] - bounds[0] > static_cast<int64_t>(kRecordsMax)) {
+    const uint64_t rounds = static_cast<uint64_t>(bounds[1]) - static_cast<uint64_t>(bounds[0]);
+    if (!fine || (bounds[1] > bounds[0] && rounds > kRecordsMax)) {
       return wrong(line, "loop wants a name, the first number and the one after the last");
     }
     for (int64_t i = bounds[0]; i < bounds[1]; ++i) values.push_back(std::to_string(i));
@@ -265,6 +278,7 @@ class ScriptParser {
   }
 
   std::vector<TestRecord> records_;
+  size_t rounds_ = 0;  // of all loops
   bool skip_next_ = false;
   bool left_out_ = false;  // between mode skip and mode unskip
   bool halted_ = false;

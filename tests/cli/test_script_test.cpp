@@ -89,6 +89,19 @@ TEST(TestScript, LoopsRepeatTheirRecords) {
   EXPECT_EQ(records[4].sql, "last");
 }
 
+TEST(TestScript, LoopsEndWhateverBlanksStandAroundTheirWords) {
+  const auto records = records_of(
+      "loop i 0 2\n loop\tj 0 2 \nstatement ok\n${i} ${j}\n\nendloop \n\tendloop\t\nstatement "
+      "ok\nA\n");
+  ASSERT_EQ(records.size(), 5U);
+  EXPECT_EQ(records[2].sql, "1 0");
+}
+
+TEST(TestScript, LoopsOfNothingEndToo) {
+  const std::string text = "loop i 0 1000000\nloop j 0 1000000\n# nothing\nendloop\nendloop\n";
+  EXPECT_EQ(fault_of(text), "line 2: loops go through more than 2000000 rounds");
+}
+
 TEST(TestScript, RequireAndModeAreRecordsThatAreSkipped) {
   const auto records = records_of(
       "require icu\n\nmode output_hash\n\nstatement ok\nA\n\nskipif diptych\nrequire more\n");
@@ -132,6 +145,8 @@ TEST(TestScript, WhatIsWrongIsToldWithItsLine) {
   EXPECT_EQ(fault_of("loop i 1 2\nstatement ok\nA\n"), "line 1: its endloop is missing");
   EXPECT_THAT(fault_of("loop i 1 x\nendloop\n"), HasSubstr("loop wants"));
   EXPECT_THAT(fault_of("loop i 0 9999999999999\nendloop\n"), HasSubstr("loop wants"));
+  EXPECT_THAT(fault_of("loop i -9223372036854775808 9223372036854775807\nendloop\n"),
+              HasSubstr("loop wants"));
   EXPECT_EQ(fault_of("skipif\nstatement ok\nA\n"), "line 1: the name of an engine is missing");
 }
 

@@ -105,7 +105,9 @@ SourceFactory PlanRunner::metered(const Operator& op, const SourceFactory& make_
 }
 
 void PlanRunner::say_memory(const Operator& op, size_t bytes) {
-  if (context_.meter != nullptr) context_.meter->once(op).memory_bytes = bytes;
+  if (context_.meter == nullptr) return;
+  size_t& most = context_.meter->once(op).memory_bytes;
+  most = std::max(most, bytes);
 }
 
 Task PlanRunner::run_operator(const Operator& op, const StageFactory& sink) {
@@ -365,8 +367,8 @@ Task PlanRunner::run_window(const Operator& op, const StageFactory& sink) {
   parts = made_parts(std::move(parts), op, *needed_, context_.memory);
   const MeterScope scope(context_.meter, op);
   ColumnStore& rows = rows_of(parts, workers_);
-  say_memory(op, rows.memory_bytes());
   const WindowTable table(context_, op, rows);
+  say_memory(op, rows.memory_bytes() + table.kept_bytes());
   run_source(op, table.morsels(), kOneWorker,
              [&](uint32_t worker) { return std::make_unique<WindowSource>(table, sink(worker)); });
 }

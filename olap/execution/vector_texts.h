@@ -49,6 +49,7 @@ class VectorTexts {
   }
 
   const StopSignal& stop() const { return memory_.stop(); }
+  size_t memory_bytes() const { return heap_.memory_bytes(); }
 
   char* allocate(size_t bytes) {
     if (const size_t more = heap_.growth_for(bytes); more != 0) [[unlikely]]

@@ -66,6 +66,14 @@ WindowTable::WindowTable(const RunContext& context, const Operator& window, cons
   }
 }
 
+size_t WindowTable::kept_bytes() const {
+  size_t bytes = charge_.bytes();
+  for (const WindowResults& results : results_) {
+    for (const VectorTexts& texts : results.texts) bytes += texts.memory_bytes();
+  }
+  return bytes;
+}
+
 void WindowTable::sort(const Workers& workers, const Operator& window) {
   std::vector<SortKey> keys;
   for (const uint32_t column : window.window_partition) keys.push_back({column, false, false});

@@ -114,6 +114,7 @@ class WindowTable {
 
   uint64_t rows() const { return order_.row_at.size(); }
   uint64_t morsels() const { return (rows() + kVectorRows - 1) / kVectorRows; }
+  size_t kept_bytes() const;  // beside the rows
   // Rows of positions [first, first + selection.count): the input's columns, then the results.
   void read(uint64_t first, const Selection& selection, std::vector<VectorBuffer>* buffers,
             std::vector<Vector>* columns) const;

@@ -2,6 +2,7 @@
 // recursion that does not end by itself.
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
@@ -320,6 +322,28 @@ TEST_P(Recursion, OfABatchGivesEachPlanWhatItGivesAlone) {
     ASSERT_TRUE(alone.ok() && together[i].ok());
     EXPECT_EQ(test::lines(together[i]->rows), test::lines(alone->rows));
   }
+}
+
+// Of all rounds, the last of which has no rows; with what the window makes of them.
+TEST_P(Recursion, AWindowOfItsStepSaysTheMostThatItKept) {
+  std::mt19937_64 random(1);
+  add_random(400, 10, &random);
+  std::string text;
+  for (const Row& line :
+       rows_of("EXPLAIN (ANALYZE, FORMAT JSON) WITH RECURSIVE r (id, round, texts) AS ("
+               "SELECT e_id, 1, name FROM edge UNION ALL "
+               "SELECT id, round + 1, string_agg(left(texts, 40), ',') OVER (ORDER BY id) "
+               "FROM r WHERE round < 3) SELECT count(*) FROM r")) {
+    text += std::get<std::string>(line[0]) + "\n";
+  }
+  const std::function<size_t(const nlohmann::json&)> window_bytes = [&](const nlohmann::json& op) {
+    size_t bytes = 0;
+    if (op["operator"].get<std::string>().starts_with("window")) bytes = op["memory_bytes"];
+    for (const nlohmann::json& child : op["children"]) bytes += window_bytes(child);
+    return bytes;
+  };
+  constexpr size_t kTextBytes = size_t{400} * 400 / 2 * 41;
+  EXPECT_GT(window_bytes(nlohmann::json::parse(text)["plan"]), kTextBytes) << text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Recursion, testing::Values(1, 3));

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "base/topology.h"
 #include "cli/file.h"
 #include "cli/open_database.h"
@@ -67,18 +66,6 @@ std::string text_of(const std::vector<Result<QueryResult>>& results, ResultForma
   }
 }
 
-bool continues_character(char c) {  // of UTF-8
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-std::string_view first_characters(std::string_view text, size_t count) {
-  size_t bytes = 0;
-  while (bytes < text.size() && (count != 0 || continues_character(text[bytes]))) {
-    if (!continues_character(text[bytes++])) --count;
-  }
-  return text.substr(0, bytes);
-}
-
 }  // namespace
 
 QueryCommand::QueryCommand(CLI::App& parent)
@@ -126,33 +113,6 @@ QueryCommand::QueryCommand(CLI::App& parent)
   add_metrics_option(app(), &metrics_path_);
 }
 
-QueryCommand::Place QueryCommand::place_after(std::string_view text, Place place) {
-  for (const char c : text) {
-    if (continues_character(c)) continue;
-    ++place.characters_before;
-    ++place.characters_in_line;
-    if (c == '\n') {
-      ++place.lines_before;
-      place.characters_in_line = 0;
-    }
-  }
-  return place;
-}
-
-Error QueryCommand::error_in_script(Error error, std::string_view statement, const Place& place) {
-  if (error.position == 0) return error;
-  const std::string_view before = first_characters(statement, error.position - 1);
-  const auto named = [](const Place& at) {
-    return fmt::format("(line {}, column {}:", at.lines_before + 1, at.characters_in_line + 1);
-  };
-  const std::string own = named(place_after(before, {}));
-  const size_t at = error.message.rfind(own);
-  DIPTYCH_CHECK(at != std::string::npos, "an error that has a position names it");
-  error.message.replace(at, own.size(), named(place_after(before, place)));
-  error.position += static_cast<uint32_t>(place.characters_before);
-  return error;
-}
-
 std::vector<base::Value> QueryCommand::parameters() const {
   std::vector<base::Value> values;
   for (const std::string& value : parameters_) {
@@ -167,11 +127,11 @@ Result<QueryCommand::Statements> QueryCommand::read_statements() const {
                                  const std::string& origin) -> Result<void> {
     const auto split = olap::split_statements(script);
     if (!split) return split.error().within(origin);
-    Place place;
+    olap::ScriptPlace place;
     const char* at = script.data();
     for (size_t i = 0; i < split->size(); ++i) {
       const std::string_view statement = (*split)[i];
-      place = place_after({at, statement.data()}, place);
+      place = olap::place_after({at, statement.data()}, place);
       at = statement.data();
       statements.texts.emplace_back(statement);
       statements.places.push_back(place);
@@ -230,7 +190,8 @@ ExitCode QueryCommand::run() {
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) continue;
-    results[i] = error_in_script(results[i].error(), statements->texts[i], statements->places[i]);
+    results[i] =
+        olap::error_in_script(results[i].error(), statements->texts[i], statements->places[i]);
   }
   progress.reset();
   ExitCode code = print(*statements, results);

@@ -30,20 +30,11 @@ class QueryCommand : public Command {
   ExitCode run() override;
 
  private:
-  struct Place {  // of a statement in its script
-    size_t lines_before = 0;
-    size_t characters_before = 0;
-    size_t characters_in_line = 0;  // of these
-  };
   struct Statements {
     std::vector<std::string> texts;
     std::vector<std::string> origins;  // "-c", a file's name or "standard input", and a number
-    std::vector<Place> places;
+    std::vector<olap::ScriptPlace> places;
   };
-  static Place place_after(std::string_view text, Place place);
-  // The statement's error with the place in the script where it has one in the statement.
-  static base::Error error_in_script(base::Error error, std::string_view statement,
-                                     const Place& place);
   std::vector<base::Value> parameters() const;
   base::Result<Statements> read_statements() const;
   ExitCode print(const Statements& statements,

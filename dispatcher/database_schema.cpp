@@ -76,13 +76,17 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
   if (auto usable = state_->check_replica(); !usable) return usable;
   if (state_->log != nullptr) state_->before_unlogged_change(held);
   base::Result<void> outcome;
+  olap::ScriptPlace place;
+  const char* at = script.data();
   const size_t before = state_->ddl.size();
   for (size_t i = 0; i < statements->size() && outcome; ++i) {
-    const std::string statement((*statements)[i]);
-    outcome = state_->apply_ddl(held, statement);
+    const std::string_view statement = (*statements)[i];
+    place = olap::place_after({at, statement.data()}, place);
+    at = statement.data();
+    outcome = state_->apply_ddl(held, std::string(statement));
     if (!outcome) {
-      outcome =
-          outcome.error().within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
+      outcome = olap::error_in_script(outcome.error(), statement, place)
+                    .within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));
     }
   }
   if (state_->ddl.size() == before) return outcome;

@@ -63,6 +63,19 @@ base::Result<Plan> prepare(std::string_view sql, const base::Catalog& catalog,
 // are views of the script, so that a caller knows where each one stands.
 base::Result<std::vector<std::string_view>> split_statements(std::string_view script);
 
+// What stands before a place in a script.
+struct ScriptPlace {
+  size_t lines = 0;
+  size_t characters = 0;
+  size_t characters_in_line = 0;  // of these
+};
+// Behind a text that begins at `place`.
+ScriptPlace place_after(std::string_view text, ScriptPlace place = {});
+// The error of a statement that begins at `place`: where it says a place in the statement, with the
+// one in the script.
+base::Error error_in_script(base::Error error, std::string_view statement,
+                            const ScriptPlace& place);
+
 // CREATE TABLE and CREATE [UNIQUE] INDEX. A foreign key refers to a primary or unique key; it is
 // declared for joins and not enforced: nobody looks for the parent's row.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+#include "olap/query.h"
+
 namespace diptych::olap {
 namespace {
 
@@ -49,7 +52,44 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string_view first_characters(std::string_view text, size_t count) {
+  size_t bytes = 0;
+  while (bytes < text.size() && (count != 0 || is_continuation(text[bytes]))) {
+    if (!is_continuation(text[bytes++])) --count;
+  }
+  return text.substr(0, bytes);
+}
+
+std::string line_and_column(const ScriptPlace& place) {
+  return fmt::format("line {}, column {}:", place.lines + 1, place.characters_in_line + 1);
+}
+
 }  // namespace
+
+ScriptPlace place_after(std::string_view text, ScriptPlace place) {
+  for (const char c : text) {
+    if (is_continuation(c)) continue;
+    ++place.characters;
+    ++place.characters_in_line;
+    if (c == '\n') {
+      ++place.lines;
+      place.characters_in_line = 0;
+    }
+  }
+  return place;
+}
+
+base::Error error_in_script(base::Error error, std::string_view statement,
+                            const ScriptPlace& place) {
+  if (error.position == 0) return error;
+  const std::string_view before = first_characters(statement, error.position - 1);
+  const std::string own = line_and_column(place_after(before));
+  const size_t at = error.message.rfind(own);
+  DIPTYCH_CHECK(at != std::string::npos, "an error that has a position says it");
+  error.message.replace(at, own.size(), line_and_column(place_after(before, place)));
+  error.position += static_cast<uint32_t>(place.characters);
+  return error;
+}
 
 SourceText::SourceText(std::string_view sql) : sql_(sql) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -99,16 +139,10 @@ int64_t SourceText::offset_of_character(int64_t n) const {
 }
 
 std::string SourceText::place(int64_t offset, std::string_view excerpt) const {
-  const std::string_view before =
-      std::string_view(sql_).substr(0, std::min(static_cast<size_t>(offset), sql_.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const size_t newline = before.rfind('\n');
-  const std::string_view on_line =
-      newline == std::string_view::npos ? before : before.substr(newline + 1);
-  const auto column =
-      1 + std::count_if(on_line.begin(), on_line.end(), [](char c) { return !is_continuation(c); });
-  if (excerpt.empty()) return fmt::format("line {}, column {}: end of text", line, column);
-  return fmt::format("line {}, column {}: \"{}\"", line, column, excerpt);
+  const size_t bytes = std::min(static_cast<size_t>(offset), sql_.size());
+  const std::string own = line_and_column(place_after(std::string_view(sql_).substr(0, bytes)));
+  if (excerpt.empty()) return own + " end of text";
+  return fmt::format("{} \"{}\"", own, excerpt);
 }
 
 std::string_view SourceText::token_at(size_t offset) const {

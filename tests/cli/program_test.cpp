@@ -272,6 +272,7 @@ TEST_F(Program, ASchemaErrorLeavesNothingBehind) {
       {std::string(kSchema) + "CREATE TABLE item (i INT NOT NULL, PRIMARY KEY (i));",
        "\"item\" exists"},
       {"CREATE TABEL t (a INT);", "line 1"},
+      {"CREATE TABLE t (a INT PRIMARY KEY);\n\nCREATE TABLE u (\n  a FOO);", "(line 4, column 5: "},
       {"-- nothing\n", "there is no CREATE TABLE statement"},
   };
   for (const auto& one : cases) {

@@ -72,11 +72,11 @@ CallCommand::CallCommand(CLI::App& parent)
 
 std::string CallCommand::in_format(const QueryResult& result) const {
   switch (format_) {
-    case ResultFormat::kTable: return to_table(result);
-    case ResultFormat::kCsv: return to_csv(result);
+    case ResultFormat::kTable: return whole_text(to_table, result);
+    case ResultFormat::kCsv: return whole_text(to_csv, result);
     case ResultFormat::kJson: break;
   }
-  return to_json(result) + "\n";
+  return whole_text(to_json, result) + "\n";
 }
 
 ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) const {

@@ -34,6 +34,27 @@ base::Result<void> print(std::string_view text) {
                      std::string("cannot write to standard output: ") + std::strerror(refused));
 }
 
+void ResultOutput::add(std::string_view text) {
+  constexpr size_t kPieceBytes = size_t{256} << 10;
+  if (pending_.size() + text.size() < kPieceBytes) {
+    pending_ += text;
+    return;
+  }
+  write(pending_);
+  pending_.clear();
+  write(text);
+}
+
+void ResultOutput::write(std::string_view text) {
+  if (written_) written_ = print(text);
+}
+
+ExitCode ResultOutput::end() {
+  write(pending_);
+  pending_.clear();
+  return written_ ? ExitCode::kFine : fail(written_.error());
+}
+
 void say(std::string_view text) {
   write_all(STDERR_FILENO, text);
 }

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -24,6 +25,20 @@ base::Result<void> print(std::string_view text);
 
 // Also from a signal handler.
 void say(std::string_view text);
+
+// ResultOutput: the same in pieces. What comes after a failure is dropped.
+class ResultOutput {
+ public:
+  void add(std::string_view text);
+  // kFailed where anything could not be written.
+  ExitCode end();
+
+ private:
+  void write(std::string_view text);
+
+  std::string pending_;
+  base::Result<void> written_;
+};
 
 // How a command ends.
 ExitCode print_result(std::string_view text);  // kFailed where it cannot be written

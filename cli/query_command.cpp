@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,42 +28,44 @@ constexpr const char* kQueryExamples =
     "All statements run as one batch on one snapshot of the data.\n";
 
 // One object per statement, in their order; a failed one's has its error.
-std::string json_of(const std::vector<Result<QueryResult>>& results) {
-  std::string text = "[";
+void json_of(const std::vector<Result<QueryResult>>& results, const TextSink& sink) {
+  sink("[");
   for (size_t i = 0; i < results.size(); ++i) {
-    text += i == 0 ? "" : ",\n ";
-    text += results[i] ? to_json(*results[i]) : json_error(results[i].error());
+    if (i != 0) sink(",\n ");
+    if (results[i]) {
+      to_json(*results[i], sink);
+    } else {
+      sink(json_error(results[i].error()));
+    }
   }
-  return text + "]\n";
+  sink("]\n");
 }
 
 // One CSV per statement, with an empty line between two; a failed one's is empty, so that the n-th
 // is the n-th statement's for a script that counts empty lines.
-std::string csv_of(const std::vector<Result<QueryResult>>& results) {
-  std::string text;
+void csv_of(const std::vector<Result<QueryResult>>& results, const TextSink& sink) {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (i != 0) text += '\n';
-    if (results[i]) text += to_csv(*results[i]);
+    if (i != 0) sink("\n");
+    if (results[i]) to_csv(*results[i], sink);
   }
-  return text;
 }
 
 // For a person: the results that there are, with an empty line between two.
-std::string tables_of(const std::vector<Result<QueryResult>>& results) {
-  std::string text;
+void tables_of(const std::vector<Result<QueryResult>>& results, const TextSink& sink) {
+  bool first = true;
   for (const auto& result : results) {
     if (!result) continue;
-    if (!text.empty()) text += '\n';
-    text += to_table(*result);
+    if (!std::exchange(first, false)) sink("\n");
+    to_table(*result, sink);
   }
-  return text;
 }
 
-std::string text_of(const std::vector<Result<QueryResult>>& results, ResultFormat format) {
+void text_of(const std::vector<Result<QueryResult>>& results, ResultFormat format,
+             const TextSink& sink) {
   switch (format) {
-    case ResultFormat::kCsv: return csv_of(results);
-    case ResultFormat::kJson: return json_of(results);
-    default: return tables_of(results);
+    case ResultFormat::kCsv: return csv_of(results, sink);
+    case ResultFormat::kJson: return json_of(results, sink);
+    default: return tables_of(results, sink);
   }
 }
 
@@ -155,7 +158,9 @@ Result<QueryCommand::Statements> QueryCommand::read_statements() const {
 
 ExitCode QueryCommand::print(const Statements& statements,
                              const std::vector<Result<QueryResult>>& results) const {
-  ExitCode code = print_result(text_of(results, format_));
+  ResultOutput output;
+  text_of(results, format_, [&output](std::string_view piece) { output.add(piece); });
+  ExitCode code = output.end();
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) {
       say(fmt::format("{}: {} row{}, {:.2f} ms\n", statements.origins[i], results[i]->rows.size(),

@@ -25,10 +25,11 @@ size_t width_of(std::string_view text) {
   }));
 }
 
-// A cell on one line: control characters as escapes.
+// A cell on one line: control characters as escapes, those of Latin-1 (two bytes of UTF-8) too.
 std::string on_one_line(std::string_view text) {
   std::string line;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     switch (c) {
       case '\n': line += "\\n"; break;
       case '\r': line += "\\r"; break;
@@ -36,6 +37,8 @@ std::string on_one_line(std::string_view text) {
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           line += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+        } else if (c == '\xc2' && i + 1 < text.size() && text[i + 1] < '\xa0') {
+          line += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[++i]));
         } else {
           line.push_back(c);
         }
@@ -108,70 +111,77 @@ void for_rows(const QueryResult& result, F&& f) {
 
 }  // namespace
 
-std::string to_table(const QueryResult& result) {
+void to_table(const QueryResult& result, const TextSink& sink) {
   const size_t columns = result.columns.size();
   std::vector<size_t> widths;
   for (const auto& column : result.columns) widths.push_back(width_of(on_one_line(column.name)));
-  std::vector<std::vector<std::string>> cells;
   for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
-    std::vector<std::string>& line = cells.emplace_back();
     for (size_t i = 0; i < columns; ++i) {
-      line.push_back(on_one_line(text_of(chunk.columns[i], row)));
-      widths[i] = std::max(widths[i], width_of(line.back()));
+      widths[i] = std::max(widths[i], width_of(on_one_line(text_of(chunk.columns[i], row))));
     }
   });
-  std::string header;
-  std::string rule;
-  for (size_t i = 0; i < columns; ++i) {
-    const Side side = is_number(result.columns[i].type.kind) ? Side::kRight : Side::kLeft;
-    header += (i == 0 ? " " : " | ") + padded(on_one_line(result.columns[i].name), widths[i], side);
-    rule += (i == 0 ? "" : "+") + std::string(widths[i] + 2, '-');
-  }
-  std::string text = trimmed_line(header) + rule + '\n';
-  for (const std::vector<std::string>& row : cells) {
+  // cell(i): the text of column i.
+  const auto line_of = [&](auto&& cell) {
     std::string line;
     for (size_t i = 0; i < columns; ++i) {
       const Side side = is_number(result.columns[i].type.kind) ? Side::kRight : Side::kLeft;
-      line += (i == 0 ? " " : " | ") + padded(row[i], widths[i], side);
+      line += (i == 0 ? " " : " | ") + padded(on_one_line(cell(i)), widths[i], side);
     }
-    text += trimmed_line(std::move(line));
+    return trimmed_line(std::move(line));
+  };
+  sink(line_of([&](size_t i) { return result.columns[i].name; }));
+  std::string rule;
+  for (size_t i = 0; i < columns; ++i) {
+    rule += (i == 0 ? "" : "+") + std::string(widths[i] + 2, '-');
   }
-  return text + fmt::format("({} row{})\n", cells.size(), cells.size() == 1 ? "" : "s");
-}
-
-std::string to_csv(const QueryResult& result) {
-  std::string text;
-  for (size_t i = 0; i < result.columns.size(); ++i) {
-    text += (i == 0 ? "" : ",") + csv_field(result.columns[i].name);
-  }
-  text += '\n';
+  sink(rule + '\n');
   for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
-    for (size_t i = 0; i < chunk.columns.size(); ++i) {
-      text += (i == 0 ? "" : ",") + csv_value(chunk.columns[i], row);
-    }
-    text += '\n';
+    sink(line_of([&](size_t i) { return text_of(chunk.columns[i], row); }));
   });
-  return text;
+  const size_t rows = result.rows.size();
+  sink(fmt::format("({} row{})\n", rows, rows == 1 ? "" : "s"));
 }
 
-std::string to_json(const QueryResult& result) {
+void to_csv(const QueryResult& result, const TextSink& sink) {
+  std::string line;
+  for (size_t i = 0; i < result.columns.size(); ++i) {
+    line += (i == 0 ? "" : ",") + csv_field(result.columns[i].name);
+  }
+  sink(line + '\n');
+  for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
+    line.clear();
+    for (size_t i = 0; i < chunk.columns.size(); ++i) {
+      line += (i == 0 ? "" : ",") + csv_value(chunk.columns[i], row);
+    }
+    line += '\n';
+    sink(line);
+  });
+}
+
+void to_json(const QueryResult& result, const TextSink& sink) {
   std::string text = "{\"columns\": [";
   for (size_t i = 0; i < result.columns.size(); ++i) {
     text += fmt::format("{}{{\"name\": {}, \"type\": {}}}", i == 0 ? "" : ", ",
                         json_string(result.columns[i].name),
                         json_string(result.columns[i].type.to_string()));
   }
-  text += "], \"rows\": [";
+  sink(text + "], \"rows\": [");
   bool first = true;
   for_rows(result, [&](const ResultChunk& chunk, uint64_t row) {
-    text += std::exchange(first, false) ? "\n  [" : ",\n  [";
+    text = std::exchange(first, false) ? "\n  [" : ",\n  [";
     for (size_t i = 0; i < chunk.columns.size(); ++i) {
       text += (i == 0 ? "" : ", ") + json_value(chunk.columns[i], row);
     }
     text += ']';
+    sink(text);
   });
-  return text +
-         fmt::format("], \"execute_ms\": {:.3f}}}", static_cast<double>(result.execute_ns) / 1e6);
+  sink(fmt::format("], \"execute_ms\": {:.3f}}}", static_cast<double>(result.execute_ns) / 1e6));
+}
+
+std::string whole_text(ToText to_text, const QueryResult& result) {
+  std::string text;
+  to_text(result, [&text](std::string_view piece) { text += piece; });
+  return text;
 }
 
 std::string json_error(const base::Error& error) {

@@ -33,7 +33,7 @@ QueryResult result_of_orders() {
 }
 
 TEST(ResultTable, AlignsNumbersRightAndTextLeft) {
-  EXPECT_EQ(to_table(result_of_orders()),
+  EXPECT_EQ(whole_text(to_table, result_of_orders()),
             "  id | note      |  total | day\n"
             "-----+-----------+--------+------------\n"
             "   1 | caf\u00e9      | -12.50 | 1970-01-01\n"
@@ -42,18 +42,49 @@ TEST(ResultTable, AlignsNumbersRightAndTextLeft) {
             "(3 rows)\n");
 }
 
+TEST(ResultPrinter, GivesItsTextRowByRow) {
+  constexpr int64_t kRows = 1'000;
+  QueryResult result;
+  result.columns = {{"n", {.kind = TypeKind::kBigInt}}};
+  Rows rows;
+  for (int64_t i = 0; i < kRows; ++i) rows.push_back({Value(i)});
+  set_rows(&result, rows);
+  for (const ToText to_text : {ToText(to_table), ToText(to_csv), ToText(to_json)}) {
+    int64_t pieces = 0;
+    to_text(result, [&pieces](std::string_view piece) {
+      ++pieces;
+      EXPECT_LT(piece.size(), 100U);
+    });
+    EXPECT_GE(pieces, kRows);
+  }
+}
+
+// A terminal takes U+009B for the beginning of an escape sequence.
+TEST(ResultTable, ControlCharactersAreEscaped) {
+  QueryResult result;
+  result.columns = {{"t", {.kind = TypeKind::kVarchar}}};
+  set_rows(&result, {{Value(std::string("a\x1b\u009b1mz\u0080\u00a0\u00e9"))},
+                     {Value(std::string("\xc2"))}});
+  EXPECT_EQ(whole_text(to_table, result),
+            " t\n"
+            "------------------------\n"
+            " a\\x1b\\u009b1mz\\u0080\u00a0\u00e9\n"
+            " \xc2\n"
+            "(2 rows)\n");
+}
+
 TEST(ResultTable, IntervalsAreTextsOfTheirOwnType) {
   QueryResult result;
   result.columns = {{"age", {.kind = TypeKind::kInterval}}};
   set_rows(&result, {{Value(base::Interval{14, -3, 1'500'000})}, {Value()}});
-  EXPECT_EQ(to_table(result),
+  EXPECT_EQ(whole_text(to_table, result),
             " age\n"
             "-----------------------------------\n"
             " 1 year 2 mons -3 days +00:00:01.5\n"
             " NULL\n"
             "(2 rows)\n");
-  EXPECT_EQ(to_csv(result), "age\n1 year 2 mons -3 days +00:00:01.5\n\n");
-  const auto json = nlohmann::json::parse(to_json(result));
+  EXPECT_EQ(whole_text(to_csv, result), "age\n1 year 2 mons -3 days +00:00:01.5\n\n");
+  const auto json = nlohmann::json::parse(whole_text(to_json, result));
   EXPECT_EQ(json["columns"][0]["type"], "INTERVAL");
   EXPECT_EQ(json["rows"][0][0], "1 year 2 mons -3 days +00:00:01.5");
   EXPECT_TRUE(json["rows"][1][0].is_null());
@@ -62,7 +93,7 @@ TEST(ResultTable, IntervalsAreTextsOfTheirOwnType) {
 TEST(ResultTable, AResultWithoutRowsKeepsItsHeader) {
   QueryResult result;
   result.columns = {{"n", {.kind = TypeKind::kInt}}};
-  EXPECT_EQ(to_table(result), " n\n---\n(0 rows)\n");
+  EXPECT_EQ(whole_text(to_table, result), " n\n---\n(0 rows)\n");
 }
 
 TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
@@ -70,7 +101,7 @@ TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
   Rows rows = result.rows;
   rows.push_back({Value(int64_t{4}), Value(std::string()), Value(), Value(base::Date{-1})});
   set_rows(&result, rows);
-  EXPECT_EQ(to_csv(result),
+  EXPECT_EQ(whole_text(to_csv, result),
             "id,note,total,day\n"
             "1,caf\u00e9,-12.50,1970-01-01\n"
             "200,,,\n"
@@ -79,7 +110,7 @@ TEST(ResultCsv, QuotesWhatMustBeAndTellsNullFromEmpty) {
 }
 
 TEST(ResultJson, IsJsonWithExactDecimals) {
-  const std::string text = to_json(result_of_orders());
+  const std::string text = whole_text(to_json, result_of_orders());
   EXPECT_NE(text.find("-12.50"), std::string::npos);
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["columns"][2]["name"], "total");
@@ -96,15 +127,15 @@ TEST(ResultJson, LargeNumbersKeepAllDigits) {
   base::int128_t units = INT64_MAX;
   units = units * 1000 + 7;
   set_rows(&result, {{Value(base::DecimalValue{units, 2})}});
-  EXPECT_NE(to_json(result).find("[92233720368547758070.07]"), std::string::npos)
-      << to_json(result);
+  EXPECT_NE(whole_text(to_json, result).find("[92233720368547758070.07]"), std::string::npos)
+      << whole_text(to_json, result);
 }
 
 TEST(ResultJson, WhatJsonCannotSayAsANumberIsAString) {
   QueryResult result;
   result.columns = {{"x", {.kind = TypeKind::kDouble}}, {"y", {.kind = TypeKind::kBoolean}}};
   set_rows(&result, {{Value(INFINITY), Value(true)}, {Value(1e300), Value(false)}});
-  const auto json = nlohmann::json::parse(to_json(result));
+  const auto json = nlohmann::json::parse(whole_text(to_json, result));
   EXPECT_EQ(json["rows"][0][0], "Infinity");
   EXPECT_EQ(json["rows"][0][1], true);
   EXPECT_EQ(json["rows"][1][0], 1e300);

@@ -223,7 +223,7 @@ inline bool keeps_build_rows(JoinKind kind) {
 }
 
 struct Plan {
-  std::string sql;
+  std::string sql;  // and the parameters' values: plans that have the same run once a batch
   OperatorPtr root;
   std::vector<std::string> column_names;  // one per column of root->output
   // EXPLAIN's answer by lines, a column "QUERY PLAN"; where it has some, root is not run.

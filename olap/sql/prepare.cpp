@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "olap/plan_report.h"
 #include "olap/query.h"
 #include "olap/sql/explain.h"
@@ -65,6 +67,15 @@ base::Result<void> read_options(const PgQuery__ExplainStmt& explain, const Sourc
   return {};
 }
 
+// A parameter's value as a part of the text: by type and length, so that none reads as another.
+std::string with_parameters(std::string text, std::span<const base::Value> parameters) {
+  for (const base::Value& value : parameters) {
+    const std::string written = base::to_string(value);
+    text += fmt::format("\n{}:{}:{}", value.index(), written.size(), written);
+  }
+  return text;
+}
+
 base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalog,
                            const TableRows& table_rows, std::span<const base::Value> parameters,
                            std::span<const SystemTable> system_tables, PlanningWork* work) {
@@ -87,7 +98,7 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   auto block =
       SelectBinder(binding, nullptr, nullptr, Correlation::kRefused).bind(*statement->select_stmt);
   if (!block) return block.error();
-  plan.sql = source.sql();
+  plan.sql = with_parameters(source.sql(), parameters);
   for (size_t i = 0; i < (*block)->visible_outputs; ++i) {
     plan.column_names.push_back((*block)->outputs[i].name);
   }

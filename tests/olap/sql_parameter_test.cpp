@@ -1,5 +1,6 @@
 // $1, $2 and so on: values that are given with the statement.
 
+#include "tests/olap/exec_table.h"
 #include "tests/olap/sql_fixture.h"
 
 namespace diptych::olap {
@@ -85,6 +86,31 @@ TEST_F(SqlParameterTest, TypesFollowValues) {
   EXPECT_EQ(type_of(base::Date{1}), "DATE");
   EXPECT_EQ(type_of(base::Timestamp{1}), "TIMESTAMP");
   EXPECT_EQ(type_of(std::string("a")), "TEXT");
+}
+
+TEST_F(SqlParameterTest, StatementsOfABatchShareARunOnlyWhereTheirValuesAreTheSame) {
+  const std::vector<std::vector<base::Value>> given = {
+      {int64_t{1}, std::string("a")},    {int64_t{2}, std::string("a")},
+      {int64_t{1}, std::string("b")},    {std::string("1"), std::string("a")},
+      {base::Value(), std::string("a")}, {std::string("NULL"), std::string("a")},
+      {int64_t{1}, std::string("a")}};
+  std::vector<Plan> plans;
+  for (const auto& parameters : given) {
+    auto prepared = prepare("select $1, $2", base::Catalog(), {}, parameters);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().to_string();
+    plans.push_back(std::move(*prepared));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  const test::TestReplica replica;
+  Executor executor(test::placement(1));
+  const StopFlag stop{false};
+  const auto results = executor.run_batch(batch, replica.replica(), stop);
+  for (size_t i = 0; i < given.size(); ++i) {
+    ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
+    EXPECT_EQ(std::vector<base::Value>(results[i]->rows[0]), given[i]);
+  }
+  EXPECT_EQ(results.front()->rows.table(), results.back()->rows.table());
 }
 
 TEST_F(SqlParameterTest, AMissingOneIsNamedWithItsPlace) {

@@ -82,7 +82,7 @@ struct DatabaseOptions {
   // that would pass it fails alone. 0: half of the machine's memory.
   size_t queries_memory_bytes_max = 0;
   // A query that has run alone for so long, or whose plan is thought to handle so many rows (of all
-  // its operators), goes to the long lane (dispatcher/long_lane.h), where it begins anew on a
+  // its operators), goes to the long lane (dispatcher/long_lane.h), where it begins anew on a newer
   // snapshot of its own and holds nobody up; 0: none does. So many run at a time, the others wait.
   // Queries that scan together have so long together, too, and begin anew alone; a pass of star
   // queries (olap/execution/star_batch.h) is not ended by it.

@@ -296,6 +296,11 @@ void OlapDispatcher::end_unrun(const LongQuery& query, const base::Error& error)
 void OlapDispatcher::compile(LongQuery* query, base::Vid snapshot) {
   if (query->compiled_for == snapshot) return;
   QueryJob& job = *query->job;
+  query->statements.clear();
+  for (size_t i = 0; i < job.statements.size(); ++i) {
+    if (job.statements[i].prepared) query->statements.push_back(i);
+  }
+  job.answer->take_back(query->statements);
   std::erase_if(query->statements, [&](size_t statement) {
     job.statements[statement].prepared = false;
     prepare_(&job, statement, table_rows_);
@@ -337,10 +342,11 @@ void OlapDispatcher::answer_soon(QueryJob& job) {
 
 void OlapDispatcher::put(QueryJob& job, size_t statement, base::Result<olap::QueryResult> result,
                          base::Vid snapshot) {
-  if (result) {
+  const bool is_counted = std::exchange(job.statements[statement].counted, true);
+  if (result && !is_counted) {
     const std::lock_guard lock(figures_mutex_);
     ++figures_.queries_completed;
-  } else {
+  } else if (!is_counted) {
     count_failed(result.code());
   }
   const bool durable = options_.log == nullptr || options_.log->is_durable(snapshot);

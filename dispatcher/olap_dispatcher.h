@@ -165,7 +165,8 @@ class OlapDispatcher {
   void begin_long_queries();  // the caller holds the gate
   void answer_stopped();      // of the long lane: their tokens are given back
   void end_unrun(const LongQuery& query, const base::Error& error);
-  // Anew, where its plans are of an earlier snapshot than this, on which it begins.
+  // Anew, where its plans are of an earlier snapshot than this, on which it begins; with them
+  // statements of the job that have ended on that one, so that all show one state.
   void compile(LongQuery* query, base::Vid snapshot);
   void wake();
   void index_rows();  // of tables that are new to the applier

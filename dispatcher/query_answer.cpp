@@ -16,6 +16,12 @@ void QueryAnswer::put(size_t statement, base::Result<olap::QueryResult> result, 
   places_[statement] = {std::move(result), show};
 }
 
+void QueryAnswer::take_back(std::span<const size_t> statements) {
+  const std::lock_guard lock(mutex_);
+  if (answered_) return;
+  for (const size_t statement : statements) places_[statement].result.reset();
+}
+
 QueryResults QueryAnswer::collect(bool early) {
   answered_ = true;
   QueryResults results;

@@ -7,8 +7,8 @@
 // Whoever comes first calls `done`; nothing that comes later changes anything. An early answer has
 // what was put and may be shown; the statements without get the reason.
 //
-// Threads    put, finish: the OLAP dispatcher's, or the caller's before the job is submitted.
-//            finish_early: the query watch's. The control: any.
+// Threads    put, take_back, finish: the OLAP dispatcher's or the long lane's, or the caller's
+//            before the job is submitted. finish_early: the query watch's. The control: any.
 //
 // Invariants
 //   A1  `done` is called at most once, and outside of the mutex.
@@ -19,6 +19,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -46,6 +47,8 @@ class QueryAnswer {
   // kOnceFinished: what it shows may yet be lost.
   enum class Show : uint8_t { kAnyTime, kOnceFinished };
   void put(size_t statement, base::Result<olap::QueryResult> result, Show show);
+  // What these have shall be shown to nobody: they are put anew.
+  void take_back(std::span<const size_t> statements);
   // All statements were put.
   void finish();
   // The control is stopped.

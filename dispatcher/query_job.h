@@ -26,6 +26,7 @@ struct QueryJob {
     std::vector<base::Value> parameters;  // of $1, $2 and so on
     olap::Plan plan;
     bool prepared = false;  // false, after prepare: the answer has its error
+    bool counted = false;   // in the metrics: in the long lane it may run again
   };
 
   std::vector<Statement> statements;

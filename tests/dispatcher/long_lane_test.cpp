@@ -1,6 +1,7 @@
 // Queries that take long leave their batch for a snapshot of their own; nobody waits for them.
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -217,6 +218,43 @@ TEST_F(LongLaneConcurrent, OneOfSeveralStatementsLeavesTheOthersAnswersAsTheyAre
   EXPECT_EQ(std::get<int64_t>(results[1]->rows[0][1]), 9'000'000);
   EXPECT_FALSE(results[2].ok());
   EXPECT_TRUE(results[3].ok());
+}
+
+TEST_F(LongLaneConcurrent, StatementsOfABatchShowOneStateThoughTheLaneIsBusy) {
+  open({.long_query_rows = 1e6, .long_queries_max = 1});
+  RunningQuery first = start(kMinutes);
+  wait_for(1, 0);
+  const std::vector<std::string> statements = {kLaneShort, kLanePairs, "SELECT 1/0",
+                                               "SELECT nonsense", kLaneShort};
+  auto results = std::async(std::launch::async, [&] { return database().query_batch(statements); });
+  wait_for(1, 1);
+  bump();
+  EXPECT_EQ(*bank_->number(kLaneShort), 1);
+  const uint64_t completed = database().metrics().queries_completed;
+  first.cancel();
+  EXPECT_FALSE(first.get().ok());
+  const auto answers = results.get();
+  ASSERT_TRUE(answers[1].ok()) << answers[1].error().to_string();
+  EXPECT_EQ(base::to_string(answers[1]->rows[0][0]), "3000");
+  for (const size_t i : {0, 4}) {
+    ASSERT_TRUE(answers[i].ok()) << answers[i].error().to_string();
+    EXPECT_EQ(base::to_string(answers[i]->rows[0][0]), "1");
+  }
+  EXPECT_FALSE(answers[2].ok());
+  EXPECT_FALSE(answers[3].ok());
+  EXPECT_EQ(database().metrics().queries_completed, completed + 1);
+  EXPECT_EQ(database().metrics().queries_failed, 3u);
+}
+
+TEST_F(LongLaneConcurrent, WhoIsStoppedBeforeItsTurnKeepsWhatHasEnded) {
+  open({.long_query_rows = 1e6, .long_queries_max = 1});
+  RunningQuery first = start(kMinutes);
+  wait_for(1, 0);
+  const std::vector<std::string> statements = {kLaneShort, kLanePairs};
+  const auto answers = database().query_batch(statements, {.timeout_ns = 50 * kLaneMs});
+  EXPECT_TRUE(answers[0].ok());
+  EXPECT_EQ(answers[1].code(), base::ErrorCode::kDeadlineExceeded);
+  first.cancel();
 }
 
 }  // namespace

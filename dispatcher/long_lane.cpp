@@ -13,10 +13,16 @@ namespace diptych::dispatcher {
 LongLane::LongLane(const LongLaneOptions& options, const olap::Executor* beside,
                    const olap::StopFlag* stop, Callbacks callbacks)
     : options_(options), beside_(beside), stop_(stop), callbacks_(std::move(callbacks)) {
-  for (uint32_t i = 0; i < options_.queries_max; ++i) threads_.emplace_back([this] { work(); });
+  for (uint32_t i = 0; i < options_.queries_max; ++i) {
+    thread_ids_.push_back(threads_.emplace_back([this] { work(); }).get_id());
+  }
 }
 
 LongLane::~LongLane() {
+  stop();
+}
+
+void LongLane::stop() {
   {
     const std::lock_guard lock(mutex_);
     DIPTYCH_CHECK(waiting_.empty() && running_ == 0, "L1: every query has ended");
@@ -24,6 +30,7 @@ LongLane::~LongLane() {
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void LongLane::add(LongQuery query) {
@@ -75,9 +82,8 @@ std::vector<LongQuery> LongLane::take_stopped() {
 }
 
 bool LongLane::runs_this_thread() const {
-  return std::any_of(threads_.begin(), threads_.end(), [](const std::thread& thread) {
-    return thread.get_id() == std::this_thread::get_id();
-  });
+  return std::find(thread_ids_.begin(), thread_ids_.end(), std::this_thread::get_id()) !=
+         thread_ids_.end();
 }
 
 void LongLane::report(Metrics* metrics) const {

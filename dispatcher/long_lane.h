@@ -66,7 +66,7 @@ class LongLane {
   // Queries keep memory within `beside`'s limits; `stop` ends all of them. Both outlive it.
   LongLane(const LongLaneOptions& options, const olap::Executor* beside, const olap::StopFlag* stop,
            Callbacks callbacks);
-  ~LongLane();  // none waits any more
+  ~LongLane();  // stops
 
   void add(LongQuery query);
   // One waits, and there is room for it.
@@ -80,6 +80,10 @@ class LongLane {
   LongQuery give_up();
   // Those that wait and were stopped: they wait no longer.
   std::vector<LongQuery> take_stopped();
+
+  // Ends the threads, once their last callbacks have returned. None waits or runs any more. Again:
+  // no effect.
+  void stop();
 
   void report(Metrics* metrics) const;
   bool runs_this_thread() const;
@@ -107,6 +111,7 @@ class LongLane {
   bool stopping_ = false;
 
   std::vector<std::thread> threads_;
+  std::vector<std::thread::id> thread_ids_;  // set for good
 };
 
 }  // namespace diptych::dispatcher

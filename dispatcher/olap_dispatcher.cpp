@@ -65,6 +65,7 @@ void OlapDispatcher::stop() {
   queues_.close();
   wake();
   thread_.join();
+  if (long_lane_ != nullptr) long_lane_->stop();
 }
 
 base::Result<void> OlapDispatcher::submit(std::unique_ptr<QueryJob> job, QueryQueue* queue,

@@ -1,5 +1,6 @@
 // Queries that take long leave their batch for a snapshot of their own; nobody waits for them.
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <string>
@@ -255,6 +256,21 @@ TEST_F(LongLaneConcurrent, WhoIsStoppedBeforeItsTurnKeepsWhatHasEnded) {
   EXPECT_TRUE(answers[0].ok());
   EXPECT_EQ(answers[1].code(), base::ErrorCode::kDeadlineExceeded);
   first.cancel();
+}
+
+TEST_F(LongLaneConcurrent, ClosingWaitsForACompletionThatRuns) {
+  open({.long_query_rows = 1e6});
+  std::atomic<bool> begun = false;
+  std::atomic<bool> ended = false;
+  auto submitted = database().submit_query(kLanePairs, [&](const base::Result<QueryResult>&) {
+    begun = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ended = true;
+  });
+  ASSERT_TRUE(submitted.ok()) << submitted.error().to_string();
+  while (!begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(database().close().ok());
+  EXPECT_TRUE(ended);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ class Database {
     if (!id) return id.error();
     return ProcedureRef<Arguments, Reply>{*id};
   }
-  // kAlreadyExists: the name is taken. kInvalidArgument: its reply has a long string.
+  // kAlreadyExists: the name is taken. kInvalidArgument: it is empty; the reply has a long string.
   base::Result<base::ProcedureId> register_definition(ProcedureDefinition definition);
 
   // Loads a shared library of procedures (dispatcher/procedure_module.h), whose calls are possible

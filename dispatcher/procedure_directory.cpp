@@ -43,6 +43,7 @@ ProcedureSignature signature_of(const oltp::ProcedureDefinition& definition) {
 }
 
 std::string unfit(const oltp::ProcedureDefinition& definition) {
+  if (definition.name.empty()) return "has no name";
   for (const base::BoundColumn& column : definition.reply_columns) {
     if (column.type.is_inline()) continue;
     return fmt::format("replies \"{}\", a {}, which cannot leave the transaction", column.name,

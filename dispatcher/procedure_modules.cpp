@@ -58,9 +58,6 @@ base::Result<void> ProcedureModules::check(
   std::set<std::string_view> names;
   size_t added = 0;
   for (const oltp::ProcedureDefinition& definition : definitions) {
-    if (definition.name.empty()) {
-      return refused(base::ErrorCode::kInvalidArgument, definition, "has no name");
-    }
     if (const std::string why = unfit(definition); !why.empty()) {
       return refused(base::ErrorCode::kInvalidArgument, definition, why);
     }

@@ -87,6 +87,16 @@ TEST_F(Calls, AProcedureIsRegisteredOnce) {
   EXPECT_EQ(again.code(), ErrorCode::kAlreadyExists);
 }
 
+// The log could not say whose call it has.
+TEST_F(Calls, AProcedureHasAName) {
+  auto nameless = database().register_procedure<AccountArguments, oltp::Nothing>(
+      "", [](Transaction&, const AccountArguments&) -> base::Result<oltp::Nothing> {
+        return oltp::Nothing{};
+      });
+  EXPECT_EQ(nameless.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(nameless.error().message, HasSubstr("procedure \"\" has no name"));
+}
+
 TEST_F(Calls, ARequestThatDoesNotFitIsRefusedWithoutACompletion) {
   Request request;
   request.complete = [](Request*) { FAIL(); };

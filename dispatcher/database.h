@@ -17,9 +17,10 @@
 //            recover(), or before the first use of the data: by then the procedures that it names
 //            must have been registered or loaded (DatabaseOptions::log has the other way).
 // Threads    every member may be called from any thread; close() once, after which the others fail
-//            with kClosed. A completion runs on a dispatcher thread and must not block: from there,
-//            submit and submit_query never wait (kOverloaded), and what would wait for the
-//            dispatcher itself (query, execute_ddl, load, save, close, ...) is kInvalidArgument.
+//            with kClosed. A completion runs on a dispatcher thread and must neither block nor
+//            throw: from there, submit and submit_query never wait (kOverloaded), and what would
+//            wait for the dispatcher itself (query, execute_ddl, load, save, close, ...) is
+//            kInvalidArgument.
 // Errors     values (base/result.h), with text for a person; nothing throws.
 // Limits     at most `queue_requests` calls, and `queue_queries` queries, of a priority wait; a
 //            further one fails with kOverloaded at once, or waits, as its options say. Who wants a

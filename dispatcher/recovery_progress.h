@@ -38,7 +38,7 @@ class RecoveryProgress {
 
   void at(uint64_t done) {
     const uint64_t now_ns = base::steady_ns();
-    const bool is_heard = listener_ && now_ns - heard_ns_ >= kListenerNs;
+    const bool is_heard = hears_ && now_ns - heard_ns_ >= kListenerNs;
     const bool is_written = writes_lines_ && now_ns - written_ns_ >= kLineNs;
     if (done == 0 || !(is_heard || is_written)) return;
     const double spent = static_cast<double>(now_ns - begin_ns_) * 1e-9;
@@ -48,7 +48,7 @@ class RecoveryProgress {
         fmt::format("{} of {} {}, {:.0f} s to go", done, of_, what_, seconds_left);
     if (is_heard) {
       heard_ns_ = now_ns;
-      listener_(text, static_cast<double>(done) / static_cast<double>(std::max(of_, done)));
+      tell(text, static_cast<double>(done) / static_cast<double>(std::max(of_, done)));
     }
     if (is_written) {
       written_ns_ = now_ns;
@@ -64,6 +64,16 @@ class RecoveryProgress {
   }
 
  private:
+  // What it throws would end a replay in its middle.
+  void tell(const std::string& text, double done) {
+    try {
+      listener_(text, done);
+    } catch (...) {
+      hears_ = false;
+      write("the recovery_listener threw, and hears no more");
+    }
+  }
+
   void write(const std::string& text) const {
     // Not fmt::print, which throws where the disk is full.
     std::fputs(fmt::format("diptych: {}: {}\n", path_, text).c_str(), stderr);
@@ -78,6 +88,7 @@ class RecoveryProgress {
   const uint64_t of_;
   const Closing closing_;
   const bool writes_lines_;
+  bool hears_ = listener_ != nullptr;
   const uint64_t begin_ns_ = base::steady_ns();
   uint64_t heard_ns_ = begin_ns_;
   uint64_t written_ns_ = begin_ns_;

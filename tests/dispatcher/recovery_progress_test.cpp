@@ -1,6 +1,7 @@
 #include "dispatcher/recovery_progress.h"
 
 #include <chrono>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,6 +49,24 @@ TEST(RecoveryProgress, LinesSayItToALogWhoeverListens) {
                            "[0-9]+ s to go\n"
                            "diptych: bank: 400 transactions of the log replayed in [0-9.]+ s\n"));
   }
+  EXPECT_EQ(heard, 1);
+}
+
+TEST(RecoveryProgress, AListenerThatThrowsHearsNoMore) {
+  int heard = 0;
+  const RecoveryListener listener = [&](const std::string&, double) {
+    ++heard;
+    throw std::runtime_error("no terminal");
+  };
+  ::testing::internal::CaptureStderr();
+  RecoveryProgress progress("bank", listener, "rows put back", 400,
+                            RecoveryProgress::Closing::kOfWhatTookLong);
+  for (const uint64_t done : {100, 200}) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    EXPECT_NO_THROW(progress.at(done));
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "diptych: bank: the recovery_listener threw, and hears no more\n");
   EXPECT_EQ(heard, 1);
 }
 

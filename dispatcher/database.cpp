@@ -64,7 +64,10 @@ base::Result<void> check_options(const DatabaseOptions& options) {
     return wrong_option(
         fmt::format("client_queries is {}: give 1 to {}", options.client_queries, kQueueMax));
   }
-  if (options.long_queries_max == 0) return wrong_option("long_queries_max is 0: give 1 or more");
+  if (options.long_queries_max == 0 || options.long_queries_max > kThreadsMax) {
+    return wrong_option(
+        fmt::format("long_queries_max is {}: give 1 to {}", options.long_queries_max, kThreadsMax));
+  }
   if (options.batch_requests_max == 0)
     return wrong_option("batch_requests_max is 0: give 1 or more");
   if (options.batch_queries_max == 0) return wrong_option("batch_queries_max is 0: give 1 or more");

@@ -163,6 +163,8 @@ TEST_F(DatabaseOpen, OptionsThatCannotWorkAreNamed) {
               HasSubstr("placement.oltp_workers is 65: give at most 64"));
   EXPECT_THAT(open_error({.placement = {.olap_threads = 1025}}).message,
               HasSubstr("placement.olap_threads is 1025: give at most 1024"));
+  EXPECT_THAT(open_error({.long_query_ns = 1, .long_queries_max = 1025}).message,
+              HasSubstr("long_queries_max is 1025: give 1 to 1024"));
 }
 
 TEST_F(DatabaseOpen, DdlThatIsNotUtf8IsRefusedSinceItCouldNotBeSaved) {

@@ -435,10 +435,9 @@ base::Result<void> Database::State::submit(Request* request, CallQueue* queue,
     oltp_dispatcher->queues().note_refusal(ready.code());
     return ready;
   }
-  if (call.timeout_ns != 0) {
-    const uint64_t now_ns = base::steady_ns();
-    request->deadline_ns = now_ns + std::min(call.timeout_ns, kForeverNs);
-  }
+  request->deadline_ns = call.timeout_ns == 0
+                             ? 0  // which a request that is submitted again may not have
+                             : base::steady_ns() + std::min(call.timeout_ns, kForeverNs);
   return oltp_dispatcher->submit(request, queue, admission_here(call.admission));
 }
 

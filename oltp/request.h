@@ -33,10 +33,11 @@ struct Request {
   std::span<const std::byte> arguments;  // of the size that the procedure was registered with
   std::span<std::byte> reply;            // likewise; written when the outcome is ok
   void (*complete)(Request*) = nullptr;
-  void* context = nullptr;   // the caller's own
-  uint64_t deadline_ns = 0;  // base::steady_ns() from which on it is not run any more; 0: none
+  void* context = nullptr;  // the caller's own
 
-  // Set at admission; the procedure reads them as now() and random(), so that replay is exact.
+  // Set at admission: base::steady_ns() from which on it is not run any more; 0: none.
+  uint64_t deadline_ns = 0;
+  // Likewise; the procedure reads them as now() and random(), so that replay is exact.
   base::Timestamp now;
   uint64_t random_seed = 0;
   uint64_t submitted_ns = 0;    // steady clock

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -139,6 +140,26 @@ TEST_F(Overload, ACallWhoseDeadlinePassesInTheQueueIsNotRun) {
   const Metrics metrics = database().metrics();
   EXPECT_EQ(metrics.calls_failed[static_cast<size_t>(ErrorCode::kDeadlineExceeded)], 1u);
   EXPECT_EQ(metrics.transactions_in_flight, 0u);
+}
+
+TEST_F(Overload, ARequestThatIsSubmittedAgainHasNoDeadlineOfBefore) {
+  open({});
+  const AccountArguments account{.id = 1, .balance = {}};
+  std::promise<void> ended;
+  oltp::Request request;
+  request.procedure = bank_->bump.id;
+  request.arguments = std::as_bytes(std::span(&account, 1));
+  request.context = &ended;
+  request.complete = [](oltp::Request* of) {
+    static_cast<std::promise<void>*>(of->context)->set_value();
+  };
+  for (const uint64_t timeout_ns : {10 * kOneMs, uint64_t{0}}) {
+    ended = {};
+    ASSERT_TRUE(database().submit(&request, {.timeout_ns = timeout_ns}).ok());
+    ended.get_future().wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(11));
+  }
+  EXPECT_TRUE(request.outcome.ok()) << request.outcome.error().to_string();
 }
 
 // A load has the gate, so the batch that has taken the call waits there.

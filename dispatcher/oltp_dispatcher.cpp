@@ -202,7 +202,11 @@ bool OltpDispatcher::fill_batch() {
   const size_t late = expired_.size();
   queues_.fill(batch_limit(), now_ns, &batch_, &expired_);
   taken_ += batch_.size() - repeated + expired_.size() - late;
-  oldest_ns_ = repeated < batch_.size() ? batch_[repeated]->submitted_ns : 0;
+  oldest_ns_ = 0;
+  for (const oltp::Request* const request : std::span(batch_).subspan(repeated)) {
+    const uint64_t since_ns = request->submitted_ns;
+    if (oldest_ns_ == 0 || since_ns < oldest_ns_) oldest_ns_ = since_ns;
+  }
   complete_expired();
   return !batch_.empty();
 }

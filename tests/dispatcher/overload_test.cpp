@@ -162,6 +162,18 @@ TEST_F(Overload, ARequestThatIsSubmittedAgainHasNoDeadlineOfBefore) {
   EXPECT_TRUE(request.outcome.ok()) << request.outcome.error().to_string();
 }
 
+TEST_F(Overload, TheLongestWaitOfABatchIsThatOfItsOldestCall) {
+  open({});
+  hold();
+  auto early = bump({.priority = Priority::kLow});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  auto late = bump({.priority = Priority::kHigh});
+  let_go();
+  EXPECT_TRUE(early.get().ok());
+  EXPECT_TRUE(late.get().ok());
+  EXPECT_GE(database().metrics().call_wait_ns.max(), 20 * kOneMs);
+}
+
 // A load has the gate, so the batch that has taken the call waits there.
 TEST_F(Overload, ACallWhoseDeadlinePassesAtTheGateIsNotRun) {
   open({});

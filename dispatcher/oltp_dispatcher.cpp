@@ -111,6 +111,10 @@ void OltpDispatcher::report(Metrics* metrics) const {
 
 base::Result<void> OltpDispatcher::check(const oltp::Request& request) const {
   const ProcedureSignature* procedure = procedures_->find(request.procedure);
+  if (request.procedure == oltp::kUnboundProcedure) {
+    return base::Error(base::ErrorCode::kInvalidArgument,
+                       "the ref to the procedure was never bound");
+  }
   if (procedure == nullptr) {
     return base::Error(base::ErrorCode::kInvalidArgument,
                        fmt::format("no procedure has the id {}", request.procedure.value));

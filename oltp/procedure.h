@@ -28,12 +28,14 @@
 
 namespace diptych::oltp {
 
+inline constexpr base::ProcedureId kUnboundProcedure{~uint32_t{0}};
+
 // A procedure's typed name, as register_procedure gave it out.
 template <class ArgumentsType, class ReplyType>
 struct ProcedureRef {
   using Arguments = ArgumentsType;
   using Reply = ReplyType;
-  base::ProcedureId id;
+  base::ProcedureId id = kUnboundProcedure;
 };
 
 struct ProcedureDefinition {

@@ -108,6 +108,14 @@ TEST_F(Calls, ARequestThatDoesNotFitIsRefusedWithoutACompletion) {
   EXPECT_THAT(unfit.error().message, HasSubstr("transfer"));
 }
 
+TEST_F(Calls, ARefThatWasNeverBoundCallsNothing) {
+  const ProcedureRef<AccountArguments, oltp::Nothing> never;  // open_account's, the first one's
+  const auto called = database().call(never, {.id = 77, .balance = {}}).get();
+  EXPECT_EQ(called.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(called.error().message, HasSubstr("never bound"));
+  EXPECT_EQ(*bank_->number("SELECT count(*) FROM account WHERE id = 77"), 0);
+}
+
 TEST_F(Calls, AReplyThatPointsIntoTheDatabaseIsRefused) {
   oltp::ProcedureDefinition definition;
   definition.name = "read_note";

@@ -1,4 +1,4 @@
-// UTF-8: where texts that come from outside (CSV cells, SQL) are checked.
+// UTF-8: where texts that come from outside (CSV cells, SQL, values of calls) are checked.
 
 #pragma once
 

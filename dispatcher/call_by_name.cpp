@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/row_layout.h"
+#include "base/utf8.h"
 #include "dispatcher/database_state.h"
 
 namespace diptych::dispatcher {
@@ -79,6 +82,11 @@ base::Result<std::unique_ptr<NamedCall>> make_call(const ProcedureSignature& pro
                                             converted.error().message));
       }
       call->values[i] = std::move(*converted);
+      const auto* const text = std::get_if<std::string>(&call->values[i]);
+      if (text != nullptr && !base::is_valid_utf8(*text)) {
+        return unfit(procedure, fmt::format("argument {} \"{}\": the text is not valid UTF-8",
+                                            i + 1, columns[i].name));
+      }
     }
     auto stored = base::store_value(layout_of(columns[i]), call->values[i], call->arguments.data());
     if (!stored) {

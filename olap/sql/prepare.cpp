@@ -1,10 +1,13 @@
 // prepare() of olap/query.h: the stages of the front end in order.
 
 #include <new>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "olap/plan_report.h"
 #include "olap/query.h"
 #include "olap/sql/explain.h"
@@ -76,9 +79,24 @@ std::string with_parameters(std::string text, std::span<const base::Value> param
   return text;
 }
 
+base::Result<void> check_texts(std::span<const base::Value> parameters) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto* const text = std::get_if<std::string>(&parameters[i]);
+    if (text == nullptr) continue;
+    const size_t valid = base::valid_utf8_bytes(*text);
+    if (valid == text->size()) continue;
+    return base::Error(base::ErrorCode::kInvalidArgument, "22021",
+                       fmt::format("parameter ${} has a byte at offset {} (0x{:02x}) that is not "
+                                   "UTF-8",
+                                   i + 1, valid, static_cast<unsigned char>((*text)[valid])));
+  }
+  return {};
+}
+
 base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalog,
                            const TableRows& table_rows, std::span<const base::Value> parameters,
                            std::span<const SystemTable> system_tables, PlanningWork* work) {
+  if (const auto checked = check_texts(parameters); !checked) return checked.error();
   const auto tree = ParseTree::parse(source);
   if (!tree) return tree.error();
   Plan plan;

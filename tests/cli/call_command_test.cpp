@@ -73,6 +73,7 @@ TEST_F(CallProgram, WhatFailsSaysWhyAndChangesNothing) {
       {{"--null", "none", "transfer", "1", "2", "NULL"}, "\"NULL\""},
       {{"transfer", "1", "two", "3"}, "argument 2 \"to\""},
       {{"transfers", "1"}, "there are: open_account, transfer, interest, statement"},
+      {{"open_account", "3", "7", "E\xff", "1"}, "\"owner\": the text is not valid UTF-8"},
       {{"open_account", "1", "7", "Eve", "1"}, "already exists: in procedure \"open_account\""},
   };
   for (const auto& one : cases) {

@@ -123,6 +123,15 @@ TEST_F(SqlParameterTest, AMissingOneIsNamedWithItsPlace) {
             "there is no parameter $2: 1 is given (line 1, column 12: \"$\")");
 }
 
+TEST_F(SqlParameterTest, ATextThatIsNotUtf8IsRefused) {
+  const std::vector<base::Value> texts = {std::string("\u00df"), std::string("a\xff")};
+  const auto prepared = prepare("select $1, $2", catalog_, rows_, texts);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.error().sqlstate(), "22021");
+  EXPECT_EQ(prepared.error().message,
+            "parameter $2 has a byte at offset 1 (0xff) that is not UTF-8");
+}
+
 TEST_F(SqlParameterTest, ErrorsHaveTheirStateAndPosition) {
   const auto prepared = prepare("select 'ß', nope from child", catalog_, rows_);
   ASSERT_FALSE(prepared.ok());

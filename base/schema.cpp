@@ -151,15 +151,29 @@ std::optional<ColumnId> TableSchema::find_column(std::string_view column_name) c
   return std::nullopt;
 }
 
+Catalog::TablePtr Catalog::make_table(TableSchema schema) {
+  return std::make_shared<TableSchema>(std::move(schema));  // shared_ptr: see TablePtr
+}
+
+// A table that is there gets indexes, and changes in nothing else.
+Catalog::Catalog(const Catalog& other, const Catalog& earlier) : index_count_(other.index_count_) {
+  for (size_t i = 0; i < other.tables_.size(); ++i) {
+    const TableSchema& table = *other.tables_[i];
+    const bool as_before =
+        i < earlier.tables_.size() && earlier.tables_[i]->indexes.size() == table.indexes.size();
+    tables_.push_back(as_before ? earlier.tables_[i] : make_table(table));
+  }
+}
+
 const TableSchema* Catalog::find_table(std::string_view name) const {
   const auto found = std::find_if(tables_.begin(), tables_.end(),
-                                  [&](const TableSchema& t) { return t.name == name; });
-  return found == tables_.end() ? nullptr : &*found;
+                                  [&](const TablePtr& t) { return t->name == name; });
+  return found == tables_.end() ? nullptr : found->get();
 }
 
 bool Catalog::index_name_taken(std::string_view name) const {
-  return std::any_of(tables_.begin(), tables_.end(), [&](const TableSchema& t) {
-    return std::any_of(t.indexes.begin(), t.indexes.end(),
+  return std::any_of(tables_.begin(), tables_.end(), [&](const TablePtr& t) {
+    return std::any_of(t->indexes.begin(), t->indexes.end(),
                        [&](const IndexSchema& i) { return i.name == name; });
   });
 }
@@ -210,13 +224,12 @@ Result<TableId> Catalog::add_table(TableSchema schema) {
   if (auto checked = check_column_groups(schema); !checked) return checked.error();
   schema.id = TableId(static_cast<uint32_t>(tables_.size()));
   for (IndexSchema& index : schema.indexes) index.id = IndexId(index_count_++);
-  tables_.push_back(std::move(schema));
-  return tables_.back().id;
+  return tables_.emplace_back(make_table(std::move(schema)))->id;
 }
 
 Result<IndexId> Catalog::add_index(TableId table, IndexSchema index) {
   DIPTYCH_CHECK(table.value < tables_.size(), "ids come from the catalog");
-  TableSchema& schema = tables_[table.value];
+  TableSchema& schema = *tables_[table.value];
   if (auto checked = check_index(schema, index); !checked) return checked.error();
   index.id = IndexId(index_count_++);
   schema.indexes.push_back(std::move(index));
@@ -225,7 +238,7 @@ Result<IndexId> Catalog::add_index(TableId table, IndexSchema index) {
 
 void Catalog::remove_last_index(TableId table) {
   DIPTYCH_CHECK(table.value < tables_.size(), "ids come from the catalog");
-  std::vector<IndexSchema>& indexes = tables_[table.value].indexes;
+  std::vector<IndexSchema>& indexes = tables_[table.value]->indexes;
   DIPTYCH_CHECK(indexes.size() > 1 && indexes.back().id.value + 1 == index_count_,
                 "only the newest index is removed, and never a primary key's");
   indexes.pop_back();

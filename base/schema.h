@@ -9,8 +9,9 @@
 
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,14 @@ Result<void> check_column_groups(const TableSchema& schema);
 
 class Catalog {
  public:
+  Catalog() = default;
+  Catalog(const Catalog& other) : Catalog(other, Catalog()) {}
+  // A copy that shares with `earlier`, a copy of before, the tables that are as they were. Nobody
+  // writes either of the two.
+  Catalog(const Catalog& other, const Catalog& earlier);
+  Catalog(Catalog&&) = default;
+  Catalog& operator=(Catalog&&) = default;
+
   // Gives the table and its indexes their ids. Fails with kAlreadyExists on a taken table or index
   // name, and with kInvalidArgument where the schema is wrong: no column or primary key, a column
   // named twice, a nullable column in a unique key, more columns or wider rows than the limits
@@ -101,15 +110,21 @@ class Catalog {
   void remove_last_index(TableId table);
 
   const TableSchema* find_table(std::string_view name) const;  // nullptr: no such table
-  const TableSchema& table(TableId id) const { return tables_[id.value]; }
+  const TableSchema& table(TableId id) const { return *tables_[id.value]; }
   size_t table_count() const { return tables_.size(); }
-  const std::deque<TableSchema>& tables() const { return tables_; }
+  auto tables() const {
+    return std::views::transform(
+        tables_, [](const TablePtr& table) -> const TableSchema& { return *table; });
+  }
 
  private:
   Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
   bool index_name_taken(std::string_view name) const;
 
-  std::deque<TableSchema> tables_;  // a deque: references stay valid when tables are added
+  using TablePtr = std::shared_ptr<TableSchema>;  // shared_ptr: copies of the catalog have it too
+
+  static TablePtr make_table(TableSchema schema);
+  std::vector<TablePtr> tables_;
   uint32_t index_count_ = 0;
 };
 

@@ -278,5 +278,20 @@ TEST(DatabaseDdl, ThatDoesNothingLeavesNoCatalogBehind) {
   EXPECT_NE(&bank->database->catalog(), before);
 }
 
+// What stays for references to it is small, however many statements come, each with its catalog.
+TEST(DatabaseDdl, CatalogsShareTheTablesThatDdlDidNotChange) {
+  const auto bank = Bank::open({});
+  const base::Catalog& first = bank->database->catalog();
+  ASSERT_TRUE(bank->database->execute_ddl("CREATE TABLE t (id INT PRIMARY KEY)").ok());
+  const base::Catalog& second = bank->database->catalog();
+  EXPECT_EQ(first.table_count(), 1U);
+  EXPECT_EQ(second.find_table("account"), first.find_table("account"));
+  ASSERT_TRUE(bank->database->execute_ddl("CREATE INDEX v ON account (version)").ok());
+  const base::Catalog& third = bank->database->catalog();
+  EXPECT_EQ(third.find_table("t"), second.find_table("t"));
+  EXPECT_EQ(first.find_table("account")->indexes.size(), 1U);
+  EXPECT_EQ(third.find_table("account")->indexes.size(), 2U);
+}
+
 }  // namespace
 }  // namespace diptych::dispatcher

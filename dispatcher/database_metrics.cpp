@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/metric_registry.h"
-#include "dispatcher/side_cpu_time.h"
 
 namespace diptych::dispatcher {
 
@@ -57,8 +56,8 @@ Metrics Database::State::metrics() const {
   metrics.queries_memory_bytes = executor.queries_memory_bytes();
   metrics.oltp_memory_bytes =
       counted.memory_bytes() + metrics.memory.pending_updates + metrics.memory.empty_updates;
-  metrics.oltp_cpu_ns = side_cpu_ns(kOltpThreadPrefix);
-  metrics.olap_cpu_ns = side_cpu_ns(kOlapThreadPrefix);
+  metrics.oltp_cpu_ns = oltp_cpu.read_ns();
+  metrics.olap_cpu_ns = olap_cpu.read_ns();
   return metrics;
 }
 

@@ -23,4 +23,12 @@ uint64_t side_cpu_ns(std::string_view thread_name_prefix) {
   return sum_ns;
 }
 
+uint64_t SideCpuTime::read_ns() {
+  const std::lock_guard lock(mutex_);
+  const uint64_t now_ns = side_cpu_ns(prefix_);
+  if (now_ns < last_ns_) ended_ns_ += last_ns_ - now_ns;
+  last_ns_ = now_ns;
+  return ended_ns_ + now_ns;
+}
+
 }  // namespace diptych::dispatcher

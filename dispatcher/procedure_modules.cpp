@@ -73,7 +73,7 @@ base::Result<void> ProcedureModules::check(
     if (owner.empty()) {
       return refused(base::ErrorCode::kAlreadyExists, definition, "is the program's own already");
     }
-    if (owner != library.name()) {
+    if (owner != library.name() && !is_removed(present->id)) {
       return refused(base::ErrorCode::kAlreadyExists, definition,
                      fmt::format("is module \"{}\"'s already", owner));
     }
@@ -97,7 +97,7 @@ LoadedProcedures ProcedureModules::install(std::unique_ptr<ModuleLibrary>* libra
     report.defined.push_back(definition.name);
     if (const ProcedureSignature* const present = directory->find(definition.name)) {
       report.replaced.push_back(definition.name);
-      procedures_.at(present->id).removed = false;
+      procedures_.at(present->id) = {.module = report.module};
       directory->set_version(present->id, definition.version);
       engine->replace_procedure(present->id, std::move(definition));
       continue;

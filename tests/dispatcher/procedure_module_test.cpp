@@ -127,6 +127,24 @@ TEST_F(Modules, LoadedAgainItReplacesAndWhatItLacksIsNoMore) {
   EXPECT_EQ(*call("minus", 41), 40);
 }
 
+TEST_F(Modules, WhatAModuleHasNoMoreAnotherOneMayDefine) {
+  ASSERT_TRUE(load().ok());
+  const std::string other = module_with(std::string("variants\0", 9), "varietys");
+  ::setenv("DIPTYCH_TEST_VARIANT", "minus alone", 1);
+  expect_refused(load_bytes(other), ErrorCode::kAlreadyExists,
+                 "procedure \"minus\" is module \"variants\"'s already");
+  ASSERT_TRUE(load("second").ok());
+  ::setenv("DIPTYCH_TEST_VARIANT", "minus alone", 1);
+  const auto moved = load_bytes(other);
+  ASSERT_TRUE(moved.ok()) << moved.error().to_string();
+  EXPECT_EQ(*call("minus", 42), 40);
+  EXPECT_EQ(database().procedures()->back().module, "varietys");
+  expect_refused(load(), ErrorCode::kAlreadyExists,
+                 "procedure \"minus\" is module \"varietys\"'s already");
+  ASSERT_TRUE(load("second").ok());
+  EXPECT_EQ(*call("minus", 42), 40);
+}
+
 TEST_F(Modules, AReplacedLibraryIsClosed) {
   ASSERT_EQ(mapped_copies(), 0u);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(load().ok());

@@ -86,6 +86,10 @@ base::Result<void> define(ProcedureRegistrar& procedures) {
     define_plus<Number>(procedures, "transfer", 4);
     return {};
   }
+  if (variant == "minus alone") {
+    define_plus<Number>(procedures, "minus", -2);
+    return {};
+  }
   define_plus<Number>(procedures, "plus", variant == "second" ? 2 : 1);
   if (variant == "twice") define_plus<Number>(procedures, "plus", 5);
   if (variant != "second") define_plus<Number>(procedures, "minus", -1);

@@ -37,7 +37,8 @@ struct Change {
   uint64_t row;
 };
 
-void make(const Change& change, InterruptedTree* tree, Rows* model) {
+template <class Tree>
+void make(const Change& change, Tree* tree, Rows* model) {
   const std::pair<uint64_t, uint64_t> entry{change.key, change.row};
   if (change.inserts) {
     EXPECT_EQ(tree->insert(entry_of(change.key, change.row)),
@@ -291,6 +292,54 @@ bool interrupt_unique_insert(uint64_t seed, uint64_t steps_before) {
 
 TEST(BwTreeInterrupted, OfTwoThatInsertAUniqueKeyOneGetsItInHoweverManyLeavesItsRowsLie) {
   interrupt_all(kSeeds / 20, interrupt_unique_insert);
+}
+
+// Interrupted behind its loads: when a node is known, and before it is looked at.
+template <class Value>
+class InterruptedBehind : public Interrupted<Value> {
+ public:
+  using Interrupted<Value>::Interrupted;
+  Value load(std::memory_order order) const {
+    // seq_cst or less: as given.
+    const Value value = Interrupted<Value>::load(std::memory_order(order));
+    interrupt_step();
+    return value;
+  }
+};
+
+// A reader learns of a leaf that another worker replaces before the reader has noted it. In what
+// follows the leaf's block is other leaves and no leaf, and then the reader comes back.
+bool interrupt_note(uint64_t seed, uint64_t steps_before) {
+  std::mt19937_64 random(seed);
+  BwTree<2, 96, InterruptedBehind> tree(Concurrency::kShared, base::NumaNode(0));
+  Rows model;
+  const auto change_some = [&] {
+    const AsWorker leader(base::WorkerId(0));
+    for (const Change& change : random_changes(&random, 3, 1)) make(change, &tree, &model);
+  };
+  const BwEntry<2> first = entry_of(random() % 24, 0);
+  const auto read = [&] {
+    const AsWorker reader(base::WorkerId(1));
+    Rows met;
+    tree.scan_forward(first, BwEntry<2>::infinity(), [&](const BwEntry<2>& entry) {
+      return met.emplace(entry.words[1], entry.row).second;
+    });
+    return met;
+  };
+  change_some();
+  interruption = {steps_before, change_some};
+  read();
+  const bool was_interrupted = end_interruption();
+  for (const Concurrency next : {Concurrency::kSingle, Concurrency::kShared}) {
+    tree.set_concurrency(next);
+    change_some();
+  }
+  EXPECT_EQ(read(), Rows(model.lower_bound({first.words[1], 0}), model.end()));
+  return was_interrupted;
+}
+
+TEST(BwTreeInterrupted, ALeafThatIsReplacedBeforeItIsNotedIsNeverTrusted) {
+  interrupt_all(kSeeds / 5, interrupt_note);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ class Database {
 
   // `parameters` stand for $1, $2 and so on (olap/query.h).
   base::Result<QueryResult> query(std::string_view sql, std::vector<base::Value> parameters = {});
-  // In the order of the statements; on one snapshot, but those of the long lane on a later one.
+  // All on one snapshot; results in the order of the statements.
   std::vector<base::Result<QueryResult>> query_batch(std::span<const std::string> statements,
                                                      const QueryOptions& options = {});
   // The result is taken, or the query cancelled, by the handle. Fails where it was not admitted:

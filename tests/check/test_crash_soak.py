@@ -1,4 +1,4 @@
-"""tools/crash-test --soak notices memory and disk space that grow."""
+"""tools/crash-test --soak notices memory and disk space that grow; and what it is asked for."""
 
 import contextlib
 import importlib.machinery
@@ -53,6 +53,14 @@ class CrashSoakTest(unittest.TestCase):
     def test_few_samples_are_said(self):
         self.assertEqual(len(self.wrong(life(lambda s: 1, lambda s: 1)[:20])), 1)
         self.assertEqual(len(self.wrong([])), 1)
+
+    def test_arguments_that_would_test_nothing_or_something_else_are_refused(self):
+        for words in (["--rounds", "0"], ["--rounds", "-3"], ["--power-cut", "--soak"],
+                      ["--soak", "--seconds", "59"]):
+            with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
+                self.tool.parse_arguments(words)
+            self.assertEqual(ended.exception.code, 2, words)
+        self.assertEqual(self.tool.parse_arguments(["--power-cut", "--rounds", "1"]).rounds, 1)
 
 
 if __name__ == "__main__":

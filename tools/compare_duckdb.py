@@ -29,7 +29,7 @@ import threading
 import time
 
 from duckdb_peer import (TABLES, Program, ch_queries, copy_csv, difference, duckdb_schema,
-                         template_text, templates)
+                         numbers, template_text, templates)
 
 # Of tables whose rows as a query's result would fill the memory: exported by these warehouses.
 CHUNKED = {"orderline": "ol_w_id", "stock": "s_w_id", "customer": "c_w_id"}
@@ -410,13 +410,6 @@ def tables(report):
         out.append("\n### What aging costs\n")
         out.append(aged_table(report["states"]["fresh"], report["states"]["aged"]))
     return "\n".join(out)
-
-
-def numbers(text):
-    values = [int(part) for part in text.split(",") if part]
-    if any(value < 1 for value in values):
-        raise argparse.ArgumentTypeError("numbers from 1 on, with commas between them")
-    return values
 
 
 def parse_options():

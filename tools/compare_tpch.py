@@ -16,9 +16,7 @@ import shutil
 import sys
 import time
 
-import duckdb
-
-from duckdb_peer import ROOT, Program, difference
+from duckdb_peer import ROOT, Program, difference, numbers
 
 TPCH = ROOT / "tools/tpch"
 NATIONS = [("ALGERIA", 0), ("ARGENTINA", 1), ("BRAZIL", 1), ("CANADA", 1), ("EGYPT", 4),
@@ -158,16 +156,26 @@ def report(threads, times):
     print(f"{'geometric mean':16}{ours:10.2f}{theirs:10.2f}{theirs / ours:7.1f}x", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
+def parse_options(words):
+    parser = argparse.ArgumentParser(prog="tools/compare-tpch", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the diptych binary")
     parser.add_argument("--folder", type=pathlib.Path, required=True, help="for the data")
     parser.add_argument("--scale", type=float, default=0.3, help="1: 6 million lines; default 0.3")
-    parser.add_argument("--threads", default="1,2", help="thread counts, one after the other")
+    parser.add_argument("--threads", type=numbers, default=[1, 2],
+                        help="thread counts, one after the other; default 1,2")
     parser.add_argument("--rounds", type=int, default=3, help="calls of each query; default 3")
     parser.add_argument("--json", type=pathlib.Path, help="a file for the figures")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
+    if options.rounds < 1 or options.scale <= 0 or not options.threads:
+        parser.error("--threads and --rounds are at least 1, --scale is more than 0")
+    return options
+
+
+def main():
+    options = parse_options(sys.argv[1:])
+    import duckdb
+
     connection = duckdb.connect()
     print(f"making the data, scale {options.scale}", flush=True)
     make_data(connection, options.scale, options.folder)
@@ -181,7 +189,7 @@ def main():
             wrong += 1
     print(f"{len(queries())} answers compared, {wrong} differ", flush=True)
     figures = {}
-    for threads in map(int, options.threads.split(",")):
+    for threads in options.threads:
         figures[threads] = measure(program, connection, threads, options.rounds)
         report(threads, figures[threads])
     if options.json:

@@ -3,6 +3,7 @@
 Used by tools/compare-duckdb and by the differential tests.
 """
 
+import argparse
 import datetime
 import decimal
 import json
@@ -51,6 +52,14 @@ class Program:
             raise RuntimeError(f"no JSON, exit {done.returncode}: {done.stdout[:500]} "
                                f"{done.stderr[-2000:]}")
         return json.loads(done.stdout, parse_float=decimal.Decimal)
+
+
+def numbers(text):
+    """Of an option."""
+    values = [int(part) for part in text.split(",") if part]
+    if any(value < 1 for value in values):
+        raise argparse.ArgumentTypeError("numbers from 1 on, with commas between them")
+    return values
 
 
 def ch_queries():

@@ -1,6 +1,9 @@
-"""How tools/compare-duckdb makes its tables of the times, and how answers are compared."""
+"""How tools/compare-duckdb makes its tables of the times, and how answers are compared; what
+tools/compare-tpch refuses."""
 
+import contextlib
 import decimal
+import io
 import pathlib
 import random
 import sys
@@ -9,6 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 import compare_duckdb  # noqa: E402
+import compare_tpch  # noqa: E402
 import duckdb_peer  # noqa: E402
 
 
@@ -76,6 +80,19 @@ class CompareDuckdbTest(unittest.TestCase):
         low, high = text.split(",")[0].split(" and ")
         self.assertEqual(high, f"{low} + 10")
         self.assertNotIn("[", text)
+
+
+class CompareTpchTest(unittest.TestCase):
+    NEEDED = ["--program", "diptych", "--folder", "data"]
+
+    def test_what_cannot_be_measured_is_refused_before_the_data_is_made(self):
+        for words in (["--threads", "0"], ["--threads", "x"], ["--threads", ""],
+                      ["--rounds", "0"], ["--scale", "0"]):
+            with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
+                compare_tpch.parse_options(self.NEEDED + words)
+            self.assertEqual(ended.exception.code, 2, words)
+        self.assertEqual(compare_tpch.parse_options(self.NEEDED + ["--threads", "2,4"]).threads,
+                         [2, 4])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include "cli/program.h"
 
+#include <csignal>
 #include <exception>
 #include <memory>
 #include <new>
@@ -133,6 +134,8 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
 
 ExitCode run_program(int argument_count, const char* const* arguments) {
   occupy_standard_descriptors();
+  // A file that may not grow is an error of the write, which is told, and not the program's end.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Diptych throws nothing; the libraries below it may, when memory runs out.
   try {
     return parse_and_run(argument_count, arguments);

@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -324,6 +326,27 @@ TEST_F(Program, NothingIsLoadedIfAKeyIsTaken) {
   EXPECT_THAT(outcome.err, HasSubstr("nothing was loaded: line 4: "));
   EXPECT_THAT(outcome.err, HasSubstr("key (2) of index \"orders_pkey\" is taken"));
   EXPECT_EQ(count("orders"), "n\n2\n");
+}
+
+TEST_F(Program, NothingIsLoadedIfTheRowsCannotBeSaved) {
+  init();
+  std::mt19937 random(1);
+  std::string csv = "i_id,i_name\n";
+  for (int i = 0; i < 100'000; ++i) {
+    csv += std::to_string(i) + ",";
+    for (int letter = 0; letter < 24; ++letter) csv += static_cast<char>('a' + random() % 26);
+    csv += "\n";
+  }
+  const std::string file = folder_.file("rows.csv", csv);
+  rlimit unlimited{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const rlimit tight{1'500'000, unlimited.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const Outcome outcome = run({"load", shop_, "item", file});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  expect_outcome(outcome, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no space left: "));
+  EXPECT_EQ(count("item"), "n\n0\n");
 }
 
 TEST_F(Program, AnUnknownTableIsNamedWithThoseThatThereAre) {

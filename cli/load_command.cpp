@@ -71,6 +71,11 @@ ExitCode LoadCommand::load(dispatcher::Database* database, const base::TableSche
                            const CsvTable& rows, ProgressLine* progress) const {
   // One row at a time: where one is refused, it is the last one given.
   uint64_t given = 0;
+  const auto count_rows = [&] {
+    const auto count = database->row_count(schema.id);
+    return count ? *count : 0;
+  };
+  const uint64_t before = count_rows();
   const auto loaded = database->load(schema.id, [&] {
     if (given % kRowsPerProgress == 0) {
       progress->update("loading " + table_, share(given, rows.row_count()));
@@ -78,14 +83,18 @@ ExitCode LoadCommand::load(dispatcher::Database* database, const base::TableSche
     if (given == rows.row_count()) return dispatcher::RowBatch{};
     return dispatcher::RowBatch{rows.row(given++), 1};
   });
-  if (!loaded) {
+  // Else they are in memory, and only the save has failed.
+  if (!loaded && count_rows() == before) {
     return fail(loaded.error().within(
         fmt::format("{}: nothing was loaded{}", input_name(csv_path_),
                     given == 0 ? "" : fmt::format(": line {}", rows.line(given - 1)))));
   }
   progress->update("saving " + path_, -1);
   if (const auto closed = database->close(); !closed) {
-    return fail(closed.error().within("the rows were read, but the database could not be saved"));
+    database->discard();  // whose end would try once more, and have rows that were told lost
+    return fail(closed.error().within(fmt::format(
+        "{}: nothing was loaded: the rows were read, but the database could not be saved",
+        input_name(csv_path_))));
   }
   return ExitCode::kFine;
 }

@@ -346,6 +346,8 @@ TEST_F(Program, NothingIsLoadedIfTheRowsCannotBeSaved) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
   expect_outcome(outcome, 1);
   EXPECT_THAT(outcome.err, HasSubstr("no space left: "));
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was loaded: the rows were read, but the database"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("closing"))) << "a save that is told of is the last one";
   EXPECT_EQ(count("item"), "n\n0\n");
 }
 

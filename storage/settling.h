@@ -3,9 +3,10 @@
 //
 //   frozen ──long quiet: settle──► settled ──a write: thaw──► thawed ──quiet: freeze──► frozen
 //
-// A row then costs its frame (encoding/zstd_frames.cpp: 16 KiB at most, and 1,024 rows), and
-// nothing is answered on codes: for data that is kept and seldom asked for. A column that zstd does
-// not make 1/20 smaller stays as it is, and counts as settled until it was thawed.
+// A row then costs its frame (encoding/zstd_frames.cpp: 16 KiB in the mean, or 64 rows where these
+// have more, and 1,024 at most), and nothing is answered on codes: for data that is kept and seldom
+// asked for. A column that zstd does not make 1/20 smaller stays as it is, and counts as settled
+// until it was thawed.
 //
 // Looks     each call of compact() looks at the next kBlocksALook blocks of a partition, round and
 //           round, and settles one column at most: a bounded pause. A column is quiet enough after

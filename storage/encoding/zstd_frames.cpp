@@ -1,4 +1,5 @@
-// Zstd frames: plain values in independent zstd frames of at most 16 KiB, for settled data.
+// Zstd frames: plain values in independent zstd frames of 16 KiB in the mean at most, or of 64 rows
+// where these have more, for settled data.
 //
 //   table_offset: | ends: u32 a frame, of the frames in the text part, ascending |
 //   text_offset:  | the frames one behind the other |

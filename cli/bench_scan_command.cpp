@@ -47,6 +47,9 @@ ExitCode BenchScanCommand::run() {
   if (!options_.cold && options_.settled) {
     return wrong_usage("--settled is for --cold: what settles is read from disk");
   }
+  if (!options_.cold && app().count("--memory") != 0) {
+    return wrong_usage("--memory is for --cold: otherwise all columns are in memory");
+  }
   const auto report = run_with_progress(workloads::run_scan, options_);
   if (!report) return fail(report.error());
   const ExitCode given = give_report(*report, json_path_, "the figures are of the columns so far");

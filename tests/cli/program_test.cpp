@@ -134,6 +134,7 @@ TEST_F(Program, WrongCommandLinesExitWithTwoAndSayWhy) {
       {{"bench", "tpcc", "--json", absent + "/x.json"}, absent},
       {{"bench", "ch", "--transaction-clients", "0", "--query-clients", "0"}, "nothing would run"},
       {{"bench", "scan", "--path", absent}, "--path is for --cold"},
+      {{"bench", "scan", "--memory", "64"}, "--memory is for --cold"},
       {{"bench", "tpcc", "--isolation", "chaos"}, "\"chaos\" is none of serializable, snapshot\n"},
       {{"bench", "ch", "--isolation", "chaos"}, "\"chaos\" is none of serializable, snapshot\n"},
       {{"bench", "isolation", "--html", absent + "/x.html"}, absent},

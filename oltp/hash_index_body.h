@@ -123,17 +123,24 @@ bool BasicHashIndex<Atomic>::erase(std::string_view key, base::RowId row_id) {
   HashPath path(&bucket_of(hash), entry >> kRowBits);
   do {
     for (Entry& slot : path.bucket().entries) {
-      // relaxed: the entry is this worker's, or the boundary's.
-      if (slot.load(std::memory_order_relaxed) != entry) continue;
-      // release: who reuses it comes later.
-      slot.store(0, std::memory_order_release);
+      // relaxed: the entry is this worker's, or a row's that nobody changes any more.
+      uint64_t present = slot.load(std::memory_order_relaxed);
+      if (present != entry) continue;
       if (is_single()) {
-        // relaxed: one worker.
+        // relaxed: one worker, here and below.
+        slot.store(0, std::memory_order_relaxed);
+        // relaxed: likewise.
         entries_.store(entries_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-      } else {
-        // relaxed: a count.
-        entries_.fetch_sub(1, std::memory_order_relaxed);
+        return true;
       }
+      // Of a row whose key went to and fro in a batch, several may take it away at its end.
+      // release: who reuses it comes later.
+      if (!slot.compare_exchange_strong(present, 0, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+        continue;
+      }
+      // relaxed: a count.
+      entries_.fetch_sub(1, std::memory_order_relaxed);
       return true;
     }
   } while (path.advance());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/oltp/engine_fixture.h"
+#include "tests/oltp/schedule.h"
 
 namespace diptych::oltp::test {
 namespace {
@@ -180,6 +181,56 @@ TEST(SnapshotStress, ARollbackTakesNoIndexEntryThatAnotherTransactionNeeds) {
     }));
     ASSERT_EQ(found, kRows) << "batch " << batch;
     bank.expect_replica_agrees();
+  }
+}
+
+// Within a batch one worker gives rows other names, and another one gives the old ones back, or
+// erases the rows: at its end both take away the same entries.
+TEST(SnapshotStress, AnEntryThatTwoWorkersLeaveBehindIsTakenAwayOnce) {
+  constexpr int64_t kRows = 4000;
+  Bank bank(2);
+  const auto of_all_rows = [](auto change) {
+    return [change](Transaction& txn) -> Result<void> {
+      for (int64_t id = 0; id < kRows; ++id) {
+        if (auto done = change(txn, id); !done) return done.error();
+      }
+      return {};
+    };
+  };
+  const auto insert = of_all_rows([&](Transaction& txn, int64_t id) {
+    const std::string name = "a" + std::to_string(id);
+    const auto branch = static_cast<int32_t>(id);
+    return txn.insert(bank.account, Account{id, branch, std::string_view(name), 0, {}});
+  });
+  const auto rename = [&](const std::string& prefix) {
+    return of_all_rows([&bank, prefix](Transaction& txn, int64_t id) -> Result<void> {
+      auto row = txn.get_for_update<&Account::name>(bank.account_pkey, id);
+      if (!row) return row.error();
+      const std::string name = prefix + std::to_string(id);
+      txn.update(*row, set<&Account::name>(std::string_view(name)));
+      return {};
+    });
+  };
+  const auto erase = of_all_rows([&](Transaction& txn, int64_t id) -> Result<void> {
+    auto row = txn.get_for_update(bank.account_pkey, id);
+    if (!row) return row.error();
+    txn.erase(*row);
+    return {};
+  });
+  ASSERT_TRUE(bank.run(insert));
+  for (int batch = 0; batch < 5; ++batch) {
+    Schedule schedule(2);
+    schedule.begin(0).step(0, rename("b")).end(0).begin(1).step(1, rename("a")).end(1);
+    for (const Result<void>& outcome : schedule.run(&bank)) EXPECT_TRUE(outcome);
+    bank.expect_replica_agrees();
+  }
+  for (int batch = 0; batch < 5; ++batch) {
+    Schedule schedule(2);
+    schedule.begin(1).step(1, rename("b")).step(1, rename("a")).end(1);
+    schedule.begin(0).step(0, erase).end(0);
+    for (const Result<void>& outcome : schedule.run(&bank)) EXPECT_TRUE(outcome);
+    bank.expect_replica_agrees();
+    ASSERT_TRUE(bank.run(insert));
   }
 }
 

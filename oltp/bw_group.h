@@ -74,9 +74,9 @@ class BwGroup {
     Nodes::template prefetch<sizeof(Leaf) - sizeof(Leaf::entries)>(leaf);
   }
 
-  // Nodes that are no leaves, or have become something else, are left out.
+  // Where a way ended at null or above the leaves: null.
   static const Leaf* leaf_or_null(const Node* node) {
-    const bool is_leaf = node != nullptr && node->level == 0 && node->count <= Nodes::kEntriesMax;
+    const bool is_leaf = node != nullptr && node->level == 0;
     return is_leaf ? static_cast<const Leaf*>(node) : nullptr;
   }
   // Fetches `count` entries of the leaves from each start on.

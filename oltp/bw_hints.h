@@ -10,7 +10,8 @@
 // One that is frozen may have been replaced already; one that is not is in the tree.
 //
 // Threads    one worker's; the leaves are all workers'.
-// Memory     2 kPlaces lines, from the first note on; none for keys that have one word or many.
+// Memory     2 kPlaces hints of a line or two, from the first note on; none for keys that have one
+//            word or many.
 
 #pragma once
 

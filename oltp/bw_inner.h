@@ -1,6 +1,6 @@
 // BwInner: an inner node of a BwTree, and the search in it.
 //
-//   | level | count | word, shift | heads ... | children ... | separators ... |
+//   | birth | level | count | word, shift | heads ... | children ... | separators ... |
 //
 //   separators  every entry below children[i] is less than separators[i], and not less than
 //               separators[i - 1]; the last one is the node's upper bound.

@@ -1,8 +1,9 @@
 // BwNodes: the nodes of a BwTree: layout, search within a leaf, what a leaf holds.
 //
-//   leaf    | level 0 | count | newest | status | dead bits | low | high | sorted ... | added ... |
-//   inner   | level   | count | ...                                            (bw_inner.h)
+//   leaf    | birth | level 0 | count | newest | status | dead bits | low | high | sorted | added |
+//   inner   | birth | level   | count | ...                                            (bw_inner.h)
 //
+//   birth   tells a node from what its block was before, and will be (BwNode).
 //   sorted  `count` entries in order; with several workers they never change, and the bit of one
 //           that is erased is set among the dead bits (63 a word).
 //   added   slots behind them, at most kAddedMax, in the order in which they were claimed.

@@ -70,6 +70,8 @@ class BwHints {
     }
   }
 
+  size_t allocated_bytes() const { return places_ == nullptr ? 0 : kPlaces * sizeof(Place); }
+
  private:
   using Place = std::array<Hint, 2>;  // the newer one first
   // One word would be the whole key.
@@ -83,5 +85,12 @@ class BwHints {
 
   std::unique_ptr<Place[]> places_;
 };
+
+template <class Hints, size_t kCount>
+size_t bytes_of(const std::array<Hints, kCount>& hints) {
+  size_t bytes = 0;
+  for (const Hints& one : hints) bytes += one.allocated_bytes();
+  return bytes;
+}
 
 }  // namespace diptych::oltp

@@ -52,7 +52,9 @@ class BwTree {
   void reclaim() { pages_.memory().reclaim(); }
   uint64_t check() const { return pages_.check(); }
   uint64_t entry_count() const { return pages_.count_entries(pages_.root()); }
-  size_t allocated_bytes() const { return pages_.memory().allocated_bytes(); }
+  size_t allocated_bytes() const {
+    return pages_.memory().allocated_bytes() + bytes_of(changes_) + bytes_of(scans_);
+  }
 
   // As Index::insert and Index::erase.
   IndexInsert insert(const Entry& entry, const UniquenessCheck* check = nullptr) {

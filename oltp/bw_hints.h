@@ -57,9 +57,11 @@ class BwHints {
     }
     return nullptr;
   }
-  // The one that was noted last for the first word of the entry; null: none was for any.
+  // The one that was noted last for the first word of the entry; null: none was.
   const Hint* newest(const Entry& entry) const {
-    return places_ == nullptr ? nullptr : &places_[place_of(entry)][0];
+    if (places_ == nullptr) return nullptr;
+    const Hint& hint = places_[place_of(entry)][0];
+    return hint.leaf == nullptr ? nullptr : &hint;
   }
   void note(const Entry& entry, Leaf* leaf) {
     if constexpr (kUseful) {

@@ -99,32 +99,27 @@ HWY_ATTR uint32_t by_rank(const uint32_t* places, const uint64_t* selected, uint
 // How many bits a word has is not to be guessed: nothing branches on it, but where there are none.
 // What is stored whole ends, at most, where the positions of all bits until here would.
 #if HWY_TARGET == HWY_SCALAR
-uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+uint32_t add_positions(uint64_t word, uint32_t first, uint16_t* out) {
   uint32_t count = 0;
-  for (uint32_t w = 0; w < words; ++w) {
-    for (uint64_t word = bits[w]; word != 0; word &= word - 1) {
-      out[count++] = static_cast<uint16_t>(w * 64 + static_cast<uint32_t>(std::countr_zero(word)));
-    }
+  for (; word != 0; word &= word - 1) {
+    out[count++] = static_cast<uint16_t>(first + static_cast<uint32_t>(std::countr_zero(word)));
   }
   return count;
 }
 #elif HWY_TARGET <= HWY_AVX3_DL  // which compress 16-bit lanes
-HWY_ATTR uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+HWY_ATTR uint32_t add_positions(uint64_t word, uint32_t first, uint16_t* out) {
   const hn::ScalableTag<uint16_t> d;
   constexpr uint32_t kLanes = hn::MaxLanes(d);
   const auto lane = hn::Iota(d, 0);
   uint32_t count = 0;
-  for (uint32_t w = 0; w < words; ++w) {
-    const uint64_t word = bits[w];
-    if (word == 0) continue;
-    for (uint32_t i = 0; i < 64; i += kLanes) {
-      uint8_t bytes[8];
-      const uint64_t here = word >> i;
-      std::memcpy(bytes, &here, sizeof bytes);
-      const auto numbers = hn::Add(lane, hn::Set(d, static_cast<uint16_t>(w * 64 + i)));
-      hn::StoreU(hn::Compress(numbers, hn::LoadMaskBits(d, bytes)), d, out + count);
-      count += static_cast<uint32_t>(std::popcount(here & (~uint64_t{0} >> (64 - kLanes))));
-    }
+  if (word == 0) return 0;
+  for (uint32_t i = 0; i < 64; i += kLanes) {
+    uint8_t bytes[8];
+    const uint64_t here = word >> i;
+    std::memcpy(bytes, &here, sizeof bytes);
+    const auto numbers = hn::Add(lane, hn::Set(d, static_cast<uint16_t>(first + i)));
+    hn::StoreU(hn::Compress(numbers, hn::LoadMaskBits(d, bytes)), d, out + count);
+    count += static_cast<uint32_t>(std::popcount(here & (~uint64_t{0} >> (64 - kLanes))));
   }
   return count;
 }
@@ -143,22 +138,55 @@ constexpr auto kBytePositions = [] {
 
 // A byte of bits at a time. Compressing 32-bit lanes instead takes three times as long: each waits
 // for the one before.
-HWY_ATTR uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+HWY_ATTR uint32_t add_positions(uint64_t word, uint32_t first, uint16_t* out) {
   const hn::FixedTag<uint16_t, 8> d;
   const hn::Rebind<uint8_t, decltype(d)> bytes;
   uint32_t count = 0;
-  for (uint32_t w = 0; w < words; ++w) {
-    uint64_t word = bits[w];
-    if (word == 0) continue;
-    for (uint32_t first = w * 64; first < w * 64 + 64; first += 8, word >>= 8) {
-      const auto in_byte = hn::PromoteTo(d, hn::LoadU(bytes, kBytePositions[word & 0xFF].data()));
-      hn::StoreU(hn::Add(in_byte, hn::Set(d, static_cast<uint16_t>(first))), d, out + count);
-      count += static_cast<uint32_t>(std::popcount(word & 0xFF));
-    }
+  if (word == 0) return 0;
+  for (uint32_t i = 0; i < 64; i += 8, word >>= 8) {
+    const auto in_byte = hn::PromoteTo(d, hn::LoadU(bytes, kBytePositions[word & 0xFF].data()));
+    hn::StoreU(hn::Add(in_byte, hn::Set(d, static_cast<uint16_t>(first + i))), d, out + count);
+    count += static_cast<uint32_t>(std::popcount(word & 0xFF));
   }
   return count;
 }
 #endif
+
+HWY_ATTR uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
+  uint32_t count = 0;
+  for (uint32_t w = 0; w < words; ++w) count += add_positions(bits[w], w * 64, out + count);
+  return count;
+}
+
+// Of a word's slots, those whose value differs from the one before it.
+HWY_ATTR uint64_t changed(const uint64_t* values, uint64_t before) {
+  const hn::ScalableTag<uint64_t> d;
+  constexpr uint32_t kLanes = hn::MaxLanes(d);
+  uint64_t word = 0;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    word |= uint64_t{values[i] != before} << i;
+    before = values[i];
+  }
+  for (uint32_t i = kLanes; i < 64; i += kLanes) {
+    uint8_t bytes[8] = {};
+    hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, values + i), hn::LoadU(d, values + i - 1)), bytes);
+    uint64_t here = 0;
+    std::memcpy(&here, bytes, sizeof bytes);
+    word |= here << i;
+  }
+  return word;
+}
+
+HWY_ATTR uint32_t changes(const uint64_t* values, uint32_t words, uint16_t* out) {
+  uint32_t count = 0;
+  uint64_t before = 0;
+  for (uint32_t w = 0; w < words; ++w) {
+    const uint64_t word = changed(values + size_t{w} * 64, before);
+    before = values[w * 64 + 63];
+    count += add_positions(word, w * 64, out + count);
+  }
+  return count;
+}
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -171,6 +199,7 @@ namespace {
 HWY_EXPORT(by_number);
 HWY_EXPORT(by_rank);
 HWY_EXPORT(positions);
+HWY_EXPORT(changes);
 }  // namespace
 
 uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint32_t words,
@@ -183,6 +212,9 @@ uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_
 }
 uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
   return HWY_DYNAMIC_DISPATCH(positions)(bits, words, out);
+}
+uint32_t collect_changes(const uint64_t* values, uint32_t words, uint16_t* out) {
+  return HWY_DYNAMIC_DISPATCH(changes)(values, words, out);
 }
 
 }  // namespace diptych::olap

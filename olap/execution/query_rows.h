@@ -71,6 +71,19 @@ class QueryRows {
     }
   }
 
+  // Of `words` words from word `first` on, row i keeps the queries in found[keys[i]], for the
+  // selected ones.
+  void keep_by_key(size_t first, size_t words, const uint64_t* found, const uint32_t* keys,
+                   const Selection& rows) {
+    switch (words) {
+      case 1: return keep_by_key<1>(first, words, found, keys, rows);
+      case 2: return keep_by_key<2>(first, words, found, keys, rows);
+      case 3: return keep_by_key<3>(first, words, found, keys, rows);
+      case 4: return keep_by_key<4>(first, words, found, keys, rows);
+      default: return keep_by_key<0>(first, words, found, keys, rows);
+    }
+  }
+
   // Rows without a true bit lose the queries of the set.
   void drop_where_false(const uint64_t* is_true, const uint64_t* queries, uint32_t slots) {
     for (size_t w = 0; w < words_; ++w) {
@@ -110,6 +123,18 @@ class QueryRows {
   }
 
  private:
+  // Up to four words together, so that a key's line is met once; 0: any number of them.
+  template <size_t kWords>
+  void keep_by_key(size_t first, size_t words, const uint64_t* found, const uint32_t* keys,
+                   const Selection& rows) {
+    const size_t count = kWords == 0 ? words : kWords;
+    uint64_t* const bits = word(first);
+    for_selected(rows, [&](uint32_t i) {
+      const uint64_t* const of_key = found + keys[i] * count;
+      for (size_t w = 0; w < count; ++w) bits[w * kVectorRows + i] &= of_key[w];
+    });
+  }
+
   size_t words_;
   std::vector<uint64_t> bits_;
 };

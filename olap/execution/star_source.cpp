@@ -186,12 +186,8 @@ void StarSource::join(size_t edge) {
   const SharedNode& child = *node_.edges()[edge].child;
   const uint32_t* const numbers = edge_numbers_[edge].data();
   child.keys().number(keys_, rows, edge_numbers_[edge].data());
-  const size_t words = child.words();
-  for (size_t w = 0; w < words; ++w) {
-    uint64_t* const bits = rows_.word(child.first_word() - node_.first_word() + w);
-    const uint64_t* const found = child.found() + w;
-    for_selected(rows, [&](uint32_t i) { bits[i] &= found[numbers[i] * words]; });
-  }
+  rows_.keep_by_key(child.first_word() - node_.first_word(), child.words(), child.found(), numbers,
+                    rows);
 }
 
 // Under a key there is one row, which is this one: rows that no query wants leave what is there.

@@ -1,7 +1,8 @@
 // StarSums: counts and sums of many queries over the rows of one table.
 //
-// Rows in succession that the same queries want are added up first, and given to each of these
-// queries once: a query without joins wants whole blocks, and then costs next to nothing.
+// Of a vector's values it is known what those before each slot add up to. So rows in succession
+// that the same queries want cost a subtraction, and an addition for each of these queries,
+// however many rows they are: a query without joins wants whole vectors, and costs next to nothing.
 //
 // Sums are exact (128 bits), so results do not depend on the number of threads.
 //
@@ -40,51 +41,33 @@ class StarSums {
   }
 
  private:
+  // What is added up, by slot and at the end: modulo 2^64, which differences do not feel.
+  using Before = std::vector<uint64_t>;
+
   struct Argument {
-    std::vector<int64_t> values;  // 0 where null
-    std::vector<uint8_t> is_value;
     bool has_nulls = false;
-    bool adds_in_64_bits = false;  // kVectorRows values do, whichever
-  };
-  // What rows add to an argument's sum, in 64 bits where that is enough.
-  template <class Number>
-  struct Addend {
-    Number sum = 0;
-    int64_t count = 0;  // of values, where the argument has nulls; else it is the rows
-  };
-  // Of a vector's rows and a word.
-  template <class Number>
-  struct Part {
-    // Rows in succession with the same queries.
-    uint64_t run_queries = 0;
-    int64_t run_rows = 0;
-    std::vector<Addend<Number>> run;  // by place in the word's wanted arguments
-    // What runs that have ended gave.
-    uint64_t queries = 0;
-    int64_t rows[64] = {};
-    std::vector<Addend<Number>> sums;  // by place in the word's wanted arguments, then query
+    bool is_wide = false;  // kVectorRows values may take over 64 bits: they are added by halves
+    Before sums;           // wide: of the lower 32 bits
+    Before upper_sums;     // of the upper ones, if wide
+    Before counts;         // of values, where there are nulls; else it is the rows
   };
 
-  static constexpr uint32_t kBlockRows = 64;
-
-  template <class Number>
-  void add_word(size_t word, const uint64_t* bits, uint32_t slots, Part<Number>* part);
-  // Adds rows [first, end), of which every one is wanted by the queries of the run.
-  template <class Number>
-  void add_block(size_t word, uint32_t first, uint32_t end, Part<Number>* part) const;
-  template <class Number>
-  void add_row(size_t word, uint32_t row, Part<Number>* part) const;
-  template <class Number>
-  void end_run(size_t word, Part<Number>* part) const;
-  template <class Number>
-  void add_part(size_t word, Part<Number>* part);
+  template <class T>
+  static void add_up_argument(const Vector& values, uint32_t slots, Argument* argument);
+  void add_word(size_t word, const uint64_t* bits, uint32_t slots);
+  template <size_t kColumns>
+  uint64_t add_runs(const uint64_t* bits, uint32_t runs);
+  void add_totals(size_t word, uint64_t queries);
 
   const std::vector<std::vector<uint32_t>> wanted_;
   std::vector<Argument> arguments_;
-  Part<int64_t> narrow_;
-  Part<int128_t> wide_;
-  std::vector<int64_t> counts_;  // by query
-  std::vector<Sum> sums_;        // by query and argument
+  Before rows_;
+  std::vector<uint16_t> starts_;          // of runs of rows with the same queries; then the end
+  std::vector<const uint64_t*> columns_;  // of a word: rows, and what its arguments have
+  std::vector<uint64_t> added_;           // by a run, by column
+  std::vector<uint64_t> totals_;          // of a vector's rows and a word, by query and column
+  std::vector<int64_t> counts_;           // by query
+  std::vector<Sum> sums_;                 // by query and argument
 };
 
 }  // namespace diptych::olap

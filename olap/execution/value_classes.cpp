@@ -29,6 +29,23 @@ std::vector<size_t> acting_words(const std::vector<uint64_t>& masks, size_t word
   return acting;
 }
 
+// The least and the greatest value of rows, of which there is one.
+template <class T>
+std::pair<T, T> extremes(const T* values, const Selection& rows) {
+  T min = values[rows.row(0)];
+  T max = min;
+  if (rows.all()) {
+    for (uint32_t i = 1, slots = rows.slots; i < slots; ++i) min = std::min(min, values[i]);
+    for (uint32_t i = 1, slots = rows.slots; i < slots; ++i) max = std::max(max, values[i]);
+  } else {
+    for (uint32_t k = 1, count = rows.count; k < count; ++k) {
+      min = std::min(min, values[rows.rows[k]]);
+      max = std::max(max, values[rows.rows[k]]);
+    }
+  }
+  return {min, max};
+}
+
 }  // namespace
 
 void RangeClasses::add(uint32_t query, int64_t min, int64_t max) {
@@ -58,25 +75,19 @@ void RangeClasses::finish(size_t first_word, size_t words) {
     take_query_out(masks_.data() + null_class() * words, query, first_word);
   }
   acting_ = acting_words(masks_, words);
+  for (size_t w = 0; w < words; ++w) asking_.push_back(~mask(null_class())[w]);
   if (bounds_.empty()) return;
   const uint64_t span =
       static_cast<uint64_t>(bounds_.back()) - static_cast<uint64_t>(bounds_.front());
   if (span >= kDirectValuesMax) return;
-  direct_min_ = bounds_.front();
-  for (uint64_t i = 0; i <= span; ++i) {
-    const int64_t value = direct_min_ + static_cast<int64_t>(i);
-    const auto above = std::upper_bound(bounds_.begin(), bounds_.end(), value);
-    direct_.push_back(static_cast<uint16_t>(above - bounds_.begin()));
+  direct_min_ = bounds_.front() - 1;  // no bound is the least number
+  for (uint64_t i = 0; i <= span + 1; ++i) {
+    direct_.push_back(class_of(direct_min_ + static_cast<int64_t>(i)));
   }
 }
 
+// A search whose steps do not depend on what is found: the number of bounds that are <= value.
 uint16_t RangeClasses::class_of(int64_t value) const {
-  if (!direct_.empty()) {
-    if (value < direct_min_) return 0;
-    const uint64_t index = static_cast<uint64_t>(value) - static_cast<uint64_t>(direct_min_);
-    return direct_[std::min<uint64_t>(index, direct_.size() - 1)];
-  }
-  // A search whose steps do not depend on what is found: the number of bounds that are <= value.
   size_t low = 0;
   for (size_t left = bounds_.size(); left != 0;) {
     const size_t half = (left + 1) / 2;
@@ -84,6 +95,20 @@ uint16_t RangeClasses::class_of(int64_t value) const {
     left -= half;
   }
   return static_cast<uint16_t>(low);
+}
+
+template <class T>
+void RangeClasses::find_classes(const T* values, const Selection& rows, uint16_t* classes) const {
+  if (direct_.empty()) {
+    for_selected(rows, [&](uint32_t i) { classes[i] = class_of(values[i]); });
+    return;
+  }
+  const uint16_t* const direct = direct_.data();
+  const int64_t min = direct_min_;
+  const int64_t max = direct_min_ + static_cast<int64_t>(direct_.size()) - 1;
+  for_selected(rows, [&](uint32_t i) {
+    classes[i] = direct[std::clamp<int64_t>(values[i], min, max) - min];
+  });
 }
 
 void RangeClasses::keep_leaf(const storage::ColumnSummary& summary, uint64_t* queries) const {
@@ -114,22 +139,18 @@ void RangeClasses::apply_to(const T* values, const Vector& vector, const Selecti
     with_value = &valued;
     if (valued.count == 0) return rows->keep(mask(null_class()), live.slots);
   }
-  T min = values[with_value->row(0)];
-  T max = min;
-  for_selected(*with_value, [&](uint32_t i) {
-    min = std::min(min, values[i]);
-    max = std::max(max, values[i]);
-  });
+  const auto [min, max] = extremes(values, *with_value);
   const uint16_t lowest = class_of(min);
-  const bool is_one = lowest == class_of(max);
-  if (is_one && with_value->count == live.count) return rows->keep(mask(lowest), live.slots);
+  if (lowest == class_of(max)) {
+    rows->keep(mask(lowest), live.slots);
+    if (with_value->count != live.count) {
+      rows->drop_where_false(with_value->bits, asking_.data(), live.slots);
+    }
+    return;
+  }
   uint16_t classes[kVectorRows];
   std::fill_n(classes, live.slots, static_cast<uint16_t>(null_class()));
-  if (is_one) {
-    for_selected(*with_value, [&](uint32_t i) { classes[i] = lowest; });
-  } else {
-    for_selected(*with_value, [&](uint32_t i) { classes[i] = class_of(values[i]); });
-  }
+  find_classes(values, *with_value, classes);
   rows->keep_by_class(masks_.data(), acting_, classes, live.slots);
 }
 

@@ -49,16 +49,21 @@ class RangeClasses {
   void apply_to(const T* values, const Vector& vector, const Selection& live,
                 QueryRows* rows) const;
   uint16_t class_of(int64_t value) const;
+  // To the selected slots of `classes`.
+  template <class T>
+  void find_classes(const T* values, const Selection& rows, uint16_t* classes) const;
   const uint64_t* mask(size_t of_class) const { return masks_.data() + of_class * words_; }
   size_t null_class() const { return bounds_.size() + 1; }
 
   std::map<uint32_t, Interval> intervals_;  // by query
   size_t words_ = 0;
-  std::vector<int64_t> bounds_;   // ascending; class k has values of [bounds_[k - 1], bounds_[k])
-  std::vector<uint16_t> direct_;  // class by value - direct_min_, where the bounds are near
+  std::vector<int64_t> bounds_;  // ascending; class k has values of [bounds_[k - 1], bounds_[k])
+  // Where the bounds are near: class by value - direct_min_, and of what is below or above all.
+  std::vector<uint16_t> direct_;
   int64_t direct_min_ = 0;
-  std::vector<uint64_t> masks_;  // by class, then that of nulls
-  std::vector<size_t> acting_;   // words that a mask takes a query out of
+  std::vector<uint64_t> masks_;   // by class, then that of nulls
+  std::vector<size_t> acting_;    // words that a mask takes a query out of
+  std::vector<uint64_t> asking_;  // the queries that have an interval
 };
 
 class PrefixClasses {

@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include "olap/execution/key_places.h"
+#include "olap/execution/probe_kernels.h"
 
 namespace diptych::olap::test {
 namespace {
@@ -121,6 +122,29 @@ TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
         }
       }
       if (testing::Test::HasFailure()) break;
+    }
+  });
+}
+
+TEST(CollectChanges, ListsWhereRunsBeginOnEveryTarget) {
+  on_every_target([](PlacesRandom* random) {
+    for (const uint32_t words : {1U, 2U, kVectorWords}) {
+      for (const uint32_t percent : {0, 3, 50, 100}) {
+        SCOPED_TRACE(testing::Message() << words << " words, " << percent << " %");
+        std::vector<uint64_t> values(words * 64);
+        std::vector<uint16_t> expected;
+        uint64_t before = 0;
+        for (size_t i = 0; i < values.size(); ++i) {
+          // The highest bit alone may differ.
+          values[i] = (*random)() % 100 < percent ? ((*random)() % 3) << 62 : before;
+          if (values[i] != before) expected.push_back(static_cast<uint16_t>(i));
+          before = values[i];
+        }
+        std::vector<uint16_t> changes(values.size());
+        const uint32_t count = collect_changes(values.data(), words, changes.data());
+        changes.resize(count);
+        EXPECT_EQ(changes, expected);
+      }
     }
   });
 }

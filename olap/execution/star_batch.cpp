@@ -1,6 +1,8 @@
 #include "olap/execution/star_batch.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +25,34 @@ std::string shape_text(const StarNode& node) {
     text += shape_text(*edge.child);
   }
   return text + "]";
+}
+
+// The edges of the queries' roots, those of most queries first.
+std::vector<std::string> edges_by_use(const std::vector<const StarQuery*>& queries) {
+  std::map<std::string, size_t> uses;
+  for (const StarQuery* query : queries) {
+    for (const StarEdge& edge : query->root.edges) ++uses[edge_text(edge)];
+  }
+  std::vector<std::string> edges;
+  for (const auto& [edge, count] : uses) edges.push_back(edge);
+  std::stable_sort(edges.begin(), edges.end(), [&](const std::string& a, const std::string& b) {
+    return uses.at(a) > uses.at(b);
+  });
+  return edges;
+}
+
+// Where a query is in the order in which those with the first edge come first, and those with the
+// second, in either half, lie next to the other half's, and so on: a Gray code's.
+std::vector<bool> place_among(const std::vector<std::string>& edges, const StarNode& root) {
+  std::set<std::string> own;
+  for (const StarEdge& edge : root.edges) own.insert(edge_text(edge));
+  std::vector<bool> place;
+  bool is_last = false;
+  for (const std::string& edge : edges) {
+    is_last ^= own.contains(edge) != place.empty();
+    place.push_back(is_last);
+  }
+  return place;
 }
 
 std::string whole_text(const StarNode& node) {
@@ -69,23 +99,26 @@ StarBatch::StarBatch(const RunContext& context, std::vector<const StarQuery*> qu
 }
 
 // Queries without groups and joins come first and in words of their own: they want the same rows
-// for long, and such a word is summed up at one stroke. Those with groups come last.
+// for long, and such a word is summed up at one stroke. Those with groups come last. The others are
+// ordered so that those which have an edge lie in few words, which the edge costs.
 void StarBatch::number_queries() {
   enum Kind { kPlain, kJoins, kGrouped };
   numbers_.resize(queries_.size());
-  using Order = std::pair<Kind, std::string>;  // then its shape
+  const std::vector<std::string> edges = edges_by_use(queries_);
+  using Order = std::tuple<Kind, std::vector<bool>, std::string>;  // edges, then the shape
   std::map<Order, std::map<std::string, std::vector<size_t>>> ordered;
   for (size_t i = 0; i < queries_.size(); ++i) {
     const StarNode& root = queries_[i]->root;
     const Kind joins = root.edges.empty() ? kPlain : kJoins;
-    const Order order(queries_[i]->is_grouped ? kGrouped : joins, shape_text(root));
+    const Order order(queries_[i]->is_grouped ? kGrouped : joins, place_among(edges, root),
+                      shape_text(root));
     ordered[order][whole_text(root) + aggregates_text(*queries_[i])].push_back(i);
   }
   uint32_t next = 0;
   Kind last = kPlain;
   for (const auto& [order, by_text] : ordered) {
-    if (order.first != last) next = (next + 63) / 64 * 64;
-    last = order.first;
+    if (std::get<Kind>(order) != last) next = (next + 63) / 64 * 64;
+    last = std::get<Kind>(order);
     for (const auto& [text, same] : by_text) {
       for (const size_t i : same) numbers_[i] = next;
       ++next;

@@ -11,8 +11,6 @@
 
 namespace diptych::olap {
 
-namespace {
-
 std::string edge_text(const StarEdge& edge) {
   std::string text = fmt::format("{}", edge.child->table.value);
   for (size_t i = 0; i < edge.outer.size(); ++i) {
@@ -20,8 +18,6 @@ std::string edge_text(const StarEdge& edge) {
   }
   return text;
 }
-
-}  // namespace
 
 SharedNode::SharedNode(const storage::Replica& replica, base::TableId table, size_t batch_words)
     : replica_(replica), table_(replica.table(table)), queries_(batch_words) {

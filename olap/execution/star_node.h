@@ -40,6 +40,9 @@ namespace diptych::olap {
 
 class PlanMeter;  // plan_meter.h
 
+// Tells a table's edges apart: of one text there is one, whatever queries have below it.
+std::string edge_text(const StarEdge& edge);
+
 // An expression over a node's batch columns, which these queries of the batch have.
 struct SharedExpression {
   ExpressionPtr expression;

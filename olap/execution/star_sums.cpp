@@ -18,6 +18,7 @@ constexpr uint64_t kLowerHalf = UINT32_MAX;
 // Sums of value_of(slot) to `before`.
 template <class ValueOf>
 void add_up(uint32_t slots, std::vector<uint64_t>* before, ValueOf value_of) {
+  before->resize(kVectorRows + 1);
   uint64_t sum = 0;
   for (uint32_t i = 0; i < slots; ++i) {
     (*before)[i] = sum;
@@ -37,11 +38,8 @@ StarSums::StarSums(size_t arguments, std::vector<std::vector<uint32_t>> wanted_a
       totals_(64 * (1 + arguments * kColumnsAnArgument)),
       counts_(wanted_.size() * 64),
       sums_(wanted_.size() * 64 * arguments) {
-  for (Argument& argument : arguments_) {
-    for (Before* before : {&argument.sums, &argument.upper_sums, &argument.counts}) {
-      before->resize(kVectorRows + 1);
-    }
-  }
+  // One that fails may have none, and those beside it in a word are added up with it.
+  for (Argument& argument : arguments_) argument.sums.resize(kVectorRows + 1);
   std::iota(rows_.begin(), rows_.end(), 0);
 }
 

@@ -112,7 +112,7 @@ void StarBatch::number_queries() {
     const Kind joins = root.edges.empty() ? kPlain : kJoins;
     const Order order(queries_[i]->is_grouped ? kGrouped : joins, place_among(edges, root),
                       shape_text(root));
-    ordered[order][whole_text(root) + aggregates_text(*queries_[i])].push_back(i);
+    ordered[order][aggregates_text(*queries_[i]) + whole_text(root)].push_back(i);
   }
   uint32_t next = 0;
   Kind last = kPlain;
@@ -142,30 +142,20 @@ void StarBatch::run() {
 }
 
 void StarBatch::add_arguments() {
-  wanted_arguments_.resize(sum_words_);
   std::vector<size_t> grouped;
   for (size_t i = 0; i < queries_.size(); ++i) {
     if (queries_[i]->is_grouped) {
       grouped.push_back(i);
-    } else {
-      add_sum_arguments(i);
+      continue;
+    }
+    for (const Aggregate& aggregate : queries_[i]->aggregates) {
+      if (aggregate.argument == nullptr) continue;
+      add_argument(i, *aggregate.argument, &argument_numbers_, &arguments_);
     }
   }
   std::sort(grouped.begin(), grouped.end(),
             [&](size_t a, size_t b) { return numbers_[a] < numbers_[b]; });
   for (const size_t i : grouped) add_to_grouping(i, key_parts_[i]);
-}
-
-void StarBatch::add_sum_arguments(size_t index) {
-  std::vector<uint32_t>& wanted = wanted_arguments_[numbers_[index] / 64];
-  for (const Aggregate& aggregate : queries_[index]->aggregates) {
-    if (aggregate.argument == nullptr) continue;
-    const uint32_t argument =
-        add_argument(index, *aggregate.argument, &argument_numbers_, &arguments_);
-    if (std::find(wanted.begin(), wanted.end(), argument) == wanted.end()) {
-      wanted.push_back(argument);
-    }
-  }
 }
 
 // Queries come by number; those of one number are one.
@@ -251,6 +241,7 @@ void StarBatch::run_root() {
   ahead.add(root_->scan(), root_->needed());
   const uint32_t workers = context_.arena->threads();
   std::vector<StarPassPart> passes(workers);
+  sums_ = std::make_unique<StarSums>(arguments_, sum_words_);
   std::vector<std::unique_ptr<StarSums>> sums(workers);
   GroupsOfWorkers groups(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
@@ -260,7 +251,7 @@ void StarBatch::run_root() {
                           .groupings = &groupings_,
                           .group_arguments = &group_arguments_};
     if (sum_words_ != 0) {
-      sums[worker] = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
+      sums[worker] = std::make_unique<StarSums>(arguments_, sum_words_);
       output.sums = sums[worker].get();
     }
     for (const StarGrouping& grouping : groupings_) {
@@ -271,7 +262,6 @@ void StarBatch::run_root() {
                                         std::move(output));
   });
   end_pass(passes, morsels.leaves, root_.get());
-  sums_ = std::make_unique<StarSums>(arguments_.size(), wanted_arguments_);
   for (const auto& part : sums) {
     if (part != nullptr) sums_->merge(*part);
   }

@@ -43,8 +43,6 @@ class StarBatch {
   void tell(size_t index, PlanMeter* meter) const;
 
  private:
-  using Arguments = std::vector<std::vector<uint32_t>>;
-
   // Where a grouped query is among the groupings.
   struct Place {
     size_t grouping;
@@ -54,7 +52,6 @@ class StarBatch {
 
   void number_queries();
   void add_arguments();
-  void add_sum_arguments(size_t index);
   void add_to_grouping(size_t index, const SharedNode::KeyParts& parts);
   StarGrouping::Query grouped_query(size_t index);
   // The place of the argument among those of the batch, which the query has then, too.
@@ -78,7 +75,6 @@ class StarBatch {
   QuerySet out_;                                      // of which an expression failed
   std::vector<SharedExpression> arguments_;           // of sums, over the root's columns
   std::map<std::string, uint32_t> argument_numbers_;  // by text
-  Arguments wanted_arguments_;                        // by word
   std::unique_ptr<StarSums> sums_;
   std::vector<StarGrouping> groupings_;
   std::map<std::string, size_t> groupings_by_text_;

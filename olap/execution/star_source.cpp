@@ -28,7 +28,6 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
     order_.push_back(outer_.size());
     outer_.push_back(computed(edge.outer, edge.child->all_queries()));
   }
-  asked_so_far_.resize(order_.size());
   const auto set_words = [&](size_t edge) {
     const SharedNode& child = *node.edges()[edge].child;
     return child.words() * child.keys().size();
@@ -51,12 +50,15 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
                        const QueryLimits& limits, ReadAhead* ahead, StarRootOutput output)
     : StarSource(node, morsels, limits, ahead, output.pass) {
   root_ = std::move(output);
-  for (const SharedExpression& argument : *root_.sum_arguments) {
-    sum_arguments_.push_back(computed(argument));
-  }
-  for (const SharedExpression& argument : *root_.group_arguments) {
-    group_arguments_.push_back(computed(argument));
-  }
+  const auto add_arguments = [&](const std::vector<SharedExpression>& arguments,
+                                 std::vector<Computed>* to) {
+    for (const SharedExpression& argument : arguments) {
+      to->push_back(computed(argument));
+      to->back().is_free = argument.expression->kind == ExpressionKind::kColumn;
+    }
+  };
+  add_arguments(*root_.sum_arguments, &sum_arguments_);
+  add_arguments(*root_.group_arguments, &group_arguments_);
   arguments_.resize(group_arguments_.size());
 }
 
@@ -68,6 +70,12 @@ StarSource::Computed StarSource::computed(std::span<const ExpressionPtr> express
     result.nodes.push_back(compile_expression(*expression, limits_));
     for (const uint32_t column : columns_read(*expression)) result.columns.push_back(column);
   }
+  const uint64_t* const bits = queries.data() + node_.first_word();
+  size_t end = node_.words();
+  while (end != 0 && bits[end - 1] == 0) --end;
+  size_t first = 0;
+  while (first != end && bits[first] == 0) ++first;
+  result.asking = {first, end - first, bits + first};
   return result;
 }
 
@@ -144,10 +152,11 @@ void StarSource::apply_predicates() {
     prefixes.classes.apply(batch.columns[prefixes.column], live_, &rows_);
   }
   batch.selection = &live_;
-  for (size_t i = 0; i < general_.size(); ++i) {
-    Computed& general = general_[i];
+  for (Computed& general : general_) {
+    const Selection& rows = asked_rows(live_, &general);
+    if (rows.count == 0) continue;
     load(general.columns, live_);
-    if (!attempt(&general, [&] { general.nodes[0]->evaluate_truth(batch, live_, &truth_); })) {
+    if (!attempt(&general, [&] { general.nodes[0]->evaluate_truth(batch, rows, &truth_); })) {
       continue;
     }
     rows_.drop_where_false(truth_.is_true, general.queries->data() + node_.first_word(),
@@ -160,22 +169,20 @@ void StarSource::apply_predicates() {
   }
 }
 
-const Selection& StarSource::asked_rows(size_t edge) {
-  Asked& so_far = asked_so_far_[edge];
-  if (so_far.seen >= kSeenMin && so_far.asked > so_far.seen / 2) return wanted_;
-  const SharedNode& child = *node_.edges()[edge].child;
-  rows_.select_wanted_by({child.first_word() - node_.first_word(), child.words(), child.queries()},
-                         wanted_, &asked_);
-  so_far.seen += wanted_.count;
-  so_far.asked += asked_.count;
+const Selection& StarSource::asked_rows(const Selection& rows, Computed* computed) {
+  const bool is_most = computed->seen >= kSeenMin && computed->asked > computed->seen / 2;
+  if (is_most || computed->is_free) return rows;
+  rows_.select_wanted_by(computed->asking, rows, &asked_);
+  computed->seen += rows.count;
+  computed->asked += asked_.count;
   return asked_;
 }
 
 void StarSource::join(size_t edge) {
-  const Selection& rows = asked_rows(edge);
+  Computed& outer = outer_[edge];
+  const Selection& rows = asked_rows(wanted_, &outer);
   if (rows.count == 0) return;
   keys_.clear();
-  Computed& outer = outer_[edge];
   load(outer.columns, wanted_);
   const bool computed = attempt(&outer, [&] {
     for (const NodePtr& key : outer.nodes) {
@@ -256,8 +263,10 @@ bool StarSource::compute_keys(const StarGrouping& grouping) {
 void StarSource::sum() {
   Vector values;
   for (size_t i = 0; i < sum_arguments_.size(); ++i) {
-    if (evaluate(&sum_arguments_[i], wanted_, &values)) {
-      root_.sums->set_argument(i, values, wanted_);
+    const Selection& rows = asked_rows(wanted_, &sum_arguments_[i]);
+    if (rows.count == 0) continue;
+    if (evaluate(&sum_arguments_[i], rows, &values)) {
+      root_.sums->set_argument(i, values, rows, rows_);
     }
   }
   root_.sums->add(rows_, wanted_.slots);
@@ -266,7 +275,9 @@ void StarSource::sum() {
 bool StarSource::compute_group_arguments() {
   bool all = true;
   for (size_t i = 0; i < group_arguments_.size(); ++i) {
-    all = evaluate(&group_arguments_[i], wanted_, &arguments_[i]) && all;
+    const Selection& rows = asked_rows(wanted_, &group_arguments_[i]);
+    if (rows.count == 0) continue;
+    all = evaluate(&group_arguments_[i], rows, &arguments_[i]) && all;
   }
   return all;
 }

@@ -1,8 +1,8 @@
 // StarSource: one worker's pass over a table of a batch's star queries (star_node.h).
 //
-// An expression that fails takes the queries which have it out of the pass, and the pass goes on.
-// They may be innocent, since it is computed for rows that other queries want: who runs them alone
-// will see.
+// An expression is computed for rows that some query which has it wants; for all, where those are
+// most. One that fails takes these queries out of the pass, and the pass goes on. They may be
+// innocent: who runs them alone will see.
 //
 // Threads    one worker.
 
@@ -58,15 +58,14 @@ class StarSource : public MorselSource {
     std::vector<NodePtr> nodes;
     std::vector<uint32_t> columns;
     const QuerySet* queries = nullptr;
+    QueryRows::Queries asking = {};  // these queries among the node's words
+    bool is_free = false;            // it costs nothing, at whatever rows
+    uint64_t seen = 0;               // rows that came to it
+    uint64_t asked = 0;              // of these, those that one of its queries wanted
     bool failed = false;
   };
 
-  // Of the wanted rows that came to an edge, those that it was asked for.
-  struct Asked {
-    uint64_t seen = 0;
-    uint64_t asked = 0;
-  };
-  // So many rows show whether it is worth while to select what an edge is asked for.
+  // So many rows show whether it is worth while to select what a computation is asked for.
   static constexpr uint64_t kSeenMin = 16 << 10;
 
   StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const QueryLimits& limits,
@@ -84,8 +83,8 @@ class StarSource : public MorselSource {
                   const uint64_t* queries);
   void apply_predicates();
   void join(size_t edge);
-  // Of the wanted rows, those that a query which has the edge wants; all, where few are left out.
-  const Selection& asked_rows(size_t edge);
+  // Of the rows, those that a query which has the computation wants; all, where few are left out.
+  const Selection& asked_rows(const Selection& rows, Computed* computed);
   void store();
   void store_part(size_t part);
   void sum();
@@ -106,10 +105,9 @@ class StarSource : public MorselSource {
   StarPassPart& pass_;
   QuerySet in_;  // of the node's words: queries that are not out
   std::vector<Computed> general_;
-  std::vector<Computed> outer_;      // by edge
-  std::vector<size_t> order_;        // of the edges: the smaller sets first
-  std::vector<Asked> asked_so_far_;  // by edge
-  std::vector<Computed> parts_;      // without nodes: a child's
+  std::vector<Computed> outer_;  // by edge
+  std::vector<size_t> order_;    // of the edges: the smaller sets first
+  std::vector<Computed> parts_;  // without nodes: a child's
   std::vector<Computed> sum_arguments_;
   std::vector<Computed> group_arguments_;
   LeafReader reader_;
@@ -118,7 +116,7 @@ class StarSource : public MorselSource {
   Selection live_;
   Selection wanted_;
   Selection grouped_;  // by some query of a grouping
-  Selection asked_;    // of an edge
+  Selection asked_;    // of a computation
   TruthMask truth_;
   std::vector<Vector> keys_;
   std::vector<Vector> arguments_;

@@ -18,7 +18,6 @@ constexpr uint64_t kLowerHalf = UINT32_MAX;
 // Sums of value_of(slot) to `before`.
 template <class ValueOf>
 void add_up(uint32_t slots, std::vector<uint64_t>* before, ValueOf value_of) {
-  before->resize(kVectorRows + 1);
   uint64_t sum = 0;
   for (uint32_t i = 0; i < slots; ++i) {
     (*before)[i] = sum;
@@ -29,18 +28,53 @@ void add_up(uint32_t slots, std::vector<uint64_t>* before, ValueOf value_of) {
 
 }  // namespace
 
-StarSums::StarSums(size_t arguments, std::vector<std::vector<uint32_t>> wanted_arguments)
-    : wanted_(std::move(wanted_arguments)),
-      arguments_(arguments),
+StarSums::StarSums(std::span<const SharedExpression> arguments, size_t words)
+    : wanted_(words),
+      arguments_(arguments.size()),
       rows_(kVectorRows + 1),
       starts_(kVectorRows + 1),
-      added_(1 + arguments * kColumnsAnArgument),
-      totals_(64 * (1 + arguments * kColumnsAnArgument)),
-      counts_(wanted_.size() * 64),
-      sums_(wanted_.size() * 64 * arguments) {
-  // One that fails may have none, and those beside it in a word are added up with it.
-  for (Argument& argument : arguments_) argument.sums.resize(kVectorRows + 1);
+      counts_(words * 64),
+      sums_(words) {
+  for (uint32_t a = 0; a < arguments.size(); ++a) {
+    const QuerySet& queries = arguments[a].queries;
+    uint32_t count = 0;
+    for (size_t w = 0; w < words; ++w) {
+      if (queries[w] == 0) continue;
+      count += static_cast<uint32_t>(std::popcount(queries[w]));
+      arguments_[a].only = static_cast<uint32_t>(w * 64 + std::countr_zero(queries[w]));
+    }
+    if (count == 1) continue;
+    arguments_[a].only.reset();
+    for (Before* before : {&arguments_[a].sums, &arguments_[a].upper_sums, &arguments_[a].counts}) {
+      before->resize(kVectorRows + 1);
+    }
+    for (size_t w = 0; w < words; ++w) {
+      if (queries[w] != 0) wanted_[w].push_back(a);
+    }
+  }
+  size_t wanted_max = 0;
+  for (size_t w = 0; w < words; ++w) {
+    sums_[w].resize(wanted_[w].size() * 64);
+    wanted_max = std::max(wanted_max, wanted_[w].size());
+  }
+  added_.resize(1 + wanted_max * kColumnsAnArgument);
+  totals_.resize(64 * added_.size());
   std::iota(rows_.begin(), rows_.end(), 0);
+}
+
+template <class T>
+void StarSums::add_to_only(const Vector& values, const Selection& selection, const QueryRows& rows,
+                           Argument* argument) {
+  const T* const given = values.as<T>();
+  const uint64_t* const bits = rows.word(*argument->only / 64);
+  const uint32_t bit = *argument->only % 64;
+  Sum sum = argument->of_only;
+  for_selected(selection, [&](uint32_t i) {
+    const bool counts = ((bits[i] >> bit) & 1) != 0 && !values.is_null(i);
+    sum.sum += counts ? given[i] : 0;
+    sum.count += counts ? 1 : 0;
+  });
+  argument->of_only = sum;
 }
 
 // Slots that are not selected give anything: no run has them.
@@ -63,22 +97,26 @@ void StarSums::add_up_argument(const Vector& values, uint32_t slots, Argument* a
   }
 }
 
-void StarSums::set_argument(size_t index, const Vector& values, const Selection& rows) {
+void StarSums::set_argument(size_t index, const Vector& values, const Selection& selection,
+                            const QueryRows& rows) {
   Argument& argument = arguments_[index];
+  const bool is_int32 = values.type == PhysicalType::kInt32;
+  DIPTYCH_CHECK(is_int32 || values.type == PhysicalType::kInt64, "sums are of integers");
+  if (argument.only.has_value()) {
+    return is_int32 ? add_to_only<int32_t>(values, selection, rows, &argument)
+                    : add_to_only<int64_t>(values, selection, rows, &argument);
+  }
   argument.has_nulls = values.nulls != nullptr;
   argument.is_wide = false;
-  if (values.type == PhysicalType::kInt32) {
-    return add_up_argument<int32_t>(values, rows.slots, &argument);
-  }
-  DIPTYCH_CHECK(values.type == PhysicalType::kInt64, "sums are of integers");
+  if (is_int32) return add_up_argument<int32_t>(values, selection.slots, &argument);
   const int64_t* const given = values.as<int64_t>();
   uint64_t magnitudes = 0;  // of no fewer bits than the largest
-  for_slots(rows, [&](uint32_t i) {
+  for_slots(selection, [&](uint32_t i) {
     magnitudes |= static_cast<uint64_t>(given[i] < 0 ? ~given[i] : given[i]);
   });
   argument.is_wide = magnitudes >= uint64_t{1} << 52;
   static_assert(kVectorRows <= 1 << 10);
-  add_up_argument<int64_t>(values, rows.slots, &argument);
+  add_up_argument<int64_t>(values, selection.slots, &argument);
 }
 
 void StarSums::add(const QueryRows& rows, uint32_t slots) {
@@ -136,22 +174,36 @@ void StarSums::add_totals(size_t word, uint64_t queries) {
     uint64_t* total = totals_.data() + query * columns_.size();
     const int64_t rows = take(total++);
     counts_[word * 64 + query] += rows;
-    Sum* const sums = sums_.data() + (word * 64 + query) * arguments_.size();
+    Sum* sum = sums_[word].data() + query * wanted_[word].size();
     for (const uint32_t index : wanted_[word]) {
       const Argument& argument = arguments_[index];
-      sums[index].sum += take(total++);
-      if (argument.is_wide) sums[index].sum += int128_t{take(total++)} << 32;
-      sums[index].count += argument.has_nulls ? take(total++) : rows;
+      sum->sum += take(total++);
+      if (argument.is_wide) sum->sum += int128_t{take(total++)} << 32;
+      sum->count += argument.has_nulls ? take(total++) : rows;
+      ++sum;
     }
   }
 }
 
 void StarSums::merge(const StarSums& other) {
+  const auto add = [](const Sum& added, Sum* sum) {
+    sum->sum += added.sum;
+    sum->count += added.count;
+  };
   for (size_t q = 0; q < counts_.size(); ++q) counts_[q] += other.counts_[q];
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    sums_[i].sum += other.sums_[i].sum;
-    sums_[i].count += other.sums_[i].count;
+  for (size_t w = 0; w < sums_.size(); ++w) {
+    for (size_t i = 0; i < sums_[w].size(); ++i) add(other.sums_[w][i], &sums_[w][i]);
   }
+  for (size_t a = 0; a < arguments_.size(); ++a) {
+    add(other.arguments_[a].of_only, &arguments_[a].of_only);
+  }
+}
+
+const StarSums::Sum& StarSums::of(uint32_t query, uint32_t argument) const {
+  if (arguments_[argument].only.has_value()) return arguments_[argument].of_only;
+  const std::vector<uint32_t>& wanted = wanted_[query / 64];
+  const auto place = std::lower_bound(wanted.begin(), wanted.end(), argument) - wanted.begin();
+  return sums_[query / 64][query % 64 * wanted.size() + static_cast<size_t>(place)];
 }
 
 }  // namespace diptych::olap

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -147,13 +148,36 @@ TEST_P(StarPass, ADivisionByZeroIsItsQuerysAlone) {
   expect_failure(counted(std::move(joined)));
 }
 
-// The rows that fail are those of others in the pass.
-TEST_P(StarPass, WhoWouldNotHaveDividedByZeroIsAnswered) {
-  OperatorPtr some = where(
-      facts(), make(ExpressionKind::kLess, kBooleanType, star_number(0), column(2, kBigIntType)));
-  const auto result = beside_others(plan_of(counted(where(std::move(some), is_sixty_by(2, 30)))));
-  ASSERT_TRUE(result.ok()) << result.error().to_string();
-  EXPECT_EQ(result->rows[0][0], number(kStarFacts / 4));
+// The rows that would fail are those of others in the pass: it is computed at its own.
+TEST_P(StarPass, WhoWouldNotHaveDividedByZeroIsAnsweredInIt) {
+  const auto some = [&] {
+    return where(facts(),
+                 make(ExpressionKind::kLess, kBooleanType, star_number(0), column(2, kBigIntType)));
+  };
+  const auto expect_shared = [&](const std::function<OperatorPtr()>& root, const Value& answer) {
+    const auto result = beside_others(plan_of(root()));
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    EXPECT_EQ(result->rows[0][0], answer);
+    EXPECT_THAT(text_of(beside_others(analyzed(root()))), HasSubstr("one pass for"));
+  };
+  expect_shared([&] { return counted(where(some(), is_sixty_by(2, 30))); }, number(kStarFacts / 4));
+  expect_shared([&] { return with(AggregateKind::kSum, sixty_by(2), some()); },
+                decimal(kStarFacts / 4 * (60 + 30 + 20), 0));
+  expect_shared([&] { return with(AggregateKind::kMin, sixty_by(2), some()); }, number(20));
+}
+
+// They have one expression.
+TEST_P(StarPass, WhomAnotherOnesRowsFailIsAnsweredAlone) {
+  std::vector<Plan> plans;
+  for (const int64_t least : {0, 1}) {
+    OperatorPtr some = where(facts(), make(ExpressionKind::kLessEqual, kBooleanType,
+                                           star_number(least), column(2, kBigIntType)));
+    plans.push_back(plan_of(counted(where(std::move(some), is_sixty_by(2, 30)))));
+  }
+  const auto results = run_all(plans);
+  EXPECT_FALSE(results[0].ok());
+  ASSERT_TRUE(results[1].ok()) << results[1].error().to_string();
+  EXPECT_EQ(results[1]->rows[0][0], number(kStarFacts / 4));
 }
 
 TEST_P(StarPass, OnlyWhoJoinsAlongSparseKeysIsRunAlone) {

@@ -160,12 +160,6 @@ NodePtr make_function(const Expression& expression, std::vector<NodePtr> childre
 
 }  // namespace
 
-namespace {
-
-// Vectors of the nodes of an expression, or a list of them, that are not counted: usual ones.
-constexpr size_t kNodeBytesFree = size_t{2} << 20;
-
-// What the vectors of an expression's nodes take, about.
 size_t node_bytes(const Expression& expression) {
   if (expression.kind == Kind::kColumn) return 0;
   size_t bytes = kVectorRows * physical_bytes(physical_type(expression.type));
@@ -176,6 +170,8 @@ size_t node_bytes(const Expression& expression) {
   for (const ExpressionPtr& child : expression.children) bytes += node_bytes(*child);
   return bytes;
 }
+
+namespace {
 
 // One of large expressions: its vectors are in the query's budget for as long as they are there.
 class CountedNode : public ExpressionNode {

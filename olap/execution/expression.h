@@ -65,6 +65,11 @@ class TruthNode : public ExpressionNode {
   VectorBuffer bytes_;
 };
 
+// Vectors of the nodes of an expression, or of a list of them, that are not counted: usual ones.
+inline constexpr size_t kNodeBytesFree = size_t{2} << 20;
+// What the vectors of an expression's nodes take, about.
+size_t node_bytes(const Expression& expression);
+
 // What they point to outlives the nodes.
 NodePtr compile_expression(const Expression& expression, const QueryLimits& limits);
 std::vector<NodePtr> compile_expressions(const std::vector<ExpressionPtr>& expressions,

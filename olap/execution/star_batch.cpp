@@ -242,6 +242,7 @@ void StarBatch::run_root() {
   const uint32_t workers = context_.arena->threads();
   std::vector<StarPassPart> passes(workers);
   sums_ = std::make_unique<StarSums>(arguments_, sum_words_);
+  charge_.set(charge_.bytes() + sums_->memory_bytes() * (workers + 1));
   std::vector<std::unique_ptr<StarSums>> sums(workers);
   GroupsOfWorkers groups(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {

@@ -15,6 +15,7 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
       ahead_(ahead),
       pass_(*pass),
       in_(node.words(), ~uint64_t{0}),
+      charge_(limits.memory, "the expressions of a shared star pass"),
       columns_(&reader_, node.scan().columns, node.scan().output),
       rows_(node.words()),
       numbers_(kVectorRows),
@@ -63,10 +64,12 @@ StarSource::StarSource(const SharedNode& node, const SharedNode::Morsels& morsel
 }
 
 StarSource::Computed StarSource::computed(std::span<const ExpressionPtr> expressions,
-                                          const QuerySet& queries) const {
+                                          const QuerySet& queries) {
   Computed result{.queries = &queries};
   for (const ExpressionPtr& expression : expressions) {
     limits_.stop->check();  // a vector for each operator of a thousand queries takes its time
+    node_bytes_ += node_bytes(*expression);
+    if (node_bytes_ > kNodeBytesFree) charge_.set(node_bytes_);
     result.nodes.push_back(compile_expression(*expression, limits_));
     for (const uint32_t column : columns_read(*expression)) result.columns.push_back(column);
   }

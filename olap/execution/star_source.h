@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "olap/execution/leaf_columns.h"
+#include "olap/execution/memory_budget.h"
 #include "olap/execution/pipeline.h"
 #include "olap/execution/read_ahead.h"
 #include "olap/execution/star_groups.h"
@@ -70,8 +71,8 @@ class StarSource : public MorselSource {
 
   StarSource(const SharedNode& node, const SharedNode::Morsels& morsels, const QueryLimits& limits,
              ReadAhead* ahead, StarPassPart* pass);
-  Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries) const;
-  Computed computed(const SharedExpression& shared) const {
+  Computed computed(std::span<const ExpressionPtr> expressions, const QuerySet& queries);
+  Computed computed(const SharedExpression& shared) {
     return computed({&shared.expression, 1}, shared.queries);
   }
   // Runs the computation. False: it failed, now or before, and its queries are out of the pass.
@@ -110,6 +111,8 @@ class StarSource : public MorselSource {
   std::vector<Computed> parts_;  // without nodes: a child's
   std::vector<Computed> sum_arguments_;
   std::vector<Computed> group_arguments_;
+  size_t node_bytes_ = 0;  // of all these
+  MemoryCharge charge_;
   LeafReader reader_;
   LeafColumns columns_;
   QueryRows rows_;

@@ -199,6 +199,15 @@ void StarSums::merge(const StarSums& other) {
   }
 }
 
+size_t StarSums::memory_bytes() const {
+  size_t bytes = arguments_.size() * sizeof(Argument) + totals_.size() * sizeof totals_[0];
+  for (const Argument& argument : arguments_) {
+    bytes += kColumnsAnArgument * argument.sums.size() * sizeof argument.sums[0];
+  }
+  for (const std::vector<Sum>& sums : sums_) bytes += sums.size() * sizeof(Sum);
+  return bytes;
+}
+
 const StarSums::Sum& StarSums::of(uint32_t query, uint32_t argument) const {
   if (arguments_[argument].only.has_value()) return arguments_[argument].of_only;
   const std::vector<uint32_t>& wanted = wanted_[query / 64];

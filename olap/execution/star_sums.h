@@ -41,6 +41,7 @@ class StarSums {
   // BM_StarBatch.
   void add(const QueryRows& rows, uint32_t slots);
   void merge(const StarSums& other);
+  size_t memory_bytes() const;
 
   int64_t rows(uint32_t query) const { return counts_[query]; }
   const Sum& of(uint32_t query, uint32_t argument) const;

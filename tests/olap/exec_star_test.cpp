@@ -259,6 +259,35 @@ TEST_P(StarPass, ThatWouldKeepTooMuchLeavesItsQueriesToRunAlone) {
   }
 }
 
+// Nor what it computes with.
+TEST_P(StarPass, OfTooManyExpressionsLeavesItsQueriesToRunAlone) {
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < 200; ++i) {
+    std::vector<Aggregate> sums;
+    for (int64_t j = 0; j < 4; ++j) {
+      sums.push_back(aggregate_of(
+          AggregateKind::kSum,
+          make(ExpressionKind::kAdd, kBigIntType, column(0, kBigIntType), star_number(i * 4 + j))));
+    }
+    OperatorPtr root = aggregate(where(facts(), is_below(0, 100)), {}, std::move(sums));
+    plans.push_back(i == 0 ? analyzed(std::move(root)) : plan_of(std::move(root)));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  const StopFlag stop{false};
+  for (const size_t budget : {size_t{4} << 20, size_t{256} << 20}) {
+    Executor executor(placement(GetParam()), budget);
+    const auto results = executor.run_batch(batch, replica_.replica(), stop);
+    const bool is_shared =
+        text_of(results[0]).find("one pass for 200 queries") != std::string::npos;
+    EXPECT_EQ(is_shared, budget > size_t{4} << 20);
+    for (int64_t i = 1; i < 200; ++i) {
+      ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
+      EXPECT_EQ(results[i]->rows[0][1], decimal(99 * 100 / 2 + 100 * (i * 4 + 1), 0));
+    }
+  }
+}
+
 // Of some stars with predicates that take long.
 class StarPassStop : public StarPass {
  protected:

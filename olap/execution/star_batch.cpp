@@ -218,7 +218,7 @@ void StarBatch::run_node(SharedNode* node) {
   std::vector<StarPassPart> passes(workers);
   std::vector<SharedNode::PartValues> values(workers);
   run_pipeline(context_, morsels.morsels.size(), workers, [&](uint32_t worker) {
-    values[worker] = node->make_values(*context_.stop);
+    values[worker] = node->make_values(context_.limits());
     StarChildOutput output{
         .pass = &passes[worker], .found = node->found(), .worker = worker, .workers = workers};
     for (SharedNode::Part& part : node->parts()) output.numbers.push_back(part.numbers.data());
@@ -227,7 +227,7 @@ void StarBatch::run_node(SharedNode* node) {
                                         std::move(output));
   });
   end_pass(passes, morsels.leaves, node);
-  node->take_values(std::move(values), *context_.stop);
+  node->take_values(std::move(values), context_.limits());
   // What the children found is in this node's sets now.
   for (SharedNode::Edge& edge : node->edges()) {
     charge_.set(charge_.bytes() - edge.child->found_bytes());

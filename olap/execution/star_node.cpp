@@ -195,21 +195,22 @@ void SharedNode::clear_found() {
   for (Part& part : parts_) part.numbers.resize(keys().size() + size_t{1}, 0);
 }
 
-SharedNode::PartValues SharedNode::make_values(const StopSignal& stop) const {
+SharedNode::PartValues SharedNode::make_values(const QueryLimits& limits) const {
   PartValues values;
   for (const Part& part : parts_) {
-    values.push_back(part.expression == nullptr ? nullptr
-                                                : std::make_unique<StarValues>(
-                                                      physical_type(part.expression->type), stop));
+    values.push_back(
+        part.expression == nullptr
+            ? nullptr
+            : std::make_unique<StarValues>(physical_type(part.expression->type), limits));
   }
   return values;
 }
 
-void SharedNode::take_values(std::vector<PartValues> of_workers, const StopSignal& stop) {
+void SharedNode::take_values(std::vector<PartValues> of_workers, const QueryLimits& limits) {
   for (size_t p = 0; p < parts_.size(); ++p) {
     Part& part = parts_[p];
     if (part.expression == nullptr) continue;
-    part.values = std::make_unique<StarValues>(physical_type(part.expression->type), stop);
+    part.values = std::make_unique<StarValues>(physical_type(part.expression->type), limits);
     std::vector<std::vector<uint32_t>> common(of_workers.size());  // by worker and its number
     for (size_t w = 0; w < of_workers.size(); ++w) {
       if (!of_workers[w].empty()) common[w] = part.values->merge(*of_workers[w][p]);

@@ -112,10 +112,10 @@ class SharedNode {
   const std::vector<Part>& parts() const { return parts_; }
   // What a worker of the node's pass numbers values in, by part; none for those of children.
   using PartValues = std::vector<std::unique_ptr<StarValues>>;
-  PartValues make_values(const StopSignal& stop) const;
+  PartValues make_values(const QueryLimits& limits) const;
   // Those of all workers, after the pass: makes common numbers of what they stored, which are a
   // worker's own, times the number of workers, plus its index.
-  void take_values(std::vector<PartValues> of_workers, const StopSignal& stop);
+  void take_values(std::vector<PartValues> of_workers, const QueryLimits& limits);
   // Of a part that is a number: what it stands for; nullptr: it is a value of the root's own.
   const StarValues* values_of(uint32_t part) const;
   // The leaves in which some query may want a row, by morsel, with these queries: none of those

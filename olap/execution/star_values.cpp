@@ -5,18 +5,20 @@
 
 namespace diptych::olap {
 
-StarValues::StarValues(PhysicalType type, const StopSignal& stop)
+StarValues::StarValues(PhysicalType type, const QueryLimits& limits)
     : type_(type),
       packer_(std::span(&type_, 1), NullKeys::kEqual),
-      table_(packer_, stop),
+      table_(packer_, *limits.stop),
       packed_(size_t{kVectorRows} * packer_.words()),
       hashes_(kVectorRows),
-      found_(kVectorRows) {}
+      found_(kVectorRows),
+      charge_(limits.memory, "the values of a shared star pass") {}
 
 void StarValues::number(const Vector& values, const Selection& rows, uint32_t* numbers) {
   packer_.pack(std::span(&values, 1), rows, packed_.data(), hashes_.data());
   table_.find_or_insert(packed_.data(), hashes_.data(), rows.count, values.string_life,
                         found_.data());
+  charge_.set(table_.memory_bytes());
   for_numbered(rows, [&](uint32_t k, uint32_t slot) { numbers[slot] = found_[k]; });
 }
 
@@ -26,6 +28,7 @@ std::vector<uint32_t> StarValues::merge(const StarValues& other) {
   // Texts are copied: the other one may go first.
   table_.find_or_insert(other.table_.keys(), other.table_.hashes(), other.size(),
                         StringLife::kBatch, numbers.data());
+  charge_.set(table_.memory_bytes());
   return numbers;
 }
 

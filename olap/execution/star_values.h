@@ -6,6 +6,7 @@
 //
 // Use        each worker of a pass over the table has its own; merge() makes one of them.
 // Threads    number, merge: one. read: any number.
+// Errors     QueryFailure(kOutOfMemory).
 
 #pragma once
 
@@ -13,19 +14,19 @@
 #include <vector>
 
 #include "olap/execution/key_table.h"
+#include "olap/execution/memory_budget.h"
 
 namespace diptych::olap {
 
 class StarValues {
  public:
-  StarValues(PhysicalType type, const StopSignal& stop);
+  StarValues(PhysicalType type, const QueryLimits& limits);
   // The table refers to the packer.
   StarValues(const StarValues&) = delete;
   StarValues& operator=(const StarValues&) = delete;
 
   PhysicalType type() const { return type_; }
   uint32_t size() const { return table_.size(); }
-  size_t memory_bytes() const { return table_.memory_bytes(); }
 
   // numbers[slot] of the selected rows' values, new or old; null is a value.
   void number(const Vector& values, const Selection& rows, uint32_t* numbers);
@@ -42,6 +43,7 @@ class StarValues {
   std::vector<uint64_t> packed_;
   std::vector<uint64_t> hashes_;
   std::vector<uint32_t> found_;
+  MemoryCharge charge_;
 };
 
 }  // namespace diptych::olap

@@ -288,6 +288,32 @@ TEST_P(StarPass, OfTooManyExpressionsLeavesItsQueriesToRunAlone) {
   }
 }
 
+// Nor what its groups are by.
+TEST_P(StarPass, OfTooManyValuesLeavesItsQueriesToRunAlone) {
+  const base::TableId large = replica_.add_table(kStarPlaceTypes, {0});
+  for (int64_t i = 0; i < 40'000; ++i) replica_.insert(large, {number(i), number(i * i)});
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < 14; ++i) {
+    OperatorPtr joined = join(JoinKind::kInner, scan(large, kStarPlaceTypes),
+                              where(facts(), is_below(0, 100 + i)), {{0, 0}});
+    OperatorPtr root = counted(std::move(joined), column(1, kBigIntType));
+    plans.push_back(i == 0 ? analyzed(std::move(root)) : plan_of(std::move(root)));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  const StopFlag stop{false};
+  for (const size_t budget : {size_t{1} << 20, size_t{64} << 20}) {
+    Executor executor(placement(GetParam()), budget);
+    const auto results = executor.run_batch(batch, replica_.replica(), stop);
+    const bool is_shared = text_of(results[0]).find("one pass for 14 queries") != std::string::npos;
+    EXPECT_EQ(is_shared, budget > size_t{1} << 20);
+    for (size_t i = 1; i < plans.size(); ++i) {
+      ASSERT_TRUE(results[i].ok()) << results[i].error().to_string();
+      EXPECT_EQ(results[i]->rows.size(), 100 + i);
+    }
+  }
+}
+
 // Of some stars with predicates that take long.
 class StarPassStop : public StarPass {
  protected:

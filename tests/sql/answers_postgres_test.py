@@ -12,15 +12,15 @@ Environment: DIPTYCH_VENV_PYTHON, a Python with psycopg (tools/test makes one).
 import decimal
 import itertools
 import math
-import os
 import pathlib
 import re
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ANSWERS = FOLDER.parent / "olap/answers"
-sys.path.insert(0, str(FOLDER))
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
 
+import virtual_environment  # noqa: E402
 from postgres_peer import NotInstalled, Server  # noqa: E402
 
 BOOL = 16  # PostgreSQL's number of the type
@@ -135,13 +135,8 @@ def compare(server, connection, path, record):
 
 
 def main():
-    python = os.environ.get("DIPTYCH_VENV_PYTHON")
-    if not python:
-        print("SKIPPED: DIPTYCH_VENV_PYTHON is not set (tools/test makes a virtual environment "
-              "with psycopg and sets it)")
+    if not virtual_environment.enter():
         return 0
-    if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
-        os.execv(python, [python, *sys.argv])
     try:
         server = Server()
     except NotInstalled as reason:

@@ -27,8 +27,9 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/sql")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests"), str(ROOT / "tests/sql")]
 
+import virtual_environment  # noqa: E402
 from duckdb_peer import Program, copy_csv, difference, equal, plain, sort_key  # noqa: E402
 from postgres_peer import NotInstalled, PostgresPeer  # noqa: E402
 from random_sql import Generator, random_schema  # noqa: E402
@@ -298,13 +299,8 @@ class Run:
 
 
 def main():
-    python = os.environ.get("DIPTYCH_VENV_PYTHON")
-    if not python:
-        print("SKIPPED: DIPTYCH_VENV_PYTHON is not set (tools/test makes a virtual environment "
-              "with duckdb and sets it)")
+    if not virtual_environment.enter():
         return 0
-    if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
-        os.execv(python, [python, *sys.argv])
     parser = argparse.ArgumentParser()
     parser.add_argument("--peer", choices=["duckdb", "postgres"], default="duckdb")
     parser.add_argument("--seed", type=int, help="of the first schema; default: from the clock")

@@ -8,13 +8,15 @@ Environment: DIPTYCH_VENV_PYTHON, a Python with duckdb (tools/test makes one).
 
 import datetime
 import decimal
-import os
 import pathlib
 import re
 import sys
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+
+import virtual_environment  # noqa: E402
 
 
 def records(text):
@@ -103,13 +105,8 @@ class SltDuckdbTest(unittest.TestCase):
 
 
 def main():
-    python = os.environ.get("DIPTYCH_VENV_PYTHON")
-    if not python:
-        print("SKIPPED: DIPTYCH_VENV_PYTHON is not set (tools/test makes a virtual environment "
-              "with duckdb and sets it)")
+    if not virtual_environment.enter():
         return 0
-    if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
-        os.execv(python, [python, *sys.argv])
     unittest.main(verbosity=2)
     return 0
 

@@ -19,8 +19,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
+import virtual_environment  # noqa: E402
 from duckdb_peer import (TABLES, WORKLOADS, Program, ch_queries, copy_csv, difference,  # noqa: E402
                          duckdb_schema, equal, plain, template_text, templates)
 
@@ -187,13 +188,8 @@ class DuckdbDifferentialTest(unittest.TestCase):
 
 
 def main():
-    python = os.environ.get("DIPTYCH_VENV_PYTHON")
-    if not python:
-        print("SKIPPED: DIPTYCH_VENV_PYTHON is not set (tools/test makes a virtual environment "
-              "with duckdb and sets it)")
+    if not virtual_environment.enter():
         return 0
-    if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
-        os.execv(python, [python, *sys.argv])
     if "DIPTYCH_PROGRAM" not in os.environ:
         print("DIPTYCH_PROGRAM must name the diptych binary", file=sys.stderr)
         return 2

@@ -13,6 +13,10 @@ import pathlib
 import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+import virtual_environment  # noqa: E402
+
 ROWS = 70_000  # two chunks
 EVERY_TYPE = """
 select 1::int, 2::bigint, 3.25::decimal(12,2), 1.5::double precision, true, date '2026-11-22',
@@ -77,13 +81,8 @@ class ArrowTest(unittest.TestCase):
 
 
 def main():
-    python = os.environ.get("DIPTYCH_VENV_PYTHON")
-    if not python:
-        print("SKIPPED: DIPTYCH_VENV_PYTHON is not set (tools/test makes a virtual environment "
-              "with pyarrow and sets it)")
+    if not virtual_environment.enter():
         return 0
-    if os.path.realpath(sys.prefix) != os.path.realpath(pathlib.Path(python).parent.parent):
-        os.execv(python, [python, *sys.argv])
     global pyarrow
     import pyarrow
     unittest.main(verbosity=2)

@@ -1,5 +1,5 @@
 # What the sources use, and no more. Every dependency is a Debian 12 package; tools/install names
-# them, and already those that the parts to come will use (libedit, toml++).
+# them.
 
 find_package(Threads REQUIRED)
 find_package(TBB REQUIRED)

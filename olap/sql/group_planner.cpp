@@ -324,6 +324,23 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
   Planned probe = plan_group(join.preserved, needed);
   offer_domain(join.domain, &probe);
   Planned build = plan_group(join.optional, needed);
+  const double matched = inner_join_rows(probe, build, conditions);
+  const double rows = join.inner ? matched : std::max(probe.rows(), matched);
+  const double unfiltered = std::max(probe.unfiltered, rows);
+  const auto base = probe.base;
+  Planned joined = make_join(join.inner ? JoinKind::kInner : JoinKind::kLeft, std::move(probe),
+                             std::move(build), std::move(conditions));
+  joined.unfiltered = unfiltered;
+  joined.base = base;
+  const double share = selectivity(above);
+  joined.root->estimated_rows = rows;
+  joined = make_filter(std::move(joined), std::move(above));
+  joined.root->estimated_rows = std::max(1.0, rows * share);
+  return joined;
+}
+
+double PlanBuilder::inner_join_rows(const Planned& probe, const Planned& build,
+                                    const Expressions& conditions) {
   JoinProblem problem;
   problem.relations = {{probe.rows(), probe.unfiltered, probe.unique_keys, false},
                        {build.rows(), build.unfiltered, build.unique_keys, false}};
@@ -338,19 +355,7 @@ Planned PlanBuilder::plan_left_join(JoinMember& member, Expressions predicates, 
       problem.equalities.push_back({a, b});
     }
   }
-  const double matched = order_joins(problem)->rows;
-  const double rows = join.inner ? matched : std::max(probe.rows(), matched);
-  const double unfiltered = std::max(probe.unfiltered, rows);
-  const auto base = probe.base;
-  Planned joined = make_join(join.inner ? JoinKind::kInner : JoinKind::kLeft, std::move(probe),
-                             std::move(build), std::move(conditions));
-  joined.unfiltered = unfiltered;
-  joined.base = base;
-  const double share = selectivity(above);
-  joined.root->estimated_rows = rows;
-  joined = make_filter(std::move(joined), std::move(above));
-  joined.root->estimated_rows = std::max(1.0, rows * share);
-  return joined;
+  return order_joins(problem)->rows;
 }
 
 // A left join, and behind it the rows of the right side without a match. Each side runs twice.

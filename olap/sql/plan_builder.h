@@ -57,6 +57,7 @@ class PlanBuilder {
   Planned plan_member(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_table(JoinMember& member, Expressions predicates, const SlotSet& needed);
   Planned plan_left_join(JoinMember& member, Expressions predicates, SlotSet needed);
+  double inner_join_rows(const Planned& probe, const Planned& build, const Expressions& conditions);
   Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
 
   // domain_planner.cpp

@@ -129,8 +129,6 @@ class SelectBinder : private SubqueryBinder {
   Status bind_join(const PgQuery__JoinExpr& join, JoinGroup& group);
   Status bind_joined(const PgQuery__JoinExpr& join, JoinGroup& group);
   Status bind_outer_join(const PgQuery__JoinExpr& join, JoinGroup& group);
-  Status bind_outer_condition(const PgQuery__JoinExpr& join, size_t first, size_t first_right,
-                              LeftJoin* left_join);
   void add_member(JoinMember member, uint32_t first_slot, JoinGroup& group);
   base::Result<Expressions> bind_join_condition(const PgQuery__JoinExpr& join, size_t first_table,
                                                 size_t first_right_table);

@@ -10,8 +10,8 @@
 // is encoded from there. Partitions are worked on side by side through `for_each`, once one of them
 // has more than a block's rows: then nearly all have, as rows are spread evenly.
 //
-//   kIdle ──the first full chunk──► kRunning (the replica's thread lives) ──┬─ finish  ─► kEnded
-//     └──────────────────────── a small load never leaves the caller's ─────┴─ discard ─► kEnded
+//   idle ──the first full chunk──► running (the replica's thread lives) ──┬─ finish  ─► ended
+//    └──────────────────────── a small load never leaves the caller's ────┴─ discard ─► ended
 //
 // Use        The replica has applied every update that was committed before the load: a row may get
 //            the RowID of one whose delete would else still be on its way. Nobody reads or writes

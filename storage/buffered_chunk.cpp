@@ -82,7 +82,7 @@ base::Result<Chunk> BufferedChunk::pin() const {
 }
 
 void BufferedChunk::unpin() const {
-  // release: pairs with the acquire in cool_or_evict; reads of the bytes come before they go.
+  // release: pairs with the acquire in evict; reads of the bytes come before they go.
   [[maybe_unused]] const uint64_t before = swip_.fetch_sub(kPin, std::memory_order_release);
   DIPTYCH_DCHECK(before >= kPin && is_resident(before), "only a pinned chunk is unpinned");
 }

@@ -8,8 +8,7 @@
 // The first files of a process are small, and each is 4 times as large as the one before it, up to
 // `file_bytes_max`: a program that makes one call does not write 64 MiB for it.
 //
-// Threads    begin_next, append, rotate_is_due: the log's thread. drop_covered, hold, release,
-//            next_is_ready: any.
+// Threads    begin_next, append: the log's thread. drop_covered, hold, release, next_is_ready: any.
 //            remove_all: any, with nobody else. A thread of its own makes the next file ready, once
 //            the current one is half full; until somebody waits for it, it leaves the disk to the
 //            log for most of the time.

@@ -107,12 +107,12 @@ class FrameWriter {
   size_t memory_bytes() const { return bytes_.capacity(); }
 
   void begin_batch(base::Vid start);
-  // In the order of their VIDs; the first has start + 1. `text_offsets`: where in the arguments the
-  // texts lie, and their null bytes.
+  // Where in the arguments a text lies, and its null byte.
   struct TextCell {
     size_t offset = 0;
     std::optional<size_t> null_offset;
   };
+  // In the order of their VIDs; the first has start + 1.
   void add(uint32_t procedure, base::Timestamp now, uint64_t random_seed, base::Vid read_vid,
            base::Vid commit_vid, std::span<const std::byte> arguments,
            std::span<const TextCell> texts, std::span<const base::RowId> inserted);

@@ -1,4 +1,4 @@
-// LogReader: the command log that a process left, found, checked, and read in order.
+// The command log that a process left: found, checked, and read in order.
 //
 //   scan_log   which files, and of each the frames whose checksums are right; what the calls after
 //              a VID need: the procedures' names

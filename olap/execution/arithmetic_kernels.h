@@ -3,7 +3,7 @@
 // An operation computes its result for any operands, without a trap, and returns a fault word whose
 // top bit is set where the result must not be used. The loop collects the faults of all slots it
 // touches, dead ones included, without a branch; only when one was set does the caller look for a
-// live row that is to blame (find_fault). So checked arithmetic vectorises.
+// live row that is to blame (has_live_fault). So checked arithmetic vectorises.
 
 #pragma once
 

@@ -1,6 +1,6 @@
 // ResultStage: the sink of a query: its rows into the chunks of a ResultTable, column by column.
 //
-// Threads    a stage and its part belong to one worker; result_of() puts the parts together.
+// Threads    a stage and its part belong to one worker; PlanRunner puts the parts together.
 
 #pragma once
 

@@ -10,7 +10,7 @@
 // Several scans of one table may go over it together (scan_pass.h): a morsel knows which of them
 // want it.
 //
-// Threads    ScanMorsels is built by one and then immutable; a ScanSource belongs to one worker.
+// Threads    Morsels are made by one and then immutable; a ScanSource belongs to one worker.
 
 #pragma once
 

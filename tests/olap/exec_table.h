@@ -1,4 +1,4 @@
-// ExecTable: a replica with tables of test rows, built through storage's own calls, and what
+// TestReplica: a replica with tables of test rows, built through storage's own calls, and what
 // execution tests say in one line: expressions and operators.
 
 #pragma once

@@ -13,6 +13,11 @@
 #include "storage/buffer_manager.h"
 
 namespace diptych::dispatcher {
+namespace {
+
+constexpr uint64_t kCompactLimitNs = 20'000'000;  // the block or column begun then is finished
+
+}  // namespace
 
 OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapReplica& replica,
                                propagation::UpdateQueue* updates, BatchGate* gate,
@@ -461,7 +466,7 @@ uint64_t OlapDispatcher::apply(const propagation::CollectedSets& collected) {
 void OlapDispatcher::compact() {
   storage::Replica& replica = *replica_.tables;
   const auto tables = static_cast<uint32_t>(replica.table_count());
-  const uint64_t end_ns = base::steady_ns() + options_.compact_limit_ns;
+  const uint64_t end_ns = base::steady_ns() + kCompactLimitNs;
   const uint32_t partitions = replica.partition_count();
   replica_.executor->run_parallel(partitions, [&](uint32_t i) {
     const base::PartitionId partition((first_to_compact_ + i) % partitions);

@@ -65,10 +65,9 @@ struct OlapDispatcherOptions {
   AdmissionLimits limits;
   uint32_t batch_queries_max = 0;
   uint64_t apply_interval_ns = 0;
-  uint64_t compact_limit_ns = 20'000'000;  // a call; the block or column begun then is finished
-  CommandLog* log = nullptr;               // null: nothing is logged
-  QueryWatch* watch = nullptr;             // is stopped after the dispatcher
-  uint64_t long_query_ns = 0;              // these three: of DatabaseOptions
+  CommandLog* log = nullptr;    // null: nothing is logged
+  QueryWatch* watch = nullptr;  // is stopped after the dispatcher
+  uint64_t long_query_ns = 0;   // these three: of DatabaseOptions
   double long_query_rows = 0;
   uint32_t long_queries_max = 1;
 };

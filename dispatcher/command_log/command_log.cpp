@@ -15,6 +15,7 @@
 namespace diptych::dispatcher {
 namespace {
 
+constexpr size_t kGroupBytesMax = size_t{8} << 20;  // then the leader waits
 constexpr uint64_t kSpaceRetryNs = 50'000'000;
 constexpr uint64_t kWishAgainNs = 1'000'000'000;
 constexpr uint64_t kFilePatienceNs = 50'000'000;      // of a checkpoint
@@ -184,7 +185,7 @@ void CommandLog::wait_for_room() {
     const uint32_t ticket = progress_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      if (filling_.frame.bytes() <= options_.group_bytes_max || refuses()) return;
+      if (filling_.frame.bytes() <= kGroupBytesMax || refuses()) return;
     }
     progress_.wait(ticket);
   }

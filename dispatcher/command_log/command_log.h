@@ -61,7 +61,6 @@ struct CommandLogOptions {
   uint64_t database_id = 0;  // storage/manifest.h
   LogContent content = LogContent::kCalls;
   size_t file_bytes_max = size_t{64} << 20;
-  size_t group_bytes_max = size_t{8} << 20;  // then the leader waits
   uint64_t checkpoint_bytes = 0;  // since the last one: then `checkpoint_is_due` is called
   base::SpinPolicy spin = base::SpinPolicy::kNever;
   LogWay way = LogWay::kRing;   // where its thread has the usual priority

@@ -39,6 +39,24 @@ Result<uint64_t> read_raw(const std::vector<storage::ChunkAddress>& chunks,
   return bytes;
 }
 
+// Where the wanted columns of the table's blocks lie in the file.
+Result<void> add_chunks(storage::Table* table,
+                        const std::function<bool(const base::ColumnSchema&)>& wanted,
+                        std::vector<storage::ChunkAddress>* chunks) {
+  const std::vector<base::ColumnSchema>& columns = table->schema().columns;
+  const auto saved = table->save();
+  if (!saved.ok()) return saved.error();
+  for (const storage::SavedPartition& partition : saved->partitions) {
+    for (const storage::SavedLeaf& leaf : partition) {
+      if (leaf.form != storage::SavedForm::kBlock) continue;
+      for (size_t c = 0; c < columns.size(); ++c) {
+        if (wanted(columns[c])) chunks->push_back(leaf.columns[c].chunk.address);
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<uint64_t> ScanMeasurement::Parts::read_file(const std::vector<BlockColumn>& all) {
@@ -88,16 +106,8 @@ Result<ScanSpeed> ScanMeasurement::read_blocks(
             {&leaf, base::ColumnId(c), storage::encoding::value_kind(schema.columns[c].type)});
       }
     });
-    const auto saved = parts_->table(id).save();
-    if (!saved.ok()) return saved.error();
-    for (const storage::SavedPartition& partition : saved->partitions) {
-      for (const storage::SavedLeaf& leaf : partition) {
-        if (leaf.form != storage::SavedForm::kBlock) continue;
-        for (size_t c = 0; c < schema.columns.size(); ++c) {
-          if (wanted(schema.columns[c])) chunks.push_back(leaf.columns[c].chunk.address);
-        }
-      }
-    }
+    const auto added = add_chunks(&parts_->table(id), wanted, &chunks);
+    if (!added.ok()) return added.error();
   }
   DIPTYCH_CHECK(columns.size() == chunks.size(), "a column of a block has a chunk");
   storage::BufferManager& buffers = *parts_->state.replica.buffers();

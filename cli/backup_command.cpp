@@ -23,11 +23,7 @@ constexpr const char* kBackupExamples =
 
 BackupCommand::BackupCommand(CLI::App& parent)
     : Command(parent, "backup", "Copy a database to another directory", kBackupExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
+  add_database_path(app(), &path_);
   app()
       .add_option("DIR", directory_, "Directory of the backup, new or empty")
       ->required()

@@ -45,21 +45,11 @@ std::string in_words(const std::vector<base::BoundColumn>& columns) {
 
 CallCommand::CallCommand(CLI::App& parent)
     : Command(parent, "call", "Call a stored procedure from a library", kCallExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
+  add_database_path(app(), &path_);
   app().add_option("NAME", name_, "Procedure to call; its arguments follow")->type_name("");
   // The arguments are what is left: CLI11 would take a negative number for an option.
   app().allow_extras();
-  app()
-      .add_option("--procedures", libraries_, "Library of procedures; may be given several times")
-      ->required()
-      ->type_name("LIB.so")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(input_file());
+  add_procedures_option(app(), &libraries_)->required();
   app().add_flag("--list", list_, "List the procedures with their arguments and replies");
   add_memory_option(app(), &memory_bytes_max_);
   app().add_option("--null", null_, "How NULL is written; default NULL")->option_text("TEXT");

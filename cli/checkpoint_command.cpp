@@ -23,17 +23,8 @@ constexpr const char* kCheckpointExamples =
 
 CheckpointCommand::CheckpointCommand(CLI::App& parent)
     : Command(parent, "checkpoint", "Replay a database's log and save it", kCheckpointExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
-  app()
-      .add_option("--procedures", libraries_, "Library of procedures; may be given several times")
-      ->type_name("LIB.so")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(input_file());
+  add_database_path(app(), &path_);
+  add_procedures_option(app(), &libraries_);
   add_memory_option(app(), &memory_bytes_max_);
 }
 

@@ -24,11 +24,7 @@ constexpr const char* kInspectExamples =
 
 InspectCommand::InspectCommand(CLI::App& parent)
     : Command(parent, "inspect", "Show what a database's files hold", kInspectExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
+  add_database_path(app(), &path_);
   app().add_flag("--verify", verify_, "Read every chunk and check it");
   add_output(app(), "--json", "Write the report as JSON", &json_path_);
 }

@@ -41,11 +41,7 @@ double share(uint64_t part, uint64_t whole) {
 
 LoadCommand::LoadCommand(CLI::App& parent)
     : Command(parent, "load", "Load a CSV file into a table", kLoadExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
+  add_database_path(app(), &path_);
   app().add_option("TABLE", table_, "Table to load into")->required()->type_name("");
   add_memory_option(app(), &memory_bytes_max_);
   app()

@@ -46,6 +46,22 @@ CLI::Validator output_file() {
   return {[](std::string& path) { return check_output_path(path); }, ""};
 }
 
+void add_database_path(CLI::App& app, std::string* path) {
+  app.add_option("PATH", *path, "Directory of the database")
+      ->required()
+      ->check(existing_directory())
+      ->type_name("");
+}
+
+CLI::Option* add_procedures_option(CLI::App& app, std::vector<std::string>* libraries) {
+  return app
+      .add_option("--procedures", *libraries, "Library of procedures; may be given several times")
+      ->type_name("LIB.so")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(input_file());
+}
+
 void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes) {
   constexpr uint64_t kMebibytesMax = uint64_t{1} << 30;
   app.add_option_function<uint64_t>(

@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -59,6 +60,10 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, const std::strin
   return app.add_option_function<std::string>(name, choose, what);
 }
 
+// PATH, of commands that want a database that is there.
+void add_database_path(CLI::App& app, std::string* path);
+// --procedures, as often as there are libraries.
+CLI::Option* add_procedures_option(CLI::App& app, std::vector<std::string>* libraries);
 // A number of MiB: sets `bytes`.
 void add_mebibytes(CLI::App& app, const char* name, const char* what, size_t* bytes);
 // --memory, of commands that open a database: sets `bytes`.

@@ -73,11 +73,7 @@ void text_of(const std::vector<Result<QueryResult>>& results, ResultFormat forma
 
 QueryCommand::QueryCommand(CLI::App& parent)
     : Command(parent, "query", "Run SQL queries as one batch", kQueryExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
+  add_database_path(app(), &path_);
   app()
       .add_option("-c,--command", commands_, "Statements; may be given several times")
       ->type_name("SQL")

@@ -41,11 +41,7 @@ std::string log_text(const dispatcher::LogInspection& log) {
 
 VerifyCommand::VerifyCommand(CLI::App& parent)
     : Command(parent, "verify", "Check a database's files, every byte", kVerifyExamples) {
-  app()
-      .add_option("PATH", path_, "Directory of the database")
-      ->required()
-      ->check(existing_directory())
-      ->type_name("");
+  add_database_path(app(), &path_);
 }
 
 ExitCode VerifyCommand::run() {

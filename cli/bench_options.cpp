@@ -80,8 +80,9 @@ void add_seed(CLI::App& app, uint64_t* seed) {
 void add_queries(CLI::App& app, workloads::QuerySet* queries) {
   add_choice<workloads::QuerySet>(
       app, "--queries",
-      "ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper; grouped: these "
-      "with a GROUP BY each",
+      std::string("ch: the 22 CH-benCHmark queries; templates: the 14 of the BatchDB paper; "
+                  "grouped: these with a GROUP BY each; default ") +
+          (*queries == workloads::QuerySet::kCh ? "ch" : "templates"),
       {{"ch", workloads::QuerySet::kCh},
        {"templates", workloads::QuerySet::kTemplates},
        {"grouped", workloads::QuerySet::kGrouped}},

@@ -111,7 +111,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<CheckpointCommand>(app));
   commands.push_back(std::make_unique<BackupCommand>(app));
   commands.push_back(std::make_unique<RestoreCommand>(app));
-  CLI::App* bench = app.add_subcommand("bench", "Run a benchmark, in memory");
+  CLI::App* bench = app.add_subcommand("bench", "Run a benchmark");
   bench->require_subcommand(0, 1);
   bench->footer(kBenchFooter);
   commands.push_back(std::make_unique<BenchTpccCommand>(*bench));

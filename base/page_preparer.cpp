@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <sys/mman.h>
-
 #include "base/arena.h"
 #include "base/thread.h"
 

@@ -10,8 +10,6 @@
 #include "cli/file.h"
 #include "cli/option_values.h"
 #include "cli/output.h"
-#include "cli/progress_line.h"
-#include "cli/signal_stop.h"
 
 namespace diptych::cli {
 namespace {

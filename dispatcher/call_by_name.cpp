@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/row_layout.h"
 #include "base/utf8.h"
 #include "dispatcher/database_state.h"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstdio>
 #include <filesystem>
-#include <future>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "dispatcher/replica_comparison.h"
 #include "dispatcher/side_by_side.h"
 #include "oltp/index.h"
+#include "propagation/bulk_load.h"
 #include "storage/block_file.h"
 #include "storage/file.h"
 #include "storage/replica_files.h"

@@ -6,10 +6,6 @@
 // What is neither in that manifest nor in the log (a load, DDL, a library of procedures that
 // replaces another) ends the backup's log before it, at the VID that the database had.
 
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "base/clock.h"
 #include "dispatcher/backup.h"
 #include "dispatcher/byte_rate.h"

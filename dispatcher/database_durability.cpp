@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "dispatcher/database_state.h"
 #include "dispatcher/recovery_progress.h"

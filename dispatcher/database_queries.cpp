@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "dispatcher/database_state.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/clock.h"
 
 namespace diptych::dispatcher {
 

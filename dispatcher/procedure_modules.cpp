@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
-
 namespace diptych::dispatcher {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "base/thread.h"
 #include "dispatcher/scan_measurement_parts.h"

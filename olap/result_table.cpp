@@ -1,7 +1,6 @@
 #include "olap/result_table.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/check.h"
 

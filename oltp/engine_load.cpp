@@ -1,7 +1,6 @@
 // Engine between batches: tables and indexes, loading, restoring, reading everything.
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.h"
 #include "oltp/engine.h"

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/check.h"
-#include "base/value.h"
 #include "oltp/row_fetch.h"
 
 namespace diptych::oltp {

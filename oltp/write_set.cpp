@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
-#include "base/check.h"
 #include "base/value.h"
 #include "oltp/worker.h"
 

@@ -1,7 +1,6 @@
 #include "propagation/bulk_load.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/check.h"

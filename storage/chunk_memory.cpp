@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/alignment.h"
 #include "base/check.h"
 #include "storage/chunk_heap.h"
 

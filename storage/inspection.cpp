@@ -4,8 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/string_ref.h"
 #include "storage/block_file.h"
 #include "storage/leaf.h"

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "base/check.h"
 #include "storage/leaf_format.h"
 #include "storage/storage_options.h"
 

@@ -1,8 +1,6 @@
 #include "storage/table.h"
 
-#include <cstring>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"

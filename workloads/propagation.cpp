@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <thread>
-#include <vector>
 
 #include "workloads/drivers/transaction_driver.h"
 #include "workloads/free_memory.h"

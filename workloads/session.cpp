@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "workloads/drivers/transaction_driver.h"
 #include "workloads/tpcc/loader.h"
 #include "workloads/tpcc/population.h"
 #include "workloads/tpcc/schema.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/alignment.h"
-#include "base/check.h"
 #include "base/thread.h"
 #include "dispatcher/command_log/log_begun.h"
 #include "storage/file.h"

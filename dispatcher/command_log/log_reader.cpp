@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "dispatcher/command_log/log_begun.h"
 #include "dispatcher/command_log/log_file.h"
 #include "storage/file.h"

@@ -3,9 +3,6 @@
 #include "olap/execution/hash_join.h"
 
 #include <algorithm>
-#include <cstring>
-
-#include "base/check.h"
 
 namespace diptych::olap {
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "olap/execution/stop_signal.h"
 #include "olap/execution/text_search.h"
 #include "olap/execution/utf8_text.h"

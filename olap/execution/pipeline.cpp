@@ -1,7 +1,5 @@
 #include "olap/execution/pipeline.h"
 
-#include <algorithm>
-
 #include "olap/execution/workers.h"
 
 namespace diptych::olap {

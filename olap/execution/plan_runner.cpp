@@ -14,6 +14,7 @@
 #include "olap/execution/set_operation.h"
 #include "olap/execution/shared_scans.h"
 #include "olap/execution/sort.h"
+#include "olap/execution/sorted_rows.h"
 #include "olap/execution/window.h"
 
 namespace diptych::olap {

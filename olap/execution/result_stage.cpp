@@ -1,7 +1,5 @@
 #include "olap/execution/result_stage.h"
 
-#include <type_traits>
-
 #include "base/check.h"
 
 namespace diptych::olap {

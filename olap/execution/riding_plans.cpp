@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include "olap/execution/scan_pass.h"
+#include "olap/execution/scan.h"
 
 namespace diptych::olap {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "olap/execution/comparison_kernels.h"
+#include "olap/execution/sorted_rows.h"
 
 namespace diptych::olap {
 

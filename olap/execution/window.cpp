@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "olap/execution/comparison_kernels.h"
-#include "olap/execution/query_failure.h"
 #include "olap/execution/sort.h"
+#include "olap/execution/sorted_rows.h"
 
 namespace diptych::olap {
 

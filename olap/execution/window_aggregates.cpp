@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <string>
 #include <type_traits>
 
 #include "base/check.h"

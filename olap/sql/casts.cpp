@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "olap/decimal_text.h"
-#include "olap/sql/constant_folding.h"
 #include "olap/sql/operators.h"
 #include "olap/sql/type_rules.h"
 

@@ -1,7 +1,6 @@
 #include "olap/sql/parse_tree.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <span>
 

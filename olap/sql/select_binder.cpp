@@ -5,7 +5,6 @@
 #include "olap/sql/join_order.h"
 #include "olap/sql/predicate_rules.h"
 #include "olap/sql/recursive_with.h"
-#include "olap/sql/type_name.h"
 #include "olap/sql/type_rules.h"
 
 namespace diptych::olap {

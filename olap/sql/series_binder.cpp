@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "olap/sql/array_elements.h"
 #include "olap/sql/constant_folding.h"
 #include "olap/sql/select_binder.h"

@@ -2,11 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <functional>
 #include <unordered_map>
-
-#include "base/split_mix.h"
 
 namespace diptych::storage::encoding {
 namespace {

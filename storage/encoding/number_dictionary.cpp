@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "base/split_mix.h"
 #include "storage/encoding/code_kernels.h"

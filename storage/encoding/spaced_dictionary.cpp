@@ -20,8 +20,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <functional>
 
 #include "storage/encoding/code_kernels.h"
 #include "storage/encoding/codec.h"

@@ -8,9 +8,7 @@
 // run is StringRefs into the chunk.
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
-#include <unordered_map>
 
 #include "storage/encoding/codec.h"
 #include "storage/encoding/texts_by_code.h"

@@ -1,6 +1,5 @@
 #include "workloads/drivers/open_loop_driver.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>

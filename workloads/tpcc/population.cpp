@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <numeric>
-#include <string>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 #include "workloads/tpcc/schema.h"
 
 #include <optional>
-#include <utility>
 
 #include "workloads/embedded_files.h"
 

@@ -1,7 +1,6 @@
 #include "base/arena.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
 #include <gtest/gtest.h>

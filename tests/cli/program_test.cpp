@@ -1,7 +1,6 @@
 // The program from outside: what it prints, and its exit codes.
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>

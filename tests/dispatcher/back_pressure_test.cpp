@@ -1,7 +1,6 @@
 // Back-pressure: no batch starts while too many updates wait; who waits for room sleeps.
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <future>
 #include <random>
 #include <string>
 #include <thread>

@@ -1,7 +1,6 @@
 // Databases whose columns do not fit in the memory that the columnar replica may take, and ones
 // whose block file is damaged.
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>

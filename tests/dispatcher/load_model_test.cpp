@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>

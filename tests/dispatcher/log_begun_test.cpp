@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dispatcher/command_log/log_reader.h"
 #include "dispatcher/log_inspection.h"
 #include "tests/dispatcher/bank_fixture.h"
 

@@ -14,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mount.h>
 
 #include "tests/dispatcher/bank_fixture.h"

@@ -1,7 +1,6 @@
 // Metrics: one registry, three faces, and a page that lists what there is.
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <map>
 #include <set>
@@ -13,7 +12,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/clock.h"
 #include "base/thread.h"
 #include "dispatcher/metric_registry.h"
 #include "dispatcher/side_cpu_time.h"

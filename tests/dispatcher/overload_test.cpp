@@ -6,7 +6,6 @@
 #include <future>
 #include <memory>
 #include <span>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <random>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include <boost/describe.hpp>
 #include <fmt/format.h>

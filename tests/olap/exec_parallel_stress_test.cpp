@@ -1,6 +1,5 @@
 // Parallel plans and the applier's parallel runs with more threads than cores, for ThreadSanitizer.
 
-#include <atomic>
 #include <numeric>
 #include <thread>
 

@@ -1,7 +1,5 @@
 // EXPLAIN and EXPLAIN ANALYZE: what is said of plans and of their runs.
 
-#include "olap/plan_report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>

@@ -1,6 +1,5 @@
 // Random procedures on one worker against a std::map: reads, writes, aborts, scans by every index.
 
-#include <optional>
 #include <random>
 
 #include "tests/oltp/engine_fixture.h"

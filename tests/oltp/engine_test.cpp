@@ -1,7 +1,6 @@
 // Engine: batches and their limits, memory over long runs, loading, restoring, indexes added later.
 
 #include <chrono>
-#include <set>
 #include <thread>
 #include <utility>
 

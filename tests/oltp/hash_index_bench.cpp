@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <typeinfo>
-#include <utility>
 
 #include <benchmark/benchmark.h>
 #include <tbb/concurrent_hash_map.h>

@@ -3,7 +3,6 @@
 #include "tests/oltp/history_checker.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,6 @@
 // and balance in one number.
 
 #include <atomic>
-#include <map>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>

@@ -2,7 +2,6 @@
 // workers; and the same guarantees at large with more workers than cores.
 
 #include <atomic>
-#include <thread>
 
 #include "tests/oltp/engine_fixture.h"
 #include "tests/oltp/turns.h"

@@ -1,7 +1,6 @@
 // MultiWordCas, uncontended: swaps of one to four words, and a read.
 
 #include <array>
-#include <vector>
 
 #include <benchmark/benchmark.h>
 

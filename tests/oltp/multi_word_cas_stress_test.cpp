@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <memory>
 #include <random>
 #include <string>
 #include <thread>

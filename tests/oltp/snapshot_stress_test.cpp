@@ -2,7 +2,6 @@
 // what becomes of a conflict that outlives its batch.
 
 #include <atomic>
-#include <random>
 #include <thread>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include "oltp/table_restore.h"
 
 #include <atomic>
-#include <optional>
 #include <random>
 #include <thread>
 

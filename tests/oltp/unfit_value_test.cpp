@@ -1,7 +1,6 @@
 // Values that their columns cannot hold: no key and no row has them, and none is cut to another.
 
 #include <limits>
-#include <string>
 #include <string_view>
 #include <utility>
 

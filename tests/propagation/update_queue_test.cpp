@@ -1,6 +1,5 @@
 #include "propagation/export/update_queue.h"
 
-#include <atomic>
 #include <thread>
 #include <vector>
 

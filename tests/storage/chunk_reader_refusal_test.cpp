@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // Compressed blocks: columns thaw where they are written and freeze when they are quiet, and rows
 // stay what they were.
 
-#include <cmath>
 #include <random>
 #include <string>
 

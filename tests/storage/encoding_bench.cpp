@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <random>
 
 #include <benchmark/benchmark.h>
 #include <zstd.h>

@@ -1,7 +1,5 @@
 // Which form encode() chooses, what it costs, and what it refuses.
 
-#include <random>
-
 #include <gtest/gtest.h>
 
 #include "storage/encoding/encode.h"

@@ -2,7 +2,6 @@
 // access, selections and predicates say, with each target of Highway and after a copy of the bytes.
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <set>
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>

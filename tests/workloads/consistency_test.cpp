@@ -2,8 +2,6 @@
 
 #include "workloads/tpcc/consistency.h"
 
-#include <tuple>
-
 #include <gtest/gtest.h>
 
 #include "tests/workloads/loaded_session.h"

@@ -3,8 +3,6 @@
 #include "workloads/tpcc/population.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <numeric>
 #include <set>
 #include <string>

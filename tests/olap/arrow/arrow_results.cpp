@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <memory>
-#include <vector>
 
 #include "dispatcher/database.h"
 #include "olap/arrow_export.h"

@@ -342,5 +342,64 @@ TEST(BwTreeInterrupted, ALeafThatIsReplacedBeforeItIsNotedIsNeverTrusted) {
   interrupt_all(kSeeds / 5, interrupt_note);
 }
 
+// The mutant that must be found: a reader that comes back to a leaf that it knows does not see that
+// the leaf is frozen, and maybe replaced.
+bool overlooks_frozen = false;
+
+template <class Value>
+class OverlooksFrozen : public Interrupted<Value> {
+ public:
+  using Interrupted<Value>::Interrupted;
+  Value load(std::memory_order order) const {
+    // seq_cst or less: as given.
+    Value value = Interrupted<Value>::load(std::memory_order(order));
+    if constexpr (sizeof(Value) == 8) {
+      // acquire: of status.
+      const bool is_status = order == std::memory_order_acquire;
+      if (overlooks_frozen && is_status) value &= ~BwNodes<2, 96, OverlooksFrozen>::kFrozen;
+    }
+    return value;
+  }
+};
+
+// A worker is interrupted in changes of rows 1. There another one changes a row 2, and a reader
+// comes back to the leaf that it knows, and must meet it.
+bool interrupt_known(bool mutant, uint64_t seed, uint64_t steps_before, bool* is_right) {
+  std::mt19937_64 random(seed);
+  BwTree<2, 96, OverlooksFrozen> tree(Concurrency::kShared, base::NumaNode(0));
+  Rows model;
+  for (const Change& change : random_changes(&random, 6, 1)) make(change, &tree, &model);
+  const uint64_t key = random() % 24;
+  const auto read = [&] {
+    const AsWorker reader(base::WorkerId(1));
+    bool met = false;
+    tree.scan_forward(entry_of(key, 0), entry_of(key + 1, 0), [&](const BwEntry<2>& entry) {
+      met |= entry.row == 2;
+      return true;
+    });
+    return met;
+  };
+  read();
+  interruption = {steps_before, [&] {
+                    const AsWorker other(base::WorkerId(2));
+                    make({true, key, 2}, &tree, &model);
+                    overlooks_frozen = mutant;
+                    *is_right &= read();
+                    overlooks_frozen = false;
+                  }};
+  for (const Change& change : random_changes(&random, 1, 1)) make(change, &tree, &model);
+  return end_interruption();
+}
+
+TEST(BwTreeInterrupted, WhoComesBackToAKnownLeafMeetsWhatCameMeanwhile) {
+  for (const bool mutant : {false, true}) {
+    bool is_right = true;
+    interrupt_all(kSeeds / 5, [&](uint64_t seed, uint64_t at) {
+      return interrupt_known(mutant, seed, at, &is_right);
+    });
+    EXPECT_EQ(is_right, !mutant);
+  }
+}
+
 }  // namespace
 }  // namespace diptych::oltp

@@ -384,21 +384,6 @@ class SwapsBlindly : public Nervous<Value> {
   }
 };
 
-// Who comes back to a leaf that it knows does not see that it is frozen, and maybe replaced.
-template <class Value>
-class OverlooksFrozen : public Nervous<Value> {
- public:
-  using Nervous<Value>::Nervous;
-  Value load(Order order) const {
-    Value value = Nervous<Value>::load(order);
-    if constexpr (sizeof(Value) == 8) {
-      // acquire: of status, who relies on its other bits compares and swaps all of it next.
-      if (order == std::memory_order_acquire) value &= ~BwNodes<2, 96, OverlooksFrozen>::kFrozen;
-    }
-    return value;
-  }
-};
-
 template <template <class> class Atomic>
 void run_mutant(uint64_t seed) {
   diptych::test::fail_if_found(run_all<Atomic>(seed * 1000, 10));
@@ -419,10 +404,6 @@ TEST(BwTreeStressDeathTest, TheCheckFindsALeafThatIsChangedBlindly) {
 
 TEST(BwTreeStressDeathTest, TheCheckFindsASwapWithoutValidation) {
   EXPECT_MUTANT_FOUND(kTreeTries, run_mutant<SwapsBlindly>(seed), "");
-}
-
-TEST(BwTreeStressDeathTest, TheCheckFindsAKnownLeafThatIsTakenThoughItIsFrozen) {
-  EXPECT_MUTANT_FOUND(kTreeTries, run_mutant<OverlooksFrozen>(seed), "");
 }
 
 #else

@@ -88,7 +88,7 @@ GroupTable::GroupTable(const Operator& aggregate, const QueryLimits& limits, siz
       direct_(group_key_columns(aggregate, key_expressions_), packer_, table_, *limits.stop),
       packed_(size_t{kVectorRows} * std::max<uint32_t>(packer_.words(), 1)),
       hashes_(kVectorRows),
-      numbers_(kVectorRows),
+      numbers_(kVectorRows + kFillAhead),
       charge_(limits.memory, "the groups of a GROUP BY") {
   for (const ExpressionPtr& key : key_expressions_) {
     keys_.push_back(compile_expression(*key, limits));

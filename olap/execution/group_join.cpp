@@ -50,7 +50,10 @@ BuildRowGroups::BuildRowGroups(const Operator& join, const JoinTable& table,
                                std::vector<uint32_t> key_columns)
     : table_(table),
       probe_columns_(static_cast<uint32_t>(join.children[0]->output.size())),
-      key_columns_(std::move(key_columns)) {
+      key_columns_(std::move(key_columns)),
+      rows_(kVectorRows),
+      run_rows_(kVectorRows),
+      run_groups_(kVectorRows) {
   group_of_row_.resize(table.rows().row_count(), kUnknown);
   new_rows_.reserve(kVectorRows);
   new_groups_.resize(kVectorRows);
@@ -77,24 +80,41 @@ bool BuildRowGroups::rows_differ(const Operator& join, const Operator& aggregate
 
 void BuildRowGroups::find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups) {
   DIPTYCH_CHECK(batch.build_rows != nullptr, "the join below numbers its build rows");
-  const uint32_t* const build_rows = batch.build_rows;
+  const Selection& selection = *batch.selection;
+  const uint32_t* rows = batch.build_rows;
+  if (!selection.all()) {
+    for_numbered(selection, [&](uint32_t k, uint32_t slot) { rows_[k] = batch.build_rows[slot]; });
+    rows = rows_.data();
+  }
+  if (!runs_.find(rows, selection.count)) {
+    find_all(rows, selection.count, find_groups, groups);
+    return;
+  }
+  runs_.for_runs([&](uint32_t run, uint32_t begin, uint32_t) { run_rows_[run] = rows[begin]; });
+  find_all(run_rows_.data(), runs_.count(), find_groups, run_groups_.data());
+  runs_.for_runs([&](uint32_t run, uint32_t begin, uint32_t end) {
+    fill_ahead(groups + begin, end - begin, run_groups_[run]);
+  });
+}
+
+void BuildRowGroups::find_all(const uint32_t* rows, uint32_t count, const FindGroups& find_groups,
+                              uint32_t* groups) {
   uint32_t* const known = group_of_row_.data();
   uint32_t unknown = 0;
-  for_numbered(*batch.selection, [&](uint32_t k, uint32_t slot) {
-    groups[k] = known[build_rows[slot]];
+  for (uint32_t k = 0; k < count; ++k) {
+    groups[k] = known[rows[k]];
     unknown += static_cast<uint32_t>(groups[k] == kUnknown);
-  });
+  }
   if (unknown == 0) return;
   new_rows_.clear();
-  for_numbered(*batch.selection, [&](uint32_t, uint32_t slot) {
-    uint32_t& group = known[build_rows[slot]];
-    if (group != kUnknown) return;
+  for (uint32_t k = 0; k < count; ++k) {
+    uint32_t& group = known[rows[k]];
+    if (group != kUnknown) continue;
     group = kAsked;
-    new_rows_.push_back(build_rows[slot]);
-  });
+    new_rows_.push_back(rows[k]);
+  }
   number_new_rows(find_groups);
-  for_numbered(*batch.selection,
-               [&](uint32_t k, uint32_t slot) { groups[k] = known[build_rows[slot]]; });
+  for (uint32_t k = 0; k < count; ++k) groups[k] = known[rows[k]];
 }
 
 void BuildRowGroups::number_new_rows(const FindGroups& find_groups) {

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "olap/execution/equal_runs.h"
 #include "olap/execution/hash_join.h"
 #include "olap/plan.h"
 
@@ -40,7 +41,8 @@ class BuildRowGroups {
   // Whether no two build rows have equal keys: these hold what the join finds its one match by.
   bool rows_differ(const Operator& join, const Operator& aggregate) const;
 
-  // groups[k] = the group of the batch's k-th selected row.
+  // groups[k] = the group of the batch's k-th selected row; kFillAhead behind them may be
+  // overwritten. Benchmark: BM_GroupLinesByOrder.
   void find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups);
 
   size_t memory_bytes() const { return group_of_row_.bytes(); }
@@ -49,13 +51,20 @@ class BuildRowGroups {
   static constexpr uint32_t kUnknown = KeyTable::kNoKey;
   static constexpr uint32_t kAsked = kUnknown - 1;
 
+  // Of a list of build rows.
+  void find_all(const uint32_t* rows, uint32_t count, const FindGroups& find_groups,
+                uint32_t* groups);
   void number_new_rows(const FindGroups& find_groups);
 
   const JoinTable& table_;
   const uint32_t probe_columns_;
   const std::vector<uint32_t> key_columns_;
   GrowingArray<uint32_t> group_of_row_;  // or kUnknown
-  std::vector<uint32_t> new_rows_;       // of this batch, each once
+  EqualRuns runs_;
+  std::vector<uint32_t> rows_;  // of this batch
+  std::vector<uint32_t> run_rows_;
+  std::vector<uint32_t> run_groups_;
+  std::vector<uint32_t> new_rows_;  // of this batch, each once
   std::vector<uint32_t> new_groups_;
   std::vector<VectorBuffer> buffers_;  // by key column
   Batch key_batch_;

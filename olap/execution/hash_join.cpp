@@ -197,11 +197,26 @@ void ProbeStage::mark_all() {
 
 void ProbeStage::mark_pairs() {
   uint64_t* const matched = build_matched_->data();
-  for (uint32_t k = 0; k < output_selection_.count; ++k) set_bit(matched, rows_[k]);
+  uint64_t bits = 0;  // of a word, which rows that follow each other share
+  size_t word = 0;
+  for (uint32_t k = 0; k < output_selection_.count; ++k) {
+    if (rows_[k] / 64 != word) {
+      matched[word] |= bits;
+      word = rows_[k] / 64;
+      bits = 0;
+    }
+    bits |= uint64_t{1} << (rows_[k] % 64);
+  }
+  if (bits != 0) matched[word] |= bits;
 }
 
-// Leaves the pairs whose build row has no mark yet: those that have one need no further pair.
+// Leaves the pairs whose build row has no mark yet: those that have one need no further pair. After
+// a batch of which most are left, the next ones are not asked.
 void ProbeStage::skip_marked() {
+  if (batches_unasked_ > 0) {
+    --batches_unasked_;
+    return;
+  }
   const uint64_t* const marked = build_matched_->data();
   uint32_t left = 0;
   uint32_t k = 0;
@@ -216,6 +231,7 @@ void ProbeStage::skip_marked() {
     }
     word = unmarked;
   }
+  if (left > k / 2) batches_unasked_ = kUnaskedBatches;
 }
 
 // Rows that have at most one match, of which residual predicates decide.

@@ -173,6 +173,8 @@ class ProbeStage : public Stage {
     uint32_t end;
   };
 
+  static constexpr uint32_t kUnaskedBatches = 15;
+
   void evaluate_keys(const Batch& batch);
   void find_numbers(const Batch& batch);
   uint32_t match(const Batch& batch);
@@ -215,6 +217,7 @@ class ProbeStage : public Stage {
   std::vector<bool> compared_;                  // those that residual predicates read
   Selection pairs_;                             // before residual predicates
   MatchedRows* build_matched_ = nullptr;
+  uint32_t batches_unasked_ = 0;        // still to come, by skip_marked()
   std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};
   Batch output_;

@@ -159,8 +159,9 @@ HWY_ATTR uint32_t positions(const uint64_t* bits, uint32_t words, uint16_t* out)
 }
 
 // Of a word's slots, those whose value differs from the one before it.
-HWY_ATTR uint64_t changed(const uint64_t* values, uint64_t before) {
-  const hn::ScalableTag<uint64_t> d;
+template <class T>
+HWY_ATTR uint64_t changed(const T* values, T before) {
+  const hn::ScalableTag<T> d;
   constexpr uint32_t kLanes = hn::MaxLanes(d);
   uint64_t word = 0;
   for (uint32_t i = 0; i < kLanes; ++i) {
@@ -177,15 +178,24 @@ HWY_ATTR uint64_t changed(const uint64_t* values, uint64_t before) {
   return word;
 }
 
-HWY_ATTR uint32_t changes(const uint64_t* values, uint32_t words, uint16_t* out) {
+template <class T>
+HWY_ATTR uint32_t changes(const T* values, uint32_t words, T before, uint16_t* out) {
   uint32_t count = 0;
-  uint64_t before = 0;
   for (uint32_t w = 0; w < words; ++w) {
     const uint64_t word = changed(values + size_t{w} * 64, before);
     before = values[w * 64 + 63];
     count += add_positions(word, w * 64, out + count);
   }
   return count;
+}
+
+HWY_ATTR uint32_t changes64(const uint64_t* values, uint32_t words, uint64_t before,
+                            uint16_t* out) {
+  return changes(values, words, before, out);
+}
+HWY_ATTR uint32_t changes32(const uint32_t* values, uint32_t words, uint32_t before,
+                            uint16_t* out) {
+  return changes(values, words, before, out);
 }
 
 }  // namespace
@@ -199,7 +209,8 @@ namespace {
 HWY_EXPORT(by_number);
 HWY_EXPORT(by_rank);
 HWY_EXPORT(positions);
-HWY_EXPORT(changes);
+HWY_EXPORT(changes64);
+HWY_EXPORT(changes32);
 }  // namespace
 
 uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint32_t words,
@@ -213,8 +224,11 @@ uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_
 uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
   return HWY_DYNAMIC_DISPATCH(positions)(bits, words, out);
 }
-uint32_t collect_changes(const uint64_t* values, uint32_t words, uint16_t* out) {
-  return HWY_DYNAMIC_DISPATCH(changes)(values, words, out);
+uint32_t collect_changes(const uint64_t* values, uint32_t words, uint64_t before, uint16_t* out) {
+  return HWY_DYNAMIC_DISPATCH(changes64)(values, words, before, out);
+}
+uint32_t collect_changes(const uint32_t* values, uint32_t words, uint32_t before, uint16_t* out) {
+  return HWY_DYNAMIC_DISPATCH(changes32)(values, words, before, out);
 }
 
 }  // namespace diptych::olap

@@ -25,8 +25,10 @@ uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_
 // there are. Benchmark: BM_SelectBits.
 uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out);
 
-// The slots whose value differs from that of the slot before, ascending; before the first one there
-// is 0. `out` has room for 64 a word. Returns how many there are. Benchmark: BM_StarBatch.
-uint32_t collect_changes(const uint64_t* values, uint32_t words, uint16_t* out);
+// The slots whose value differs from that of the slot before, ascending; `before` is the first
+// one's. `out` has room for 64 a word. Returns how many there are. Benchmark: BM_StarBatch,
+// BM_GroupLinesByOrder.
+uint32_t collect_changes(const uint64_t* values, uint32_t words, uint64_t before, uint16_t* out);
+uint32_t collect_changes(const uint32_t* values, uint32_t words, uint32_t before, uint16_t* out);
 
 }  // namespace diptych::olap

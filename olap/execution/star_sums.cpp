@@ -124,7 +124,7 @@ void StarSums::add(const QueryRows& rows, uint32_t slots) {
 }
 
 void StarSums::add_word(size_t word, const uint64_t* bits, uint32_t slots) {
-  uint32_t runs = collect_changes(bits, words_of(slots), starts_.data());
+  uint32_t runs = collect_changes(bits, words_of(slots), 0, starts_.data());
   while (runs > 0 && starts_[runs - 1] >= slots) --runs;
   if (runs == 0) return;
   starts_[runs] = static_cast<uint16_t>(slots);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
+#include "olap/execution/equal_runs.h"
 #include "olap/execution/key_places.h"
 #include "olap/execution/probe_kernels.h"
 
@@ -126,27 +127,59 @@ TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
   });
 }
 
+template <class T>
+void expect_changes(uint32_t words, uint32_t percent, PlacesRandom* random) {
+  SCOPED_TRACE(testing::Message() << words << " words, " << percent << " %");
+  std::vector<T> values(words * 64);
+  std::vector<uint16_t> expected;
+  // The highest bit alone may differ.
+  const auto draw = [&] { return static_cast<T>((*random)() % 3) << (sizeof(T) * 8 - 2); };
+  const T first = draw();
+  T before = first;
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = (*random)() % 100 < percent ? draw() : before;
+    if (values[i] != before) expected.push_back(static_cast<uint16_t>(i));
+    before = values[i];
+  }
+  std::vector<uint16_t> changes(values.size());
+  changes.resize(collect_changes(values.data(), words, first, changes.data()));
+  EXPECT_EQ(changes, expected);
+}
+
 TEST(CollectChanges, ListsWhereRunsBeginOnEveryTarget) {
   on_every_target([](PlacesRandom* random) {
     for (const uint32_t words : {1U, 2U, kVectorWords}) {
       for (const uint32_t percent : {0, 3, 50, 100}) {
-        SCOPED_TRACE(testing::Message() << words << " words, " << percent << " %");
-        std::vector<uint64_t> values(words * 64);
-        std::vector<uint16_t> expected;
-        uint64_t before = 0;
-        for (size_t i = 0; i < values.size(); ++i) {
-          // The highest bit alone may differ.
-          values[i] = (*random)() % 100 < percent ? ((*random)() % 3) << 62 : before;
-          if (values[i] != before) expected.push_back(static_cast<uint16_t>(i));
-          before = values[i];
-        }
-        std::vector<uint16_t> changes(values.size());
-        const uint32_t count = collect_changes(values.data(), words, changes.data());
-        changes.resize(count);
-        EXPECT_EQ(changes, expected);
+        expect_changes<uint32_t>(words, percent, random);
+        expect_changes<uint64_t>(words, percent, random);
       }
     }
   });
+}
+
+TEST(EqualRuns, HaveEachPositionOnceAndAreNoneWhereTheyAreShort) {
+  PlacesRandom random(std::random_device{}());
+  for (int round = 0; round < 300; ++round) {
+    const uint32_t percent = 1 + static_cast<uint32_t>(random() % 40);
+    const auto count = static_cast<uint32_t>(random() % (kVectorRows + 1));
+    std::vector<uint32_t> numbers(kVectorRows);
+    uint32_t starts = 0;
+    for (uint32_t i = 0; i < kVectorRows; ++i) {
+      const bool starts_here = i == 0 || random() % 100 < percent;
+      numbers[i] = starts_here ? (i == 0 ? 0 : numbers[i - 1] + 1) : numbers[i - 1];
+      starts += static_cast<uint32_t>(starts_here && i < count);
+    }
+    EqualRuns runs;
+    const bool are_long = count != 0 && starts * EqualRuns::kLengthMin <= count;
+    ASSERT_EQ(runs.find(numbers.data(), count), are_long);
+    ASSERT_EQ(runs.count(), are_long ? starts : 0);
+    uint32_t next = 0;
+    runs.for_runs([&](uint32_t, uint32_t begin, uint32_t end) {
+      ASSERT_EQ(begin, next);
+      for (; next < end; ++next) ASSERT_EQ(numbers[next], numbers[begin]);
+    });
+    ASSERT_EQ(next, are_long ? count : 0);
+  }
 }
 
 TEST(SelectBits, ListsTheBitsOfEachDensityOnEveryTarget) {

@@ -48,16 +48,21 @@ class OperatorModel : public ::testing::TestWithParam<uint64_t> {
 
   void fill(uint32_t t, uint64_t rows) {
     domain_ = below(2) == 0 ? 12 : 700;
+    const bool in_runs = below(2) == 0;  // rows that follow each other have the same values
     const base::TableId id = replica_.add_table(kOperatorTypes);
     tables_.emplace_back();
+    Row row;
     for (uint64_t i = 0; i < rows; ++i) {
-      Row row = {number(static_cast<int64_t>(i))};
-      for (uint32_t c = 1; c < kColumns; ++c) row.push_back(key_value(kOperatorTypes[c]));
+      if (row.empty() || !in_runs || below(10) == 0) {
+        row.assign(1, kNull);
+        for (uint32_t c = 1; c < kColumns; ++c) row.push_back(key_value(kOperatorTypes[c]));
+      }
+      row[0] = number(static_cast<int64_t>(i));
       replica_.insert(id, row);
       if (below(6) == 0) {
         replica_.erase(replica_.inserted() - 1);
       } else {
-        tables_[t].push_back(std::move(row));
+        tables_[t].push_back(row);
       }
     }
   }

@@ -35,6 +35,7 @@ struct Lines {
   base::TableId items = replica.add_table({kIntType, kBigIntType}, {0});
   base::TableId items_large = replica.add_table({kIntType, kBigIntType});
   base::TableId numbers = replica.add_table({kIntType, kBigIntType});
+  base::TableId by_order = replica.add_table({kIntType, kBigIntType});  // ten to an order
 
   Lines() {
     std::mt19937_64 random(1);
@@ -52,8 +53,12 @@ struct Lines {
     fill(items, kItems);
     fill(items_large, kItemsLarge);
     fill(numbers, 12);
+    for (uint64_t i = 0; i < kLines; ++i) {
+      replica.insert(by_order,
+                     {number(static_cast<int64_t>(i / 10)), number(static_cast<int64_t>(i % 97))});
+    }
     for (uint32_t p = 0; p < 2; ++p) {
-      for (uint32_t t = 0; t < 4; ++t) {
+      for (uint32_t t = 0; t < 5; ++t) {
         storage::Partition& partition =
             replica.replica().table(base::TableId(t)).partition(base::PartitionId(p));
         for (int quiet = 0; quiet < 2; ++quiet) {
@@ -110,6 +115,21 @@ void BM_GroupByInt(benchmark::State& state) {
   run_plan(state, plan_of(aggregate(std::move(groups), {}, std::move(count))), kLines);
 }
 BENCHMARK(BM_GroupByInt)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+// select sum(a) from lines, orders where order = number group by number: each order's lines follow
+// each other.
+void BM_GroupLinesByOrder(benchmark::State& state) {
+  const std::vector<DataType> types = {kIntType, kBigIntType};
+  OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().by_order, types),
+                            scan(lines_table().items_large, types), {{0, 0}});
+  joined->estimated_rows = kLines;
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(3, kBigIntType));
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(1, kBigIntType)));
+  run_plan(state, plan_of(aggregate(std::move(joined), std::move(keys), std::move(sums))), kLines);
+}
+BENCHMARK(BM_GroupLinesByOrder)->Unit(benchmark::kMillisecond);
 
 // So many star queries in a pass: the lines of items below a number, summed; with `keys`, grouped.
 void run_stars(benchmark::State& state, const std::function<std::vector<ExpressionPtr>()>& keys) {

@@ -50,7 +50,7 @@ ScanSource::ScanSource(const RunContext& context, const Operator& scan,
                        LeafReader* reader, StagePtr next)
     : needed_(needed),
       reader_(*reader),
-      next_(std::move(next)),
+      next_(scan.output, needed, std::move(next)),
       predicates_(scan.predicates, context.limits()),
       conditions_(column_conditions(scan.predicates)),
       predicate_conditions_(conditions_.size()),
@@ -162,7 +162,7 @@ bool ScanSource::run_vector(const storage::Leaf& leaf, const Selection** selecte
     if (needed_[column]) columns_.load(column, rows);
   }
   columns_.batch().selection = &rows;
-  return next_->push(columns_.batch());
+  return next_.push(columns_.batch());
 }
 
 }  // namespace diptych::olap

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "olap/execution/column_predicate.h"
+#include "olap/execution/compact_stage.h"
 #include "olap/execution/expression.h"
 #include "olap/execution/join_filter.h"
 #include "olap/execution/leaf_columns.h"
@@ -71,6 +72,8 @@ class ScanSource {
   // The reader's vector. False: no more rows are wanted. *selected: its rows that the predicates
   // let through; nullptr: nobody knows them yet, and it sets them. Benchmark: BM_ScanSum.
   bool run_vector(const storage::Leaf& leaf, const Selection** selected);
+  // The reader is about to leave the morsel. False: no more rows are wanted.
+  bool end_morsel() { return next_.flush(); }
   // Some row has passed the predicates so far.
   bool has_output() const { return has_output_; }
 
@@ -94,7 +97,7 @@ class ScanSource {
 
   const std::vector<bool>& needed_;
   LeafReader& reader_;
-  StagePtr next_;
+  CompactStage next_;
   Predicates predicates_;
   std::vector<ColumnCondition> conditions_;  // of the predicates, then those that joins imply
   size_t predicate_conditions_;

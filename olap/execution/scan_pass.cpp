@@ -134,6 +134,7 @@ void PassWorker::run_morsel(const ScanMorsel& morsel) {
       return wants_more;
     });
   }
+  for_scans(morsel.scans, [&](size_t scan) { return sources_[scan]->end_morsel(); });
   reader_.unpin();
 }
 

@@ -1,0 +1,45 @@
+// CompactStage: puts the rows of batches of which few are selected together into full ones, since
+// what comes next takes its time for each batch, too (Qiao and Zhang, "Data Chunk Compaction in
+// Vectorized Execution", SIGMOD'25).
+//
+// Rows stay in order. Batches that have more rows pass as they are; so do those with texts that go
+// with the batch.
+//
+// Threads    one worker's.
+
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "olap/execution/pipeline.h"
+
+namespace diptych::olap {
+
+class CompactStage : public Stage {
+ public:
+  // Batches of these types, of which what comes next reads the columns that are `needed`.
+  CompactStage(std::span<const base::DataType> types, const std::vector<bool>& needed,
+               StagePtr next);
+
+  // Benchmark: BM_ProbeItems.
+  bool push(Batch& batch) override;
+  // Pushes what is still here: before the memory goes that texts refer to.
+  bool flush();
+
+ private:
+  // Full ones are worth no copy.
+  static constexpr uint32_t kRowsMax = kVectorRows / 4;
+
+  bool takes(const Batch& batch) const;
+  void append(const Batch& batch);
+
+  StagePtr next_;
+  std::vector<uint32_t> columns_;      // that are needed
+  std::vector<VectorBuffer> buffers_;  // of them
+  uint32_t rows_ = 0;
+  Batch kept_;
+  Selection all_;
+};
+
+}  // namespace diptych::olap

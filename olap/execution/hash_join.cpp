@@ -72,24 +72,24 @@ void ProbeStage::find_numbers(const Batch& batch) {
   table_.find(packed_.data(), hashes_.data(), with_key_.count, numbers_.data());
 }
 
-// Looks up the batch's keys: matched_, and the numbers of the slots there at the front of rows_.
-// Returns how many there are.
-uint32_t ProbeStage::match(const Batch& batch) {
+// Looks up the batch's keys: the rows with a match, and in rows_ their keys' numbers.
+void ProbeStage::match(const Batch& batch) {
   if (table_.is_direct()) {
     evaluate_keys(batch);
-    return table_.match(key_vectors_, *batch.selection, rows_.data(), matched_);
+    table_.match(key_vectors_, *batch.selection, rows_.data(), &output_selection_);
+    return;
   }
   find_numbers(batch);
-  std::fill_n(matched_, kVectorWords, 0);
+  uint64_t matched[kVectorWords] = {};
   uint32_t count = 0;
   // Without a branch: which rows match is not predictable.
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     const uint64_t found = numbers_[k] != KeyTable::kNoKey;
     rows_[count] = numbers_[k];
     count += static_cast<uint32_t>(found);
-    matched_[slot / 64] |= found << (slot % 64);
+    matched[slot / 64] |= found << (slot % 64);
   });
-  return count;
+  select_bits(matched, batch.selection->slots, &output_selection_);
 }
 
 bool ProbeStage::push(Batch& batch) {
@@ -98,10 +98,12 @@ bool ProbeStage::push(Batch& batch) {
   const bool one_match = table_.has_keys() && table_.unique();
   if (table_.has_keys() && all_pairs && existence) {
     match(batch);
+    std::copy_n(output_selection_.bits, kVectorWords, matched_);
     return push_existence(batch);
   }
   if (one_match && all_pairs && join_.join == JoinKind::kInner) {
-    return match(batch) == 0 || push_matched(batch);
+    match(batch);
+    return output_selection_.count == 0 || push_matched(batch);
   }
   if (one_match && !all_pairs) return push_one_match(batch);
   std::fill_n(matched_, kVectorWords, 0);
@@ -163,7 +165,6 @@ bool ProbeStage::push_existence(Batch& batch) {
 // Inner join with at most one match a row and no residual predicate: one batch.
 bool ProbeStage::push_matched(const Batch& batch) {
   extend_output(batch);
-  select_bits(matched_, batch.selection->slots, &output_selection_);
   gather_build_columns();
   return next_->push(output_);
 }
@@ -218,27 +219,23 @@ void ProbeStage::skip_marked() {
     return;
   }
   const uint64_t* const marked = build_matched_->data();
+  uint64_t unmarked[kVectorWords] = {};
   uint32_t left = 0;
-  uint32_t k = 0;
-  for (uint64_t& word : matched_) {
-    uint64_t unmarked = 0;
-    for (uint64_t slots = word; slots != 0; slots &= slots - 1, ++k) {
-      const uint32_t row = rows_[k];
-      const uint64_t is_new = static_cast<uint64_t>(!bit_at(marked, row));
-      rows_[left] = row;
-      left += static_cast<uint32_t>(is_new);
-      unmarked |= (slots & -slots) * is_new;
-    }
-    word = unmarked;
-  }
-  if (left > k / 2) batches_unasked_ = kUnaskedBatches;
+  for_numbered(output_selection_, [&](uint32_t k, uint32_t slot) {
+    const uint32_t row = rows_[k];
+    const uint64_t is_new = static_cast<uint64_t>(!bit_at(marked, row));
+    rows_[left] = row;
+    left += static_cast<uint32_t>(is_new);
+    unmarked[slot / 64] |= is_new << (slot % 64);
+  });
+  if (left > output_selection_.count / 2) batches_unasked_ = kUnaskedBatches;
+  select_bits(unmarked, output_selection_.slots, &output_selection_);
 }
 
 // Rows that have at most one match, of which residual predicates decide.
 bool ProbeStage::push_one_match(Batch& batch) {
   match(batch);
   if (build_matched_ != nullptr) skip_marked();
-  select_bits(matched_, batch.selection->slots, &output_selection_);
   extend_output(batch);
   keep_pairs();
   std::copy_n(output_selection_.bits, kVectorWords, matched_);

@@ -89,10 +89,11 @@ class JoinTable {
   // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
   // Benchmark: BM_ProbeSmall, BM_ProbeLarge.
   void find(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
-  // The numbers of the selected rows that have a key to the front of `numbers`, their slots to
-  // `matched` (kVectorWords). Returns how many there are. Where is_direct().
-  uint32_t match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
-                 uint64_t* matched) const;
+  // Selects those of the rows that have a key; match(): with their keys' numbers, numbers[k] the
+  // k-th one's. Where is_direct(). *with_match is not `rows`.
+  void select(std::span<const Vector> keys, const Selection& rows, Selection* with_match) const;
+  void match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
+             Selection* with_match) const;
   // find() of packed keys, which have no nulls. Where not is_direct().
   void find(const uint64_t* keys, const uint64_t* hashes, uint32_t count, uint32_t* numbers) const {
     table_.find(keys, hashes, count, numbers);
@@ -177,7 +178,7 @@ class ProbeStage : public Stage {
 
   void evaluate_keys(const Batch& batch);
   void find_numbers(const Batch& batch);
-  uint32_t match(const Batch& batch);
+  void match(const Batch& batch);
   void extend_output(const Batch& batch);
   // Of all pairs, without residual predicates; and of those that are left in output_selection_.
   void mark_all();

@@ -72,9 +72,7 @@ const Operator* filtered_scan(const Operator& join) {
 }
 
 JoinFilterProbe::JoinFilterProbe(const JoinFilter& filter, const QueryLimits& limits)
-    : table_(*filter.table),
-      keys_(compile_expressions(filter.join->probe_keys, limits)),
-      numbers_(kVectorRows) {
+    : table_(*filter.table), keys_(compile_expressions(filter.join->probe_keys, limits)) {
   for (const ExpressionPtr& key : filter.join->probe_keys) {
     const std::vector<uint32_t> read = columns_read(*key);
     columns_.insert(columns_.end(), read.begin(), read.end());
@@ -85,10 +83,9 @@ void JoinFilterProbe::narrow(const Batch& batch, Selection* rows) {
   const Selection& asked = *batch.selection;
   key_vectors_.clear();
   for (const NodePtr& key : keys_) key_vectors_.push_back(key->evaluate(batch, asked));
-  uint64_t matched[kVectorWords];
   asked_ += asked.count;
-  passed_ += table_.match(key_vectors_, asked, numbers_.data(), matched);
-  select_bits(matched, asked.slots, rows);
+  table_.select(key_vectors_, asked, rows);
+  passed_ += rows->count;
 }
 
 }  // namespace diptych::olap

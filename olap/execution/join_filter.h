@@ -63,7 +63,6 @@ class JoinFilterProbe {
   std::vector<NodePtr> keys_;
   std::vector<uint32_t> columns_;
   std::vector<Vector> key_vectors_;
-  std::vector<uint32_t> numbers_;  // of the keys that were found: not used
   uint64_t asked_ = 0;
   uint64_t passed_ = 0;
 };

@@ -244,11 +244,18 @@ void JoinTable::find(std::span<const Vector> keys, const Selection& rows, uint32
   for_numbered(rows, [&](uint32_t k, uint32_t slot) { numbers[k] = places_.number(places[slot]); });
 }
 
-uint32_t JoinTable::match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
-                          uint64_t* matched) const {
+void JoinTable::select(std::span<const Vector> keys, const Selection& rows,
+                       Selection* with_match) const {
   uint32_t places[kVectorRows];
   dense_->number(keys, rows, places);
-  return places_.match(places, rows, numbers, matched);
+  places_.select(places, rows, with_match);
+}
+
+void JoinTable::match(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers,
+                      Selection* with_match) const {
+  uint32_t places[kVectorRows];
+  dense_->number(keys, rows, places);
+  places_.match(places, rows, with_match, numbers);
 }
 
 // A counting sort of the rows by key number.

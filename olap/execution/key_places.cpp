@@ -45,28 +45,38 @@ uint32_t KeyPlaces::build(uint32_t size, GrowingArray<uint32_t>* rows, const Sto
   return keys;
 }
 
-uint32_t KeyPlaces::match(uint32_t* places, const Selection& rows, uint32_t* numbers,
-                          uint64_t* matched) const {
-  if (!is_dense(rows)) {
-    uint32_t count = 0;
-    std::fill_n(matched, kVectorWords, 0);
-    for_selected(rows, [&](uint32_t slot) {
-      numbers[count] = number(places[slot]);
-      const bool found = numbers[count] != kNoKey;
-      count += static_cast<uint32_t>(found);
-      matched[slot / 64] |= uint64_t{found} << (slot % 64);
-    });
-    return count;
-  }
+// Of an array, the places of rows become their numbers.
+void KeyPlaces::select(uint32_t* places, const Selection& rows, Selection* with_key) const {
+  uint64_t found[kVectorWords] = {};
   const uint32_t words = words_of(rows.slots);
-  std::fill(places + rows.slots, places + size_t{words} * 64, 0);
-  std::fill(matched + words, matched + kVectorWords, 0);
-  if (ranked_.size() == 0) {
-    return collect_numbers(places, rows.bits, words, numbers_.data(), numbers, matched);
+  const bool is_array = ranked_.size() == 0;
+  if (!is_dense(rows)) {
+    for_selected(rows, [&](uint32_t slot) {
+      const uint32_t key = number(places[slot]);
+      found[slot / 64] |= uint64_t{key != kNoKey} << (slot % 64);
+      if (is_array) places[slot] = key;
+    });
+  } else {
+    std::fill(places + rows.slots, places + size_t{words} * 64, 0);
+    if (is_array) {
+      look_up_numbers(places, rows.bits, words, numbers_.data(), found);
+    } else {
+      find_taken(places, rows.bits, words, ranked_.data(), found);
+    }
   }
-  const uint32_t count = collect_taken(places, rows.bits, words, ranked_.data(), numbers, matched);
-  for (uint32_t k = 0; k < count; ++k) numbers[k] = numbers_[index(numbers[k])];
-  return count;
+  select_bits(found, rows.slots, with_key);
+}
+
+void KeyPlaces::match(uint32_t* places, const Selection& rows, Selection* with_key,
+                      uint32_t* numbers) const {
+  select(places, rows, with_key);
+  if (ranked_.size() == 0) {
+    for_numbered(*with_key, [&](uint32_t k, uint32_t slot) { numbers[k] = places[slot]; });
+  } else {
+    const uint32_t* const by_rank = numbers_.data();
+    for_numbered(*with_key,
+                 [&](uint32_t k, uint32_t slot) { numbers[k] = by_rank[index(places[slot])]; });
+  }
 }
 
 }  // namespace diptych::olap

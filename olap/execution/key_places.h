@@ -38,12 +38,12 @@ class KeyPlaces {
     return taken ? numbers_[index(place)] : kNoKey;
   }
 
-  // The numbers of the selected slots that have a key to the front of `numbers`, their slots to
-  // `matched` (kVectorWords). Returns how many there are. `places`, by slot, has room for
-  // kVectorRows; where is_dense(rows), those of all slots can be looked up, selected or not; behind
-  // the slots it is overwritten. Benchmark: BM_KeyPlaces.
-  uint32_t match(uint32_t* places, const Selection& rows, uint32_t* numbers,
-                 uint64_t* matched) const;
+  // Selects those of the rows whose place has a key. `places`, by slot, has room for kVectorRows;
+  // where is_dense(rows), those of all slots can be looked up, selected or not. They are
+  // overwritten. Benchmark: BM_KeyPlaces.
+  void select(uint32_t* places, const Selection& rows, Selection* with_key) const;
+  // The same with the numbers of these keys: numbers[k] is the k-th row's.
+  void match(uint32_t* places, const Selection& rows, Selection* with_key, uint32_t* numbers) const;
 
   size_t memory_bytes() const { return numbers_.bytes() + ranked_.bytes(); }
 

@@ -36,64 +36,53 @@ HWY_ATTR Lane gather(const uint32_t* from, Lane index) {
 struct ByNumber {
   const uint32_t* numbers;
 
-  HWY_ATTR Lane operator()(Lane places, LaneMask* found) const {
-    const Lane values = gather(numbers, places);
-    *found = hn::Ne(values, hn::Set(Lanes(), UINT32_MAX));
-    return values;
+  HWY_ATTR LaneMask operator()(uint32_t* places) const {
+    const Lane found = gather(numbers, hn::LoadU(Lanes(), places));
+    hn::StoreU(found, Lanes(), places);
+    return hn::Ne(found, hn::Set(Lanes(), UINT32_MAX));
   }
 };
 
 struct ByRank {
   const uint32_t* ranked;
 
-  HWY_ATTR Lane operator()(Lane places, LaneMask* found) const {
-    const Lane one = hn::Set(Lanes(), 1);
+  HWY_ATTR LaneMask operator()(const uint32_t* from) const {
+    const Lane places = hn::LoadU(Lanes(), from);
     const Lane words = gather(ranked, hn::ShiftLeft<1>(hn::ShiftRight<5>(places)));
     const Lane bits = hn::Shr(words, hn::And(places, hn::Set(Lanes(), 31)));
-    *found = hn::Eq(hn::And(bits, one), one);
-    return places;
+    return hn::TestBit(bits, hn::Set(Lanes(), 1));
   }
 };
 
-// A mask is stored a byte or two at a time. Compressed in a register and stored whole: a store that
-// compresses is slow on some processors. It ends where the slots that were read end, at most.
-template <class Lookup>
-HWY_ATTR uint32_t collect(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                          Lookup lookup, uint32_t* out, uint64_t* found) {
+// A mask is stored a byte or two at a time. What was found is not put together here: lanes that are
+// compressed and stored where the last ones end take as long again as the look-ups.
+template <class Place, class Lookup>
+HWY_ATTR void find(Place* places, const uint64_t* selected, uint32_t words, Lookup lookup,
+                   uint64_t* found) {
   const Lanes d;
   constexpr uint32_t kLanes = hn::MaxLanes(d);
-  uint32_t count = 0;
   for (uint32_t w = 0; w < words; ++w) {
     const uint64_t wanted = selected[w];
     uint64_t word = 0;
     for (uint32_t i = 0; wanted != 0 && i < 64; i += kLanes) {
-      uint8_t bytes[8];
-      const uint64_t wanted_here = wanted >> i;
-      std::memcpy(bytes, &wanted_here, sizeof bytes);
-      LaneMask mask;
-      const Lane values = lookup(hn::LoadU(d, places + size_t{w} * 64 + i), &mask);
-      mask = hn::And(mask, hn::LoadMaskBits(d, bytes));
-      hn::StoreU(hn::Compress(values, mask), d, out + count);
-      std::memset(bytes, 0, sizeof bytes);
-      hn::StoreMaskBits(d, mask, bytes);
-      uint64_t found_here = 0;
-      std::memcpy(&found_here, bytes, sizeof bytes);
-      word |= found_here << i;
-      count += static_cast<uint32_t>(std::popcount(found_here));
+      uint8_t bytes[8] = {};
+      hn::StoreMaskBits(d, lookup(places + size_t{w} * 64 + i), bytes);
+      uint64_t here = 0;
+      std::memcpy(&here, bytes, sizeof bytes);
+      word |= here << i;
     }
-    found[w] = word;
+    found[w] = word & wanted;
   }
-  return count;
 }
 
-HWY_ATTR uint32_t by_number(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                            const uint32_t* numbers, uint32_t* out, uint64_t* found) {
-  return collect(places, selected, words, ByNumber{numbers}, out, found);
+HWY_ATTR void by_number(uint32_t* places, const uint64_t* selected, uint32_t words,
+                        const uint32_t* numbers, uint64_t* found) {
+  find(places, selected, words, ByNumber{numbers}, found);
 }
 
-HWY_ATTR uint32_t by_rank(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                          const uint32_t* ranked, uint32_t* out, uint64_t* found) {
-  return collect(places, selected, words, ByRank{ranked}, out, found);
+HWY_ATTR void by_rank(const uint32_t* places, const uint64_t* selected, uint32_t words,
+                      const uint32_t* ranked, uint64_t* found) {
+  find(places, selected, words, ByRank{ranked}, found);
 }
 
 // How many bits a word has is not to be guessed: nothing branches on it, but where there are none.
@@ -213,13 +202,13 @@ HWY_EXPORT(changes64);
 HWY_EXPORT(changes32);
 }  // namespace
 
-uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                         const uint32_t* numbers, uint32_t* out, uint64_t* found) {
-  return HWY_DYNAMIC_DISPATCH(by_number)(places, selected, words, numbers, out, found);
+void look_up_numbers(uint32_t* places, const uint64_t* selected, uint32_t words,
+                     const uint32_t* numbers, uint64_t* found) {
+  HWY_DYNAMIC_DISPATCH(by_number)(places, selected, words, numbers, found);
 }
-uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                       const uint32_t* ranked, uint32_t* out, uint64_t* found) {
-  return HWY_DYNAMIC_DISPATCH(by_rank)(places, selected, words, ranked, out, found);
+void find_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
+                const uint32_t* ranked, uint64_t* found) {
+  HWY_DYNAMIC_DISPATCH(by_rank)(places, selected, words, ranked, found);
 }
 uint32_t collect_positions(const uint64_t* bits, uint32_t words, uint16_t* out) {
   return HWY_DYNAMIC_DISPATCH(positions)(bits, words, out);

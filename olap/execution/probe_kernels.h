@@ -2,9 +2,8 @@
 // each is compiled for AVX2, for AVX-512 and as scalar code, and the best that the machine has is
 // taken at run time (hwy::SetSupportedTargetsForTest chooses another in tests).
 //
-// Slots come in `words` words of 64; all their places can be looked up, whatever is selected.
-// `out` has room for so many values, and is filled from the front, in the order of the slots. Bit
-// i of `found` is set for the slots whose value is there. Returns how many they are. `selected` and
+// Slots come in `words` words of 64; all their places can be looked up, whatever is selected. Bit i
+// of `found` is set for those of the selected slots whose place has something. `selected` and
 // `found` may be the same. Benchmark: BM_KeyPlaces.
 
 #pragma once
@@ -13,13 +12,14 @@
 
 namespace diptych::olap {
 
-// numbers[places[i]] of the selected slots, without those that are UINT32_MAX.
-uint32_t collect_numbers(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                         const uint32_t* numbers, uint32_t* out, uint64_t* found);
+// Where numbers[places[i]] is not UINT32_MAX. In words with a selected slot it takes the place's
+// place: places[i] = numbers[places[i]].
+void look_up_numbers(uint32_t* places, const uint64_t* selected, uint32_t words,
+                     const uint32_t* numbers, uint64_t* found);
 
-// places[i] of the selected slots, where bit places[i] % 32 of ranked[places[i] / 32 * 2] is set.
-uint32_t collect_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
-                       const uint32_t* ranked, uint32_t* out, uint64_t* found);
+// Where bit places[i] % 32 of ranked[places[i] / 32 * 2] is set.
+void find_taken(const uint32_t* places, const uint64_t* selected, uint32_t words,
+                const uint32_t* ranked, uint64_t* found);
 
 // The positions of the bits that are set, ascending. `out` has room for 64 a word. Returns how many
 // there are. Benchmark: BM_SelectBits.

@@ -54,7 +54,11 @@ void select_bits(const uint64_t* bits, uint32_t slots, Selection* selection) {
   std::fill(selection->bits + words, selection->bits + kVectorWords, 0);
   if (slots % 64 != 0) selection->bits[words - 1] &= (uint64_t{1} << (slots % 64)) - 1;
   selection->slots = slots;
-  selection->count = collect_positions(selection->bits, words, selection->rows);
+  uint64_t all = ~uint64_t{0};
+  for (uint32_t w = 0; w < slots / 64; ++w) all &= selection->bits[w];
+  if (slots % 64 != 0) all &= selection->bits[words - 1] | (~uint64_t{0} << (slots % 64));
+  selection->count =
+      all == ~uint64_t{0} ? slots : collect_positions(selection->bits, words, selection->rows);
 }
 
 VectorBuffer::VectorBuffer(PhysicalType type)

@@ -1,5 +1,5 @@
-// CompactStage: every row comes out once, in order, with its values and nulls, in full batches where
-// few came in each.
+// CompactStage: every row comes out once, in order, with its values and nulls, and where few came in
+// each batch, in full ones.
 
 #include <random>
 #include <string>

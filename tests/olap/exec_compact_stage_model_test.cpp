@@ -1,4 +1,4 @@
-// CompactStage: every row comes out once, in order, with its values and nulls, and where few came in
+// CompactStage: every row comes out once, in order, with its values and nulls; where few came in
 // each batch, in full ones.
 
 #include <random>

@@ -9,40 +9,54 @@ namespace diptych::olap {
 
 namespace {
 
-// Adds one column's part to the numbers, and marks the slots whose value is out of bounds; the
-// first column's part makes both. `Offset` is as wide as the values: four bytes wide, twice as many
-// go into a register.
-template <bool kFirst, class Value, class Offset>
-void add_column(const Value* values, Offset min, Offset last, uint32_t stride,
-                const Selection& rows, uint32_t* numbers, uint32_t* outside) {
-  for_slots(rows, [&](uint32_t i) {
+// What the columns of a key are put together in: the slots' numbers so far, and which have a value
+// out of bounds.
+struct Numbering {
+  const Selection& rows;
+  uint32_t* numbers;
+  uint32_t* outside;
+  uint32_t none;  // for those, in the end
+};
+
+// Adds one column's part: the first one's makes both arrays, the last one's ends it. `Offset` is as
+// wide as the values: four bytes wide, twice as many go into a register.
+template <bool kFirst, bool kLast, class Value, class Offset>
+void add_values(const Value* values, Offset min, Offset last, uint32_t stride,
+                const Numbering& to) {
+  uint32_t* const numbers = to.numbers;
+  uint32_t* const outside = to.outside;
+  const uint32_t none = to.none;
+  for_slots(to.rows, [=](uint32_t i) {
     const Offset offset = static_cast<Offset>(values[i]) - min;
-    outside[i] = (kFirst ? 0 : outside[i]) | (offset > last ? UINT32_MAX : 0);
-    numbers[i] = (kFirst ? 0 : numbers[i]) + static_cast<uint32_t>(offset) * stride;
+    const uint32_t is_outside = (kFirst ? 0 : outside[i]) | (offset > last ? UINT32_MAX : 0);
+    const uint32_t number = (kFirst ? 0 : numbers[i]) + static_cast<uint32_t>(offset) * stride;
+    if (!kLast) outside[i] = is_outside;
+    numbers[i] = kLast && is_outside != 0 ? none : number;
   });
 }
 
 // The same for a column whose values are of any type; its keys are [min, min + last].
-template <bool kFirst>
+template <bool kFirst, bool kLast>
 void add_column(const Vector& key, int64_t min, uint64_t last, uint32_t stride,
-                const Selection& rows, uint32_t* numbers, uint32_t* outside) {
+                const Numbering& to) {
   if (key.type == PhysicalType::kInt32) {
     const auto* const values = key.as<int32_t>();
     const bool fits =
         min >= std::numeric_limits<int32_t>::min() && min + static_cast<int64_t>(last) <= INT32_MAX;
     if (fits) {
-      add_column<kFirst>(values, static_cast<uint32_t>(min), static_cast<uint32_t>(last), stride,
-                         rows, numbers, outside);
+      add_values<kFirst, kLast>(values, static_cast<uint32_t>(min), static_cast<uint32_t>(last),
+                                stride, to);
     } else {
-      add_column<kFirst>(values, static_cast<uint64_t>(min), last, stride, rows, numbers, outside);
+      add_values<kFirst, kLast>(values, static_cast<uint64_t>(min), last, stride, to);
     }
   } else {
     DIPTYCH_CHECK(key.type == PhysicalType::kInt64, "a dense key's columns are integers");
-    add_column<kFirst>(key.as<int64_t>(), static_cast<uint64_t>(min), last, stride, rows, numbers,
-                       outside);
+    add_values<kFirst, kLast>(key.as<int64_t>(), static_cast<uint64_t>(min), last, stride, to);
   }
   if (key.nulls == nullptr) return;
-  for_slots(rows, [&](uint32_t i) { outside[i] |= key.is_null(i) ? UINT32_MAX : 0; });
+  uint32_t* const numbers = kLast ? to.numbers : to.outside;
+  const uint32_t of_null = kLast ? to.none : UINT32_MAX;
+  for_slots(to.rows, [&](uint32_t i) { numbers[i] = key.is_null(i) ? of_null : numbers[i]; });
 }
 
 }  // namespace
@@ -74,13 +88,14 @@ void DenseKeys::number(std::span<const Vector> keys, const Selection& rows,
     return;
   }
   uint32_t outside[kVectorRows];
+  const Numbering to{rows, numbers, outside, size_};
   for (size_t c = 0; c < keys.size(); ++c) {
-    const auto add = c == 0 ? add_column<true> : add_column<false>;
+    const bool is_last = c + 1 == keys.size();
+    const auto add = c == 0 ? (is_last ? add_column<true, true> : add_column<true, false>)
+                            : (is_last ? add_column<false, true> : add_column<false, false>);
     const Column& column = columns_[c];
-    add(keys[c], column.min, column.range - 1, column.stride, rows, numbers, outside);
+    add(keys[c], column.min, column.range - 1, column.stride, to);
   }
-  const uint32_t none = size_;
-  for_slots(rows, [&](uint32_t i) { numbers[i] = outside[i] != 0 ? none : numbers[i]; });
 }
 
 }  // namespace diptych::olap

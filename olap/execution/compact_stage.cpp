@@ -4,9 +4,22 @@
 
 namespace diptych::olap {
 
+namespace {
+
+size_t row_bytes(std::span<const base::DataType> types, const std::vector<bool>& needed) {
+  size_t bytes = 0;
+  for (size_t c = 0; c < types.size(); ++c) {
+    if (needed[c]) bytes += physical_bytes(physical_type(types[c]));
+  }
+  return bytes;
+}
+
+}  // namespace
+
 CompactStage::CompactStage(std::span<const base::DataType> types, const std::vector<bool>& needed,
                            StagePtr next)
-    : next_(std::move(next)) {
+    : next_(std::move(next)), pays_(row_bytes(types, needed) <= kRowBytesMax) {
+  if (!pays_) return;
   kept_.selection = &all_;
   for (uint32_t c = 0; c < types.size(); ++c) {
     kept_.columns.emplace_back().type = physical_type(types[c]);
@@ -36,7 +49,7 @@ bool CompactStage::flush() {
 }
 
 bool CompactStage::takes(const Batch& batch) const {
-  if (batch.selection->count > kRowsMax) return false;
+  if (!pays_ || batch.selection->count > kRowsMax) return false;
   return std::all_of(columns_.begin(), columns_.end(), [&](uint32_t c) {
     const Vector& column = batch.columns[c];
     return column.type != PhysicalType::kString || column.string_life == StringLife::kQuery;

@@ -3,8 +3,9 @@
 // Vectorized Execution", SIGMOD'25).
 //
 // Rows stay in order. Batches that have more rows pass as they are; so do those with texts that go
-// with the batch.
+// with the batch, and rows of many bytes.
 //
+// Memory     kRowBytesMax a row of a full batch, charged to nobody.
 // Threads    one worker's.
 
 #pragma once
@@ -24,17 +25,20 @@ class CompactStage : public Stage {
 
   // Benchmark: BM_ProbeItems.
   bool push(Batch& batch) override;
-  // Pushes what is still here: before the memory goes that texts refer to.
+  // Pushes what is still here.
   bool flush();
 
  private:
   // Full ones are worth no copy.
   static constexpr uint32_t kRowsMax = kVectorRows / 4;
+  // A worker may have kScansMax of these at a time.
+  static constexpr size_t kRowBytesMax = 128;
 
   bool takes(const Batch& batch) const;
   void append(const Batch& batch);
 
   StagePtr next_;
+  const bool pays_;
   std::vector<uint32_t> columns_;      // that are needed
   std::vector<VectorBuffer> buffers_;  // of them
   uint32_t rows_ = 0;

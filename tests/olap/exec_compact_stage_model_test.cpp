@@ -136,6 +136,26 @@ TEST(CompactStage, FillsBatches) {
   EXPECT_LE(counts.size(), 12U);
 }
 
+TEST(CompactStage, PassesWideRowsAsTheyAre) {
+  CompactInput input(3);
+  std::vector<CompactedRow> expected;
+  std::vector<CompactedRow> rows;
+  std::vector<uint32_t> counts;
+  constexpr size_t kColumns = 200;
+  std::vector<base::DataType> types = kCompactTypes;
+  types.resize(kColumns, types[0]);
+  std::vector<bool> needed = kNeeded;
+  needed.resize(kColumns, true);
+  CompactStage stage(types, needed, std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
+  for (size_t batches = 1; batches < 4; ++batches) {
+    Batch& batch = input.make(1, true, StringLife::kQuery, &expected);
+    batch.columns.resize(kColumns, batch.columns[0]);
+    ASSERT_TRUE(stage.push(batch));
+    ASSERT_EQ(counts.size(), batches);
+  }
+  EXPECT_EQ(rows, expected);
+}
+
 TEST(CompactStage, PassesNothingOnOnceNoMoreIsWanted) {
   CompactInput input(2);
   std::vector<CompactedRow> expected;

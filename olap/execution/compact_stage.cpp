@@ -36,13 +36,14 @@ bool CompactStage::push(Batch& batch) {
   if ((!is_taken || is_full) && !flush()) return false;
   if (!is_taken) return next_->push(batch);
   append(batch);
-  return true;
+  return rows_ < rows_wanted_ || flush();
 }
 
 bool CompactStage::flush() {
   if (rows_ == 0) return true;
   select_all(rows_, &all_);
   rows_ = 0;
+  rows_wanted_ = std::min(rows_wanted_ * 2, kVectorRows);
   const bool more = next_->push(kept_);
   for (const uint32_t c : columns_) kept_.columns[c].nulls = nullptr;
   return more;

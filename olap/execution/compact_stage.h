@@ -3,7 +3,8 @@
 // Vectorized Execution", SIGMOD'25).
 //
 // Rows stay in order. Batches that have more rows pass as they are; so do those with texts that go
-// with the batch, and rows of many bytes.
+// with the batch, and rows of many bytes. The first rows are pushed at once, then twice as many
+// each time: where a LIMIT has enough of them, not much more was read.
 //
 // Memory     kRowBytesMax a row of a full batch, charged to nobody.
 // Threads    one worker's.
@@ -42,6 +43,7 @@ class CompactStage : public Stage {
   std::vector<uint32_t> columns_;      // that are needed
   std::vector<VectorBuffer> buffers_;  // of them
   uint32_t rows_ = 0;
+  uint32_t rows_wanted_ = 1;  // before they are pushed
   Batch kept_;
   Selection all_;
 };

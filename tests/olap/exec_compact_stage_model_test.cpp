@@ -128,12 +128,25 @@ TEST(CompactStage, FillsBatches) {
   std::vector<uint32_t> counts;
   CompactStage stage(kCompactTypes, kNeeded,
                      std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
-  while (expected.size() < 10 * size_t{kVectorRows}) {
+  while (expected.size() < 100 * size_t{kVectorRows}) {
     ASSERT_TRUE(stage.push(input.make(3, false, StringLife::kQuery, &expected)));
   }
   ASSERT_TRUE(stage.flush());
   EXPECT_EQ(rows, expected);
-  EXPECT_LE(counts.size(), 12U);
+  EXPECT_LE(counts.size(), 115U);
+}
+
+TEST(CompactStage, KeepsNoMoreRowsThanItHasPushed) {
+  CompactInput input(4);
+  std::vector<CompactedRow> expected;
+  std::vector<CompactedRow> rows;
+  std::vector<uint32_t> counts;
+  CompactStage stage(kCompactTypes, kNeeded,
+                     std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
+  while (expected.size() < kVectorRows) {
+    ASSERT_TRUE(stage.push(input.make(0, false, StringLife::kQuery, &expected)));
+    ASSERT_LE(expected.size(), 2 * rows.size());
+  }
 }
 
 TEST(CompactStage, PassesWideRowsAsTheyAre) {
@@ -161,10 +174,13 @@ TEST(CompactStage, PassesNothingOnOnceNoMoreIsWanted) {
   std::vector<CompactedRow> expected;
   std::vector<CompactedRow> rows;
   std::vector<uint32_t> counts;
-  CompactStage stage(kCompactTypes, kNeeded, std::make_unique<CompactSink>(&rows, &counts, 1));
-  ASSERT_TRUE(stage.push(input.make(1, false, StringLife::kQuery, &expected)));
+  CompactStage stage(kCompactTypes, kNeeded, std::make_unique<CompactSink>(&rows, &counts, 3));
+  for (int batches = 0; batches < 4; ++batches) {
+    ASSERT_TRUE(stage.push(input.make(0, false, StringLife::kQuery, &expected)));
+  }
+  ASSERT_EQ(counts.size(), 2U);
   EXPECT_FALSE(stage.push(input.make(100, false, StringLife::kQuery, &expected)));
-  EXPECT_EQ(counts.size(), 1U);
+  EXPECT_EQ(counts.size(), 3U);
 }
 
 }  // namespace

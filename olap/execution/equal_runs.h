@@ -22,8 +22,7 @@ class EqualRuns {
   bool find(const uint32_t* numbers, uint32_t count) {
     runs_ = 0;
     if (count < kLengthMin) return false;
-    const uint32_t found = collect_changes(numbers, words_of(count), ~numbers[0], starts_);
-    runs_ = found;
+    runs_ = collect_changes(numbers, words_of(count), ~numbers[0], starts_);
     while (runs_ != 0 && starts_[runs_ - 1] >= count) --runs_;
     if (runs_ * kLengthMin > count) runs_ = 0;
     starts_[runs_] = static_cast<uint16_t>(count);

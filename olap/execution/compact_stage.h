@@ -30,7 +30,7 @@ class CompactStage : public Stage {
   bool flush();
 
  private:
-  // Full ones are worth no copy.
+  // Batches of more rows are not worth a copy.
   static constexpr uint32_t kRowsMax = kVectorRows / 4;
   // A worker may have kScansMax of these at a time.
   static constexpr size_t kRowBytesMax = 128;

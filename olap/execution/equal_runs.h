@@ -42,10 +42,10 @@ class EqualRuns {
   uint16_t starts_[kVectorRows + 1];
 };
 
-// to[0, count) = value, written kFillAhead values at a time: those behind are overwritten, too.
+// to[0, count) = value, written kFillAhead values at a time, as runs end where nobody can predict:
+// those behind are overwritten, too.
 inline constexpr uint32_t kFillAhead = 16;
-template <class T>
-inline void fill_ahead(T* to, uint32_t count, const T& value) {
+inline void fill_ahead(uint32_t* to, uint32_t count, uint32_t value) {
   for (uint32_t i = 0; i < count; i += kFillAhead) {
     for (uint32_t k = 0; k < kFillAhead; ++k) to[i + k] = value;
   }

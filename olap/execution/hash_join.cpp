@@ -24,6 +24,8 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
       keys_(compile_expressions(join.probe_keys, context.limits())),
       residual_(join.predicates, context.limits()),
       gathered_(needed.gathered_by(join)),
+      late_(needed.late_of(join)),
+      has_group_keys_(needed.has_group_keys(join)),
       compared_(gathered_.size()) {
   const size_t probe_columns = join.children[0]->output.size();
   for (uint32_t c = 0; c < gathered_.size(); ++c) twins_.push_back(probe_twin(join, c));
@@ -33,7 +35,8 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
       compared_[column - probe_columns] = true;
     }
   }
-  if (needed.numbers_build_rows(join)) rows_by_slot_.resize(kVectorRows);
+  const bool has_late = std::find(late_.begin(), late_.end(), true) != late_.end();
+  if (has_group_keys_ || has_late) rows_by_slot_.resize(kVectorRows);
   packed_.resize(size_t{kVectorRows} * std::max<uint32_t>(table.packer().words(), 1));
   hashes_.resize(kVectorRows);
   numbers_.resize(kVectorRows);
@@ -135,8 +138,9 @@ void ProbeStage::extend_output(const Batch& batch) {
     Vector& column = output_.columns.emplace_back();
     column.type = build_buffers_[c].type();
     if (twins_[c].has_value()) column = batch.columns[*twins_[c]];
+    if (late_[c]) column.values = rows_by_slot_.data();
   }
-  output_.build_rows = rows_by_slot_.empty() ? batch.build_rows : rows_by_slot_.data();
+  output_.build_rows = has_group_keys_ ? rows_by_slot_.data() : batch.build_rows;
 }
 
 // Semi and anti join: the probe rows that were matched, or were not. Mark join: all of them.

@@ -215,8 +215,10 @@ class ProbeStage : public Stage {
   std::vector<VectorBuffer> build_buffers_;
   std::vector<std::optional<uint32_t>> twins_;  // by build column
   std::vector<bool> gathered_;                  // by build column
-  std::vector<bool> compared_;                  // those that residual predicates read
-  Selection pairs_;                             // before residual predicates
+  const std::vector<bool> late_;                // by build column
+  const bool has_group_keys_;
+  std::vector<bool> compared_;  // those that residual predicates read
+  Selection pairs_;             // before residual predicates
   MatchedRows* build_matched_ = nullptr;
   uint32_t batches_unasked_ = 0;        // still to come, by skip_marked()
   std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them

@@ -2,7 +2,8 @@
 //
 // A join's output repeats its keys, and a front end need not prune: columns that nothing above
 // reads are neither loaded by scans, nor kept by joins and sorts, nor gathered. Such a column stays
-// in its place as a Vector without values.
+// in its place as a Vector without values. A build column that is read only behind operators which
+// drop most rows is late: it is gathered behind them (late_columns.h).
 //
 // Threads    immutable once built; the plan must stay.
 
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +23,13 @@ namespace diptych::olap {
 // by bit: a key of integers. The joined row has that one in its place.
 std::optional<uint32_t> probe_twin(const Operator& join, uint32_t build_column);
 
+// A column of a join's output that its build side has.
+struct LateColumn {
+  const Operator* join;
+  uint32_t build_column;
+  uint32_t column;  // of the rows that it is gathered for
+};
+
 class NeededColumns {
  public:
   // Of the root, the first `root_columns` columns are needed.
@@ -30,25 +39,39 @@ class NeededColumns {
   // The columns of a join's build side that its output or its residual predicates need, and of
   // which the probe side has no twin: those that its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
-  // Those of them that a joined row has: the others are only keys of a GROUP BY that takes them
-  // from the table (group_join.h).
+  // Those of them that the join gathers: others are late, or only keys of a GROUP BY that takes
+  // them from the table (group_join.h).
   const std::vector<bool>& gathered_by(const Operator& join) const { return gathered_.at(&join); }
+  // Those of them that are late.
+  const std::vector<bool>& late_of(const Operator& join) const { return late_.at(&join); }
+  // What is gathered of the operator's rows.
+  std::span<const LateColumn> late_behind(const Operator& op) const {
+    const auto found = late_behind_.find(&op);
+    return found == late_behind_.end() ? std::span<const LateColumn>() : found->second;
+  }
   // The join that a GROUP BY takes its keys from; nullptr where it computes them from its rows.
   const Operator* key_join_of(const Operator& aggregate) const {
     const auto found = key_joins_.find(&aggregate);
     return found == key_joins_.end() ? nullptr : found->second;
   }
   // Whether some GROUP BY does so with this join.
-  bool numbers_build_rows(const Operator& join) const { return key_columns_.contains(&join); }
+  bool has_group_keys(const Operator& join) const { return key_columns_.contains(&join); }
 
  private:
-  void visit(const Operator& op, std::vector<bool> needed);
-  void visit_join(const Operator& op, const std::vector<bool>& needed);
-  void visit_keys(const Operator& aggregate, std::vector<bool>* input);
+  // By output column of an operator: nullptr where nobody reads it; else the last operator of the
+  // pipeline, this one or above, of whose rows it is not read yet.
+  using Places = std::vector<const Operator*>;
+
+  static void mark(const Operator& op, const std::vector<ExpressionPtr>& readers, Places* places);
+  void visit(const Operator& op, const Places& places);
+  void visit_join(const Operator& op, const Places& places);
+  void visit_keys(const Operator& aggregate, Places* input);
 
   std::unordered_map<const Operator*, std::vector<bool>> needed_;
-  std::unordered_map<const Operator*, std::vector<bool>> kept_;         // by join
-  std::unordered_map<const Operator*, std::vector<bool>> gathered_;     // by join
+  std::unordered_map<const Operator*, std::vector<bool>> kept_;      // by join
+  std::unordered_map<const Operator*, std::vector<bool>> gathered_;  // by join
+  std::unordered_map<const Operator*, std::vector<bool>> late_;      // by join
+  std::unordered_map<const Operator*, std::vector<LateColumn>> late_behind_;
   std::unordered_map<const Operator*, const Operator*> key_joins_;      // by aggregate
   std::unordered_map<const Operator*, std::vector<bool>> key_columns_;  // of the join's output
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "olap/execution/expand.h"
+#include "olap/execution/late_columns.h"
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/result_stage.h"
@@ -82,14 +83,26 @@ Task PlanRunner::run(const Plan& plan, const GivenRows* given, QueryResult* resu
 
 Task PlanRunner::run(const Operator& op, const StageFactory& sink) {
   PlanMeter* const meter = context_.meter;
-  if (meter == nullptr) {
+  const std::span<const LateColumn> late = needed_->late_behind(op);
+  if (meter == nullptr && late.empty()) {
     co_await run_operator(op, sink);
     co_return;
   }
-  const StageFactory metered = [&](uint32_t worker) {
-    return std::make_unique<MeterStage>(meter, worker, op, sink(worker));
+  const StageFactory behind = [&](uint32_t worker) {
+    StagePtr next = sink(worker);
+    if (meter != nullptr) next = std::make_unique<MeterStage>(meter, worker, op, std::move(next));
+    if (late.empty()) return next;
+    return late_columns_stage(late, std::move(next));
   };
-  co_await run_operator(op, metered);
+  co_await run_operator(op, behind);
+}
+
+StagePtr PlanRunner::late_columns_stage(std::span<const LateColumn> late, StagePtr next) const {
+  std::vector<LateColumnsStage::Source> sources;
+  for (const LateColumn& column : late) {
+    sources.push_back({column, &tables_.at(column.join)->rows()});
+  }
+  return std::make_unique<LateColumnsStage>(sources, std::move(next));
 }
 
 void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
@@ -188,7 +201,7 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
   std::unique_ptr<JoinTable> built;
   std::unique_ptr<JoinTable>& table = is_kept ? kept_tables_[&op] : built;
   if (table == nullptr) co_await build_table(op, &table);
-  if (needed_->numbers_build_rows(op)) key_tables_[&op] = table.get();
+  tables_[&op] = table.get();
   // Those of joins further down come later, and are asked first: they are here first when rows are
   // probed, since the plan thinks that they drop the most.
   if (const Operator* const scan = filtered_scan(op); scan != nullptr) {
@@ -303,7 +316,7 @@ Task PlanRunner::collect_groups(const Operator& op, MergedGroups::Tables* parts)
   const Operator* const join = needed_->key_join_of(op);
   const StageFactory collect = [&](uint32_t worker) {
     (*parts)[worker] = std::make_unique<GroupTable>(op, context_.limits());
-    if (join != nullptr) (*parts)[worker]->take_keys_from(*join, *key_tables_.at(join));
+    if (join != nullptr) (*parts)[worker]->take_keys_from(*join, *tables_.at(join));
     return std::make_unique<AggregateStage>((*parts)[worker].get());
   };
   co_await run(*op.children[0], collect);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -43,6 +44,8 @@ class PlanRunner {
  private:
   Task run(const Operator& op, const StageFactory& sink);
   Task run_operator(const Operator& op, const StageFactory& sink);
+  // The tables of the columns' joins are built.
+  StagePtr late_columns_stage(std::span<const LateColumn> late, StagePtr next) const;
   // Operators that treat rows one by one; kAppend.
   Task run_rows(const Operator& op, const StageFactory& sink);
   Task run_append(const Operator& op, const StageFactory& sink);
@@ -91,8 +94,8 @@ class PlanRunner {
   std::unique_ptr<WorkingReads> reads_;                         // likewise
   std::unordered_map<uint32_t, const RecursionRows*> working_;  // by recursion, of those that run
   std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> kept_tables_;  // between rounds
-  // The tables of joins that number their build rows, from when they are built.
-  std::unordered_map<const Operator*, const JoinTable*> key_tables_;
+  // The joins' tables, from when they are built.
+  std::unordered_map<const Operator*, const JoinTable*> tables_;
   // By scan: joins above it whose tables are built.
   std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;
   const GivenRows* given_ = nullptr;

@@ -12,7 +12,7 @@
 // Invariants
 //   V1  A Vector has `slots` readable values, whatever is selected; unselected ones are meaningless
 //       (strings among them must not be looked into). A column that nothing reads
-//       (needed_columns.h) has no values at all.
+//       (needed_columns.h) has no values at all; one that is late (late_columns.h) has numbers.
 //   V2  Vectors and selections are valid until the push() that they came with returns.
 //   V3  Selection::rows is ascending, and filled unless every slot is selected. Bits from `slots`
 //       on are zero.

@@ -257,6 +257,51 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
   }
 }
 
+// Without estimates every build column is late that something above the next operator reads first:
+// filters, residual predicates, keys, what collects rows.
+TEST_P(OperatorModel, ColumnsReadBehindOtherOperatorsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 3; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSemi,
+                                   JoinKind::kAnti, JoinKind::kMark};
+    OperatorPtr rows = scan_of(static_cast<uint32_t>(below(2)));
+    std::vector<uint32_t> sides = {0};  // where the columns of each table begin
+    for (int joins = 0; joins < 3; ++joins) {
+      const auto begin = static_cast<uint32_t>(rows->output.size());
+      const JoinKind kind = kKinds[below(joins == 0 ? 2 : 5)];
+      const uint32_t side = sides[below(sides.size())];
+      const auto key = static_cast<uint32_t>(below(2));
+      rows = join(kind, std::move(rows), scan_of(2), {{side + key, key}});
+      if (below(2) == 0) {
+        rows->predicates.push_back(make(ExpressionKind::kLessEqual, kBooleanType,
+                                        column(sides[below(sides.size())] + 2, kBigIntType),
+                                        column(begin + 2, kBigIntType)));
+      }
+      if (kind == JoinKind::kInner || kind == JoinKind::kLeft) sides.push_back(begin);
+      if (below(3) == 0) {
+        const uint32_t other = sides[below(sides.size())];
+        rows = filter(std::move(rows),
+                      make(ExpressionKind::kLessEqual, kBooleanType, column(other + 1, kIntType),
+                           literal(kIntType, number(static_cast<int64_t>(below(20))))));
+      }
+    }
+    if (below(2) == 0) {
+      expect_same(plan_of(std::move(rows)));
+    } else {
+      std::vector<ExpressionPtr> keys;
+      keys.push_back(column(sides.back() + 3, kTextType));
+      std::vector<Aggregate> aggregates;
+      for (const uint32_t side : sides) {
+        aggregates.push_back(aggregate_of(AggregateKind::kSum, column(side + 2, kBigIntType)));
+        aggregates.push_back(aggregate_of(AggregateKind::kMax, column(side + 3, kTextType)));
+      }
+      expect_same(plan_of(aggregate(std::move(rows), std::move(keys), std::move(aggregates))));
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Operators that have gone by the time that their rows are read: groups below a sort, a join's
 // build side below groups below a sort.
 TEST_P(OperatorModel, TextsOutliveTheOperatorsThatKeptThem) {

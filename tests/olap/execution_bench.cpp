@@ -226,6 +226,22 @@ BENCHMARK(BM_ProbeSmall)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_ProbeItems)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_ProbeLarge)->Unit(benchmark::kMillisecond);
 
+// select sum(number) from lines, items where item = i and amount < ?, the condition behind the
+// join; the arguments are the percentage kept, and whether the sum's column is late.
+void BM_LateColumns(benchmark::State& state) {
+  OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().lines, kLineTypes),
+                            scan(lines_table().items_large, {kIntType, kBigIntType}), {{1, 0}});
+  joined->estimated_rows = kLines;
+  OperatorPtr kept =
+      filter(std::move(joined), make(ExpressionKind::kLess, kBooleanType, column(3, kLineTypes[3]),
+                                     literal(kLineTypes[3], decimal(state.range(0) * 10'000, 2))));
+  kept->estimated_rows = state.range(1) == 0 ? kLines : 0;
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(5, kBigIntType)));
+  run_plan(state, plan_of(aggregate(std::move(kept), {}, std::move(sums))), kLines);
+}
+BENCHMARK(BM_LateColumns)->ArgsProduct({{2, 25, 50, 100}, {0, 1}})->Unit(benchmark::kMillisecond);
+
 void BM_Sort(benchmark::State& state) {
   OperatorPtr sort = over(OperatorKind::kSort, scan(lines_table().lines, kLineTypes), kLineTypes);
   sort->sort_keys = {{2, true, false}, {1, false, false}};

@@ -151,7 +151,12 @@ void GroupTable::take_keys_from(const Operator& join, const JoinTable& table) {
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   by_build_row_.emplace(join, table, std::move(columns));
-  build_rows_differ_ = by_build_row_->rows_differ(join, aggregate_);
+}
+
+void GroupTable::key_by_build_row() {
+  is_keyed_by_build_row_ = true;
+  constexpr PhysicalType kRowNumber[] = {PhysicalType::kInt32};
+  packer_ = KeyPacker(kRowNumber, NullKeys::kNever);
 }
 
 StringLife GroupTable::evaluate_keys(const Batch& batch) {
@@ -176,10 +181,7 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   const Selection& rows = *batch.selection;
   const StringLife life = evaluate_keys(batch);
   const uint32_t before = table_.size();
-  if (build_rows_differ_ && life == StringLife::kQuery) {
-    append_groups(rows);
-    std::iota(numbers, numbers + rows.count, before);
-  } else if (direct_.find(key_vectors_, rows, numbers)) {
+  if (direct_.find(key_vectors_, rows, numbers)) {
     append_groups(direct_.new_rows());
   } else {
     packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());
@@ -190,11 +192,27 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   }
 }
 
+void GroupTable::find_groups(std::span<const uint32_t> build_rows, uint32_t* numbers) {
+  if (!is_keyed_by_build_row_) {
+    find_groups(by_build_row_->key_columns(build_rows), numbers);
+    return;
+  }
+  Selection rows;
+  select_all(static_cast<uint32_t>(build_rows.size()), &rows);
+  key_vectors_.assign(1, Vector{.type = PhysicalType::kInt32, .values = build_rows.data()});
+  std::iota(numbers, numbers + rows.count, table_.size());
+  append_groups(rows);
+  for (const auto& column : columns_) column->resize(table_.size());
+}
+
 void GroupTable::update(const Batch& batch) {
   const Selection& rows = *batch.selection;
   if (by_build_row_.has_value()) {
     by_build_row_->find(
-        batch, [this](const Batch& keys, uint32_t* numbers) { find_groups(keys, numbers); },
+        batch,
+        [this](std::span<const uint32_t> build_rows, uint32_t* numbers) {
+          find_groups(build_rows, numbers);
+        },
         numbers_.data());
   } else if (has_keys_) {
     find_groups(batch, numbers_.data());
@@ -331,7 +349,9 @@ void GroupTable::read(uint32_t first, uint32_t count, std::vector<VectorBuffer>*
                       std::vector<Vector>* columns) const {
   const size_t key_count = keys_.size();
   for (size_t c = 0; c < key_count; ++c) {
-    (*columns)[c] = packer_.unpack(c, table_.keys(), first, count, &(*buffers)[c]);
+    const bool is_number = is_keyed_by_build_row_ && c > 0;
+    (*columns)[c] =
+        is_number ? (*columns)[0] : packer_.unpack(c, table_.keys(), first, count, &(*buffers)[c]);
   }
   for (size_t c = 0; c < column_of_.size(); ++c) {
     (*columns)[key_count + c] = columns_[column_of_[c]]->result_of(

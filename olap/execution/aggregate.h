@@ -34,6 +34,10 @@ class GroupTable {
 
   // From here on the keys come from the table of the join below, which outlives every update().
   void take_keys_from(const Operator& join, const JoinTable& table);
+  // From here on a group's key is the number of its build row, which read() gives in place of each
+  // key (group_join.h).
+  void key_by_build_row();
+  bool is_keyed_by_build_row() const { return is_keyed_by_build_row_; }
 
   void update(const Batch& batch);
   // From here on this table's groups are merged into others, a partition at a time.
@@ -67,6 +71,8 @@ class GroupTable {
   // numbers[k] = the group of the k-th selected row, which may be new. Only the keys' columns of
   // the batch are read.
   void find_groups(const Batch& batch, uint32_t* numbers);
+  // The same of build rows that come for the first time.
+  void find_groups(std::span<const uint32_t> build_rows, uint32_t* numbers);
   // Evaluates the keys; their long texts stay so long.
   StringLife evaluate_keys(const Batch& batch);
   // Puts the selected rows' keys into the table, where no key is one of another row.
@@ -92,7 +98,7 @@ class GroupTable {
   bool wants_runs_ = false;  // several columns do
   GroupRuns runs_;           // of the rows of update()
   std::optional<BuildRowGroups> by_build_row_;
-  bool build_rows_differ_ = false;  // each is a group of its own
+  bool is_keyed_by_build_row_ = false;
   std::optional<GroupSplit> split_;
   MemoryCharge charge_;
 };

@@ -46,6 +46,23 @@ const Operator* join_of_group_keys(const Operator& aggregate) {
   return nullptr;
 }
 
+bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join) {
+  const size_t probe_columns = join.children[0]->output.size();
+  const std::vector<ExpressionPtr>& keys = aggregate.expressions;
+  const auto is_column = [](const ExpressionPtr& key) {
+    return key->kind == ExpressionKind::kColumn;
+  };
+  const auto is_group_key = [&](const ExpressionPtr& build_key) {
+    return is_column(build_key) && std::any_of(keys.begin(), keys.end(), [&](const auto& key) {
+             return key->column == probe_columns + build_key->column;
+           });
+  };
+  // Without keys every pair is a match.
+  return aggregate.standing_groups.empty() && !join.build_keys.empty() &&
+         std::all_of(keys.begin(), keys.end(), is_column) &&
+         std::all_of(join.build_keys.begin(), join.build_keys.end(), is_group_key);
+}
+
 BuildRowGroups::BuildRowGroups(const Operator& join, const JoinTable& table,
                                std::vector<uint32_t> key_columns)
     : table_(table),
@@ -62,20 +79,6 @@ BuildRowGroups::BuildRowGroups(const Operator& join, const JoinTable& table,
   for (const uint32_t column : key_columns_) {
     buffers_.emplace_back(table.rows().type(column - probe_columns_));
   }
-}
-
-bool BuildRowGroups::rows_differ(const Operator& join, const Operator& aggregate) const {
-  const auto is_group_key = [&](const ExpressionPtr& build_key) {
-    if (build_key->kind != ExpressionKind::kColumn) return false;
-    const uint32_t column = probe_columns_ + build_key->column;
-    return std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
-                       [column](const ExpressionPtr& key) {
-                         return key->kind == ExpressionKind::kColumn && key->column == column;
-                       });
-  };
-  // Without keys every pair is a match.
-  return !join.build_keys.empty() && table_.unique() &&
-         std::all_of(join.build_keys.begin(), join.build_keys.end(), is_group_key);
 }
 
 void BuildRowGroups::find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups) {
@@ -118,13 +121,17 @@ void BuildRowGroups::find_all(const uint32_t* rows, uint32_t count, const FindGr
 }
 
 void BuildRowGroups::number_new_rows(const FindGroups& find_groups) {
-  select_all(static_cast<uint32_t>(new_rows_.size()), &all_new_);
-  for (size_t i = 0; i < key_columns_.size(); ++i) {
-    key_batch_.columns[key_columns_[i]] = table_.rows().gather(
-        key_columns_[i] - probe_columns_, new_rows_.data(), all_new_, &buffers_[i]);
-  }
-  find_groups(key_batch_, new_groups_.data());
+  find_groups(new_rows_, new_groups_.data());
   for (size_t i = 0; i < new_rows_.size(); ++i) group_of_row_[new_rows_[i]] = new_groups_[i];
+}
+
+const Batch& BuildRowGroups::key_columns(std::span<const uint32_t> rows) {
+  select_all(static_cast<uint32_t>(rows.size()), &all_new_);
+  for (size_t i = 0; i < key_columns_.size(); ++i) {
+    key_batch_.columns[key_columns_[i]] =
+        table_.rows().gather(key_columns_[i] - probe_columns_, rows.data(), all_new_, &buffers_[i]);
+  }
+  return key_batch_;
 }
 
 }  // namespace diptych::olap

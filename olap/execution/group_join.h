@@ -7,7 +7,8 @@
 //
 // A joined row then costs the load of a group's number, whatever the keys are. The group table
 // itself is as ever: groups of several build rows are one, and a build row without a match is in
-// none.
+// none. Where each build row is a group of its own, its number is the group's key, and the keys'
+// columns are late (late_columns.h): of CH's Q18 only the groups that HAVING leaves get them.
 //
 // Threads    join_of_group_keys: any. A BuildRowGroups has one worker.
 
@@ -28,22 +29,24 @@ namespace diptych::olap {
 // where the array of group numbers would cost more than it saves.
 const Operator* join_of_group_keys(const Operator& aggregate);
 
+// Whether the keys are columns, among them those by which the join finds a build row: where it
+// finds at most one (JoinTable::unique), no two build rows have equal keys.
+bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join);
+
 // BuildRowGroups: the groups of the build rows that were met.
 class BuildRowGroups {
  public:
-  // The numbers of the groups of `rows`' keys: `columns` are those of the join's output, of which
-  // the build side's that the keys read are there.
-  using FindGroups = std::function<void(const Batch& columns, uint32_t* groups)>;
+  // The numbers of the groups of build rows, each given once.
+  using FindGroups = std::function<void(std::span<const uint32_t> rows, uint32_t* groups)>;
 
   // `key_columns`: what the keys read, of the join's output. The table outlives update().
   BuildRowGroups(const Operator& join, const JoinTable& table, std::vector<uint32_t> key_columns);
 
-  // Whether no two build rows have equal keys: these hold what the join finds its one match by.
-  bool rows_differ(const Operator& join, const Operator& aggregate) const;
-
   // groups[k] = the group of the batch's k-th selected row; kFillAhead behind them may be
   // overwritten. Benchmark: BM_GroupLinesByOrder.
   void find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups);
+  // The columns that the keys read, of the join's output, for at most kVectorRows build rows.
+  const Batch& key_columns(std::span<const uint32_t> rows);
 
   size_t memory_bytes() const { return group_of_row_.bytes(); }
 

@@ -68,6 +68,7 @@ void MergedGroups::merge_partitions(const Operator& aggregate, uint32_t partitio
   tables_.resize(partitions);
   workers.run(partitions, [&](uint32_t p) {
     tables_[p] = std::make_unique<GroupTable>(aggregate, QueryLimits{memory, &workers.stop()});
+    if (parts[0]->is_keyed_by_build_row()) tables_[p]->key_by_build_row();
     for (const auto& part : parts) tables_[p]->merge(*part, p, workers.stop());
     tables_[p]->finish();
   });
@@ -94,8 +95,9 @@ GroupSource::GroupSource(const Operator& aggregate, const MergedGroups& groups, 
   DIPTYCH_CHECK(
       aggregate.output.size() == aggregate.expressions.size() + aggregate.aggregates.size(),
       "an aggregate's output is its keys, then its aggregates");
-  for (const base::DataType& type : aggregate.output) {
-    buffers_.emplace_back(physical_type(type));
+  for (size_t c = 0; c < aggregate.output.size(); ++c) {
+    const bool numbers = groups.are_keyed_by_build_row() && c < aggregate.expressions.size();
+    buffers_.emplace_back(numbers ? PhysicalType::kInt32 : physical_type(aggregate.output[c]));
   }
   batch_.columns.resize(buffers_.size());
   batch_.selection = &selection_;

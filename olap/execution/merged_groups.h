@@ -27,6 +27,8 @@ class MergedGroups {
   MergedGroups(const Operator& aggregate, Tables parts, MemoryBudget* memory,
                const Workers& workers);
 
+  // Then read() gives build rows' numbers in place of keys.
+  bool are_keyed_by_build_row() const { return tables_[0]->is_keyed_by_build_row(); }
   // In vectors, of which each is of one table.
   uint64_t morsels() const { return first_morsels_.back(); }
   // The rows of a morsel: keys, then aggregates. Returns how many they are.

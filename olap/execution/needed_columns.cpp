@@ -116,7 +116,7 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
     case OperatorKind::kAggregate: {
       const Operator& child = *op.children[0];
       Places input(child.output.size());
-      visit_keys(op, &input);
+      visit_keys(op, places, &input);
       for (const Aggregate& one : op.aggregates) {
         if (one.argument == nullptr) continue;
         for (const uint32_t column : columns_read(*one.argument)) input[column] = &child;
@@ -129,7 +129,7 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
 }
 
 // What a GROUP BY takes from a join's table, its rows need not have. A projection's are its own.
-void NeededColumns::visit_keys(const Operator& op, Places* input) {
+void NeededColumns::visit_keys(const Operator& op, const Places& places, Places* input) {
   const bool groups = op.kind == OperatorKind::kAggregate;
   const Operator* const join = groups ? join_of_group_keys(op) : nullptr;
   if (join == nullptr) {
@@ -140,6 +140,13 @@ void NeededColumns::visit_keys(const Operator& op, Places* input) {
   Places keys(join->output.size());
   mark(*join, op.expressions, &keys);
   key_columns_[join] = are_read(keys);
+  if (!build_rows_may_be_groups(op, *join)) return;
+  const size_t probe_columns = join->children[0]->output.size();
+  for (uint32_t c = 0; c < op.expressions.size(); ++c) {
+    if (places[c] == nullptr) continue;
+    const auto build_column = static_cast<uint32_t>(op.expressions[c]->column - probe_columns);
+    late_behind_[places[c]].push_back({join, build_column, c, &op});
+  }
 }
 
 void NeededColumns::visit_join(const Operator& op, const Places& places) {
@@ -178,7 +185,7 @@ void NeededColumns::visit_join(const Operator& op, const Places& places) {
     gathered[c] = read && !late[c];
     kept[c] = read || (of_build && places[c] != nullptr) ||
               (keys != key_columns_.end() && keys->second[column]);
-    if (late[c]) late_behind_[place].push_back({&op, c, column});
+    if (late[c]) late_behind_[place].push_back({&op, c, column, nullptr});
   }
   Places input = read_behind(build_side, kept);
   mark(build_side, op.build_keys, &input);

@@ -23,11 +23,12 @@ namespace diptych::olap {
 // by bit: a key of integers. The joined row has that one in its place.
 std::optional<uint32_t> probe_twin(const Operator& join, uint32_t build_column);
 
-// A column of a join's output that its build side has.
+// A column of a join's build side that is gathered for rows above the join.
 struct LateColumn {
   const Operator* join;
   uint32_t build_column;
-  uint32_t column;  // of the rows that it is gathered for
+  uint32_t column;         // of these rows
+  const Operator* groups;  // nullptr, or a GROUP BY between, whose keys may be build rows' numbers
 };
 
 class NeededColumns {
@@ -65,7 +66,7 @@ class NeededColumns {
   static void mark(const Operator& op, const std::vector<ExpressionPtr>& readers, Places* places);
   void visit(const Operator& op, const Places& places);
   void visit_join(const Operator& op, const Places& places);
-  void visit_keys(const Operator& aggregate, Places* input);
+  void visit_keys(const Operator& aggregate, const Places& places, Places* input);
 
   std::unordered_map<const Operator*, std::vector<bool>> needed_;
   std::unordered_map<const Operator*, std::vector<bool>> kept_;      // by join

@@ -100,8 +100,10 @@ Task PlanRunner::run(const Operator& op, const StageFactory& sink) {
 StagePtr PlanRunner::late_columns_stage(std::span<const LateColumn> late, StagePtr next) const {
   std::vector<LateColumnsStage::Source> sources;
   for (const LateColumn& column : late) {
+    if (column.groups != nullptr && !keyed_by_build_row_.contains(column.groups)) continue;
     sources.push_back({column, &tables_.at(column.join)->rows()});
   }
+  if (sources.empty()) return next;
   return std::make_unique<LateColumnsStage>(sources, std::move(next));
 }
 
@@ -220,7 +222,12 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
     };
     co_await run(*op.children[0], probe);
   }
-  if (!is_kept) keep_texts(table->take_texts());
+  if (is_kept) co_return;
+  if (needed_->has_group_keys(op)) {
+    group_tables_[&op] = std::move(built);
+  } else {
+    keep_texts(built->take_texts());
+  }
 }
 
 Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* table) {
@@ -291,10 +298,26 @@ Task PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   } else if (context_.meter != nullptr) {
     context_.meter->once(op).shared = "the groups of an equal GROUP BY of the plan";
   }
+  if (groups->are_keyed_by_build_row()) keyed_by_build_row_.insert(&op);
   run_source(op, groups->morsels(), context_.arena->threads(), [&](uint32_t worker) {
     return std::make_unique<GroupSource>(op, *groups, sink(worker));
   });
   if (!repeated.has_value()) keep_texts(groups->take_texts());
+  keyed_by_build_row_.erase(&op);
+  forget_group_table(op);
+}
+
+bool PlanRunner::build_rows_are_groups(const Operator& aggregate, const Operator& join) const {
+  // Groups that are read again would outlive the table.
+  return build_rows_may_be_groups(aggregate, join) && tables_.at(&join)->unique() &&
+         !repeated_->number_of(aggregate).has_value();
+}
+
+void PlanRunner::forget_group_table(const Operator& aggregate) {
+  const auto found = group_tables_.find(needed_->key_join_of(aggregate));
+  if (found == group_tables_.end()) return;
+  keep_texts(found->second->take_texts());
+  group_tables_.erase(found);
 }
 
 Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups) {
@@ -303,6 +326,7 @@ Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups
     co_await collect_sets(op, *expand, &parts);
   } else {
     co_await collect_groups(op, &parts);
+    if (!parts[0]->is_keyed_by_build_row()) forget_group_table(op);
   }
   const MeterScope scope(context_.meter, op);
   size_t bytes = 0;
@@ -315,8 +339,10 @@ Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups
 Task PlanRunner::collect_groups(const Operator& op, MergedGroups::Tables* parts) {
   const Operator* const join = needed_->key_join_of(op);
   const StageFactory collect = [&](uint32_t worker) {
-    (*parts)[worker] = std::make_unique<GroupTable>(op, context_.limits());
-    if (join != nullptr) (*parts)[worker]->take_keys_from(*join, *tables_.at(join));
+    auto groups = std::make_unique<GroupTable>(op, context_.limits());
+    if (join != nullptr) groups->take_keys_from(*join, *tables_.at(join));
+    if (join != nullptr && build_rows_are_groups(op, *join)) groups->key_by_build_row();
+    (*parts)[worker] = std::move(groups);
     return std::make_unique<AggregateStage>((*parts)[worker].get());
   };
   co_await run(*op.children[0], collect);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -44,7 +45,7 @@ class PlanRunner {
  private:
   Task run(const Operator& op, const StageFactory& sink);
   Task run_operator(const Operator& op, const StageFactory& sink);
-  // The tables of the columns' joins are built.
+  // The tables of the columns' joins are built, and groups computed.
   StagePtr late_columns_stage(std::span<const LateColumn> late, StagePtr next) const;
   // Operators that treat rows one by one; kAppend.
   Task run_rows(const Operator& op, const StageFactory& sink);
@@ -62,6 +63,9 @@ class PlanRunner {
   // The build rows with a match, or without one.
   Task run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   Task run_aggregate(const Operator& op, const StageFactory& sink);
+  // Whether a group's key is a row of the join's table.
+  bool build_rows_are_groups(const Operator& aggregate, const Operator& join) const;
+  void forget_group_table(const Operator& aggregate);
   Task compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups);
   // The workers' groups, before they are merged.
   Task collect_groups(const Operator& op, MergedGroups::Tables* parts);
@@ -96,6 +100,9 @@ class PlanRunner {
   std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> kept_tables_;  // between rounds
   // The joins' tables, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> tables_;
+  // Those that are not probed any more, of whose rows there are groups.
+  std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> group_tables_;
+  std::set<const Operator*> keyed_by_build_row_;  // GROUP BYs whose groups are being read
   // By scan: joins above it whose tables are built.
   std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;
   const GivenRows* given_ = nullptr;

@@ -257,6 +257,45 @@ TEST_P(OperatorModel, GroupsByTheBuildSideOfAJoinAgree) {
   }
 }
 
+// A build row is a group of its own, by the column that is unique; HAVING, joins and equal groups
+// read the keys.
+TEST_P(OperatorModel, GroupsThatAreBuildRowsAgree) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    std::vector<uint32_t> key_columns = {kColumns};
+    while (below(4) != 0) key_columns.push_back(kColumns + static_cast<uint32_t>(below(kColumns)));
+    const auto type_of = [](uint32_t c) { return kOperatorTypes[c - kColumns]; };
+    const auto probe = static_cast<uint32_t>(below(2));
+    const auto groups = [&] {
+      OperatorPtr rows =
+          join(JoinKind::kInner, scan(base::TableId(probe), kOperatorTypes), scan_of(2), {{1, 0}});
+      rows->estimated_rows = 2000;
+      std::vector<ExpressionPtr> keys;
+      for (const uint32_t c : key_columns) keys.push_back(column(c, type_of(c)));
+      std::vector<Aggregate> aggregates;
+      aggregates.push_back(aggregate_of(AggregateKind::kSum, column(2, kBigIntType)));
+      aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(3, kTextType)));
+      return aggregate(std::move(rows), std::move(keys), std::move(aggregates));
+    };
+    OperatorPtr rows = groups();
+    const auto counts = static_cast<uint32_t>(key_columns.size() + 1);
+    if (below(2) == 0) {
+      rows = filter(std::move(rows),
+                    make(ExpressionKind::kGreater, kBooleanType, column(counts, kBigIntType),
+                         literal(kBigIntType, number(static_cast<int64_t>(below(4))))));
+    }
+    switch (below(4)) {
+      case 0: rows = join(JoinKind::kLeft, std::move(rows), scan_of(2), {{0, 1}}); break;
+      case 1: rows = join(JoinKind::kInner, std::move(rows), groups(), {{0, 0}}); break;
+      case 2: rows = join(JoinKind::kInner, scan_of(3), std::move(rows), {{1, 0}}); break;
+      default: break;
+    }
+    expect_same(plan_of(std::move(rows)));
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Without estimates every build column is late that something above the next operator reads first:
 // filters, residual predicates, keys, what collects rows.
 TEST_P(OperatorModel, ColumnsReadBehindOtherOperatorsAgree) {

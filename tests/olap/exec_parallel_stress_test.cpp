@@ -50,6 +50,23 @@ class ExecutionStress : public ::testing::Test {
   TestReplica replica_{4};
 };
 
+// Groups that are build rows are partitioned by their rows' numbers.
+TEST_F(ExecutionStress, GroupsThatAreBuildRowsAreAsOfOneThread) {
+  OperatorPtr joined = join(JoinKind::kInner, source(), source(), {{1, 1}});
+  joined->estimated_rows = kRows;
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(4, kBigIntType));
+  keys.push_back(column(5, kTextType));
+  std::vector<Aggregate> sums;
+  sums.push_back(aggregate_of(AggregateKind::kSum, column(0, kIntType)));
+  const Plan plan = plan_of(aggregate(std::move(joined), std::move(keys), std::move(sums)));
+  const auto shared = test::run(plan, replica_.replica(), kThreads);
+  const auto alone = test::run(plan, replica_.replica(), 1);
+  ASSERT_TRUE(shared.ok() && alone.ok());
+  EXPECT_EQ(alone->rows.size(), static_cast<size_t>(kRows));
+  EXPECT_EQ(lines(shared->rows), lines(alone->rows));
+}
+
 // Queries of one GROUP BY by a dimension's text: its values are numbered by each worker, and groups
 // put together.
 TEST_F(ExecutionStress, GroupedStarsOfABatchAreAsTheyAreAlone) {

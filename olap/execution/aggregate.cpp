@@ -143,18 +143,13 @@ void GroupTable::charge() {
   charge_.set(bytes);
 }
 
-void GroupTable::take_keys_from(const Operator& join, const JoinTable& table) {
-  std::vector<uint32_t> columns;
-  for (const ExpressionPtr& key : key_expressions_) {
-    for (const uint32_t column : columns_read(*key)) columns.push_back(column);
-  }
-  std::sort(columns.begin(), columns.end());
-  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  by_build_row_.emplace(join, table, std::move(columns));
+void GroupTable::take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns) {
+  by_build_row_.emplace(std::move(columns));
 }
 
-void GroupTable::key_by_build_row() {
+void GroupTable::key_by_build_row(uint64_t build_rows) {
   is_keyed_by_build_row_ = true;
+  by_build_row_.emplace(build_rows);
   constexpr PhysicalType kRowNumber[] = {PhysicalType::kInt32};
   packer_ = KeyPacker(kRowNumber, NullKeys::kNever);
 }

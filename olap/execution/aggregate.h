@@ -32,11 +32,11 @@ class GroupTable {
   GroupTable(const Operator& aggregate, const QueryLimits& limits);
   GroupTable(const Operator& aggregate, const QueryLimits& limits, size_t keys);
 
-  // From here on the keys come from the table of the join below, which outlives every update().
-  void take_keys_from(const Operator& join, const JoinTable& table);
-  // From here on a group's key is the number of its build row, which read() gives in place of each
-  // key (group_join.h).
-  void key_by_build_row();
+  // From here on the keys come from the tables of joins below, which outlive every update().
+  void take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns);
+  // Or a group's key is the number of its build row, of so many, which read() gives in place of
+  // each key (group_join.h).
+  void key_by_build_row(uint64_t build_rows);
   bool is_keyed_by_build_row() const { return is_keyed_by_build_row_; }
 
   void update(const Batch& batch);

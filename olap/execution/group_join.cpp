@@ -63,21 +63,29 @@ bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join) {
          std::all_of(join.build_keys.begin(), join.build_keys.end(), is_group_key);
 }
 
-BuildRowGroups::BuildRowGroups(const Operator& join, const JoinTable& table,
-                               std::vector<uint32_t> key_columns)
-    : table_(table),
-      probe_columns_(static_cast<uint32_t>(join.children[0]->output.size())),
-      key_columns_(std::move(key_columns)),
-      rows_(kVectorRows),
-      run_rows_(kVectorRows),
-      run_groups_(kVectorRows) {
-  group_of_row_.resize(table.rows().row_count(), kUnknown);
+BuildRowGroups::BuildRowGroups(uint64_t build_rows)
+    : rows_(kVectorRows), run_rows_(kVectorRows), run_groups_(kVectorRows) {
+  group_of_row_.resize(build_rows, kUnknown);
   new_rows_.reserve(kVectorRows);
   new_groups_.resize(kVectorRows);
-  key_batch_.columns.resize(join.output.size());
+}
+
+BuildRowGroups::BuildRowGroups(std::vector<KeyColumn> key_columns) : BuildRowGroups(0) {
+  key_columns_ = std::move(key_columns);
+  const ColumnPath::Step first = key_columns_[0].path.first();
+  const bool refers =
+      std::all_of(key_columns_.begin(), key_columns_.end(), [&first](const KeyColumn& key) {
+        return key.path.first() == first && !key.path.has_values();
+      });
+  if (refers) {
+    referred_rows_ = first.rows->values<uint32_t>(first.column);
+    for (KeyColumn& key : key_columns_) key.path.drop_first();
+  }
+  group_of_row_.resize(key_columns_[0].path.first().rows->row_count(), kUnknown);
   key_batch_.selection = &all_new_;
-  for (const uint32_t column : key_columns_) {
-    buffers_.emplace_back(table.rows().type(column - probe_columns_));
+  for (const KeyColumn& key : key_columns_) {
+    key_batch_.columns.resize(std::max<size_t>(key_batch_.columns.size(), key.column + 1));
+    buffers_.emplace_back(key.path.type());
   }
 }
 
@@ -102,6 +110,10 @@ void BuildRowGroups::find(const Batch& batch, const FindGroups& find_groups, uin
 
 void BuildRowGroups::find_all(const uint32_t* rows, uint32_t count, const FindGroups& find_groups,
                               uint32_t* groups) {
+  if (referred_rows_ != nullptr) {
+    for (uint32_t k = 0; k < count; ++k) run_rows_[k] = referred_rows_[rows[k]];
+    rows = run_rows_.data();
+  }
   uint32_t* const known = group_of_row_.data();
   uint32_t unknown = 0;
   for (uint32_t k = 0; k < count; ++k) {
@@ -128,8 +140,8 @@ void BuildRowGroups::number_new_rows(const FindGroups& find_groups) {
 const Batch& BuildRowGroups::key_columns(std::span<const uint32_t> rows) {
   select_all(static_cast<uint32_t>(rows.size()), &all_new_);
   for (size_t i = 0; i < key_columns_.size(); ++i) {
-    key_batch_.columns[key_columns_[i]] =
-        table_.rows().gather(key_columns_[i] - probe_columns_, rows.data(), all_new_, &buffers_[i]);
+    auto& [column, path] = key_columns_[i];
+    key_batch_.columns[column] = path.gather(rows.data(), all_new_, &buffers_[i]);
   }
   return key_batch_;
 }

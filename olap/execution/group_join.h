@@ -21,6 +21,7 @@
 
 #include "olap/execution/equal_runs.h"
 #include "olap/execution/hash_join.h"
+#include "olap/execution/late_columns.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -36,11 +37,20 @@ bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join);
 // BuildRowGroups: the groups of the build rows that were met.
 class BuildRowGroups {
  public:
-  // The numbers of the groups of build rows, each given once.
+  // The numbers of the groups of build rows, each given once; rows of the other join.
   using FindGroups = std::function<void(std::span<const uint32_t> rows, uint32_t* groups)>;
 
-  // `key_columns`: what the keys read, of the join's output. The table outlives update().
-  BuildRowGroups(const Operator& join, const JoinTable& table, std::vector<uint32_t> key_columns);
+  // What the keys read: a column of the join's output, and the way to it from a build row.
+  struct KeyColumn {
+    uint32_t column;
+    ColumnPath path;
+  };
+
+  // Of so many build rows, each a group.
+  explicit BuildRowGroups(uint64_t build_rows);
+  // The columns' stores outlive update(). Where all are those of another join's build rows, these
+  // have the groups.
+  explicit BuildRowGroups(std::vector<KeyColumn> key_columns);
 
   // groups[k] = the group of the batch's k-th selected row; kFillAhead behind them may be
   // overwritten. Benchmark: BM_GroupLinesByOrder.
@@ -59,10 +69,9 @@ class BuildRowGroups {
                 uint32_t* groups);
   void number_new_rows(const FindGroups& find_groups);
 
-  const JoinTable& table_;
-  const uint32_t probe_columns_;
-  const std::vector<uint32_t> key_columns_;
-  GrowingArray<uint32_t> group_of_row_;  // or kUnknown
+  std::vector<KeyColumn> key_columns_;
+  const uint32_t* referred_rows_ = nullptr;  // by build row: the one that has its keys
+  GrowingArray<uint32_t> group_of_row_;      // or kUnknown
   EqualRuns runs_;
   std::vector<uint32_t> rows_;  // of this batch
   std::vector<uint32_t> run_rows_;

@@ -138,7 +138,7 @@ void ProbeStage::extend_output(const Batch& batch) {
     Vector& column = output_.columns.emplace_back();
     column.type = build_buffers_[c].type();
     if (twins_[c].has_value()) column = batch.columns[*twins_[c]];
-    if (late_[c]) column.values = rows_by_slot_.data();
+    if (late_[c]) column = {.type = PhysicalType::kInt32, .values = rows_by_slot_.data()};
   }
   output_.build_rows = has_group_keys_ ? rows_by_slot_.data() : batch.build_rows;
 }

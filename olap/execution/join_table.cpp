@@ -62,8 +62,8 @@ void for_key_vectors(const ColumnStore& keys, RowRange range, F&& f) {
 }  // namespace
 
 BuildPart::BuildPart(const Operator& join, const NeededColumns& needed, MemoryBudget* memory)
-    : rows(join.children[1]->output, needed.kept_by(join)),
-      unmatchable(join.children[1]->output, needed.kept_by(join)),
+    : rows(needed.kept_types(join), needed.kept_by(join)),
+      unmatchable(needed.kept_types(join), needed.kept_by(join)),
       integer_keys(integer_key_types(join)),
       charge(memory, "the build side of a join") {}
 

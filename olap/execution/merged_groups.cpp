@@ -68,7 +68,7 @@ void MergedGroups::merge_partitions(const Operator& aggregate, uint32_t partitio
   tables_.resize(partitions);
   workers.run(partitions, [&](uint32_t p) {
     tables_[p] = std::make_unique<GroupTable>(aggregate, QueryLimits{memory, &workers.stop()});
-    if (parts[0]->is_keyed_by_build_row()) tables_[p]->key_by_build_row();
+    if (parts[0]->is_keyed_by_build_row()) tables_[p]->key_by_build_row(0);
     for (const auto& part : parts) tables_[p]->merge(*part, p, workers.stop());
     tables_[p]->finish();
   });

@@ -11,19 +11,8 @@ namespace {
 
 // A column is late where it is gathered for so many times fewer rows than the join has.
 constexpr double kLateRowsFactor = 2;
-
-std::vector<bool> are_read(const std::vector<const Operator*>& places) {
-  std::vector<bool> needed(places.size());
-  for (size_t c = 0; c < places.size(); ++c) needed[c] = places[c] != nullptr;
-  return needed;
-}
-
-// The needed columns of the operator are read right behind it.
-std::vector<const Operator*> read_behind(const Operator& op, const std::vector<bool>& needed) {
-  std::vector<const Operator*> places(op.output.size());
-  for (size_t c = 0; c < places.size(); ++c) places[c] = needed[c] ? &op : nullptr;
-  return places;
-}
+// A table refers to a row of another for more bytes than this.
+constexpr size_t kReferredBytesMin = 8;
 
 void mark_read(const WindowFunction& function, std::vector<bool>* needed) {
   for (const uint32_t column : function.arguments) (*needed)[column] = true;
@@ -60,16 +49,30 @@ std::optional<uint32_t> probe_twin(const Operator& join, uint32_t build_column) 
   return std::nullopt;
 }
 
+std::vector<bool> NeededColumns::are_read(const Places& places) {
+  std::vector<bool> needed(places.size());
+  for (size_t c = 0; c < places.size(); ++c) needed[c] = places[c].op != nullptr;
+  return needed;
+}
+
+// The needed columns of the operator are read right behind it.
+NeededColumns::Places NeededColumns::read_behind(const Operator& op,
+                                                 const std::vector<bool>& needed) {
+  Places places(op.output.size());
+  for (size_t c = 0; c < places.size(); ++c) places[c].op = needed[c] ? &op : nullptr;
+  return places;
+}
+
 NeededColumns::NeededColumns(const Operator& root, size_t root_columns) {
   Places places(root.output.size());
-  for (size_t c = 0; c < root_columns && c < places.size(); ++c) places[c] = &root;
+  for (size_t c = 0; c < root_columns && c < places.size(); ++c) places[c].op = &root;
   visit(root, places);
 }
 
 void NeededColumns::mark(const Operator& op, const std::vector<ExpressionPtr>& readers,
                          Places* places) {
   for (const ExpressionPtr& reader : readers) {
-    for (const uint32_t column : columns_read(*reader)) (*places)[column] = &op;
+    for (const uint32_t column : columns_read(*reader)) (*places)[column] = {&op, false};
   }
 }
 
@@ -119,7 +122,7 @@ void NeededColumns::visit(const Operator& op, const Places& places) {
       visit_keys(op, places, &input);
       for (const Aggregate& one : op.aggregates) {
         if (one.argument == nullptr) continue;
-        for (const uint32_t column : columns_read(*one.argument)) input[column] = &child;
+        for (const uint32_t column : columns_read(*one.argument)) input[column].op = &child;
         mark(child, one.further, &input);
       }
       visit(child, input);
@@ -143,20 +146,18 @@ void NeededColumns::visit_keys(const Operator& op, const Places& places, Places*
   if (!build_rows_may_be_groups(op, *join)) return;
   const size_t probe_columns = join->children[0]->output.size();
   for (uint32_t c = 0; c < op.expressions.size(); ++c) {
-    if (places[c] == nullptr) continue;
+    if (places[c].op == nullptr) continue;
     const auto build_column = static_cast<uint32_t>(op.expressions[c]->column - probe_columns);
-    late_behind_[places[c]].push_back({join, build_column, c, &op});
+    late_behind_[places[c].op].push_back({join, build_column, c, &op});
   }
 }
 
 void NeededColumns::visit_join(const Operator& op, const Places& places) {
   const Operator& probe_side = *op.children[0];
-  const Operator& build_side = *op.children[1];
   const size_t probe_columns = probe_side.output.size();
-  const bool of_build = keeps_build_rows(op.join);
   Places probe(probe_columns);
-  Places build(build_side.output.size());
-  for (size_t c = 0; c < places.size() && !of_build; ++c) {
+  Places build(op.children[1]->output.size());
+  for (size_t c = 0; c < places.size() && !keeps_build_rows(op.join); ++c) {
     if (c < probe_columns) {
       probe[c] = places[c];
     } else if (op.join != JoinKind::kMark) {
@@ -165,12 +166,30 @@ void NeededColumns::visit_join(const Operator& op, const Places& places) {
   }
   for (const ExpressionPtr& predicate : op.predicates) {
     for (const uint32_t c : columns_read(*predicate)) {
-      (c < probe_columns ? probe[c] : build[c - probe_columns]) =
-          c < probe_columns ? &probe_side : &op;
+      if (c < probe_columns) {
+        probe[c] = {&probe_side, false};
+      } else {
+        build[c - probe_columns] = {&op, false};
+      }
     }
   }
   mark(probe_side, op.probe_keys, &probe);
+  visit_build_columns(op, build);
+  visit(probe_side, probe);
+  visit_build_side(op, build);
+}
+
+// Which columns its table has, and when they are gathered.
+void NeededColumns::visit_build_columns(const Operator& op, const Places& build) {
   const auto keys = key_columns_.find(&op);
+  const size_t probe_columns = op.children[0]->output.size();
+  size_t bytes = 0;  // that are copied to a table, unless it refers to this one's
+  for (uint32_t c = 0; c < build.size(); ++c) {
+    if (build[c].is_table && !probe_twin(op, c).has_value()) {
+      bytes += physical_bytes(physical_type(op.children[1]->output[c]));
+    }
+  }
+  const bool is_referred_to = op.join == JoinKind::kInner && bytes > kReferredBytesMin;
   std::vector<bool>& kept = kept_[&op];
   std::vector<bool>& gathered = gathered_[&op];
   std::vector<bool>& late = late_[&op];
@@ -178,19 +197,67 @@ void NeededColumns::visit_join(const Operator& op, const Places& places) {
   gathered.resize(build.size());
   late.resize(build.size());
   for (uint32_t c = 0; c < build.size(); ++c) {
-    const Operator* const place = build[c];
+    const auto [place, is_table] = build[c];
     const auto column = static_cast<uint32_t>(probe_columns + c);
-    const bool read = place != nullptr && !probe_twin(op, c).has_value();  // the probe's is a key
-    late[c] = read && place != &op && place->estimated_rows * kLateRowsFactor <= op.estimated_rows;
+    const bool refers = is_table && is_referred_to;
+    // The probe's twin is a key.
+    const bool read = place != nullptr && (refers || !probe_twin(op, c).has_value());
+    late[c] = refers || (read && !is_table && place != &op &&
+                         place->estimated_rows * kLateRowsFactor <= op.estimated_rows);
     gathered[c] = read && !late[c];
-    kept[c] = read || (of_build && places[c] != nullptr) ||
+    kept[c] = read || (keeps_build_rows(op.join) && needed_.at(&op)[c]) ||
               (keys != key_columns_.end() && keys->second[column]);
-    if (late[c]) late_behind_[place].push_back({&op, c, column, nullptr});
+    if (!late[c]) continue;
+    if (is_table) {
+      referred_[place][column] = {&op, c, column};
+      referred_to_.insert(&op);
+    } else {
+      late_behind_[place].push_back({&op, c, column, nullptr});
+    }
   }
-  Places input = read_behind(build_side, kept);
-  mark(build_side, op.build_keys, &input);
-  visit(probe_side, probe);
-  visit(build_side, input);
+}
+
+// Columns that the join itself does not read, and that are read for fewer rows than it has, may be
+// referred to.
+void NeededColumns::visit_build_side(const Operator& op, const Places& build) {
+  const Operator& side = *op.children[1];
+  std::vector<bool>& kept = kept_.at(&op);
+  Places input = read_behind(side, kept);
+  const bool may_refer = op.join == JoinKind::kInner || op.join == JoinKind::kLeft;
+  for (uint32_t c = 0; c < build.size() && may_refer; ++c) {
+    const auto [place, is_table] = build[c];
+    if (!kept[c] || gathered_.at(&op)[c]) continue;
+    const bool by_groups = place == nullptr;
+    if (by_groups || is_table || place->estimated_rows <= side.estimated_rows) {
+      input[c] = {&op, true};
+    }
+  }
+  mark(side, op.build_keys, &input);
+  visit(side, input);
+  std::map<const Operator*, uint32_t> numbers;
+  for (auto& [c, column] : referred_[&op]) {
+    const auto [found, is_first] = numbers.try_emplace(column.join, c);
+    column.numbers = found->second;
+    kept[c] = is_first;
+  }
+}
+
+std::vector<base::DataType> NeededColumns::kept_types(const Operator& join) const {
+  std::vector<base::DataType> types = join.children[1]->output;
+  for (const auto& [c, column] : referred_.at(&join)) types[c] = {base::TypeKind::kInt};
+  return types;
+}
+
+const ReferredColumn* NeededColumns::referred(const Operator& join, uint32_t build_column) const {
+  const auto& columns = referred_.at(&join);
+  const auto found = columns.find(build_column);
+  return found == columns.end() ? nullptr : &found->second;
+}
+
+std::set<const Operator*> NeededColumns::referred_joins(const Operator& join) const {
+  std::set<const Operator*> joins;
+  for (const auto& [c, column] : referred_.at(&join)) joins.insert(column.join);
+  return joins;
 }
 
 }  // namespace diptych::olap

@@ -3,14 +3,17 @@
 // A join's output repeats its keys, and a front end need not prune: columns that nothing above
 // reads are neither loaded by scans, nor kept by joins and sorts, nor gathered. Such a column stays
 // in its place as a Vector without values. A build column that is read only behind operators which
-// drop most rows is late: it is gathered behind them (late_columns.h).
+// drop most rows is late: it is gathered behind them (late_columns.h). A join's table refers to
+// another's rows for columns that the join itself does not read.
 //
 // Threads    immutable once built; the plan must stay.
 
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +34,14 @@ struct LateColumn {
   const Operator* groups;  // nullptr, or a GROUP BY between, whose keys may be build rows' numbers
 };
 
+// In a join's table, in place of one of its columns or several: numbers of build rows of a join
+// below, which have the values.
+struct ReferredColumn {
+  const Operator* join;
+  uint32_t build_column;
+  uint32_t numbers;  // the column of the table that has the numbers
+};
+
 class NeededColumns {
  public:
   // Of the root, the first `root_columns` columns are needed.
@@ -40,6 +51,14 @@ class NeededColumns {
   // The columns of a join's build side that its output or its residual predicates need, and of
   // which the probe side has no twin: those that its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
+  // The types that the columns have in its table.
+  std::vector<base::DataType> kept_types(const Operator& join) const;
+  // Where the values of a column of its table are; nullptr: there. By column.
+  const ReferredColumn* referred(const Operator& join, uint32_t build_column) const;
+  // Joins below that its table refers to.
+  std::set<const Operator*> referred_joins(const Operator& join) const;
+  // Whether the table of a join above refers to this one's.
+  bool is_referred_to(const Operator& join) const { return referred_to_.contains(&join); }
   // Those of them that the join gathers: others are late, or only keys of a GROUP BY that takes
   // them from the table (group_join.h).
   const std::vector<bool>& gathered_by(const Operator& join) const { return gathered_.at(&join); }
@@ -59,13 +78,23 @@ class NeededColumns {
   bool has_group_keys(const Operator& join) const { return key_columns_.contains(&join); }
 
  private:
-  // By output column of an operator: nullptr where nobody reads it; else the last operator of the
-  // pipeline, this one or above, of whose rows it is not read yet.
-  using Places = std::vector<const Operator*>;
+  // The last operator of the pipeline, this one or above, of whose rows a column is not read yet;
+  // or the join behind the pipeline, of whose table it is not read by the join itself. nullptr:
+  // nobody reads it.
+  struct Place {
+    const Operator* op = nullptr;
+    bool is_table = false;
+  };
+  using Places = std::vector<Place>;  // by output column of an operator
+
+  static std::vector<bool> are_read(const Places& places);
+  static Places read_behind(const Operator& op, const std::vector<bool>& needed);
 
   static void mark(const Operator& op, const std::vector<ExpressionPtr>& readers, Places* places);
   void visit(const Operator& op, const Places& places);
   void visit_join(const Operator& op, const Places& places);
+  void visit_build_columns(const Operator& op, const Places& build);
+  void visit_build_side(const Operator& op, const Places& build);
   void visit_keys(const Operator& aggregate, const Places& places, Places* input);
 
   std::unordered_map<const Operator*, std::vector<bool>> needed_;
@@ -73,6 +102,9 @@ class NeededColumns {
   std::unordered_map<const Operator*, std::vector<bool>> gathered_;  // by join
   std::unordered_map<const Operator*, std::vector<bool>> late_;      // by join
   std::unordered_map<const Operator*, std::vector<LateColumn>> late_behind_;
+  // By join and build column.
+  std::unordered_map<const Operator*, std::map<uint32_t, ReferredColumn>> referred_;
+  std::set<const Operator*> referred_to_;
   std::unordered_map<const Operator*, const Operator*> key_joins_;      // by aggregate
   std::unordered_map<const Operator*, std::vector<bool>> key_columns_;  // of the join's output
 };

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "olap/execution/expand.h"
-#include "olap/execution/late_columns.h"
 #include "olap/execution/plan_meter.h"
 #include "olap/execution/query_failure.h"
 #include "olap/execution/result_stage.h"
@@ -101,10 +100,25 @@ StagePtr PlanRunner::late_columns_stage(std::span<const LateColumn> late, StageP
   std::vector<LateColumnsStage::Source> sources;
   for (const LateColumn& column : late) {
     if (column.groups != nullptr && !keyed_by_build_row_.contains(column.groups)) continue;
-    sources.push_back({column, &tables_.at(column.join)->rows()});
+    sources.push_back({column.column, path_of(*column.join, column.build_column)});
   }
   if (sources.empty()) return next;
-  return std::make_unique<LateColumnsStage>(sources, std::move(next));
+  return std::make_unique<LateColumnsStage>(std::move(sources), std::move(next));
+}
+
+ColumnPath PlanRunner::path_of(const Operator& join, uint32_t build_column) const {
+  const PhysicalType type = physical_type(join.children[1]->output[build_column]);
+  std::vector<ColumnPath::Step> steps;
+  // Tables below one without rows need not have been built.
+  if (tables_.at(&join)->rows().row_count() == 0) return {type, std::move(steps)};
+  const Operator* of = &join;
+  while (const ReferredColumn* const referred = needed_->referred(*of, build_column)) {
+    steps.push_back({&tables_.at(of)->rows(), referred->numbers});
+    of = referred->join;
+    build_column = referred->build_column;
+  }
+  steps.push_back({&tables_.at(of)->rows(), build_column});
+  return {type, std::move(steps)};
 }
 
 void PlanRunner::run_source(const Operator& op, uint64_t morsels, uint32_t workers,
@@ -223,11 +237,23 @@ Task PlanRunner::run_join(const Operator& op, const StageFactory& sink) {
     co_await run(*op.children[0], probe);
   }
   if (is_kept) co_return;
-  if (needed_->has_group_keys(op)) {
-    group_tables_[&op] = std::move(built);
+  if (needed_->has_group_keys(op) || needed_->is_referred_to(op)) {
+    referred_tables_[&op] = std::move(built);
   } else {
-    keep_texts(built->take_texts());
+    release_table(op, std::move(built));
   }
+}
+
+void PlanRunner::release_table(const Operator& join, std::unique_ptr<JoinTable> table) {
+  keep_texts(table->take_texts());
+  for (const Operator* const referred : needed_->referred_joins(join)) release_table(referred);
+}
+
+void PlanRunner::release_table(const Operator* join) {
+  const auto found = referred_tables_.find(join);
+  if (found == referred_tables_.end()) return;
+  release_table(*join, std::move(found->second));
+  referred_tables_.erase(join);
 }
 
 Task PlanRunner::build_table(const Operator& op, std::unique_ptr<JoinTable>* table) {
@@ -304,7 +330,7 @@ Task PlanRunner::run_aggregate(const Operator& op, const StageFactory& sink) {
   });
   if (!repeated.has_value()) keep_texts(groups->take_texts());
   keyed_by_build_row_.erase(&op);
-  forget_group_table(op);
+  release_table(needed_->key_join_of(op));
 }
 
 bool PlanRunner::build_rows_are_groups(const Operator& aggregate, const Operator& join) const {
@@ -313,11 +339,17 @@ bool PlanRunner::build_rows_are_groups(const Operator& aggregate, const Operator
          !repeated_->number_of(aggregate).has_value();
 }
 
-void PlanRunner::forget_group_table(const Operator& aggregate) {
-  const auto found = group_tables_.find(needed_->key_join_of(aggregate));
-  if (found == group_tables_.end()) return;
-  keep_texts(found->second->take_texts());
-  group_tables_.erase(found);
+std::vector<BuildRowGroups::KeyColumn> PlanRunner::key_columns(const Operator& aggregate,
+                                                               const Operator& join) const {
+  std::set<uint32_t> read;
+  for (const ExpressionPtr& key : aggregate.expressions) {
+    for (const uint32_t column : columns_read(*key)) read.insert(column);
+  }
+  const auto probe_columns = static_cast<uint32_t>(join.children[0]->output.size());
+  std::vector<BuildRowGroups::KeyColumn> columns;
+  for (const uint32_t column : read)
+    columns.push_back({column, path_of(join, column - probe_columns)});
+  return columns;
 }
 
 Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups) {
@@ -326,7 +358,7 @@ Task PlanRunner::compute_groups(const Operator& op, std::unique_ptr<MergedGroups
     co_await collect_sets(op, *expand, &parts);
   } else {
     co_await collect_groups(op, &parts);
-    if (!parts[0]->is_keyed_by_build_row()) forget_group_table(op);
+    if (!parts[0]->is_keyed_by_build_row()) release_table(needed_->key_join_of(op));
   }
   const MeterScope scope(context_.meter, op);
   size_t bytes = 0;
@@ -340,8 +372,11 @@ Task PlanRunner::collect_groups(const Operator& op, MergedGroups::Tables* parts)
   const Operator* const join = needed_->key_join_of(op);
   const StageFactory collect = [&](uint32_t worker) {
     auto groups = std::make_unique<GroupTable>(op, context_.limits());
-    if (join != nullptr) groups->take_keys_from(*join, *tables_.at(join));
-    if (join != nullptr && build_rows_are_groups(op, *join)) groups->key_by_build_row();
+    if (join != nullptr && build_rows_are_groups(op, *join)) {
+      groups->key_by_build_row(tables_.at(join)->rows().row_count());
+    } else if (join != nullptr) {
+      groups->take_keys_from(key_columns(op, *join));
+    }
     (*parts)[worker] = std::move(groups);
     return std::make_unique<AggregateStage>((*parts)[worker].get());
   };

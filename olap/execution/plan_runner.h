@@ -19,6 +19,7 @@
 
 #include "olap/execution/hash_join.h"
 #include "olap/execution/join_filter.h"
+#include "olap/execution/late_columns.h"
 #include "olap/execution/merged_groups.h"
 #include "olap/execution/needed_columns.h"
 #include "olap/execution/pipeline.h"
@@ -47,6 +48,7 @@ class PlanRunner {
   Task run_operator(const Operator& op, const StageFactory& sink);
   // The tables of the columns' joins are built, and groups computed.
   StagePtr late_columns_stage(std::span<const LateColumn> late, StagePtr next) const;
+  ColumnPath path_of(const Operator& join, uint32_t build_column) const;
   // Operators that treat rows one by one; kAppend.
   Task run_rows(const Operator& op, const StageFactory& sink);
   Task run_append(const Operator& op, const StageFactory& sink);
@@ -60,12 +62,16 @@ class PlanRunner {
   Task run_scan(const Operator& op, const StageFactory& sink);
   Task run_join(const Operator& op, const StageFactory& sink);
   Task build_table(const Operator& op, std::unique_ptr<JoinTable>* table);
+  // The table goes, and so may those that it refers to.
+  void release_table(const Operator& join, std::unique_ptr<JoinTable> table);
+  void release_table(const Operator* join);
   // The build rows with a match, or without one.
   Task run_build_rows(const Operator& op, const JoinTable& table, const StageFactory& sink);
   Task run_aggregate(const Operator& op, const StageFactory& sink);
   // Whether a group's key is a row of the join's table.
   bool build_rows_are_groups(const Operator& aggregate, const Operator& join) const;
-  void forget_group_table(const Operator& aggregate);
+  std::vector<BuildRowGroups::KeyColumn> key_columns(const Operator& aggregate,
+                                                     const Operator& join) const;
   Task compute_groups(const Operator& op, std::unique_ptr<MergedGroups>* groups);
   // The workers' groups, before they are merged.
   Task collect_groups(const Operator& op, MergedGroups::Tables* parts);
@@ -100,8 +106,8 @@ class PlanRunner {
   std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> kept_tables_;  // between rounds
   // The joins' tables, from when they are built.
   std::unordered_map<const Operator*, const JoinTable*> tables_;
-  // Those that are not probed any more, of whose rows there are groups.
-  std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> group_tables_;
+  // Those that are not probed any more, whose rows are referred to.
+  std::unordered_map<const Operator*, std::unique_ptr<JoinTable>> referred_tables_;
   std::set<const Operator*> keyed_by_build_row_;  // GROUP BYs whose groups are being read
   // By scan: joins above it whose tables are built.
   std::unordered_map<const Operator*, std::vector<JoinFilter>> join_filters_;

@@ -56,6 +56,46 @@ TEST(NeededColumns, AreGatheredBeforeWhatReadsThem) {
   EXPECT_TRUE(needed.late_of(joined)[2]);
 }
 
+// Items, and texts that are joined to them, are the build side of lines.
+OperatorPtr lines_of_items() {
+  OperatorPtr items = join(JoinKind::kInner, scan(base::TableId(1), kTypes),
+                           scan(base::TableId(2), kTypes), {{0, 0}});
+  items->estimated_rows = 100;
+  OperatorPtr rows =
+      join(JoinKind::kInner, scan(base::TableId(0), kTypes), std::move(items), {{0, 0}});
+  rows->estimated_rows = 1000;
+  rows = filter(std::move(rows), make(ExpressionKind::kLess, kBooleanType, column(1, kIntType),
+                                      literal(kIntType, number(5))));
+  rows->estimated_rows = 100;
+  return rows;
+}
+
+TEST(NeededColumns, OfATableAreNumbersOfAnothersRows) {
+  const OperatorPtr root = lines_of_items();
+  const Operator& lines = *root->children[0];
+  const Operator& items = *lines.children[1];
+  const NeededColumns needed(*root, root->output.size());
+  EXPECT_EQ(needed.referred(lines, 2), nullptr);  // the items' own
+  const ReferredColumn* const text = needed.referred(lines, 5);
+  ASSERT_NE(text, nullptr);
+  EXPECT_EQ(text->join, &items);
+  EXPECT_EQ(text->build_column, 2U);
+  EXPECT_TRUE(needed.kept_by(lines)[text->numbers]);
+  EXPECT_EQ(needed.kept_types(lines)[text->numbers], kIntType);
+  EXPECT_TRUE(text->numbers == 5 || !needed.kept_by(lines)[5]);
+  EXPECT_TRUE(needed.is_referred_to(items));
+  EXPECT_TRUE(needed.kept_by(items)[2]);
+}
+
+TEST(NeededColumns, OfATableAreValuesWhereMoreRowsWouldBeGathered) {
+  const OperatorPtr root = lines_of_items();
+  root->estimated_rows = 101;
+  const Operator& lines = *root->children[0];
+  const NeededColumns needed(*root, root->output.size());
+  EXPECT_EQ(needed.referred(lines, 5), nullptr);
+  EXPECT_TRUE(needed.late_of(lines)[5]);
+}
+
 TEST(NeededColumns, AreNotLateBehindWhatKeepsRows) {
   OperatorPtr sorted = over(OperatorKind::kSort, filtered_join(JoinKind::kInner, 1000, 1000, 1),
                             {kIntType, kIntType, kTextType, kIntType, kIntType, kTextType});

@@ -71,7 +71,7 @@ class GroupTable {
   // numbers[k] = the group of the k-th selected row, which may be new. Only the keys' columns of
   // the batch are read.
   void find_groups(const Batch& batch, uint32_t* numbers);
-  // The same of build rows that come for the first time.
+  // The same of rows of a join's table that come for the first time.
   void find_groups(std::span<const uint32_t> build_rows, uint32_t* numbers);
   // Evaluates the keys; their long texts stay so long.
   StringLife evaluate_keys(const Batch& batch);

@@ -37,7 +37,7 @@ bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join);
 // BuildRowGroups: the groups of the build rows that were met.
 class BuildRowGroups {
  public:
-  // The numbers of the groups of build rows, each given once; rows of the other join.
+  // The numbers of the groups of rows, each given once: build rows, or those that they refer to.
   using FindGroups = std::function<void(std::span<const uint32_t> rows, uint32_t* groups)>;
 
   // What the keys read: a column of the join's output, and the way to it from a build row.
@@ -48,14 +48,14 @@ class BuildRowGroups {
 
   // Of so many build rows, each a group.
   explicit BuildRowGroups(uint64_t build_rows);
-  // The columns' stores outlive update(). Where all are those of another join's build rows, these
+  // The columns' stores outlive find(). Where all are of rows that the build rows refer to, these
   // have the groups.
   explicit BuildRowGroups(std::vector<KeyColumn> key_columns);
 
   // groups[k] = the group of the batch's k-th selected row; kFillAhead behind them may be
   // overwritten. Benchmark: BM_GroupLinesByOrder.
   void find(const Batch& batch, const FindGroups& find_groups, uint32_t* groups);
-  // The columns that the keys read, of the join's output, for at most kVectorRows build rows.
+  // The columns that the keys read, of the join's output, for at most kVectorRows of those rows.
   const Batch& key_columns(std::span<const uint32_t> rows);
 
   size_t memory_bytes() const { return group_of_row_.bytes(); }

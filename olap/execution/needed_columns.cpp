@@ -11,8 +11,10 @@ namespace {
 
 // A column is late where it is gathered for so many times fewer rows than the join has.
 constexpr double kLateRowsFactor = 2;
-// A table refers to a row of another for more bytes than this.
+// A table refers to a row of another for more bytes than this; the other one, which stays for it,
+// has at most so many times the rows that come from its join.
 constexpr size_t kReferredBytesMin = 8;
+constexpr double kReferredRowsFactorMax = 2;
 
 void mark_read(const WindowFunction& function, std::vector<bool>* needed) {
   for (const uint32_t column : function.arguments) (*needed)[column] = true;
@@ -189,7 +191,9 @@ void NeededColumns::visit_build_columns(const Operator& op, const Places& build)
       bytes += physical_bytes(physical_type(op.children[1]->output[c]));
     }
   }
-  const bool is_referred_to = op.join == JoinKind::kInner && bytes > kReferredBytesMin;
+  const bool is_referred_to =
+      op.join == JoinKind::kInner && bytes > kReferredBytesMin &&
+      op.children[1]->estimated_rows <= kReferredRowsFactorMax * op.estimated_rows;
   std::vector<bool>& kept = kept_[&op];
   std::vector<bool>& gathered = gathered_[&op];
   std::vector<bool>& late = late_[&op];

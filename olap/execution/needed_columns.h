@@ -51,19 +51,19 @@ class NeededColumns {
   // The columns of a join's build side that its output or its residual predicates need, and of
   // which the probe side has no twin: those that its table keeps (keys are kept in packed form).
   const std::vector<bool>& kept_by(const Operator& join) const { return kept_.at(&join); }
-  // The types that the columns have in its table.
-  std::vector<base::DataType> kept_types(const Operator& join) const;
-  // Where the values of a column of its table are; nullptr: there. By column.
-  const ReferredColumn* referred(const Operator& join, uint32_t build_column) const;
-  // Joins below that its table refers to.
-  std::set<const Operator*> referred_joins(const Operator& join) const;
-  // Whether the table of a join above refers to this one's.
-  bool is_referred_to(const Operator& join) const { return referred_to_.contains(&join); }
   // Those of them that the join gathers: others are late, or only keys of a GROUP BY that takes
   // them from the table (group_join.h).
   const std::vector<bool>& gathered_by(const Operator& join) const { return gathered_.at(&join); }
   // Those of them that are late.
   const std::vector<bool>& late_of(const Operator& join) const { return late_.at(&join); }
+  // The types that the columns have in its table.
+  std::vector<base::DataType> kept_types(const Operator& join) const;
+  // Where the values of a column of its table are; nullptr: in the table.
+  const ReferredColumn* referred(const Operator& join, uint32_t build_column) const;
+  // The joins in its build side to whose rows its table refers.
+  std::set<const Operator*> referred_joins(const Operator& join) const;
+  // Whether the table of the join that its rows go to refers to them.
+  bool is_referred_to(const Operator& join) const { return referred_to_.contains(&join); }
   // What is gathered of the operator's rows.
   std::span<const LateColumn> late_behind(const Operator& op) const {
     const auto found = late_behind_.find(&op);
@@ -89,7 +89,6 @@ class NeededColumns {
 
   static std::vector<bool> are_read(const Places& places);
   static Places read_behind(const Operator& op, const std::vector<bool>& needed);
-
   static void mark(const Operator& op, const std::vector<ExpressionPtr>& readers, Places* places);
   void visit(const Operator& op, const Places& places);
   void visit_join(const Operator& op, const Places& places);

@@ -347,8 +347,9 @@ std::vector<BuildRowGroups::KeyColumn> PlanRunner::key_columns(const Operator& a
   }
   const auto probe_columns = static_cast<uint32_t>(join.children[0]->output.size());
   std::vector<BuildRowGroups::KeyColumn> columns;
-  for (const uint32_t column : read)
+  for (const uint32_t column : read) {
     columns.push_back({column, path_of(join, column - probe_columns)});
+  }
   return columns;
 }
 

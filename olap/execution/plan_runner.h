@@ -46,7 +46,7 @@ class PlanRunner {
  private:
   Task run(const Operator& op, const StageFactory& sink);
   Task run_operator(const Operator& op, const StageFactory& sink);
-  // The tables of the columns' joins are built, and groups computed.
+  // When the tables of the columns' joins are built, and groups are computed.
   StagePtr late_columns_stage(std::span<const LateColumn> late, StagePtr next) const;
   ColumnPath path_of(const Operator& join, uint32_t build_column) const;
   // Operators that treat rows one by one; kAppend.

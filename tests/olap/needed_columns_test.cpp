@@ -87,6 +87,16 @@ TEST(NeededColumns, OfATableAreNumbersOfAnothersRows) {
   EXPECT_TRUE(needed.kept_by(items)[2]);
 }
 
+TEST(NeededColumns, OfATableAreValuesWhereTheOtherTableIsLarge) {
+  const OperatorPtr root = lines_of_items();
+  Operator& items = *root->children[0]->children[1];
+  for (const double rows : {200, 201}) {
+    items.children[1]->estimated_rows = rows;
+    const NeededColumns needed(*root, root->output.size());
+    EXPECT_EQ(needed.is_referred_to(items), rows == 200);
+  }
+}
+
 TEST(NeededColumns, OfATableAreValuesWhereMoreRowsWouldBeGathered) {
   const OperatorPtr root = lines_of_items();
   root->estimated_rows = 101;

@@ -93,7 +93,9 @@ size_t RowTable::allocated_bytes() const {
 
 void SlotAllocator::reclaim(RowTable* table) {
   if (retired_.empty()) return;
-  free_.insert(free_.end(), retired_.begin(), retired_.end());
+  // From the newest, since the list is taken from its end: rows that went together, as an order's
+  // lines, leave their slots to such ones in the same order.
+  free_.insert(free_.end(), retired_.rbegin(), retired_.rend());
   retired_.clear();
   table->put_free_slots(&free_, kSlotsKept);
 }

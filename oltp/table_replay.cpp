@@ -97,19 +97,19 @@ base::Result<void> TableReplay::apply_to_row(const UpdateRecord& record, base::R
   }
   if (inserts) return apply_insert(record, &slot);
   if (record.type != UpdateType::kDelete) return apply_cells(record, row_id, &slot);
-  apply_delete(record, &slot);
+  apply_delete(row_id, record.vid, &slot);
   return {};
 }
 
-void TableReplay::apply_delete(const UpdateRecord& record, RowSlot* slot) {
+void TableReplay::apply_delete(base::RowId row_id, base::Vid vid, RowSlot* slot) {
   for (const base::ColumnId id : table_->layout.long_strings) {
     base::Text text;
     std::memcpy(&text, slot->row() + table_->layout.column(id).offset, sizeof text);
     worker_->strings_.retire(text);
   }
-  worker_->dead_rows_.push_back({table_, slot, record.row_id, true});
+  worker_->dead_rows_.push_back({table_, slot, row_id, true});
   --worker_->tables_[table_->schema->id.value].row_count_change;
-  slot->set_words(table_->layout.group_count, erased_word(record.vid));
+  slot->set_words(table_->layout.group_count, erased_word(vid));
 }
 
 base::Result<void> TableReplay::apply_insert(const UpdateRecord& record, RowSlot* slot) {

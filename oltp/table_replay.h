@@ -42,7 +42,7 @@ class TableReplay {
                                  RowSlot* slot);
   // Moves the row in the indexes whose keys are in old_keys_.
   base::Result<void> apply_keys(base::RowId row_id, base::Vid vid, const std::byte* row);
-  void apply_delete(const propagation::UpdateRecord& record, RowSlot* slot);
+  void apply_delete(base::RowId row_id, base::Vid vid, RowSlot* slot);
 
   EngineCore* const core_;
   Table* const table_;

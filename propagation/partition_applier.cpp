@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -214,13 +215,20 @@ void PartitionApplier::insert(Records records, ApplyWorkspace* work) {
 
 void PartitionApplier::erase(Records records) {
   std::array<uint32_t, kGroup> ordinals;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const std::optional<uint32_t> ordinal = index_.erase(records[i]->row_id);
-    DIPTYCH_CHECK(ordinal.has_value(), "A2: only a row that lives is deleted");
-    partition_->prefetch_erase(ordinals[i] = *ordinal);
+  size_t count = 0;
+  const auto erase_rows = [&] {
+    for (size_t i = 0; i < count; ++i) partition_->erase(ordinals[i]);
+    counts_.deletes += std::exchange(count, 0);
+  };
+  for (const UpdateRecord* const record : records) {
+    for (uint32_t row = 0; row < record->rows(); ++row) {
+      const auto ordinal = index_.erase(base::RowId(record->row_id.value + row));
+      DIPTYCH_CHECK(ordinal.has_value(), "A2: only a row that lives is deleted");
+      partition_->prefetch_erase(ordinals[count++] = *ordinal);
+      if (count == kGroup) erase_rows();
+    }
   }
-  for (size_t i = 0; i < records.size(); ++i) partition_->erase(ordinals[i]);
-  counts_.deletes += records.size();
+  erase_rows();
 }
 
 void PartitionApplier::move(Records records, ApplyWorkspace* work) {

@@ -85,7 +85,7 @@ base::Result<void> check_records(std::span<const std::byte> records, base::Vid a
       return corrupt(record, "is none of those that there are");
     }
     if (record.more != 0 &&
-        (record.type != UpdateType::kUpdate ||
+        ((record.type != UpdateType::kUpdate && record.type != UpdateType::kDelete) ||
          record.row_id.value % base::kRowIdRun + record.more >= base::kRowIdRun)) {
       return corrupt(record, fmt::format("cannot be of {} rows", record.rows()));
     }

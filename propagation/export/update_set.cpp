@@ -61,7 +61,7 @@ void UpdateSet::clear() {
   chunks_in_use_ = 0;
   change_count_ = 0;
   used_bytes_ = 0;
-  newest_update_ = nullptr;
+  newest_ = nullptr;
   last_vid_ = base::Vid();
 }
 
@@ -157,13 +157,14 @@ UpdateRecord* UpdateSet::append_with_strings(base::Vid vid, base::RowId row_id,
 }
 
 UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
-  return append_record(vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
+  if (follows_newest(vid, row_id, UpdateType::kDelete)) return add_row();
+  return newest_ = append_record(vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
 }
 
 void UpdateSet::append_copy(const UpdateRecord& record) {
   DIPTYCH_CHECK(record.vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = record.vid;
-  newest_update_ = nullptr;
+  newest_ = nullptr;
   std::memcpy(reserve(record.bytes), &record, record.bytes);
   change_count_ += record.more;
 }
@@ -179,7 +180,7 @@ void UpdateSet::take_back(UpdateRecord* newest) {
     --newest->more;
     return;
   }
-  newest_update_ = nullptr;
+  newest_ = nullptr;
   chunk.used -= newest->bytes;
   used_bytes_ -= newest->bytes;
   if (chunk.used != 0) return;
@@ -195,7 +196,7 @@ void UpdateSet::append_set(const UpdateSet& later) {
   const auto* const first = reinterpret_cast<const UpdateRecord*>(later.chunks().front().data);
   DIPTYCH_CHECK(first->vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = later.last_vid_;
-  newest_update_ = nullptr;
+  newest_ = nullptr;
   // A chunk holds whole records, so it is copied like one.
   for (const Chunk& chunk : later.chunks()) {
     std::memcpy(reserve(chunk.used), chunk.data, chunk.used);

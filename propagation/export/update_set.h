@@ -21,10 +21,11 @@
 //            columns that New-Order changes:
 //              24      30           34      38           42      48
 //              | 2 3 4 | s_quantity | s_ytd | s_order_cnt | zeroes |
-//            So many rows behind it as `more` says are updated alike: as Delivery stamps all lines
-//            of an order. None where a long string changes. They are in one run of kRowIdRun.
 //   delete   no body; pieces = 0.
 //   replace  the whole row of one that lives, as an insert has it; pieces = 0 (ExportMode::kRows).
+//
+// So many rows behind the record's as `more` says are updated alike, as Delivery stamps all lines
+// of an order, or deleted too. None where a long string changes. They are in one run of kRowIdRun.
 //
 // Where we differ from the paper: an update names columns, not byte offsets, since the replica is
 // columnar and its strings are of variable length; and one record may update rows in sequence.
@@ -147,24 +148,22 @@ class UpdateSet {
 
   // The appends take the VID that the transaction commits at: not less than any before it, and
   // another one for each transaction. It may be raised in what they return, until the next append
-  // for another transaction.
+  // for another transaction. An update or a delete may return the newest record, to which the row
+  // was added.
   UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row);
-  // `row` holds the new values; only the pieces' columns are exported. What they return may be the
-  // newest record, to which the row was added.
+  // `row` holds the new values; only the pieces' columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, const UpdatePieces& pieces) {
     if (pieces.has_long_strings) return append_with_strings(vid, row_id, layout, row, pieces);
-    if (is_next_of_newest(vid, row_id, row, pieces)) {
-      ++newest_update_->more;
-      ++change_count_;
-      return newest_update_;
+    if (follows_newest(vid, row_id, UpdateType::kUpdate) && is_of_newest(row, pieces)) {
+      return add_row();
     }
     UpdateRecord* const record =
         append_record(vid, row_id, base::round_up(pieces.record_bytes, size_t{8}),
                       UpdateType::kUpdate, pieces.pieces.size());
     copy_cells(write_columns(record, pieces), row, pieces);
-    return newest_update_ = record;
+    return newest_ = record;
   }
   UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                                const std::byte* row);
@@ -188,20 +187,27 @@ class UpdateSet {
                               size_t pieces) {
     DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
     last_vid_ = vid;
-    newest_update_ = nullptr;
+    newest_ = nullptr;
     std::byte* const at = reserve(bytes);
     std::memset(at + bytes - 8, 0, 8);
     return new (at) UpdateRecord{vid,  row_id, static_cast<uint32_t>(bytes),
                                  type, 0,      static_cast<uint16_t>(pieces)};
   }
-  // Whether the newest record is the same update by the same transaction of the row before.
-  bool is_next_of_newest(base::Vid vid, base::RowId row_id, const std::byte* row,
-                         const UpdatePieces& pieces) const {
-    const UpdateRecord* const newest = newest_update_;
+  // Whether the newest record is of the row before, by the same transaction.
+  bool follows_newest(base::Vid vid, base::RowId row_id, UpdateType type) const {
+    const UpdateRecord* const newest = newest_;
     return newest != nullptr && row_id.value == newest->row_id.value + newest->rows() &&
-           row_id.value % base::kRowIdRun != 0 && newest->vid == vid &&
-           std::ranges::equal(newest->columns(), pieces.columns) &&
-           has_cells(newest->cells(), row, pieces);
+           row_id.value % base::kRowIdRun != 0 && newest->vid == vid && newest->type == type;
+  }
+  // Whether the newest record, an update, is the same one.
+  bool is_of_newest(const std::byte* row, const UpdatePieces& pieces) const {
+    return std::ranges::equal(newest_->columns(), pieces.columns) &&
+           has_cells(newest_->cells(), row, pieces);
+  }
+  UpdateRecord* add_row() {
+    ++newest_->more;
+    ++change_count_;
+    return newest_;
   }
   static bool has_cells(const std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
     for (const UpdatePieces::Piece& piece : pieces.pieces) {
@@ -256,7 +262,7 @@ class UpdateSet {
   size_t chunks_in_use_ = 0;
   size_t change_count_ = 0;
   size_t used_bytes_ = 0;
-  UpdateRecord* newest_update_ = nullptr;  // the newest record, where a row may be added to it
+  UpdateRecord* newest_ = nullptr;  // the newest record, where a row may be added to it
   base::Vid last_vid_;
 };
 

@@ -91,7 +91,8 @@ class Shuffler {
     return {};
   }
 
-  // Accounts of one balance come by their RowIDs: where these follow, one record changes them all.
+  // Accounts of one balance come by their RowIDs: where these follow, one record changes or erases
+  // them all.
   Result<void> level_branch(Transaction& txn) const {
     const auto branch = static_cast<int32_t>(txn.random() % 3);
     std::vector<RowHandle> found;
@@ -103,10 +104,15 @@ class Shuffler {
                                });
     if (!scanned) return scanned.error();
     const auto balance = static_cast<int64_t>(txn.random() % 5);
+    const bool erases = txn.random() % 8 == 0;
     for (const RowHandle& handle : found) {
       auto claimed = txn.claim<Account>(handle);
       if (!claimed) return claimed.error();
-      txn.update(*claimed, set<&Account::balance>(balance));
+      if (erases) {
+        txn.erase(*claimed);
+      } else {
+        txn.update(*claimed, set<&Account::balance>(balance));
+      }
     }
     return {};
   }
@@ -270,6 +276,7 @@ void record_updates(Bank* bank, std::vector<RecordedUpdates>* log) {
 // Batches by their updates alone, one or several at a time; then some so and others by their calls,
 // which meet what the updates have left: rows, index entries and the order of equal keys.
 TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
+  uint64_t deletes_of_rows = 0;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
@@ -284,7 +291,7 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
     const auto again = bank(GetParam().replaying_workers);
     const base::ProcedureId replayed = add_shuffle(again.get());
     base::Vid before;
-    uint64_t records_of_rows = 0;
+    uint64_t updates_of_rows = 0;
     for (size_t i = 0; i < log.size();) {
       if (seed > 2 && random() % 2 == 0) {
         const auto done = replay(again.get(), replayed, log[i]);
@@ -298,7 +305,8 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
         for (const auto& run : together.back().runs) {
           ASSERT_TRUE(propagation::check_records(run.records, before, updates[i].last));
           propagation::for_each_record(run.records, [&](const propagation::UpdateRecord& record) {
-            records_of_rows += record.more == 0 ? 0 : 1;
+            if (record.more == 0) return;
+            ++(record.type == propagation::UpdateType::kDelete ? deletes_of_rows : updates_of_rows);
           });
         }
         before = updates[i].last;
@@ -307,7 +315,7 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
       ASSERT_TRUE(done.ok()) << done.error().to_string();
       again->replay.apply(&again->queue);
     }
-    EXPECT_GT(records_of_rows, 0u);
+    EXPECT_GT(updates_of_rows, 0u);
     again->engine->release_free_slots();
     expect_same_rows(*source, *again);
     again->expect_replica_agrees();
@@ -315,6 +323,7 @@ TEST_P(ReplayModel, UpdatesInPlaceOfCallsGiveTheSame) {
     for (int i = 0; i < 5; ++i) run_batch(again.get(), replayed, 40, &random, &more);
     again->expect_replica_agrees();
   }
+  EXPECT_GT(deletes_of_rows, 0u);
 }
 
 TEST(Replay, UpdatesThatDoNotFitAreRefused) {
@@ -389,7 +398,7 @@ TEST(Replay, ARecordIsOfOneTransaction) {
   }
 }
 
-TEST(Replay, RecordsOfRowsBeyondTheirRunOrOfRowsThatComeOrGoAreRefused) {
+TEST(Replay, RecordsOfRowsBeyondTheirRunOrOfRowsThatComeAreRefused) {
   propagation::UpdateRecord record{
       base::Vid(1), base::RowId(250), sizeof record, propagation::UpdateType::kUpdate, 5, 0};
   const auto whole = [&] {
@@ -419,11 +428,14 @@ TEST(Replay, RecordsOfRowsBeyondTheirRunOrOfRowsThatComeOrGoAreRefused) {
     update->more = 1;
     EXPECT_EQ(propagation::check_record(*update, layout).ok(), column == 0);
   }
-  for (const auto type : {propagation::UpdateType::kInsert, propagation::UpdateType::kDelete,
-                          propagation::UpdateType::kReplace}) {
+  for (const auto type : {propagation::UpdateType::kInsert, propagation::UpdateType::kReplace}) {
     record.type = type;
     EXPECT_FALSE(whole());
   }
+  record.type = propagation::UpdateType::kDelete;
+  EXPECT_TRUE(whole());
+  record.more = 6;
+  EXPECT_FALSE(whole());
 }
 
 TEST(Replay, UpdatesOfATableThatIsNotThereAreRefused) {

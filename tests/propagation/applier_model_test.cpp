@@ -336,6 +336,37 @@ TEST(Applier, WritesARecordOfRowsOfTwoBlocksInItsTurn) {
   }
 }
 
+// More than are erased together, some of which come again under a later VID.
+TEST(Applier, ErasesTheRowsOfARecordAndTakesThemAgain) {
+  storage::Replica replica({.partitions = 2});
+  const base::TableSchema schema = every_type_schema();
+  replica.add_table(schema);
+  Applier applier(&replica, NumaNode(0));
+  applier.add_tables(one_after_the_other);
+  const base::RowLayout layout(schema);
+  RandomRows rows(layout, 1);
+  const TestRow row = rows.row();
+  UpdateChunks memory;
+  CollectedSets collected;
+  collected.snapshot = Vid(9);
+  collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(&memory)});
+  UpdateSet& set = *collected.sets[0].updates;
+  constexpr uint64_t kRows = 1000;
+  for (uint64_t i = 0; i < kRows; ++i) set.append_insert(Vid(1), RowId(i), layout, row.bytes());
+  for (uint64_t i = 10; i < kRows - 10; ++i) set.append_delete(Vid(2), RowId(i));
+  for (uint64_t i = 300; i < 400; ++i) set.append_insert(Vid(3), RowId(i), layout, row.bytes());
+  for (uint64_t i = 350; i < 360; ++i) set.append_delete(Vid(4), RowId(i));
+  size_t deletes = 0;
+  set.for_each([&](const UpdateRecord& record) { deletes += record.type == UpdateType::kDelete; });
+  EXPECT_EQ(deletes, 5u);  // four runs of RowIds, one of which again
+  const ApplyReport report = applier.apply(collected, one_after_the_other);
+  EXPECT_EQ(report.deletes, kRows - 20 + 10);
+  for (uint64_t i = 0; i < kRows; ++i) {
+    const bool lives = i < 10 || i >= kRows - 10 || (i >= 300 && i < 350) || (i >= 360 && i < 400);
+    EXPECT_EQ(applier.find(TableId(0), RowId(i)).has_value(), lives) << "row " << i;
+  }
+}
+
 TEST(ApplierDeathTest, RefusesAnUpdateOfAnAbsentRow) {
   storage::Replica replica({.partitions = 2});
   base::TableSchema schema = every_type_schema();

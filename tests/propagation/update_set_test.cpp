@@ -248,6 +248,21 @@ TEST_F(RowsInSequence, WithALongStringAreRecordsOfTheirOwn) {
   EXPECT_EQ(records(), "10: 1, 11: 1, ");
 }
 
+TEST_F(RowsInSequence, OfATransactionThatGoAreOneRecord) {
+  update(1, 10);
+  UpdateRecord* const first = set_.append_delete(Vid(1), RowId(11));  // another change
+  EXPECT_EQ(set_.append_delete(Vid(1), RowId(12)), first);
+  set_.append_delete(Vid(1), RowId(14));  // a row between
+  set_.append_delete(Vid(2), RowId(15));  // another transaction
+  set_.append_insert(Vid(2), RowId(16), layout_, row_.bytes());
+  set_.append_delete(Vid(2), RowId(17));  // not behind the newest record
+  EXPECT_EQ(records(), "10: 1, 11: 2, 14: 1, 15: 1, 16: 1, 17: 1, ");
+  EXPECT_EQ(set_.change_count(), 7u);
+  for (uint64_t row = 510; row < 514; ++row) set_.append_delete(Vid(3), RowId(row));
+  set_.take_back(set_.append_delete(Vid(3), RowId(514)));
+  EXPECT_EQ(records(), "10: 1, 11: 2, 14: 1, 15: 1, 16: 1, 17: 1, 510: 2, 512: 2, ");
+}
+
 TEST_F(RowsInSequence, AreTakenBackOneByOne) {
   UpdateRecord* const before = update(1, 9);
   std::vector<UpdateRecord*> appended;
@@ -282,7 +297,7 @@ TEST(UpdateSetDeathTest, TakesBackOnlyTheNewestRecord) {
   UpdateChunks memory;
   UpdateSet updates(&memory);
   UpdateRecord* const older = updates.append_delete(Vid(1), RowId(1));
-  updates.append_delete(Vid(1), RowId(2));
+  updates.append_delete(Vid(1), RowId(3));
   EXPECT_DEATH(updates.take_back(older), "newest");
 }
 

@@ -101,21 +101,22 @@ bool Worker::commit(Transaction* txn, Request* request) {
   return true;
 }
 
-inline propagation::UpdateRecord* Worker::export_write(const Write& write, base::Vid vid) {
+[[gnu::always_inline]] inline propagation::UpdateRecord* Worker::export_write(const Write& write,
+                                                                              base::Vid vid) {
   const base::RowLayout& layout = write.table->layout;
-  propagation::UpdateSet& updates = updates_of(*write.table);
   switch (write.kind) {
     case WriteKind::kUpdate: {
       const WriteShape* const shape = shape_of_record(write);
       if (shape == nullptr) return nullptr;
-      if (core_->options.export_mode == propagation::ExportMode::kRows) {
+      propagation::UpdateSet& updates = updates_of(*write.table);
+      if (core_->options.export_mode == propagation::ExportMode::kRows) [[unlikely]] {
         return updates.append_replace(vid, write.row_id, layout, write.slot->row());
       }
       return updates.append_update(vid, write.row_id, layout, write.slot->row(), shape->pieces);
     }
     case WriteKind::kInsert:
-      return updates.append_insert(vid, write.row_id, layout, write.slot->row());
-    case WriteKind::kErase: return updates.append_delete(vid, write.row_id);
+      return updates_of(*write.table).append_insert(vid, write.row_id, layout, write.slot->row());
+    case WriteKind::kErase: return updates_of(*write.table).append_delete(vid, write.row_id);
     case WriteKind::kErasedGroup:
     case WriteKind::kInsertErased: break;
   }
@@ -123,14 +124,14 @@ inline propagation::UpdateRecord* Worker::export_write(const Write& write, base:
 }
 
 bool Worker::export_writes(uint64_t vid) {
+  if (!core_->options.export_updates) return changes_anything();
+  const bool single = is_single();
   bool any = false;
   for (Write& write : writes_) {
-    if (writes_nothing(write)) continue;
-    any = true;
-    if (!core_->options.export_updates) continue;
     propagation::UpdateRecord* const record = export_write(write, base::Vid(vid));
-    // With one worker the VID is final.
-    if (record == nullptr || is_single()) continue;
+    if (record == nullptr) continue;
+    any = true;
+    if (single) continue;  // the VID is final
     write.has_record = true;
     records_.push_back(record);
   }

@@ -146,7 +146,8 @@ class Worker {
   // The columns that were written in any group of the row, so that they make one record. nullptr:
   // none were, or they are in the record of an earlier write.
   const WriteShape* shape_of_record(const Write& write) {
-    return write.table->layout.group_count == 1 ? write.shape : shape_of_groups(write);
+    if (write.shape == nullptr || write.table->layout.group_count == 1) return write.shape;
+    return shape_of_groups(write);
   }
   const WriteShape* shape_of_groups(const Write& write);
   void roll_back();

@@ -14,10 +14,6 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;  // what a first touch takes from the system
 
-constexpr size_t round_up_8(size_t bytes) {
-  return base::round_up(bytes, size_t{8});
-}
-
 // A cell without its null byte; a long string's cell is a Text that points at the worker's memory.
 std::string_view source_string(const base::ColumnLayout& column, const std::byte* row) {
   if (base::is_null_cell(column, row)) return {};
@@ -58,11 +54,15 @@ void UpdateSet::clear() {
   const bool keeps_one = !chunks_.empty() && chunks_.front().region.size() == 0;
   give_back(keeps_one ? 1 : 0);
   if (keeps_one) chunks_.front().used = 0;
-  chunks_in_use_ = 0;
+  use_chunks(0);
   change_count_ = 0;
-  used_bytes_ = 0;
-  newest_ = nullptr;
   last_vid_ = base::Vid();
+}
+
+size_t UpdateSet::used_bytes() const {
+  size_t bytes = 0;
+  for (const Chunk& chunk : chunks()) bytes += chunk.used;
+  return bytes;
 }
 
 size_t UpdateSet::pending_bytes() const {
@@ -83,12 +83,7 @@ void UpdateSet::add_chunk(size_t bytes) {
   } else if (chunks_in_use_ == chunks_.size()) {
     chunks_.push_back(Chunk{memory_->take(), kChunkBytes, 0, {}});
   }
-  ++chunks_in_use_;
-}
-
-UpdateRecord* UpdateSet::append_insert(base::Vid vid, base::RowId row_id,
-                                       const base::RowLayout& layout, const std::byte* row) {
-  return append_row(vid, row_id, layout, row, UpdateType::kInsert);
+  use_chunks(chunks_in_use_ + 1);
 }
 
 UpdateRecord* UpdateSet::append_replace(base::Vid vid, base::RowId row_id,
@@ -103,7 +98,8 @@ UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
   for (const base::ColumnId id : layout.long_strings) {
     end += source_string(layout.column(id), row).size();
   }
-  UpdateRecord* const record = append_record(vid, row_id, round_up_8(end), type, 0);
+  UpdateRecord* const record = append_record(vid, row_id, head_of(end, type, 0));
+  next_row_ = kNoRow;
   auto* const at = reinterpret_cast<std::byte*>(record);
   std::byte* const body = at + sizeof(UpdateRecord);
   std::memcpy(body, row, layout.bytes);
@@ -118,17 +114,23 @@ UpdateRecord* UpdateSet::append_row(base::Vid vid, base::RowId row_id,
 }
 
 UpdatePieces::UpdatePieces(const base::RowLayout& layout, std::span<const base::ColumnId> of)
-    : columns(of.begin(), of.end()) {
+    : column_bytes(of.size_bytes()), columns(of.begin(), of.end()) {
   DIPTYCH_CHECK(!of.empty(), "an update that changes nothing is not exported");
-  std::memcpy(&first_columns, of.data(), std::min(of.size_bytes(), sizeof first_columns));
-  record_bytes += of.size_bytes();
+  std::memcpy(&first_columns, of.data(), std::min(column_bytes, sizeof first_columns));
+  record_bytes += column_bytes;
   for (const base::ColumnId id : of) {
     const base::ColumnLayout& column = layout.column(id);
     const bool is_long = !column.type.is_inline();
     pieces.push_back({id, is_long, column.offset, column.bytes});
+    if (!spans.empty() && spans.back().row_offset + spans.back().bytes == column.offset) {
+      spans.back().bytes += column.bytes;
+    } else {
+      spans.push_back({column.offset, column.bytes});
+    }
     record_bytes += column.bytes;
     has_long_strings = has_long_strings || is_long;
   }
+  head = head_of(record_bytes, UpdateType::kUpdate, of.size());
 }
 
 UpdateRecord* UpdateSet::append_with_strings(base::Vid vid, base::RowId row_id,
@@ -139,7 +141,8 @@ UpdateRecord* UpdateSet::append_with_strings(base::Vid vid, base::RowId row_id,
     if (piece.is_long_string) end += source_string(layout.column(piece.column), row).size();
   }
   UpdateRecord* const record =
-      append_record(vid, row_id, round_up_8(end), UpdateType::kUpdate, pieces.pieces.size());
+      append_record(vid, row_id, head_of(end, UpdateType::kUpdate, pieces.pieces.size()));
+  next_row_ = kNoRow;
   auto* const at = reinterpret_cast<std::byte*>(record);
   std::byte* cell = write_columns(record, pieces);
   copy_cells(cell, row, pieces);
@@ -156,15 +159,10 @@ UpdateRecord* UpdateSet::append_with_strings(base::Vid vid, base::RowId row_id,
   return record;
 }
 
-UpdateRecord* UpdateSet::append_delete(base::Vid vid, base::RowId row_id) {
-  if (follows_newest(vid, row_id, UpdateType::kDelete)) return add_row();
-  return newest_ = append_record(vid, row_id, sizeof(UpdateRecord), UpdateType::kDelete, 0);
-}
-
 void UpdateSet::append_copy(const UpdateRecord& record) {
   DIPTYCH_CHECK(record.vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = record.vid;
-  newest_ = nullptr;
+  next_row_ = kNoRow;
   std::memcpy(reserve(record.bytes), &record, record.bytes);
   change_count_ += record.more;
 }
@@ -178,13 +176,13 @@ void UpdateSet::take_back(UpdateRecord* newest) {
   --change_count_;
   if (newest->more != 0) {
     --newest->more;
+    if (next_row_ != kNoRow) --next_row_;
     return;
   }
-  newest_ = nullptr;
+  next_row_ = kNoRow;
   chunk.used -= newest->bytes;
-  used_bytes_ -= newest->bytes;
   if (chunk.used != 0) return;
-  --chunks_in_use_;
+  use_chunks(chunks_in_use_ - 1);
   // What lies behind those in use is a chunk of kChunkBytes: see add_chunk().
   if (chunk.region.size() != 0) {
     chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunks_in_use_));
@@ -196,7 +194,7 @@ void UpdateSet::append_set(const UpdateSet& later) {
   const auto* const first = reinterpret_cast<const UpdateRecord*>(later.chunks().front().data);
   DIPTYCH_CHECK(first->vid >= last_vid_, "a worker commits in VID order");
   last_vid_ = later.last_vid_;
-  newest_ = nullptr;
+  next_row_ = kNoRow;
   // A chunk holds whole records, so it is copied like one.
   for (const Chunk& chunk : later.chunks()) {
     std::memcpy(reserve(chunk.used), chunk.data, chunk.used);

@@ -48,6 +48,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/row_layout.h"
+#include "propagation/export/short_bytes.h"
 #include "propagation/export/update_chunks.h"
 
 namespace diptych::propagation {
@@ -88,12 +89,26 @@ struct UpdatePieces {
     uint32_t row_offset;
     uint32_t cell_bytes;
   };
-  std::vector<Piece> pieces;
-  std::vector<base::ColumnId> columns;         // as the record has them
+  // Cells that lie side by side in the row, as in the record.
+  struct Span {
+    uint32_t row_offset;
+    uint32_t bytes;
+  };
+  UpdateRecord head;                           // of a record without long strings
   uint64_t first_columns = 0;                  // the first four, as one word
+  std::vector<Span> spans;                     // all cells
+  size_t column_bytes;                         // of the columns' numbers
   size_t record_bytes = sizeof(UpdateRecord);  // without long strings, and before rounding
   bool has_long_strings = false;
+  std::vector<base::ColumnId> columns;  // as the record has them
+  std::vector<Piece> pieces;
 };
+
+// A record's, but for its VID and row; `bytes` before rounding.
+constexpr UpdateRecord head_of(size_t bytes, UpdateType type, size_t pieces) {
+  const auto rounded = static_cast<uint32_t>(base::round_up(bytes, size_t{8}));
+  return {{}, {}, rounded, type, 0, static_cast<uint16_t>(pieces)};
+}
 
 // The bytes of a long string whose Text cell lies in `record`.
 std::string_view long_string(const UpdateRecord& record, const std::byte* cell);
@@ -125,7 +140,7 @@ class UpdateSet {
   bool empty() const { return change_count_ == 0; }
   // A record is as many changes as it has rows.
   size_t change_count() const { return change_count_; }
-  size_t used_bytes() const { return used_bytes_; }
+  size_t used_bytes() const;
   // Memory of the records, in whole pages.
   size_t pending_bytes() const;
 
@@ -151,23 +166,34 @@ class UpdateSet {
   // for another transaction. An update or a delete may return the newest record, to which the row
   // was added.
   UpdateRecord* append_insert(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
-                              const std::byte* row);
+                              const std::byte* row) {
+    if (!layout.long_strings.empty()) [[unlikely]] {
+      return append_row(vid, row_id, layout, row, UpdateType::kInsert);
+    }
+    UpdateRecord* const record = append_record(
+        vid, row_id, head_of(sizeof(UpdateRecord) + layout.bytes, UpdateType::kInsert, 0));
+    copy_bytes(row, layout.bytes, reinterpret_cast<std::byte*>(record + 1));
+    return record;
+  }
   // `row` holds the new values; only the pieces' columns are exported.
   UpdateRecord* append_update(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                               const std::byte* row, const UpdatePieces& pieces) {
-    if (pieces.has_long_strings) return append_with_strings(vid, row_id, layout, row, pieces);
+    if (pieces.has_long_strings) [[unlikely]] {
+      return append_with_strings(vid, row_id, layout, row, pieces);
+    }
     if (follows_newest(vid, row_id, UpdateType::kUpdate) && is_of_newest(row, pieces)) {
       return add_row();
     }
-    UpdateRecord* const record =
-        append_record(vid, row_id, base::round_up(pieces.record_bytes, size_t{8}),
-                      UpdateType::kUpdate, pieces.pieces.size());
+    UpdateRecord* const record = append_record(vid, row_id, pieces.head);
     copy_cells(write_columns(record, pieces), row, pieces);
-    return newest_ = record;
+    return record;
   }
   UpdateRecord* append_replace(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                                const std::byte* row);
-  UpdateRecord* append_delete(base::Vid vid, base::RowId row_id);
+  UpdateRecord* append_delete(base::Vid vid, base::RowId row_id) {
+    if (follows_newest(vid, row_id, UpdateType::kDelete)) return add_row();
+    return append_record(vid, row_id, head_of(sizeof(UpdateRecord), UpdateType::kDelete, 0));
+  }
   // The newest change was appended for nothing: its transaction does not commit. The record is what
   // its append returned.
   void take_back(UpdateRecord* newest);
@@ -177,92 +203,96 @@ class UpdateSet {
   void append_set(const UpdateSet& later);
 
  private:
+  static constexpr size_t kAheadBytes = 512;  // what is fetched to be written
+  static constexpr uint64_t kNoRow = UINT64_MAX;
+
   UpdateRecord* append_row(base::Vid vid, base::RowId row_id, const base::RowLayout& layout,
                            const std::byte* row, UpdateType type);
   UpdateRecord* append_with_strings(base::Vid vid, base::RowId row_id,
                                     const base::RowLayout& layout, const std::byte* row,
                                     const UpdatePieces& pieces);
-  // The record's header, in so many bytes, the last eight of which are zeroes.
-  UpdateRecord* append_record(base::Vid vid, base::RowId row_id, size_t bytes, UpdateType type,
-                              size_t pieces) {
+  // Of this head, but for the VID and the row; the last eight of its bytes are zeroes.
+  UpdateRecord* append_record(base::Vid vid, base::RowId row_id, const UpdateRecord& head) {
     DIPTYCH_CHECK(vid >= last_vid_, "a worker commits in VID order");
     last_vid_ = vid;
-    newest_ = nullptr;
-    std::byte* const at = reserve(bytes);
-    std::memset(at + bytes - 8, 0, 8);
-    return new (at) UpdateRecord{vid,  row_id, static_cast<uint32_t>(bytes),
-                                 type, 0,      static_cast<uint16_t>(pieces)};
+    std::byte* const at = reserve(head.bytes);
+    // The applier has had these lines, or others have driven them out of the cache. Most records
+    // have two lines at most.
+    __builtin_prefetch(at + kAheadBytes, 1);
+    __builtin_prefetch(at + kAheadBytes + kLineBytes, 1);
+    std::memset(at + head.bytes - 8, 0, 8);
+    auto* const record = new (at) UpdateRecord(head);
+    record->vid = vid;
+    record->row_id = row_id;
+    next_row_ = row_id.value + 1;
+    return newest_ = record;
   }
   // Whether the newest record is of the row before, by the same transaction.
   bool follows_newest(base::Vid vid, base::RowId row_id, UpdateType type) const {
-    const UpdateRecord* const newest = newest_;
-    return newest != nullptr && row_id.value == newest->row_id.value + newest->rows() &&
-           row_id.value % base::kRowIdRun != 0 && newest->vid == vid && newest->type == type;
+    return row_id.value == next_row_ && row_id.value % base::kRowIdRun != 0 &&
+           newest_->vid == vid && newest_->type == type;
   }
   // Whether the newest record, an update, is the same one.
   bool is_of_newest(const std::byte* row, const UpdatePieces& pieces) const {
-    return std::ranges::equal(newest_->columns(), pieces.columns) &&
+    return newest_->pieces == pieces.head.pieces &&
+           has_bytes(newest_->body(), pieces.column_bytes,
+                     reinterpret_cast<const std::byte*>(pieces.columns.data())) &&
            has_cells(newest_->cells(), row, pieces);
   }
   UpdateRecord* add_row() {
     ++newest_->more;
     ++change_count_;
+    ++next_row_;
     return newest_;
   }
   static bool has_cells(const std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
-    for (const UpdatePieces::Piece& piece : pieces.pieces) {
-      if (std::memcmp(cell, row + piece.row_offset, piece.cell_bytes) != 0) return false;
-      cell += piece.cell_bytes;
+    for (const UpdatePieces::Span& span : pieces.spans) {
+      if (!has_bytes(cell, span.bytes, row + span.row_offset)) return false;
+      cell += span.bytes;
     }
     return true;
   }
   // Gives where the cells begin.
   static std::byte* write_columns(UpdateRecord* record, const UpdatePieces& pieces) {
     auto* const at = reinterpret_cast<std::byte*>(record + 1);
-    const size_t bytes = pieces.columns.size() * sizeof(base::ColumnId);
     // A body has at least eight bytes; the cells overwrite what is too many.
     std::memcpy(at, &pieces.first_columns, sizeof pieces.first_columns);
-    if (bytes > sizeof pieces.first_columns) std::memcpy(at, pieces.columns.data(), bytes);
-    return at + bytes;
+    if (pieces.column_bytes > sizeof pieces.first_columns) [[unlikely]] {
+      std::memcpy(at, pieces.columns.data(), pieces.column_bytes);
+    }
+    return at + pieces.column_bytes;
   }
   static void copy_cells(std::byte* cell, const std::byte* row, const UpdatePieces& pieces) {
-    for (const UpdatePieces::Piece& piece : pieces.pieces) {
-      copy_cell(row + piece.row_offset, piece.cell_bytes, cell);
-      cell += piece.cell_bytes;
-    }
-  }
-  // Most cells are numbers.
-  static void copy_cell(const std::byte* from, size_t bytes, std::byte* cell) {
-    if (bytes == 4) {
-      std::memcpy(cell, from, 4);
-    } else if (bytes == 8) {
-      std::memcpy(cell, from, 8);
-    } else {
-      std::memcpy(cell, from, bytes);
+    for (const UpdatePieces::Span& span : pieces.spans) {
+      copy_bytes(row + span.row_offset, span.bytes, cell);
+      cell += span.bytes;
     }
   }
   // Contiguous, 8-byte aligned.
   std::byte* reserve(size_t bytes) {
-    if (chunks_in_use_ == 0 || bytes > newest_chunk().bytes - newest_chunk().used) [[unlikely]] {
+    if (bytes > newest_chunk_->bytes - newest_chunk_->used) [[unlikely]]
       add_chunk(bytes);
-    }
-    Chunk& chunk = newest_chunk();
-    std::byte* const at = chunk.data + chunk.used;
-    chunk.used += bytes;
-    used_bytes_ += bytes;
+    std::byte* const at = newest_chunk_->data + newest_chunk_->used;
+    newest_chunk_->used += bytes;
     ++change_count_;
     return at;
   }
-  Chunk& newest_chunk() { return chunks_[chunks_in_use_ - 1]; }
-  void add_chunk(size_t bytes);  // for a record of as many
+  void use_chunks(size_t count) {
+    chunks_in_use_ = count;
+    newest_chunk_ = count == 0 ? &no_chunk_ : &chunks_[count - 1];
+    next_row_ = kNoRow;
+  }
+  [[gnu::cold]] void add_chunk(size_t bytes);  // for a record of as many
   void give_back(size_t kept_chunks);
 
   UpdateChunks* memory_;
   std::vector<Chunk> chunks_;
   size_t chunks_in_use_ = 0;
+  Chunk no_chunk_{nullptr, 0, 0, {}};
+  Chunk* newest_chunk_ = &no_chunk_;  // of those in use
   size_t change_count_ = 0;
-  size_t used_bytes_ = 0;
-  UpdateRecord* newest_ = nullptr;  // the newest record, where a row may be added to it
+  UpdateRecord* newest_ = nullptr;
+  uint64_t next_row_ = kNoRow;  // the one that may be added to the newest record
   base::Vid last_vid_;
 };
 

@@ -143,8 +143,9 @@ void GroupTable::charge() {
   charge_.set(bytes);
 }
 
-void GroupTable::take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns) {
+void GroupTable::take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns, bool rows_differ) {
   by_build_row_.emplace(std::move(columns));
+  build_rows_differ_ = rows_differ;
 }
 
 void GroupTable::key_by_build_row(uint64_t build_rows) {
@@ -176,7 +177,10 @@ void GroupTable::find_groups(const Batch& batch, uint32_t* numbers) {
   const Selection& rows = *batch.selection;
   const StringLife life = evaluate_keys(batch);
   const uint32_t before = table_.size();
-  if (direct_.find(key_vectors_, rows, numbers)) {
+  if (build_rows_differ_ && life == StringLife::kQuery) {
+    append_groups(rows);
+    std::iota(numbers, numbers + rows.count, before);
+  } else if (direct_.find(key_vectors_, rows, numbers)) {
     append_groups(direct_.new_rows());
   } else {
     packer_.pack(key_vectors_, rows, packed_.data(), hashes_.data());

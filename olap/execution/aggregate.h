@@ -33,7 +33,8 @@ class GroupTable {
   GroupTable(const Operator& aggregate, const QueryLimits& limits, size_t keys);
 
   // From here on the keys come from the tables of joins below, which outlive every update().
-  void take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns);
+  // `rows_differ`: no two build rows have equal keys.
+  void take_keys_from(std::vector<BuildRowGroups::KeyColumn> columns, bool rows_differ);
   // Or a group's key is the number of its build row, of so many, which read() gives in place of
   // each key (group_join.h).
   void key_by_build_row(uint64_t build_rows);
@@ -98,6 +99,7 @@ class GroupTable {
   bool wants_runs_ = false;  // several columns do
   GroupRuns runs_;           // of the rows of update()
   std::optional<BuildRowGroups> by_build_row_;
+  bool build_rows_differ_ = false;  // each is a group of its own
   bool is_keyed_by_build_row_ = false;
   std::optional<GroupSplit> split_;
   MemoryCharge charge_;

@@ -46,21 +46,24 @@ const Operator* join_of_group_keys(const Operator& aggregate) {
   return nullptr;
 }
 
-bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join) {
-  const size_t probe_columns = join.children[0]->output.size();
-  const std::vector<ExpressionPtr>& keys = aggregate.expressions;
-  const auto is_column = [](const ExpressionPtr& key) {
-    return key->kind == ExpressionKind::kColumn;
-  };
+bool has_build_keys(const Operator& aggregate, const Operator& join) {
   const auto is_group_key = [&](const ExpressionPtr& build_key) {
-    return is_column(build_key) && std::any_of(keys.begin(), keys.end(), [&](const auto& key) {
-             return key->column == probe_columns + build_key->column;
-           });
+    if (build_key->kind != ExpressionKind::kColumn) return false;
+    const size_t column = join.children[0]->output.size() + build_key->column;
+    return std::any_of(aggregate.expressions.begin(), aggregate.expressions.end(),
+                       [column](const ExpressionPtr& key) {
+                         return key->kind == ExpressionKind::kColumn && key->column == column;
+                       });
   };
   // Without keys every pair is a match.
-  return aggregate.standing_groups.empty() && !join.build_keys.empty() &&
-         std::all_of(keys.begin(), keys.end(), is_column) &&
+  return !join.build_keys.empty() &&
          std::all_of(join.build_keys.begin(), join.build_keys.end(), is_group_key);
+}
+
+bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join) {
+  return aggregate.standing_groups.empty() && has_build_keys(aggregate, join) &&
+         std::all_of(aggregate.expressions.begin(), aggregate.expressions.end(),
+                     [](const ExpressionPtr& key) { return key->kind == ExpressionKind::kColumn; });
 }
 
 BuildRowGroups::BuildRowGroups(uint64_t build_rows)

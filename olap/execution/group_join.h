@@ -30,8 +30,10 @@ namespace diptych::olap {
 // where the array of group numbers would cost more than it saves.
 const Operator* join_of_group_keys(const Operator& aggregate);
 
-// Whether the keys are columns, among them those by which the join finds a build row: where it
-// finds at most one (JoinTable::unique), no two build rows have equal keys.
+// Whether the keys hold those by which the join finds a build row: where it finds at most one
+// (JoinTable::unique), no two build rows have equal keys.
+bool has_build_keys(const Operator& aggregate, const Operator& join);
+// The same, and whether the keys are columns of the build rows: the number of one has them all.
 bool build_rows_may_be_groups(const Operator& aggregate, const Operator& join);
 
 // BuildRowGroups: the groups of the build rows that were met.

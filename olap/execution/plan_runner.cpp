@@ -376,7 +376,8 @@ Task PlanRunner::collect_groups(const Operator& op, MergedGroups::Tables* parts)
     if (join != nullptr && build_rows_are_groups(op, *join)) {
       groups->key_by_build_row(tables_.at(join)->rows().row_count());
     } else if (join != nullptr) {
-      groups->take_keys_from(key_columns(op, *join));
+      const bool rows_differ = has_build_keys(op, *join) && tables_.at(join)->unique();
+      groups->take_keys_from(key_columns(op, *join), rows_differ);
     }
     (*parts)[worker] = std::move(groups);
     return std::make_unique<AggregateStage>((*parts)[worker].get());

@@ -17,6 +17,7 @@ TEST_P(LateColumnsModel, GroupsThatAreBuildRowsAgree) {
     std::vector<uint32_t> key_columns = {kColumns};
     while (below(4) != 0) key_columns.push_back(kColumns + static_cast<uint32_t>(below(kColumns)));
     const auto type_of = [](uint32_t c) { return kOperatorTypes[c - kColumns]; };
+    const uint64_t computed = below(4);  // keys
     const auto probe = static_cast<uint32_t>(below(2));
     const auto groups = [&] {
       OperatorPtr rows =
@@ -24,13 +25,20 @@ TEST_P(LateColumnsModel, GroupsThatAreBuildRowsAgree) {
       rows->estimated_rows = 2000;
       std::vector<ExpressionPtr> keys;
       for (const uint32_t c : key_columns) keys.push_back(column(c, type_of(c)));
+      if (computed == 1) {
+        keys.push_back(make(ExpressionKind::kConcat, kTextType, column(kColumns + 3, kTextType),
+                            literal(kTextType, text("-suffix of a key"))));
+      } else if (computed == 2) {
+        keys.push_back(
+            make(ExpressionKind::kNegate, kBigIntType, column(kColumns + 2, kBigIntType)));
+      }
       std::vector<Aggregate> aggregates;
       aggregates.push_back(aggregate_of(AggregateKind::kSum, column(2, kBigIntType)));
       aggregates.push_back(aggregate_of(AggregateKind::kCountDistinct, column(3, kTextType)));
       return aggregate(std::move(rows), std::move(keys), std::move(aggregates));
     };
     OperatorPtr rows = groups();
-    const auto counts = static_cast<uint32_t>(key_columns.size() + 1);
+    const auto counts = static_cast<uint32_t>(rows->output.size() - 1);
     if (below(2) == 0) {
       rows = filter(std::move(rows),
                     make(ExpressionKind::kGreater, kBooleanType, column(counts, kBigIntType),

@@ -116,20 +116,23 @@ void BM_GroupByInt(benchmark::State& state) {
 }
 BENCHMARK(BM_GroupByInt)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
-// select sum(a) from lines, orders where order = number group by number: each order's lines follow
-// each other.
+// select sum(a) from lines, orders where order = o group by number: each order's lines follow each
+// other. The argument is 0: by number; 1: by o and number, a build row's own; 2: by o and -number.
 void BM_GroupLinesByOrder(benchmark::State& state) {
   const std::vector<DataType> types = {kIntType, kBigIntType};
   OperatorPtr joined = join(JoinKind::kInner, scan(lines_table().by_order, types),
                             scan(lines_table().items_large, types), {{0, 0}});
   joined->estimated_rows = kLines;
   std::vector<ExpressionPtr> keys;
-  keys.push_back(column(3, kBigIntType));
+  if (state.range(0) != 0) keys.push_back(column(2, kIntType));
+  ExpressionPtr number = column(3, kBigIntType);
+  keys.push_back(state.range(0) == 2 ? make(ExpressionKind::kNegate, kBigIntType, std::move(number))
+                                     : std::move(number));
   std::vector<Aggregate> sums;
   sums.push_back(aggregate_of(AggregateKind::kSum, column(1, kBigIntType)));
   run_plan(state, plan_of(aggregate(std::move(joined), std::move(keys), std::move(sums))), kLines);
 }
-BENCHMARK(BM_GroupLinesByOrder)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_GroupLinesByOrder)->DenseRange(0, 2)->Unit(benchmark::kMillisecond);
 
 // So many star queries in a pass: the lines of items below a number, summed; with `keys`, grouped.
 void run_stars(benchmark::State& state, const std::function<std::vector<ExpressionPtr>()>& keys) {

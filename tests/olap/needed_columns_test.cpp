@@ -2,6 +2,8 @@
 
 #include "olap/execution/needed_columns.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/olap/exec_table.h"
@@ -115,6 +117,36 @@ TEST(NeededColumns, AreNotLateBehindWhatKeepsRows) {
   const NeededColumns needed(*sorted, sorted->output.size());
   EXPECT_TRUE(needed.late_behind(*sorted).empty());
   EXPECT_TRUE(needed.gathered_by(*sorted->children[0]->children[0])[2]);
+}
+
+// Items that lines have, 100 groups, joined with so many lines again.
+OperatorPtr joined_groups(double joined) {
+  OperatorPtr rows = join(JoinKind::kInner, scan(base::TableId(0), kTypes),
+                          scan(base::TableId(1), kTypes), {{0, 0}});
+  std::vector<ExpressionPtr> keys;
+  keys.push_back(column(3, kIntType));
+  keys.push_back(column(5, kTextType));
+  rows = aggregate(std::move(rows), std::move(keys), {});
+  rows->estimated_rows = 100;
+  rows = join(JoinKind::kLeft, std::move(rows), scan(base::TableId(0), kTypes), {{0, 0}});
+  rows->estimated_rows = joined;
+  return rows;
+}
+
+TEST(NeededColumns, KeysThatAreBuildRowsAreGatheredBeforeRowsBecomeMore) {
+  for (const double joined : {10.0, 100.0, 101.0}) {
+    const OperatorPtr root = joined_groups(joined);
+    const Operator& groups = *root->children[0];
+    const NeededColumns needed(*root, root->output.size());
+    const auto texts = [&](const Operator& op) {
+      const std::span<const LateColumn> late = needed.late_behind(op);
+      return std::count_if(late.begin(), late.end(), [&](const LateColumn& column) {
+        return column.groups == &groups && column.column == 1;
+      });
+    };
+    EXPECT_EQ(texts(groups), joined > 100 ? 1 : 0);
+    EXPECT_EQ(texts(*root), joined > 100 ? 0 : 1);
+  }
 }
 
 }  // namespace

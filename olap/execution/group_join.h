@@ -7,8 +7,9 @@
 //
 // A joined row then costs the load of a group's number, whatever the keys are. The group table
 // itself is as ever: groups of several build rows are one, and a build row without a match is in
-// none. Where each build row is a group of its own, its number is the group's key, and the keys'
-// columns are late (late_columns.h): of CH's Q18 only the groups that HAVING leaves get them.
+// none. Where each build row is a group of its own, it is not looked up; if the keys are columns,
+// its number is then the group's key, and they are late (late_columns.h): of CH's Q18 only the
+// groups that HAVING leaves get them.
 //
 // Threads    join_of_group_keys: any. A BuildRowGroups has one worker.
 

@@ -150,10 +150,9 @@ void NeededColumns::visit_keys(const Operator& op, const Places& places, Places*
   for (uint32_t c = 0; c < op.expressions.size(); ++c) {
     if (places[c].op == nullptr) continue;
     const auto build_column = static_cast<uint32_t>(op.expressions[c]->column - probe_columns);
-    if (places[c].op == nullptr) continue;
-    const auto build_column = static_cast<uint32_t>(op.expressions[c]->column - probe_columns);
-    const bool become_more = places[c].op->estimated_rows > op.estimated_rows;
-    late_behind_[become_more ? &op : places[c].op].push_back({join, build_column, c, &op});
+    const auto [place, is_table] = places[c];
+    const bool is_late = !is_table && place->estimated_rows <= op.estimated_rows;
+    late_behind_[is_late ? place : &op].push_back({join, build_column, c, &op});
   }
 }
 

@@ -47,7 +47,11 @@ TEST_P(LateColumnsModel, GroupsThatAreBuildRowsAgree) {
     switch (below(4)) {
       case 0: rows = join(JoinKind::kLeft, std::move(rows), scan_of(2), {{0, 1}}); break;
       case 1: rows = join(JoinKind::kInner, std::move(rows), groups(), {{0, 0}}); break;
-      case 2: rows = join(JoinKind::kInner, scan_of(3), std::move(rows), {{1, 0}}); break;
+      case 2:
+        rows = join(JoinKind::kInner, scan_of(3), std::move(rows), {{1, 0}});
+        rows = filter(std::move(rows), make(ExpressionKind::kLess, kBooleanType,
+                                            column(1, kIntType), literal(kIntType, number(20))));
+        break;
       default: break;
     }
     expect_same(plan_of(std::move(rows)));

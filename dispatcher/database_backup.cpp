@@ -95,6 +95,9 @@ base::Result<BackupReport> Database::backup(const std::string& directory,
     if (auto saved = checkpoint(); !saved) return saved.error();
   }
   {
+    // An unlogged change holds the gate from when it asks for backups until a manifest has it: it
+    // sees this one, or the backup sees that manifest.
+    const BatchGate::Exclusive held = state_->gate.exclude();
     const std::lock_guard lock(state_->backup_mutex);
     if (state_->backup_stops) return base::ErrorCode::kClosed;
     state_->backup_runs = true;

@@ -28,7 +28,8 @@
 // of an order, or deleted too. None where a long string changes. They are in one run of kRowIdRun.
 //
 // Where we differ from the paper: an update names columns, not byte offsets, since the replica is
-// columnar and its strings are of variable length; and one record may update rows in sequence.
+// columnar and its strings are of variable length; and one record may update or delete rows in
+// sequence.
 //
 // Threads    a set and its builder belong to one worker until sealed, then to the queue, and are
 //            immutable once collected.

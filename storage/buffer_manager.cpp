@@ -71,10 +71,8 @@ void BufferManager::enter(const BufferedChunk* chunk) {
 void BufferManager::leave(const BufferedChunk* chunk) {
   Lock lock(mutex_);
   written_.wait(lock, [&] { return written_now_ != chunk; });
-  for (const auto& load : loads_) {
-    if (load->chunk != chunk) continue;
-    static_cast<void>(finish(load.get(), &lock));  // its bytes are not wanted any more
-    break;
+  while (ChunkLoad* const load = load_of(chunk)) {
+    static_cast<void>(finish(load, &lock));  // its bytes are not wanted any more
   }
   if (chunk->in_memory()) remove_resident(chunk, chunk->memory_);
 }
@@ -125,8 +123,20 @@ std::optional<ChunkMemory> BufferManager::find_room(uint32_t bytes, Excess exces
   return memory;
 }
 
-BufferManager::ChunkLoad* BufferManager::start_load(const BufferedChunk* chunk,
-                                                    ChunkMemory memory) {
+bool BufferManager::is_evicted(const BufferedChunk* chunk) {
+  // relaxed: the mutex orders; without it no chunk comes into memory or leaves it.
+  const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
+  return (swip & BufferedChunk::kStateMask) == BufferedChunk::kEvicted;
+}
+
+BufferManager::ChunkLoad* BufferManager::load_of(const BufferedChunk* chunk) {
+  // relaxed: as in is_evicted.
+  const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
+  if ((swip & BufferedChunk::kStateMask) != BufferedChunk::kLoading) return nullptr;
+  return reinterpret_cast<ChunkLoad*>(swip & BufferedChunk::kPlaceMask);
+}
+
+void BufferManager::start_load(const BufferedChunk* chunk, ChunkMemory memory) {
   auto load = std::make_unique<ChunkLoad>();
   load->chunk = chunk;
   load->number = figures_.loads;
@@ -143,17 +153,14 @@ BufferManager::ChunkLoad* BufferManager::start_load(const BufferedChunk* chunk,
   chunk->swip_.store(place | BufferedChunk::kLoading, std::memory_order_relaxed);
   loads_.push_back(std::move(load));
   reader_.start(&loads_.back()->read);
-  return loads_.back().get();
 }
 
 base::Result<void> BufferManager::finish(ChunkLoad* load, Lock* held) {
   const BufferedChunk* const chunk = load->chunk;
   if (load->is_awaited) {
-    loaded_.wait(*held, [&] {
-      // relaxed: the mutex orders.
-      const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
-      return (swip & BufferedChunk::kStateMask) != BufferedChunk::kLoading;
-    });
+    // Once only: by the time this thread runs, the chunk may have been evicted and be loading anew,
+    // and nobody else need wait for that load.
+    loaded_.wait(*held);
     return {};
   }
   load->is_awaited = true;
@@ -197,29 +204,21 @@ base::Result<Chunk> BufferManager::load_and_pin(const BufferedChunk* chunk) {
   Lock lock(mutex_);
   // What was just read stays cool: a scan that is done with it needs it no more.
   while (!chunk->try_pin(BufferedChunk::Heat::kKeep)) {
-    // relaxed: it changes under the mutex only, now that the chunk is not in memory.
-    const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
-    const uint64_t state = swip & BufferedChunk::kStateMask;
-    if (state == BufferedChunk::kEvicted) {
-      std::optional<ChunkMemory> memory = find_room(chunk->address_.bytes, Excess::kAllowed, &lock);
-      // The mutex may have been open: another thread may have begun the same.
-      if (chunk->swip_.load(std::memory_order_relaxed) == swip) {  // relaxed: as above
-        start_load(chunk, std::move(*memory));
-      }
-    } else if (state == BufferedChunk::kLoading) {
-      auto* const load = reinterpret_cast<ChunkLoad*>(swip & BufferedChunk::kPlaceMask);
+    if (ChunkLoad* const load = load_of(chunk)) {
       const base::Result<void> done = finish(load, &lock);
       if (!done.ok()) return done.error();
+      continue;
     }
+    std::optional<ChunkMemory> memory = find_room(chunk->address_.bytes, Excess::kAllowed, &lock);
+    // The mutex may have been open: another thread may have begun the same.
+    if (is_evicted(chunk)) start_load(chunk, std::move(*memory));
   }
   return Chunk::trusted(chunk->memory_.bytes());
 }
 
 bool BufferManager::read_ahead(const BufferedChunk* chunk) {
   Lock lock(mutex_);
-  // relaxed: as in load_and_pin.
-  const uint64_t swip = chunk->swip_.load(std::memory_order_relaxed);
-  if ((swip & BufferedChunk::kStateMask) != BufferedChunk::kEvicted) return true;
+  if (!is_evicted(chunk)) return true;
   // Twice what is in flight: who waits for one read leaves the disk the next.
   if (loads_.size() >= 2 * options_.reads_max) {
     settle_finished_loads(Which::kOld, &lock);
@@ -227,8 +226,8 @@ bool BufferManager::read_ahead(const BufferedChunk* chunk) {
   }
   std::optional<ChunkMemory> memory = find_room(chunk->address_.bytes, Excess::kRefused, &lock);
   if (!memory) return false;
-  // The mutex may have been open meanwhile. relaxed: as above.
-  if (chunk->swip_.load(std::memory_order_relaxed) == swip) start_load(chunk, std::move(*memory));
+  // The mutex may have been open meanwhile.
+  if (is_evicted(chunk)) start_load(chunk, std::move(*memory));
   return true;
 }
 

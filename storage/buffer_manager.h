@@ -91,8 +91,11 @@ class BufferManager {
   bool read_ahead(const BufferedChunk* chunk);
 
   // All below with the mutex held; those that take a Lock may open it for a while.
-  ChunkLoad* start_load(const BufferedChunk* chunk, ChunkMemory memory);
-  // Until the load is done, with its result, or was done by another thread.
+  static bool is_evicted(const BufferedChunk* chunk);
+  static ChunkLoad* load_of(const BufferedChunk* chunk);  // nullptr: it is not loading
+  void start_load(const BufferedChunk* chunk, ChunkMemory memory);
+  // Until the load is done, with its result; where another thread waits for it, until some load has
+  // ended: the caller looks again.
   base::Result<void> finish(ChunkLoad* load, Lock* held);
   // Loads that nobody waited for become chunks in memory, cool. True: there were some.
   enum class Which : uint8_t { kAll, kOld };  // kOld: whoever asked for them has gone

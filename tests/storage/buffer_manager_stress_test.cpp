@@ -133,6 +133,37 @@ TEST(BufferManagerStress, ScansSeeWhatWasWrittenThoughLittleOfItFitsInMemory) {
   EXPECT_LE(kept.buffers().figures().memory_bytes, kBudget);
 }
 
+// A load ends, and the chunk is evicted and read ahead anew, before a second thread that waited for
+// the load runs again: nobody but that thread waits for the new one. Each round ends with threads
+// that nobody wakes later.
+TEST(BufferManagerStress, WhoWaitsForALoadIsNotLeftWithALaterOneThatNobodyWaitsFor) {
+  TemporaryDirectory directory;
+  constexpr size_t kBudgetOfSome = 60 << 10;  // pages for 11 chunks
+  constexpr size_t kChunks = 16;
+  KeptReplica kept(directory.path(), numbers_schema(), kBudgetOfSome);
+  Partition& partition = kept.partition();
+  NumbersRecord record;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    partition.insert(base::RowId(row), record.of(row, 0), record.strings_base());
+  }
+  partition.compact_all();
+  ASSERT_TRUE(kept.buffers().trim().ok());
+  for (int round = 0; round < 120; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2 * kThreads; ++t) {
+      threads.emplace_back([&] {
+        for (size_t i = 0; i < 60; ++i) {
+          const PinnedColumn column = value_or_throw(partition.leaf(i % kChunks).pin(ColumnId(1)));
+          std::ignore = partition.leaf((i + 1) % kChunks).read_ahead(ColumnId(1));
+          std::ignore = partition.leaf((i + 2) % kChunks).read_ahead(ColumnId(1));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_GT(kept.buffers().figures().evictions, 1000U);
+}
+
 // Holds up the file's next write, and says so, until it is let go.
 class HeldWrite {
  public:

@@ -96,14 +96,15 @@ class SubstringNode : public ExpressionNode {
     if (length < 0) {
       fail_value("negative substring length not allowed", "22011");
     }
-    if (!is_ascii(text.view())) return StringRef(substring_characters(text.view(), start, length));
     int64_t end;
     if (__builtin_add_overflow(start, length, &end)) end = INT64_MAX;
     const int64_t first = std::max<int64_t>(start, 1);
     const int64_t last = std::min<int64_t>(end, int64_t{text.size()} + 1);
     if (first >= last) return StringRef();
-    return StringRef(
-        text.view().substr(static_cast<size_t>(first - 1), static_cast<size_t>(last - first)));
+    // Up to there bytes are characters, whatever comes behind.
+    const std::string_view head = text.view().substr(0, static_cast<size_t>(last - 1));
+    if (!is_ascii(head)) return StringRef(substring_characters(text.view(), start, length));
+    return StringRef(head.substr(static_cast<size_t>(first - 1)));
   }
 
   std::vector<NodePtr> children_;

@@ -268,8 +268,13 @@ class ExtremeColumn : public AggregateColumn {
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const T* const values = argument.as<T>();
     const bool copy = argument.string_life == StringLife::kBatch;
+    if (groups == nullptr) {
+      for_values(argument, rows, [&](uint32_t, uint32_t slot) { offer(0, values[slot], copy); });
+      return;
+    }
     for_values(argument, rows, [&](uint32_t k, uint32_t slot) {
-      offer(groups == nullptr ? 0 : groups[k], values[slot], copy);
+      prefetch_state(values_, groups, k, rows.count);
+      offer(groups[k], values[slot], copy);
     });
   }
 
@@ -300,13 +305,15 @@ class ExtremeColumn : public AggregateColumn {
  private:
   void offer(uint32_t group, const T& value, bool copy) {
     T& best = values_[group];
-    if (seen_[group] != 0 && !(is_max_ ? value_less(best, value) : value_less(value, best))) return;
+    const bool less = is_max_ ? value_less(best, value) : value_less(value, best);
+    // Not ||: which row is better cannot be predicted.
+    const bool better = static_cast<bool>(static_cast<uint8_t>(less) | (seen_[group] ^ 1));
     seen_[group] = 1;
     if constexpr (std::is_same_v<T, base::StringRef>) {
-      best = copy ? heap_.keep(value) : value;
+      if (better) best = copy ? heap_.keep(value) : value;
     } else {
       static_cast<void>(copy);
-      best = value;
+      best = better ? value : best;
     }
   }
 

@@ -85,12 +85,11 @@ struct SortKey {
   bool nulls_first = false;
 };
 
-// Result types: counts BIGINT; sum of INT is BIGINT or DECIMAL(38,0), of BIGINT and DECIMAL(p,s)
-// DECIMAL(38,s) (s = 0 for BIGINT), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a
-// wide DECIMAL of any scale that is at least the argument's, rounded half away from zero; sum and
-// avg of INTERVAL are INTERVAL; variances, deviations and the covariance are DOUBLE of DOUBLE; min,
-// max, those of bits, percentile_disc and mode keep their type. All but the counts are NULL over no
-// (non-null) values.
+// Result types: counts BIGINT; sum of INT and BIGINT is BIGINT or DECIMAL(38,0), of DECIMAL(p,s)
+// DECIMAL(38,s), of DOUBLE is DOUBLE; avg is DOUBLE, or, of exact numbers, a wide DECIMAL of any
+// scale that is at least the argument's, rounded half away from zero; sum and avg of INTERVAL are
+// INTERVAL; variances, deviations and the covariance are DOUBLE of DOUBLE; min, max, those of bits,
+// percentile_disc and mode keep their type. All but the counts are NULL over no (non-null) values.
 struct Aggregate {
   AggregateKind kind = AggregateKind::kCountAll;
   ExpressionPtr argument;  // nullptr for kCountAll

@@ -329,7 +329,9 @@ std::unique_ptr<AggregateColumn> make_sum(const Aggregate& aggregate) {
   const uint8_t scale = type.kind == base::TypeKind::kDecimal ? type.scale : uint8_t{0};
   const PhysicalType result = physical_type(aggregate.type);
   const bool average = aggregate.kind == AggregateKind::kAvg;
-  const bool narrow = sizeof(T) == 4 && !average && result == PhysicalType::kInt64;
+  const bool narrow = sizeof(T) <= 8 && !std::is_same_v<T, double> &&
+                      type.kind != base::TypeKind::kDecimal && !average &&
+                      result == PhysicalType::kInt64;
   const bool decimal = !std::is_same_v<T, double> && result == PhysicalType::kInt128 &&
                        (!average || aggregate.type.scale >= scale);
   const bool floating = (average || std::is_same_v<T, double>)&&result == PhysicalType::kDouble;

@@ -177,6 +177,8 @@ std::vector<Aggregate> copy_of(const std::vector<Aggregate>& aggregates) {
   return copies;
 }
 
+}  // namespace
+
 OperatorPtr copy_of(const Operator& op) {
   auto copy = std::make_unique<Operator>();
   copy->kind = op.kind;
@@ -203,8 +205,6 @@ OperatorPtr copy_of(const Operator& op) {
   copy->estimated_rows = op.estimated_rows;
   return copy;
 }
-
-}  // namespace
 
 Planned copy_of(const Planned& planned) {
   Planned copy;

@@ -75,6 +75,7 @@ Planned make_repeat(Planned input);
 
 // The same rows once more, if is_repeatable: the whole tree is copied.
 Planned copy_of(const Planned& planned);
+OperatorPtr copy_of(const Operator& op);
 std::shared_ptr<const Planned> share(const Planned& planned);  // shared_ptr: Planned::base
 bool is_repeatable(const Operator& op);
 size_t size_of(const Operator& op);  // operators

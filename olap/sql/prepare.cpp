@@ -12,6 +12,7 @@
 #include "olap/query.h"
 #include "olap/sql/explain.h"
 #include "olap/sql/plan_builder.h"
+#include "olap/sql/rolled_up_groups.h"
 #include "olap/sql/select_binder.h"
 
 namespace diptych::olap {
@@ -123,6 +124,7 @@ base::Result<Plan> plan_of(const SourceText& source, const base::Catalog& catalo
   Estimator estimator(catalog, table_rows, binding.slots);
   PlanBuilder builder(estimator, &binding.slots);
   plan.root = builder.plan_statement(**block).root;
+  roll_up_groups(plan.root.get());
   DIPTYCH_CHECK(plan.root->output.size() == plan.column_names.size(),
                 "the plan's columns are the SELECT list's");
   if (explained) plan.lines = explain_lines(plan, catalog);

@@ -97,11 +97,9 @@ base::Result<void> Database::State::recover() {
     return *recovery_failure;
   }
   engine.release_free_slots();
-  if (log != nullptr) {
-    log->set_position(engine.last_vid(), log_position);
-    // Else processes that crash soon would leave each other ever more to replay.
-    if (log->wants_checkpoint()) olap_dispatcher->wish_checkpoint();
-  }
+  if (log != nullptr) log->set_position(engine.last_vid(), log_position);
+  // Else processes that crash soon would leave each other ever more to replay.
+  const bool checkpoint = log != nullptr && log->wants_checkpoint();
   recovery_report.transactions = recovery->contents().transactions;
   recovery_report.log_bytes = recovery->contents().bytes;
   recovery_report.seconds = static_cast<double>(base::steady_ns() - begin_ns) * 1e-9;
@@ -111,6 +109,7 @@ base::Result<void> Database::State::recover() {
   recovery.reset();
   // release: pairs with the acquire in ensure_recovered.
   recovered.store(true, std::memory_order_release);
+  if (checkpoint) olap_dispatcher->wish_checkpoint();  // which looks whether it is recovered
   return {};
 }
 

@@ -526,9 +526,10 @@ base::Result<void> Database::save() {
 base::Result<void> Database::close() {
   if (auto allowed = state_->check_may_wait("close"); !allowed) return allowed;
   const std::lock_guard one_at_a_time(state_->closing);
-  state_->end_backup();
+  state_->stop_backup();
   state_->end_replay();
   state_->stop_dispatchers();
+  state_->await_backup();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return base::ErrorCode::kClosed;
   state_->phase = State::Phase::kStopped;
@@ -545,9 +546,10 @@ base::Result<void> Database::close() {
 void Database::discard() {
   DIPTYCH_CHECK(!state_->on_dispatcher_thread(), "a completion must not wait for itself");
   const std::lock_guard one_at_a_time(state_->closing);
-  state_->end_backup();
+  state_->stop_backup();
   state_->end_replay();
   state_->stop_dispatchers();
+  state_->await_backup();
   const BatchGate::Exclusive held = state_->gate.exclude();
   if (state_->phase == State::Phase::kClosed) return;
   state_->phase = State::Phase::kClosed;

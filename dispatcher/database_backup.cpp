@@ -112,12 +112,15 @@ base::Result<BackupReport> Database::backup(const std::string& directory,
   return done;
 }
 
-void Database::State::end_backup() {
+void Database::State::stop_backup() {
   {
     const std::lock_guard backup_lock(backup_mutex);
     backup_stops = true;
   }
   backup_stopping.notify_all();
+}
+
+void Database::State::await_backup() {
   const std::lock_guard ended(backing_up);
 }
 

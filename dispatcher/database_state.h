@@ -140,8 +140,10 @@ struct Database::State {
   base::Result<void> pace_backup(ByteRate* rate, size_t bytes);
   // What the log will not have begins: a backup that runs has the log up to here.
   void before_unlogged_change(const BatchGate::Exclusive& gate_held);
-  // Before the dispatchers are stopped: one that runs ends with kClosed.
-  void end_backup();
+  // One that runs ends with kClosed: soon, or, where it waits for a checkpoint, as the dispatchers
+  // are stopped.
+  void stop_backup();
+  void await_backup();
 
   const DatabaseOptions options;
   const base::Placement placement;

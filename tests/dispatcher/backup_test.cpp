@@ -389,6 +389,21 @@ TEST_F(Backup, CloseEndsOneThatWaitsForItsRate) {
   EXPECT_LT(seconds, 60);  // the bytes take longer
 }
 
+TEST_F(Backup, CloseEndsOneThatWaitsForTheRateOfItsCheckpoint) {
+  auto bank = Bank::open({.path = path(), .log = LogMode::kNone, .checkpoint_bytes_per_second = 1});
+  bank->fill(10);
+  const double seconds = seconds_of([&] {
+    std::thread waits([&] {
+      EXPECT_EQ(bank->database->backup(path("backup")).code(), ErrorCode::kClosed);
+      EXPECT_FALSE(fs::exists(path("backup")));
+    });
+    while (bank->database->metrics().checkpoint_bytes == 0) std::this_thread::yield();
+    EXPECT_TRUE(bank->database->close().ok());
+    waits.join();
+  });
+  EXPECT_LT(seconds, 60);  // the bytes take longer
+}
+
 TEST_F(Backup, CloseEndsOneThatRuns) {
   auto bank = Bank::open({.path = path()});
   bank->fill(10);

@@ -365,6 +365,7 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
   DatabaseOptions options = given;
   options.apply_interval_ns = std::min(given.apply_interval_ns, kForeverNs);
   options.checkpoint_interval_ns = std::min(given.checkpoint_interval_ns, kForeverNs);
+  options.long_query_ns = std::min(given.long_query_ns, kForeverNs);
   if (!given.path.empty()) {
     // The process may change its directory.
     std::error_code failed;

@@ -58,5 +58,12 @@ TEST_F(EndlessTime, BetweenCheckpointsAndAppliesCostsNothing) {
   bank->database->discard();
 }
 
+TEST_F(EndlessTime, AfterWhichAQueryIsALongOneIsNeverOver) {
+  const auto bank = Bank::open({.long_query_ns = UINT64_MAX});
+  bank->fill(10);
+  EXPECT_EQ(*bank->number("SELECT count(*) FROM account"), 10);
+  EXPECT_EQ(bank->database->metrics().long_queries, 0U);
+}
+
 }  // namespace
 }  // namespace diptych::dispatcher

@@ -13,6 +13,11 @@
 #include <unistd.h>
 
 namespace diptych::base {
+namespace {
+
+thread_local const void* owner_of_this_thread = nullptr;
+
+}  // namespace
 
 bool pin_this_thread(std::span<const uint32_t> cores) {
   if (cores.empty()) return true;
@@ -32,6 +37,14 @@ bool pin_this_thread(std::span<const uint32_t> cores) {
                  std::strerror(refused));
   });
   return false;
+}
+
+void mark_this_thread_as_of(const void* owner) {
+  owner_of_this_thread = owner;
+}
+
+bool is_this_thread_of(const void* owner) {
+  return owner_of_this_thread == owner;
 }
 
 void name_this_thread(const std::string& name) {

@@ -1,4 +1,4 @@
-// Threads: named and pinned.
+// Threads: named, pinned and owned.
 //
 // A container may forbid pinning; the engine then runs unpinned and says so once on standard error.
 
@@ -15,6 +15,11 @@ bool pin_this_thread(std::span<const uint32_t> cores);
 
 // Names the calling thread for debuggers and profilers; at most 15 bytes are kept.
 void name_this_thread(const std::string& name);
+
+// Whose thread the calling one is, for as long as it lives. Its id would tell less: a thread that
+// begins after its end may have the same.
+void mark_this_thread_as_of(const void* owner);
+bool is_this_thread_of(const void* owner);
 
 // Lets other threads go first where cores are scarce; the calling one still gets a share.
 void lower_priority_of_this_thread();

@@ -14,7 +14,7 @@ LongLane::LongLane(const LongLaneOptions& options, const olap::Executor* beside,
                    const olap::StopFlag* stop, Callbacks callbacks)
     : options_(options), beside_(beside), stop_(stop), callbacks_(std::move(callbacks)) {
   for (uint32_t i = 0; i < options_.queries_max; ++i) {
-    thread_ids_.push_back(threads_.emplace_back([this] { work(); }).get_id());
+    threads_.emplace_back([this] { work(); });
   }
 }
 
@@ -81,11 +81,6 @@ std::vector<LongQuery> LongLane::take_stopped() {
   return taken;
 }
 
-bool LongLane::runs_this_thread() const {
-  return std::find(thread_ids_.begin(), thread_ids_.end(), std::this_thread::get_id()) !=
-         thread_ids_.end();
-}
-
 void LongLane::report(Metrics* metrics) const {
   const std::lock_guard lock(mutex_);
   metrics->long_queries = added_;
@@ -94,6 +89,7 @@ void LongLane::report(Metrics* metrics) const {
 }
 
 void LongLane::work() {
+  base::mark_this_thread_as_of(this);
   base::pin_this_thread(options_.cores);
   base::name_this_thread("olap-long");
   base::lower_priority_of_this_thread();

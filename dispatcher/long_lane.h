@@ -29,6 +29,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/thread.h"
 #include "base/topology.h"
 #include "dispatcher/metrics.h"
 #include "dispatcher/query_job.h"
@@ -86,7 +87,7 @@ class LongLane {
   void stop();
 
   void report(Metrics* metrics) const;
-  bool runs_this_thread() const;
+  bool runs_this_thread() const { return base::is_this_thread_of(this); }
 
  private:
   struct Run {
@@ -111,7 +112,6 @@ class LongLane {
   bool stopping_ = false;
 
   std::vector<std::thread> threads_;
-  std::vector<std::thread::id> thread_ids_;  // set for good
 };
 
 }  // namespace diptych::dispatcher

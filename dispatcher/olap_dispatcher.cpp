@@ -58,7 +58,6 @@ OlapDispatcher::OlapDispatcher(const OlapDispatcherOptions& options, const OlapR
   }
   publish_sizes();
   thread_ = std::thread([this] { run(); });
-  thread_id_ = thread_.get_id();
 }
 
 OlapDispatcher::~OlapDispatcher() {
@@ -158,6 +157,7 @@ void OlapDispatcher::report(Metrics* metrics) const {
 }
 
 void OlapDispatcher::run() {
+  base::mark_this_thread_as_of(this);
   base::pin_this_thread(options_.placement.cores);
   base::name_this_thread("olap-dispatcher");
   get_ready();

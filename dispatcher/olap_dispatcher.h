@@ -43,6 +43,7 @@
 
 #include "base/parker.h"
 #include "base/result.h"
+#include "base/thread.h"
 #include "base/topology.h"
 #include "dispatcher/admission_queues.h"
 #include "dispatcher/batch_gate.h"
@@ -123,7 +124,7 @@ class OlapDispatcher {
   void stop();
 
   bool runs_this_thread() const {
-    return std::this_thread::get_id() == thread_id_ ||
+    return base::is_this_thread_of(this) ||
            (long_lane_ != nullptr && long_lane_->runs_this_thread());
   }
   // Queries that failed before they came here.
@@ -206,7 +207,6 @@ class OlapDispatcher {
 
   std::unique_ptr<LongLane> long_lane_;
   std::thread thread_;
-  std::thread::id thread_id_;
 };
 
 }  // namespace diptych::dispatcher

@@ -65,7 +65,6 @@ OltpDispatcher::OltpDispatcher(const OltpDispatcherOptions& options, oltp::Engin
       seeds_(options.random_seed) {
   DIPTYCH_CHECK(options.batch_requests_max != 0, "Database::open checks its options");
   thread_ = std::thread([this] { run(); });
-  thread_id_ = thread_.get_id();
 }
 
 OltpDispatcher::~OltpDispatcher() {
@@ -177,6 +176,7 @@ base::Result<void> OltpDispatcher::try_submit(oltp::Request* request, CallQueue*
 }
 
 void OltpDispatcher::run() {
+  base::mark_this_thread_as_of(this);
   // The engine's leader is its worker 0, so it takes the first core; worker i takes core i.
   const std::vector<uint32_t>& cores = options_.placement.cores;
   if (!cores.empty()) base::pin_this_thread(std::span(cores).first(1));

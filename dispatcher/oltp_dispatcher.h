@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "base/parker.h"
+#include "base/thread.h"
 #include "base/topology.h"
 #include "base/types.h"
 #include "dispatcher/admission_queues.h"
@@ -91,7 +92,7 @@ class OltpDispatcher {
   // Rejects further calls, ends what was admitted, and ends the thread. Again: no effect.
   void stop();
 
-  bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+  bool runs_this_thread() const { return base::is_this_thread_of(this); }
   uint64_t back_pressure_waits() const;
   uint64_t back_pressure_ns() const;  // in these waits, one that goes on included
   // Adds this side's figures.
@@ -146,7 +147,6 @@ class OltpDispatcher {
   mutable std::mutex figures_mutex_;
   Figures figures_;  // guarded by figures_mutex_
   std::thread thread_;
-  std::thread::id thread_id_;
 };
 
 }  // namespace diptych::dispatcher

@@ -76,8 +76,7 @@ bool QueryWatch::is_finishing() {
 }
 
 void QueryWatch::run() {
-  // relaxed: see runs_this_thread.
-  thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  base::mark_this_thread_as_of(this);
   base::name_this_thread("olap-watch");
   std::unique_lock lock(mutex_);
   while (!stopping_ || !ended_.empty()) {

@@ -17,7 +17,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -28,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread.h"
 #include "dispatcher/query_answer.h"
 
 namespace diptych::dispatcher {
@@ -57,10 +57,7 @@ class QueryWatch {
 
   // Ends the thread; nothing is watched from then on. Again: no effect.
   void stop();
-  bool runs_this_thread() const {
-    // relaxed: the thread itself finds its id, and nobody else ever does.
-    return thread_id_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-  }
+  bool runs_this_thread() const { return base::is_this_thread_of(this); }
 
  private:
   using Answers = std::vector<QueryAnswerPtr>;
@@ -76,7 +73,6 @@ class QueryWatch {
   std::deque<std::function<void()>> ended_;  // the first until it has returned
   bool stopping_ = false;
   std::thread thread_;
-  std::atomic<std::thread::id> thread_id_;  // writer: the thread
 };
 
 }  // namespace diptych::dispatcher

@@ -65,7 +65,6 @@ CommandLog::CommandLog(CommandLogOptions options, const oltp::Engine* engine,
       work_(options_.spin),
       progress_(options_.spin) {
   thread_ = std::thread([this] { run(); });
-  thread_id_ = thread_.get_id();
 }
 
 CommandLog::~CommandLog() {
@@ -320,6 +319,7 @@ void CommandLog::report(Metrics* metrics) const {
 }
 
 void CommandLog::run() {
+  base::mark_this_thread_as_of(this);
   // Where all cores are busy it would wait for the end of somebody's slice each time that a write
   // has ended; so would the ring's workers, which have the usual priority: who is let in at once
   // waits for the disk itself, and where it takes nothing from the transactions. Else anywhere:

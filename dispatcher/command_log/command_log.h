@@ -43,6 +43,7 @@
 #include "base/ids.h"
 #include "base/parker.h"
 #include "base/result.h"
+#include "base/thread.h"
 #include "dispatcher/command_log/log_copy.h"
 #include "dispatcher/command_log/log_files.h"
 #include "dispatcher/command_log/log_format.h"
@@ -151,7 +152,7 @@ class CommandLog {
   // Which then have at most kArgumentBytesMax of arguments and texts.
   bool logs_calls() const { return options_.content == LogContent::kCalls; }
 
-  bool runs_this_thread() const { return std::this_thread::get_id() == thread_id_; }
+  bool runs_this_thread() const { return base::is_this_thread_of(this); }
   void report(Metrics* metrics) const;
 
  private:
@@ -242,7 +243,6 @@ class CommandLog {
   base::Parker work_;                     // rings for the thread
   base::Parker progress_;                 // rings when a group has ended
   std::thread thread_;
-  std::thread::id thread_id_;
 };
 
 }  // namespace diptych::dispatcher

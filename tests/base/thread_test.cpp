@@ -34,6 +34,18 @@ TEST(Thread, NamesAreCutAtFifteenBytes) {
   });
 }
 
+TEST(Thread, OneThatBeginsAtTheEndOfAnothersIsNotItsOwners) {
+  const int owner = 0;
+  for (int i = 0; i < 2; ++i) {
+    std::thread([&] {
+      EXPECT_FALSE(is_this_thread_of(&owner));
+      mark_this_thread_as_of(&owner);
+      EXPECT_TRUE(is_this_thread_of(&owner));
+    }).join();
+  }
+  EXPECT_FALSE(is_this_thread_of(&owner));
+}
+
 TEST(Thread, CpuTimeGrowsWithWork) {
   const uint64_t before_ns = thread_cpu_ns();
   volatile uint64_t sum = 0;

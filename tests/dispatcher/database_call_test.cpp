@@ -231,6 +231,19 @@ TEST_F(Calls, RowCountIsTheOltpReplicas) {
   EXPECT_EQ(database().row_count(base::TableId(99)).code(), ErrorCode::kInvalidArgument);
 }
 
+// They may have the ids of the database's threads, which have ended.
+TEST_F(Calls, AfterCloseThreadsThatBeginThenAreToldSoToo) {
+  ASSERT_TRUE(database().close().ok());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&] {
+      EXPECT_EQ(database().query("SELECT 1").code(), ErrorCode::kClosed);
+      EXPECT_EQ(database().close().code(), ErrorCode::kClosed);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(Calls, AfterCloseEverythingSaysClosed) {
   ASSERT_TRUE(database().close().ok());
   EXPECT_EQ(database().close().code(), ErrorCode::kClosed);

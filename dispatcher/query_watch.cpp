@@ -94,9 +94,10 @@ void QueryWatch::run() {
       if (when_stopped_) when_stopped_();
       lock.lock();
     } else if (!ended_.empty()) {
-      const std::function<void()>& answer = ended_.front();
+      std::function<void()> answer = std::move(ended_.front());
       lock.unlock();
       answer();
+      answer = nullptr;  // it may be the last to have the completion, which may have anything
       lock.lock();
       ended_.pop_front();
     } else if (by_deadline_.empty()) {

@@ -120,6 +120,33 @@ TEST_F(EarlyAnswerConcurrent, AJobIsAnsweredWithItsLastStatement) {
   endless.cancel();
 }
 
+// The completion goes on the thread that answers, which has it last: the batch has ended.
+TEST_F(EarlyAnswerConcurrent, WhatACompletionHasMayCancelQueriesAsItGoes) {
+  RunningQuery holding = hold();
+  const uint64_t batches = database().metrics().query_batches;
+  std::promise<void> may_go_on;
+  ASSERT_TRUE(
+      database()
+          .submit_query("SELECT 1", [goes_on = may_go_on.get_future().share()](
+                                        const base::Result<QueryResult>&) { goes_on.wait(); })
+          .ok());
+  struct Session {
+    RunningQuery query;
+    ~Session() { query.cancel(); }
+  };
+  const auto submit = [&](const std::shared_ptr<Session>& session) {
+    return database().submit_query("SELECT count(*) FROM account",
+                                   [session](const base::Result<QueryResult>&) {});
+  };
+  ASSERT_TRUE(submit(std::make_shared<Session>(start("SELECT 2"))).ok());
+  holding.cancel();
+  while (database().metrics().query_batches == batches) std::this_thread::yield();
+  RunningQuery next = start("SELECT 3");
+  while (database().metrics().query_batches < batches + 2) std::this_thread::yield();
+  may_go_on.set_value();
+  EXPECT_TRUE(next.wait_for(20 * kSecond));
+}
+
 TEST_F(EarlyAnswerConcurrent, NoneIsLostThoughTheDatabaseIsClosedBeside) {
   constexpr int kQueries = 200;
   std::atomic<int> answers{0};

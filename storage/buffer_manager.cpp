@@ -119,8 +119,18 @@ std::optional<ChunkMemory> BufferManager::find_room(uint32_t bytes, Excess exces
   if (!fits && excess == Excess::kRefused) return std::nullopt;
   // What was read ahead and not pinned yet goes last.
   if (settle_finished_loads(Which::kAll, held)) memory = evict_for(bytes);
-  if (!memory) memory = ChunkMemory::on_heap(bytes);
-  return memory;
+  if (memory) return memory;
+  evict_from_heap(bytes);
+  return ChunkMemory::on_heap(bytes);
+}
+
+void BufferManager::evict_from_heap(uint32_t bytes) {
+  // As in evict_for.
+  for (size_t steps = 2 * resident_.size(); steps != 0 && !resident_.empty(); --steps) {
+    if (bytes_ + bytes <= options_.bytes_max) return;
+    const BufferedChunk* const cool = turn_hand();
+    if (cool != nullptr && !cool->in_arena_) evict(cool);
+  }
 }
 
 bool BufferManager::is_evicted(const BufferedChunk* chunk) {

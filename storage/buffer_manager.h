@@ -13,8 +13,9 @@
 // Chunks are read into an arena of huge pages, three quarters of the budget, where room is made
 // before they are read: chunks that nobody changed go, which costs no write. What encode() and
 // thaw() make lies on the heap, and goes between batches, written first where it was changed:
-// trim(). Where all that is left is pinned, a load goes over the budget rather than fail. An arena
-// of at most 256 MiB is registered with io_uring; a larger one takes memory only as it is used.
+// trim(). Where all of the arena is pinned, a load goes to the heap, in place of unchanged chunks
+// there; where these are pinned, too, over the budget rather than fail. An arena of at most 256 MiB
+// is registered with io_uring; a larger one takes memory only as it is used.
 //
 // Threads    pins, loads, saves of chunks, read_ahead and figures: any number. trim(): between
 //            batches, one at a time; a snapshot may be read or saved beside it.
@@ -102,6 +103,7 @@ class BufferManager {
   bool settle_finished_loads(Which which, Lock* held);
   enum class Excess : uint8_t { kRefused, kAllowed };    // over the budget
   std::optional<ChunkMemory> evict_for(uint32_t bytes);  // in the arena
+  void evict_from_heap(uint32_t bytes);  // until the budget has room for so many more
   std::optional<ChunkMemory> find_room(uint32_t bytes, Excess excess, Lock* held);
   // One step: a chunk that was cool already; else nullptr.
   const BufferedChunk* turn_hand();

@@ -285,12 +285,15 @@ class TableStatisticsInFile : public ::testing::Test {
     model_.set_partition(&kept_.partition());
   }
   storage::Table* table() { return &kept_.replica().table(base::TableId(0)); }
-  void load() {
+  // While all columns are in memory, since they are pinned.
+  void load_and_refresh(StatisticsKeeper* keeper, TableStatistics* statistics) {
+    std::vector<storage::PinnedColumn> pinned;
     for (size_t l = 0; l < kept_.partition().leaf_count(); ++l) {
       for (uint16_t c = 0; c < schema_.columns.size(); ++c) {
-        ASSERT_TRUE(kept_.partition().leaf(l).pin(ColumnId(c)).ok());
+        pinned.push_back(storage::value_or_throw(kept_.partition().leaf(l).pin(ColumnId(c))));
       }
     }
+    keeper->refresh(statistics);
   }
 
   size_t distinct_in_model() const {
@@ -316,8 +319,7 @@ TEST_F(TableStatisticsInFile, ColumnsGetTheirSamplesOnceTheyAreInMemory) {
   EXPECT_EQ(statistics.samples[0], nullptr);
   EXPECT_TRUE(statistics.columns[0].known);
   EXPECT_EQ(kept_.buffers().figures().loads, 0U);
-  load();
-  keeper.refresh(&statistics);
+  load_and_refresh(&keeper, &statistics);
   EXPECT_FALSE(statistics.lacks_samples);
   for (const auto& sample : statistics.samples) EXPECT_NE(sample, nullptr);
 }
@@ -327,8 +329,7 @@ TEST_F(TableStatisticsInFile, ColumnsGetTheirSamplesOnceTheyAreInMemory) {
 TEST_F(TableStatisticsInFile, ColumnsGetTheirChangesOnceTheyAreInMemory) {
   StatisticsKeeper keeper(table());
   TableStatistics statistics;
-  load();
-  keeper.refresh(&statistics);
+  load_and_refresh(&keeper, &statistics);
   const auto before = statistics.samples;
   model_.update(5, ColumnId(0), int64_t{5'000'005});
   model_.update(7, ColumnId(0), int64_t{5'000'007});
@@ -340,8 +341,7 @@ TEST_F(TableStatisticsInFile, ColumnsGetTheirChangesOnceTheyAreInMemory) {
   model_.erase(7);
   keeper.refresh(&statistics);
   EXPECT_EQ(statistics.samples[0], before[0]);
-  load();
-  keeper.refresh(&statistics);
+  load_and_refresh(&keeper, &statistics);
   EXPECT_FALSE(statistics.lacks_samples);
   EXPECT_EQ(statistics.samples[0]->summary().quantiles.back(), 5'000'005);
   EXPECT_EQ(statistics.samples[0]->summary().distinct, static_cast<double>(distinct_in_model()));

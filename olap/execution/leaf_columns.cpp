@@ -13,16 +13,17 @@ void LeafReader::add(const std::vector<base::ColumnId>& columns) {
   }
 }
 
-void LeafReader::start(const storage::Leaf& leaf, uint32_t first, uint32_t rows) {
-  DIPTYCH_DCHECK(first % 64 == 0, "a vector starts at a word of the live bits");
+void LeafReader::begin(const storage::Leaf& leaf) {
+  if (leaf_ == &leaf) return;
+  for (Column& column : columns_) column.pinned.reset();
   leaf_ = &leaf;
+}
+
+void LeafReader::start(uint32_t first, uint32_t rows) {
+  DIPTYCH_DCHECK(first % 64 == 0, "a vector starts at a word of the live bits");
   first_ = first;
   rows_ = rows;
   for (Column& column : columns_) column.is_viewed = false;
-}
-
-void LeafReader::unpin() {
-  for (Column& column : columns_) column.pinned.reset();
 }
 
 const storage::PinnedColumn& LeafReader::pinned(base::ColumnId column) {

@@ -1,12 +1,13 @@
 // LeafReader: the columns of a leaf, for all scans that go over it together; LeafColumns: those of
 // one scan, loaded vector by vector as somebody asks for them.
 //
-// A column is pinned in memory from its first use in a morsel to the morsel's end. Whole vectors
-// are decoded once for all scans; where a scan has few rows left, only at those, for it alone,
-// unless the whole vector is there.
+// A column is pinned in memory from its first use in a leaf until the reader begins with another:
+// between two morsels of a leaf, what is read ahead would take its place. Whole vectors are decoded
+// once for all scans; where a scan has few rows left, only at those, for it alone, unless the whole
+// vector is there.
 //
+//   LeafReader.begin                                                 next morsel
 //   LeafReader.start ─► each scan: LeafColumns.start ─► load ...     next vector
-//   LeafReader.unpin                                                 next leaf
 //
 // Threads    one worker.
 
@@ -27,10 +28,11 @@ class LeafReader {
   // Columns of the table that will be read; before the first start().
   void add(const std::vector<base::ColumnId>& columns);
 
+  // Goes on to a morsel of the leaf. What is pinned of another one no longer is.
+  void begin(const storage::Leaf& leaf);
   // Goes on to rows [first, first + rows) of the leaf: nothing of them is decoded. `first` is a
-  // multiple of kVectorRows. The leaf changes only after unpin().
-  void start(const storage::Leaf& leaf, uint32_t first, uint32_t rows);
-  void unpin();
+  // multiple of kVectorRows.
+  void start(uint32_t first, uint32_t rows);
 
   uint32_t first() const { return first_; }
   uint32_t rows() const { return rows_; }
@@ -48,7 +50,7 @@ class LeafReader {
 
  private:
   struct Column {
-    std::optional<storage::PinnedColumn> pinned;  // for this morsel
+    std::optional<storage::PinnedColumn> pinned;
     storage::DecodeBuffer buffer;
     storage::ColumnView view;  // of this vector
     bool decoded = false;
@@ -79,7 +81,7 @@ class LeafColumns {
     if (!loaded_[column]) read(column, rows);
   }
   // Which rows of the leaf pass, by the column's codes; nothing where it has to be loaded and
-  // compared for that. Until the reader unpins.
+  // compared for that. Until the reader begins with another leaf.
   std::optional<storage::encoding::ChunkTest> test(uint32_t column,
                                                    const storage::encoding::Predicate& predicate) {
     return reader_.pinned(columns_[column]).test(predicate);

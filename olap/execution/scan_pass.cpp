@@ -110,6 +110,7 @@ void PassWorker::run() {
     // relaxed: only saves work.
     ended_ |= pass_.failed.load(std::memory_order_relaxed);
     if ((pass_.morsels[morsel].scans & ~ended_) == 0) continue;
+    reader_.begin(*pass_.morsels[morsel].leaf);
     pass_.ahead.reach(morsel);
     run_morsel(pass_.morsels[morsel]);
   }
@@ -125,7 +126,7 @@ void PassWorker::run_morsel(const ScanMorsel& morsel) {
   const uint32_t end = morsel.first + morsel.count;
   for (uint32_t first = morsel.first; first < end && (morsel.scans & ~ended_) != 0;
        first += kVectorRows) {
-    reader_.start(leaf, first, std::min(kVectorRows, end - first));
+    reader_.start(first, std::min(kVectorRows, end - first));
     std::fill(selected_.begin(), selected_.end(), nullptr);
     for_scans(morsel.scans, [&](size_t scan) {
       ScanSource& source = *sources_[scan];
@@ -135,7 +136,6 @@ void PassWorker::run_morsel(const ScanMorsel& morsel) {
     });
   }
   for_scans(morsel.scans, [&](size_t scan) { return sources_[scan]->end_morsel(); });
-  reader_.unpin();
 }
 
 }  // namespace

@@ -106,13 +106,13 @@ bool StarSource::run(uint64_t morsel) {
   const ScanMorsel& range = morsels_.morsels[morsel];
   const uint64_t* const queries = morsels_.queries.data() + morsel * node_.words();
   const uint64_t start_ns = base::steady_ns();
+  reader_.begin(*range.leaf);
   ahead_->reach(morsel);
   const uint32_t end = range.first + range.count;
   for (uint32_t first = range.first; first < end; first += kVectorRows) {
     limits_.stop->check();  // a vector may take a thousand queries' predicates
     run_vector(*range.leaf, first, std::min(kVectorRows, end - first), queries);
   }
-  reader_.unpin();
   pass_.ns += base::steady_ns() - start_ns;
   return true;
 }
@@ -123,7 +123,7 @@ void StarSource::load(const std::vector<uint32_t>& columns, const Selection& row
 
 void StarSource::run_vector(const storage::Leaf& leaf, uint32_t first, uint32_t count,
                             const uint64_t* queries) {
-  reader_.start(leaf, first, count);
+  reader_.start(first, count);
   columns_.start();
   select_live(leaf, first, count, &live_);
   if (live_.count == 0) return;

@@ -110,6 +110,10 @@ struct Bank {
   void fill(int32_t count) {
     std::vector<Account> rows;
     for (int32_t id = 0; id < count; ++id) rows.push_back({id, {10'000}, 0});
+    load(rows);
+  }
+
+  void load(const std::vector<Account>& rows) {
     bool given = false;
     auto loaded = database->load(accounts.table, [&]() -> RowBatch {
       if (given) return {};
@@ -117,7 +121,7 @@ struct Bank {
       return {reinterpret_cast<const std::byte*>(rows.data()), rows.size()};
     });
     ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
-    ASSERT_EQ(loaded->rows, static_cast<uint64_t>(count));
+    ASSERT_EQ(loaded->rows, rows.size());
   }
 
   // The one number that a query gives.

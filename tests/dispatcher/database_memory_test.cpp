@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/split_mix.h"
 #include "storage/block_file.h"
 #include "storage/leaf_directory.h"
 #include "storage/manifest.h"
@@ -99,6 +100,27 @@ TEST(DatabaseMemory, ALoadedAndAReopenedDatabaseHaveBlocksInPlaceOfPages) {
     ASSERT_TRUE(bank->database->call(bank->bump, {.id = 3, .balance = {}}).get().ok());
   }
   EXPECT_EQ(blocks(), kBlocks);
+}
+
+// A block has four morsels, which follow each other while its columns are pinned.
+TEST(DatabaseMemory, AScanDoesNotReadABlockAgainForEachMorselThoughItsColumnsDoNotFit) {
+  constexpr uint64_t kBlocks = 4;
+  TemporaryDirectory directory;
+  auto bank = Bank::open({.path = directory.path(),
+                          .placement = {.olap_threads = 1},
+                          .olap_memory_bytes_max = 1 << 20,
+                          .partitions = 1});
+  std::vector<Account> rows;
+  for (uint64_t i = 0; i < kBlocks << 16; ++i) {
+    const auto any = static_cast<int64_t>(base::split_mix(i));
+    rows.push_back({static_cast<int32_t>(i), {any % 1'000'000'000}, any});
+  }
+  bank->load(rows);
+  const auto loads = [&] { return bank->database->metrics().olap_chunks.loads; };
+  const uint64_t before = loads();
+  EXPECT_EQ(*bank->number("SELECT count(id + version) FROM account WHERE balance IS NOT NULL"),
+            kBlocks << 16);
+  EXPECT_LT(loads() - before, 2 * 3 * kBlocks);
 }
 
 // A byte of the balances of the first block is wrong.

@@ -101,6 +101,7 @@ bool BufferManager::evict(const BufferedChunk* chunk) {
 }
 
 std::optional<ChunkMemory> BufferManager::evict_for(uint32_t bytes) {
+  if (bytes > arena_.memory().size()) return std::nullopt;
   std::optional<ChunkMemory> memory = arena_.take(bytes);
   // Once round to cool what is hot, once more to take it.
   for (size_t steps = 2 * resident_.size(); !memory && steps != 0 && !resident_.empty(); --steps) {

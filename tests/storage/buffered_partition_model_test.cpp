@@ -126,6 +126,24 @@ TEST(BufferedChunk, IsLetGoForTheNextOneThatFindsNoRoom) {
   EXPECT_LE(figures.memory_bytes, kTinyBudget + 2 * together);
 }
 
+// One that is larger than the arena has no room to gain there.
+TEST(BufferedChunk, StaysWhereALargerOneCannotTakeItsPlace) {
+  base::TableSchema schema = test::narrow_schema();
+  schema.columns[2].type = {base::TypeKind::kVarchar, 0, 0, 300};
+  TemporaryDirectory directory;
+  KeptReplica kept(directory.path(), schema, kTinyBudget);
+  PartitionModel model(schema, &kept.partition(), 7);
+  for (uint32_t i = 0; i < 2 * kBlockRowsMin; ++i) model.insert();
+  kept.partition().compact_all();
+  ASSERT_TRUE(kept.save().ok());
+  ASSERT_TRUE(kept.reopen().ok());
+  const Leaf& leaf = kept.partition().leaf(0);
+  ASSERT_TRUE(leaf.pin(ColumnId(0)).ok());
+  ASSERT_GT(leaf.storage(ColumnId(2)).bytes, kTinyBudget);
+  ASSERT_TRUE(leaf.pin(ColumnId(2)).ok());
+  EXPECT_TRUE(leaf.in_memory(ColumnId(0)));
+}
+
 // What is pinned or was changed stays when all others are let go; these are read anew.
 TEST(BufferedChunk, IsLetGoWithAllThatTheFileHas) {
   const base::TableSchema schema = test::narrow_schema();

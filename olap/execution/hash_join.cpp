@@ -193,10 +193,10 @@ void ProbeStage::mark_all() {
   uint64_t* const matched = build_matched_->data();
   for (uint32_t k = 0; k < with_key_.count; ++k) {
     if (numbers_[k] == KeyTable::kNoKey) continue;
+    const uint32_t begin = table_.row_begin(numbers_[k]);
+    if (bit_at(matched, table_.build_row(begin))) continue;  // and so have the key's others
     const uint32_t end = table_.row_begin(numbers_[k] + 1);
-    for (uint32_t i = table_.row_begin(numbers_[k]); i < end; ++i) {
-      set_bit(matched, table_.build_row(i));
-    }
+    for (uint32_t i = begin; i < end; ++i) set_bit(matched, table_.build_row(i));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "olap/execution/hash_join.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace diptych::olap {
 
@@ -53,6 +54,35 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
     : ProbeStage(context, join, needed, table, StagePtr()) {
   build_matched_ = matched;
   build_matched_->resize((table.rows().row_count() + 63) / 64);
+  const bool asks_pairs = residual_.size() != 0 && table.has_keys() && !table.unique();
+  if (asks_pairs) unmarked_.emplace(table, context.memory);
+}
+
+UnmarkedRows::UnmarkedRows(const JoinTable& table, MemoryBudget* memory)
+    : charge_(memory, "the build side of a join") {
+  const uint32_t rows = table.row_begin(table.key_count());
+  charge_.set(table.key_count() * sizeof(Key) + rows * sizeof(uint32_t));
+  keys_.reserve(table.key_count());
+  for (uint32_t key = 0; key < table.key_count(); ++key) {
+    keys_.push_back({table.row_begin(key), table.row_begin(key + 1), 0});
+  }
+  rows_.reserve(rows);
+  for (uint32_t i = 0; i < rows; ++i) rows_.push_back(table.build_row(i));
+}
+
+RowRange UnmarkedRows::find(uint32_t number, const MatchedRows& matched, uint32_t marks) {
+  Key& key = keys_[number];
+  if (key.end - key.begin >= kRowsMin && key.marks != marks) {
+    key.marks = marks;
+    uint32_t left = key.begin;
+    for (uint32_t i = key.begin; i < key.end; ++i) {
+      const uint32_t row = rows_[i];
+      rows_[left] = row;
+      left += static_cast<uint32_t>(!bit_at(matched.data(), row));
+    }
+    key.end = left;
+  }
+  return {key.begin, key.end};
 }
 
 void ProbeStage::evaluate_keys(const Batch& batch) {
@@ -204,15 +234,19 @@ void ProbeStage::mark_pairs() {
   uint64_t* const matched = build_matched_->data();
   uint64_t bits = 0;  // of a word, which rows that follow each other share
   size_t word = 0;
+  const auto mark = [&] {
+    mark_count_ += static_cast<uint32_t>(std::popcount(bits & ~matched[word]));
+    matched[word] |= bits;
+  };
   for (uint32_t k = 0; k < output_selection_.count; ++k) {
     if (rows_[k] / 64 != word) {
-      matched[word] |= bits;
+      mark();
       word = rows_[k] / 64;
       bits = 0;
     }
     bits |= uint64_t{1} << (rows_[k] % 64);
   }
-  if (bits != 0) matched[word] |= bits;
+  if (bits != 0) mark();
 }
 
 // Leaves the pairs whose build row has no mark yet: those that have one need no further pair. After
@@ -255,14 +289,27 @@ bool ProbeStage::push_one_match(Batch& batch) {
   return join_.join != JoinKind::kLeft || push_unmatched(*batch.selection);
 }
 
+RowRange ProbeStage::build_rows(uint32_t number) {
+  if (unmarked_.has_value()) return unmarked_->find(number, *build_matched_, mark_count_);
+  return {table_.row_begin(number), table_.row_begin(number + 1)};
+}
+
+uint32_t ProbeStage::build_row(uint32_t index) const {
+  if (unmarked_.has_value()) return unmarked_->row(index);
+  return table_.has_keys() ? table_.build_row(index) : index;
+}
+
 void ProbeStage::fill_cursors() {
-  const auto build_rows = static_cast<uint32_t>(table_.rows().row_count());
+  const auto row_count = static_cast<uint32_t>(table_.rows().row_count());
   cursors_.clear();
   for_numbered(with_key_, [&](uint32_t k, uint32_t slot) {
     if (!table_.has_keys()) {
-      if (build_rows != 0) cursors_.push_back({slot, 0, build_rows});
+      if (row_count != 0) cursors_.push_back({slot, 0, row_count});
     } else if (numbers_[k] != KeyTable::kNoKey) {
-      cursors_.push_back({slot, table_.row_begin(numbers_[k]), table_.row_begin(numbers_[k] + 1)});
+      const RowRange rows = build_rows(numbers_[k]);
+      if (rows.begin == rows.end) return;
+      cursors_.push_back(
+          {slot, static_cast<uint32_t>(rows.begin), static_cast<uint32_t>(rows.end)});
     }
   });
 }
@@ -279,7 +326,7 @@ bool ProbeStage::push_rounds(Batch& batch) {
     std::fill_n(bits, kVectorWords, 0);
     for (size_t i = 0; i < cursors_.size(); ++i) {
       Cursor& cursor = cursors_[i];
-      rows_[i] = table_.has_keys() ? table_.build_row(cursor.next) : cursor.next;
+      rows_[i] = build_row(cursor.next);
       ++cursor.next;
       set_bit(bits, cursor.slot);
     }

@@ -15,7 +15,8 @@
 // Residual   predicates over probe and build columns decide whether a pair matches.
 // No keys    every build row matches every probe row.
 // Build rows kBuildSemi and kBuildAnti mark the build rows that have a match, each worker in bits
-//            of its own, and push nothing; plan_runner.cpp then reads those rows or the others.
+//            of its own, and push nothing; plan_runner.cpp then reads those rows or the others. A
+//            key's rows that have a mark are not looked at again for each row that has the key.
 // Stopping   checked once a morsel by the source, and here while the table is built and once a
 //            round: a join may multiply rows.
 //
@@ -82,6 +83,7 @@ class JoinTable {
   QueryHeap take_texts();
   // True where no two build rows have one key; then a key's number is its row.
   bool unique() const { return row_starts_.size() == 0; }
+  uint32_t key_count() const { return key_count_; }
   // True where keys are looked up by their place, so that they are neither packed nor hashed.
   bool is_direct() const { return dense_.has_value(); }
   // Of each key column, where all are integers and there are rows; else none.
@@ -156,6 +158,30 @@ class BuildStage : public Stage {
 // The build rows that matched, a bit a row.
 using MatchedRows = std::vector<uint64_t>;
 
+// Of a key's build rows, those that have no mark yet: no further pair is wanted of the others. One
+// worker's.
+class UnmarkedRows {
+ public:
+  UnmarkedRows(const JoinTable& table, MemoryBudget* memory);
+
+  // Those of key `number` are row(i) for i in the range; there are so many marks by now.
+  RowRange find(uint32_t number, const MatchedRows& matched, uint32_t marks);
+  uint32_t row(uint64_t index) const { return rows_[index]; }
+
+ private:
+  struct Key {
+    uint32_t begin;
+    uint32_t end;
+    uint32_t marks;  // when its rows were looked at
+  };
+  // Of fewer rows the marks are not looked at: that took as long as to ask some of them again.
+  static constexpr uint32_t kRowsMin = 16;
+
+  MemoryCharge charge_;
+  std::vector<Key> keys_;
+  std::vector<uint32_t> rows_;  // of each key the unmarked ones first
+};
+
 class ProbeStage : public Stage {
  public:
   ProbeStage(const RunContext& context, const Operator& join, const NeededColumns& needed,
@@ -184,6 +210,10 @@ class ProbeStage : public Stage {
   void mark_all();
   void mark_pairs();
   void skip_marked();
+  // What a cursor passes through: the rows of a key, or those of them without a mark; all, where
+  // there are no keys.
+  RowRange build_rows(uint32_t number);
+  uint32_t build_row(uint32_t index) const;
   void fill_cursors();
   void keep_pairs();
   bool push_existence(Batch& batch);
@@ -220,8 +250,10 @@ class ProbeStage : public Stage {
   std::vector<bool> compared_;  // those that residual predicates read
   Selection pairs_;             // before residual predicates
   MatchedRows* build_matched_ = nullptr;
-  uint32_t batches_unasked_ = 0;        // still to come, by skip_marked()
-  std::vector<uint32_t> rows_by_slot_;  // empty where nobody asks for them
+  uint32_t mark_count_ = 0;               // in build_matched_
+  std::optional<UnmarkedRows> unmarked_;  // where pairs are asked, of keys with several rows
+  uint32_t batches_unasked_ = 0;          // still to come, by skip_marked()
+  std::vector<uint32_t> rows_by_slot_;    // empty where nobody asks for them
   VectorBuffer marks_{PhysicalType::kBool};
   Batch output_;
   Selection output_selection_;

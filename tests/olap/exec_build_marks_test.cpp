@@ -49,6 +49,23 @@ TEST_P(BuildMarksTest, RowsOfAKeyAreMarkedOnce) {
   expect_rows({}, kMarkRows);
 }
 
+TEST_P(BuildMarksTest, PairsAreAskedOfRowsWithoutAMark) {
+  std::vector<ExpressionPtr> differ;
+  differ.push_back(
+      make(ExpressionKind::kNotEqual, kBooleanType, column(0, kIntType), column(2, kIntType)));
+  expect_rows(std::move(differ), kMarkRows);
+}
+
+// The first rows of each key never match, and are asked to the end.
+TEST_P(BuildMarksTest, SomeNeverMatch) {
+  std::vector<ExpressionPtr> predicates;
+  predicates.push_back(
+      make(ExpressionKind::kLess, kBooleanType, column(0, kIntType), column(2, kIntType)));
+  predicates.push_back(make(ExpressionKind::kGreater, kBooleanType, column(2, kIntType),
+                            literal(kIntType, number(9))));
+  expect_rows(std::move(predicates), kMarkRows - 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, BuildMarksTest,
                          ::testing::Values(JoinKind::kBuildSemi, JoinKind::kBuildAnti));
 

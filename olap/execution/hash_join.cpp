@@ -54,8 +54,15 @@ ProbeStage::ProbeStage(const RunContext& context, const Operator& join, const Ne
     : ProbeStage(context, join, needed, table, StagePtr()) {
   build_matched_ = matched;
   build_matched_->resize((table.rows().row_count() + 63) / 64);
-  const bool asks_pairs = residual_.size() != 0 && table.has_keys() && !table.unique();
-  if (asks_pairs) unmarked_.emplace(table, context.memory);
+  if (residual_.size() != 0 && UnmarkedRows::pay(table)) unmarked_.emplace(table, context.memory);
+}
+
+bool UnmarkedRows::pay(const JoinTable& table) {
+  if (!table.has_keys() || table.unique()) return false;
+  for (uint32_t key = 0; key < table.key_count(); ++key) {
+    if (table.row_begin(key + 1) - table.row_begin(key) >= kRowsMin) return true;
+  }
+  return false;
 }
 
 UnmarkedRows::UnmarkedRows(const JoinTable& table, MemoryBudget* memory)

@@ -162,6 +162,8 @@ using MatchedRows = std::vector<uint64_t>;
 // worker's.
 class UnmarkedRows {
  public:
+  // Whether some key has rows enough.
+  static bool pay(const JoinTable& table);
   UnmarkedRows(const JoinTable& table, MemoryBudget* memory);
 
   // Those of key `number` are row(i) for i in the range; there are so many marks by now.

@@ -98,10 +98,14 @@ void WordSet::place(const uint64_t* keys, uint32_t count) {
   for (uint32_t k = 0; k < count; ++k) {
     home[k] = hash_words(keys + size_t{k} * kWords, kWords) >> shift_;
   }
-  if (slots_.bytes() >= kPrefetchBytesMin) {
-    for (uint32_t k = 0; k < count; ++k) __builtin_prefetch(slots + home[k] * kWords, 1);
+  const uint32_t fetched = slots_.bytes() >= kPrefetchBytesMin ? count : 0;
+  for (uint32_t k = 0; k < std::min(fetched, kPrefetchKeys); ++k) {
+    __builtin_prefetch(slots + home[k] * kWords, 1);
   }
   for (uint32_t k = 0; k < count; ++k) {
+    if (k + kPrefetchKeys < fetched) {
+      __builtin_prefetch(slots + home[k + kPrefetchKeys] * kWords, 1);
+    }
     const uint64_t* const key = keys + size_t{k} * kWords;
     if (is_zero<kWords>(key)) {
       has_zero_ = true;

@@ -47,6 +47,7 @@ class WordSet {
 
  private:
   static constexpr uint64_t kSlotsMin = 256;
+  static constexpr uint32_t kPrefetchKeys = 64;
   static constexpr uint64_t kPrefetchBytesMin = uint64_t{256} << 10;  // a quarter of a core's L2
 
   template <uint32_t kWords>

@@ -1,6 +1,7 @@
 #include "olap/sql/expression_tree.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace diptych::olap {
 namespace {
@@ -29,6 +30,14 @@ void flatten(ExpressionKind kind, ExpressionPtr predicate, Expressions* parts) {
     return;
   }
   for (ExpressionPtr& child : predicate->children) flatten(kind, std::move(child), parts);
+}
+
+// 0.0 and -0.0 are not, which as texts differ.
+bool same(const base::Value& a, const base::Value& b) {
+  const auto* const x = std::get_if<double>(&a);
+  const auto* const y = std::get_if<double>(&b);
+  if (x == nullptr || y == nullptr) return a == b;
+  return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(*y);
 }
 
 }  // namespace
@@ -119,8 +128,8 @@ Expressions clone(const Expressions& expressions) {
 }
 
 bool equal(const Expression& a, const Expression& b) {
-  return a.kind == b.kind && a.type == b.type && a.column == b.column && a.literal == b.literal &&
-         a.function == b.function &&
+  return a.kind == b.kind && a.type == b.type && a.column == b.column &&
+         same(a.literal, b.literal) && a.function == b.function &&
          std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
                     [](const ExpressionPtr& x, const ExpressionPtr& y) { return equal(*x, *y); });
 }

@@ -105,6 +105,18 @@ TEST_F(RolledUpGroupsTest, JoinsOfOtherKindsHaveOtherRows) {
   EXPECT_EQ(text_of("left", "inner").find("sum(sum("), std::string::npos);
 }
 
+TEST_F(RolledUpGroupsTest, ZerosOfTwoSignsMakeOtherRows) {
+  const auto text_of = [this](std::string_view zero) {
+    return plan(
+        fmt::format("select * from (select sum(c_id) from child where "
+                    "cast(c_ratio * {} as text) = '-0') a, (select c_flag, sum(c_id) from "
+                    "child where cast(c_ratio * 0e0 as text) = '-0' group by c_flag) b",
+                    zero));
+  };
+  EXPECT_NE(text_of("0e0").find("sum(sum("), std::string::npos);
+  EXPECT_EQ(text_of("-0e0").find("sum(sum("), std::string::npos);
+}
+
 // The groups would be as many as the rows, and reading them takes longer.
 TEST_F(RolledUpGroupsTest, GroupsThatAreManyAreNotRead) {
   EXPECT_EQ(plan("select * from (select sum(c_amount) from child) a, "

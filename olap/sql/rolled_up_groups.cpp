@@ -1,7 +1,9 @@
 #include "olap/sql/rolled_up_groups.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,15 +26,19 @@ ColumnMap first_columns(size_t count) {
   return columns;
 }
 
+bool equal_in(const ColumnMap& map, const Expressions& list, const Expressions& others);
+
 bool equal_in(const ColumnMap& map, const Expression& e, const Expression& other) {
-  const ExpressionPtr mapped = clone(e);
-  for_each_column(*mapped, [&map](Expression& column) { column.column = map[column.column]; });
-  return equal(*mapped, other);
+  if (e.kind != other.kind || e.type != other.type) return false;
+  if (e.kind == ExpressionKind::kColumn) return map[e.column] == other.column;
+  if (e.children.empty()) return equal(e, other);
+  return e.function == other.function && equal_in(map, e.children, other.children);
 }
 
 bool equal_in(const ColumnMap& map, const Expressions& list, const Expressions& others) {
-  return std::equal(list.begin(), list.end(), others.begin(), others.end(),
-                    [&map](const auto& e, const auto& other) { return equal_in(map, *e, *other); });
+  return std::equal(
+      list.begin(), list.end(), others.begin(), others.end(),
+      [&](const auto& one, const auto& other) { return equal_in(map, *one, *other); });
 }
 
 // Which of the others each expression is.
@@ -180,30 +186,37 @@ void collect_aggregates(Operator& op, std::vector<Operator*>* aggregates) {
   if (op.kind == OperatorKind::kAggregate) aggregates->push_back(&op);
 }
 
-bool roll_up_one(const std::vector<Operator*>& aggregates) {
-  for (Operator* const aggregate : aggregates) {
-    std::optional<RolledUp> best;
-    for (const Operator* const finer : aggregates) {
-      const double groups =
-          best.has_value() ? best->finer->estimated_rows : rows_below(*aggregate) / kGroupCost;
-      if (finer == aggregate || finer->estimated_rows > groups) continue;
-      if (auto found = rolled_up(*aggregate, *finer)) best = std::move(found);
-    }
-    if (!best.has_value()) continue;
-    put_over(*best, aggregate);
-    return true;
+// The one with the fewest groups.
+std::optional<RolledUp> rolled_up(const Operator& aggregate, std::span<Operator* const> finer) {
+  std::optional<RolledUp> best;
+  double groups = rows_below(aggregate) / kGroupCost;
+  for (const Operator* const one : finer) {
+    if (one->estimated_rows > groups) continue;
+    auto found = rolled_up(aggregate, *one);
+    if (!found.has_value()) continue;
+    groups = one->estimated_rows;
+    best = std::move(found);
   }
-  return false;
+  return best;
 }
 
 }  // namespace
 
 void roll_up_groups(Operator* root) {
-  for (size_t i = 0; i < kAggregatesMax; ++i) {
-    std::vector<Operator*> aggregates;
-    collect_aggregates(*root, &aggregates);
-    if (aggregates.size() < 2 || aggregates.size() > kAggregatesMax) return;
-    if (!roll_up_one(aggregates)) return;
+  std::vector<Operator*> aggregates;
+  collect_aggregates(*root, &aggregates);
+  if (aggregates.size() < 2 || aggregates.size() > kAggregatesMax) return;
+  // The finest first: a copy of one is then of all that it will be.
+  const auto columns = [](const Operator* op) {
+    return std::pair(op->expressions.size(), op->aggregates.size());
+  };
+  std::ranges::stable_sort(aggregates, std::ranges::greater(), columns);
+  std::vector<std::optional<RolledUp>> found;
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    found.push_back(rolled_up(*aggregates[i], std::span(aggregates).first(i)));
+  }
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    if (found[i].has_value()) put_over(*found[i], aggregates[i]);
   }
 }
 

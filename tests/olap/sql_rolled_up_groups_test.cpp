@@ -117,6 +117,14 @@ TEST_F(RolledUpGroupsTest, ZerosOfTwoSignsMakeOtherRows) {
   EXPECT_EQ(text_of("-0e0").find("sum(sum("), std::string::npos);
 }
 
+TEST_F(RolledUpGroupsTest, GroupsOfGroupsReadGroups) {
+  const std::string text = plan(
+      "select * from (select sum(c_id) from child) a, (select c_flag, sum(c_id) from child "
+      "group by c_flag) b, (select c_flag, c_p_id, sum(c_id) from child "
+      "group by c_flag, c_p_id) c");
+  EXPECT_NE(text.find("aggregate [sum(sum(sum(c_id)))] by []\n"), std::string::npos) << text;
+}
+
 // The groups would be as many as the rows, and reading them takes longer.
 TEST_F(RolledUpGroupsTest, GroupsThatAreManyAreNotRead) {
   EXPECT_EQ(plan("select * from (select sum(c_amount) from child) a, "

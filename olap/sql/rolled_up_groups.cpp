@@ -55,6 +55,32 @@ std::optional<ColumnMap> find_each(const ColumnMap& map, const Expressions& list
   return found;
 }
 
+bool cannot_fail(const Expression& e) {
+  return e.kind == ExpressionKind::kColumn || is_literal(e);
+}
+
+bool has(const ColumnMap& columns, size_t column) {
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+
+// The plan might never have run the operator that has those which are not used.
+bool unused_cannot_fail(const Expressions& expressions, const ColumnMap& used) {
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    if (!has(used, i) && !cannot_fail(*expressions[i])) return false;
+  }
+  return true;
+}
+
+bool unused_cannot_fail(const std::vector<Aggregate>& aggregates, const ColumnMap& used) {
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    const Aggregate& one = aggregates[i];
+    const bool plain =
+        one.further.empty() && (one.argument == nullptr || cannot_fail(*one.argument));
+    if (!has(used, i) && !plain) return false;
+  }
+  return true;
+}
+
 std::optional<ColumnMap> same_rows(const Operator& op, const Operator& other);
 
 std::optional<ColumnMap> same_scan(const Operator& scan, const Operator& other) {
@@ -105,8 +131,11 @@ std::optional<ColumnMap> same_rows(const Operator& op, const Operator& other) {
   if (op.kind != OperatorKind::kFilter && op.kind != OperatorKind::kProject) return std::nullopt;
   const auto below = same_rows(*op.children[0], *other.children[0]);
   if (!below.has_value()) return std::nullopt;
-  if (op.kind == OperatorKind::kProject)
-    return find_each(*below, op.expressions, other.expressions);
+  if (op.kind == OperatorKind::kProject) {
+    auto map = find_each(*below, op.expressions, other.expressions);
+    if (map.has_value() && !unused_cannot_fail(other.expressions, *map)) return std::nullopt;
+    return map;
+  }
   if (!equal_in(*below, op.predicates, other.predicates)) return std::nullopt;
   return below;
 }
@@ -130,8 +159,8 @@ bool rolls_up(const ColumnMap& map, const Aggregate& aggregate, const Aggregate&
 
 struct RolledUp {
   const Operator* finer;
-  ColumnMap keys;                  // among the finer one's
-  std::vector<size_t> aggregates;  // likewise
+  ColumnMap keys;        // among the finer one's
+  ColumnMap aggregates;  // likewise
 };
 
 std::optional<RolledUp> rolled_up(const Operator& aggregate, const Operator& finer) {
@@ -148,7 +177,11 @@ std::optional<RolledUp> rolled_up(const Operator& aggregate, const Operator& fin
         std::find_if(finer.aggregates.begin(), finer.aggregates.end(),
                      [&](const Aggregate& other) { return rolls_up(*map, one, other); });
     if (found == finer.aggregates.end()) return std::nullopt;
-    result.aggregates.push_back(static_cast<size_t>(found - finer.aggregates.begin()));
+    result.aggregates.push_back(static_cast<uint32_t>(found - finer.aggregates.begin()));
+  }
+  if (!unused_cannot_fail(finer.expressions, result.keys) ||
+      !unused_cannot_fail(finer.aggregates, result.aggregates)) {
+    return std::nullopt;
   }
   // Equal ones are computed once as they are.
   if (result.keys == first_columns(finer.expressions.size()) &&

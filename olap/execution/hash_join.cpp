@@ -152,6 +152,12 @@ bool ProbeStage::push(Batch& batch) {
   } else {
     with_key_ = *batch.selection;
   }
+  const KeyBounds* const bounds = table_.bounds();
+  if (bounds != nullptr) bounds->narrow(batch, &with_key_, numbers_.data());
+  if (existence && bounds != nullptr && bounds->decides()) {
+    std::copy_n(with_key_.bits, kVectorWords, matched_);
+    return push_existence(batch);
+  }
   if (build_matched_ != nullptr && all_pairs) {
     mark_all();
     return true;

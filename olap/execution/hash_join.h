@@ -12,7 +12,9 @@
 //            matches of all rows form the k-th such batch.
 // Nulls      a row with a null key matches nothing. Left joins push rows without a match with
 //            nulls.
-// Residual   predicates over probe and build columns decide whether a pair matches.
+// Residual   predicates over probe and build columns decide whether a pair matches. Where several
+//            build rows have a key, probe rows that an order between two columns refuses for all of
+//            them make no pair (key_bounds.h).
 // No keys    every build row matches every probe row.
 // Build rows kBuildSemi and kBuildAnti mark the build rows that have a match, each worker in bits
 //            of its own, and push nothing; plan_runner.cpp then reads those rows or the others. A
@@ -33,6 +35,7 @@
 #include "olap/execution/column_store.h"
 #include "olap/execution/dense_keys.h"
 #include "olap/execution/expression.h"
+#include "olap/execution/key_bounds.h"
 #include "olap/execution/key_packer.h"
 #include "olap/execution/key_places.h"
 #include "olap/execution/key_table.h"
@@ -86,6 +89,8 @@ class JoinTable {
   uint32_t key_count() const { return key_count_; }
   // True where keys are looked up by their place, so that they are neither packed nor hashed.
   bool is_direct() const { return dense_.has_value(); }
+  // What a predicate of the join asks of each key's rows; nullptr: none does, or rows are unique().
+  const KeyBounds* bounds() const { return bounds_.has_value() ? &*bounds_ : nullptr; }
   // Of each key column, where all are integers and there are rows; else none.
   const std::vector<ValueBounds>& key_bounds() const { return key_bounds_; }
   // numbers[k] = the number of the k-th selected row's key, or KeyTable::kNoKey. Where is_direct().
@@ -116,9 +121,11 @@ class JoinTable {
                              GrowingArray<uint32_t>* numbers, const Workers& workers);
   void chain(const GrowingArray<uint32_t>& numbers, const StopSignal& stop);
 
-  // A row's number, its place in a chain, and the slots that its key may take, at most.
-  static constexpr size_t kIndexBytesARow = 56;
+  // A row's number, its place in a chain, its key's bound, and the slots that the key may take, at
+  // most.
+  static constexpr size_t kIndexBytesARow = 64;
 
+  const Operator& join_;
   bool has_keys_;
   double probe_rows_;  // estimated
   std::vector<PhysicalType> key_types_;
@@ -134,6 +141,7 @@ class JoinTable {
   std::unique_ptr<ColumnStore> unmatchable_;
   GrowingArray<uint32_t> row_starts_;  // by key number, and one more; empty where unique
   GrowingArray<uint32_t> rows_by_key_;
+  std::optional<KeyBounds> bounds_;
   MemoryCharge charge_;
 };
 

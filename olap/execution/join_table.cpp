@@ -84,7 +84,8 @@ void select_without_nulls(std::span<const Vector> keys, const Selection& rows, S
 }
 
 JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
-    : has_keys_(!join.build_keys.empty()),
+    : join_(join),
+      has_keys_(!join.build_keys.empty()),
       probe_rows_(join.children[0]->estimated_rows),
       key_types_(key_types(join)),
       has_integer_keys_(are_integers(key_types_)),
@@ -94,7 +95,8 @@ JoinTable::JoinTable(const Operator& join, const QueryLimits& limits)
 
 size_t JoinTable::memory_bytes() const {
   size_t bytes = rows_->memory_bytes() + unmatchable_->memory_bytes() + table_.memory_bytes() +
-                 places_.memory_bytes() + row_starts_.bytes() + rows_by_key_.bytes();
+                 places_.memory_bytes() + row_starts_.bytes() + rows_by_key_.bytes() +
+                 (bounds_.has_value() ? bounds_->memory_bytes() : 0);
   for (const QueryHeap& heap : heaps_) bytes += heap.memory_bytes();
   return bytes;
 }
@@ -128,7 +130,10 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   const StopSignal& stop = workers.stop();
   if (!number_directly(parts, &numbers, stop)) number_by_hash(parts, &numbers, workers);
   for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
-  if (key_count_ != row_count) chain(numbers, stop);
+  if (key_count_ != row_count) {
+    chain(numbers, stop);
+    bounds_ = KeyBounds::make(join_, *rows_, numbers, key_count_, stop);
+  }
   parts.clear();
   charge_.set(memory_bytes());
 }

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "olap/execution/column_range.h"
+#include "olap/execution/utf8_text.h"
 #include "olap/execution/vector.h"
 
 namespace diptych::olap {
@@ -38,6 +39,39 @@ std::optional<Comparison> comparison_of(Kind kind, bool mirrored) {
   }
 }
 
+// A text column's first characters, at least one: substring(column, 1, n), left(column, n).
+struct FirstCharacters {
+  const Expression* column;
+  int64_t count;
+};
+
+std::optional<FirstCharacters> first_characters(const Expression& call) {
+  if (call.kind != Kind::kFunction) return std::nullopt;
+  const bool is_substring = call.function == Function::kSubstring && call.children.size() == 3;
+  if (!is_substring && call.function != Function::kLeft) return std::nullopt;
+  const Expression& column = *call.children[0];
+  if (column.kind != Kind::kColumn) return std::nullopt;
+  const auto integer = [&](size_t child) -> std::optional<int64_t> {
+    const Expression& value = *call.children[child];
+    return value.kind == Kind::kLiteral ? integer_of(value.literal) : std::nullopt;
+  };
+  if (is_substring && integer(1) != 1) return std::nullopt;
+  const std::optional<int64_t> count = integer(is_substring ? 2 : 1);
+  if (count.value_or(0) < 1) return std::nullopt;
+  return FirstCharacters{&column, *count};
+}
+
+// The texts whose first `count` characters are the constant. Of ASCII alone, which is so whatever
+// bytes come behind.
+std::optional<Predicate> begins_with(int64_t count, const base::Value& constant) {
+  const auto* const text = std::get_if<std::string>(&constant);
+  if (text == nullptr || !is_ascii(*text)) return std::nullopt;
+  const auto length = static_cast<int64_t>(text->size());
+  if (length > count) return Predicate::in(std::span<const std::string_view>());
+  return length == count ? Predicate::prefix(*text)
+                         : Predicate::compare(Comparison::kEqual, std::string_view(*text));
+}
+
 // of(constant), if the value is one that a column of this type compares with.
 template <class Of>
 std::optional<Predicate> with_constant(const base::DataType& type, const base::Value& value,
@@ -64,11 +98,25 @@ std::optional<Predicate> with_constant(const base::DataType& type, const base::V
   return std::nullopt;
 }
 
+Asked opposite(Asked asked) {
+  return asked == Asked::kTrue ? Asked::kFalse : Asked::kTrue;
+}
+
 Found of_comparison(const Expression& condition, Asked asked) {
   if (condition.children.size() != 2) return std::nullopt;
   const bool mirrored = condition.children[0]->kind == Kind::kLiteral;
-  const Expression* const column = column_of(*condition.children[mirrored ? 1 : 0]);
+  const Expression& compared = *condition.children[mirrored ? 1 : 0];
   const Expression& literal = *condition.children[mirrored ? 0 : 1];
+  if (const auto first = first_characters(compared)) {
+    const bool equal = condition.kind == Kind::kEqual;
+    if ((!equal && condition.kind != Kind::kNotEqual) || literal.kind != Kind::kLiteral) {
+      return std::nullopt;
+    }
+    auto passes = begins_with(first->count, literal.literal);
+    if (!passes) return std::nullopt;
+    return answered(*first->column, std::move(*passes), equal ? asked : opposite(asked));
+  }
+  const Expression* const column = column_of(compared);
   const std::optional<Comparison> comparison = comparison_of(condition.kind, mirrored);
   if (column == nullptr || literal.kind != Kind::kLiteral || !comparison) return std::nullopt;
   auto passes = with_constant(column->type, literal.literal, [&](auto constant) {
@@ -79,7 +127,9 @@ Found of_comparison(const Expression& condition, Asked asked) {
 }
 
 Found of_list(const Expression& condition, Asked asked) {
-  const Expression* const column = column_of(*condition.children[0]);
+  const std::optional<FirstCharacters> first = first_characters(*condition.children[0]);
+  const Expression* const column =
+      first.has_value() ? first->column : column_of(*condition.children[0]);
   if (column == nullptr) return std::nullopt;
   std::vector<Predicate> equals;
   equals.reserve(condition.children.size());
@@ -90,9 +140,10 @@ Found of_list(const Expression& condition, Asked asked) {
       has_null = true;
       continue;
     }
-    auto equal = with_constant(column->type, value, [](auto constant) {
-      return Predicate::compare(Comparison::kEqual, constant);
-    });
+    auto equal = first.has_value() ? begins_with(first->count, value)
+                                   : with_constant(column->type, value, [](auto constant) {
+                                       return Predicate::compare(Comparison::kEqual, constant);
+                                     });
     if (!equal) return std::nullopt;
     equals.push_back(std::move(*equal));
   }
@@ -163,8 +214,7 @@ Found found_in(const Expression& condition, Asked asked) {
     }
     case Kind::kInList: return of_list(condition, asked);
     case Kind::kLike: return of_like(condition, asked);
-    case Kind::kNot:
-      return found_in(*condition.children[0], asked == Asked::kTrue ? Asked::kFalse : Asked::kTrue);
+    case Kind::kNot: return found_in(*condition.children[0], opposite(asked));
     case Kind::kAnd:
     case Kind::kOr: return of_connective(condition, asked);
     default: return of_comparison(condition, asked);

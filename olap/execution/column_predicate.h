@@ -3,7 +3,8 @@
 //
 // Understood are =, <>, <, <=, >, >= and IN with literals, LIKE whose only % is at one end, IS
 // [NOT] NULL, a BOOLEAN column by itself, and AND, OR and NOT of those on the same column, which
-// may be under a cast from INT to BIGINT. A row that it passes is one for which the condition is
+// may be under a cast from INT to BIGINT; =, <> and IN of its first characters (substring(c, 1, n),
+// left(c, n)) with literals of ASCII, too. A row that it passes is one for which the condition is
 // true: it is exact, and cannot fail. Everything else is nothing here, and is left to expressions.
 //
 // Threads    functions of values; any thread.

@@ -210,7 +210,39 @@ class CodesModel : public ::testing::TestWithParam<uint64_t> {
     return make(ExpressionKind::kLike, kBooleanType, column_of_type(c),
                 literal(kTextType, text(pattern)));
   }
+  // The text's first characters, as many as the constant has or about so.
+  ExpressionPtr beginning_on(size_t c) {
+    const auto count_of = [&](const std::string& constant) {
+      return std::max<int64_t>(static_cast<int64_t>(constant.size() + below(3)) - 1, 0);
+    };
+    const std::string constant = std::get<std::string>(constant_of(c)).substr(0, below(5));
+    ExpressionPtr first =
+        make(ExpressionKind::kFunction, kTextType, column_of_type(c),
+             literal(kBigIntType, number(below(8) == 0 ? static_cast<int64_t>(below(3)) : 1)),
+             literal(kBigIntType, number(count_of(constant))));
+    first->function = Function::kSubstring;
+    if (below(2) == 0) {
+      first->function = Function::kLeft;
+      first->children.erase(first->children.begin() + 1);
+    }
+    ExpressionPtr other = literal(kTextType, text(constant));
+    switch (below(4)) {
+      case 0: return make(ExpressionKind::kEqual, kBooleanType, std::move(first), std::move(other));
+      case 1:
+        return make(ExpressionKind::kNotEqual, kBooleanType, std::move(other), std::move(first));
+      case 2: return make(ExpressionKind::kLess, kBooleanType, std::move(first), std::move(other));
+      default: break;
+    }
+    ExpressionPtr list =
+        make(ExpressionKind::kInList, kBooleanType, std::move(first), std::move(other));
+    for (uint64_t i = below(4); i != 0; --i) {
+      const std::string more = std::get<std::string>(constant_of(c)).substr(0, below(5));
+      list->children.push_back(literal(kTextType, below(9) == 0 ? kNull : text(more)));
+    }
+    return list;
+  }
   ExpressionPtr condition_on(size_t c, int depth) {
+    if (kCodeTypes[c].is_string() && below(4) == 0) return beginning_on(c);
     switch (below(depth == 0 ? 9 : 6)) {
       case 0:
         return make(below(2) == 0 ? ExpressionKind::kIsNull : ExpressionKind::kIsNotNull,
@@ -304,6 +336,31 @@ TEST(ColumnPredicate, LeavesPatternsWithMoreToThemToExpressions) {
   }
   for (const char* const pattern : {"", "%", "ab", "ab%", "%ab"}) {
     EXPECT_TRUE(like(pattern)) << pattern;
+  }
+}
+
+// Characters are not bytes: of these constants nothing is said of the column's bytes.
+TEST(Codes, FirstCharactersThatAreNotAscii) {
+  TestReplica replica;
+  NaiveTables tables(1);
+  const base::TableId id = replica.add_table({kTextType});
+  for (const char* value : {"\u00e9", "\u00e9a", "\u00ea", "e", "ea", "eab", ""}) {
+    tables[0].push_back({text(value)});
+    replica.insert(id, tables[0].back());
+  }
+  for (const int64_t count : {1, 2}) {
+    for (const char* constant : {"\u00e9", "\u00e9a", "e", "ea", ""}) {
+      OperatorPtr op = scan(id, {kTextType});
+      ExpressionPtr first = make(ExpressionKind::kFunction, kTextType, column(0, kTextType),
+                                 literal(kBigIntType, number(count)));
+      first->function = Function::kLeft;
+      op->predicates.push_back(make(ExpressionKind::kEqual, kBooleanType, std::move(first),
+                                    literal(kTextType, text(constant))));
+      const std::vector<Row> expected = naive_execute(*op, tables);
+      const auto result = test::run(plan_of(std::move(op)), replica.replica());
+      ASSERT_TRUE(result.ok()) << result.error().to_string();
+      EXPECT_EQ(lines(result->rows), lines(expected)) << count << " of '" << constant << "'";
+    }
   }
 }
 

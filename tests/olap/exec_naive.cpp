@@ -197,10 +197,11 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       for (char& c : string) c = static_cast<char>(std::tolower(c));
       return string;
     }
+    case Function::kLeft:  // of none or more characters
     case Function::kSubstring: {
       const std::vector<std::string> string = characters(std::get<std::string>(values[0]));
-      const int64_t start = std::get<int64_t>(values[1]);
-      const int64_t length = std::get<int64_t>(values[2]);
+      const int64_t start = e.function == Function::kLeft ? 1 : std::get<int64_t>(values[1]);
+      const int64_t length = std::get<int64_t>(values.back());
       if (length < 0) throw NaiveError("substring");
       std::string result;
       const int64_t end = std::min(start + length, static_cast<int64_t>(string.size()) + 1);

@@ -4,7 +4,7 @@
 #include <bit>
 #include <optional>
 
-#include "olap/sql/plan_builder.h"
+#include "olap/sql/group_state.h"
 #include "olap/sql/predicate_rules.h"
 
 namespace diptych::olap {
@@ -91,36 +91,6 @@ bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
 
 }  // namespace
 
-// A group while it is being planned. Subquery joins that no single member takes come last.
-struct PlanBuilder::GroupState {
-  struct Condition {
-    ExpressionPtr expression;
-    MemberSet members = 0;
-  };
-  struct Subquery {
-    SubqueryJoin* join;
-    std::optional<Planned> inner;  // planned before the joins, unless it has a domain
-  };
-
-  std::unordered_map<uint32_t, MemberSet> members_by_slot;
-  std::vector<Planned> members;
-  std::vector<Condition> conditions;            // over two members and more; taken when placed
-  std::vector<TextPart>* text_parts = nullptr;  // the group's
-  std::vector<Subquery> subqueries;
-
-  MemberSet members_of(const Expression& expression) const {
-    MemberSet set = 0;
-    for_each_column(expression, [&](const Expression& column) {
-      const auto found = members_by_slot.find(column.column);
-      if (found != members_by_slot.end()) set |= found->second;
-    });
-    return set;
-  }
-  void add_slots(size_t member, const std::vector<uint32_t>& slots) {
-    for (const uint32_t slot : slots) members_by_slot[slot] |= MemberSet{1} << member;
-  }
-};
-
 Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   slots_.work().step();
   simplify(group);
@@ -151,6 +121,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
     state.members.push_back(plan_member(group.members[i], std::move(own[i]), used));
   }
   plan_subqueries(group, state, used);
+  transfer_restrictions(state);
   Planned joined = join_members(state);
   for (GroupState::Subquery& subquery : state.subqueries) {
     offer_domain(subquery.join->domain, &joined);

@@ -60,6 +60,10 @@ class PlanBuilder {
   double inner_join_rows(const Planned& probe, const Planned& build, const Expressions& conditions);
   Planned plan_full_join(JoinMember& member, Expressions predicates, SlotSet needed);
 
+  // restriction_planner.cpp
+  void transfer_restrictions(GroupState& state);
+  Planned join_copies(const GroupState& state, MemberSet members);
+
   // domain_planner.cpp
   void offer_domain(const Domain& domain, Planned* rows);
   Planned grouped_by_all(Planned rows, uint32_t number_slot);

@@ -128,34 +128,38 @@ bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
   }
 }
 
-// What makes a truth value that is always there, and compares texts.
-struct TextComparisons {
-  bool cannot_fail = true;
-  bool some = false;
-};
+bool is_count(const ExpressionPtr& e) {
+  const auto* const value = is_literal(*e) ? std::get_if<int64_t>(&e->literal) : nullptr;
+  return value != nullptr && *value >= 0;
+}
 
-TextComparisons text_comparisons(const Expression& e) {
-  TextComparisons part;
+// Whether it is one of those that cannot_fail() says, children apart.
+bool is_total(const Expression& e) {
   switch (e.kind) {
     case ExpressionKind::kColumn:
-    case ExpressionKind::kLiteral: return part;
+    case ExpressionKind::kLiteral:
     case ExpressionKind::kAnd:
     case ExpressionKind::kOr:
     case ExpressionKind::kNot:
     case ExpressionKind::kIsNull:
-    case ExpressionKind::kIsNotNull: break;
+    case ExpressionKind::kIsNotNull:
     case ExpressionKind::kLike:
-    case ExpressionKind::kInList: part.some = e.children[0]->type.is_string(); break;
-    default:
-      part.cannot_fail = is_comparison(e.kind);
-      part.some = part.cannot_fail && e.children[0]->type.is_string();
+    case ExpressionKind::kInList: return true;
+    case ExpressionKind::kCast: return &without_integer_casts(e) != &e;
+    case ExpressionKind::kFunction:
+      if (e.function == Function::kAscii || e.function == Function::kLength) return true;
+      return (e.function == Function::kSubstring || e.function == Function::kLeft) &&
+             std::all_of(e.children.begin() + 1, e.children.end(), is_count);
+    default: return is_comparison(e.kind);
   }
-  for (const ExpressionPtr& child : e.children) {
-    const TextComparisons below = text_comparisons(*child);
-    part.cannot_fail = part.cannot_fail && below.cannot_fail;
-    part.some = part.some || below.some;
-  }
-  return part;
+}
+
+bool compares_texts(const Expression& e) {
+  const bool compares =
+      e.kind == ExpressionKind::kLike || e.kind == ExpressionKind::kInList || is_comparison(e.kind);
+  if (compares && e.children[0]->type.is_string()) return true;
+  return std::any_of(e.children.begin(), e.children.end(),
+                     [](const ExpressionPtr& child) { return compares_texts(*child); });
 }
 
 }  // namespace
@@ -210,16 +214,19 @@ ExpressionPtr implied_disjunction(const Expression& predicate,
   return disjunction(std::move(branches));
 }
 
+bool cannot_fail(const Expression& expression) {
+  return is_total(expression) &&
+         std::all_of(expression.children.begin(), expression.children.end(),
+                     [](const ExpressionPtr& child) { return cannot_fail(*child); });
+}
+
 void take_text_parts(ExpressionPtr* expression,
                      const std::function<bool(const Expression& part)>& eligible,
                      const std::function<ExpressionPtr(ExpressionPtr part)>& column) {
   Expression& e = **expression;
-  if (eligible(e)) {
-    const TextComparisons part = text_comparisons(e);
-    if (part.some && part.cannot_fail) {
-      *expression = column(std::move(*expression));
-      return;
-    }
+  if (eligible(e) && compares_texts(e) && cannot_fail(e)) {
+    *expression = column(std::move(*expression));
+    return;
   }
   for (ExpressionPtr& child : e.children) take_text_parts(&child, eligible, column);
 }

@@ -32,6 +32,10 @@ Expressions factor_common(Expressions conjuncts);
 ExpressionPtr implied_disjunction(const Expression& predicate,
                                   const std::function<bool(const Expression&)>& eligible);
 
+// Whether no value of its columns makes it fail, as far as its form says: comparisons, LIKE, IN, IS
+// NULL, AND, OR and NOT, of columns, literals, and a text's length, code and first characters.
+bool cannot_fail(const Expression& expression);
+
 // Puts in the place of the largest parts which are `eligible`, and compare texts, what `column`
 // gives for them: so a text is looked at once a row of a join's side, and not for every pair.
 // Parts that may fail stay, since there may be no pair.

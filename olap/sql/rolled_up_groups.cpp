@@ -9,6 +9,7 @@
 
 #include "olap/sql/expression_tree.h"
 #include "olap/sql/planned.h"
+#include "olap/sql/predicate_rules.h"
 
 namespace diptych::olap {
 namespace {
@@ -53,10 +54,6 @@ std::optional<ColumnMap> find_each(const ColumnMap& map, const Expressions& list
     found.push_back(static_cast<uint32_t>(other - others.begin()));
   }
   return found;
-}
-
-bool cannot_fail(const Expression& e) {
-  return e.kind == ExpressionKind::kColumn || is_literal(e);
 }
 
 bool has(const ColumnMap& columns, size_t column) {

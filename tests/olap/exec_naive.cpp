@@ -201,15 +201,14 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
     case Function::kSubstring: {
       const std::vector<std::string> string = characters(std::get<std::string>(values[0]));
       const int64_t start = e.function == Function::kLeft ? 1 : std::get<int64_t>(values[1]);
-      const int64_t length = std::get<int64_t>(values.back());
+      int64_t length = std::get<int64_t>(values.back());
+      if (e.function == Function::kLeft && length < 0) {
+        length = std::max(length + static_cast<int64_t>(string.size()), int64_t{0});
+      }
       if (length < 0) throw NaiveError("substring");
       std::string result;
-      const int64_t end = std::min(start + length, static_cast<int64_t>(string.size()) + 1);
-      for (int64_t i = start; i < end; ++i) {
-        if (i >= 1 && i <= static_cast<int64_t>(string.size())) {
-          result += string[static_cast<size_t>(i - 1)];
-        }
-      }
+      const int64_t end = std::min(start + length - 1, static_cast<int64_t>(string.size()));
+      for (int64_t i = std::max(start, int64_t{1}); i <= end; ++i) result += string.at(i - 1);
       return result;
     }
     case Function::kExtractYear:

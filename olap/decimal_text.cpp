@@ -1,12 +1,16 @@
 #include "olap/decimal_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "olap/plan.h"
 
 namespace diptych::olap {
@@ -137,6 +141,27 @@ Result<DataType> decimal_type_of(std::string_view text) {
   DataType type{base::TypeKind::kDecimal, kWideDecimalDigitsMax, 0, 0};
   type.scale = static_cast<uint8_t>(std::max<int64_t>(std::min(behind, room), 0));
   return type;
+}
+
+std::optional<int128_t> double_as_decimal(double value, uint8_t scale) {
+  if (!std::isfinite(value)) return std::nullopt;
+  constexpr int kDigits = 15;
+  std::array<char, 32> text;  // d.dddddddddddddde-308
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), std::abs(value),
+                                     std::chars_format::scientific, kDigits - 1);
+  DIPTYCH_CHECK(written.ec == std::errc(), "the digits of a DOUBLE fit their place");
+  int128_t units = text[0] - '0';
+  for (int i = 2; i <= kDigits; ++i) units = units * 10 + (text[static_cast<size_t>(i)] - '0');
+  int exponent = 0;
+  const char* sign = text.data() + kDigits + 2;
+  std::from_chars(*sign == '+' ? sign + 1 : sign, written.ptr, exponent);
+
+  const int shift = exponent - (kDigits - 1) + scale;  // of the last digit, in units
+  if (units != 0 && shift > kWideDecimalDigitsMax - kDigits) return std::nullopt;
+  if (shift < -kDigits || units == 0) return 0;
+  const int128_t power = base::power_of_ten(static_cast<unsigned>(std::abs(shift)));
+  units = shift >= 0 ? units * power : (units + power / 2) / power;
+  return value < 0 ? -units : units;
 }
 
 }  // namespace diptych::olap

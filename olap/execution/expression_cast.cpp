@@ -1,5 +1,5 @@
-// Casts. Numbers to a narrower type round half away from zero (doubles half to even), as in
-// PostgreSQL, and fail where the value does not fit.
+// Casts. Numbers to a narrower type round half away from zero (doubles to whole numbers half to
+// even), as in PostgreSQL, and fail where the value does not fit.
 
 #include <algorithm>
 #include <cmath>
@@ -145,21 +145,53 @@ NodePtr make_cast_to_double(const base::DataType& from, const base::DataType& to
                                  });
 }
 
+// `scaled`, which is `value` by 10^scale, as double_as_decimal rounds the value: where the digits
+// behind the 15th cannot turn the rounding, without looking at them.
+int128_t rounded_units(double value, double scaled, uint8_t scale, bool* fits) {
+  constexpr double kSure = 1e13;    // below it a unit is far above the 15th digit
+  constexpr double kError = 1e-14;  // of the product, and of the value's digits behind the 15th
+  const double size = std::abs(scaled);
+  if (size < kSure) {
+    const double whole = std::trunc(size);
+    const double rest = size - whole;
+    if (std::abs(rest - 0.5) > size * kError) {
+      const auto units = static_cast<int64_t>(whole) + (rest > 0.5 ? 1 : 0);
+      return scaled < 0 ? -units : units;
+    }
+  }
+  const auto units = double_as_decimal(value, scale);
+  *fits = units.has_value();
+  return units.value_or(0);
+}
+
 template <class To>
-NodePtr make_cast_from_double(const base::DataType& to, NodePtr child) {
-  const bool decimal = to.kind == TypeKind::kDecimal;
-  const double factor = decimal ? static_cast<double>(power_of_ten(to.scale)) : 1.0;
-  const double end = decimal ? static_cast<double>(power_of_ten(to.precision))
-                             : std::ldexp(1.0, static_cast<int>(sizeof(To) * 8 - 1));
+NodePtr make_double_to_decimal(const base::DataType& to, NodePtr child) {
+  const auto factor = static_cast<double>(power_of_ten(to.scale));
+  const int128_t end = power_of_ten(to.precision);
   return make_node<double, To>(
       to, std::move(child),
-      [factor, end](double value, To* result) -> uint64_t {
-        const double rounded = std::nearbyint(value * factor);
-        const bool fits = rounded < end && rounded > -end;
+      [factor, end, scale = to.scale](double value, To* result) -> uint64_t {
+        bool fits = true;
+        const int128_t units = rounded_units(value, value * factor, scale, &fits);
+        fits = fits && units < end && units > -end;
+        *result = fits ? static_cast<To>(units) : To{};
+        return fault_if(!fits);
+      },
+      "a value does not fit its DECIMAL's digits");
+}
+
+template <class To>
+NodePtr make_double_to_integer(const base::DataType& to, NodePtr child) {
+  const double end = std::ldexp(1.0, static_cast<int>(sizeof(To) * 8 - 1));
+  return make_node<double, To>(
+      to, std::move(child),
+      [end](double value, To* result) -> uint64_t {
+        const double rounded = std::nearbyint(value);
+        const bool fits = rounded < end && rounded >= -end;
         *result = fits ? static_cast<To>(rounded) : To{};
         return fault_if(!fits);
       },
-      decimal ? "a value does not fit its DECIMAL's digits" : out_of_range(physical_type(to)));
+      out_of_range(physical_type(to)));
 }
 
 // Any type to text, row by row: not a path for speed.
@@ -256,11 +288,14 @@ NodePtr make_text_cut(const base::DataType& to, NodePtr child) {
   return std::make_unique<CutNode>(length, std::move(child));
 }
 
-NodePtr make_cast_from_double_to(const base::DataType& to, NodePtr child) {
+NodePtr make_cast_from_double(const base::DataType& to, NodePtr child) {
+  const bool decimal = to.kind == TypeKind::kDecimal;
   switch (physical_type(to)) {
-    case PhysicalType::kInt32: return make_cast_from_double<int32_t>(to, std::move(child));
-    case PhysicalType::kInt64: return make_cast_from_double<int64_t>(to, std::move(child));
-    case PhysicalType::kInt128: return make_cast_from_double<int128_t>(to, std::move(child));
+    case PhysicalType::kInt32: return make_double_to_integer<int32_t>(to, std::move(child));
+    case PhysicalType::kInt64:
+      return decimal ? make_double_to_decimal<int64_t>(to, std::move(child))
+                     : make_double_to_integer<int64_t>(to, std::move(child));
+    case PhysicalType::kInt128: return make_double_to_decimal<int128_t>(to, std::move(child));
     default: fail_plan("a DOUBLE is cast to a number or a text");
   }
 }
@@ -274,7 +309,7 @@ NodePtr make_number_cast(const base::DataType& from, const base::DataType& to, N
     if constexpr (std::is_same_v<From, base::StringRef> || std::is_same_v<From, base::Interval>) {
       fail_plan("a number is cast");
     } else if constexpr (std::is_same_v<From, double>) {
-      return make_cast_from_double_to(to, std::move(child));
+      return make_cast_from_double(to, std::move(child));
     } else {
       if (to.kind == TypeKind::kDouble) {
         return make_cast_to_double<From>(from, to, std::move(child));

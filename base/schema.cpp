@@ -183,7 +183,8 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
     return wrong(schema, fmt::format("index \"{}\" has no columns", index.name));
   }
   if (index_name_taken(index.name)) {
-    return Error(ErrorCode::kAlreadyExists, fmt::format("index \"{}\" exists", index.name));
+    return Error(ErrorCode::kAlreadyExists, "42P07",
+                 fmt::format("index \"{}\" exists", index.name));
   }
   for (const ColumnId column : index.columns) {
     if (column.value >= schema.columns.size()) {
@@ -200,7 +201,8 @@ Result<void> Catalog::check_index(const TableSchema& schema, const IndexSchema& 
 
 Result<TableId> Catalog::add_table(TableSchema schema) {
   if (find_table(schema.name) != nullptr) {
-    return Error(ErrorCode::kAlreadyExists, fmt::format("table \"{}\" exists", schema.name));
+    return Error(ErrorCode::kAlreadyExists, "42P07",
+                 fmt::format("table \"{}\" exists", schema.name));
   }
   if (auto checked = check_columns_of(schema); !checked) return checked.error();
   if (schema.indexes.empty() || schema.indexes[0].uniqueness != Uniqueness::kUnique) {

@@ -36,31 +36,36 @@ InitCommand::InitCommand(CLI::App& parent)
       ->option_text("N");
 }
 
-base::Result<size_t> InitCommand::create(const std::string& script) const {
-  auto database = dispatcher::Database::open(
-      {.path = path_, .mode = dispatcher::OpenMode::kCreate, .block_rows = block_rows_});
-  if (!database) return database.error();
-  auto created = (*database)->execute_ddl(script);
-  if (!created) created = created.error().within(input_name(schema_path_));
-  const size_t tables = (*database)->catalog().table_count();
-  if (created.ok() && tables == 0) {
-    created = base::Error(base::ErrorCode::kInvalidArgument,
-                          input_name(schema_path_) + ": there is no CREATE TABLE statement in it");
+ExitCode InitCommand::create_tables(dispatcher::Database* database, const std::string& script,
+                                    size_t* tables) const {
+  const std::string name = input_name(schema_path_);
+  if (auto created = database->execute_ddl(script); !created) {
+    return fail_statement(created.error().within(name));
   }
-  if (created.ok()) created = (*database)->close();
-  if (created.ok()) return tables;
-  (*database)->discard();
-  return created.error();
+  *tables = database->catalog().table_count();
+  if (*tables == 0) {
+    return fail(
+        {base::ErrorCode::kInvalidArgument, name + ": there is no CREATE TABLE statement in it"});
+  }
+  const auto closed = database->close();
+  return closed ? ExitCode::kFine : fail(closed.error());
 }
 
 ExitCode InitCommand::run() {
   const auto script = read_file(schema_path_);
   if (!script) return fail(script.error());
   const ProgressLine progress("creating " + path_);
-  const auto tables = create(*script);
-  if (!tables) return fail(tables.error());
+  auto database = dispatcher::Database::open(
+      {.path = path_, .mode = dispatcher::OpenMode::kCreate, .block_rows = block_rows_});
+  if (!database) return fail(database.error());
+  size_t tables = 0;
+  const ExitCode code = create_tables(database->get(), *script, &tables);
+  if (code != ExitCode::kFine) {
+    (*database)->discard();
+    return code;
+  }
   return print_result(
-      fmt::format("created {} with {} table{}\n", path_, *tables, *tables == 1 ? "" : "s"));
+      fmt::format("created {} with {} table{}\n", path_, tables, tables == 1 ? "" : "s"));
 }
 
 }  // namespace diptych::cli

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/result.h"
 #include "cli/command.h"
 #include "dispatcher/database.h"
 
@@ -19,7 +18,9 @@ class InitCommand : public Command {
   ExitCode run() override;
 
  private:
-  base::Result<size_t> create(const std::string& script) const;  // gives the number of tables
+  // Tables of the script in a new database, which is closed then; `tables` is how many.
+  ExitCode create_tables(dispatcher::Database* database, const std::string& script,
+                         size_t* tables) const;
 
   std::string path_;
   std::string schema_path_;

@@ -120,14 +120,28 @@ std::vector<base::Value> QueryCommand::parameters() const {
   return values;
 }
 
-Result<QueryCommand::Statements> QueryCommand::read_statements() const {
+Result<std::vector<QueryCommand::Script>> QueryCommand::read_scripts() const {
+  std::vector<Script> scripts;
+  for (size_t i = 0; i < commands_.size(); ++i) {
+    scripts.push_back(
+        {commands_[i], commands_.size() == 1 ? "-c" : fmt::format("-c number {}", i + 1)});
+  }
+  const std::string file(commands_.empty() && file_.empty() ? kStandardInput : file_);
+  if (file.empty()) return scripts;
+  if (file == kStandardInput && isatty(STDIN_FILENO) != 0) say("SQL statements, then Ctrl-D:\n");
+  auto script = read_file(file);
+  if (!script) return script.error();
+  scripts.push_back({*std::move(script), input_name(file)});
+  return scripts;
+}
+
+Result<QueryCommand::Statements> QueryCommand::statements_of(const std::vector<Script>& scripts) {
   Statements statements;
-  const auto add = [&statements](const std::string& script,
-                                 const std::string& origin) -> Result<void> {
-    const auto split = olap::split_statements(script);
+  for (const auto& [text, origin] : scripts) {
+    const auto split = olap::split_statements(text);
     if (!split) return split.error().within(origin);
     olap::ScriptPlace place;
-    const char* at = script.data();
+    const char* at = text.data();
     for (size_t i = 0; i < split->size(); ++i) {
       const std::string_view statement = (*split)[i];
       place = olap::place_after({at, statement.data()}, place);
@@ -137,19 +151,17 @@ Result<QueryCommand::Statements> QueryCommand::read_statements() const {
       statements.origins.push_back(
           split->size() == 1 ? origin : fmt::format("{}, statement {}", origin, i + 1));
     }
-    return {};
-  };
-  for (size_t i = 0; i < commands_.size(); ++i) {
-    const std::string origin = commands_.size() == 1 ? "-c" : fmt::format("-c number {}", i + 1);
-    if (auto added = add(commands_[i], origin); !added) return added.error();
   }
-  const std::string file(commands_.empty() && file_.empty() ? kStandardInput : file_);
-  if (file.empty()) return statements;
-  if (file == kStandardInput && isatty(STDIN_FILENO) != 0) say("SQL statements, then Ctrl-D:\n");
-  const auto script = read_file(file);
-  if (!script) return script.error();
-  if (auto added = add(*script, input_name(file)); !added) return added.error();
   return statements;
+}
+
+ExitCode QueryCommand::refuse(const Error& error) const {
+  std::vector<Result<QueryResult>> results;
+  results.emplace_back(error);
+  ResultOutput output;
+  text_of(results, format_, [&output](std::string_view piece) { output.add(piece); });
+  output.end();
+  return fail_statement(error);
 }
 
 ExitCode QueryCommand::print(const Statements& statements,
@@ -170,8 +182,10 @@ ExitCode QueryCommand::print(const Statements& statements,
 }
 
 ExitCode QueryCommand::run() {
-  const auto statements = read_statements();
-  if (!statements) return fail(statements.error());
+  const auto scripts = read_scripts();
+  if (!scripts) return fail(scripts.error());
+  const auto statements = statements_of(*scripts);
+  if (!statements) return refuse(statements.error());
   if (statements->texts.empty()) return wrong_usage("there is no SQL statement to run");
   std::optional<ProgressLine> progress("opening " + path_);
   dispatcher::DatabaseOptions options{.path = path_, .mode = dispatcher::OpenMode::kOpen};

@@ -30,13 +30,21 @@ class QueryCommand : public Command {
   ExitCode run() override;
 
  private:
+  struct Script {
+    std::string text;
+    std::string origin;  // "-c", a file's name or "standard input"
+  };
   struct Statements {
     std::vector<std::string> texts;
-    std::vector<std::string> origins;  // "-c", a file's name or "standard input", and a number
+    std::vector<std::string> origins;  // the script's, and a number
     std::vector<olap::ScriptPlace> places;
   };
   std::vector<base::Value> parameters() const;
-  base::Result<Statements> read_statements() const;
+  base::Result<std::vector<Script>> read_scripts() const;
+  // Fails where a script has no end of a statement, as behind a quote that stays open.
+  static base::Result<Statements> statements_of(const std::vector<Script>& scripts);
+  // Nothing runs; the error is printed as a statement's.
+  ExitCode refuse(const base::Error& error) const;
   ExitCode print(const Statements& statements,
                  const std::vector<base::Result<dispatcher::QueryResult>>& results) const;
 

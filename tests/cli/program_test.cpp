@@ -272,8 +272,8 @@ TEST_F(Program, ASchemaErrorLeavesNothingBehind) {
       {"CREATE TABLE t (a INT);", "PRIMARY KEY"},
       {"CREATE TABLE t (a NUMBER_OF_SORTS NOT NULL, PRIMARY KEY (a));", "number_of_sorts"},
       {std::string(kSchema) + "CREATE TABLE item (i INT NOT NULL, PRIMARY KEY (i));",
-       "\"item\" exists"},
-      {"CREATE TABEL t (a INT);", "line 1"},
+       "42P07: already exists: "},
+      {"CREATE TABEL t (a INT);", "42601: syntax error: "},
       {"CREATE TABLE t (a INT PRIMARY KEY);\n\nCREATE TABLE u (\n  a FOO);", "(line 4, column 5: "},
       {"-- nothing\n", "there is no CREATE TABLE statement"},
   };

@@ -1,0 +1,52 @@
+// The command query, as a shell runs it.
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class QueryCommandTest : public testing::Test {
+ protected:
+  QueryCommandTest() {
+    const std::string schema = folder_.file("shop.sql", "CREATE TABLE t (a INT PRIMARY KEY);");
+    EXPECT_EQ(run({"init", shop_, "--schema", schema}).code, 0);
+  }
+  Outcome query(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"query", shop_});
+    return run(arguments);
+  }
+
+  ScratchFolder folder_;
+  std::string shop_ = folder_.path("shop");
+};
+
+TEST_F(QueryCommandTest, AQuoteThatStaysOpenIsAStatementsErrorInEachFormat) {
+  const char* const said =
+      "diptych: 42601: syntax error: -c number 2: unterminated quoted string (line 1, column 11: "
+      "\"'open\")\n";
+  for (const char* const format : {"table", "csv"}) {
+    const Outcome outcome = query({"--format", format, "-c", "SELECT 1", "-c", "SELECT a, 'open"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err, said);
+  }
+  const Outcome outcome = query({"--format", "json", "-c", "SELECT 1; SELECT 'open"});
+  EXPECT_EQ(outcome.code, 1);
+  const auto json = nlohmann::json::parse(outcome.out);
+  ASSERT_EQ(json.size(), 1);
+  EXPECT_EQ(json[0]["sqlstate"], "42601");
+  EXPECT_EQ(json[0]["position"], 18);
+  EXPECT_THAT(std::string(json[0]["error"]), HasSubstr("unterminated quoted string"));
+}
+
+}  // namespace
+}  // namespace diptych::cli

@@ -19,8 +19,11 @@ using dispatcher::QueryResult;
 constexpr const char* kCallExamples =
     "  diptych call bank --procedures bank.so transfer 1 2 12.50\n"
     "  diptych call bank --procedures bank.so --list\n"
-    "  diptych call bank --procedures bank.so statement 1 --format json\n\n"
-    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\"\n";
+    "  diptych call bank --procedures bank.so statement 1 --format json\n"
+    "  diptych call bank --procedures bank.so -- open_account 3 7 --Ada-- 50\n\n"
+    "Arguments are values as in SQL, without quotes: 17 -0.50 2026-11-21 \"Ada Lovelace\". Behind "
+    "--\n"
+    "nothing is taken for an option, whatever it begins with.\n";
 
 // A procedure's name where it is not found: those that there are.
 std::string names(const std::vector<ProcedureDescription>& procedures) {
@@ -43,8 +46,9 @@ std::string in_words(const std::vector<base::BoundColumn>& columns) {
 
 }  // namespace
 
-CallCommand::CallCommand(CLI::App& parent)
-    : Command(parent, "call", "Call a stored procedure from a library", kCallExamples) {
+CallCommand::CallCommand(CLI::App& parent, std::vector<std::string> behind_options)
+    : Command(parent, "call", "Call a stored procedure from a library", kCallExamples),
+      behind_options_(std::move(behind_options)) {
   add_database_path(app(), &path_);
   app().add_option("NAME", name_, "Procedure to call; its arguments follow")->type_name("");
   // The arguments are what is left: CLI11 would take a negative number for an option.
@@ -127,10 +131,16 @@ ExitCode CallCommand::call(dispatcher::Database* database,
 }
 
 ExitCode CallCommand::run() {
-  const std::vector<std::string> arguments = app().remaining();
+  std::vector<std::string> arguments = app().remaining();
   for (const std::string& argument : arguments) {
-    if (argument.starts_with("--")) return wrong_usage("not expected: " + argument);
+    if (argument.starts_with("--")) {
+      return wrong_usage(
+          fmt::format("not expected: {}; behind -- it is an argument, as anything is", argument));
+    }
   }
+  auto behind = behind_options_.begin();
+  if (name_.empty() && behind != behind_options_.end()) name_ = *behind++;
+  arguments.insert(arguments.end(), behind, behind_options_.end());
   if (list_ != name_.empty()) return wrong_usage("give the NAME of a procedure, or --list");
   ProgressLine progress("opening " + path_);
   const auto database = open_database({.path = path_,

@@ -1,4 +1,5 @@
-// diptych call PATH --procedures LIB.so... NAME [ARG...] [--format table|csv|json] [--null TEXT]
+// diptych call PATH --procedures LIB.so... [--format table|csv|json] [--null TEXT] NAME [ARG...]
+// diptych call PATH --procedures LIB.so... -- NAME [ARG...]
 // diptych call PATH --procedures LIB.so... --list
 //
 // Loads libraries of procedures and calls one of theirs, with arguments as SQL values in text. The
@@ -20,7 +21,8 @@ namespace diptych::cli {
 
 class CallCommand : public Command {
  public:
-  explicit CallCommand(CLI::App& parent);
+  // `behind_options`: what stands behind "--": no options, whatever they look like.
+  CallCommand(CLI::App& parent, std::vector<std::string> behind_options);
   ExitCode run() override;
 
  private:
@@ -30,6 +32,7 @@ class CallCommand : public Command {
                 const std::vector<std::string>& arguments) const;
   std::string in_format(const dispatcher::QueryResult& result) const;
 
+  const std::vector<std::string> behind_options_;
   std::string path_;
   size_t memory_bytes_max_ = 0;
   std::vector<std::string> libraries_;

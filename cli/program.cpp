@@ -1,11 +1,15 @@
 #include "cli/program.h"
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <memory>
 #include <new>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -86,6 +90,15 @@ ExitCode end_of_parse(const CLI::App& app, const CLI::ParseError& error) {
   return print_result(text.str());
 }
 
+// Where "--" stands among the arguments of `call`, or their end. What follows are a procedure's,
+// whatever they look like; CLI11 would take them for the program's own.
+int end_of_options(int argument_count, const char* const* arguments) {
+  const std::span all(arguments, static_cast<size_t>(argument_count));
+  if (all.size() < 2 || std::string_view(all[1]) != "call") return argument_count;
+  const auto end = std::find(all.begin(), all.end(), std::string_view("--"));
+  return static_cast<int>(end - all.begin());
+}
+
 ExitCode run_parsed(const std::vector<std::unique_ptr<Command>>& commands) {
   for (const auto& command : commands) {
     if (command->chosen()) return command->run();
@@ -100,11 +113,14 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   app.require_subcommand(0, 1);
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
+  const int end = end_of_options(argument_count, arguments);
+  std::vector<std::string> behind_options(arguments + std::min(end + 1, argument_count),
+                                          arguments + argument_count);
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(std::make_unique<InitCommand>(app));
   commands.push_back(std::make_unique<LoadCommand>(app));
   commands.push_back(std::make_unique<QueryCommand>(app));
-  commands.push_back(std::make_unique<CallCommand>(app));
+  commands.push_back(std::make_unique<CallCommand>(app, std::move(behind_options)));
   commands.push_back(std::make_unique<InspectCommand>(app));
   commands.push_back(std::make_unique<TestCommand>(app));
   commands.push_back(std::make_unique<VerifyCommand>(app));
@@ -123,7 +139,7 @@ ExitCode parse_and_run(int argument_count, const char* const* arguments) {
   commands.push_back(std::make_unique<BenchRecoveryCommand>(*bench));
   commands.push_back(std::make_unique<BenchOverloadCommand>(*bench));
   try {
-    app.parse(argument_count, arguments);
+    app.parse(end, arguments);
   } catch (const CLI::ParseError& error) {
     return end_of_parse(app, error);
   }

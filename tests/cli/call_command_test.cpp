@@ -88,6 +88,19 @@ TEST_F(CallProgram, WhatFailsSaysWhyAndChangesNothing) {
       "s\n150.00\n");
 }
 
+TEST_F(CallProgram, BehindTwoDashesAnythingIsAnArgument) {
+  const Outcome refused = call({"open_account", "3", "7", "--Ada", "1"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("not expected: --Ada; behind -- it is an argument"));
+  EXPECT_EQ(call({"open_account", "3", "--", "7", "--Ada", "1"}).code, 0);
+  EXPECT_EQ(call({"--null", "none", "--", "open_account", "4", "7", "-h", "1"}).code, 0);
+  EXPECT_EQ(call({"--", "open_account", "6", "7", "--", "6"}).code, 0);
+  EXPECT_EQ(call({"--list", "--", "statement"}).code, 2);
+  const Outcome queried = run({"query", bank_, "--format", "csv", "-c",
+                               "SELECT id, owner FROM account WHERE id > 2 ORDER BY id"});
+  EXPECT_EQ(queried.out, "id,owner\n3,--Ada\n4,-h\n6,--\n");
+}
+
 TEST_F(CallProgram, ALibraryThatDoesNotFitIsNamed) {
   const std::string file = folder_.file("text.so", "not a library");
   const Outcome outcome = run({"call", bank_, "--procedures", file, "--list"});

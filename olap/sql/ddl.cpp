@@ -58,10 +58,12 @@ bool given(const char* text) {
 }
 
 base::Result<void> check_table(const SourceText& source, const PgQuery__RangeVar& table) {
-  return refuse(source, table.location,
-                {{given(table.schemaname), "a schema in front of a table name"},
-                 {table.inh == 0, "ONLY"},
-                 {std::string_view(table.relpersistence) != "p", "a temporary or unlogged table"}});
+  return refuse(
+      source, table.location,
+      {{given(table.catalogname), "a database in front of a schema"},
+       {given(table.schemaname) && table.schemaname != kPublicSchema, "a schema but \"public\""},
+       {table.inh == 0, "ONLY"},
+       {std::string_view(table.relpersistence) != "p", "a temporary or unlogged table"}});
 }
 
 // The lists of names of '(a, b) ("C d")', as SQL writes names; nullopt: it is no such text.
@@ -297,6 +299,7 @@ base::Result<void> TableBuilder::add_foreign_key(const PgQuery__Constraint& cons
   const int64_t place = constraint.pktable->location;
   base::ForeignKey key;
   key.columns = *std::move(resolved);
+  if (auto checked = check_table(source_, *constraint.pktable); !checked) return checked;
   key.parent_table = constraint.pktable->relname;
   key.parent_columns = strings_of(NodeList(constraint.pk_attrs, constraint.n_pk_attrs));
   const TableSchema* parent =

@@ -116,13 +116,11 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     if (fields.size() == 2) return whole_row(column.location, string_of(fields[0]));
     return source_.wrong(column.location, "* stands alone in a SELECT list or in count(*)");
   }
-  if (fields.size() > 2) {
-    return source_.unsupported(column.location, "a schema in front of a table name");
-  }
-  const std::string_view table = fields.size() == 2 ? string_of(fields[0]) : std::string_view();
+  const auto table = table_of(column);
+  if (!table) return table.error();
   const std::string_view name = string_of(fields.back());
-  const auto found = scope_.resolve(source_, column.location, table, name);
-  if (!found && table.empty()) {
+  const auto found = scope_.resolve(source_, column.location, *table, name);
+  if (!found && table->empty()) {
     for (const Scope* scope = &scope_; scope != nullptr; scope = scope->outer()) {
       if (scope->find_table(name) != nullptr) return whole_row(column.location, name);
     }
@@ -142,6 +140,23 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
   }
   offsets_[expression.get()] = column.location;
   return Bound{std::move(expression), false, column.location};
+}
+
+base::Result<std::string_view> ExpressionBinder::table_of(const PgQuery__ColumnRef& column) const {
+  const NodeList fields(column.fields, column.n_fields);
+  if (fields.size() == 1) return std::string_view();
+  const std::string_view table = string_of(fields[fields.size() - 2]);
+  if (fields.size() == 2) return table;
+  if (fields.size() > 3 || string_of(fields[0]) != kPublicSchema) {
+    return source_.unsupported(column.location, "a schema but \"public\"");
+  }
+  const Scope* scope = &scope_;
+  while (scope != nullptr && scope->find_table(table) == nullptr) scope = scope->outer();
+  if (scope == nullptr || scope->find_table(table)->table != table) {
+    return source_.wrong(column.location, fmt::format("no table \"public.{}\" in FROM", table),
+                         "42P01");
+  }
+  return table;
 }
 
 base::Error ExpressionBinder::whole_row(int64_t offset, std::string_view table) const {

@@ -104,6 +104,10 @@ class ExpressionBinder {
   // The slot of the block's aggregate, new or old.
   uint32_t add_aggregate(Aggregate aggregate, std::string_view name);
 
+  // What stands for the table in t.a, public.t.a or t.*; empty where nothing does. Behind a schema
+  // it is the table itself, not an alias nor a CTE.
+  base::Result<std::string_view> table_of(const PgQuery__ColumnRef& column) const;
+
   // Whether a subquery that could not be bound can be now, since it has put an aggregate here.
   bool bind_again() { return std::exchange(bind_again_, false); }
 

@@ -148,12 +148,17 @@ base::Result<void> SelectBinder::bind_from_item(const Node& node, JoinGroup& gro
 base::Result<void> SelectBinder::bind_table(const PgQuery__RangeVar& table, JoinGroup& group) {
   const std::string_view name = table.relname;
   const std::string_view alias = table.alias == nullptr ? name : table.alias->aliasname;
-  if (table.schemaname[0] != '\0' && std::string_view(table.schemaname) != "public") {
+  const bool in_schema = table.schemaname[0] != '\0';
+  if (table.catalogname[0] != '\0') {
+    return source_.unsupported(table.location, "a database in front of a schema");
+  }
+  if (in_schema && table.schemaname != kPublicSchema) {
     return source_.unsupported(table.location, "a schema but \"public\"");
   }
   size_t index = 0;
   const CteScope* owner = nullptr;
-  if (const CteScope::Entry* cte = find_cte(ctes_, name, &index, &owner)) {
+  const CteScope::Entry* const cte = in_schema ? nullptr : find_cte(ctes_, name, &index, &owner);
+  if (cte != nullptr) {
     if (cte->working != nullptr) return bind_working_table(*cte->working, table, group);
     statement_.named.insert(cte->query);
     const CteScope visible = scope_of(*owner, index);

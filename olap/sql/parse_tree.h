@@ -57,6 +57,9 @@ std::vector<std::string> strings_of(NodeList nodes);
 // "a.b" for the error messages.
 std::string joined(const std::vector<std::string>& names);
 
+// Where PostgreSQL puts tables that are made without a schema: here all of them are.
+inline constexpr std::string_view kPublicSchema = "public";
+
 // Direction and place of NULLs of an ORDER BY item; its column is the caller's.
 SortKey sort_key_of(const PgQuery__SortBy& item);
 

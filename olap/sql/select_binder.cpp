@@ -300,8 +300,9 @@ base::Result<void> SelectBinder::bind_targets(NodeList targets) {
 }
 
 base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
-  const std::string_view wanted =
-      star.n_fields > 1 ? string_of(star.fields[0]) : std::string_view();
+  const auto table_name = expressions_.table_of(star);
+  if (!table_name) return table_name.error();
+  const std::string_view wanted = *table_name;
   if (!wanted.empty() && scope_.find_table(wanted) == nullptr) {
     return scope_.unknown_table(source_, star.location, wanted);
   }

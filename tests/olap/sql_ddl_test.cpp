@@ -181,12 +181,17 @@ TEST(SqlDdlTest, ClausesThatWouldBeIgnoredAreNamed) {
       {"create index i on p (b collate \"C\")", "COLLATE is"},
       {"create index i on p (b int4_ops)", "an operator class is"},
       {"create index i on only p (b)", "ONLY is"},
-      {"create index i on s.p (b)", "a schema in front of a table name is"},
+      {"create index i on s.p (b)", "a schema but \"public\" is"},
+      {"create table s.t (a int primary key)", "a schema but \"public\" is"},
+      {"create table d.public.t (a int primary key)", "a database in front of a schema is"},
+      {"create table t (a int primary key references s.p)", "a schema but \"public\" is"},
   };
   for (const auto& [statement, error] : kClauses) {
     EXPECT_THAT(error_of(statement), HasSubstr(error)) << statement;
   }
   EXPECT_EQ(error_of("create index i on p (b asc nulls last)"), "");
+  EXPECT_EQ(error_of("create index i on public.p (b)"), "");
+  EXPECT_EQ(error_of("create table public.t (a int primary key references public.p)"), "");
   EXPECT_EQ(error_of("create table t (a int primary key references p on delete no action)"), "");
 }
 

@@ -81,7 +81,7 @@ Result<CsvTable> CsvTable::read(const base::TableSchema& schema, ByteSource sour
     if (!*found) return table;
     table.take_record(record);
     if (records % kRecordsPerProgress == 0 && !progress(reader.bytes_read())) {
-      return Error(ErrorCode::kCancelled, "stopped; nothing was loaded");
+      return Error(ErrorCode::kCancelled, "stopped");
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,13 @@ Result<size_t> read_some(const Descriptor& file, const std::string& path, std::s
     if (bytes >= 0) return static_cast<size_t>(bytes);
     if (errno != EINTR) return system_error("read", path, errno);
   }
+}
+
+// Waits a moment for bytes, the end or an error; of a file they are always there.
+bool has_bytes(const Descriptor& file) {
+  constexpr int kWaitMs = 100;
+  struct pollfd waiting = {.fd = file.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&waiting, 1, kWaitMs) > 0;
 }
 
 Result<std::string> read_all(const Descriptor& file, const std::string& path) {
@@ -110,7 +118,7 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   return system_error("write", path, refused);
 }
 
-Result<OpenFile> open_file(const std::string& path) {
+Result<OpenFile> open_file(const std::string& path, Stopped stopped) {
   // std::function wants a copyable callable; the descriptor is shared by its copies.
   auto file = std::make_shared<Descriptor>(open_input(path));
   if (file->get() < 0) return system_error("open", path, errno);
@@ -119,7 +127,11 @@ Result<OpenFile> open_file(const std::string& path) {
   if (::fstat(file->get(), &status) == 0 && S_ISREG(status.st_mode)) {
     open.bytes = static_cast<uint64_t>(status.st_size);
   }
-  open.source = [file, name = input_name(path)](std::span<char> buffer) {
+  open.source = [file, name = input_name(path),
+                 stopped = std::move(stopped)](std::span<char> buffer) -> Result<size_t> {
+    do {
+      if (stopped()) return Error(ErrorCode::kCancelled, "stopped");
+    } while (!has_bytes(*file));
     return read_some(*file, name, buffer);
   };
   return open;

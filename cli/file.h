@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,7 +29,10 @@ struct OpenFile {
   ByteSource source;
   uint64_t bytes = 0;
 };
-base::Result<OpenFile> open_file(const std::string& path);
+// `stopped` is asked before each read, and while one waits for a pipe's writer; the source fails
+// with kCancelled where it says so.
+using Stopped = std::function<bool()>;
+base::Result<OpenFile> open_file(const std::string& path, Stopped stopped);
 
 // For CLI11: empty if a file can be written there, otherwise what is wrong. Tries, and leaves
 // nothing behind.

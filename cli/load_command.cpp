@@ -53,13 +53,15 @@ LoadCommand::LoadCommand(CLI::App& parent)
 
 Result<CsvTable> LoadCommand::read_rows(const base::TableSchema& schema, const SignalStop& stop,
                                         ProgressLine* progress) const {
-  const auto file = open_file(csv_path_);
+  const auto file = open_file(csv_path_, [&stop] { return stop.stopped(); });
   if (!file) return file.error();
   auto rows = CsvTable::read(schema, file->source, [&](uint64_t bytes_read) {
     progress->update("reading " + input_name(csv_path_), share(bytes_read, file->bytes));
     return !stop.stopped();
   });
-  if (!rows) return rows.error().within(input_name(csv_path_));
+  const std::string name = input_name(csv_path_);
+  if (stop.stopped()) return Error(ErrorCode::kCancelled, name + ": stopped; nothing was loaded");
+  if (!rows) return rows.error().within(name);
   return rows;
 }
 

@@ -1,0 +1,69 @@
+// The command load, as a shell runs it.
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/cli/program_run.h"
+
+namespace diptych::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// Writes some rows into a pipe, and closes it at its end, or when nobody waits any longer.
+class SlowWriter {
+ public:
+  SlowWriter(const std::string& path, std::string_view rows)
+      : pipe_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)),
+        closer_([this](const std::stop_token& end) {
+          std::unique_lock lock(mutex_);
+          given_up_ = !ended_.wait_for(lock, end, std::chrono::seconds(20), [] { return false; }) &&
+                      !end.stop_requested();
+          ::close(pipe_);
+        }) {
+    EXPECT_EQ(::write(pipe_, rows.data(), rows.size()), static_cast<ssize_t>(rows.size()));
+  }
+  bool end() {
+    closer_.request_stop();
+    closer_.join();
+    return !given_up_;
+  }
+
+ private:
+  const int pipe_;
+  std::mutex mutex_;
+  std::condition_variable_any ended_;
+  bool given_up_ = false;  // guarded by joining closer_
+  std::jthread closer_;
+};
+
+TEST(LoadCommand, CtrlCEndsALoadThatWaitsForAPipeAndNothingIsLoaded) {
+  const ScratchFolder folder;
+  const std::string shop = folder.path("shop");
+  const std::string schema = folder.file("shop.sql", "CREATE TABLE t (a INT PRIMARY KEY);");
+  ASSERT_EQ(run({"init", shop, "--schema", schema}).code, 0);
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  RunningProgram program({"load", shop, "t", pipe}, {});
+  SlowWriter writer(pipe, "a\n1\n2\n");
+  program.interrupt();
+  const Outcome outcome = program.finish();
+  EXPECT_TRUE(writer.end()) << "the load has waited for the pipe's end";
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("stopped; nothing was loaded\n"));
+  EXPECT_EQ(run({"query", shop, "--format", "csv", "-c", "SELECT count(*) FROM t"}).out,
+            "count\n0\n");
+}
+
+}  // namespace
+}  // namespace diptych::cli

@@ -57,6 +57,9 @@ ExitCode BenchTpccCommand::run() {
   if (options_.checkpoint_seconds != 0 && options_.keep_path.empty()) {
     return wrong_usage("--checkpoint-seconds: a database in memory is not saved; give --keep");
   }
+  if (app().count("--checkpoint-rate") != 0 && options_.checkpoint_seconds == 0) {
+    return wrong_usage("--checkpoint-rate: no checkpoint is made; give --checkpoint-seconds");
+  }
   options_.query_clients = 0;
   options_.size =
       constant_size_ ? workloads::SizePolicy::kConstant : workloads::SizePolicy::kGrowing;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/program_run.h"
+
 namespace diptych::cli {
 namespace {
 
@@ -29,6 +31,13 @@ TEST(BenchOptions, AReportOfNothingMeasuredFailsAndSaysSo) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(give_report(report, ""), ExitCode::kFailed);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "interrupted: nothing was measured yet\n");
+}
+
+TEST(BenchOptions, ARateOfCheckpointsThatAreNotMadeIsRefused) {
+  const Outcome outcome = run({"bench", "tpcc", "--checkpoint-rate", "5", "--seconds", "0.1"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "diptych: --checkpoint-rate: no checkpoint is made; give --checkpoint-seconds\n");
 }
 
 }  // namespace

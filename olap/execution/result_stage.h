@@ -16,7 +16,7 @@ namespace diptych::olap {
 // What one worker has of the result.
 class ResultPart {
  public:
-  explicit ResultPart(MemoryBudget* memory) : charge_(memory, "its result") {}
+  explicit ResultPart(MemoryBudget* memory) : charge_(memory, "the result") {}
 
   // The selected rows of the first columns, which have these types.
   void append(const std::vector<base::DataType>& types, const Batch& batch);

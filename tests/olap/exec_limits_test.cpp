@@ -73,7 +73,7 @@ class MemoryLimit : public ::testing::TestWithParam<uint32_t> {
 };
 
 TEST_P(MemoryLimit, HoldsForAResult) {
-  expect_limited(plan_of(source()), "its result");
+  expect_limited(plan_of(source()), "the result");
 }
 
 TEST_P(MemoryLimit, HoldsForAJoinsBuildSide) {
@@ -299,7 +299,7 @@ TEST_P(MemoryLimit, OfAllQueriesFailsThoseThatWouldPassItAndNoOther) {
     EXPECT_EQ(result.error().sqlstate(), "53200");
     EXPECT_EQ(result.error().message.find("all queries, and results that are still held, would "
                                           "keep more than 4096 KiB, which is their limit, with "
-                                          "its result of this one"),
+                                          "the result of this one"),
               0U)
         << result.error().to_string();
   }

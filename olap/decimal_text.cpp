@@ -164,4 +164,12 @@ std::optional<int128_t> double_as_decimal(double value, uint8_t scale) {
   return value < 0 ? -units : units;
 }
 
+double decimal_as_double(int128_t units, uint8_t scale) {
+  const std::string text = base::decimal_to_string(units, scale);
+  double value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  DIPTYCH_CHECK(read.ec == std::errc(), "a decimal's text is a number of DOUBLE's range");
+  return value;
+}
+
 }  // namespace diptych::olap

@@ -27,4 +27,7 @@ base::Result<base::DataType> decimal_type_of(std::string_view text);
 // is 1.005 and not 1.00499999999999989). nullopt where no DECIMAL of 38 digits is that.
 std::optional<base::int128_t> double_as_decimal(double value, uint8_t scale);
 
+// The DOUBLE that is nearest to units * 10^-scale: the one that its text is read as.
+double decimal_as_double(base::int128_t units, uint8_t scale);
+
 }  // namespace diptych::olap

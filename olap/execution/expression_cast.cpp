@@ -137,12 +137,25 @@ NodePtr make_integer_cast(const base::DataType& from, const base::DataType& to, 
 template <class From>
 NodePtr make_cast_to_double(const base::DataType& from, const base::DataType& to, NodePtr child) {
   const bool scaled = from.kind == TypeKind::kDecimal && from.scale != 0;
-  const double divisor = scaled ? static_cast<double>(power_of_ten(from.scale)) : 1.0;
-  return make_node<From, double>(to, std::move(child),
-                                 [divisor](From value, double* result) -> uint64_t {
-                                   *result = static_cast<double>(value) / divisor;
-                                   return 0;
-                                 });
+  if (!scaled) {
+    return make_node<From, double>(to, std::move(child),
+                                   [](From value, double* result) -> uint64_t {
+                                     *result = static_cast<double>(value);
+                                     return 0;
+                                   });
+  }
+  // A quotient of two whole numbers that DOUBLE has is rounded once.
+  constexpr int kScaleMax = 22;
+  constexpr int64_t kWholeMax = int64_t{1} << 53;
+  const auto divisor = static_cast<double>(power_of_ten(from.scale));
+  const From whole_max = from.scale <= kScaleMax ? static_cast<From>(kWholeMax) : From{0};
+  return make_node<From, double>(
+      to, std::move(child),
+      [divisor, whole_max, scale = from.scale](From value, double* result) -> uint64_t {
+        const bool once = value <= whole_max && value >= -whole_max;
+        *result = once ? static_cast<double>(value) / divisor : decimal_as_double(value, scale);
+        return 0;
+      });
 }
 
 // `scaled`, which is `value` by 10^scale, as double_as_decimal rounds the value: where the digits

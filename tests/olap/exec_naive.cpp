@@ -146,7 +146,7 @@ Value cast(const Expression& e, const Value& value) {
   }
   if (e.type.kind == TypeKind::kDouble) {
     if (from.kind == TypeKind::kDouble) return value;
-    return static_cast<double>(units_of(value)) / static_cast<double>(power(from.scale));
+    return std::get<double>(*base::parse_value(e.type, base::to_string(value)));
   }
   const int digits = e.type.scale - from.scale;
   int128_t units = units_of(value);

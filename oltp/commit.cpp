@@ -56,7 +56,7 @@ inline void Worker::publish(const Write& write, base::Vid vid) {
       word = erased_word(vid);
       break;
     case WriteKind::kErasedGroup: word = erased_word(vid); break;
-    case WriteKind::kInsertErased: return kill_inserted(write, true);
+    case WriteKind::kInsertErased: return kill_inserted(write);
   }
   stamp(write, write.undo->group, word);
 }
@@ -158,9 +158,9 @@ void Worker::take_back_exports() {
   }
 }
 
-void Worker::kill_inserted(const Write& write, bool has_entries) {
+void Worker::kill_inserted(const Write& write) {
   write.slot->set_words(write.table->layout.group_count, 0);
-  dead_rows_.push_back({write.table, write.slot, write.row_id, has_entries});
+  dead_rows_.push_back({write.table, write.slot, write.row_id, false});
 }
 
 void Worker::roll_back() {
@@ -173,7 +173,8 @@ void Worker::roll_back() {
       restore_row(write);
       continue;
     }
-    kill_inserted(write, false);
+    kill_inserted(write);
+    if (write.kind == WriteKind::kInsertErased) continue;  // has none any more
     erase_inserted_entries(write, write.table->indexes.size());
   }
   for (const StringChange& change : string_changes_) strings_.retire(change.after);

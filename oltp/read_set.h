@@ -19,9 +19,10 @@
 //
 // What needs no entry: the transaction's own rows (a claim is refused if the row was changed since
 // the snapshot, and nobody else writes it then), and the key of an insert (the index refuses it to
-// others). A row that another transaction merely owns is fine: that one commits later, and is
-// checked against this one's writes. A transaction that changes nothing is not checked: it is the
-// state at its read VID that it saw.
+// others; once the row is erased again it does not, and the key has one). A row that another
+// transaction merely owns is fine: that one commits later, and is checked against this one's
+// writes. A transaction that changes nothing is not checked: it is the state at its read VID that
+// it saw.
 //
 //   begin -> add_* , cut_range -> hold, without the lock -> [somebody has committed since] hold,
 //   under commit_mutex -> the VID

@@ -320,7 +320,24 @@ void TransactionCore::erase_row(const RowHandle& handle) {
                 sizeof change.before);
     worker_->string_changes_.push_back(change);
   }
-  write->kind = write->kind == WriteKind::kInsert ? WriteKind::kInsertErased : WriteKind::kErase;
+  if (write->kind != WriteKind::kInsert) {
+    write->kind = WriteKind::kErase;
+    return;
+  }
+  write->kind = WriteKind::kInsertErased;
+  forget_inserted_keys(*write);
+}
+
+void TransactionCore::forget_inserted_keys(const Write& write) {
+  const auto& indexes = write.table->indexes;
+  for (size_t i = 0; worker_->reads_.is_recorded() && i < indexes.size(); ++i) {
+    if (!indexes[i]->unique) continue;
+    // It had no row when this one came, and others may insert it from now on.
+    base::Key key;
+    indexes[i]->encoder.encode(write.slot->row(), &key);
+    worker_->reads_.add_key(*indexes[i], key.bytes());
+  }
+  worker_->erase_inserted_entries(write, indexes.size());
 }
 
 base::Result<void> TransactionCore::scan_range(base::IndexId index_id, const KeyRange& range,

@@ -226,6 +226,9 @@ class TransactionCore {
   // The shape's column groups are this transaction's, or, without a shape, some of the row: one of
   // their writes. nullptr, and the transaction has failed: they are not.
   Write* own_write(const RowHandle& handle, const WriteShape* shape);
+  // An inserted row is erased: its entries go at once, so that rows which come and go under one key
+  // do not lie in each other's way.
+  void forget_inserted_keys(const Write& write);
   // False, and the transaction has failed.
   bool claim_group(const RowHandle& handle, uint32_t group);
   bool claim_groups(const RowHandle& handle, std::span<const base::ColumnId> columns);

@@ -141,8 +141,8 @@ class Worker {
     // relaxed: one worker.
     version.word.store(word, std::memory_order_relaxed);
   }
-  // An inserted row that nobody will ever see.
-  void kill_inserted(const Write& write, bool has_entries);
+  // An inserted row that nobody will ever see; its entries are gone or the caller's to erase.
+  void kill_inserted(const Write& write);
   // The columns that were written in any group of the row, so that they make one record. nullptr:
   // none were, or they are in the record of an earlier write.
   const WriteShape* shape_of_record(const Write& write) {

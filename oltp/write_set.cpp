@@ -222,7 +222,7 @@ void Worker::erase_inserted_entries(const Write& write, size_t index_count) {
 
 void Worker::undo_insert(size_t index_count) {
   const Write& write = writes_.back();
-  kill_inserted(write, false);
+  kill_inserted(write);
   erase_inserted_entries(write, index_count);
   drop_newest_write();
 }

@@ -172,6 +172,15 @@ TEST_F(SerializableStress, AnInsertThatWasRefusedHasReadTheRowInItsWay) {
   EXPECT_FALSE(commits(refused, erase(1)));
 }
 
+TEST_F(SerializableStress, AKeyThatWasInsertedAndErasedAgainWasFoundFree) {
+  const auto come_and_go = [&](Transaction& txn) -> Result<void> {
+    EXPECT_TRUE(insert(6, 60)(txn));
+    return erase(6)(txn);
+  };
+  EXPECT_TRUE(commits(come_and_go, insert(7, 70)));
+  EXPECT_FALSE(commits(come_and_go, insert(6, 60)));
+}
+
 TEST_F(SerializableStress, ARangeCountsAsFarAsItWasScanned) {
   // The balances are 10, 20, 30, 40 and 50; each scan ends at 20, or at 40 from behind.
   const Schedule::Step scans[] = {

@@ -87,6 +87,31 @@ TEST(Transaction, InsertAndEraseLeavesAndExportsNothing) {
   bank.expect_replica_agrees();
 }
 
+// Else each would look at all rows before it that had the key, and the indexes would grow by them.
+TEST(Transaction, RowsThatComeAndGoUnderOneKeyLeaveNoEntriesInEachOthersWay) {
+  Bank bank;
+  ASSERT_TRUE(bank.put(1, 7, "ann", 50));
+  const auto come_and_go = [&](int times) {
+    return bank.run([&](Transaction& txn) -> Result<void> {
+      for (int i = 0; i < times; ++i) {
+        auto row = txn.get_for_update(bank.account_pkey, 1);
+        if (!row) return row.error();
+        txn.erase(*row);
+        if (auto again = txn.insert(bank.account, row->values); !again) return again.error();
+        auto entry = txn.insert(bank.entry, Entry{1, 1, {}});
+        if (!entry) return entry.error();
+        txn.erase(*txn.claim<Entry>(*entry));
+      }
+      return {};
+    });
+  };
+  ASSERT_TRUE(come_and_go(1));
+  const size_t before = bank.engine->metrics().index_bytes;
+  ASSERT_TRUE(come_and_go(10'000));
+  EXPECT_EQ(bank.engine->metrics().index_bytes, before);
+  bank.expect_replica_agrees();
+}
+
 TEST(Transaction, EraseAndInsertOfOneKeyIsExportedAsADeleteAndAnInsert) {
   Bank bank;
   ASSERT_TRUE(bank.put(1, 7, "ann", 50));

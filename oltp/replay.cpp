@@ -80,6 +80,7 @@ base::Result<void> Worker::replay(std::span<Request* const> requests, InsertedOf
   for (size_t i = 0; i < requests.size() && replayed; ++i) {
     plan_of(i + kRowsAhead)->fetch_rows();
     replayed = replay_one(requests[i], inserted[i], plan_of(i)->rows());
+    drop_many_dead_entries();
     plan_access(requests, i + kPlansAhead, plan_of(i));
   }
   replays_ = false;

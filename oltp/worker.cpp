@@ -14,6 +14,9 @@ namespace {
 // further rounds waits for the next batch.
 constexpr int kRetryRounds = 3;
 
+// With one worker no transaction begins with more of them.
+constexpr size_t kDeadEntriesMax = 128;
+
 // An expected outcome has no text; who called should still read where it came from.
 base::Error for_the_caller(const ProcedureDefinition& procedure, base::Error error) {
   if (!error.message.empty()) return error;
@@ -88,6 +91,7 @@ void Worker::run_share(Share requests, uint64_t deadline_ns) {
     if (run_timed(requests[next], plan_of(next)->rows(), &now_ns) == RunEnd::kConflict) {
       deferred_.push_back(requests[next]);
     }
+    if (drop_many_dead_entries()) now_ns = base::steady_ns();  // no run's
     plan_access(requests, next + kPlansAhead, plan_of(next));
   }
   retry_deferred(deadline_ns);
@@ -186,8 +190,19 @@ void Worker::settle_rolled_back() {
   rolled_back_.clear();
 }
 
+size_t Worker::rows_with_dead_entries() const {
+  return dead_rows_.size() - rows_without_entries_ + stale_keys_.size();
+}
+
+bool Worker::drop_many_dead_entries() {
+  if (!is_single() || rows_with_dead_entries() <= kDeadEntriesMax) return false;
+  drop_dead_entries();
+  return true;
+}
+
 void Worker::drop_dead_entries() {
-  for (const DeadRow& dead : dead_rows_) {
+  for (; rows_without_entries_ < dead_rows_.size(); ++rows_without_entries_) {
+    const DeadRow& dead = dead_rows_[rows_without_entries_];
     if (!dead.has_entries) continue;
     for (const auto& index : dead.table->indexes) {
       base::Key key;
@@ -198,7 +213,7 @@ void Worker::drop_dead_entries() {
   for (const KeyChange& stale : stale_keys_) {
     TableIndex& index = *stale.index;
     const RowSlot& slot = index.table->rows.slot(stale.row_id);
-    // relaxed: at the boundary nobody else runs.
+    // relaxed: nobody else changes a row, here or at the boundary.
     if ((slot.word.load(std::memory_order_relaxed) & kLive) != 0) {
       base::Key key;
       index.encoder.encode(slot.row(), &key);
@@ -207,6 +222,7 @@ void Worker::drop_dead_entries() {
     }
     index.index->erase(stale.key, stale.row_id);
   }
+  stale_keys_.clear();
 }
 
 void Worker::forget_free_slots() {
@@ -221,6 +237,7 @@ void Worker::forget_rows() {
   shapes_.clear();
   inserted_rows_.clear();
   dead_rows_.clear();
+  rows_without_entries_ = 0;
   rolled_back_.clear();
   stale_keys_.clear();
   report_ = WorkerReport();
@@ -232,7 +249,7 @@ void Worker::bury_dead_rows() {
     tables_[dead.table->schema->id.value].slots.retire(dead.row_id);
   }
   dead_rows_.clear();
-  stale_keys_.clear();
+  rows_without_entries_ = 0;
 }
 
 void Worker::finish_batch() {

@@ -77,7 +77,7 @@ class Worker {
   // drop_dead_entries of all, then finish_batch of all.
   void settle_rolled_back();
   void drop_dead_entries();  // any workers at once, each on its own thread, or the leader
-  size_t rows_with_dead_entries() const { return dead_rows_.size() + stale_keys_.size(); }
+  size_t rows_with_dead_entries() const;
   void bury_dead_rows();  // their slots may be used again
   void finish_batch();
   void forget_free_slots();  // before RowTable::free_dead_slots
@@ -116,6 +116,8 @@ class Worker {
   using Share = std::span<Request* const>;
   void plan_access(Share requests, size_t position, AccessPlan* plan) const;
 
+  // With one worker, between transactions: so that scans do not pass all. False: they are few.
+  bool drop_many_dead_entries();
   enum class RunEnd : uint8_t { kEnded, kConflict };
   // The clock is at *now_ns, before and after.
   RunEnd run_timed(Request* request, PlannedRows planned, uint64_t* now_ns);
@@ -287,6 +289,7 @@ class Worker {
   // The batch's.
   std::vector<base::RowId> inserted_rows_;  // of those that committed, and of the running one
   std::vector<DeadRow> dead_rows_;
+  size_t rows_without_entries_ = 0;  // the first of dead_rows_
   std::vector<RolledBackRow> rolled_back_;
   std::vector<KeyChange> stale_keys_;
   std::vector<Request*> deferred_;

@@ -91,6 +91,38 @@ std::function<RowBatch()> batches_of(const std::vector<Account>& rows, size_t* a
   };
 }
 
+// Each takes the first row, and one puts it to the end: in one batch, and few looks each.
+TEST(Engine, WithOneWorkerTheFirstOfAQueueIsFoundAtOnceHoweverManyWentBefore) {
+  constexpr int kRows = 500;
+  Bank bank(1, 0, 10'000'000'000, IsolationLevel::kSnapshot, kParcelGroups, 2 * kRows);
+  ASSERT_TRUE(bank.run([&](Transaction& txn) -> Result<void> {
+    for (int i = 0; i < kRows; ++i) {
+      if (auto in = txn.insert(bank.parcel, Parcel{i, i, 0, 0, ""sv, {}}); !in) return in.error();
+    }
+    return {};
+  }));
+  int64_t end = kRows;
+  const auto take_first = [&](Transaction& txn, bool erases) -> Result<void> {
+    Result<void> taken(ErrorCode::kNotFound);
+    auto scanned = txn.scan<&Parcel::id>(
+        bank.parcel_shelf, KeyRange{}, {.limit = 1}, [&](const RowHandle& handle, int64_t) {
+          auto row = txn.claim<Parcel>(handle);
+          if (!row) return ScanStep::kStop;
+          erases ? txn.erase(*row) : txn.update(*row, set<&Parcel::shelf>(end++));
+          taken = {};
+          return ScanStep::kContinue;
+        });
+    return scanned ? taken : scanned.error();
+  };
+  std::vector<Bank::Body> bodies(3000, [&](Transaction& txn) { return take_first(txn, false); });
+  bodies.resize(3000 + kRows, [&](Transaction& txn) { return take_first(txn, true); });
+  for (const auto& call : bank.run_all(bodies)) {
+    ASSERT_TRUE(call.outcome()) << call.outcome().error().to_string();
+  }
+  EXPECT_EQ(bank.engine->row_count(bank.parcel.table), 0u);
+  bank.expect_replica_agrees();
+}
+
 TEST(EngineLoad, TheSinkGetsEachRowWithItsStringsAndNoRecordIsExported) {
   Bank bank;
   std::string note(80, 'x');

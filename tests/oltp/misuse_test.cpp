@@ -442,5 +442,53 @@ TEST(SlowRuns, ARunOverTheLimitIsInTheReportAndAMarkNamesItMeanwhile) {
   EXPECT_TRUE(engine.running().empty());
 }
 
+TEST(SlowRuns, WhoRunsBehindOneThatErasedManyRowsIsNotBlamed) {
+  constexpr int kRows = 300'000;
+  const base::Catalog catalog = bank_catalog();
+  const auto entry = *bind_table<Entry>(catalog, "entry");
+  const auto by_key = *bind_index<&Entry::account, &Entry::number>(catalog, "entry_pkey");
+  propagation::UpdateQueue queue;
+  EngineOptions options;
+  options.placement.threads = 1;
+  options.slow_run_ns = 20'000'000;
+  options.batch_time_max_ns = 60'000'000'000;
+  Engine engine(&catalog, options, &queue);
+  const auto define = [&](const char* name, const Bank::Body& body) {
+    return engine.register_procedure(define_procedure<Nothing, Nothing>(
+        name, [body](Transaction& txn, const Nothing&) -> Result<Nothing> {
+          if (auto done = body(txn); !done) return done.error();
+          return Nothing{};
+        }));
+  };
+  const base::ProcedureId fill = define("fill", [&](Transaction& txn) -> Result<void> {
+    for (int i = 0; i < kRows; ++i) {
+      if (auto row = txn.insert(entry, Entry{i % 1000, i, {}}); !row) return row.error();
+    }
+    return {};
+  });
+  const base::ProcedureId empty = define("empty", [&](Transaction& txn) -> Result<void> {
+    const auto erase = [&](const RowHandle& handle, int32_t) {
+      txn.erase(*txn.claim<Entry>(handle));
+      return ScanStep::kContinue;
+    };
+    auto scanned = txn.scan<&Entry::number>(by_key, KeyRange{}, {}, erase);
+    return scanned ? Result<void>() : scanned.error();
+  });
+  const base::ProcedureId quick = define("quick", [](Transaction&) -> Result<void> { return {}; });
+  Request requests[3];
+  const base::ProcedureId procedures[] = {fill, empty, quick};
+  std::vector<Request*> batch;
+  const Nothing nothing;
+  for (size_t i = 0; i < 3; ++i) {
+    requests[i].procedure = procedures[i];
+    requests[i].arguments = std::as_bytes(std::span(&nothing, 1));
+    batch.push_back(&requests[i]);
+  }
+  const BatchReport report = engine.run_batch(batch);
+  ASSERT_EQ(report.committed, 3u);
+  ASSERT_EQ(engine.row_count(entry.table), 0u);
+  for (const SlowRun& run : report.slow) EXPECT_NE(run.procedure, quick) << run.ns << " ns";
+}
+
 }  // namespace
 }  // namespace diptych::oltp::test

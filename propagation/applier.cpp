@@ -6,6 +6,11 @@
 #include "base/clock.h"
 
 namespace diptych::propagation {
+namespace {
+
+constexpr size_t kRoutedAtFirst = 64;
+
+}  // namespace
 
 Applier::Applier(storage::Replica* replica, base::NumaNode node, size_t slice_records)
     : replica_(replica),
@@ -50,12 +55,12 @@ void Applier::order_and_route(Work* work) const {
 }
 
 void Applier::route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed) {
-  for (Routed& to : *routed) {
-    if (to.room.size() < ordered.size()) to.room.resize(ordered.size());
-    to.count = 0;
-  }
+  for (Routed& to : *routed) to.count = 0;
   for (const UpdateRecord* const record : ordered) {
     Routed& to = (*routed)[rows.partition_of(record->row_id).value];
+    // As many as come: room for all that may would be the square of the number of partitions.
+    if (to.count == to.room.size()) [[unlikely]]
+      to.room.resize(std::max(kRoutedAtFirst, 2 * to.count));
     to.room[to.count++] = record;
   }
 }

@@ -298,6 +298,33 @@ TEST_F(RowsOfLongTexts, AreWrittenOnWhereTheirBlockBecomesPagesOnTheWay) {
   expect_all_rows();
 }
 
+// Each partition could get all records of a turn, and gets its share.
+TEST(Applier, TakesMemoryInProportionToItsPartitions) {
+  constexpr uint32_t kPartitions = 256;
+  constexpr size_t kSlice = 64;
+  storage::Replica replica({.partitions = kPartitions, .block_rows = storage::kBlockRowsMin});
+  const base::TableSchema schema = every_type_schema();
+  replica.add_table(schema);
+  Applier applier(&replica, NumaNode(0), kSlice);
+  applier.add_tables(one_after_the_other);
+  const base::RowLayout layout(schema);
+  const TestRow row = RandomRows(layout, 1).row();
+  UpdateChunks memory;
+  CollectedSets collected;
+  collected.snapshot = Vid(1);
+  collected.sets.push_back({WorkerId(0), TableId(0), std::make_unique<UpdateSet>(&memory)});
+  for (uint64_t i = 0; i < kPartitions * kSlice; ++i) {
+    const base::RowId row_id(i * base::kRowIdRun);
+    collected.sets[0].updates->append_insert(Vid(1), row_id, layout, row.bytes());
+  }
+  applier.apply(collected, one_after_the_other);
+  size_t indexes = 0;
+  for (uint32_t p = 0; p < kPartitions; ++p) {
+    indexes += applier.partition(TableId(0), base::PartitionId(p)).memory_bytes();
+  }
+  EXPECT_LT(applier.memory_bytes() - indexes, kPartitions * size_t{50'000});
+}
+
 // Rows of two blocks, of which one record updates the last of the first and some of the second.
 TEST(Applier, WritesARecordOfRowsOfTwoBlocksInItsTurn) {
   constexpr uint32_t kBlock = storage::kBlockRowsMin;

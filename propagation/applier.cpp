@@ -65,10 +65,10 @@ void Applier::route(const storage::Table& rows, Records ordered, std::vector<Rou
   }
 }
 
-ApplyCounts Applier::counts() const {
+ApplyCounts Applier::counts_of(std::span<const TableState* const> tables) {
   ApplyCounts sum;
-  for (const TableState& table : tables_) {
-    for (const PartitionApplier& partition : table.partitions) {
+  for (const TableState* const table : tables) {
+    for (const PartitionApplier& partition : table->partitions) {
       sum.inserts += partition.counts().inserts;
       sum.updates += partition.counts().updates;
       sum.deletes += partition.counts().deletes;
@@ -82,18 +82,25 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
   DIPTYCH_CHECK(collected.snapshot >= replica_->snapshot(), "the replica only moves forward");
   ApplyReport report;
   report.snapshot = collected.snapshot;
+  // A database may have many tables, of which few have records: only these are looked at.
+  std::vector<bool> has_records(tables_.size());
   for (const SealedSet& set : collected.sets) {
     DIPTYCH_CHECK(set.table.value < tables_.size(), "a set's table was added to the applier");
     report.changes += set.updates->change_count();
     report.bytes += set.updates->used_bytes();
+    has_records[set.table.value] = true;
   }
-  const ApplyCounts before = counts();
   std::vector<Work> work;
+  std::vector<const TableState*> changed;
   for (uint32_t t = 0; t < tables_.size(); ++t) {
+    if (!has_records[t]) continue;
     const base::TableId id(t);
     UpdateMerge merge(collected, id);
-    if (!merge.done()) work.push_back({&tables_[t], &replica_->table(id), std::move(merge)});
+    if (merge.done()) continue;
+    work.push_back({&tables_[t], &replica_->table(id), std::move(merge)});
+    changed.push_back(&tables_[t]);
   }
+  const ApplyCounts before = counts_of(changed);
   while (!work.empty()) {
     for_each(static_cast<uint32_t>(work.size()), [&](uint32_t i) { order_and_route(&work[i]); });
     for_each(replica_->partition_count(), [&](uint32_t p) {
@@ -103,7 +110,7 @@ ApplyReport Applier::apply(const CollectedSets& collected, const ForEach& for_ea
     });
     std::erase_if(work, [](const Work& of) { return of.merge.done(); });
   }
-  const ApplyCounts after = counts();
+  const ApplyCounts after = counts_of(changed);
   report.inserts = after.inserts - before.inserts;
   report.updates = after.updates - before.updates;
   report.deletes = after.deletes - before.deletes;

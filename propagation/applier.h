@@ -108,7 +108,7 @@ class Applier {
   void add_table(base::TableId table);
   void order_and_route(Work* work) const;
   static void route(const storage::Table& rows, Records ordered, std::vector<Routed>* routed);
-  ApplyCounts counts() const;
+  static ApplyCounts counts_of(std::span<const TableState* const> tables);
 
   storage::Replica* replica_;
   base::NumaNode node_;

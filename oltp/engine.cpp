@@ -170,6 +170,13 @@ void Engine::State::reach_boundary() {
     index->rekeyed.store(false, std::memory_order_relaxed);
     index->index->reclaim();
   }
+  measure_memory();
+}
+
+void Engine::State::measure_memory() {
+  const bool is_quick = core.indexes.size() <= kIndexesMeasuredAlways;
+  const uint64_t begin_ns = is_quick ? 0 : base::steady_ns();
+  if (!is_quick && begin_ns - measured_ns_ < kMeasuredShare * measuring_ns_) return;
   size_t undo = 0;
   size_t rows = 0;
   size_t indexes = 0;
@@ -184,6 +191,9 @@ void Engine::State::reach_boundary() {
   // relaxed: likewise.
   undo_bytes.store(undo, std::memory_order_relaxed);
   index_bytes.store(indexes, std::memory_order_relaxed);
+  if (is_quick) return;
+  measured_ns_ = base::steady_ns();
+  measuring_ns_ = measured_ns_ - begin_ns;
 }
 
 Engine::Engine(const base::Catalog* catalog, const EngineOptions& options,

@@ -58,6 +58,9 @@ struct Engine::State {
   // With fewer, waking the workers takes longer than it spares.
   static constexpr size_t kDroppedByAllMin = 64;
 
+  static constexpr size_t kIndexesMeasuredAlways = 64;
+  static constexpr uint64_t kMeasuredShare = 100;
+
   struct Batch {
     uint64_t deadline_ns = 0;
     UpdateReplay* replay = nullptr;  // in place of requests, whose shares are order_'s
@@ -70,8 +73,13 @@ struct Engine::State {
   // Likewise, and all are at the indexes; between batches the leader alone is.
   void run_batch_on_indexes();
   void drop_dead_entries();
+  // For the metrics. With many indexes a hundredth of the time goes to it at most, and what a batch
+  // has added may be told only after a later one.
+  void measure_memory();
   void arrange(std::span<Request* const> requests);
 
+  uint64_t measured_ns_ = 0;             // when, and how long it took; the leader's
+  uint64_t measuring_ns_ = 0;            // likewise
   base::Vid pushed_;                     // the newest VID that the queue was told
   Batch batch_;                          // writer: the leader, before generation_
   BatchOrder order_;                     // likewise

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "oltp/row_table.h"
 #include "tests/oltp/engine_fixture.h"
 
@@ -121,6 +122,47 @@ TEST(Engine, WithOneWorkerTheFirstOfAQueueIsFoundAtOnceHoweverManyWentBefore) {
   }
   EXPECT_EQ(bank.engine->row_count(bank.parcel.table), 0u);
   bank.expect_replica_agrees();
+}
+
+// The least time of some batches of one insert, with so many tables.
+uint64_t least_batch_ns(int tables) {
+  base::Catalog catalog;
+  for (int i = 0; i < tables; ++i) {
+    const std::string name = "entry" + std::to_string(i);
+    base::TableSchema entry = schema_of<Entry>(name);
+    entry.indexes = {
+        index(name + "_pkey", base::IndexKind::kOrdered, base::Uniqueness::kUnique, {0, 1}),
+        index(name + "_number", base::IndexKind::kOrdered, base::Uniqueness::kNonUnique, {1})};
+    EXPECT_TRUE(catalog.add_table(std::move(entry)));
+  }
+  const auto entry = *bind_table<Entry>(catalog, "entry0");
+  EngineOptions options;
+  options.placement.threads = 1;
+  options.export_updates = false;
+  Engine engine(&catalog, options, nullptr);
+  int32_t number = 0;
+  Request request;
+  const Nothing nothing;
+  request.arguments = std::as_bytes(std::span(&nothing, 1));
+  request.procedure = engine.register_procedure(define_procedure<Nothing, Nothing>(
+      "insert", [&](Transaction& txn, const Nothing&) -> Result<Nothing> {
+        auto inserted = txn.insert(entry, Entry{1, ++number, {}});
+        if (!inserted) return inserted.error();
+        return Nothing{};
+      }));
+  uint64_t least_ns = UINT64_MAX;
+  Request* const batch[] = {&request};
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t begin_ns = base::steady_ns();
+    EXPECT_EQ(engine.run_batch(batch).committed, 1u);
+    least_ns = std::min(least_ns, base::steady_ns() - begin_ns);
+  }
+  EXPECT_GT(engine.metrics().index_bytes, 0u);
+  return least_ns;
+}
+
+TEST(Engine, SpendsLittleOfABatchOnMeasuringManyTables) {
+  EXPECT_LT(least_batch_ns(1000), 350 * least_batch_ns(1));
 }
 
 TEST(EngineLoad, TheSinkGetsEachRowWithItsStringsAndNoRecordIsExported) {

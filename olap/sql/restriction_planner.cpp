@@ -26,7 +26,16 @@ constexpr double kTargetRowsARow = 32;
 // What the target keeps, at most, and a member of the source, to be worth its place there.
 constexpr double kTargetShareMax = 0.5;
 constexpr double kSourceShareMax = 0.75;
-constexpr size_t kTransfersMax = 4;  // of a group
+constexpr size_t kTransfersMax = 4;    // of a group
+constexpr size_t kEqualitiesMax = 64;  // each is compared with each; further ones are not looked at
+
+size_t member_of(MemberSet one) {
+  return static_cast<size_t>(std::countr_zero(one));
+}
+
+MemberSet set_of(size_t member) {
+  return MemberSet{1} << member;
+}
 
 // One side of equalities, of one member; the numbers of the sides that it equals.
 struct KeySide {
@@ -35,19 +44,24 @@ struct KeySide {
   std::vector<size_t> equal_to;
 };
 
-class KeySides {
+// A group's equalities, and which members can restrict others through them.
+class Equalities {
  public:
-  void add(const Expression& left, size_t left_member, const Expression& right,
-           size_t right_member) {
-    const size_t a = number_of(left, left_member);
-    const size_t b = number_of(right, right_member);
+  explicit Equalities(const std::vector<Planned>& members) : members_(members) {}
+
+  void add(const Expression& equality, MemberSet left, MemberSet right) {
+    joined_.push_back({left, right, cannot_fail(equality)});
+    if (!joined_.back().cannot_fail) return;
+    const size_t a = number_of(*equality.children[0], member_of(left));
+    const size_t b = number_of(*equality.children[1], member_of(right));
     sides_[a].equal_to.push_back(b);
     sides_[b].equal_to.push_back(a);
   }
-  size_t size() const { return sides_.size(); }
-  const KeySide& operator[](size_t side) const { return sides_[side]; }
 
-  // Those that equal the side, through others.
+  size_t size() const { return joined_.size(); }
+  // Of those that cannot fail.
+  const std::vector<KeySide>& sides() const { return sides_; }
+  // Those that equal the side, be it through others.
   std::vector<size_t> equal_to(size_t side) const {
     std::vector<size_t> found = {side};
     for (size_t i = 0; i < found.size(); ++i) {
@@ -59,7 +73,49 @@ class KeySides {
     return found;
   }
 
+  // What restricts the target through the member: it, and small ones joined with it that drop rows
+  // but are not joined with the target. Empty where they are not small, or drop none.
+  MemberSet source(size_t member, size_t target) const {
+    const MemberSet only = set_of(member);
+    if (member == target || !is_small(member, target) || are_joined(only, set_of(target))) return 0;
+    MemberSet source = only;
+    for (MemberSet before = 0; before != source;) {
+      before = source;
+      for (const Pair& pair : joined_) {
+        if (!pair.cannot_fail) continue;
+        if (within(pair.a, source) && may_join(pair.b, target)) source |= pair.b;
+        if (within(pair.b, source) && may_join(pair.a, target)) source |= pair.a;
+      }
+    }
+    return source == only && !drops_rows(member) ? 0 : source;
+  }
+
  private:
+  struct Pair {
+    MemberSet a;
+    MemberSet b;
+    bool cannot_fail;
+  };
+
+  bool are_joined(MemberSet a, MemberSet b) const {
+    return std::any_of(joined_.begin(), joined_.end(), [&](const Pair& pair) {
+      return (pair.a == a && pair.b == b) || (pair.a == b && pair.b == a);
+    });
+  }
+  bool is_small(size_t member, size_t target) const {
+    const Operator& scan = *members_[member].root;
+    return scan.kind == OperatorKind::kScan &&
+           members_[member].unfiltered * kTargetRowsARow <= members_[target].rows() &&
+           std::all_of(scan.predicates.begin(), scan.predicates.end(),
+                       [](const ExpressionPtr& predicate) { return cannot_fail(*predicate); });
+  }
+  bool drops_rows(size_t member) const {
+    return members_[member].rows() <= members_[member].unfiltered * kSourceShareMax;
+  }
+  bool may_join(MemberSet next, size_t target) const {
+    return next != set_of(target) && drops_rows(member_of(next)) &&
+           is_small(member_of(next), target) && !are_joined(next, set_of(target));
+  }
   size_t number_of(const Expression& expression, size_t member) {
     for (size_t i = 0; i < sides_.size(); ++i) {
       if (equal(*sides_[i].expression, expression)) return i;
@@ -68,16 +124,10 @@ class KeySides {
     return sides_.size() - 1;
   }
 
+  const std::vector<Planned>& members_;
+  std::vector<Pair> joined_;
   std::vector<KeySide> sides_;
 };
-
-size_t member_of(MemberSet one) {
-  return static_cast<size_t>(std::countr_zero(one));
-}
-
-MemberSet set_of(size_t member) {
-  return MemberSet{1} << member;
-}
 
 }  // namespace
 
@@ -104,13 +154,7 @@ Planned PlanBuilder::join_copies(const GroupState& state, MemberSet members) {
 }
 
 void PlanBuilder::transfer_restrictions(GroupState& state) {
-  struct Pair {
-    MemberSet a;
-    MemberSet b;
-    bool cannot_fail;
-  };
-  std::vector<Pair> joined;  // by equalities
-  KeySides sides;
+  Equalities equalities(state.members);
   for (const GroupState::Condition& condition : state.conditions) {
     const Expression& e = *condition.expression;
     if (e.kind != ExpressionKind::kEqual) continue;
@@ -118,67 +162,24 @@ void PlanBuilder::transfer_restrictions(GroupState& state) {
     const MemberSet right = state.members_of(*e.children[1]);
     if (!std::has_single_bit(left) || !std::has_single_bit(right) || left == right) continue;
     slots_.work().step();
-    joined.push_back({left, right, cannot_fail(e)});
-    if (!joined.back().cannot_fail) continue;
-    sides.add(*e.children[0], member_of(left), *e.children[1], member_of(right));
+    equalities.add(e, left, right);
+    if (equalities.size() == kEqualitiesMax) break;
   }
-  const auto are_joined = [&](MemberSet a, MemberSet b) {
-    return std::any_of(joined.begin(), joined.end(), [&](const Pair& pair) {
-      return (pair.a == a && pair.b == b) || (pair.a == b && pair.b == a);
-    });
-  };
-  const auto is_small = [&](size_t member, double target_rows) {
-    const Planned& planned = state.members[member];
-    const Operator& scan = *planned.root;
-    return scan.kind == OperatorKind::kScan &&
-           planned.unfiltered * kTargetRowsARow <= target_rows &&
-           std::all_of(scan.predicates.begin(), scan.predicates.end(),
-                       [](const ExpressionPtr& predicate) { return cannot_fail(*predicate); });
-  };
-  const auto drops_rows = [&](size_t member) {
-    const Planned& planned = state.members[member];
-    return planned.rows() <= planned.unfiltered * kSourceShareMax;
-  };
-  // The member, and small ones joined with it that drop rows, but are not joined with the target;
-  // nothing where none does.
-  const auto source_of = [&](size_t member, size_t target, double target_rows) {
-    MemberSet source = set_of(member);
-    const auto add_next = [&](MemberSet in, MemberSet out) {
-      if (!within(in, source) || within(out, source) || out == set_of(target)) return false;
-      if (are_joined(out, set_of(target))) return false;
-      if (!is_small(member_of(out), target_rows) || !drops_rows(member_of(out))) return false;
-      source |= out;
-      return true;
-    };
-    const auto add_some = [&] {
-      return std::any_of(joined.begin(), joined.end(), [&](const Pair& pair) {
-        return pair.cannot_fail && (add_next(pair.a, pair.b) || add_next(pair.b, pair.a));
-      });
-    };
-    while (add_some()) slots_.work().step();
-    return std::has_single_bit(source) && !drops_rows(member) ? MemberSet{0} : source;
-  };
   size_t transfers = 0;
-  for (size_t t = 0; t < sides.size() && transfers < kTransfersMax; ++t) {
-    const size_t target = sides[t].member;
-    for (const size_t s : sides.equal_to(t)) {
+  for (size_t t = 0; t < equalities.sides().size() && transfers < kTransfersMax; ++t) {
+    const KeySide& target = equalities.sides()[t];
+    for (const size_t s : equalities.equal_to(t)) {
       slots_.work().step();
-      const size_t member = sides[s].member;
-      const double target_rows = state.members[target].rows();
-      if (member == target || !is_small(member, target_rows) ||
-          are_joined(set_of(target), set_of(member))) {
-        continue;
-      }
-      const MemberSet source = source_of(member, target, target_rows);
+      const KeySide& key = equalities.sides()[s];
+      const MemberSet source = equalities.source(key.member, target.member);
       if (source == 0) continue;
       Planned inner = join_copies(state, source);
       SubqueryJoin restriction;
-      restriction.conditions.push_back(make_expression(ExpressionKind::kEqual, kBooleanType,
-                                                       clone(*sides[t].expression),
-                                                       clone(*sides[s].expression)));
+      restriction.conditions.push_back(make_expression(
+          ExpressionKind::kEqual, kBooleanType, clone(*target.expression), clone(*key.expression)));
       if (semi_selectivity(inner, restriction.conditions) > kTargetShareMax) continue;
-      state.members[target] =
-          apply_subquery(restriction, std::move(state.members[target]), std::move(inner));
+      Planned& restricted = state.members[target.member];
+      restricted = apply_subquery(restriction, std::move(restricted), std::move(inner));
       ++transfers;
       break;
     }

@@ -128,7 +128,7 @@ bool is_strict(const Expression& e, const std::vector<uint32_t>& slots) {
   }
 }
 
-bool is_count(const ExpressionPtr& e) {
+bool is_literal_count(const ExpressionPtr& e) {
   const auto* const value = is_literal(*e) ? std::get_if<int64_t>(&e->literal) : nullptr;
   return value != nullptr && *value >= 0;
 }
@@ -149,7 +149,7 @@ bool is_total(const Expression& e) {
     case ExpressionKind::kFunction:
       if (e.function == Function::kAscii || e.function == Function::kLength) return true;
       return (e.function == Function::kSubstring || e.function == Function::kLeft) &&
-             std::all_of(e.children.begin() + 1, e.children.end(), is_count);
+             std::all_of(e.children.begin() + 1, e.children.end(), is_literal_count);
     default: return is_comparison(e.kind);
   }
 }

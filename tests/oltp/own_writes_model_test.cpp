@@ -32,7 +32,7 @@ class Shop {
     options.placement.threads = workers;
     options.batch_time_max_ns = 60'000'000'000;
     options.conflicts_max = 1'000'000;
-    if (seed % 3 == 0) options.isolation = IsolationLevel::kSerializable;
+    if (is_serializable(seed)) options.isolation = IsolationLevel::kSerializable;
     options.note_inserted_rows = true;
     engine_ = std::make_unique<Engine>(&catalog_, options, &queue_);
     thing_ = *bind_table<Thing>(catalog_, "thing");
@@ -111,6 +111,7 @@ class Shop {
     EXPECT_TRUE(added) << added.error().to_string();
     return catalog;
   }
+  static bool is_serializable(uint64_t seed) { return seed % 3 == 0; }
   static bool is_grouped(uint64_t seed) { return seed / 3 % 2 == 0; }
 
   Result<void> act(Transaction& txn, Run* run) const {
@@ -531,6 +532,10 @@ class Shop {
       const auto before = shadow.before.find(id);
       const auto now = shadow.now.find(id);
       const auto there = latest_.find(id);
+      // A row that came and went within the run is nothing to a snapshot's writers: another may
+      // have inserted its key meanwhile. A serializable run has found the key free, and may not.
+      const bool nothing = before == shadow.before.end() && now == shadow.now.end();
+      if (nothing && !is_serializable(seed_)) continue;
       ASSERT_EQ(there != latest_.end(), before != shadow.before.end()) << "row " << id;
       const bool whole = !is_grouped(seed_) || (groups & kRow) != 0;
       // Nobody has changed meanwhile what this one has written.

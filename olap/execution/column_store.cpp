@@ -169,6 +169,32 @@ void ColumnStore::absorb_column(size_t c, std::span<ColumnStore* const> others, 
   }
 }
 
+void ColumnStore::reorder(const GrowingArray<uint32_t>& to, const Workers& workers) {
+  DIPTYCH_CHECK(to.size() == rows_, "each row has its place");
+  uint64_t row = 0;
+  while (row < rows_ && to[row] == row) ++row;
+  if (row == rows_) return;
+  for (Column& column : columns_) {
+    if (!column.needed) continue;
+    GrowingArray<std::byte> bytes;
+    GrowingArray<uint8_t> nulls;
+    bytes.resize(rows_ * column.width);
+    if (column.has_nulls) nulls.resize(rows_);
+    workers.run_ranges(rows_, kAbsorbedRowsAWorkerMin, [&](RowRange range) {
+      with_physical_type(column.type, [&](auto value) {
+        using T = decltype(value);
+        const T* const from = reinterpret_cast<const T*>(column.bytes.data());
+        T* const sorted = reinterpret_cast<T*>(bytes.data());
+        for (uint64_t r = range.begin; r < range.end; ++r) sorted[to[r]] = from[r];
+      });
+      if (!column.has_nulls) return;
+      for (uint64_t r = range.begin; r < range.end; ++r) nulls[to[r]] = column.nulls[r];
+    });
+    column.bytes = std::move(bytes);
+    column.nulls = std::move(nulls);
+  }
+}
+
 void ColumnStore::append_rows(const ColumnStore& other, std::span<const uint32_t> rows) {
   for (size_t c = 0; c < columns_.size(); ++c) {
     Column& column = columns_[c];

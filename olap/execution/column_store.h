@@ -42,6 +42,8 @@ class ColumnStore {
   // The same of several stores, in their order, by all workers: a column at a time, so that no more
   // than one of them is there twice.
   void absorb_all(std::span<ColumnStore* const> others, const Workers& workers);
+  // Row r becomes row to[r], by all workers; a column at a time. `to` has each row once.
+  void reorder(const GrowingArray<uint32_t>& to, const Workers& workers);
   // The copied texts, when nobody reads the store any more.
   QueryHeap take_texts() { return std::exchange(heap_, QueryHeap()); }
   // Appends rows of another store; long texts are copied.

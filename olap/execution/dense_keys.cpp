@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "olap/execution/probe_kernels.h"
 
 namespace diptych::olap {
 
@@ -35,15 +36,19 @@ void add_values(const Value* values, Offset min, Offset last, uint32_t stride,
   });
 }
 
+// Whether the keys [min, min + last] are 32-bit values.
+bool fits_32_bits(int64_t min, uint64_t last) {
+  return min >= std::numeric_limits<int32_t>::min() &&
+         min + static_cast<int64_t>(last) <= INT32_MAX;
+}
+
 // The same for a column whose values are of any type; its keys are [min, min + last].
 template <bool kFirst, bool kLast>
 void add_column(const Vector& key, int64_t min, uint64_t last, uint32_t stride,
                 const Numbering& to) {
   if (key.type == PhysicalType::kInt32) {
     const auto* const values = key.as<int32_t>();
-    const bool fits =
-        min >= std::numeric_limits<int32_t>::min() && min + static_cast<int64_t>(last) <= INT32_MAX;
-    if (fits) {
+    if (fits_32_bits(min, last)) {
       add_values<kFirst, kLast>(values, static_cast<uint32_t>(min), static_cast<uint32_t>(last),
                                 stride, to);
     } else {
@@ -80,6 +85,25 @@ std::optional<DenseKeys> DenseKeys::make(std::span<const ValueBounds> bounds, ui
   return keys;
 }
 
+// Of columns of 32-bit values.
+bool DenseKeys::number_at_once(std::span<const Vector> keys, const Selection& rows,
+                               uint32_t* numbers) const {
+  PlaceColumn columns[kPlaceColumnsMax] = {};
+  if (keys.size() > kPlaceColumnsMax) return false;
+  for (size_t c = 0; c < keys.size(); ++c) {
+    const auto [min, range, stride] = columns_[c];
+    if (keys[c].type != PhysicalType::kInt32 || !fits_32_bits(min, range - 1)) return false;
+    columns[c] = {keys[c].as<int32_t>(), static_cast<uint32_t>(min),
+                  static_cast<uint32_t>(range - 1), stride};
+  }
+  number_places(columns, static_cast<uint32_t>(keys.size()), rows.slots, size_, numbers);
+  for (const Vector& key : keys) {
+    if (key.nulls == nullptr) continue;
+    for_slots(rows, [&](uint32_t i) { numbers[i] = key.is_null(i) ? size_ : numbers[i]; });
+  }
+  return true;
+}
+
 void DenseKeys::number(std::span<const Vector> keys, const Selection& rows,
                        uint32_t* numbers) const {
   DIPTYCH_CHECK(keys.size() == columns_.size(), "a key has the columns that it was made of");
@@ -87,6 +111,7 @@ void DenseKeys::number(std::span<const Vector> keys, const Selection& rows,
     std::fill_n(numbers, rows.slots, 0);
     return;
   }
+  if (is_dense(rows) && number_at_once(keys, rows, numbers)) return;
   uint32_t outside[kVectorRows];
   const Numbering to{rows, numbers, outside, size_};
   for (size_t c = 0; c < keys.size(); ++c) {

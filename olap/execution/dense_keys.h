@@ -38,6 +38,8 @@ class DenseKeys {
     uint32_t stride;
   };
 
+  bool number_at_once(std::span<const Vector> keys, const Selection& rows, uint32_t* numbers) const;
+
   std::vector<Column> columns_;
   uint32_t size_ = 0;
 };

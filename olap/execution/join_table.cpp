@@ -130,7 +130,9 @@ void JoinTable::build(std::vector<std::unique_ptr<BuildPart>> parts, const Worke
   const StopSignal& stop = workers.stop();
   if (!number_directly(parts, &numbers, stop)) number_by_hash(parts, &numbers, workers);
   for (const auto& part : parts) heaps_.push_back(std::move(part->heap));
-  if (key_count_ != row_count) {
+  if (key_count_ == row_count) {
+    rows_->reorder(numbers, workers);
+  } else {
     chain(numbers, stop);
     bounds_ = KeyBounds::make(join_, *rows_, numbers, key_count_, stop);
   }

@@ -17,32 +17,42 @@ uint64_t KeyPlaces::size_max(uint64_t build_rows, double probe_rows) {
 uint32_t KeyPlaces::build(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop) {
   const uint64_t array_places =
       std::max(rows->size() * kArrayPlacesARow, kArrayBytesNear / sizeof(uint32_t));
-  if (size <= array_places) {
-    numbers_.resize(size + size_t{1});
-  } else {
-    ranked_.resize((size / 32 + size_t{1}) * 2);
-    stop.fill(ranked_.data(), ranked_.size(), 0U);
-    for (size_t row = 0; row < rows->size(); ++row) {
-      stop.check_at(row);
-      ranked_[(*rows)[row] / 32 * 2] |= uint32_t{1} << ((*rows)[row] % 32);
-    }
-    uint32_t taken = 0;
-    for (size_t i = 0; i < ranked_.size(); i += 2) {
-      stop.check_at(i);
-      ranked_[i + 1] = taken;
-      taken += static_cast<uint32_t>(std::popcount(ranked_[i]));
-    }
-    numbers_.resize(taken);
-  }
+  return size <= array_places ? build_array(size, rows, stop) : build_ranked(size, rows, stop);
+}
+
+uint32_t KeyPlaces::build_array(uint32_t size, GrowingArray<uint32_t>* rows,
+                                const StopSignal& stop) {
+  numbers_.resize(size + size_t{1});
   stop.fill(numbers_.data(), numbers_.size(), kNoKey);
   uint32_t keys = 0;
   for (size_t row = 0; row < rows->size(); ++row) {
     stop.check_at(row);
-    uint32_t& number = numbers_[index((*rows)[row])];
+    uint32_t& number = numbers_[(*rows)[row]];
     if (number == kNoKey) number = keys++;
     (*rows)[row] = number;
   }
   return keys;
+}
+
+uint32_t KeyPlaces::build_ranked(uint32_t size, GrowingArray<uint32_t>* rows,
+                                 const StopSignal& stop) {
+  ranked_.resize((size / 32 + size_t{1}) * 2);
+  stop.fill(ranked_.data(), ranked_.size(), 0U);
+  for (size_t row = 0; row < rows->size(); ++row) {
+    stop.check_at(row);
+    ranked_[(*rows)[row] / 32 * 2] |= uint32_t{1} << ((*rows)[row] % 32);
+  }
+  uint32_t taken = 0;
+  for (size_t i = 0; i < ranked_.size(); i += 2) {
+    stop.check_at(i);
+    ranked_[i + 1] = taken;
+    taken += static_cast<uint32_t>(std::popcount(ranked_[i]));
+  }
+  for (size_t row = 0; row < rows->size(); ++row) {
+    stop.check_at(row);
+    (*rows)[row] = rank((*rows)[row]);
+  }
+  return taken;
 }
 
 // Of an array, the places of rows become their numbers.
@@ -73,9 +83,7 @@ void KeyPlaces::match(uint32_t* places, const Selection& rows, Selection* with_k
   if (ranked_.size() == 0) {
     for_numbered(*with_key, [&](uint32_t k, uint32_t slot) { numbers[k] = places[slot]; });
   } else {
-    const uint32_t* const by_rank = numbers_.data();
-    for_numbered(*with_key,
-                 [&](uint32_t k, uint32_t slot) { numbers[k] = by_rank[index(places[slot])]; });
+    for_numbered(*with_key, [&](uint32_t k, uint32_t slot) { numbers[k] = rank(places[slot]); });
   }
 }
 

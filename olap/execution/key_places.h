@@ -1,10 +1,10 @@
 // KeyPlaces: the numbers of a join's keys, by the places that dense_keys.h gives them.
 //
-// Array      a number for each place: where there are few places, or most are taken.
+// Array      a number for each place, as they come: where there are few places, or most are taken.
 // Ranked     a bit for each place, and by 32 of them how many are taken before: a sixteenth of an
-//            array's bytes, and the numbers of those that are taken. Where few of many places are
-//            taken, nearly all lookups end at a bit in a cache near the core, and beside a large
-//            probe side even millions of places are cheaper than a hash table.
+//            array's bytes. A key's number is how many places before its own are taken. Where few
+//            of many are, nearly all lookups end at a bit in a cache near the core, and beside a
+//            large probe side even millions of places are cheaper than a hash table.
 //
 // Threads    immutable once built.
 
@@ -28,14 +28,14 @@ class KeyPlaces {
   // estimated); below 2^31.
   static uint64_t size_max(uint64_t build_rows, double probe_rows);
 
-  // In `rows`, each row's place becomes its key's number: keys are numbered as they come. Returns
-  // how many there are. Places are below `size`. Called once.
+  // In `rows`, each row's place becomes its key's number. Returns how many keys there are. Places
+  // are below `size`. Called once.
   uint32_t build(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop);
 
   // The number of the key at the place, which may be `size`, or kNoKey.
   uint32_t number(uint32_t place) const {
-    const bool taken = ranked_.size() == 0 || ((ranked_[place / 32 * 2] >> (place % 32)) & 1) != 0;
-    return taken ? numbers_[index(place)] : kNoKey;
+    if (ranked_.size() == 0) return numbers_[place];
+    return ((ranked_[place / 32 * 2] >> (place % 32)) & 1) != 0 ? rank(place) : kNoKey;
   }
 
   // Selects those of the rows whose place has a key. `places`, by slot, has room for kVectorRows;
@@ -57,15 +57,15 @@ class KeyPlaces {
   static constexpr uint64_t kBytesFarMax = uint64_t{2} << 20;
   static constexpr uint64_t kRankedPlacesAByte = 4;
 
-  // Where in numbers_ that of a place is; ranked, of one that is taken.
-  size_t index(uint32_t place) const {
-    if (ranked_.size() == 0) return place;
+  uint32_t build_array(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop);
+  uint32_t build_ranked(uint32_t size, GrowingArray<uint32_t>* rows, const StopSignal& stop);
+  uint32_t rank(uint32_t place) const {
     const uint32_t* const pair = &ranked_[place / 32 * 2];
     const uint32_t before = pair[0] & ((uint32_t{1} << (place % 32)) - 1);
     return pair[1] + static_cast<uint32_t>(std::popcount(before));
   }
 
-  GrowingArray<uint32_t> numbers_;  // by place; or by rank
+  GrowingArray<uint32_t> numbers_;  // of an array
   GrowingArray<uint32_t> ranked_;   // for each 32 places, their bits and the taken ones before
 };
 

@@ -33,6 +33,59 @@ HWY_ATTR Lane gather(const uint32_t* from, Lane index) {
   return hn::GatherIndex(Lanes(), from, hn::BitCast(d, index));
 }
 
+// A key's columns are put together in registers. What is stored might be a column's own fields, for
+// all that the compiler knows: so they are read before.
+template <uint32_t kCount>
+HWY_ATTR void number_all(const PlaceColumn* columns, uint32_t slots, uint32_t none,
+                         uint32_t* places) {
+  const Lanes d;
+  const hn::RebindToSigned<Lanes> signed_lanes;
+  constexpr uint32_t kLanes = hn::MaxLanes(d);
+  const int32_t* values[kCount];
+  Lane min[kCount];
+  Lane last[kCount];
+  Lane stride[kCount];
+  for (uint32_t c = 0; c < kCount; ++c) {
+    values[c] = columns[c].values;
+    min[c] = hn::Set(d, columns[c].min);
+    last[c] = hn::Set(d, columns[c].last);
+    stride[c] = hn::Set(d, columns[c].stride);
+  }
+  uint32_t i = 0;
+  for (; i + kLanes <= slots; i += kLanes) {
+    Lane place = hn::Zero(d);
+    LaneMask inside = hn::FirstN(d, kLanes);
+    for (uint32_t c = 0; c < kCount; ++c) {
+      const Lane value = hn::BitCast(d, hn::LoadU(signed_lanes, values[c] + i));
+      const Lane offset = hn::Sub(value, min[c]);
+      inside = hn::And(inside, hn::Eq(hn::Max(offset, last[c]), last[c]));
+      place = hn::Add(place, hn::Mul(offset, stride[c]));
+    }
+    hn::StoreU(hn::IfThenElse(inside, place, hn::Set(d, none)), d, places + i);
+  }
+  for (; i < slots; ++i) {
+    uint32_t place = 0;
+    bool is_outside = false;
+    for (uint32_t c = 0; c < kCount; ++c) {
+      const uint32_t offset = static_cast<uint32_t>(columns[c].values[i]) - columns[c].min;
+      is_outside = is_outside || offset > columns[c].last;
+      place += offset * columns[c].stride;
+    }
+    places[i] = is_outside ? none : place;
+  }
+}
+
+HWY_ATTR void number_some(const PlaceColumn* columns, uint32_t count, uint32_t slots, uint32_t none,
+                          uint32_t* places) {
+  static_assert(kPlaceColumnsMax == 4);
+  switch (count) {
+    case 1: return number_all<1>(columns, slots, none, places);
+    case 2: return number_all<2>(columns, slots, none, places);
+    case 3: return number_all<3>(columns, slots, none, places);
+    default: return number_all<4>(columns, slots, none, places);
+  }
+}
+
 struct ByNumber {
   const uint32_t* numbers;
 
@@ -195,6 +248,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace diptych::olap {
 namespace {
+HWY_EXPORT(number_some);
 HWY_EXPORT(by_number);
 HWY_EXPORT(by_rank);
 HWY_EXPORT(positions);
@@ -202,6 +256,10 @@ HWY_EXPORT(changes64);
 HWY_EXPORT(changes32);
 }  // namespace
 
+void number_places(const PlaceColumn* columns, uint32_t count, uint32_t slots, uint32_t none,
+                   uint32_t* places) {
+  HWY_DYNAMIC_DISPATCH(number_some)(columns, count, slots, none, places);
+}
 void look_up_numbers(uint32_t* places, const uint64_t* selected, uint32_t words,
                      const uint32_t* numbers, uint64_t* found) {
   HWY_DYNAMIC_DISPATCH(by_number)(places, selected, words, numbers, found);

@@ -12,6 +12,21 @@
 
 namespace diptych::olap {
 
+// A key's column of 32-bit values, and its part of a place: (value - min) * stride, where the value
+// is in [min, min + last].
+struct PlaceColumn {
+  const int32_t* values;
+  uint32_t min;
+  uint32_t last;
+  uint32_t stride;
+};
+
+// places[i] for each slot: the sum over `count` columns, 1 to kPlaceColumnsMax, or `none` where a
+// value is out of bounds. Benchmark: BM_DenseKeys.
+inline constexpr uint32_t kPlaceColumnsMax = 4;
+void number_places(const PlaceColumn* columns, uint32_t count, uint32_t slots, uint32_t none,
+                   uint32_t* places);
+
 // Where numbers[places[i]] is not UINT32_MAX. In words with a selected slot it takes the place's
 // place: places[i] = numbers[places[i]].
 void look_up_numbers(uint32_t* places, const uint64_t* selected, uint32_t words,

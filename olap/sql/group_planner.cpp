@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "olap/sql/group_state.h"
 #include "olap/sql/predicate_rules.h"
@@ -13,67 +12,10 @@ namespace {
 constexpr double kSubquerySelectivity = 0.5;
 // A semi or anti join builds on the outer side where the subquery has so many times its rows.
 constexpr double kBuildOuterFactor = 1.5;
-// What is asked above a join is asked below it where the join has so many rows for a build row.
-constexpr double kTextPartFactor = 1.5;
-// Keys of more combinations than that are hashed (dense_keys.h), unless a unique key is among them:
-// then that alone is looked up, and the other equalities are tried on what it finds.
-constexpr double kPlacesMax = 4e6;
-
 bool has_equality(const Expressions& conditions) {
   return std::any_of(conditions.begin(), conditions.end(), [](const ExpressionPtr& condition) {
     return condition->kind == ExpressionKind::kEqual;
   });
-}
-
-// The side's part of an equality of it and the other one; nullptr where the condition is none.
-const Expression* key_part(const Expression& condition, const Planned& side, const Planned& other) {
-  if (condition.kind != ExpressionKind::kEqual) return nullptr;
-  for (size_t i = 0; i < 2; ++i) {
-    const Expression& own = *condition.children[i];
-    const Expression& their = *condition.children[1 - i];
-    if (!names_a_column(own) || !names_a_column(their)) continue;
-    if (side.has_all(own) && other.has_all(their)) return &own;
-  }
-  return nullptr;
-}
-
-// Whether the condition compares the side's column with something of the other one.
-bool compares_slot(const Expression& condition, uint32_t slot, const Planned& side,
-                   const Planned& other) {
-  const Expression* const part = key_part(condition, side, other);
-  if (part == nullptr) return false;
-  const Expression& plain = without_integer_casts(*part);
-  return plain.kind == ExpressionKind::kColumn && plain.column == slot;
-}
-
-// A unique key of the side that equalities of all its columns find one row by, at most.
-std::optional<std::vector<uint32_t>> unique_key_in(const Expressions& conditions,
-                                                   const Planned& side, const Planned& other) {
-  for (const std::vector<uint32_t>& key : side.unique_keys) {
-    const bool found = std::all_of(key.begin(), key.end(), [&](uint32_t slot) {
-      return std::any_of(conditions.begin(), conditions.end(), [&](const ExpressionPtr& condition) {
-        return compares_slot(*condition, slot, side, other);
-      });
-    });
-    if (found) return key;
-  }
-  return std::nullopt;
-}
-
-// The equalities that the side's unique key does without.
-Expressions take_beside(const std::vector<uint32_t>& key, const Planned& side, const Planned& other,
-                        Expressions* conditions) {
-  Expressions kept;
-  Expressions beside;
-  for (ExpressionPtr& condition : *conditions) {
-    const bool is_of_key = key_part(*condition, side, other) == nullptr ||
-                           std::any_of(key.begin(), key.end(), [&](uint32_t slot) {
-                             return compares_slot(*condition, slot, side, other);
-                           });
-    (is_of_key ? kept : beside).push_back(std::move(condition));
-  }
-  *conditions = std::move(kept);
-  return beside;
 }
 
 bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
@@ -468,91 +410,6 @@ Planned PlanBuilder::join_members(GroupState& state) {
   for (const GroupState::Condition& condition : state.conditions) {
     DIPTYCH_CHECK(condition.expression == nullptr, "the last join has all members");
   }
-  return joined;
-}
-
-// The part's column: that of an equal one, or a new one.
-ExpressionPtr PlanBuilder::as_column(ExpressionPtr part, std::vector<TextPart>* parts) {
-  auto known = std::find_if(parts->begin(), parts->end(),
-                            [&](const TextPart& one) { return equal(*one.expression, *part); });
-  if (known == parts->end()) {
-    const uint32_t slot = slots_.add({.type = part->type, .nullable = part->nullable});
-    known = parts->insert(known, {std::move(part), slot});
-  }
-  return slots_.column(known->slot);
-}
-
-// What the conditions, and whoever is above, ask of texts of build rows alone becomes columns of
-// these, where there are more pairs of rows, or joined ones, than build rows.
-Planned PlanBuilder::with_text_parts(Planned build, double joined_rows, Expressions* conditions,
-                                     std::vector<TextPart>* asked_above) {
-  std::vector<TextPart> parts;
-  const auto column = [&](ExpressionPtr part) { return as_column(std::move(part), &parts); };
-  double pairs = joined_rows;
-  for (const ExpressionPtr& condition : *conditions) {
-    if (condition->kind == ExpressionKind::kOr) pairs /= estimator_.selectivity(*condition);
-  }
-  const auto of_build = [&build](const Expression& part) { return build.has_all(part); };
-  for (ExpressionPtr& condition : *conditions) {
-    if (pairs >= build.rows()) take_text_parts(&condition, of_build, column);
-  }
-  const bool repeats = joined_rows > kTextPartFactor * build.rows();
-  for (TextPart& part : *asked_above) {
-    if (part.is_column || !repeats || !of_build(*part.expression)) continue;
-    part.is_column = true;
-    parts.push_back({clone(*part.expression), part.slot});
-  }
-  if (parts.empty()) return build;
-  Expressions columns;
-  for (size_t i = 0; i < build.layout.size(); ++i) {
-    columns.push_back(
-        make_column(build.layout[i], build.root->output[i], build.root->output_nullable[i]));
-  }
-  std::vector<uint32_t> layout = build.layout;
-  for (TextPart& part : parts) {
-    columns.push_back(std::move(part.expression));
-    layout.push_back(part.slot);
-  }
-  return make_project(std::move(build), std::move(columns), std::move(layout));
-}
-
-// How many combinations the side's keys have.
-double PlanBuilder::places_of(const Expressions& conditions, const Planned& side,
-                              const Planned& other) {
-  double places = 1;
-  for (const ExpressionPtr& condition : conditions) {
-    const Expression* const part = key_part(*condition, side, other);
-    if (part != nullptr) places *= estimator_.distinct(*part);
-  }
-  return places;
-}
-
-Planned PlanBuilder::build_tree(const JoinTree& tree, GroupState& state) {
-  if (tree.probe == nullptr) return std::move(state.members[tree.relation]);
-  Planned probe = build_tree(*tree.probe, state);
-  Planned build = build_tree(*tree.build, state);
-  if (stays_between_rounds(build, probe)) std::swap(probe, build);
-  Expressions conditions;
-  for (GroupState::Condition& condition : state.conditions) {
-    if (condition.expression == nullptr || !within(condition.members, tree.members)) continue;
-    conditions.push_back(std::move(condition.expression));
-  }
-  build = with_text_parts(std::move(build), tree.rows, &conditions, state.text_parts);
-  std::vector<std::vector<uint32_t>> unique_keys;  // of rows that the join does not multiply
-  const auto key = unique_key_in(conditions, build, probe);
-  if (key.has_value()) unique_keys = probe.unique_keys;
-  if (unique_key_in(conditions, probe, build).has_value()) {
-    unique_keys.insert(unique_keys.end(), build.unique_keys.begin(), build.unique_keys.end());
-  }
-  Expressions beside;
-  if (key.has_value() && places_of(conditions, build, probe) > kPlacesMax) {
-    beside = take_beside(*key, build, probe, &conditions);
-  }
-  Planned joined = make_join(JoinKind::kInner, std::move(probe), std::move(build),
-                             std::move(conditions), std::move(beside));
-  joined.unique_keys = std::move(unique_keys);
-  joined.root->estimated_rows = tree.rows;
-  joined.unfiltered = tree.rows;
   return joined;
 }
 

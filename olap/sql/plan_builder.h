@@ -86,6 +86,8 @@ class PlanBuilder {
                           std::vector<TextPart>* asked_above);
   ExpressionPtr as_column(ExpressionPtr part, std::vector<TextPart>* parts);
   double places_of(const Expressions& conditions, const Planned& side, const Planned& other);
+  Expressions take_behind(const Planned& probe, const Planned& build, Expressions* conditions,
+                          Expressions* beside, double* rows);
   JoinProblem join_problem(const GroupState& state);
   JoinSide join_side(const Expression& side, const GroupState& state);
   double selectivity(const Expressions& predicates);

@@ -1,6 +1,7 @@
 // Numbers of keys by their places, against a map: arrays and ranked bits, selections of all kinds,
 // every target of Highway.
 
+#include <map>
 #include <random>
 #include <unordered_map>
 
@@ -19,18 +20,19 @@ using PlacesRandom = std::mt19937_64;
 struct PlacesShape {
   uint32_t size;
   uint64_t rows;
+  bool is_ranked;  // numbered by places, not as they come
   const char* what;
 };
 
 constexpr PlacesShape kPlacesShapes[] = {
-    {1, 1, "one place"},
-    {1, 0, "no rows"},
-    {1000, 400, "an array"},
-    {300'000, 200'000, "an array that is nearly full"},
-    {300'000, 0, "ranked, empty"},
-    {300'000, 1, "ranked, one key"},
-    {300'001, 50'000, "ranked, keys more than once"},
-    {2'000'000, 3'000, "ranked, sparse"},
+    {1, 1, false, "one place"},
+    {1, 0, false, "no rows"},
+    {1000, 400, false, "an array"},
+    {300'000, 200'000, false, "an array that is nearly full"},
+    {300'000, 0, true, "ranked, empty"},
+    {300'000, 1, true, "ranked, one key"},
+    {300'001, 50'000, true, "ranked, keys more than once"},
+    {2'000'000, 3'000, true, "ranked, sparse"},
 };
 
 struct NumberedPlaces {
@@ -49,6 +51,12 @@ NumberedPlaces make_places(const PlacesShape& shape, PlacesRandom* random) {
     rows.push_back(place);
     const auto number = static_cast<uint32_t>(made.model.size());
     expected.push_back(made.model.try_emplace(place, number).first->second);
+  }
+  if (shape.is_ranked) {
+    std::map<uint32_t, uint32_t> sorted(made.model.begin(), made.model.end());
+    uint32_t rank = 0;
+    for (const auto& [place, number] : sorted) made.model[place] = rank++;
+    for (uint64_t row = 0; row < shape.rows; ++row) expected[row] = made.model[rows[row]];
   }
   const StopFlag never{false};
   const StopSignal stop(&never);
@@ -126,6 +134,47 @@ TEST(KeyPlacesModel, AgreesWithAMapOnEveryTarget) {
         }
       }
       if (testing::Test::HasFailure()) break;
+    }
+  });
+}
+
+// Places of columns whose bounds lie anywhere, of values in and beyond them.
+void expect_places(uint32_t count, uint32_t slots, PlacesRandom* random) {
+  SCOPED_TRACE(testing::Message() << count << " columns, " << slots << " slots");
+  constexpr uint32_t kNone = 1'000'000'000;
+  const auto below = [&](uint32_t end) { return static_cast<uint32_t>((*random)() % end); };
+  std::vector<std::vector<int32_t>> values(count, std::vector<int32_t>(slots));
+  std::vector<PlaceColumn> columns;
+  std::vector<uint32_t> expected(slots);
+  for (uint32_t c = 0; c < count; ++c) {
+    const int64_t mins[] = {INT32_MIN, -5, 0, INT32_MAX - 9};
+    const int64_t min = mins[(*random)() % 4];
+    const uint32_t last = (*random)() % 8 == 0 && min == INT32_MIN ? UINT32_MAX : below(10);
+    const auto stride = 1 + below(1000);
+    for (uint32_t i = 0; i < slots; ++i) {
+      const bool any = (*random)() % 4 == 0;
+      // As 32 bits: from one below the bounds to one above them, which may be at the other end.
+      const uint32_t near = static_cast<uint32_t>(min) - 1 + below(last % 1000 + 3);
+      values[c][i] = static_cast<int32_t>(any ? (*random)() : near);
+      const int64_t offset = values[c][i] - min;
+      const bool is_outside = offset < 0 || offset > last || expected[i] == kNone;
+      expected[i] = is_outside ? kNone : expected[i] + static_cast<uint32_t>(offset) * stride;
+    }
+    columns.push_back({values[c].data(), static_cast<uint32_t>(min), last, stride});
+  }
+  std::vector<uint32_t> places(slots + 1, 7);
+  number_places(columns.data(), count, slots, kNone, places.data());
+  EXPECT_EQ(places.back(), 7U) << "behind the slots";
+  places.pop_back();
+  EXPECT_EQ(places, expected);
+}
+
+TEST(NumberPlaces, AreSumsOverColumnsOnEveryTarget) {
+  on_every_target([](PlacesRandom* random) {
+    for (uint32_t count = 1; count <= kPlaceColumnsMax; ++count) {
+      for (const uint32_t slots : {0U, 1U, 7U, 8U, 63U, 64U, 65U, 1000U, kVectorRows}) {
+        expect_places(count, slots, random);
+      }
     }
   });
 }

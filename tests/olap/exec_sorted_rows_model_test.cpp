@@ -229,6 +229,22 @@ TEST(TopRowsModel, AreTheFirstOfASortOfAll) {
   }
 }
 
+void expect_equal(const ColumnStore& all, const ColumnStore& expected) {
+  ASSERT_EQ(all.row_count(), expected.row_count());
+  for (size_t c = 0; c < kSortedTypes.size(); ++c) {
+    with_physical_type(all.type(c), [&](auto value) {
+      using T = decltype(value);
+      for (uint64_t row = 0; row < all.row_count(); ++row) {
+        ASSERT_EQ(all.is_null(c, row), expected.is_null(c, row)) << row;
+        if (all.is_null(c, row)) continue;
+        const T& a = all.values<T>(c)[row];
+        const T& b = expected.values<T>(c)[row];
+        ASSERT_FALSE(value_less(a, b) || value_less(b, a)) << "row " << row << ", column " << c;
+      }
+    });
+  }
+}
+
 // Rows of several stores, some of them empty, some without nulls: as in one after the other.
 TEST(AbsorbedRowsModel, AreThoseOfAllStoresInOrder) {
   std::mt19937_64 random(1);
@@ -249,18 +265,31 @@ TEST(AbsorbedRowsModel, AreThoseOfAllStoresInOrder) {
     std::vector<ColumnStore*> absorbed;
     for (ColumnStore& other : others) absorbed.push_back(&other);
     all.absorb_all(absorbed, Workers(&arena, stop));
-    ASSERT_EQ(all.row_count(), expected.row_count());
-    for (size_t c = 0; c < kSortedTypes.size(); ++c) {
-      with_physical_type(all.type(c), [&](auto value) {
-        using T = decltype(value);
-        for (uint64_t row = 0; row < all.row_count(); ++row) {
-          ASSERT_EQ(all.is_null(c, row), expected.is_null(c, row)) << row;
-          if (all.is_null(c, row)) continue;
-          const T& a = all.values<T>(c)[row];
-          const T& b = expected.values<T>(c)[row];
-          ASSERT_FALSE(value_less(a, b) || value_less(b, a)) << "row " << row << ", column " << c;
-        }
-      });
+    ASSERT_NO_FATAL_FAILURE(expect_equal(all, expected));
+  }
+}
+
+// Rows by workers: the same as picked one by one.
+TEST(ReorderedRowsModel, AreInThePlacesThatTheyWereGiven) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  const StopFlag never{false};
+  const StopSignal stop(&never);
+  for (const uint64_t row_count : {0, 1, 1500, 100'000}) {
+    for (const uint32_t workers : {1, 3, 8}) {
+      ColumnStore rows = random_rows(row_count, 1 << 20, workers == 8, &random);
+      std::vector<uint32_t> from(row_count);
+      std::iota(from.begin(), from.end(), 0U);
+      if (workers != 3 || row_count != 1500) std::shuffle(from.begin(), from.end(), random);
+      ColumnStore expected(kSortedTypes);
+      expected.append_rows(rows, from);
+      GrowingArray<uint32_t> to;
+      to.resize(row_count);
+      for (uint32_t place = 0; place < row_count; ++place) to[from[place]] = place;
+      ExecutionArena arena(placement(workers));
+      rows.reorder(to, Workers(&arena, stop));
+      ASSERT_NO_FATAL_FAILURE(expect_equal(rows, expected));
     }
   }
 }

@@ -126,10 +126,12 @@ def rows_in_order(result, rows):
     doubles = [i for i, column in enumerate(result["columns"]) if column["type"] == "DOUBLE"]
 
     def tied(number):
-        """Whether a row beside it has a double that is another only in its last digits."""
-        own = ours[number]
-        return any(row[i] is not None and row[i] != own[i] and equal(row[i], own[i], True)
-                   for row in ours[max(number - 1, 0):number + 2] for i in doubles)
+        """Whether a row beside it, ours or theirs, has a double that is another only in its last
+        digits."""
+        return any(row[i] is not None and row[i] != some[number][i]
+                   and equal(row[i], some[number][i], True)
+                   for some in (ours, theirs) for row in some[max(number - 1, 0):number + 2]
+                   for i in doubles)
 
     for number, (a, b) in enumerate(zip(ours, theirs)):
         for column, x, y in zip(result["columns"], a, b):

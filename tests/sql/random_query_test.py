@@ -126,12 +126,21 @@ def rows_in_order(result, rows):
     doubles = [i for i, column in enumerate(result["columns"]) if column["type"] == "DOUBLE"]
 
     def tied(number):
-        """Whether a row beside it, ours or theirs, has a double that is another only in its last
-        digits."""
-        return any(row[i] is not None and row[i] != some[number][i]
-                   and equal(row[i], some[number][i], True)
-                   for some in (ours, theirs) for row in some[max(number - 1, 0):number + 2]
-                   for i in doubles)
+        """Whether rows round it, ours or theirs, whose doubles are the same but for their last
+        digits, have some that are not the same."""
+        def like(row, other):
+            return all(equal(row[i], other[i], True) for i in doubles)
+
+        for some in (ours, theirs):
+            own = some[number]
+            first, end = number, number + 1
+            while first > 0 and like(some[first - 1], own):
+                first -= 1
+            while end < len(some) and like(some[end], own):
+                end += 1
+            if any(row[i] != own[i] for row in some[first:end] for i in doubles):
+                return True
+        return False
 
     for number, (a, b) in enumerate(zip(ours, theirs)):
         for column, x, y in zip(result["columns"], a, b):

@@ -66,12 +66,15 @@ void add_column(const Vector& key, int64_t min, uint64_t last, uint32_t stride,
 
 }  // namespace
 
-std::optional<DenseKeys> DenseKeys::make(std::span<const ValueBounds> bounds, uint64_t size_max) {
+std::optional<DenseKeys> DenseKeys::make(std::span<const ValueBounds> bounds, uint64_t size_max,
+                                         std::span<const uint32_t> order) {
+  DIPTYCH_CHECK(order.empty() || order.size() == bounds.size(), "an order has all columns");
   DIPTYCH_CHECK(!bounds.empty() && size_max <= uint64_t{1} << 31, "numbers fit 32 bits");
   DenseKeys keys;
   keys.columns_.resize(bounds.size());
   uint64_t size = 1;
-  for (size_t i = bounds.size(); i-- > 0;) {
+  for (size_t place = bounds.size(); place-- > 0;) {
+    const size_t i = order.empty() ? place : order[place];
     const ValueBounds& column = bounds[i];
     const uint64_t last = static_cast<uint64_t>(column.max) - static_cast<uint64_t>(column.min);
     const uint64_t range = column.max < column.min ? 0 : last + 1;

@@ -1,8 +1,9 @@
 // DenseKeys: numbers the values of an integer key, of one column or several, without a table.
 //
 // With bounds [min_i, max_i] of each column, key (k_0, k_1, ...) has the number
-// sum((k_i - min_i) * stride_i), where a column's stride is the product of the ranges after it. So
-// a lookup is arithmetic over whole vectors, and what belongs to a key is found in an array.
+// sum((k_i - min_i) * stride_i), where a column's stride is the product of the ranges of those that
+// count for less: in the order given, the ones after it. So a lookup is arithmetic over whole
+// vectors, and what belongs to a key is found in an array.
 //
 // Threads    immutable once built.
 
@@ -21,8 +22,10 @@ namespace diptych::olap {
 class DenseKeys {
  public:
   // Nothing where there would be more than size_max numbers (at most 2^31). Where a column has no
-  // value there are no keys.
-  static std::optional<DenseKeys> make(std::span<const ValueBounds> bounds, uint64_t size_max);
+  // value there are no keys. `order`: the columns, that which counts for most first; as they are
+  // where it is empty.
+  static std::optional<DenseKeys> make(std::span<const ValueBounds> bounds, uint64_t size_max,
+                                       std::span<const uint32_t> order = {});
 
   uint32_t size() const { return size_; }
 

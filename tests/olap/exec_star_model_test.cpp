@@ -290,7 +290,11 @@ TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
     const int64_t range1 = 1 + static_cast<int64_t>(random() % 9);
     const ValueBounds bounds[] = {{min0, min0 + range0 - 1}, {min1, min1 + range1 - 1}};
     EXPECT_FALSE(DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1 - 1)).has_value());
-    const auto keys = DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1));
+    const bool second_counts_more = random() % 3 == 0;
+    std::vector<uint32_t> order = {0, 1};
+    if (second_counts_more) std::swap(order[0], order[1]);
+    if (!second_counts_more && random() % 2 == 0) order.clear();
+    const auto keys = DenseKeys::make(bounds, static_cast<uint64_t>(range0 * range1), order);
     ASSERT_TRUE(keys.has_value());
     VectorBuffer first(PhysicalType::kInt64);
     VectorBuffer second(PhysicalType::kInt32);
@@ -313,7 +317,8 @@ TEST(DenseKeysModel, NumberIsTheKeysPlaceInOrder) {
       const int64_t a = first.values<int64_t>()[i] - min0;
       const int64_t b = int64_t{second.values<int32_t>()[i]} - min1;
       const bool inside = !vectors[0].is_null(i) && a >= 0 && a < range0 && b >= 0 && b < range1;
-      ASSERT_EQ(numbers[i], inside ? a * range1 + b : range0 * range1);
+      const int64_t place = second_counts_more ? b * range0 + a : a * range1 + b;
+      ASSERT_EQ(numbers[i], inside ? place : range0 * range1);
     });
   }
 }

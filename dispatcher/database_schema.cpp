@@ -57,12 +57,28 @@ base::Result<void> Database::State::apply_ddl(const BatchGate::Exclusive&,
                                               const std::string& statement) {
   auto change = olap::parse_ddl(statement, catalog);
   if (!change) return change.error();
+  const auto* const table = std::get_if<olap::CreateTable>(&*change);
+  const uint64_t bytes =
+      storage::manifest_bytes_at_most(statement, table != nullptr ? table->schema.name : "");
   auto applied = std::holds_alternative<olap::CreateTable>(*change)
                      ? create_table(std::move(std::get<olap::CreateTable>(*change).schema))
                      : create_index(std::get<olap::CreateIndex>(*change).table,
                                     std::move(std::get<olap::CreateIndex>(*change).index));
-  if (applied) ddl.push_back(statement);
-  return applied;
+  if (!applied) return applied;
+  ddl.push_back(statement);
+  manifest_bytes += bytes;
+  return {};
+}
+
+base::Result<void> Database::State::check_manifest_room(const std::string& statement) const {
+  if (options.path.empty()) return {};
+  // Its table's name is a part of it.
+  const uint64_t with_it = manifest_bytes + storage::manifest_bytes_at_most(statement, statement);
+  if (with_it <= storage::kManifestBytesMax) return {};
+  return base::Error(base::ErrorCode::kUnsupported,
+                     fmt::format("with it, the DDL of all tables and indexes could not be saved: "
+                                 "manifest.json would have up to {} bytes, and may have {}",
+                                 with_it, storage::kManifestBytesMax));
 }
 
 base::Result<void> Database::execute_ddl(std::string_view script) {
@@ -83,7 +99,9 @@ base::Result<void> Database::execute_ddl(std::string_view script) {
     const std::string_view statement = (*statements)[i];
     place = olap::place_after({at, statement.data()}, place);
     at = statement.data();
-    outcome = state_->apply_ddl(held, std::string(statement));
+    const std::string text(statement);
+    outcome = state_->check_manifest_room(text);
+    if (outcome) outcome = state_->apply_ddl(held, text);
     if (!outcome) {
       outcome = olap::error_in_script(outcome.error(), statement, place)
                     .within(fmt::format("statement {} ({})", i + 1, beginning_of(statement)));

@@ -74,6 +74,8 @@ struct Database::State {
 
   // Applies one DDL statement to the catalog, the engine and the replica.
   base::Result<void> apply_ddl(const BatchGate::Exclusive& gate_held, const std::string& statement);
+  // kUnsupported: with the statement, the DDL would be more than a manifest may have.
+  base::Result<void> check_manifest_room(const std::string& statement) const;
   base::Result<void> create_table(base::TableSchema schema);
   base::Result<void> create_index(std::string_view table, base::IndexSchema index);
 
@@ -167,6 +169,7 @@ struct Database::State {
   std::optional<base::Error> primary_failure;  // gate: it was lost, and could not be rebuilt
   Made made = Made::kNothing;                  // by open, at the path
   std::vector<std::string> ddl;                // gate: the statements that made the catalog
+  uint64_t manifest_bytes = storage::kManifestFieldBytes;  // gate: at most, with these
   // Of the last save: the gate's holder, while checkpoint_writer is idle; while it is busy, its.
   std::optional<base::Vid> saved_vid;               // none before the first
   size_t saved_ddl = 0;                             // statements

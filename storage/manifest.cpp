@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -25,7 +26,7 @@ using nlohmann::json;
 constexpr uint32_t kFormat = 2;
 constexpr const char* kManifestName = "manifest.json";
 constexpr const char* kNewManifestName = "manifest.json.new";
-constexpr uint64_t kManifestBytesMax = uint64_t{64} << 20;
+constexpr uint64_t kTableBytes = 256;  // but for its name
 
 std::string hex(uint64_t bits) {
   return fmt::format("{:016x}", bits);
@@ -85,6 +86,17 @@ class FieldReader {
   std::optional<base::Error> error_;
 };
 
+// As a string of JSON on a line of its own.
+uint64_t json_bytes_at_most(std::string_view text) {
+  constexpr uint64_t kRoundIt = 16;
+  uint64_t bytes = kRoundIt + text.size();
+  for (const char c : text) {
+    if (c == '"' || c == '\\') bytes += 1;
+    if (static_cast<unsigned char>(c) < ' ') bytes += 5;  // "\u001f"
+  }
+  return bytes;
+}
+
 bool is_hex(const std::string& text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -122,6 +134,11 @@ ManifestTable table_of(const json& entry, FieldReader* fields) {
 
 }  // namespace
 
+uint64_t manifest_bytes_at_most(std::string_view statement, std::string_view table) {
+  return json_bytes_at_most(statement) +
+         (table.empty() ? 0 : json_bytes_at_most(table) + kTableBytes);
+}
+
 base::Result<std::string> manifest_to_text(const Manifest& manifest) {
   json tables = json::array();
   for (const ManifestTable& table : manifest.tables) {
@@ -138,7 +155,12 @@ base::Result<std::string> manifest_to_text(const Manifest& manifest) {
   if (manifest.id != 0) contents["id"] = hex(manifest.id);
   try {
     contents["checksum"] = checksum_of(contents);
-    return contents.dump(2) + "\n";
+    std::string text = contents.dump(2) + "\n";
+    if (text.size() <= kManifestBytesMax) return text;
+    return base::Error(base::ErrorCode::kUnsupported,
+                       fmt::format("the DDL cannot be saved: the manifest would have {} bytes, and "
+                                   "may have {}",
+                                   text.size(), kManifestBytesMax));
   } catch (const json::exception& error) {
     return base::Error(base::ErrorCode::kInvalidArgument,
                        fmt::format("the DDL cannot be saved as it is not UTF-8: {}", error.what()));

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -45,6 +46,13 @@ struct Manifest {
   std::vector<ManifestTable> tables;
 };
 
+// Of its text. A larger one is neither written nor read: who adds to the DDL asks before, with
+// manifest_bytes_at_most of all that there is.
+inline constexpr uint64_t kManifestBytesMax = uint64_t{64} << 20;
+inline constexpr uint64_t kManifestFieldBytes = 4096;  // but for the DDL and the tables
+// Of a statement of the DDL and, where it makes one, of its table. `table` is empty, or its name.
+uint64_t manifest_bytes_at_most(std::string_view statement, std::string_view table);
+
 // kNotFound: no database there. kCorrupt: names file, place and what is wrong. kUnsupported:
 // written by a newer program.
 base::Result<Manifest> read_manifest(const std::string& directory);
@@ -54,11 +62,11 @@ base::Result<Manifest> manifest_from_text(const std::string& path, const std::st
 
 // Makes it the directory's manifest. kNoSpace, kIo, with the path: the previous one stays, unless
 // the error is of the last step, the directory's sync: then the new one is there, whole.
-// kInvalidArgument: the DDL is not UTF-8.
+// kInvalidArgument: the DDL is not UTF-8. kUnsupported: it is too large.
 base::Result<void> write_manifest(const std::string& directory, const Manifest& manifest,
                                   const BeforeFileStep& before_step = {});
 
-// The text of manifest.json.
+// The text of manifest.json. Errors: the DDL's, as write_manifest's.
 base::Result<std::string> manifest_to_text(const Manifest& manifest);
 
 // The lock of an open database directory; released on destruction.

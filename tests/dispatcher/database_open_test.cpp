@@ -181,6 +181,25 @@ TEST_F(DatabaseOpen, DdlThatIsNotUtf8IsRefusedSinceItCouldNotBeSaved) {
   EXPECT_NE((*Database::open({.path = path()}))->catalog().find_table("a"), nullptr);
 }
 
+TEST_F(DatabaseOpen, DdlOfMoreThanAManifestMayHaveIsRefusedSinceItCouldNotBeRead) {
+  auto database = *Database::open({.path = path()});
+  std::string script;
+  for (int i = 1; i <= 12; ++i) {  // each of which takes six times its bytes there
+    script += "CREATE TABLE t" + std::to_string(i) + " (x INT PRIMARY KEY /*" +
+              std::string(1'000'000, '\x01') + "*/);";
+  }
+  auto failed = database->execute_ddl(script);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.code(), ErrorCode::kUnsupported);
+  EXPECT_THAT(failed.error().message, HasSubstr("statement 11 (CREATE TABLE t11"));
+  EXPECT_THAT(failed.error().message, HasSubstr("may have 67108864"));
+  auto closed = database->close();
+  EXPECT_TRUE(closed.ok()) << closed.error().to_string();
+  auto reopened = Database::open({.path = path()});
+  ASSERT_TRUE(reopened.ok()) << reopened.error().to_string();
+  EXPECT_NE((*reopened)->catalog().find_table("t10"), nullptr);
+}
+
 class Ddl : public ::testing::Test {
  protected:
   std::unique_ptr<Bank> bank_ = Bank::open({});

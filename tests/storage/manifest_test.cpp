@@ -269,6 +269,26 @@ TEST(SaveReplica, SaysNoSpaceAndKeepsTheOldStateOnAFullDisk) {
   EXPECT_EQ(umount2(mount_point.path().c_str(), MNT_DETACH), 0) << std::strerror(errno);
 }
 
+TEST(Manifest, OneThatCouldNotBeReadIsNotWritten) {
+  TemporaryDirectory directory;
+  Manifest manifest{.partitions = 1, .block_rows = kBlockRowsMin};
+  uint64_t bytes_at_most = kManifestFieldBytes;
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "t" + std::to_string(i) + std::string(1'000, '"');
+    manifest.ddl.emplace_back("CREATE TABLE \x1f\n\\ " + name);
+    manifest.tables.push_back(
+        {name, UINT64_MAX, {.page = UINT32_MAX, .bytes = UINT32_MAX, .checksum = UINT64_MAX}});
+    bytes_at_most += manifest_bytes_at_most(manifest.ddl.back(), name);
+  }
+  EXPECT_LE(manifest_to_text(manifest)->size(), bytes_at_most);
+  ASSERT_TRUE(write_manifest(directory.path(), manifest).ok());
+  Manifest larger = manifest;
+  larger.ddl.emplace_back(kManifestBytesMax, 'x');
+  const Result<void> refused = write_manifest(directory.path(), larger);
+  EXPECT_EQ(refused.code(), ErrorCode::kUnsupported);
+  EXPECT_EQ(read_manifest(directory.path())->ddl, manifest.ddl);
+}
+
 TEST(DirectoryLock, IsHeldByOneAtATime) {
   TemporaryDirectory directory;
   {

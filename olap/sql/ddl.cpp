@@ -142,8 +142,18 @@ base::Result<TableSchema> TableBuilder::build(const PgQuery__CreateStmt& stateme
   schema_.name = statement.relation->relname;
   schema_.indexes.emplace_back();  // the primary key's place
   const NodeList elements(statement.table_elts, statement.n_table_elts);
+  const auto is_column = [](const Node* element) {
+    return element->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF;
+  };
+  // Now, since each is compared with those before.
+  const auto count = std::count_if(elements.begin(), elements.end(), is_column);
+  if (count > static_cast<ptrdiff_t>(base::kTableColumnsMax)) {
+    return source_.wrong(statement.relation->location,
+                         fmt::format("table \"{}\": {} columns; at most {} are possible",
+                                     schema_.name, count, base::kTableColumnsMax));
+  }
   for (Node* const& element : elements) {
-    if (element->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
+    if (!is_column(element)) continue;
     if (auto added = add_column(*element->column_def); !added) return added.error();
   }
   for (Node* const& element : elements) {

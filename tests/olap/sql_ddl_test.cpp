@@ -101,6 +101,14 @@ TEST(SqlDdlTest, RefusalsNameTheirReasonAndPlace) {
   EXPECT_THAT(error_of("drop table p"), HasSubstr("any DDL but CREATE TABLE and CREATE INDEX"));
 }
 
+TEST(SqlDdlTest, TooManyColumnsAreRefusedBeforeTheyAreLookedAt) {
+  std::string sql = "create table t (a int primary key";
+  for (int i = 1; i <= 1100; ++i) sql += ", c" + std::to_string(i) + " no_type";
+  EXPECT_EQ(error_of(sql + ")"),
+            "invalid argument: table \"t\": 1101 columns; at most 1024 are possible (line 1, "
+            "column 14: \"t\")");
+}
+
 TEST(SqlDdlTest, ColumnGroupsAreListsOfColumns) {
   base::Catalog catalog;
   ASSERT_EQ(define(&catalog, R"(

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@ using nlohmann::json;
 constexpr uint32_t kBackupFormat = 1;
 constexpr const char* kMarkName = "/backup.json";
 constexpr const char* kIncompleteName = "/backup.incomplete";
+constexpr const char* kRestoreName = "/restore.incomplete";
 constexpr uint64_t kMarkBytesMax = 4096;
 constexpr double kCopyShare = 0.6;  // of the time; the rest goes into reading it again
 
@@ -81,6 +83,11 @@ base::Result<void> write_small(const std::string& path, std::string_view text) {
   return file->keep();
 }
 
+base::Result<void> remove_file(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 ? base::Result<void>()
+                                     : storage::system_error("remove", path, errno);
+}
+
 // The mark under its name at once and whole, since a file without it is no backup.
 base::Result<void> write_mark(const std::string& directory, const BackupVids& vids) {
   json contents = {
@@ -91,9 +98,7 @@ base::Result<void> write_mark(const std::string& directory, const BackupVids& vi
   if (::rename((path + ".new").c_str(), path.c_str()) != 0) {
     return storage::system_error("rename", path, errno);
   }
-  if (::unlink((directory + kIncompleteName).c_str()) != 0) {
-    return storage::system_error("remove", directory + kIncompleteName, errno);
-  }
+  if (auto removed = remove_file(directory + kIncompleteName); !removed) return removed;
   return storage::sync_directory(directory);
 }
 
@@ -116,6 +121,35 @@ base::Result<uint64_t> copy_replica_of(const std::string& from, const storage::M
   const auto catalog = catalog_of(from, manifest);
   if (!catalog) return catalog.error();
   return storage::copy_replica(from, manifest, schemas_of(*catalog), to, space, progress, pace);
+}
+
+// kAlreadyExists: the directory has another file, which is named. "/": that it has none.
+base::Result<void> check_has_only(const std::string& path, std::string_view file) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(path, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (name == file.substr(1)) continue;
+    return base::Error(
+        base::ErrorCode::kAlreadyExists,
+        fmt::format("{} is not empty (\"{}\"): give a new or an empty directory", path, name));
+  }
+  if (failed) return storage::system_error("read", path, failed.value());
+  return {};
+}
+
+// kAlreadyExists: somebody else has made it.
+base::Result<void> make_first(const std::string& path, const char* name) {
+  const std::string file_path = path + name;
+  const int file = ::open(file_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int refused = errno;
+  if (file >= 0) ::close(file);
+  if (file >= 0) return {};
+  if (refused != EEXIST) return storage::system_error("create", file_path, refused);
+  return base::Error(
+      base::ErrorCode::kAlreadyExists,
+      fmt::format("{}: something else is filling it (\"{}\"): give another directory", path,
+                  name + 1));
 }
 
 base::Result<void> check_range(const std::string& directory, const BackupVids& vids,
@@ -158,25 +192,34 @@ base::Result<void> check_is_no_backup(const std::string& directory) {
                                  directory));
 }
 
-base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path) {
-  if (::mkdir(path.c_str(), 0777) == 0) {
-    DirectoryInMaking made(path, true);
-    if (auto synced = storage::sync_directory(parent_of(path)); !synced) return synced.error();
-    return made;
+base::Result<DirectoryInMaking> DirectoryInMaking::begin(const std::string& path,
+                                                         const char* file) {
+  const bool made = ::mkdir(path.c_str(), 0777) == 0;
+  if (!made) {
+    const int refused = errno;
+    if (refused == ENOENT) {
+      return base::Error(base::ErrorCode::kNotFound,
+                         fmt::format("{}: its parent directory is missing", path));
+    }
+    if (refused != EEXIST) return storage::system_error("create", path, refused);
+    if (auto empty = check_has_only(path, "/"); !empty) return empty.error();
   }
-  const int refused = errno;
-  if (refused == ENOENT) {
-    return base::Error(base::ErrorCode::kNotFound,
-                       fmt::format("{}: its parent directory is missing", path));
+  if (auto first = make_first(path, file); !first) {
+    if (made) ::rmdir(path.c_str());  // which another's files prevent
+    return first.error();
   }
-  if (refused != EEXIST) return storage::system_error("create", path, refused);
-  std::error_code failed;
-  const std::filesystem::directory_iterator entry(path, failed);
-  if (failed) return storage::system_error("read", path, failed.value());
-  if (entry == std::filesystem::directory_iterator()) return DirectoryInMaking(path, false);
-  return base::Error(base::ErrorCode::kAlreadyExists,
-                     fmt::format("{} is not empty (\"{}\"): give a new or an empty directory", path,
-                                 entry->path().filename().string()));
+  DirectoryInMaking directory(path, made);
+  // Somebody may have filled it before the file was made.
+  if (auto alone = check_has_only(path, file); !alone) {
+    directory.keep();
+    ::unlink((path + file).c_str());
+    return alone.error();
+  }
+  // Where it was found, too, since another may have made it just now; but it may be that only its
+  // own directory is open to who fills it.
+  auto synced = storage::sync_directory(parent_of(path));
+  if (made && !synced) return synced.error();
+  return directory;
 }
 
 DirectoryInMaking::DirectoryInMaking(DirectoryInMaking&& other) noexcept
@@ -200,11 +243,9 @@ DirectoryInMaking::~DirectoryInMaking() {
 base::Result<BackupInMaking> BackupInMaking::begin(const std::string& directory,
                                                    BackupProgress progress,
                                                    storage::SavePace pace) {
-  auto made = DirectoryInMaking::begin(directory);
+  auto made = DirectoryInMaking::begin(directory, kIncompleteName);
   if (!made) return made.error();
-  auto marked = write_small(directory + kIncompleteName, "");
-  if (marked) marked = storage::sync_directory(directory);
-  if (!marked) return marked.error();
+  if (auto marked = storage::sync_directory(directory); !marked) return marked.error();
   return BackupInMaking(std::move(*made), std::move(progress), std::move(pace));
 }
 
@@ -289,10 +330,13 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   if (!manifest) return manifest.error();
   const auto contents = scan_log(directory, manifest->vid, manifest->id);
   if (!contents) return contents.error();
-  auto made = DirectoryInMaking::begin(path);
+  auto made = DirectoryInMaking::begin(path, kRestoreName);
   if (!made) return made.error();
   const auto lock = storage::DirectoryLock::acquire(path);
-  if (!lock) return lock.error();
+  if (!lock) {
+    if (lock.code() == base::ErrorCode::kInUse) made->keep();  // it is another's database by now
+    return lock.error();
+  }
   const auto blocks =
       copy_replica_of(directory, *manifest, path, storage::CopySpace::kAllocated, progress, {});
   if (!blocks) return blocks.error();
@@ -300,6 +344,8 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
   if (!log) return log.error();
   auto written = storage::sync_directory(path);
   if (written) written = storage::write_manifest(path, *manifest);
+  if (written) written = remove_file(path + kRestoreName);
+  if (written) written = storage::sync_directory(path);
   if (!written) return written.error();
   const auto restored = scan_log(path, manifest->vid, manifest->id);
   if (!restored) return restored.error();

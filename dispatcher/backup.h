@@ -9,8 +9,8 @@
 // backup is opened or changed: it serves again.
 //
 // A backup that was interrupted has `backup.incomplete` and no backup.json; a database that is not
-// restored whole has no manifest. What fails leaves no directory that it made, and nothing in one
-// that it found empty.
+// restored whole has `restore.incomplete`, and mostly no manifest. What fails leaves no directory
+// that it made, and nothing in one that it found empty.
 //
 // Errors     kNotFound, kAlreadyExists, kInvalidArgument, kInUse, kIo, kNoSpace, kCorrupt; each
 //            names the path.
@@ -73,8 +73,10 @@ base::Result<RestoreReport> restore_database(const std::string& directory, const
 // is empty again.
 class DirectoryInMaking {
  public:
-  // kAlreadyExists: it is there, and not empty. kNotFound: its parent is missing.
-  static base::Result<DirectoryInMaking> begin(const std::string& path);
+  // With an empty file in it, "/" and its name: of several that find it empty at once, whoever
+  // makes the file goes on, and the others leave it alone. kAlreadyExists: it is there, and not
+  // empty. kNotFound: its parent is missing.
+  static base::Result<DirectoryInMaking> begin(const std::string& path, const char* file);
   DirectoryInMaking(DirectoryInMaking&& other) noexcept;
   DirectoryInMaking& operator=(DirectoryInMaking&&) = delete;
   ~DirectoryInMaking();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <random>
 #include <string>
 #include <thread>
@@ -141,6 +142,40 @@ TEST_F(Backup, DirectoriesThatAreNotEmptyAreRefusedAndStay) {
   fs::create_directory(path("empty"));
   EXPECT_TRUE(restore_database(path("backup"), path("empty"), {}, go_on));
   EXPECT_EQ(version_in(path("empty")), 5);
+}
+
+TEST_F(Backup, OneThatAnotherIsFillingIsRefusedAndStays) {
+  make_crashed(5);
+  ASSERT_TRUE(backup_database(path(), path("backup"), go_on));
+  for (const bool found : {false, true}) {
+    if (found) fs::create_directory(path("both"));
+    auto first = DirectoryInMaking::begin(path("both"), "/first");
+    ASSERT_TRUE(first) << first.error().to_string();
+    const auto second = restore_database(path("backup"), path("both"), {}, go_on);
+    EXPECT_EQ(second.code(), ErrorCode::kAlreadyExists);
+    EXPECT_THAT(second.error().message, HasSubstr(path("both")));
+    EXPECT_EQ(backup_database(path(), path("both"), go_on).code(), ErrorCode::kAlreadyExists);
+    EXPECT_THAT(names_in(path("both")), ::testing::ElementsAre("first"));
+    EXPECT_FALSE(Database::open({.path = path("both")}));
+  }
+}
+
+TEST_F(Backup, OfTwoIntoOneDirectoryAtOnceOneIsWhole) {
+  make_crashed(5);
+  ASSERT_TRUE(backup_database(path(), path("backup"), go_on));
+  for (int round = 0; round < 20; ++round) {
+    const std::string name = "round" + std::to_string(round);
+    if (round % 2 != 0) fs::create_directory(path(name));
+    std::atomic<int> ready{0};
+    const auto restore = [&] {
+      for (++ready; ready != 2;) std::this_thread::yield();
+      return restore_database(path("backup"), path(name), {}, go_on).ok();
+    };
+    auto other = std::async(std::launch::async, restore);
+    const bool here = restore();
+    ASSERT_EQ((here ? 1 : 0) + (other.get() ? 1 : 0), 1) << round;
+    ASSERT_EQ(version_in(path(name)), 5);
+  }
 }
 
 TEST_F(Backup, IsNotOpenedAsADatabase) {

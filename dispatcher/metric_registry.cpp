@@ -203,7 +203,7 @@ void add_log(Definitions* all) {
        .histogram = histogram<&M::checkpoint_ns>,
        .scale = kNs},
       {"diptych_checkpoint_written_bytes_total", kCounter, "bytes",
-       "Columns and pages that checkpoints in the background wrote", read<&M::checkpoint_bytes>},
+       "What checkpoints in the background wrote into the block file", read<&M::checkpoint_bytes>},
       {"diptych_snapshots", kGauge, "snapshots",
        "Snapshots of the analytical replica that are held", read<&M::snapshots>},
       {"diptych_snapshot_bytes", kGauge, "bytes",

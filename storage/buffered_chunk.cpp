@@ -194,7 +194,7 @@ base::Result<SavedChunk> BufferedChunk::save(const SavePace& pace) const {
     return save_held();
   }();
   if (!saved.ok()) return saved;
-  const auto goes_on = keep_pace(pace, saved->address.bytes);
+  const auto goes_on = keep_pace(pace, saved->address.pages() * size_t{kFilePageBytes});
   if (!goes_on.ok()) return goes_on.error();
   return saved;
 }

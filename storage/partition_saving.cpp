@@ -71,7 +71,8 @@ base::Result<void> SavedPages::write_leaf(const LeafFormat& format,
     SavedColumn& column = leaf.columns.emplace_back();
     column.chunk.address = *address;
     std::memcpy(&column.chunk.header, chunk.data(), sizeof column.chunk.header);
-    if (const auto goes_on = keep_pace(pace, chunk.size()); !goes_on.ok()) return goes_on;
+    const auto goes_on = keep_pace(pace, address->pages() * size_t{kFilePageBytes});
+    if (!goes_on.ok()) return goes_on;
   }
   return {};
 }

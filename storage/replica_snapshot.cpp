@@ -85,11 +85,13 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
   std::vector<ChunkAddress> directories;
   const auto write_tables = [&]() -> base::Result<void> {
     for (uint32_t i = 0; i < image_.table_count(); ++i) {
-      const auto table =
-          save_table(&image_.table(base::TableId(i)), &file, pace ? in_pieces : SavePace());
+      const SavePace table_pace = pace ? in_pieces : SavePace();
+      const auto table = save_table(&image_.table(base::TableId(i)), &file, table_pace);
       if (!table.ok()) return table.error();
       manifest.tables.push_back(*table);
       directories.push_back(table->directory);
+      const auto goes_on = keep_pace(table_pace, table->directory.pages() * size_t{kFilePageBytes});
+      if (!goes_on.ok()) return goes_on;
     }
     return file.sync();
   };

@@ -1,6 +1,6 @@
 // SavePace: how fast a save, or a copy, writes, and whether it goes on. Called with the bytes of
-// each chunk that was written, it may sleep; its error ends the save, and is the save's. Empty: as
-// fast as it goes.
+// what was written, it may sleep; its error ends the save, and is the save's. Empty: as fast as it
+// goes. A save counts whole pages, as they go to the disk: a page for each small chunk.
 
 #pragma once
 

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include "storage/chunk_address.h"
 #include "storage/manifest.h"
 #include "tests/dispatcher/bank_fixture.h"
 
@@ -359,7 +360,7 @@ TEST_F(Checkpoint, WhereNothingChangedDropsTheLogFilesThatStayed) {
 }
 
 TEST_F(Checkpoint, KeepsToItsRate) {
-  constexpr uint64_t kBytesPerSecond = 16 << 10;
+  constexpr uint64_t kBytesPerSecond = 128 << 10;
   auto bank = open_bank({.checkpoint_bytes_per_second = kBytesPerSecond});
   for (int32_t id = 0; id < 500; ++id) bump(bank.get(), id);
   ASSERT_TRUE(bank->database->checkpoint().ok());
@@ -367,6 +368,22 @@ TEST_F(Checkpoint, KeepsToItsRate) {
   ASSERT_GT(metrics.checkpoint_bytes, 2'000U);
   const double seconds = static_cast<double>(metrics.checkpoint_ns.sum()) * 1e-9;
   EXPECT_GE(seconds, static_cast<double>(metrics.checkpoint_bytes) / kBytesPerSecond);
+}
+
+TEST_F(Checkpoint, CountsWhatSmallChunksAndDirectoriesTakeOfTheFile) {
+  auto bank = open_bank();
+  constexpr uint64_t kTables = 100;
+  std::string script;
+  for (uint64_t i = 0; i < kTables; ++i) {
+    script += "CREATE TABLE t" + std::to_string(i) + " (id INT PRIMARY KEY);";
+  }
+  ASSERT_TRUE(bank->database->execute_ddl(script).ok());
+  bump(bank.get(), 1);
+  const uint64_t before = bank->database->metrics().checkpoint_bytes;
+  ASSERT_TRUE(bank->database->checkpoint().ok());
+  const uint64_t written = bank->database->metrics().checkpoint_bytes - before;
+  EXPECT_GE(written, kTables * storage::kFilePageBytes);
+  EXPECT_EQ(written % storage::kFilePageBytes, 0U);
 }
 
 TEST_F(Checkpoint, IsTakenAfterATimeInWhichSomethingChanged) {

@@ -2,6 +2,9 @@
 
 #include <random>
 #include <utility>
+#include <vector>
+
+#include <xxhash.h>
 
 #include "base/check.h"
 #include "storage/block_file.h"
@@ -38,12 +41,28 @@ base::Result<Manifest> next_manifest(const std::string& directory) {
   return next;
 }
 
-base::Result<ManifestTable> save_table(Table* table, BlockFile* file, const SavePace& pace) {
+// Whether a chunk in the file has these bytes.
+bool is_of(const ChunkAddress& address, std::span<const std::byte> bytes) {
+  return address.bytes == bytes.size() &&
+         address.checksum == XXH3_64bits(bytes.data(), bytes.size());
+}
+
+// A directory that is as it was stays where it is: of thousands of tables few have changed. Those
+// that were written are added to *written.
+base::Result<ManifestTable> save_table(Table* table, const ChunkAddress& before, BlockFile* file,
+                                       const SavePace& pace, std::vector<ChunkAddress>* written) {
   const base::Result<SavedTable> saved = table->save(pace);
   if (!saved.ok()) return saved.error();
-  const base::Result<ChunkAddress> address = file->write(write_directory(table->schema(), *saved));
+  ManifestTable entry{table->schema().name, saved->live_rows(), before};
+  const std::vector<std::byte> directory = write_directory(table->schema(), *saved);
+  if (before.is_set() && is_of(before, directory)) return entry;
+  const base::Result<ChunkAddress> address = file->write(directory);
   if (!address.ok()) return address.error();
-  return ManifestTable{table->schema().name, saved->live_rows(), *address};
+  written->push_back(*address);
+  entry.directory = *address;
+  const auto goes_on = keep_pace(pace, address->pages() * size_t{kFilePageBytes});
+  if (!goes_on.ok()) return goes_on.error();
+  return entry;
 }
 
 }  // namespace
@@ -83,28 +102,29 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
     return pace(bytes);
   };
   std::vector<ChunkAddress> directories;
+  std::vector<ChunkAddress> written;
   const auto write_tables = [&]() -> base::Result<void> {
     for (uint32_t i = 0; i < image_.table_count(); ++i) {
-      const SavePace table_pace = pace ? in_pieces : SavePace();
-      const auto table = save_table(&image_.table(base::TableId(i)), &file, table_pace);
+      const ChunkAddress before =
+          i < live_->directories_.size() ? live_->directories_[i] : ChunkAddress();
+      const auto table = save_table(&image_.table(base::TableId(i)), before, &file,
+                                    pace ? in_pieces : SavePace(), &written);
       if (!table.ok()) return table.error();
       manifest.tables.push_back(*table);
       directories.push_back(table->directory);
-      const auto goes_on = keep_pace(table_pace, table->directory.pages() * size_t{kFilePageBytes});
-      if (!goes_on.ok()) return goes_on;
     }
     return file.sync();
   };
-  if (const auto written = write_tables(); !written.ok()) {
-    for (const ChunkAddress& address : directories) file.release(address);
-    return written.error();
+  if (const auto done = write_tables(); !done.ok()) {
+    for (const ChunkAddress& address : written) file.release(address);
+    return done.error();
   }
   // From here on the file keeps what the old manifest names and what the new one does, until one
   // commit succeeds. What the live replica has written there meanwhile is kept with it.
   live_->replace_directories(std::move(directories));
   file.begin_commit();
-  if (const auto written = write_manifest(directory, manifest, before_step); !written.ok()) {
-    return written.error();
+  if (const auto done = write_manifest(directory, manifest, before_step); !done.ok()) {
+    return done.error();
   }
   // The state is durable. What fails here is to give space back: it stays in the file, free.
   static_cast<void>(file.commit());

@@ -280,7 +280,10 @@ void Replica::add_table(const base::TableSchema& schema) {
 }
 
 void Replica::replace_directories(std::vector<ChunkAddress> directories) {
-  for (const ChunkAddress& address : directories_) buffers_->file().release(address);
+  for (size_t i = 0; i < directories_.size(); ++i) {
+    const bool stays = i < directories.size() && directories[i] == directories_[i];
+    if (!stays) buffers_->file().release(directories_[i]);
+  }
   directories_ = std::move(directories);
 }
 

@@ -179,7 +179,8 @@ class Replica {
   const StorageOptions& options() const { return options_; }
   uint32_t partition_count() const { return options_.partitions; }
 
-  // Where the leaf directories of the last save lie; the places of those before are given up.
+  // Where the leaf directories of the last save lie; those of the places before that are not among
+  // them are given up.
   void replace_directories(std::vector<ChunkAddress> directories);
 
   bool wants_compaction() const;  // of any partition

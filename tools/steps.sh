@@ -5,6 +5,8 @@
 set -Eeuo pipefail
 export LC_ALL=C.UTF-8
 export NINJA_STATUS='[%f/%t, %e s] '
+# ccache knows a source by the files that the compiler names: no preprocessor runs before it.
+export CCACHE_DEPEND=1
 
 # Both are used by the scripts that source this file.
 # shellcheck disable=SC2034

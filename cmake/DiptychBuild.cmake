@@ -134,9 +134,13 @@ endfunction()
 
 # diptych_test_sources(TARGET): a program's own sources are those of a test, which run for less time than they take to
 # compile: DIPTYCH_TEST_OPTIONS says how much to optimise them, and they are compiled several at a time, which compiles
-# what they include once for all of them.
+# what they include once for all of them: in as few parts of at most 25 sources as there can be, and equal ones.
 function(diptych_test_sources target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  math(EXPR parts "(${count} + 24) / 25")
+  math(EXPR batch "(${count} + ${parts} - 1) / ${parts}")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
   target_compile_options(${target} PRIVATE ${DIPTYCH_TEST_OPTIONS})

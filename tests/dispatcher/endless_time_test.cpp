@@ -16,9 +16,9 @@ namespace {
 class EndlessTime : public DirectoryFixture {
  protected:
   // CPU time of such threads, in so many milliseconds of real time.
-  static uint64_t cpu_ms(const char* threads, int milliseconds) {
+  static uint64_t cpu_ms(const char* threads, int pause_ms) {
     const uint64_t before_ns = side_cpu_ns(threads);
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
     return (side_cpu_ns(threads) - before_ns) / 1'000'000;
   }
 };

@@ -62,7 +62,8 @@ endfunction()
 # sanitizers' presets do so with every library. LINK_TIME: as above. COLD: DIPTYCH_COLD_OPTIONS for the sources whose
 # path in the folder matches; without such options they are as all others.
 # A header with a source of its name is compiled alone by it, as its first include (a rule of
-# tools/check_source.py); the others are by the target all_verify_interface_header_sets.
+# tools/check_source.py), unless other sources of a unity come before; the others are by the target
+# all_verify_interface_header_sets.
 function(diptych_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LINK_TIME" "COLD" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)

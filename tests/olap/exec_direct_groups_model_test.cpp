@@ -62,8 +62,8 @@ constexpr Batches kBatches[] = {
     {"few values", 20, [](uint32_t) -> int64_t { return -7; }, 15, true},
     {"ascending values", 60, [](uint32_t i) -> int64_t { return int64_t{i} * 2000; }, 2000, true},
     {"descending values", 60, [](uint32_t i) -> int64_t { return int64_t{i} * -900; }, 900, true},
-    // Given up at 28,000 rows at the latest, when the places are nearly too many, and tried again at
-    // twice as many.
+    // Given up at 28,000 rows at the latest, when the places are nearly too many, and tried again
+    // at twice as many.
     {"a range that pays later", 120, [](uint32_t) -> int64_t { return 0; }, 100'000, true},
     {"sparse values", 30, [](uint32_t) -> int64_t { return 0; }, uint64_t{1} << 31, false},
     {"far apart in the end", 20, [](uint32_t i) -> int64_t { return i < 15 ? 5 : INT32_MAX - 100; },

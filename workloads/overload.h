@@ -41,7 +41,7 @@ struct OverloadCell {
   double answered_per_second = 0;
   double refused_per_second = 0;
   double expired_per_second = 0;
-  Latency latency_ms;  // of those answered
+  Latency latency_ms;  // of those answered, from their arrival
 };
 
 struct OverloadReport {

@@ -34,6 +34,25 @@ TEST(OverloadBenchmark, RefusesWhatIsTooMuchAndFindsNothingWrong) {
   EXPECT_NE(to_table(*report).find("refused/s"), std::string::npos);
 }
 
+// The database refuses most of it at once; it is the driver that has no time for so many.
+TEST(OverloadBenchmark, CallsWaitForALateDriverToo) {
+  OverloadOptions options;
+  options.queue_requests = 64;
+  options.seconds = 0.15;
+  options.warmup_seconds = 0.05;
+  options.loads = {10'000};
+  const StopFlag never{false};
+  const auto report = run_overload(options, never, [](const std::string&, double) {});
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_TRUE(report->clean()) << report->error;
+  const double limit = report->limit.answered_per_second;
+  const OverloadCell& heavy = report->cells.at(0);
+  EXPECT_LT(heavy.offered_per_second, 5'000 * limit);
+  EXPECT_GT(heavy.latency_ms.count, 0u);
+  // Those that are made at last came about when the load began.
+  EXPECT_GT(heavy.latency_ms.p50, 1000 * options.warmup_seconds);
+}
+
 TEST(OverloadBenchmark, OfADatabaseThatLogs) {
   const storage::test::TemporaryDirectory directory;
   OverloadOptions options;

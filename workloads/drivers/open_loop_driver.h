@@ -31,8 +31,10 @@ struct OpenLoopStatistics {
   uint64_t refused = 0;
   uint64_t expired = 0;  // their deadline passed
   uint64_t failed = 0;
-  std::string error;                 // the first failure's
-  dispatcher::Histogram latency_ns;  // of those answered, from their admission
+  std::string error;  // the first failure's
+  // Of those answered, from their arrival: what a late driver adds to their waiting is theirs, too
+  // (Tene's "coordinated omission").
+  dispatcher::Histogram latency_ns;
 };
 
 struct OpenLoopOptions {
@@ -57,7 +59,7 @@ class OpenLoopDriver {
   struct Call;
 
   void run();
-  void submit(Call* call);
+  void submit(Call* call, uint64_t arrived_ns);
   void take_finished();
   void record(const Call& call);
   void fail(const base::Error& error);

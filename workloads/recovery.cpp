@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::Result;
 
-constexpr uint32_t kOpenings = 5;
+constexpr size_t kOpenings = 5;
 constexpr size_t kReadBytes = size_t{1} << 20;
 // What a running database takes of memory, at most, for each byte of its files, about.
 constexpr uint64_t kMemoryPerFileByte = 6;
@@ -109,10 +109,12 @@ class RecoveryRun {
   }
 
   Result<RecoveryFigures> run() {
-    if (auto made = make(); !made) return made.error();
-    if (auto opened = measure_openings(); !opened) return opened.error();
-    if (auto crashed = run_and_crash(); !crashed) return crashed.error();
-    if (auto replayed = measure_replay(); !replayed) return replayed.error();
+    using Step = Result<void> (RecoveryRun::*)();
+    for (const Step step : {&RecoveryRun::make, &RecoveryRun::measure_openings,
+                            &RecoveryRun::run_and_crash, &RecoveryRun::measure_replay}) {
+      if (stopped(stop_)) break;
+      if (auto done = (this->*step)(); !done) return done.error();
+    }
     figures_.interrupted = stopped(stop_);
     return figures_;
   }
@@ -129,11 +131,11 @@ class RecoveryRun {
   Result<void> measure_openings() {
     std::vector<double> reading;
     std::vector<double> opening;
-    for (uint32_t i = 0; i < kOpenings; ++i) {
+    do {
       if (auto opened = measure_opening(); !opened) return opened;
       reading.push_back(figures_.files_read_seconds);
       opening.push_back(figures_.recovery_seconds);
-    }
+    } while (reading.size() < kOpenings && !stopped(stop_));
     figures_.files_read_seconds = median(&reading);
     figures_.recovery_seconds = median(&opening);
     return {};

@@ -2,9 +2,9 @@
 
 #include "workloads/recovery.h"
 
-#include <filesystem>
-
 #include <gtest/gtest.h>
+
+#include "tests/storage/temporary_directory.h"
 
 namespace diptych::workloads {
 namespace {
@@ -13,12 +13,10 @@ TEST(RecoveryBenchmark, ReplaysWhatRanAndFindsNothing) {
   RecoveryOptions options;
   options.transaction_clients = 16;
   options.seconds = 0.2;
-  std::string name = (std::filesystem::temp_directory_path() / "diptych-XXXXXX").string();
-  const std::string directory = ::mkdtemp(name.data());
-  options.path = directory + "/db";
+  const storage::test::TemporaryDirectory directory;
+  options.path = directory.path() + "/db";
   const StopFlag never{false};
   const auto figures = run_recovery(options, never, [](const std::string&, double) {});
-  std::filesystem::remove_all(directory);
   ASSERT_TRUE(figures.ok()) << figures.error().to_string();
   EXPECT_TRUE(figures->clean());
   EXPECT_GT(figures->file_bytes, 0u);
@@ -32,6 +30,26 @@ TEST(RecoveryBenchmark, ReplaysWhatRanAndFindsNothing) {
                           "replayed_transactions_per_second", "lost_primary_seconds"}) {
     EXPECT_NE(to_json(*figures).find(key), std::string::npos);
   }
+}
+
+TEST(RecoveryBenchmark, StoppedItTellsWhatItReached) {
+  RecoveryOptions options;
+  const storage::test::TemporaryDirectory directory;
+  options.path = directory.path() + "/db";
+  StopFlag stop{false};
+  size_t openings = 0;
+  const auto figures = run_recovery(options, stop, [&](const std::string& what, double) {
+    if (what != "opening the database") return;
+    ++openings;
+    stop = true;
+  });
+  ASSERT_TRUE(figures.ok()) << figures.error().to_string();
+  EXPECT_EQ(openings, 1u);
+  EXPECT_TRUE(figures->interrupted);
+  EXPECT_FALSE(figures->clean());
+  EXPECT_GT(figures->recovery_seconds, 0);
+  EXPECT_EQ(figures->first_transactions_per_second, 0);
+  EXPECT_EQ(figures->replayed_transactions, 0u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <unordered_map>
 
 #include "olap/execution/arithmetic_kernels.h"
 #include "olap/execution/column_store.h"
@@ -102,22 +103,25 @@ template <class T>
 class SumColumn : public AggregateColumn {
  public:
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, int128_t>;
+  // What a state has of it: of integers 64 bits, so that many groups take half of the cache.
+  using Kept = std::conditional_t<std::is_integral_v<T> && sizeof(T) <= 8, int64_t, Sum>;
 
   SumColumn(const Aggregate& aggregate, uint8_t scale) : scale_(scale), form_(form_of(aggregate)) {}
 
   void resize(uint32_t groups) override { states_.resize(groups, State{}); }
-  size_t memory_bytes() const override { return states_.bytes(); }
+  size_t memory_bytes() const override {
+    return states_.bytes() + carried_.size() * kBytesACarried;
+  }
 
   void update(const Vector& argument, const Selection& rows, const uint32_t* groups) override {
     const T* const values = argument.as<T>();
     if (groups == nullptr) {
-      states_[0].count += count_values(argument, rows);
-      add(&states_[0].sum, sum_of(values, argument, rows));
+      add(0, sum_of(values, argument, rows), count_values(argument, rows));
       return;
     }
     for_values(argument, rows, [&](uint32_t k, uint32_t slot) {
       prefetch_state(states_, groups, k, rows.count);
-      add_value(&states_[groups[k]], values[slot]);
+      add_value(groups[k], values[slot]);
     });
   }
 
@@ -126,20 +130,24 @@ class SumColumn : public AggregateColumn {
   void update_runs(const Vector& argument, const GroupRuns& runs) override {
     const T* const values = argument.as<T>();
     runs.for_runs([&](uint32_t group, std::span<const uint16_t> slots) {
-      State added;
+      Sum sum = 0;
+      int64_t count = 0;
       for (const uint16_t slot : slots) {
-        if (!argument.is_null(slot)) add_value(&added, values[slot]);
+        if (argument.is_null(slot)) continue;
+        add_wide(&sum, static_cast<Sum>(values[slot]));
+        ++count;
       }
-      add_state(&states_[group], added);
+      add(group, sum, count);
     });
   }
 
   void merge(const AggregateColumn& other, const GroupMerge& groups,
              const StopSignal& stop) override {
-    const auto& states = static_cast<const SumColumn&>(other).states_;
+    const auto& sums = static_cast<const SumColumn&>(other);
     for (uint32_t i = 0; i < groups.size(); ++i) {
       stop.check_at(i);
-      add_state(&states_[groups.to[i]], states[groups.from(i)]);
+      const uint32_t from = groups.from(i);
+      add(groups.to[i], sums.sum_of_group(from), sums.states_[from].count);
     }
   }
 
@@ -156,9 +164,10 @@ class SumColumn : public AggregateColumn {
 
  private:
   struct State {
-    Sum sum = 0;
+    Kept sum = 0;
     int64_t count = 0;
   };
+  static constexpr size_t kBytesACarried = 64;  // of the map's node and its bucket
 
   // What is made of a state.
   struct Form {
@@ -185,10 +194,10 @@ class SumColumn : public AggregateColumn {
         has_nulls = true;
         set_bit(results->nulls(), i);
       } else if (form.average && form.type.kind == base::TypeKind::kDouble) {
-        results->values<double>()[i] =
-            static_cast<double>(state.sum) / static_cast<double>(state.count) / divisor;
+        results->values<double>()[i] = static_cast<double>(sum_of_group(first + i)) /
+                                       static_cast<double>(state.count) / divisor;
       } else {
-        write(form, state, i, results);
+        write(form, sum_of_group(first + i), state.count, i, results);
       }
     }
     return has_nulls ? results->view_with_nulls() : results->view();
@@ -197,24 +206,23 @@ class SumColumn : public AggregateColumn {
   [[noreturn]] static void fail() { fail_value(kDecimalOutOfRange); }
 
   // A sum, or the average as decimal.
-  static void write(const Form& form, const State& state, uint32_t i, VectorBuffer* results) {
+  static void write(const Form& form, Sum value, int64_t count, uint32_t i, VectorBuffer* results) {
     if constexpr (std::is_same_v<T, double>) {
-      results->values<double>()[i] = state.sum;
+      results->values<double>()[i] = value;
     } else if (form.type.kind == base::TypeKind::kBigInt) {
-      if (state.sum != static_cast<int64_t>(state.sum)) fail_value(kBigIntOutOfRange);
-      results->values<int64_t>()[i] = static_cast<int64_t>(state.sum);
+      if (value != static_cast<int64_t>(value)) fail_value(kBigIntOutOfRange);
+      results->values<int64_t>()[i] = static_cast<int64_t>(value);
     } else {
-      Sum value = state.sum;
       if (form.average) {
         if (__builtin_mul_overflow(value, form.factor, &value)) fail();
-        value = divide_rounded(value, state.count);
+        value = divide_rounded(value, count);
       }
       if (wide_fault(false, value) != 0) fail();
       results->values<Sum>()[i] = value;
     }
   }
 
-  static void add(Sum* sum, Sum value) {
+  static void add_wide(Sum* sum, Sum value) {
     if constexpr (std::is_same_v<T, int128_t>) {
       if (__builtin_add_overflow(*sum, value, sum)) fail();
     } else {
@@ -222,13 +230,40 @@ class SumColumn : public AggregateColumn {
     }
   }
 
-  static void add_value(State* state, T value) {
-    ++state->count;
-    add(&state->sum, static_cast<Sum>(value));
+  void add_value(uint32_t group, T value) {
+    State& state = states_[group];
+    ++state.count;
+    if constexpr (std::is_same_v<Kept, Sum>) {
+      add_wide(&state.sum, static_cast<Sum>(value));
+    } else if (__builtin_add_overflow(state.sum, value, &state.sum)) {
+      carry(group, value);
+    }
   }
-  static void add_state(State* state, const State& added) {
-    state->count += added.count;
-    add(&state->sum, added.sum);
+
+  void add(uint32_t group, Sum sum, int64_t count) {
+    State& state = states_[group];
+    state.count += count;
+    if constexpr (std::is_same_v<Kept, Sum>) {
+      add_wide(&state.sum, sum);
+    } else if (__builtin_add_overflow(state.sum, sum, &state.sum)) {
+      carry(group, sum);
+    }
+  }
+
+  // After state.sum has lost what is beyond 64 bits of its sum with `added`.
+  [[gnu::noinline]] void carry(uint32_t group, Sum added) {
+    // What it was before, modulo 2^64, is one number of 64 bits.
+    Kept& kept = states_[group].sum;
+    const Kept before =
+        static_cast<Kept>(static_cast<uint64_t>(kept) - static_cast<uint64_t>(added));
+    carried_[group] += Sum{before} + added - Sum{kept};
+  }
+
+  Sum sum_of_group(uint32_t group) const {
+    const Sum kept = states_[group].sum;
+    if (carried_.empty()) return kept;
+    const auto found = carried_.find(group);
+    return found == carried_.end() ? kept : kept + found->second;
   }
 
   static Sum sum_of(const T* values, const Vector& argument, const Selection& rows) {
@@ -239,7 +274,7 @@ class SumColumn : public AggregateColumn {
     Total total = 0;
     for_values(argument, rows, [&](uint32_t, uint32_t slot) {
       if constexpr (std::is_same_v<T, int128_t>) {
-        add(&total, values[slot]);
+        add_wide(&total, values[slot]);
       } else {
         total += static_cast<Total>(values[slot]);
       }
@@ -250,6 +285,7 @@ class SumColumn : public AggregateColumn {
   uint8_t scale_;  // of the argument
   Form form_;
   GrowingArray<State> states_;
+  std::unordered_map<uint32_t, Sum> carried_;  // by group: multiples of 2^64 that its state has not
 };
 
 template <class T>

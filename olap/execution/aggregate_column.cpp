@@ -130,14 +130,16 @@ class SumColumn : public AggregateColumn {
   void update_runs(const Vector& argument, const GroupRuns& runs) override {
     const T* const values = argument.as<T>();
     runs.for_runs([&](uint32_t group, std::span<const uint16_t> slots) {
-      Sum sum = 0;
-      int64_t count = 0;
+      VectorSum sum = 0;
+      auto count = static_cast<int64_t>(slots.size());
       for (const uint16_t slot : slots) {
-        if (argument.is_null(slot)) continue;
-        add_wide(&sum, static_cast<Sum>(values[slot]));
-        ++count;
+        if (argument.nulls != nullptr && bit_at(argument.nulls, slot)) {
+          --count;
+        } else {
+          add_to(&sum, VectorSum(values[slot]));
+        }
       }
-      add(group, sum, count);
+      add(group, static_cast<Sum>(sum), count);
     });
   }
 
@@ -167,6 +169,7 @@ class SumColumn : public AggregateColumn {
     Kept sum = 0;
     int64_t count = 0;
   };
+  using VectorSum = std::conditional_t<sizeof(T) == 4, int64_t, Sum>;  // 1024 of 32 bits fit 64
   static constexpr size_t kBytesACarried = 64;  // of the map's node and its bucket
 
   // What is made of a state.
@@ -222,7 +225,8 @@ class SumColumn : public AggregateColumn {
     }
   }
 
-  static void add_wide(Sum* sum, Sum value) {
+  template <class Wide>
+  static void add_to(Wide* sum, Wide value) {
     if constexpr (std::is_same_v<T, int128_t>) {
       if (__builtin_add_overflow(*sum, value, sum)) fail();
     } else {
@@ -234,7 +238,7 @@ class SumColumn : public AggregateColumn {
     State& state = states_[group];
     ++state.count;
     if constexpr (std::is_same_v<Kept, Sum>) {
-      add_wide(&state.sum, static_cast<Sum>(value));
+      add_to(&state.sum, static_cast<Sum>(value));
     } else if (__builtin_add_overflow(state.sum, value, &state.sum)) {
       carry(group, value);
     }
@@ -244,7 +248,7 @@ class SumColumn : public AggregateColumn {
     State& state = states_[group];
     state.count += count;
     if constexpr (std::is_same_v<Kept, Sum>) {
-      add_wide(&state.sum, sum);
+      add_to(&state.sum, sum);
     } else if (__builtin_add_overflow(state.sum, sum, &state.sum)) {
       carry(group, sum);
     }
@@ -270,16 +274,10 @@ class SumColumn : public AggregateColumn {
     if constexpr (std::is_same_v<T, int64_t>) {
       if (argument.nulls == nullptr && rows.all()) return sum_of_all(values, rows.slots);
     }
-    using Total = std::conditional_t<sizeof(T) == 4, int64_t, Sum>;  // 1024 of 32 bits fit 64
-    Total total = 0;
-    for_values(argument, rows, [&](uint32_t, uint32_t slot) {
-      if constexpr (std::is_same_v<T, int128_t>) {
-        add_wide(&total, values[slot]);
-      } else {
-        total += static_cast<Total>(values[slot]);
-      }
-    });
-    return static_cast<Sum>(total);
+    VectorSum sum = 0;
+    for_values(argument, rows,
+               [&](uint32_t, uint32_t slot) { add_to(&sum, VectorSum(values[slot])); });
+    return static_cast<Sum>(sum);
   }
 
   uint8_t scale_;  // of the argument

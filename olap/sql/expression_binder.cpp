@@ -322,7 +322,7 @@ BoundResult ExpressionBinder::bind_distinct(const PgQuery__AExpr& operation) {
 // Never NULL: two NULLs are the same.
 base::Result<ExpressionPtr> ExpressionBinder::bind_same(int64_t offset, Bound* left, Bound* right) {
   Bound* operands[] = {left, right};
-  auto type = unify(source_, "operator \"=\"", offset, operands);
+  auto type = unify(source_, "operator \"=\"", offset, operands, TypeIs::kUnseen);
   if (!type) return type.error();
   ExpressionPtr both_null = fold(make_expression(
       ExpressionKind::kAnd, kBooleanType,
@@ -389,9 +389,8 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
   std::erase_if(*items, [&](const Bound& item) { return is_finer_literal(item, *operand); });
   std::vector<Bound*> operands = {&*operand};
   for (Bound& item : *items) operands.push_back(&item);
-  if (auto unified = unify(source_, "IN", operation.location, operands); !unified) {
-    return unified.error();
-  }
+  const auto unified = unify(source_, "IN", operation.location, operands, TypeIs::kUnseen);
+  if (!unified) return unified.error();
   // Literals make the list; anything else, NULL too, is an equality beside it.
   Expressions list;
   const ExpressionPtr tested = std::move(operand->expression);
@@ -447,19 +446,12 @@ BoundResult ExpressionBinder::bind_over_array(const PgQuery__AExpr& operation) {
                operation.location);
 }
 
-// The value is the first operand, as what the two are compared as: an integer beside a number with
-// digits behind the point is a decimal.
+// The value is the first operand, as what the two are compared as.
 BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
   auto left = dispatch(*operation.lexpr);
   if (!left) return left;
   auto right = dispatch(*operation.rexpr);
   if (!right) return right;
-  const bool as_decimals = is_integer(left->expression->type) &&
-                           right->expression->type.kind == base::TypeKind::kDecimal;
-  if (as_decimals) {
-    const base::DataType decimal = as_decimal(*left->expression);
-    left->expression = cast_to(std::move(left->expression), decimal);
-  }
   Bound* operands[] = {&*left, &*right};
   const auto type = unify(source_, "NULLIF", operation.location, operands);
   if (!type) return type.error();

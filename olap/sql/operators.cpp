@@ -291,7 +291,9 @@ BoundResult bind_comparison(const SourceText& source, std::string_view name, Exp
   }
   Bound* operands[] = {&left, &right};
   const std::string what = fmt::format("operator \"{}\"", name);
-  if (auto unified = unify(source, what, offset, operands); !unified) return unified.error();
+  if (auto unified = unify(source, what, offset, operands, TypeIs::kUnseen); !unified) {
+    return unified.error();
+  }
   return typed(
       make_expression(kind, kBooleanType, std::move(left.expression), std::move(right.expression)),
       left.offset);
@@ -404,8 +406,21 @@ base::Result<void> adopt_type(const SourceText& source, const DataType& type, Bo
   return {};
 }
 
+namespace {
+
+// The literal beside values of `type`: an integer, or NULL, asks for no more digits than it has.
+DataType literal_type(const Expression& literal, const DataType& type) {
+  if (literal.type.kind == TypeKind::kDecimal && is_null_literal(literal)) {
+    return decimal_type(1, 0);
+  }
+  const bool integer = is_integer(literal.type) && !is_null_literal(literal);
+  return integer && type.kind == TypeKind::kDecimal ? as_decimal(literal) : literal.type;
+}
+
+}  // namespace
+
 base::Result<DataType> unify(const SourceText& source, std::string_view what, int64_t offset,
-                             std::span<Bound*> operands) {
+                             std::span<Bound*> operands, TypeIs type_is) {
   const auto anchors = [](const Bound* o) { return !o->untyped && !is_literal(*o->expression); };
   const auto typed_ones = [](const Bound* o) { return !o->untyped; };
   // The type of the columns among the operands, or of the literals where there are no columns.
@@ -419,19 +434,16 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
   }
   for (const Bound* operand : operands) {
     const Expression& e = *operand->expression;
-    if (is_literal(e) && is_numeric(e.type) && is_numeric(type) &&
-        convert_literal(e, type) != nullptr) {
-      continue;
-    }
-    const bool exact_literal = is_literal(e) && is_integer(e.type) && !is_null_literal(e) &&
-                               type.kind == TypeKind::kDecimal;
-    const auto common = common_type(type, exact_literal ? as_decimal(e) : e.type);
+    const bool literal = is_literal(e);
+    const auto common = common_type(type, literal ? literal_type(e, type) : e.type);
     if (!common) {
       return source.wrong(
           offset,
           fmt::format("{} cannot mix {} and {}", what, type.to_string(), e.type.to_string()),
-          what.starts_with("operator") ? base::SqlState("42883") : base::SqlState("42804"));
+          type_is == TypeIs::kUnseen ? base::SqlState("42883") : base::SqlState("42804"));
     }
+    const bool adopts = literal && is_numeric(type) && convert_literal(e, type) != nullptr;
+    if (adopts && (type_is == TypeIs::kUnseen || common->kind == type.kind)) continue;
     type = *common;
   }
   for (Bound* operand : operands) {

@@ -4,7 +4,8 @@
 //            type its surroundings decide (untyped).
 // unify      makes operands of one type of several: untyped ones take the type of the others,
 //            number literals that of the column beside them where nothing is lost; the rest is
-//            cast.
+//            cast. What keeps the type, as CASE does, has the widest kind of number among them
+//            (INT, BIGINT, decimal, DOUBLE), be it a literal's: 2.00 beside an INT is a decimal.
 
 #pragma once
 
@@ -55,9 +56,12 @@ Bound typed(ExpressionPtr expression, int64_t offset);
 // Type name for messages.
 std::string type_name_of(const Bound& operand);
 
+// What becomes of the type: kUnseen where operands are only compared with each other, and number
+// literals of every kind take the column's.
+enum class TypeIs { kKept, kUnseen };
 // The type that the operands now have. Fails with "<what> cannot mix <type> and <type>".
 base::Result<base::DataType> unify(const SourceText& source, std::string_view what, int64_t offset,
-                                   std::span<Bound*> operands);
+                                   std::span<Bound*> operands, TypeIs type_is = TypeIs::kKept);
 
 // An untyped text literal as a value of the type; any other operand stays.
 base::Result<void> adopt_type(const SourceText& source, const base::DataType& type, Bound* operand);

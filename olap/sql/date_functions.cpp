@@ -27,6 +27,16 @@ std::string field_name(const Bound& argument) {
   return field;
 }
 
+base::Error no_field(const Call& call, std::string_view field) {
+  const Bound& written = call.arguments[0];
+  if (!is_literal(*written.expression)) {
+    return call.source.unsupported(written.offset,
+                                   fmt::format("{}() of a field that is no constant", call.name));
+  }
+  return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
+                           "22023");
+}
+
 // Fields whose value may have a fraction: DECIMAL(24,6).
 bool is_fractional(std::string_view field) {
   return field == "second" || field == "epoch" || field == "milliseconds";
@@ -77,8 +87,7 @@ BoundResult bind_extract(Call call) {
   const std::string field = canonical_field(field_name(call.arguments[0]));
   const auto found = kFields.find(field);
   if (found == kFields.end() && !kOthers.contains(field)) {
-    return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
-                             "22023");
+    return no_field(call, field);
   }
   Expressions arguments;
   if (call.arguments[1].expression->type == kIntervalType) {
@@ -134,8 +143,7 @@ BoundResult bind_date_trunc(Call call) {
     return called(make_function(found->second, kTimestampType, std::move(arguments)), call.offset);
   }
   if (!kOthers.contains(field)) {
-    return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
-                             "22023");
+    return no_field(call, field);
   }
   arguments.push_back(make_literal(kTextType, base::Value(field)));
   return called(make_function(Function::kTruncateField, kTimestampType, std::move(arguments)),
@@ -163,6 +171,11 @@ BoundResult bind_make_timestamp(Call call) {
     return fold(make_expression(kLess, kBooleanType, std::move(value), std::move(bound)));
   };
   const auto as_seconds = [&](int64_t value) { return cast_to(literal(value), with_micros); };
+  Expressions missing;
+  for (const ExpressionPtr& part : whole) {
+    missing.push_back(fold(make_expression(kIsNull, kBooleanType, clone(*part))));
+  }
+  missing.push_back(fold(make_expression(kIsNull, kBooleanType, clone(*seconds))));
   Expressions wrong;
   wrong.push_back(below(clone(*whole[3]), literal(0)));
   wrong.push_back(below(literal(23), clone(*whole[3])));
@@ -190,6 +203,8 @@ BoundResult bind_make_timestamp(Call call) {
   Expressions no_day;
   for (int i = 0; i < 3; ++i) no_day.push_back(literal(0));
   Expressions choice;
+  choice.push_back(fold(disjunction(std::move(missing))));
+  choice.push_back(make_null(kTimestampType));
   choice.push_back(fold(disjunction(std::move(wrong))));
   choice.push_back(day(std::move(no_day)));
   choice.push_back(fold(make_function(Function::kAddMicros, kTimestampType, std::move(moment))));

@@ -403,11 +403,14 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
                                               std::move(item.expression))));
     }
   }
+  // The list first: what it holds need not be asked of the others, which may fail.
   if (list.size() == 2) {
-    branches.push_back(fold(make_expression(ExpressionKind::kEqual, kBooleanType,
-                                            std::move(list[0]), std::move(list[1]))));
+    branches.insert(branches.begin(),
+                    fold(make_expression(ExpressionKind::kEqual, kBooleanType, std::move(list[0]),
+                                         std::move(list[1]))));
   } else if (list.size() > 2) {
-    branches.push_back(make_expression(ExpressionKind::kInList, kBooleanType, std::move(list)));
+    branches.insert(branches.begin(),
+                    make_expression(ExpressionKind::kInList, kBooleanType, std::move(list)));
   }
   ExpressionPtr result = disjunction(std::move(branches));
   if (negative) result = negated(std::move(result));
@@ -446,18 +449,20 @@ BoundResult ExpressionBinder::bind_over_array(const PgQuery__AExpr& operation) {
                operation.location);
 }
 
-// The value is the first operand, as what the two are compared as.
+// The value is the first operand: of numbers as what the two are compared as, of a date as a date.
 BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
   auto left = dispatch(*operation.lexpr);
   if (!left) return left;
   auto right = dispatch(*operation.rexpr);
   if (!right) return right;
   Bound* operands[] = {&*left, &*right};
+  const bool is_date = left->expression->type.kind == base::TypeKind::kDate && !left->untyped;
   const auto type = unify(source_, "NULLIF", operation.location, operands);
   if (!type) return type.error();
-  return typed(make_expression(ExpressionKind::kNullIf, *type, std::move(left->expression),
-                               std::move(right->expression)),
-               operation.location);
+  ExpressionPtr value = make_expression(ExpressionKind::kNullIf, *type, std::move(left->expression),
+                                        std::move(right->expression));
+  if (is_date) value = cast_to(fold(std::move(value)), kDateType);
+  return typed(std::move(value), operation.location);
 }
 
 BoundResult ExpressionBinder::bind_connective(const PgQuery__BoolExpr& connective) {

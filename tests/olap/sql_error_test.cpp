@@ -101,6 +101,9 @@ constexpr Refused kRefused[] = {
     {"select date_trnuc('month', c_at), sum(c_id) from child",
      "invalid argument: function date_trnuc(TEXT, TIMESTAMP) does not exist; did you mean "
      "\"date_trunc\"? (line 1, column 8: \"date_trnuc\")"},
+    {"select date_trunc(p_name, c_at) from parent, child",
+     "unsupported: date_trunc() of a field that is no constant is not supported yet (line 1, "
+     "column 19: \"p_name, c_at) from parent ...\")"},
     {"select regr_slop(c_id, c_id) from child",
      "invalid argument: function regr_slop(INT, INT) does not exist; did you mean "
      "\"regr_slope\"? (line 1, column 8: \"regr_slop\")"},

@@ -429,11 +429,8 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
     anchor = std::find_if(operands.begin(), operands.end(), typed_ones);
   }
   DataType type = anchor == operands.end() ? kTextType : (*anchor)->expression->type;
-  for (Bound* operand : operands) {
-    if (auto adopted = adopt_type(source, type, operand); !adopted) return adopted.error();
-  }
-  for (const Bound* operand : operands) {
-    const Expression& e = *operand->expression;
+  const auto meet = [&](const Bound& operand) -> base::Result<void> {
+    const Expression& e = *operand.expression;
     const bool literal = is_literal(e);
     const auto common = common_type(type, literal ? literal_type(e, type) : e.type);
     if (!common) {
@@ -443,8 +440,17 @@ base::Result<DataType> unify(const SourceText& source, std::string_view what, in
           type_is == TypeIs::kUnseen ? base::SqlState("42883") : base::SqlState("42804"));
     }
     const bool adopts = literal && is_numeric(type) && convert_literal(e, type) != nullptr;
-    if (adopts && (type_is == TypeIs::kUnseen || common->kind == type.kind)) continue;
-    type = *common;
+    if (!adopts || (type_is == TypeIs::kKept && common->kind != type.kind)) type = *common;
+    return {};
+  };
+  for (const Bound* operand : operands) {
+    if (operand->untyped) continue;
+    if (auto met = meet(*operand); !met) return met.error();
+  }
+  for (Bound* operand : operands) {
+    if (!operand->untyped) continue;  // these take what all others are
+    if (auto adopted = adopt_type(source, type, operand); !adopted) return adopted.error();
+    if (auto met = meet(*operand); !met) return met.error();
   }
   for (Bound* operand : operands) {
     operand->expression = cast_to(std::move(operand->expression), type);

@@ -361,6 +361,11 @@ PRODUCTIONS = {
         (1, "CAST(trunc({}) AS DECIMAL(18,2))", ["decimal"]),
         (1, "CAST(floor({}) AS DECIMAL(18,2))", ["decimal"]),
         (1, "CAST(ceil({}) AS DECIMAL(18,2))", ["decimal"]),
+        # What a literal that could be an integer makes of one.
+        (1, "CAST(round(coalesce({}, 2.00) / 4, 2) AS DECIMAL(18,2))", ["int"]),
+        (1, "CAST(round(greatest({}, 0.0) / 4, 2) AS DECIMAL(18,2))", ["int"]),
+        (1, "CAST(round(CASE WHEN {} THEN {} ELSE 1.0 END / 4, 2) AS DECIMAL(18,2))",
+         ["bool", "int"]),
     ],
     "double": [
         (3, "({} + {})", ["double", "double"]), (2, "({} * {})", ["double", "double"]),

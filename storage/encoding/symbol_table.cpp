@@ -133,11 +133,31 @@ void SymbolTable::for_each_match(std::string_view text, Function&& fn) const {
   }
 }
 
+// How often each two matches are neighbours. A sample has few of all that there might be, so those
+// that it has are listed: nobody walks through the megabyte again.
+class SymbolTable::PairCounts {
+ public:
+  void count(uint32_t first, uint32_t second) {
+    const uint32_t pair = first * kMatches + second;
+    if (counts_[pair]++ == 0) met_.push_back(pair);
+  }
+  // Calls fn(first, second, uses) for each pair, and forgets all of them.
+  template <class Function>
+  void take(Function&& fn) {
+    for (const uint32_t pair : met_) {
+      fn(pair / kMatches, pair % kMatches, std::exchange(counts_[pair], 0));
+    }
+    met_.clear();
+  }
+
+ private:
+  std::vector<uint32_t> counts_ = std::vector<uint32_t>(kMatches * kMatches);
+  std::vector<uint32_t> met_;
+};
+
 SymbolTable SymbolTable::next_round(const SymbolTable& table,
-                                    std::span<const std::string_view> sample,
-                                    std::vector<uint32_t>* pairs) {
+                                    std::span<const std::string_view> sample, PairCounts* pairs) {
   std::array<uint32_t, kMatches> singles{};
-  std::fill(pairs->begin(), pairs->end(), 0);
   for (const std::string_view text : sample) {
     uint32_t before = kMatches;
     size_t at = 0;
@@ -145,7 +165,7 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
       ++singles[code];
       // A longer symbol may have been a bad choice: its first byte is a candidate, too.
       if (length > 1) ++singles[256 + static_cast<uint8_t>(text[at])];
-      if (before != kMatches) ++(*pairs)[before * kMatches + code];
+      if (before != kMatches) pairs->count(before, code);
       before = code;
       at += length;
     });
@@ -159,22 +179,19 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
     // A symbol of one byte saves an escape.
     candidates.push_back({bytes, length, uses * (length == 1 ? 2 : length)});
   };
-  std::vector<uint32_t> used;
   for (uint32_t code = 0; code < kMatches; ++code) {
-    if (singles[code] != 0) used.push_back(code);
+    if (singles[code] == 0) continue;
+    const Candidate one = symbol(code);
+    consider(one.bytes, one.length, singles[code]);
   }
-  for (const uint32_t first : used) {
+  pairs->take([&](uint32_t first, uint32_t second, uint32_t uses) {
     const Candidate one = symbol(first);
-    consider(one.bytes, one.length, singles[first]);
-    for (const uint32_t second : used) {
-      const uint32_t uses = (*pairs)[first * kMatches + second];
-      if (uses < kPairUsesMin || one.length == 8) continue;
-      const Candidate other = symbol(second);
-      const uint32_t length = std::min(8U, one.length + other.length);
-      const uint64_t joined = one.bytes | other.bytes << (8 * one.length);
-      consider(joined & low_bytes(length), length, uses);
-    }
-  }
+    if (uses < kPairUsesMin || one.length == 8) return;
+    const Candidate other = symbol(second);
+    const uint32_t length = std::min(8U, one.length + other.length);
+    const uint64_t joined = one.bytes | other.bytes << (8 * one.length);
+    consider(joined & low_bytes(length), length, uses);
+  });
   const std::vector<Candidate> best = sorted_by_gain(std::move(candidates));
   SymbolTable next;
   for (const Candidate& candidate : best) {
@@ -186,7 +203,7 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
 
 SymbolTable SymbolTable::learn(std::span<const std::string_view> sample) {
   SymbolTable table;
-  std::vector<uint32_t> pairs(kMatches * kMatches);
+  PairCounts pairs;
   for (int round = 0; round < kRounds; ++round) table = next_round(table, sample, &pairs);
   return table;
 }

@@ -66,8 +66,9 @@ class SymbolTable {
   // Calls fn(code, length) for each match; the code of an escaped byte is 256 + byte.
   template <class Function>
   void for_each_match(std::string_view text, Function&& fn) const;
+  class PairCounts;
   static SymbolTable next_round(const SymbolTable& table, std::span<const std::string_view> sample,
-                                std::vector<uint32_t>* pairs);
+                                PairCounts* pairs);
 
   SymbolBytes symbols_{};
   uint32_t count_ = 0;

@@ -4,7 +4,7 @@
 //   EXPECT_MUTANT_FOUND(tries, fail_if_found(check(seed)), "found: ..."), EXPECT_RACE_FOUND(...)
 //       -> [a process] try 1, 2, ... of `tries`, each in a process:
 //              exits with 0                   nothing was found: the next try
-//              stopped after kTrySecondsMax   has no end, which shows nothing: the next try
+//              stopped by its TryLimits       has no end, which shows nothing: the next try
 //              anything else                  found, if the message is on standard error
 //
 // What finds it is a check that aborts (fail_if_found), a crash, or a sanitizer, which exits with
@@ -30,8 +30,12 @@
 
 namespace diptych::test {
 
-// Far more than a try takes, ThreadSanitizer on and the machine busy.
-constexpr int kTrySecondsMax = 20;
+// Far more than a try takes, ThreadSanitizer on and the machine busy. Threads that go round in a
+// ring meet the second limit first, those that wait for each other the other one.
+struct TryLimits {
+  itimerval time = {{0, 0}, {20, 0}};
+  itimerval cpu_time = {{0, 0}, {10, 0}};  // of all threads together
+};
 // Threads that meet in nearly every try may miss each other where the machine is busy: found in one
 // try as a rule, and a survivor costs this many.
 constexpr uint64_t kRaceTriesMax = 50;
@@ -47,25 +51,27 @@ inline void fail_if_found(const std::string& found) {
 
 // One try, in this process. Never returns.
 [[noreturn]] inline void run_try(uint64_t seed, const std::function<void(uint64_t)>& run,
-                                 itimerval limit) {
-  setitimer(ITIMER_REAL, &limit, nullptr);
+                                 const TryLimits& limits) {
+  setitimer(ITIMER_REAL, &limits.time, nullptr);
+  std::signal(SIGPROF, SIG_DFL);  // gtest has started this process with the signal ignored
+  setitimer(ITIMER_PROF, &limits.cpu_time, nullptr);
   run(seed);
   std::exit(0);  // with ThreadSanitizer's code where it has reported something
 }
 
 // Exits with kMutantFound or kMutantSurvived.
 [[noreturn]] inline void try_mutant(uint64_t tries, const std::function<void(uint64_t)>& run,
-                                    itimerval limit = {{0, 0}, {kTrySecondsMax, 0}}) {
+                                    const TryLimits& limits = {}) {
   for (uint64_t seed = 1; seed <= tries; ++seed) {
     std::fflush(nullptr);
     const pid_t child = fork();
-    if (child == 0) run_try(seed, run, limit);
+    if (child == 0) run_try(seed, run, limits);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) {
       std::perror("a try of a mutant could not be run");
       _exit(kMutantSurvived);
     }
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGPROF)) {
       std::fprintf(stderr, "try %llu had no end\n", static_cast<unsigned long long>(seed));
       continue;
     }

@@ -11,6 +11,7 @@ namespace diptych::test {
 namespace {
 
 constexpr itimerval kSoon = {{0, 0}, {0, 20'000}};
+constexpr itimerval kNever = {};
 
 [[noreturn]] void wait_without_end() {
   while (true) pause();
@@ -22,19 +23,26 @@ class MutantDeathTest : public ::testing::Test {
 };
 
 TEST_F(MutantDeathTest, IsNotFoundByBeingStopped) {
-  EXPECT_EXIT(try_mutant(
-                  2, [](uint64_t) { wait_without_end(); }, kSoon),
+  EXPECT_EXIT(try_mutant(2, [](uint64_t) { wait_without_end(); }, {.time = kSoon}),
+              ::testing::ExitedWithCode(kMutantSurvived), "try 1 had no end\ntry 2 had no end\n");
+}
+
+TEST_F(MutantDeathTest, IsNotFoundByGoingRoundInARing) {
+  EXPECT_EXIT(try_mutant(2,
+                         [](uint64_t) {
+                           for (volatile uint64_t round = 0;;) round = round + 1;
+                         },
+                         {.time = kNever, .cpu_time = kSoon}),
               ::testing::ExitedWithCode(kMutantSurvived), "try 1 had no end\ntry 2 had no end\n");
 }
 
 TEST_F(MutantDeathTest, IsNotFoundByWhatItSaidBeforeItWasStopped) {
-  EXPECT_EXIT(try_mutant(
-                  1,
-                  [](uint64_t) {
-                    std::fprintf(stderr, "data race\n");
-                    wait_without_end();
-                  },
-                  kSoon),
+  EXPECT_EXIT(try_mutant(1,
+                         [](uint64_t) {
+                           std::fprintf(stderr, "data race\n");
+                           wait_without_end();
+                         },
+                         {.time = kSoon}),
               ::testing::ExitedWithCode(kMutantSurvived), "data race\ntry 1 had no end");
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/encoding/encode.h"
+#include "tests/sanitizers.h"
 #include "tests/storage/encoding_columns.h"
 
 namespace diptych::storage::encoding {
@@ -93,14 +94,17 @@ std::vector<ChunkBytes> small_chunks() {
   return chunks;
 }
 
+// Each byte in three ways. Under a sanitizer those behind the header in one, each in its turn.
 TEST(EncodingDamage, AnyChangedByteIsAnErrorOrReadsWithinTheChunk) {
+  constexpr uint8_t kFlips[] = {0x01, 0x80, 0xff};
   uint64_t errors = 0;
   uint64_t read = 0;
   for (const ChunkBytes& chunk : small_chunks()) {
     for (size_t at = 0; at < chunk.size(); ++at) {
-      for (const int flip : {0x01, 0x80, 0xff}) {
+      for (size_t which = 0; which < std::size(kFlips); ++which) {
+        if (diptych::test::kSanitized && at >= sizeof(ChunkHeader) && which != at % 3) continue;
         const Exact damaged(chunk);
-        damaged.bytes()[at] ^= static_cast<std::byte>(flip);
+        damaged.bytes()[at] ^= static_cast<std::byte>(kFlips[which]);
         const auto opened = Chunk::open(damaged.bytes());
         if (!opened) {
           ASSERT_EQ(opened.code(), base::ErrorCode::kCorrupt);

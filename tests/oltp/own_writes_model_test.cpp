@@ -10,12 +10,14 @@
 
 #include "tests/oltp/engine_fixture.h"
 #include "tests/oltp/things.h"
+#include "tests/sanitizers.h"
 
 namespace diptych::oltp::test {
 namespace {
 
 using base::ErrorCode;
 using base::Result;
+using diptych::test::kSanitized;
 
 using Check = std::function<void(Shadow&)>;
 
@@ -139,11 +141,6 @@ class Shop {
       case 9: return scan_and_write(txn, run);
       default: return look_up_each(txn, run);
     }
-  }
-
-  // Success, or an error that a model has to explain; a conflict needs no explanation.
-  static bool is_conflict(const Result<void>& result) {
-    return !result && result.code() == ErrorCode::kConflict;
   }
 
   Result<void> insert(Transaction& txn, Run* run, int64_t id) const {
@@ -368,7 +365,7 @@ class Shop {
                             std::optional<std::string> label) const {
     Result<void> outcome;
     if (txn.failed()) outcome = txn.get<&Thing::code>(by_id_, id).error();
-    if (is_conflict(outcome)) return outcome;
+    if (!outcome && outcome.code() == ErrorCode::kConflict) return outcome;
     run->checks.push_back([id, code, label, ok = outcome.ok()](Shadow& shadow) {
       const bool taken = shadow.has_other(id, [&](const ThingModel& row) {
         return (code && row.code == *code) || (label && row.label == *label);
@@ -576,10 +573,13 @@ class Shop {
   uint64_t committed_ = 0;
 };
 
+// Under a sanitizer each seed has one number of workers: all kinds of index come, and with 4 and 2
+// workers each isolation level with and without groups.
 TEST(OwnWritesModel, EachOperationSeesTheSnapshotAndWhatTheRunHasDone) {
   uint64_t committed = 0;
   for (uint64_t seed = 1; seed <= 16; ++seed) {
     for (const uint32_t workers : {1u, 2u, 4u}) {
+      if (kSanitized && workers != (seed <= 6 ? 4u : seed <= 12 ? 2u : 1u)) continue;
       SCOPED_TRACE("seed " + std::to_string(seed) + ", workers " + std::to_string(workers));
       Shop shop(workers, seed);
       for (size_t batch = 0; batch < 30; ++batch) {
@@ -590,7 +590,7 @@ TEST(OwnWritesModel, EachOperationSeesTheSnapshotAndWhatTheRunHasDone) {
       committed += shop.committed();
     }
   }
-  EXPECT_GT(committed, 20'000u);
+  EXPECT_GT(committed, kSanitized ? 6'000u : 20'000u);
 }
 
 }  // namespace

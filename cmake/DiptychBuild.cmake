@@ -13,7 +13,7 @@ option(DIPTYCH_BENCHMARKS "Build the micro-benchmarks" ON)
 option(DIPTYCH_FUZZ "Build the libFuzzer targets (clang): everything is instrumented for them" OFF)
 set(DIPTYCH_TESTS_NAMED "" CACHE STRING "Build only test sources with a test of such a name (a regular expression); empty for all")
 set(DIPTYCH_COLD_OPTIONS "" CACHE STRING "Compiler options, after all others, where a slow program costs less than its compilation")
-# (g++ 12 at -O1 takes a std::variant's parts for uninitialised.)
+# (g++ 12 at -O1 and -Og takes a std::variant's parts for uninitialised.)
 set(DIPTYCH_TEST_OPTIONS "" CACHE STRING "Compiler options, after all others, of the tests' own sources")
 
 find_program(DIPTYCH_CCACHE ccache)

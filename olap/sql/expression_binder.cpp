@@ -35,6 +35,34 @@ std::string within_decimal(std::string_view digits, size_t point) {
   return kept;
 }
 
+// What types that do not mix say where there is no = of them.
+base::Error without_equality(base::Error error) {
+  if (error.sqlstate() == "42804") error.state = "42883";
+  return error;
+}
+
+// Beside decimals or DOUBLEs the untyped texts of an IN are such, too, and not integers as its
+// columns may be: '2.5' of n IN (1, '2.5', 3.0) is a number.
+base::Result<void> adopt_fractions(const SourceText& source, Bound* tested,
+                                   std::vector<Bound>* items) {
+  std::vector<Bound*> operands = {tested};
+  for (Bound& item : *items) operands.push_back(&item);
+  std::optional<DataType> type;
+  for (const Bound* operand : operands) {
+    if (operand->untyped) continue;
+    const DataType& own = operand->expression->type;
+    const auto common = type ? common_type(*type, own) : own;
+    if (!common) return {};  // the caller refuses these
+    type = common;
+  }
+  if (!type || !is_numeric(*type) || is_integer(*type)) return {};
+  for (Bound* operand : operands) {
+    if (is_null_literal(*operand->expression)) continue;
+    if (auto adopted = adopt_type(source, *type, operand); !adopted) return adopted;
+  }
+  return {};
+}
+
 }  // namespace
 
 BoundResult ExpressionBinder::bind(const Node* node, const Clause& clause) {
@@ -379,6 +407,9 @@ BoundResult ExpressionBinder::bind_in_list(const PgQuery__AExpr& operation, Node
         return !is_literal(*item.expression);
       }));
   slots_.work().check_expression(copies * node_count(*operand->expression));
+  if (auto adopted = adopt_fractions(source_, &*operand, &*items); !adopted) {
+    return adopted.error();
+  }
   Expressions branches;
   for (Bound& item : *items) {
     if (!is_finer_literal(item, *operand)) continue;
@@ -458,7 +489,7 @@ BoundResult ExpressionBinder::bind_nullif(const PgQuery__AExpr& operation) {
   Bound* operands[] = {&*left, &*right};
   const bool is_date = left->expression->type.kind == base::TypeKind::kDate && !left->untyped;
   const auto type = unify(source_, "NULLIF", operation.location, operands);
-  if (!type) return type.error();
+  if (!type) return without_equality(type.error());
   ExpressionPtr value = make_expression(ExpressionKind::kNullIf, *type, std::move(left->expression),
                                         std::move(right->expression));
   if (is_date) value = cast_to(fold(std::move(value)), kDateType);

@@ -56,9 +56,11 @@ BoundResult bind_cast(const SourceText& source, const DataType& written, int64_t
   const bool open = written.kind == TypeKind::kDecimal && written.precision == 0;
   if (open && e->type.kind == TypeKind::kDecimal) return operand;
   const DataType type = open ? any_numeric(*e) : written;
-  if (is_null_literal(*e)) return Bound{make_null(type), false, operand.offset};
   if (e->type == type) return Bound{std::move(e), false, operand.offset};
-  if (is_literal(*e)) {
+  if (is_null_literal(*e) && (operand.untyped || castable(e->type, type))) {
+    return Bound{make_null(type), false, operand.offset};
+  }
+  if (is_literal(*e) && !is_null_literal(*e)) {
     if (auto moment = named_moment(source, type, e->literal); moment && operand.untyped) {
       return Bound{make_literal(type, *std::move(moment)), false, operand.offset};
     }

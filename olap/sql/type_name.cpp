@@ -1,5 +1,7 @@
 #include "olap/sql/type_name.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace diptych::olap {
@@ -53,6 +55,18 @@ base::Result<DataType> string_type(const SourceText& source, const PgQuery__Type
   return DataType{kind, 0, 0, static_cast<uint32_t>(numbers[0])};
 }
 
+// True for the types of PostgreSQL that are not here: others there are not.
+bool is_known(std::string_view type) {
+  constexpr std::string_view kTypes[] = {
+      "bit",      "box",       "bytea",     "char",       "cidr",      "circle",    "inet",
+      "json",     "jsonb",     "jsonpath",  "line",       "lseg",      "macaddr",   "macaddr8",
+      "money",    "name",      "oid",       "path",       "pg_lsn",    "point",     "polygon",
+      "regclass", "regtype",   "serial",    "time",       "timetz",    "tsquery",   "tsvector",
+      "uuid",     "varbit",    "xml",       "xid",        "int4range", "int8range", "numrange",
+      "tsrange",  "daterange", "bigserial", "smallserial"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
 base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name,
                          const std::string& written) {
   constexpr std::string_view kSupported =
@@ -75,15 +89,17 @@ base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name
                         "a column cannot be an INTERVAL; a number of seconds or two TIMESTAMPs can "
                         "say the same");
   }
+  if (is_known(written)) {
+    return source.error(base::ErrorCode::kUnsupported, name.location,
+                        fmt::format("type \"{}\" is not supported; {}", written, kSupported));
+  }
   const std::string hint =
       suggestion(written, {"int", "integer", "bigint", "decimal", "numeric", "float", "boolean",
                            "date", "timestamp", "char", "varchar", "text", "interval"});
-  if (!hint.empty()) {
-    return source.wrong(name.location, fmt::format("type \"{}\" does not exist{}", written, hint),
-                        "42704");
-  }
-  return source.error(base::ErrorCode::kUnsupported, name.location,
-                      fmt::format("type \"{}\" is not supported; {}", written, kSupported));
+  return source.wrong(name.location,
+                      fmt::format("type \"{}\" does not exist{}", written,
+                                  hint.empty() ? fmt::format("; {} supported", kSupported) : hint),
+                      "42704");
 }
 
 }  // namespace

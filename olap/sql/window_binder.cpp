@@ -6,6 +6,8 @@
 // expression as any other, so that numbers, dates and intervals need no rules of their own here.
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,6 +78,19 @@ FrameBound bound_of(uint32_t options, bool start) {
   if (has(kStartPreceding, kEndPreceding)) return FrameBound::kPreceding;
   if (has(kStartFollowing, kEndFollowing)) return FrameBound::kFollowing;
   return FrameBound::kCurrentRow;
+}
+
+// The bound, `key` minus or plus infinity, also where the key is the infinity of which that makes
+// no number: all keys but NaNs are within the offset of it then.
+ExpressionPtr bound_at_infinity(const Expression& key, bool minus, bool lower,
+                                ExpressionPtr bound) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto infinity = [](bool negative) {
+    return make_literal(kDoubleType, base::Value(negative ? -kInfinity : kInfinity));
+  };
+  ExpressionPtr open =
+      fold(make_expression(ExpressionKind::kEqual, kBooleanType, clone(key), infinity(!minus)));
+  return fold(make_case(std::move(open), infinity(lower), std::move(bound)));
 }
 
 bool has_offset(FrameBound bound) {
@@ -419,6 +434,8 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
     }
     const bool minus = (bound == FrameBound::kPreceding) != key.descending;
     const int64_t place = offset->offset;
+    const auto* const number = std::get_if<double>(&offset->expression->literal);
+    const bool infinite = number != nullptr && std::isinf(*number) && written.type == kDoubleType;
     auto end = bind_operator(source_, minus ? "-" : "+", place,
                              Bound{std::move(from), false, place}, *std::move(offset));
     if (!end && end.error().sqlstate() == "42883") {
@@ -429,6 +446,10 @@ base::Result<void> ExpressionBinder::bind_range_offsets(const WindowDefinition& 
                            "0A000");
     }
     if (!end) return end.error();
+    if (infinite) {
+      end->expression =
+          bound_at_infinity(written, minus, start != key.descending, std::move(end->expression));
+    }
     bounds.push_back(std::move(end->expression));
   }
   std::optional<base::DataType> type = written.type;

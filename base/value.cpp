@@ -435,7 +435,10 @@ std::string to_string(const Value& value) {
   return std::visit(Printer{}, value);
 }
 
+constexpr std::string_view kEpoch = "epoch";  // SQL's name of 1970-01-01
+
 Result<Date> parse_date(std::string_view text) {
+  if (text == kEpoch) return Date{0};
   Date date;
   int64_t ignored = 0;
   switch (take_moment(text, &date, &ignored)) {
@@ -447,6 +450,7 @@ Result<Date> parse_date(std::string_view text) {
 }
 
 Result<Timestamp> parse_timestamp(std::string_view text) {
+  if (text == kEpoch) return Timestamp{0};
   Date date;
   int64_t micros = 0;
   switch (take_moment(text, &date, &micros)) {

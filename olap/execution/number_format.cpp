@@ -102,15 +102,22 @@ NumberPattern parse_number_pattern(std::string_view text) {
   return pattern;
 }
 
+constexpr std::string_view kNan = "NaN";
+
 // A number's digits before and behind the point, as many behind it as are wanted.
 struct NumberDigits {
   bool negative = false;
-  std::string whole;  // none for 0
+  std::string whole;  // none for 0; kNan for what is no number
   std::string fraction;
 };
 
 NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
   NumberDigits digits;
+  if (number == kNan) {
+    digits.whole = kNan;
+    digits.fraction.resize(fraction_digits, '0');
+    return digits;
+  }
   digits.negative = number.starts_with('-');
   if (digits.negative) number.remove_prefix(1);
   const size_t point = std::min(number.find('.'), number.size());
@@ -135,9 +142,12 @@ NumberDigits digits_of(std::string_view number, size_t fraction_digits) {
 
 // As PostgreSQL writes it: rounded by its binary value, and to no more digits than a DOUBLE has.
 std::string text_of(double number, size_t fraction_digits) {
-  // What is not finite has more digits than any pattern.
+  if (std::isnan(number)) return std::string(kNan);
+  // What is infinite has more digits than any pattern.
   constexpr size_t kDigitsOfInfinity = 4096;
-  if (!std::isfinite(number)) return std::string(kDigitsOfInfinity, '9');
+  if (std::isinf(number)) {
+    return (number < 0 ? "-" : "") + std::string(kDigitsOfInfinity, '9');
+  }
   constexpr size_t kDigits = std::numeric_limits<double>::digits10;
   const size_t whole = fmt::formatted_size("{:.0f}", std::fabs(number));
   const size_t room = kDigits - std::min(kDigits, whole);
@@ -166,8 +176,9 @@ class NumberWriter {
 
   void write() {
     for (const PatternPart& part : pattern_.parts) {
-      // A point with no digit behind it ends the text.
-      if (part.kind == PartKind::kPoint && pattern_.fraction_digits == 0) return;
+      // A point with no digit behind it ends the text; so does any point of a NaN.
+      const bool bare = pattern_.fraction_digits == 0 || digits_.whole == kNan;
+      if (part.kind == PartKind::kPoint && bare && !too_large_) return;
       write_part(part);
     }
   }

@@ -33,8 +33,9 @@ base::Error no_field(const Call& call, std::string_view field) {
     return call.source.unsupported(written.offset,
                                    fmt::format("{}() of a field that is no constant", call.name));
   }
+  const bool zone = field == "timezone" || field == "timezone_hour" || field == "timezone_minute";
   return call.source.wrong(call.offset, fmt::format("\"{}\" is no field of a date", field),
-                           "22023");
+                           zone ? base::SqlState("0A000") : base::SqlState("22023"));
 }
 
 // Fields whose value may have a fraction: DECIMAL(24,6).
@@ -315,6 +316,23 @@ BoundResult bind_to_date(Call call) {
   return typed(cast_to(std::move(moment->expression), kDateType), moment->offset);
 }
 
+// Of a moment, or of a number.
+BoundResult bind_to_char(Call call) {
+  const bool number = call.arguments.size() == 2 && is_numeric(call.arguments[0].expression->type);
+  if (!number) {
+    return bind_signature(std::move(call), {"to_char", Function::kToChar, kTextType, "mt"});
+  }
+  ExpressionPtr& value = call.arguments[0].expression;
+  const bool exact = value->type.kind != TypeKind::kDouble;
+  Expressions arguments;
+  arguments.push_back(exact ? cast_to(std::move(value), kTextType) : std::move(value));
+  auto pattern = text_argument(call, &call.arguments[1]);
+  if (!pattern) return pattern.error();
+  arguments.push_back(*std::move(pattern));
+  const Function function = exact ? Function::kToCharNumber : Function::kToCharDouble;
+  return called(make_function(function, kTextType, std::move(arguments)), call.offset);
+}
+
 const std::unordered_map<std::string_view, FunctionBinder>& binders_of_dates() {
   static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
       {"age", bind_age},
@@ -327,6 +345,7 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders_of_dates() {
       {"date_trunc", bind_date_trunc},
       {"to_timestamp", bind_to_timestamp},
       {"to_date", bind_to_date},
+      {"to_char", bind_to_char},
       {"make_timestamp", bind_make_timestamp},
   };
   return kBinders;

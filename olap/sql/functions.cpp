@@ -321,22 +321,30 @@ constexpr Signature kSignatures[] = {
     {"quote_ident", Function::kQuoteIdentifier, kTextType, "t"},
 };
 
-// log(x) is decadic; log(b, x) to the base b.
+// log(x) is decadic; log(b, x) to the base b, and NULL where one of them is, whatever the other.
 BoundResult bind_log(Call call) {
-  if (call.arguments.size() == 2) {
-    Expressions quotient;
-    for (Bound& argument : call.arguments) {
-      auto number = argument_of(call, 'd', &argument);
-      if (!number) return number.error();
-      Expressions one;
-      one.push_back(*std::move(number));
-      quotient.push_back(make_function(Function::kLn, kDoubleType, std::move(one)));
-    }
-    std::swap(quotient[0], quotient[1]);
-    return called(make_expression(ExpressionKind::kDivide, kDoubleType, std::move(quotient)),
-                  call.offset);
+  if (call.arguments.size() != 2) {
+    return bind_signature(std::move(call), {"log", Function::kLog10, kDoubleType, "d"});
   }
-  return bind_signature(std::move(call), {"log", Function::kLog10, kDoubleType, "d"});
+  Expressions quotient;
+  Expressions tests;
+  for (Bound& argument : call.arguments) {
+    auto number = argument_of(call, 'd', &argument);
+    if (!number) return number.error();
+    if ((*number)->nullable) {
+      tests.push_back(
+          fold(make_expression(ExpressionKind::kIsNotNull, kBooleanType, clone(**number))));
+    }
+    Expressions one;
+    one.push_back(*std::move(number));
+    quotient.push_back(make_function(Function::kLn, kDoubleType, std::move(one)));
+  }
+  std::swap(quotient[0], quotient[1]);
+  ExpressionPtr result = make_expression(ExpressionKind::kDivide, kDoubleType, std::move(quotient));
+  if (!tests.empty()) {
+    result = make_case(conjunction(std::move(tests)), fold(std::move(result)));
+  }
+  return called(std::move(result), call.offset);
 }
 
 // A value as concat() writes it: a BOOLEAN as t or f.
@@ -501,22 +509,6 @@ BoundResult bind_overlay(Call call) {
   return bind_signature(std::move(call), {"overlay", Function::kOverlay, kTextType, "ttii"});
 }
 
-BoundResult bind_to_char(Call call) {
-  const bool number = call.arguments.size() == 2 && is_numeric(call.arguments[0].expression->type);
-  if (!number) {
-    return bind_signature(std::move(call), {"to_char", Function::kToChar, kTextType, "mt"});
-  }
-  ExpressionPtr& value = call.arguments[0].expression;
-  const bool exact = value->type.kind != TypeKind::kDouble;
-  Expressions arguments;
-  arguments.push_back(exact ? cast_to(std::move(value), kTextType) : std::move(value));
-  auto pattern = text_argument(call, &call.arguments[1]);
-  if (!pattern) return pattern.error();
-  arguments.push_back(*std::move(pattern));
-  const Function function = exact ? Function::kToCharNumber : Function::kToCharDouble;
-  return called(make_function(function, kTextType, std::move(arguments)), call.offset);
-}
-
 const std::unordered_map<std::string_view, FunctionBinder>& binders() {
   static const std::unordered_map<std::string_view, FunctionBinder> kBinders = {
       {"substring", bind_substring},
@@ -554,7 +546,6 @@ const std::unordered_map<std::string_view, FunctionBinder>& binders() {
       {"pi", bind_pi},
       {"to_hex", bind_to_hex},
       {"overlay", bind_overlay},
-      {"to_char", bind_to_char},
   };
   return kBinders;
 }

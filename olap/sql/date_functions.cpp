@@ -316,10 +316,15 @@ BoundResult bind_to_date(Call call) {
   return typed(cast_to(std::move(moment->expression), kDateType), moment->offset);
 }
 
-// Of a moment, or of a number.
+// Of a moment, NULL where the pattern is empty, or of a number.
 BoundResult bind_to_char(Call call) {
   const bool number = call.arguments.size() == 2 && is_numeric(call.arguments[0].expression->type);
   if (!number) {
+    if (call.arguments.size() == 2 && call.arguments[1].expression->type.is_string()) {
+      ExpressionPtr& pattern = call.arguments[1].expression;
+      pattern = fold(make_expression(ExpressionKind::kNullIf, kTextType, std::move(pattern),
+                                     make_literal(kTextType, base::Value(std::string()))));
+    }
     return bind_signature(std::move(call), {"to_char", Function::kToChar, kTextType, "mt"});
   }
   ExpressionPtr& value = call.arguments[0].expression;

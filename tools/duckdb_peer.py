@@ -4,6 +4,7 @@ Used by tools/compare-duckdb and by the differential tests.
 """
 
 import argparse
+import collections
 import datetime
 import decimal
 import json
@@ -113,6 +114,9 @@ def template_text(text, draw, nations=NATIONS, regions=REGIONS):
     return re.sub(r"\[([A-Z_0-9]+)\]", value, text)
 
 
+PLAIN = frozenset((int, float, decimal.Decimal, bool, str, type(None)))
+
+
 def plain(value):
     """A value of either engine in one form."""
     if isinstance(value, datetime.datetime):
@@ -120,11 +124,12 @@ def plain(value):
         return text.rstrip("0") if value.microsecond else text
     if isinstance(value, datetime.date):
         return value.isoformat()
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return decimal.Decimal(value)
     return value
+
+
+def plain_rows(rows):
+    return [tuple(value if type(value) in PLAIN else plain(value) for value in row)
+            for row in rows]
 
 
 def is_quotient(number):
@@ -165,12 +170,15 @@ def difference(result, rows):
     """What differs between one of our results and DuckDB's rows, in any order; None if nothing."""
     if "error" in result:
         return result["error"]
-    ours = sorted(([plain(value) for value in row] for row in result["rows"]), key=sort_key)
-    theirs = sorted(([plain(value) for value in row] for row in rows), key=sort_key)
-    if len(ours) != len(theirs):
-        return f"{len(ours)} rows against {len(theirs)}"
-    for row, (a, b) in enumerate(zip(ours, theirs)):
+    ours = collections.Counter(plain_rows(result["rows"]))
+    theirs = collections.Counter(plain_rows(rows))
+    if ours.total() != theirs.total():
+        return f"{ours.total()} rows against {theirs.total()}"
+    # Most rows are the same in both: only the others are worth sorting.
+    ours, theirs = (sorted(some.elements(), key=sort_key)
+                    for some in (ours - theirs, theirs - ours))
+    for a, b in zip(ours, theirs):
         for column, x, y in zip(result["columns"], a, b):
             if not equal(x, y, column["type"] == "DOUBLE"):
-                return f"row {row}, column {column['name']}: {x} against {y}"
+                return f"column {column['name']}: {x} against {y}, of rows {a} and {b}"
     return None

@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests"), str(ROOT / "tests/sql")]
 
 import virtual_environment  # noqa: E402
-from duckdb_peer import Program, copy_csv, difference, equal, plain, sort_key  # noqa: E402
+from duckdb_peer import Program, copy_csv, difference, equal, plain_rows, sort_key  # noqa: E402
 from postgres_peer import NotInstalled, PostgresPeer  # noqa: E402
 from random_sql import Generator, random_schema  # noqa: E402
 
@@ -121,8 +121,9 @@ def is_skipped(result):
 
 def rows_in_order(result, rows):
     """What differs in the order of rows that are ordered by all of their columns."""
-    ours = [[plain(value) for value in row] for row in result["rows"]]
-    theirs = [[plain(value) for value in row] for row in rows]
+    ours, theirs = plain_rows(result["rows"]), plain_rows(rows)
+    if ours == theirs:
+        return None
     doubles = [i for i, column in enumerate(result["columns"]) if column["type"] == "DOUBLE"]
 
     def tied(number):
@@ -167,8 +168,9 @@ def kind_of(fault):
 def same_rows(one, other):
     if "error" in one or "error" in other:
         return one.get("error") == other.get("error")
-    sides = [sorted(([plain(v) for v in row] for row in side["rows"]), key=sort_key)
-             for side in (one, other)]
+    if one["rows"] == other["rows"]:
+        return True
+    sides = [sorted(plain_rows(side["rows"]), key=sort_key) for side in (one, other)]
     return len(sides[0]) == len(sides[1]) and all(
         equal(x, y, column["type"] == "DOUBLE")
         for a, b in zip(*sides) for column, x, y in zip(one["columns"], a, b))

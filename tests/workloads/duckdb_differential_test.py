@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
 import virtual_environment  # noqa: E402
 from duckdb_peer import (TABLES, WORKLOADS, Program, ch_queries, copy_csv, difference,  # noqa: E402
-                         duckdb_schema, equal, plain, template_text, templates)
+                         duckdb_schema, equal, plain_rows, template_text, templates)
 
 SEED = 31  # a population in which Q08 and Q20, which hang on a few items and suppliers, find rows
 
@@ -105,10 +105,12 @@ class DuckdbDifferentialTest(unittest.TestCase):
         return telling_nothing
 
     def compare_rows(self, sql, result):
-        ours = [[plain(value) for value in row] for row in result["rows"]]
-        theirs = [[plain(value) for value in row] for row in self.duckdb.execute(sql).fetchall()]
+        ours = plain_rows(result["rows"])
+        theirs = plain_rows(self.duckdb.execute(sql).fetchall())
         names = [column["name"] for column in result["columns"]]
         inexact = [column["type"] == "DOUBLE" for column in result["columns"]]
+        if ours == theirs:
+            return
         self.assertEqual(len(ours), len(theirs), f"rows of {sql}")
         for position in order_columns(sql, names):
             for row, (a, b) in enumerate(zip(ours, theirs)):

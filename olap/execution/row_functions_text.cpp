@@ -209,9 +209,10 @@ void trim(const RowArguments& a, CountedText* result) {
 
 void chr(const RowArguments& a, CountedText* result) {
   const int64_t code = a.integer(0);
+  if (code < 0) fail_value("character number must be positive", "22023");
   if (code == 0) fail_value("null character not permitted", "54000");
   const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (code < 0 || code > 0x10ffff || surrogate) {
+  if (code > 0x10ffff || surrogate) {
     fail_value("requested character not valid for encoding", "54000");
   }
   append_code_point(static_cast<uint32_t>(code), result);

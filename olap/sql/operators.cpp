@@ -365,7 +365,7 @@ std::optional<base::Value> named_moment(const SourceText& source, const DataType
   } else if (*text == "today" || *text == "yesterday" || *text == "tomorrow") {
     const int64_t days = today - (*text == "yesterday" ? 1 : 0) + (*text == "tomorrow" ? 1 : 0);
     micros = days * base::kMicrosPerDay;
-  } else if (*text != "epoch") {
+  } else {
     return std::nullopt;
   }
   if (!date) return base::Value(base::Timestamp{micros});

@@ -56,7 +56,7 @@ base::Result<DataType> string_type(const SourceText& source, const PgQuery__Type
 }
 
 // True for the types of PostgreSQL that are not here: others there are not.
-bool is_known(std::string_view type) {
+bool is_of_postgresql(std::string_view type) {
   constexpr std::string_view kTypes[] = {
       "bit",      "box",       "bytea",     "char",       "cidr",      "circle",    "inet",
       "json",     "jsonb",     "jsonpath",  "line",       "lseg",      "macaddr",   "macaddr8",
@@ -89,7 +89,7 @@ base::Error unknown_type(const SourceText& source, const PgQuery__TypeName& name
                         "a column cannot be an INTERVAL; a number of seconds or two TIMESTAMPs can "
                         "say the same");
   }
-  if (is_known(written)) {
+  if (is_of_postgresql(written)) {
     return source.error(base::ErrorCode::kUnsupported, name.location,
                         fmt::format("type \"{}\" is not supported; {}", written, kSupported));
   }

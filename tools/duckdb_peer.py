@@ -114,6 +114,7 @@ def template_text(text, draw, nations=NATIONS, regions=REGIONS):
     return re.sub(r"\[([A-Z_0-9]+)\]", value, text)
 
 
+# What plain() leaves as it is: asked first, since most of millions of values are such.
 PLAIN = frozenset((int, float, decimal.Decimal, bool, str, type(None)))
 
 
@@ -128,6 +129,7 @@ def plain(value):
 
 
 def plain_rows(rows):
+    """Rows that can be compared and counted, whichever engine they are of."""
     return [tuple(value if type(value) in PLAIN else plain(value) for value in row)
             for row in rows]
 

@@ -366,6 +366,7 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
   if (name == "generate_series") {
     return source_.unsupported(offset, "generate_series() anywhere but in FROM");
   }
+  if (call.func_variadic != 0) return source_.unsupported(offset, "VARIADIC");
   if (name == "make_interval") return bind_make_interval(call);
   if (call.over != nullptr) return bind_window(call, name);
   if (is_window_function(name) && call.agg_within_group == 0) {

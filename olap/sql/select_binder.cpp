@@ -165,6 +165,7 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (block_->with_ties && block_->sort.empty()) {
     return source_.wrong(start_of(select.limit_count), "WITH TIES needs an ORDER BY", "42601");
   }
+  inherit_order();
   if (!block_->distinct_on.empty()) {
     block_->distinct_slot = slots_.add({"", kBigIntType, false, nullptr, {}});
   }

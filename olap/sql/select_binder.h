@@ -96,6 +96,9 @@ class SelectBinder : private SubqueryBinder {
   base::Result<uint64_t> bind_limit(const Node* node, std::string_view name, uint64_t absent);
   void finish();
 
+  // inherited_order.cpp
+  void inherit_order();
+
   // set_binder.cpp
   Status bind_set_operation(const PgQuery__SelectStmt& select);
   Status bind_set_columns(std::string_view name, int64_t place, const std::vector<int64_t>& places,

@@ -193,6 +193,7 @@ class Query:
         self.having = []
         self.order = []      # (position or name, suffix)
         self.limit = ""
+        self.wrapped = False  # the limit is that of a query around it, whose rows come in its order
         self.prefix = ""     # WITH
         self.recursion = None  # WITH RECURSIVE: (name, first Query, word, step Query)
         self.union = None    # (word, Query)
@@ -238,6 +239,8 @@ class Query:
             text += f" {self.union[0]} {self.union[1]}"
         if self.order:
             text += " ORDER BY " + ", ".join(f"{what}{suffix}" for what, suffix in self.order)
+        if self.wrapped and self.order:
+            text = f"SELECT * FROM ({text}) AS ordered"
         return text + self.limit
 
     def grouped_by(self):
@@ -250,7 +253,7 @@ class Query:
         return f"{self.grouping}({', '.join(groups)})" if self.grouping else ", ".join(groups)
 
     def smaller(self):
-        for field in ("union", "limit", "distinct", "distinct_on", "grouping", "prefix"):
+        for field in ("wrapped", "union", "limit", "distinct", "distinct_on", "grouping", "prefix"):
             if getattr(self, field):
                 less = self.copy()
                 setattr(less, field, type(getattr(self, field))() if field != "union" else None)
@@ -993,6 +996,7 @@ class Generator:
             if self.draw.random() < 0.5:
                 query.limit = f" LIMIT {self.draw.choice([0, 1, 5, 50])}"
                 query.limit += self.draw.choice(["", f" OFFSET {self.draw.choice([1, 10])}"])
+            query.wrapped = self.draw.random() < 0.2
         keys = self.keys_of(query)
         if depth > 1 and keys and self.draw.random() < 0.08:
             table = self.draw.choice(self.tables)

@@ -404,6 +404,8 @@ base::Result<void> ExpressionBinder::bind_aggregate_order(const PgQuery__FuncCal
     const PgQuery__SortBy& item = *node->sort_by;
     auto key = dispatch(*item.node);
     if (!key) return key.error();
+    auto sort = sort_key_of(source_, item);
+    if (!sort) return sort.error();
     if (aggregate->kind != AggregateKind::kStringAgg) continue;
     if (aggregate->distinct && !equal(*key->expression, *aggregate->argument)) {
       return source_.wrong(key->offset,
@@ -411,13 +413,12 @@ base::Result<void> ExpressionBinder::bind_aggregate_order(const PgQuery__FuncCal
                            "argument",
                            "42P10");
     }
-    SortKey sort = sort_key_of(item);
-    sort.column = 0;
+    sort->column = 0;
     if (!equal(*key->expression, *aggregate->argument)) {
       aggregate->further.push_back(std::move(key->expression));
-      sort.column = static_cast<uint32_t>(aggregate->further.size());
+      sort->column = static_cast<uint32_t>(aggregate->further.size());
     }
-    aggregate->order.push_back(sort);
+    aggregate->order.push_back(*sort);
   }
   return {};
 }

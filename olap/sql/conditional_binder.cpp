@@ -363,8 +363,10 @@ BoundResult ExpressionBinder::bind_call(const PgQuery__FuncCall& call) {
     return source_.wrong(
         offset, fmt::format("a function takes at most {} arguments", kArgumentsMax), "54023");
   }
-  if (name == "generate_series") {
-    return source_.unsupported(offset, "generate_series() anywhere but in FROM");
+  if (&call == series_) return typed(slots_.column(series_slot_), offset);
+  if (name == "generate_series" || name == "unnest") {
+    return source_.unsupported(
+        offset, fmt::format("{}() here, or a second function that gives rows", name));
   }
   if (call.func_variadic != 0) return source_.unsupported(offset, "VARIADIC");
   if (name == "make_interval") return bind_make_interval(call);

@@ -154,10 +154,14 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     }
   }
   if (!found) return found.error();
-  DIPTYCH_CHECK((*found)->slot >= first_own_slot_ || correlated_,
+  return named_column(**found, column.location);
+}
+
+Bound ExpressionBinder::named_column(const ScopeColumn& column, int64_t offset) {
+  DIPTYCH_CHECK(column.slot >= first_own_slot_ || correlated_,
                 "a scope has outer columns only then");
-  ExpressionPtr expression = column_of(**found, slots_);
-  const uint32_t slot = (*found)->slot;
+  ExpressionPtr expression = column_of(column, slots_);
+  const uint32_t slot = column.slot;
   for (const Scope* scope = &scope_; scope != nullptr; scope = scope->outer()) {
     Argument& argument = scope->expressions()->argument_;
     if (slot < argument.first_slot) argument.last = std::max(argument.last.value_or(0), slot);
@@ -166,8 +170,8 @@ BoundResult ExpressionBinder::bind_column(const PgQuery__ColumnRef& column) {
     for_each_column(*expression, [](Expression& e) { e.nullable = true; });
     renew_nullable(expression.get());
   }
-  offsets_[expression.get()] = column.location;
-  return Bound{std::move(expression), false, column.location};
+  offsets_[expression.get()] = offset;
+  return Bound{std::move(expression), false, offset};
 }
 
 base::Result<std::string_view> ExpressionBinder::table_of(const PgQuery__ColumnRef& column) const {

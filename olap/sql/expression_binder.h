@@ -95,6 +95,11 @@ class ExpressionBinder {
   // From here on columns may be NULL that are not in FROM, save in aggregates: grouping sets.
   void make_columns_null() { columns_null_ = true; }
   uint32_t first_own_slot() const { return first_own_slot_; }
+  // The call of a function that gives rows is the slot's column: it stands in FROM.
+  void give_series(const PgQuery__FuncCall* call, uint32_t slot) {
+    series_ = call;
+    series_slot_ = slot;
+  }
 
   // WINDOW's clause: before the expressions that may use them, and behind them.
   base::Result<void> name_windows(NodeList clause);
@@ -107,6 +112,9 @@ class ExpressionBinder {
   // What stands for the table in t.a, public.t.a or t.*; empty where nothing does. Behind a schema
   // it is the table itself, not an alias nor a CTE.
   base::Result<std::string_view> table_of(const PgQuery__ColumnRef& column) const;
+
+  // A column of this block's scope, or of one around it, that was written at `offset`.
+  Bound named_column(const ScopeColumn& column, int64_t offset);
 
   // Whether a subquery that could not be bound can be now, since it has put an aggregate here.
   bool bind_again() { return std::exchange(bind_again_, false); }
@@ -230,6 +238,8 @@ class ExpressionBinder {
   Argument argument_;
   // Calls in subqueries that have been found to be aggregates of this query: their slots.
   std::unordered_map<const PgQuery__FuncCall*, uint32_t> inner_aggregates_;
+  const PgQuery__FuncCall* series_ = nullptr;
+  uint32_t series_slot_ = 0;
   bool in_window_ = false;
   bool bind_again_ = false;
   unsigned depth_ = 0;

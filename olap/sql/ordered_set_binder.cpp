@@ -27,10 +27,11 @@ base::Result<void> ExpressionBinder::bind_ordered_set(const PgQuery__FuncCall& c
   auto value = dispatch(*item.node);
   if (!value) return value.error();
   aggregate->argument = std::move(value->expression);
-  SortKey order = sort_key_of(item);
-  order.column = 0;
-  order.nulls_first = false;  // they are left out
-  aggregate->order.push_back(order);
+  auto order = sort_key_of(source_, item);
+  if (!order) return order.error();
+  order->column = 0;
+  order->nulls_first = false;  // they are left out
+  aggregate->order.push_back(*order);
   if (aggregate->kind == AggregateKind::kPercentileCont) {
     const base::DataType& type = aggregate->argument->type;
     if (!is_numeric(type) && type != kIntervalType) {

@@ -273,9 +273,18 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, "."));
 }
 
-SortKey sort_key_of(const PgQuery__SortBy& item) {
+base::Result<SortKey> sort_key_of(const SourceText& source, const PgQuery__SortBy& item) {
   SortKey key;
   key.descending = item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+  if (item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
+    const std::string name = joined(strings_of(NodeList(item.use_op, item.n_use_op)));
+    key.descending = name == ">";
+    if (name != "<" && name != ">") {
+      return source.wrong(item.location,
+                          fmt::format("operator {} orders nothing: USING takes < and >", name),
+                          "42809");
+    }
+  }
   key.nulls_first = key.descending;
   if (item.sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_DEFAULT) {
     key.nulls_first = item.sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST;

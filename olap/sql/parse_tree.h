@@ -60,8 +60,9 @@ std::string joined(const std::vector<std::string>& names);
 // Where PostgreSQL puts tables that are made without a schema: here all of them are.
 inline constexpr std::string_view kPublicSchema = "public";
 
-// Direction and place of NULLs of an ORDER BY item; its column is the caller's.
-SortKey sort_key_of(const PgQuery__SortBy& item);
+// Direction and place of NULLs of an ORDER BY item; its column is the caller's. 42809 for USING
+// with an operator but < and >.
+base::Result<SortKey> sort_key_of(const SourceText& source, const PgQuery__SortBy& item);
 
 // Where the text of an expression or FROM item starts; -1 where the parser kept no place.
 int64_t start_of(const Node* node);

@@ -149,6 +149,7 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (auto checked = check_distinct_on(distinct); !checked) return checked.error();
   const NodeList windows(select.window_clause, select.n_window_clause);
   if (auto checked = expressions_.bind_unused_windows(windows); !checked) return checked.error();
+  if (auto checked = check_series(); !checked) return checked.error();
   if (auto checked = check_grouping(); !checked) return checked.error();
   if (width_of(block_->from) > kJoinTablesMax) {
     const bool named = select.n_from_clause != 0;
@@ -193,6 +194,7 @@ base::Result<void> SelectBinder::bind_clauses(const PgQuery__SelectStmt& select)
     if (auto bound = bind_where(*select.where_clause); !bound) return bound;
   }
   const NodeList targets(select.target_list, select.n_target_list);
+  if (auto bound = bind_series_of(targets); !bound) return bound;
   const NodeList groups(select.group_clause, select.n_group_clause);
   if (auto bound = bind_group_by(groups, targets); !bound) return bound;
   if (select.group_distinct != 0) drop_repeated_sets();
@@ -304,17 +306,18 @@ base::Result<void> SelectBinder::bind_star(const PgQuery__ColumnRef& star) {
   const auto table_name = expressions_.table_of(star);
   if (!table_name) return table_name.error();
   const std::string_view wanted = *table_name;
-  if (!wanted.empty() && scope_.find_table(wanted) == nullptr) {
-    return scope_.unknown_table(source_, star.location, wanted);
+  const Scope* scope = &scope_;  // or one around it that has the table
+  while (!wanted.empty() && scope != nullptr && scope->find_table(wanted) == nullptr) {
+    scope = scope->outer();
   }
-  if (scope_.tables().empty()) return source_.wrong(star.location, "* needs a FROM");
-  for (const ScopeTable& table : scope_.tables()) {
+  if (scope == nullptr) return scope_.unknown_table(source_, star.location, wanted);
+  if (scope->tables().empty()) return source_.wrong(star.location, "* needs a FROM");
+  for (const ScopeTable& table : scope->tables()) {
     if (!wanted.empty() && table.alias != wanted) continue;
     for (const ScopeColumn& column : table.columns) {
       if (column.merged && wanted.empty()) continue;
-      ExpressionPtr expression = column_of(column, slots_);
-      offsets_[expression.get()] = star.location;
-      block_->outputs.push_back({column.name, std::move(expression), 0});
+      Bound bound = expressions_.named_column(column, star.location);
+      block_->outputs.push_back({column.name, std::move(bound.expression), 0});
       output_offsets_.push_back(star.location);
     }
   }
@@ -371,13 +374,11 @@ base::Result<void> SelectBinder::bind_order_by(NodeList items) {
   slots_.work().check_columns(items.size(), "ORDER BY");
   for (const Node* node : items) {
     const PgQuery__SortBy& item = *node->sort_by;
-    if (item.sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
-      return source_.unsupported(start_of(item.node), "ORDER BY ... USING");
-    }
     const auto output = sort_output(*item.node, "ORDER BY");
     if (!output) return output.error();
-    const SortKey key = sort_key_of(item);
-    block_->sort.push_back({*output, key.descending, key.nulls_first});
+    const auto key = sort_key_of(source_, item);
+    if (!key) return key.error();
+    block_->sort.push_back({*output, key->descending, key->nulls_first});
   }
   return {};
 }

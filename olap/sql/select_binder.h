@@ -143,6 +143,8 @@ class SelectBinder : private SubqueryBinder {
 
   // series_binder.cpp
   Status bind_series(const PgQuery__RangeFunction& function, JoinGroup& group);
+  Status bind_series_of(NodeList targets);
+  Status check_series() const;
   Status bind_unnest(const PgQuery__RangeFunction& function, const PgQuery__FuncCall& call,
                      JoinGroup& group);
   base::Result<std::unique_ptr<QueryBlock>> bind_series_call(const PgQuery__FuncCall& call,
@@ -225,6 +227,7 @@ class SelectBinder : private SubqueryBinder {
     ExpressionPtr expression;
     size_t key = 0;
   };
+  const Node* series_ = nullptr;  // generate_series() or unnest() in SELECT
   std::unordered_map<const Node*, GroupedTarget> grouped_targets_;
   std::unordered_map<size_t, size_t> literal_outputs_;  // outputs that are literals: their keys
   std::vector<SubqueryJoin> pending_;          // of SELECT, HAVING and ORDER BY, not yet placed

@@ -5,7 +5,8 @@
 //   FROM (SELECT first, step, row_number() OVER () AS n FROM (arguments), each `count` times)
 //
 // The arguments may name columns of what stands before in FROM, and of the query around: a series
-// is then unnested as any derived table. unnest() of an array's elements is VALUES.
+// is then unnested as any derived table. unnest() of an array's elements is VALUES. In SELECT,
+// either is LATERAL behind FROM, where no name finds it.
 
 #include <limits>
 #include <optional>
@@ -240,6 +241,29 @@ base::Result<Series> series_of_values(const SourceText& source, int64_t offset,
                            std::move(arguments[2].expression), decimal ? wide : *type);
 }
 
+std::string name_of(const PgQuery__FuncCall& call) {
+  return joined(strings_of(NodeList(call.funcname, call.n_funcname)));
+}
+
+// The first of the functions that give rows, if an output has one as a value.
+const Node* find_series(const Node& node) {
+  if (node.node_case == PG_QUERY__NODE__NODE_TYPE_CAST) return find_series(*node.type_cast->arg);
+  if (node.node_case == PG_QUERY__NODE__NODE_A_EXPR) {
+    for (const Node* operand : {node.a_expr->lexpr, node.a_expr->rexpr}) {
+      const Node* const found = operand == nullptr ? nullptr : find_series(*operand);
+      if (found != nullptr) return found;
+    }
+  }
+  if (node.node_case != PG_QUERY__NODE__NODE_FUNC_CALL) return nullptr;
+  const PgQuery__FuncCall& call = *node.func_call;
+  const std::string name = name_of(call);
+  if (name == kName || name == kUnnest) return &node;
+  for (const Node* argument : NodeList(call.args, call.n_args)) {
+    if (const Node* const found = find_series(*argument)) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& function,
@@ -251,7 +275,7 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
                      written.node_case == PG_QUERY__NODE__NODE_FUNC_CALL;
   if (!plain) return source_.unsupported(offset, "ROWS FROM, or columns of a function");
   const PgQuery__FuncCall& call = *written.func_call;
-  const std::string name = joined(strings_of(NodeList(call.funcname, call.n_funcname)));
+  const std::string name = name_of(call);
   if (name == kUnnest) return bind_unnest(function, call, group);
   if (const std::string hint = suggestion(name, {std::string(kName), std::string(kUnnest)});
       name != kName && !hint.empty()) {
@@ -276,6 +300,36 @@ base::Result<void> SelectBinder::bind_series(const PgQuery__RangeFunction& funct
   if (auto done = rename_columns(function.alias, offset, &entry); !done) return done;
   add_member(derived_member(*std::move(block)), first_slot, group);
   return scope_.add(source_, offset, std::move(entry));
+}
+
+// SELECT a, generate_series(1, b) FROM t
+base::Result<void> SelectBinder::bind_series_of(NodeList targets) {
+  for (size_t i = 0; i < targets.size() && series_ == nullptr; ++i) {
+    series_ = find_series(*targets[i]->res_target->val);
+  }
+  if (series_ == nullptr) return {};
+  Node written = *series_;
+  Node* items[] = {&written};
+  PgQuery__List list = PG_QUERY__LIST__INIT;
+  list.items = items;
+  list.n_items = 1;
+  Node function = PG_QUERY__NODE__INIT;
+  function.node_case = PG_QUERY__NODE__NODE_LIST;
+  function.list = &list;
+  Node* functions[] = {&function};
+  PgQuery__RangeFunction member = PG_QUERY__RANGE_FUNCTION__INIT;
+  member.functions = functions;
+  member.n_functions = 1;
+  if (auto bound = bind_series(member, block_->from); !bound) return bound;
+  expressions_.give_series(series_->func_call, scope_.tables().back().columns[0].slot);
+  scope_.tables().pop_back();
+  return {};
+}
+
+// It has its rows beside those of FROM and WHERE, before there are groups and windows.
+base::Result<void> SelectBinder::check_series() const {
+  if (series_ == nullptr || (!block_->aggregated && block_->windows.empty())) return {};
+  return source_.unsupported(start_of(series_), "a function of rows beside aggregates or windows");
 }
 
 // unnest(ARRAY[a, b]) as LATERAL (VALUES (a), (b)).

@@ -329,9 +329,10 @@ base::Result<void> ExpressionBinder::bind_window_columns(const WindowDefinition&
     const PgQuery__SortBy& item = *node->sort_by;
     auto bound = dispatch(*item.node);
     if (!bound) return bound.error();
-    SortKey key = sort_key_of(item);
-    key.column = static_cast<uint32_t>(add_window_column(window, std::move(bound->expression)));
-    window->order.push_back(key);
+    auto key = sort_key_of(source_, item);
+    if (!key) return key.error();
+    key->column = static_cast<uint32_t>(add_window_column(window, std::move(bound->expression)));
+    window->order.push_back(*key);
   }
   return {};
 }

@@ -169,9 +169,9 @@ constexpr Refused kRefused[] = {
     {"select * from regexp_matches('a', 'b')",
      "unsupported: function regexp_matches() in FROM is not supported yet (line 1, column 15: "
      "\"regexp_matches('a', 'b')\")"},
-    {"select generate_series(1, 3)",
-     "unsupported: generate_series() anywhere but in FROM is not supported yet (line 1, column 8: "
-     "\"generate_series(1, 3)\")"},
+    {"select 1 where generate_series(1, 3) = 2",
+     "unsupported: generate_series() here, or a second function that gives rows is not supported "
+     "yet (line 1, column 16: \"generate_series(1, 3) = 2\")"},
     {"select p_id from parent where p_name like 'a\\'",
      "invalid argument: a LIKE pattern cannot end with a backslash that escapes nothing (line 1, "
      "column 43: \"'a\\'\")"},

@@ -103,10 +103,17 @@ constexpr Planned kPlanned[] = {
      "  aggregate [count(*)] by [p_kind]\n"
      "    scan parent [p_kind]\n"},
     {"select d.n from (select p_kind, count(*) n, max(p_id) m from parent group "
-     "by p_kind order by 1) d",
+     "by p_kind order by 1) d group by n",
+     "aggregate [] by [count(*)]\n"
+     "  project [count(*)]\n"
+     "    aggregate [count(*)] by [p_kind]\n"
+     "      scan parent [p_kind]\n"},
+    {"select n from (select p_kind, count(*) n from parent group by p_kind order by 1 desc) d",
      "project [count(*)]\n"
-     "  aggregate [count(*)] by [p_kind]\n"
-     "    scan parent [p_kind]\n"},
+     "  sort by [p_kind desc]\n"
+     "    project [count(*), p_kind]\n"
+     "      aggregate [count(*)] by [p_kind]\n"
+     "        scan parent [p_kind]\n"},
     {"with k as (select p_kind kind, count(*) n from parent group by p_kind), l "
      "(kk) as (select kind from k) select n, kk from k, l where kind = kk",
      "project [count(*), p_kind]\n"

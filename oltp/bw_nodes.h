@@ -60,6 +60,11 @@ struct BwNodes {
     Entry entries[kEntriesMax];
 
     uint32_t slots_max() const { return std::min(kAddedMax, kEntriesMax - this->count); }
+    // Whether the next leaf may have entries with the key. The last leaf has none behind it, though
+    // its bound has the words of the greatest key.
+    bool goes_on(const std::array<uint64_t, kWords>& key) const {
+      return high.has_key(key) && high.row != Entry::infinity().row;
+    }
   };
   static constexpr size_t kBytes = (std::max(sizeof(Leaf), sizeof(Inner)) + 63) / 64 * 64;
   static_assert(kEntriesMax <= 1u << 20 && kAddedMax <= 32, "slots have a bit each in status");

@@ -105,9 +105,9 @@ class BwTree {
   // Calls visit(RowId) for the rows with the key until it returns false.
   template <class Visit>
   void find(const Key& key, const Visit& visit) const {
-    for (Entry from{key, 0}; from.has_key(key);) {
+    for (Entry from{key, 0};;) {
       const Leaf* const leaf = pages_.template descend<Side::kAtOrAfter>(from);
-      if (!Leaves::find_in(*leaf, from, visit)) return;
+      if (!Leaves::find_in(*leaf, from, visit) || !leaf->goes_on(key)) return;
       from = leaf->high;
     }
   }
@@ -224,7 +224,7 @@ class BwTree {
     return size < Nodes::kEntriesMax / 4 && (size & (size - 1)) == 0;
   }
   static bool key_spans_leaves(const Leaf& leaf, const Entry& entry) {
-    return leaf.high.has_key(entry.words) || (leaf.low.has_key(entry.words) && leaf.low.row != 0);
+    return leaf.goes_on(entry.words) || (leaf.low.has_key(entry.words) && leaf.low.row != 0);
   }
 
   // Several leaves have room for the key's rows, so no one word orders its insertions. Shown first
@@ -279,7 +279,7 @@ class BwTree {
       const Leaf* const leaf = leaves[i];
       const bool ends_here =
           leaf != nullptr &&
-          (!Leaves::find_at(*leaf, places[i], entries[i], take) || !leaf->high.has_key(keys[i]));
+          (!Leaves::find_at(*leaf, places[i], entries[i], take) || !leaf->goes_on(keys[i]));
       if (!ends_here && rows[i] == kNoRow) find(keys[i], take);  // alone, from the root
     }
   }

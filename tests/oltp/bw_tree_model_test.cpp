@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -187,6 +188,45 @@ TEST(BwTreeModel, UniquenessIsAskedOfRowsInEveryLeaf) {
       EXPECT_TRUE(tree.erase({{8}, 1}));
     }
     EXPECT_EQ(tree.check(), 40u);
+  }
+}
+
+// Of nothing but ones, as BIGINT's greatest number: as great as the bound of the last leaf.
+template <size_t kWords>
+void expect_greatest_key_as_others(Concurrency concurrency) {
+  TinyTree<kWords> tree(concurrency, base::NumaNode(0));
+  typename TinyTree<kWords>::Key key;
+  key.fill(~uint64_t{0});
+  const auto free = [](base::RowId) { return KeyVerdict::kFree; };
+  const UniquenessCheck check(free);
+  std::set<uint64_t> rows;
+  const auto expect_found = [&] {
+    std::set<uint64_t> found;
+    tree.find(key, [&](base::RowId row_id) { return found.insert(row_id.value).second; });
+    EXPECT_EQ(found, rows);
+    uint64_t one = 0;
+    tree.find_each(std::span(&key, 1), std::span(&one, 1));
+    EXPECT_TRUE(rows.empty() ? one == tree.kNoRow : rows.contains(one));
+    EXPECT_EQ(tree.check(), rows.size());
+  };
+  expect_found();
+  for (uint64_t row = 0; row < 20; ++row) {
+    EXPECT_EQ(tree.insert({key, row}, row % 2 == 0 ? &check : nullptr), IndexInsert::kInserted);
+    rows.insert(row);
+    expect_found();
+  }
+  for (uint64_t row = 0; row < 20; ++row) {
+    EXPECT_TRUE(tree.erase({key, row}));
+    rows.erase(row);
+    expect_found();
+  }
+}
+
+TEST(BwTreeModel, TheGreatestKeyIsOneAsOthers) {
+  const AsWorker as(base::WorkerId(0));
+  for (const Concurrency concurrency : {Concurrency::kSingle, Concurrency::kShared}) {
+    expect_greatest_key_as_others<1>(concurrency);
+    expect_greatest_key_as_others<2>(concurrency);
   }
 }
 

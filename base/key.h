@@ -5,7 +5,8 @@
 //   nullable column   one byte: 0x01 a value follows, 0x02 null (so nulls sort last)
 //   INT, DATE         4 bytes, big-endian, sign bit flipped
 //   BIGINT, DECIMAL, TIMESTAMP   8 bytes likewise
-//   DOUBLE            8 bytes, big-endian; sign bit flipped if positive, all bits if negative
+//   DOUBLE            8 bytes, big-endian; sign bit flipped if positive, all bits if negative;
+//                     one zero, and one NaN above everything, as queries have it
 //   BOOLEAN           1 byte
 //   strings           of a column of up to kPaddedTextBytesMax bytes: the bytes, zeros up to the
 //                     column's length, and how many bytes there were
@@ -18,9 +19,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -54,7 +57,9 @@ class Key {
     append_big_endian(static_cast<uint64_t>(part) ^ (uint64_t{1} << 63));
   }
   void append(double part) {
-    const auto bits = std::bit_cast<uint64_t>(part == 0 ? 0.0 : part);
+    if (part == 0) part = 0;  // also of -0
+    if (std::isnan(part)) part = std::numeric_limits<double>::quiet_NaN();
+    const auto bits = std::bit_cast<uint64_t>(part);
     const uint64_t sign = uint64_t{1} << 63;
     append_big_endian((bits & sign) != 0 ? ~bits : bits ^ sign);
   }

@@ -27,6 +27,7 @@ std::strong_ordering compare(const Value& left, const Value& right) {
   EXPECT_EQ(left.index(), right.index());
   if (const auto* number = std::get_if<double>(&left)) {
     const double other = std::get<double>(right);
+    if (std::isnan(*number) || std::isnan(other)) return std::isnan(*number) <=> std::isnan(other);
     return *number < other   ? std::strong_ordering::less
            : *number > other ? std::strong_ordering::greater
                              : std::strong_ordering::equal;
@@ -55,10 +56,10 @@ int64_t any_integer(Random& random, int64_t least, int64_t most) {
 }
 
 double any_double(Random& random) {
-  constexpr double kCorners[] = {0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, -5e-324, INFINITY};
+  constexpr double kCorners[] = {0.0,    -0.0,    1.0,      -1.0,      1e308, -1e308,
+                                 5e-324, -5e-324, INFINITY, -INFINITY, NAN,   -NAN};
   if (random() % 3 == 0) return kCorners[random() % std::size(kCorners)];
-  const auto number = std::bit_cast<double>(random());
-  return std::isnan(number) ? 0.5 : number;
+  return std::bit_cast<double>(random());
 }
 
 std::string any_string(Random& random, size_t bytes_max) {

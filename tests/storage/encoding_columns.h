@@ -216,6 +216,7 @@ inline void add_texts(ColumnList* list) {
   list->texts("zeros", 300,
               [&](uint32_t) { return random_text(&random, random() % 12, zero_and_a); });
   list->texts("prefixes", 300, [&](uint32_t row) { return std::string(row % 40, 'a'); });
+  list->texts("highest bytes", 300, [](uint32_t row) { return std::string(row % 40, '\xff'); });
   list->texts("wide", 80, [&](uint32_t row) {
     return random_text(&random, row % 7 == 0 ? 30'000 : 3, kAlphanumerics);
   });

@@ -226,9 +226,11 @@ ColumnStorage CompressedBlock::storage(base::ColumnId column) const {
 
 bool CompressedBlock::thaw_and_write(Column* column, uint32_t row, const Cell& cell) {
   const auto nulls = column->nullable ? encoding::NullRoom::kMap : encoding::NullRoom::kNone;
-  base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
-  // The only error is one of size (encode.h). A quarter is room that is free.
+  // A quarter is room that is free.
   const size_t bytes_max = text_bytes_max(row_slots_) / 4 * 5;
+  if (cell.text.size() > bytes_max) return false;  // without making room for it first
+  // The only error is one of size (encode.h).
+  base::Result<ChunkBytes> chunk = thaw(*ChunkPin(*column->chunk), row, cell, nulls);
   if (!chunk.ok() || chunk->size() > bytes_max) return false;
   // Of patched text the bytes say less than of what else texts are thawed to.
   const Chunk thawed_chunk = Chunk::trusted(*chunk);

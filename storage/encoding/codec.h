@@ -123,7 +123,7 @@ bool space_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writ
 
 // The parts of patched texts with the rows of packed, symbol or patched texts, and room for a text
 // of so many bytes more. False, and nothing is added, for other forms, and where many rows are
-// patched.
+// patched or the patches are too large.
 bool patch_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writer);
 
 // The parts of plain texts that come one by one, with room for patches.

@@ -216,6 +216,8 @@ ChunkBytes write_plain_texts(const Chunk& chunk, uint64_t text_bytes, NullRoom n
 
 base::Result<ChunkBytes> thaw_texts(const Chunk& chunk, uint32_t row, const Cell& cell,
                                     NullRoom nulls) {
+  // Before any form makes room for it.
+  if (auto checked = check_text_bytes(cell.text.size()); !checked) return checked.error();
   ChunkBytes bytes = space_dictionary(chunk, cell.text.size(), nulls);
   if (bytes.empty()) bytes = patch_frozen_texts(chunk, cell.text.size(), nulls);
   if (bytes.empty()) {

@@ -19,6 +19,7 @@
 #include "base/alignment.h"
 #include "storage/encoding/chunk.h"
 #include "storage/encoding/codec.h"
+#include "storage/encoding/encode.h"
 
 namespace diptych::storage::encoding {
 namespace {
@@ -228,6 +229,8 @@ bool patch_texts(const ChunkHeader& from, uint64_t text_bytes, ChunkWriter* writ
   const uint64_t free_bytes =
       std::max<uint64_t>({patched_bytes, frozen.bytes / 4, kPatchedHeapMin});
   const uint64_t heap_bytes = kHeapBegin + patched_bytes + free_bytes + slot_bytes(text_bytes);
+  // With the frozen texts its places are far below 2^32.
+  if (heap_bytes > kChunkTextBytesMax) return false;
   const uint32_t table = writer->add_part(from.rows * sizeof(uint32_t));
   const uint32_t heap = writer->add_part(heap_bytes);
   const uint32_t frozen_part = writer->add_copy({frozen.at(0), frozen.bytes});

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/arena.h"
 #include "storage/encoding/codec.h"
 #include "storage/encoding/encode.h"
 #include "tests/storage/encoding_columns.h"
@@ -415,6 +416,29 @@ TEST(EncodingPatchModel, AFullHeapSaysSo) {
   bytes = *thaw(Chunk::trusted(bytes), 7, Cell::of_text(longer), NullRoom::kMap);
   std::string scratch;
   EXPECT_EQ(Chunk::open(bytes)->at(7, &scratch), Cell::of_text(longer));
+}
+
+// Of memory that nobody writes: a text is refused for its size before it is read.
+TEST(EncodingPatchModel, ATextThatNoChunkHoldsIsAnErrorOfItsThaw) {
+  Random random(9);
+  TestColumn column(ValueKind::kText);
+  for (int i = 0; i < 1000; ++i) {
+    column.add_text(test::random_text(&random, 30, test::kAlphanumerics));
+  }
+  constexpr size_t kLargest = UINT32_MAX - 1;  // that a row may have
+  const base::Region zeroes(kLargest, base::NumaNode(0));
+  const char* const text = reinterpret_cast<const char*>(zeroes.data());
+  for (const Encoding form :
+       {Encoding::kPlain, Encoding::kDictionary, Encoding::kPackedText, Encoding::kSymbolText}) {
+    SCOPED_TRACE(encoding_name(form));
+    const ChunkBytes bytes = *encode(column.run(), form);
+    for (const size_t size : {kLargest, size_t{kChunkTextBytesMax} + 1}) {
+      const auto thawed =
+          thaw(Chunk::trusted(bytes), 3, Cell::of_text({text, size}), NullRoom::kMap);
+      ASSERT_FALSE(thawed);
+      EXPECT_EQ(thawed.code(), base::ErrorCode::kInvalidArgument);
+    }
+  }
 }
 
 }  // namespace

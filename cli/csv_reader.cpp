@@ -105,13 +105,19 @@ CsvReader::After CsvReader::take_bare_field(CsvRecord* record) {
 
 CsvReader::After CsvReader::take_quoted_field(CsvRecord* record) {
   const uint64_t line = line_;
+  const size_t start = record->bytes_.size();
   advance();
   while (true) {
     const int c = peek();
-    if (c == kEnd || record->bytes_.size() > kFieldBytesMax) {
+    const bool is_too_long = record->bytes_.size() - start > kFieldBytesMax;
+    if (c == kEnd || is_too_long) {
       ended_ = true;
       record->fields_.push_back({record->bytes_.size(), Quoting::kQuoted, line});
-      return fail(record, line, fmt::format("the quote that opens on line {} never closes", line));
+      return fail(
+          record, line,
+          fmt::format("the quote that opens on line {} {}", line,
+                      is_too_long ? fmt::format("does not close within {} bytes", kFieldBytesMax)
+                                  : "never closes"));
     }
     advance();
     if (c == '"') {

@@ -4,9 +4,9 @@
 //            quotes. Records end with LF or CRLF; the last may end with the file. A byte order mark
 //            in front is skipped, and so are empty lines.
 // Faults     a record that breaks the syntax is returned with its fault, and reading goes on with
-//            the next line. Only a quote that never closes ends the file.
-// Memory     one record at a time: a file of any size is read through a buffer of 64 KiB. A quoted
-//            field of more than kFieldBytesMax counts as one whose quote never closes.
+//            the next line. Only a quote that never closes ends the file, or one that does not
+//            within kFieldBytesMax.
+// Memory     one record at a time: a file of any size is read through a buffer of 64 KiB.
 // Threads    one owner.
 
 #pragma once

@@ -99,6 +99,17 @@ TEST(CsvReader, AQuoteThatNeverClosesIsReportedWhereItOpens) {
             (Records{"!line 1 field 0: the quote that opens on line 1 never closes"}));
 }
 
+// The limit is a field's, not a record's, and who meets it is told of it.
+TEST(CsvReader, AQuotedFieldHasAMostOfBytesWhateverFieldsItsRecordHas) {
+  const std::string wide(kFieldBytesMax / 2 + 1, 'x');
+  const bool is_whole =
+      read_all(wide + "," + wide + ",\"c\"\n") == Records{wide + "|" + wide + "|'c'"};
+  EXPECT_TRUE(is_whole);  // no text of it in an error's message
+  EXPECT_EQ(read_all("a,\"" + wide + wide + "\"\nb\n"),
+            (Records{"!line 1 field 1: the quote that opens on line 1 does not close within "
+                     "67108864 bytes"}));
+}
+
 TEST(CsvReader, AFieldKnowsTheLineItBeginsOn) {
   CsvReader reader(pieces("\"a\nb\",\"c\n\",d\nnext\n", SIZE_MAX));
   CsvRecord record;

@@ -54,8 +54,15 @@ bool CsvReader::take_line_end() {
 
 void CsvReader::skip_byte_order_mark() {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
-  if (peek() == kEnd) return;
-  if (std::string_view(buffer_.data(), filled_).starts_with(kMark)) position_ = kMark.size();
+  const auto found = [this] { return std::string_view(buffer_.data(), filled_); };
+  // A pipe may give it in pieces.
+  while (filled_ < kMark.size() && kMark.starts_with(found())) {
+    const auto bytes = source_(std::span(buffer_).subspan(filled_));
+    if (!bytes) error_ = bytes.error();
+    if (!bytes || *bytes == 0) return;
+    filled_ += *bytes;
+  }
+  if (found().starts_with(kMark)) position_ = kMark.size();
 }
 
 CsvReader::After CsvReader::end_field(CsvRecord* record, Quoting quoting, uint64_t line) {

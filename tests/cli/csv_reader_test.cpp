@@ -73,6 +73,15 @@ TEST(CsvReader, AByteOrderMarkIsSkippedInFrontOnly) {
                      "\xef\xbb\xbf"
                      "b"}));
   EXPECT_EQ(read_all("\xef\xbb"), (Records{"\xef\xbb"}));
+  // However few bytes a pipe gives at first.
+  for (const size_t piece : {1, 2}) {
+    EXPECT_EQ(read_all("\xef\xbb\xbf"
+                       "a\n",
+                       piece),
+              Records{"a"});
+    EXPECT_EQ(read_all("\xef\xbb", piece), (Records{"\xef\xbb"}));
+    EXPECT_EQ(read_all("ab\nc", piece), (Records{"ab", "c"}));
+  }
 }
 
 TEST(CsvReader, EmptyLinesAreSkippedAndCounted) {

@@ -94,7 +94,7 @@ class OrderedIndex final : public Index {
   static Entry entry_of(std::string_view key, uint64_t row) {
     Entry entry;
     entry.words.fill(0);
-    std::memcpy(entry.words.data(), key.data(), std::min(key.size(), kWidth));
+    key.copy(reinterpret_cast<char*>(entry.words.data()), kWidth);
     for (uint64_t& word : entry.words) word = __builtin_bswap64(word);
     entry.row = row;
     return entry;

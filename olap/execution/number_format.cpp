@@ -3,7 +3,8 @@
 //   9, 0    a digit; 0 also where the number has none     , and G   between digits
 //   . or D  the point                                      FM        without blanks around it
 //   S       the sign, as the first or last of the pattern  MI        a minus or a blank
-//   anything else stands for itself; what PostgreSQL gives another meaning is refused
+//   "text" and anything else stand for themselves, a \" outside for the quote, within the character
+//   behind a backslash; what PostgreSQL gives another meaning is refused
 
 #include <algorithm>
 #include <cmath>
@@ -84,8 +85,11 @@ NumberPattern parse_number_pattern(std::string_view text) {
       ++i;
     } else if ((c & ~0x20) == 'S' && !same_letters(rest, "SG")) {
       add_sign(PartKind::kSign, &pattern);
+    } else if (rest.starts_with("\\\"")) {
+      pattern.parts.push_back({PartKind::kText, text[++i]});
     } else if (c == '"') {
       while (++i < text.size() && text[i] != '"') {
+        if (text[i] == '\\' && i + 1 < text.size()) ++i;
         pattern.parts.push_back({PartKind::kText, text[i]});
       }
     } else {
@@ -231,8 +235,10 @@ class NumberWriter {
         ++fraction_place_;
         return;
       case PartKind::kComma:
-        if (behind_point_) return;
-        if (whole_place_ > shown_from_) {
+        if (behind_point_) {
+          const bool kept = fraction_place_ > 0 && fraction_place_ <= kept_fraction_;
+          if (kept || pattern_.fills) result_ += ',';
+        } else if (whole_place_ > shown_from_) {
           result_ += ',';
         } else {
           write_blank();

@@ -445,7 +445,13 @@ BoundResult bind_mod(Call call) {
 // div(a, b): how often b is in a.
 BoundResult bind_div(Call call) {
   if (call.arguments.size() != 2) return call.wrong_count("2 arguments");
-  for (Bound& argument : call.arguments) {
+  for (size_t i = 0; i < 2; ++i) {
+    Bound& argument = call.arguments[i];
+    const Bound& other = call.arguments[1 - i];
+    if (argument.untyped && !other.untyped) {
+      auto adopted = adopt_type(call.source, other.expression->type, &argument);
+      if (!adopted) return adopted.error();
+    }
     auto number = number_argument(call, &argument);
     if (!number) return number.error();
     argument.expression = *std::move(number);

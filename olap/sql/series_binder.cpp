@@ -257,7 +257,11 @@ const Node* find_series(const Node& node) {
   if (node.node_case != PG_QUERY__NODE__NODE_FUNC_CALL) return nullptr;
   const PgQuery__FuncCall& call = *node.func_call;
   const std::string name = name_of(call);
-  if (name == kName || name == kUnnest) return &node;
+  if (name == kName || name == kUnnest) {
+    const bool plain = call.over == nullptr && call.agg_distinct == 0 && call.agg_star == 0 &&
+                       call.agg_filter == nullptr && call.n_agg_order == 0;
+    return plain ? &node : nullptr;
+  }
   for (const Node* argument : NodeList(call.args, call.n_args)) {
     if (const Node* const found = find_series(*argument)) return found;
   }

@@ -57,8 +57,8 @@ function(diptych_link_time program)
   endif()
 endfunction()
 
-# diptych_library(NAME [UNITY] [LINK_TIME] [ALIGNED] [COLD regex] [LINKS target...]): one static library from every
-# .cpp in the calling folder. UNITY: several sources at a time, where what they include takes longer than they do
+# diptych_library(NAME [UNITY count] [LINK_TIME] [ALIGNED] [COLD regex] [LINKS target...]): one static library from every
+# .cpp in the calling folder. UNITY: so many sources at a time, where what they include takes longer than they do
 # themselves; the sanitizers' presets do so with every library. LINK_TIME: as above. ALIGNED: functions and loops begin
 # with a cache line; elsewhere a line more or less in one source moves all code behind it, and took up to a tenth of
 # queries that run what lies there. COLD: DIPTYCH_COLD_OPTIONS for the sources whose path in the folder matches; without
@@ -67,7 +67,7 @@ endfunction()
 # tools/check_source.py), unless other sources of a unity come before; the others are by the target
 # all_verify_interface_header_sets.
 function(diptych_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LINK_TIME;ALIGNED" "COLD" "LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LINK_TIME;ALIGNED" "UNITY;COLD" "LINKS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   foreach(source IN LISTS sources)
@@ -85,7 +85,7 @@ function(diptych_library name)
   endif()
   add_library(diptych_${name} STATIC ${sources})
   if(arg_UNITY AND NOT CMAKE_UNITY_BUILD)
-    set_target_properties(diptych_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(diptych_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_UNITY})
     target_compile_options(diptych_${name} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # g++ takes a unity's parts for headers
   endif()

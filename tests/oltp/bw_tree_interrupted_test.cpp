@@ -393,7 +393,7 @@ bool interrupt_known(bool mutant, uint64_t seed, uint64_t steps_before, bool* is
 
 TEST(BwTreeInterrupted, WhoComesBackToAKnownLeafMeetsWhatCameMeanwhile) {
   bool is_right = true;
-  interrupt_all(kSeeds / 5, [&](uint64_t seed, uint64_t at) {
+  interrupt_all(kSeeds / 10, [&](uint64_t seed, uint64_t at) {
     return interrupt_known(false, seed, at, &is_right);
   });
   EXPECT_TRUE(is_right);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "oltp/index.h"
+#include "tests/sanitizers.h"
 
 namespace diptych::oltp {
 namespace {
@@ -92,6 +93,8 @@ void expect_ranges_agree(const Index& index, const Model& model, const std::stri
 
 enum class Kind { kHash, kOrdered };
 
+constexpr int kModelOperations = diptych::test::kSanitized ? 10'000 : 20'000;
+
 void run_against_model(Kind kind, size_t key_bytes, Concurrency concurrency, uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ", keys of " + std::to_string(key_bytes));
   std::mt19937_64 random(seed);
@@ -100,7 +103,7 @@ void run_against_model(Kind kind, size_t key_bytes, Concurrency concurrency, uin
                          : make_ordered_index(key_bytes, concurrency, base::NumaNode(0));
   Model model;
   const uint64_t keys = 1 + random() % 3000;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < kModelOperations; ++i) {
     const std::string key = random_key(&random, key_bytes, keys);
     const uint64_t row = random() % 4;
     const auto [first, last] = model.equal_range(key);

@@ -573,16 +573,17 @@ class Shop {
   uint64_t committed_ = 0;
 };
 
-// Under a sanitizer each seed has one number of workers: all kinds of index come, and with 4 and 2
-// workers each isolation level with and without groups.
+// Under a sanitizer each seed has one number of workers, and a shorter history: all kinds of index
+// come, and with 4 and 2 workers each isolation level with and without groups.
 TEST(OwnWritesModel, EachOperationSeesTheSnapshotAndWhatTheRunHasDone) {
+  constexpr size_t kShopBatches = kSanitized ? 12 : 30;
   uint64_t committed = 0;
   for (uint64_t seed = 1; seed <= 16; ++seed) {
     for (const uint32_t workers : {1u, 2u, 4u}) {
       if (kSanitized && workers != (seed <= 6 ? 4u : seed <= 12 ? 2u : 1u)) continue;
       SCOPED_TRACE("seed " + std::to_string(seed) + ", workers " + std::to_string(workers));
       Shop shop(workers, seed);
-      for (size_t batch = 0; batch < 30; ++batch) {
+      for (size_t batch = 0; batch < kShopBatches; ++batch) {
         ASSERT_NO_FATAL_FAILURE(shop.run_batch(1 + batch % 20 * 5));
         shop.expect_agreement();
         if (::testing::Test::HasFailure()) return;
@@ -590,7 +591,7 @@ TEST(OwnWritesModel, EachOperationSeesTheSnapshotAndWhatTheRunHasDone) {
       committed += shop.committed();
     }
   }
-  EXPECT_GT(committed, kSanitized ? 6'000u : 20'000u);
+  EXPECT_GT(committed, kSanitized ? 2'000u : 20'000u);
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ std::vector<ChunkBytes> small_chunks() {
   return chunks;
 }
 
-// Each byte in three ways. Under a sanitizer those behind the header in one, each in its turn.
+// Each byte in three ways. Under a sanitizer of those behind the header every second, in one way,
+// each in its turn.
 TEST(EncodingDamage, AnyChangedByteIsAnErrorOrReadsWithinTheChunk) {
   constexpr uint8_t kFlips[] = {0x01, 0x80, 0xff};
   uint64_t errors = 0;
@@ -102,7 +103,7 @@ TEST(EncodingDamage, AnyChangedByteIsAnErrorOrReadsWithinTheChunk) {
   for (const ChunkBytes& chunk : small_chunks()) {
     for (size_t at = 0; at < chunk.size(); ++at) {
       for (size_t which = 0; which < std::size(kFlips); ++which) {
-        if (diptych::test::kSanitized && at >= sizeof(ChunkHeader) && which != at % 3) continue;
+        if (diptych::test::kSanitized && at >= sizeof(ChunkHeader) && at % 6 != 2 * which) continue;
         const Exact damaged(chunk);
         damaged.bytes()[at] ^= static_cast<std::byte>(kFlips[which]);
         const auto opened = Chunk::open(damaged.bytes());

@@ -119,7 +119,7 @@ int128_t of_billionths(int128_t value) {
 }
 
 // "03:00", "-1:02:03.5" or, of minutes, "02:03.5", in microseconds.
-std::optional<int128_t> time_of(std::string_view word) {
+std::optional<int128_t> time_of(std::string_view word, bool minutes_to_seconds) {
   const bool negative = take_minus(&word);
   const size_t colon = word.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -129,7 +129,8 @@ std::optional<int128_t> time_of(std::string_view word) {
   word.remove_prefix(colon + 1);
   const size_t second_colon = word.find(':');
   std::string_view seconds = word.substr(std::min(second_colon, word.size() - 1) + 1);
-  if (second_colon == std::string_view::npos && word.find('.') != std::string_view::npos) {
+  const bool of_minutes = minutes_to_seconds || word.find('.') != std::string_view::npos;
+  if (second_colon == std::string_view::npos && of_minutes) {
     minutes = std::exchange(hours, 0);
     seconds = word;
   } else if (!read_digits(word.substr(0, second_colon), &minutes)) {
@@ -173,8 +174,7 @@ void add_unit(const Interval& one, int128_t billionths, IntervalSum* sum) {
 // Reads "1 day", "1day", times and "1-2" one by one.
 class Reader {
  public:
-  Reader(std::string_view text, std::string_view default_unit)
-      : rest_(text), default_unit_(default_unit) {}
+  Reader(std::string_view text, const IntervalUnits& units) : rest_(text), units_(units) {}
 
   // Nothing where the text is no interval.
   std::optional<IntervalSum> read() {
@@ -199,7 +199,7 @@ class Reader {
 
  private:
   bool read_one(std::string_view word) {
-    if (const auto time = time_of(word)) {
+    if (const auto time = time_of(word, units_.minutes_to_seconds)) {
       sum_.micros += *time;
       return !std::exchange(has_time_, true);
     }
@@ -207,15 +207,15 @@ class Reader {
       sum_.months += *months;
       return true;
     }
-    // A number alone is of days before a time, else of the unit at the end.
+    // A number alone is of days before a time or a number of hours, else of the unit at the end.
     const size_t digits = std::min(word.find_first_not_of("+-.0123456789"), word.size());
     std::string_view unit_name = word.substr(digits);
     std::string_view next = rest_;
-    if (unit_name.empty() && time_of(next_word(&next))) {
+    if (unit_name.empty() && is_of_hours(next_word(&next), next)) {
       unit_name = "day";
     } else if (unit_name.empty()) {
       unit_name = next_word(&rest_);
-      if (unit_name.empty()) unit_name = default_unit_;
+      if (unit_name.empty()) unit_name = units_.last;
     }
     const auto number = number_of(word.substr(0, digits));
     const Interval* const unit = find_unit(unit_name);
@@ -227,6 +227,11 @@ class Reader {
     return true;
   }
 
+  bool is_of_hours(std::string_view word, std::string_view rest) const {
+    if (time_of(word, units_.minutes_to_seconds)) return true;
+    return units_.last == "hour" && number_of(word) && next_word(&rest).empty();
+  }
+
   // The place of the unit among all, by whatever name.
   static uint32_t first_of(const Interval& one) {
     const auto* const found = std::find_if(std::begin(kUnits), std::end(kUnits),
@@ -236,7 +241,7 @@ class Reader {
   static_assert(std::size(kUnits) <= 32, "seen_ has a bit for each");
 
   std::string_view rest_;
-  std::string_view default_unit_;
+  IntervalUnits units_;
   IntervalSum sum_;
   uint32_t seen_ = 0;  // units
   bool has_time_ = false;
@@ -437,12 +442,12 @@ std::string to_string(const Interval& interval) {
   return text;
 }
 
-Result<Interval> parse_interval(std::string_view text, std::string_view default_unit) {
+Result<Interval> parse_interval(std::string_view text, const IntervalUnits& units) {
   std::string_view word = text;
   const std::string_view first = next_word(&word);
   const auto parts = first.starts_with('P') && next_word(&word).empty()
                          ? read_designators(with_designators(first.substr(1)))
-                         : Reader(text, default_unit).read();
+                         : Reader(text, units).read();
   if (!parts) {
     return Error(ErrorCode::kInvalidArgument, "22007",
                  fmt::format("\"{}\" is no INTERVAL: numbers with units are, as in '3 months' or "

@@ -15,39 +15,72 @@ namespace {
 using base::DataType;
 using base::TypeKind;
 
+constexpr int64_t kFractionDigits = 6;  // of a second that a TIMESTAMP or an INTERVAL has
+
 bool is_text_constant(const Node& node) {
   return node.node_case == PG_QUERY__NODE__NODE_A_CONST && node.a_const->isnull == 0 &&
          node.a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
 }
 
-// The unit of INTERVAL '3' MONTH, from the grammar's bit mask; empty for a plain INTERVAL.
-std::string_view interval_unit(const PgQuery__TypeName& name) {
-  if (name.n_typmods == 0 || name.typmods[0]->node_case != PG_QUERY__NODE__NODE_A_CONST ||
-      name.typmods[0]->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL) {
-    return {};
-  }
-  switch (name.typmods[0]->a_const->ival->ival) {
-    case 1 << 1: return "month";
-    case 1 << 2: return "year";
-    case 1 << 3: return "day";
-    case 1 << 10: return "hour";
-    case 1 << 11: return "minute";
-    case 1 << 12: return "second";
-    default: return {};
-  }
-}
+// What INTERVAL(3), INTERVAL '3' MONTH and INTERVAL '2:03' MINUTE TO SECOND (2) say of their text:
+// the units it is in, and what is smaller than an interval of these has. From the grammar's bits.
+class IntervalFields {
+ public:
+  explicit IntervalFields(const PgQuery__TypeName& name)
+      : units_(modifier(name, 0).value_or(kAll)), digits_(modifier(name, 1)) {}
 
-// An interval of a unit has nothing that is smaller; only seconds have a fraction.
-base::Interval without_smaller(base::Interval interval, std::string_view unit) {
-  constexpr int64_t kMinute = 60 * base::kMicrosPerSecond;
-  const bool months = unit == "year" || unit == "month";
-  if (unit == "year") interval.months -= interval.months % 12;
-  if (months) interval.days = 0;
-  if (months || unit == "day") interval.micros = 0;
-  if (unit == "hour") interval.micros -= interval.micros % (60 * kMinute);
-  if (unit == "minute") interval.micros -= interval.micros % kMinute;
-  return interval;
-}
+  base::IntervalUnits units() const {
+    if (units_ == kAll) return {};
+    const std::string_view last = has(kSecond)   ? "second"
+                                  : has(kMinute) ? "minute"
+                                  : has(kHour)   ? "hour"
+                                  : has(kDay)    ? "day"
+                                  : has(kMonth)  ? "month"
+                                                 : "year";
+    return {.last = last, .minutes_to_seconds = units_ == (kMinute | kSecond)};
+  }
+
+  // Of seconds, to the digits that are asked for; half of the last one goes away from zero. Nothing
+  // where that is beyond an interval.
+  std::optional<base::Interval> limited(base::Interval interval) const {
+    const std::string_view last = units().last;
+    const bool months = last == "year" || last == "month";
+    if (last == "year") interval.months -= interval.months % 12;
+    if (months) interval.days = 0;
+    if (months || last == "day") interval.micros = 0;
+    int64_t step = last == "hour"     ? 3600 * base::kMicrosPerSecond
+                   : last == "minute" ? 60 * base::kMicrosPerSecond
+                                      : 1;
+    interval.micros -= interval.micros % step;
+    step = 1;
+    for (int64_t digit = kFractionDigits; digit > digits_.value_or(kFractionDigits); --digit) {
+      step *= 10;
+    }
+    const int64_t rest = interval.micros % step;
+    const int64_t up = 2 * rest >= step ? step : 2 * rest <= -step ? -step : 0;
+    return base::sum(interval, {.micros = up - rest});
+  }
+
+ private:
+  static constexpr int64_t kMonth = 1 << 1;
+  static constexpr int64_t kDay = 1 << 3;
+  static constexpr int64_t kHour = 1 << 10;
+  static constexpr int64_t kMinute = 1 << 11;
+  static constexpr int64_t kSecond = 1 << 12;
+  static constexpr int64_t kAll = 0x7fff;
+
+  static std::optional<int64_t> modifier(const PgQuery__TypeName& name, size_t i) {
+    if (i >= name.n_typmods) return std::nullopt;
+    const Node& node = *name.typmods[i];
+    const bool is_number = node.node_case == PG_QUERY__NODE__NODE_A_CONST &&
+                           node.a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL;
+    return is_number ? std::optional<int64_t>(node.a_const->ival->ival) : std::nullopt;
+  }
+  bool has(int64_t unit) const { return (units_ & unit) != 0; }
+
+  int64_t units_;
+  std::optional<int64_t> digits_;
+};
 
 // An INT that 16 bits hold; others have no product with 2^16, and so fail with 22003.
 ExpressionPtr within_16_bits(ExpressionPtr value) {
@@ -58,8 +91,7 @@ ExpressionPtr within_16_bits(ExpressionPtr value) {
   return scaled(ExpressionKind::kDivide, scaled(ExpressionKind::kMultiply, std::move(value)));
 }
 
-constexpr size_t kArgumentsMax = 100;   // as PostgreSQL has it
-constexpr int64_t kFractionDigits = 6;  // of a second that a TIMESTAMP has
+constexpr size_t kArgumentsMax = 100;  // as PostgreSQL has it
 
 // A TIMESTAMP without its last digits, rounded to what is nearest, and of two to what is farther
 // from 2000-01-01, from which PostgreSQL counts.
@@ -281,19 +313,20 @@ BoundResult ExpressionBinder::bind_type_cast(const PgQuery__TypeCast& cast) {
   return value;
 }
 
-// INTERVAL '3' MONTH.
+// INTERVAL '3' MONTH, INTERVAL '1-2' YEAR TO MONTH.
 BoundResult ExpressionBinder::bind_interval_of_unit(const PgQuery__TypeCast& cast) {
   const int64_t offset = cast.type_name->location;
   if (!is_text_constant(*cast.arg))
     return source_.unsupported(offset, "an INTERVAL of a unit that is no literal");
-  const std::string_view unit = interval_unit(*cast.type_name);
-  if (unit.empty()) return source_.unsupported(offset, "an INTERVAL of two units");
-  const auto interval = base::parse_interval(cast.arg->a_const->sval->sval, unit);
+  const IntervalFields fields(*cast.type_name);
+  const auto interval = base::parse_interval(cast.arg->a_const->sval->sval, fields.units());
   if (!interval) {
     return source_.wrong(cast.arg->a_const->location, interval.error().message,
                          interval.error().state);
   }
-  return typed(make_literal(kIntervalType, base::Value(without_smaller(*interval, unit))), offset);
+  const auto limited = fields.limited(*interval);
+  if (!limited) return source_.wrong(offset, "interval out of range", "22008");
+  return typed(make_literal(kIntervalType, base::Value(*limited)), offset);
 }
 
 // make_interval(years, months, weeks, days, hours, mins, secs), by place or by name.

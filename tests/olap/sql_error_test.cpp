@@ -216,9 +216,9 @@ constexpr Refused kRefused[] = {
     {"explain insert into parent values (1)",
      "unsupported: INSERT is not supported yet (line 1, column 1: \"explain insert into parent "
      "...\")"},
-    {"select interval '1 2' day to hour",
-     "unsupported: an INTERVAL of two units is not supported yet (line 1, column 8: "
-     "\"interval '1 2' day to hour\")"},
+    {"select interval '1 2' day to minute",
+     "invalid argument: \"1 2\" is no INTERVAL: numbers with units are, as in '3 months' or "
+     "'1 year 10 days' (line 1, column 17: \"'1 2'\")"},
     {"select abs(interval '1 day')",
      "invalid argument: function abs() does not take INTERVAL (line 1, column 8: "
      "\"abs\")"},

@@ -67,13 +67,15 @@ std::optional<Interval> justify_interval(const Interval& interval);
 // As PostgreSQL writes it: "1 year 2 mons -3 days +04:05:06.789".
 std::string to_string(const Interval& interval);
 
-// "3 months", "1 year 2 mons -3 days +04:05:06.789", "2 hours ago", "1-2" (years and months),
-// "P1Y2M3DT4H5M6S". A number alone is of the last unit; one before a number of hours, or before a
-// time, is of days. 22007 where it is none of these, 22015 where a part is beyond an interval.
+// What the numbers of a text are of, where it does not say so.
 struct IntervalUnits {
   std::string_view last = "second";
   bool minutes_to_seconds = false;  // "2:03" is of minutes and seconds, not of hours and minutes
 };
+
+// "3 months", "1 year 2 mons -3 days +04:05:06.789", "2 hours ago", "1-2" (years and months),
+// "P1Y2M3DT4H5M6S". A number alone is of the last unit; one before a number of hours, or before a
+// time, is of days. 22007 where it is none of these, 22015 where a part is beyond an interval.
 Result<Interval> parse_interval(std::string_view text, const IntervalUnits& units = {});
 
 }  // namespace diptych::base

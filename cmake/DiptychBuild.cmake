@@ -57,8 +57,8 @@ function(diptych_link_time program)
   endif()
 endfunction()
 
-# diptych_library(NAME [UNITY count] [LINK_TIME] [ALIGNED] [COLD regex] [LINKS target...]): one static library from every
-# .cpp in the calling folder. UNITY: so many sources at a time, where what they include takes longer than they do
+# diptych_library(NAME [UNITY count] [LINK_TIME] [ALIGNED] [COLD regex] [LINKS target...]): one static library from
+# every .cpp in the calling folder. UNITY: so many sources at a time, where what they include takes longer than they do
 # themselves; the sanitizers' presets do so with every library. LINK_TIME: as above. ALIGNED: functions and loops begin
 # with a cache line; elsewhere a line more or less in one source moves all code behind it, and took up to a tenth of
 # queries that run what lies there. COLD: DIPTYCH_COLD_OPTIONS for the sources whose path in the folder matches; without

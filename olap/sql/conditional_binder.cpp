@@ -48,11 +48,9 @@ class IntervalFields {
     if (last == "year") interval.months -= interval.months % 12;
     if (months) interval.days = 0;
     if (months || last == "day") interval.micros = 0;
-    int64_t step = last == "hour"     ? 3600 * base::kMicrosPerSecond
-                   : last == "minute" ? 60 * base::kMicrosPerSecond
-                                      : 1;
-    interval.micros -= interval.micros % step;
-    step = 1;
+    if (last == "hour") interval.micros -= interval.micros % (3600 * base::kMicrosPerSecond);
+    if (last == "minute") interval.micros -= interval.micros % (60 * base::kMicrosPerSecond);
+    int64_t step = 1;
     for (int64_t digit = kFractionDigits; digit > digits_.value_or(kFractionDigits); --digit) {
       step *= 10;
     }

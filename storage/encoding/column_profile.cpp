@@ -137,13 +137,8 @@ void ColumnProfile::learn_symbols() const {
     sample.push_back(texts_[row].substr(0, kSymbolSampleBytes / 8));
     bytes += sample.back().size();
   });
-  symbols_ = SymbolTable::learn(sample);
-  size_t compressed = 0;
-  std::vector<uint8_t> out;
-  for (const std::string_view text : sample) {
-    out.resize(SymbolTable::compressed_max(text.size()));
-    compressed += symbols_->compress(text, out.data());
-  }
+  uint64_t compressed = 0;
+  symbols_ = SymbolTable::learn(sample, &compressed);
   symbol_ratio_ = bytes == 0 ? 1 : static_cast<double>(compressed) / static_cast<double>(bytes);
 }
 

@@ -10,8 +10,9 @@ namespace diptych::storage::encoding {
 namespace {
 
 constexpr int kRounds = 5;
-constexpr uint32_t kMatches = 512;    // codes, and 256 + byte for those escaped
-constexpr uint32_t kPairUsesMin = 4;  // in the sample; what is rarer saves nothing
+constexpr uint64_t kSavedShareMin = 32;  // of a round that another one follows: a 32nd
+constexpr uint32_t kMatches = 512;       // codes, and 256 + byte for those escaped
+constexpr uint32_t kPairUsesMin = 4;     // in the sample; what is rarer saves nothing
 constexpr uint16_t kNoSymbol = kEscape | 1U << 8;
 
 uint64_t low_bytes(uint32_t count) {
@@ -133,64 +134,76 @@ void SymbolTable::for_each_match(std::string_view text, Function&& fn) const {
   }
 }
 
-// How often each two matches are neighbours. A sample has few of all that there might be, so those
-// that it has are listed: nobody walks through the megabyte again.
-class SymbolTable::PairCounts {
+// How often there is each match, and how often each two are neighbours. A sample has few of all
+// pairs that there might be, so those that it has are listed: nobody walks through the megabyte
+// again.
+class SymbolTable::UseCounts {
  public:
-  void count(uint32_t first, uint32_t second) {
+  void count(uint32_t match) { ++matches_[match]; }
+  void count_pair(uint32_t first, uint32_t second) {
     const uint32_t pair = first * kMatches + second;
-    if (counts_[pair]++ == 0) met_.push_back(pair);
+    if (pairs_[pair]++ == 0) met_.push_back(pair);
   }
-  // Calls fn(first, second, uses) for each pair, and forgets all of them.
+  // Call fn(match, uses) and fn(first, second, uses) for what was counted, and forget it.
   template <class Function>
-  void take(Function&& fn) {
+  void take_matches(Function&& fn) {
+    for (uint32_t match = 0; match < kMatches; ++match) {
+      if (matches_[match] != 0) fn(match, std::exchange(matches_[match], 0));
+    }
+  }
+  template <class Function>
+  void take_pairs(Function&& fn) {
     for (const uint32_t pair : met_) {
-      fn(pair / kMatches, pair % kMatches, std::exchange(counts_[pair], 0));
+      fn(pair / kMatches, pair % kMatches, std::exchange(pairs_[pair], 0));
     }
     met_.clear();
   }
 
  private:
-  std::vector<uint32_t> counts_ = std::vector<uint32_t>(kMatches * kMatches);
+  std::array<uint32_t, kMatches> matches_{};
+  std::vector<uint32_t> pairs_ = std::vector<uint32_t>(kMatches * kMatches);
   std::vector<uint32_t> met_;
 };
 
-SymbolTable SymbolTable::next_round(const SymbolTable& table,
-                                    std::span<const std::string_view> sample, PairCounts* pairs) {
-  std::array<uint32_t, kMatches> singles{};
+uint64_t SymbolTable::count_uses(std::span<const std::string_view> sample, UseCounts* uses) const {
+  uint64_t compressed = 0;
   for (const std::string_view text : sample) {
     uint32_t before = kMatches;
     size_t at = 0;
-    table.for_each_match(text, [&](uint32_t code, uint32_t length) {
-      ++singles[code];
+    for_each_match(text, [&](uint32_t code, uint32_t length) {
+      compressed += code >= 256 ? 2 : 1;
+      uses->count(code);
       // A longer symbol may have been a bad choice: its first byte is a candidate, too.
-      if (length > 1) ++singles[256 + static_cast<uint8_t>(text[at])];
-      if (before != kMatches) pairs->count(before, code);
+      if (length > 1) uses->count(256 + static_cast<uint8_t>(text[at]));
+      if (before != kMatches) uses->count_pair(before, code);
       before = code;
       at += length;
     });
   }
+  return compressed;
+}
+
+SymbolTable SymbolTable::improved(UseCounts* uses) const {
   const auto symbol = [&](uint32_t code) -> Candidate {
     if (code >= 256) return {code - 256, 1, 0};
-    return {table.symbols_.bytes[code], table.symbols_.lengths[code], 0};
+    return {symbols_.bytes[code], symbols_.lengths[code], 0};
   };
   std::vector<Candidate> candidates;
-  const auto consider = [&](uint64_t bytes, uint32_t length, uint64_t uses) {
+  const auto consider = [&](uint64_t bytes, uint32_t length, uint64_t times) {
     // A symbol of one byte saves an escape.
-    candidates.push_back({bytes, length, uses * (length == 1 ? 2 : length)});
+    candidates.push_back({bytes, length, times * (length == 1 ? 2 : length)});
   };
-  for (uint32_t code = 0; code < kMatches; ++code) {
-    if (singles[code] == 0) continue;
+  uses->take_matches([&](uint32_t code, uint32_t times) {
     const Candidate one = symbol(code);
-    consider(one.bytes, one.length, singles[code]);
-  }
-  pairs->take([&](uint32_t first, uint32_t second, uint32_t uses) {
+    consider(one.bytes, one.length, times);
+  });
+  uses->take_pairs([&](uint32_t first, uint32_t second, uint32_t times) {
     const Candidate one = symbol(first);
-    if (uses < kPairUsesMin || one.length == 8) return;
+    if (times < kPairUsesMin || one.length == 8) return;
     const Candidate other = symbol(second);
     const uint32_t length = std::min(8U, one.length + other.length);
     const uint64_t joined = one.bytes | other.bytes << (8 * one.length);
-    consider(joined & low_bytes(length), length, uses);
+    consider(joined & low_bytes(length), length, times);
   });
   const std::vector<Candidate> best = sorted_by_gain(std::move(candidates));
   SymbolTable next;
@@ -201,10 +214,19 @@ SymbolTable SymbolTable::next_round(const SymbolTable& table,
   return next;
 }
 
-SymbolTable SymbolTable::learn(std::span<const std::string_view> sample) {
+SymbolTable SymbolTable::learn(std::span<const std::string_view> sample, uint64_t* compressed) {
   SymbolTable table;
-  PairCounts pairs;
-  for (int round = 0; round < kRounds; ++round) table = next_round(table, sample, &pairs);
+  UseCounts uses;
+  *compressed = table.count_uses(sample, &uses);
+  for (int round = 0; round < kRounds; ++round) {
+    SymbolTable next = table.improved(&uses);
+    const uint64_t now = next.count_uses(sample, &uses);
+    if (now >= *compressed) break;
+    const bool is_last = *compressed - now <= *compressed / kSavedShareMin;
+    table = std::move(next);
+    *compressed = now;
+    if (is_last) break;
+  }
   return table;
 }
 

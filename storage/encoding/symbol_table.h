@@ -1,8 +1,10 @@
 // SymbolTable: up to 255 symbols of 1 to 8 bytes for which a text is replaced by codes of one byte.
 //
-// The scheme of FSST (Boncz, Neumann, Leis, VLDB'20). A table is learned from a sample in five
-// rounds: compress it with the table so far, count symbols and pairs of neighbours, keep the 255
-// symbols and joined pairs that save most. Code 255 says that the next byte stands for itself.
+// The scheme of FSST (Boncz, Neumann, Leis, VLDB'20). A table is learned from a sample in up to
+// five rounds: compress it with the table so far, count symbols and pairs of neighbours, keep the
+// 255 symbols and joined pairs that save most. A round that saves next to nothing is the last one:
+// of texts without repetition, for which other forms are better, an early one. Code 255 says that
+// the next byte stands for itself.
 //
 // Compressing takes the longest symbol that one look-up by three bytes finds, else one of two bytes
 // or one: at most one symbol of three bytes or more has the same first three. It depends on the
@@ -34,7 +36,8 @@ static_assert(sizeof(SymbolBytes) == 2304);
 
 class SymbolTable {
  public:
-  static SymbolTable learn(std::span<const std::string_view> sample);
+  // `compressed`: the bytes that the sample takes.
+  static SymbolTable learn(std::span<const std::string_view> sample, uint64_t* compressed);
   // The table that had these bytes; lengths are at most 8.
   static SymbolTable of(const SymbolBytes& symbols);
 
@@ -66,9 +69,11 @@ class SymbolTable {
   // Calls fn(code, length) for each match; the code of an escaped byte is 256 + byte.
   template <class Function>
   void for_each_match(std::string_view text, Function&& fn) const;
-  class PairCounts;
-  static SymbolTable next_round(const SymbolTable& table, std::span<const std::string_view> sample,
-                                PairCounts* pairs);
+  class UseCounts;
+  // Returns the bytes that the sample takes.
+  uint64_t count_uses(std::span<const std::string_view> sample, UseCounts* uses) const;
+  // The table of the next round. Forgets the counts.
+  SymbolTable improved(UseCounts* uses) const;
 
   SymbolBytes symbols_{};
   uint32_t count_ = 0;

@@ -1,7 +1,5 @@
 #include "dispatcher/batch_gate.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 
 namespace diptych::dispatcher {
@@ -32,17 +30,29 @@ void BatchGate::leave(Side side) {
   if (awaited) changed_.wake_all();
 }
 
-BatchGate::Exclusive BatchGate::exclude(Stops stops) {
+void BatchGate::stop(Side side) {
   {
     const std::lock_guard lock(mutex_);
-    for (Door& door : doors(stops)) ++door.excluders;
+    ++door(side).excluders;
   }
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      const auto is_free = [](const Door& door) { return !door.inside; };
-      if (!excluded_ && std::ranges::all_of(doors(stops), is_free)) {
+      if (!door(side).inside) return;
+    }
+    changed_.wait(ticket);
+  }
+}
+
+BatchGate::Exclusive BatchGate::exclude(Stops stops) {
+  if (stops == Stops::kBoth) stop(Side::kOlap);
+  stop(Side::kOltp);
+  while (true) {
+    const uint32_t ticket = changed_.ticket();
+    {
+      const std::lock_guard lock(mutex_);
+      if (!excluded_) {
         excluded_ = true;
         return {this, stops};
       }

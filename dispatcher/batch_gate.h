@@ -2,7 +2,8 @@
 //
 // Each dispatcher passes the gate with every batch. Whoever must find both replicas at rest closes
 // it: batches that run are let out, further ones wait, and the closer alone touches both sides. Who
-// changes nothing that the OLAP side looks at stops the OLTP side alone.
+// changes nothing that the OLAP side looks at stops the OLTP side alone. The OLAP side is stopped
+// first: while a batch of long queries is awaited, transactions go on.
 //
 //   OLTP dispatcher  --pass(kOltp)-->  [ batch ]  --~Passage-->
 //   OLAP dispatcher  --pass(kOlap)-->  [ batch ]  --~Passage-->       Exclusive: neither inside
@@ -64,10 +65,12 @@ class BatchGate {
  private:
   struct Door {
     bool inside = false;     // a batch is
-    uint32_t excluders = 0;  // who stop this side: waiting or inside
+    uint32_t excluders = 0;  // who stop this side: waiting for it or inside
   };
 
   void leave(Side side);
+  // No further batch passes until reopen(); waits until the one that is inside has left.
+  void stop(Side side);
   void reopen(Stops stops);
   Door& door(Side side) { return doors_[static_cast<size_t>(side)]; }
   std::span<Door> doors(Stops stops) { return {doors_, stops == Stops::kBoth ? 2u : 1u}; }

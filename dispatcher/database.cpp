@@ -492,7 +492,7 @@ base::Result<LoadReport> Database::load(base::TableId table,
 base::Result<uint64_t> Database::row_count(base::TableId table) const {
   if (auto allowed = state_->check_may_wait("row_count"); !allowed) return allowed.error();
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  const BatchGate::Exclusive held = state_->gate.exclude();
+  const BatchGate::Exclusive held = state_->gate.exclude(Stops::kOltp);
   if (auto found = state_->check_table(held, table); !found) return found.error();
   return state_->engine.row_count(table);
 }

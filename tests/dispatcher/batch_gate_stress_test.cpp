@@ -1,4 +1,7 @@
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -73,6 +76,26 @@ TEST(BatchGateStress, WhoStopsTheOltpSideAloneDoesNotWaitForTheOlapSide) {
   EXPECT_EQ(shared, 1000u);
   const BatchGate::Exclusive both = gate.exclude();
   EXPECT_EQ(batches, 500u);
+}
+
+// A query may run for minutes.
+TEST(BatchGateStress, WhoWaitsForTheOlapSideHoldsUpNoOltpBatches) {
+  BatchGate gate;
+  std::atomic<bool> excluded{false};
+  std::unique_ptr<BatchGate::Passage> olap(new BatchGate::Passage(gate.pass(Side::kOlap)));
+  std::thread excluder([&] {
+    const BatchGate::Exclusive held = gate.exclude();
+    excluded = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it mostly waits by then
+  auto batches = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 500; ++i) const BatchGate::Passage oltp = gate.pass(Side::kOltp);
+  });
+  EXPECT_EQ(batches.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_FALSE(excluded) << "the OLAP side is inside";
+  olap.reset();
+  excluder.join();
+  EXPECT_TRUE(excluded);
 }
 
 // One of each kind at a time, though they stop different sides.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <random>
 #include <string>
@@ -41,9 +42,9 @@ class QueryStop : public ::testing::Test {
     return std::move(*started);
   }
   // Until a batch runs, which it does from here on.
-  RunningQuery start_endless() {
+  RunningQuery start_endless(const QueryOptions& options = {}) {
     const uint64_t batches = database().metrics().query_batches;
-    RunningQuery query = start(kEndless);
+    RunningQuery query = start(kEndless, options);
     while (database().metrics().query_batches == batches) std::this_thread::yield();
     return query;
   }
@@ -232,6 +233,22 @@ TEST_F(QueryStop, WhoWaitsForAdmissionWaitsNoLongerThanItsTimeout) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), base::ErrorCode::kOverloaded);
   endless.cancel();
+}
+
+TEST_F(QueryStop, TransactionsGoOnWhileDdlWaitsForALongQuery) {
+  RunningQuery endless = start_endless({.timeout_ns = 20'000 * kMs});
+  auto created = std::async(std::launch::async, [this] {
+    return database().execute_ddl("CREATE TABLE other (id INT NOT NULL PRIMARY KEY)");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it mostly waits by then
+  const auto bumped = database().call(bank_->bump, {.id = 1, .balance = {}}).get();
+  EXPECT_TRUE(bumped.ok()) << bumped.error().to_string();
+  EXPECT_EQ(*database().row_count(bank_->accounts.table), 3000u);
+  EXPECT_EQ(created.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  EXPECT_FALSE(endless.wait_for(0)) << "it still runs";
+  endless.cancel();
+  EXPECT_TRUE(created.get().ok());
+  EXPECT_EQ(*bank_->number("SELECT sum(version) FROM account"), 1);
 }
 
 // 4 M rows into each of what collects rows: its long loop must look at the signal, too.

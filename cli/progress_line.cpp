@@ -1,6 +1,7 @@
 #include "cli/progress_line.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +28,11 @@ std::string progress_text(const std::string& what, double done, double seconds) 
 
 ProgressLine::ProgressLine(std::string what) : what_(std::move(what)) {
   if (isatty(STDERR_FILENO) == 0) return;
-  painter_ = std::jthread([this](const std::stop_token& end) { repaint_until_end(end); });
+  try {
+    painter_ = std::jthread([this](const std::stop_token& end) { repaint_until_end(end); });
+  } catch (const std::system_error&) {
+    // Without a thread for it, nothing is painted.
+  }
 }
 
 ProgressLine::~ProgressLine() {

@@ -290,6 +290,7 @@ void Database::State::start_dispatchers() {
       },
       [this] { run_checkpoint(); });
   query_watch->when_stopped([olap = olap_dispatcher.get()] { olap->queries_were_stopped(); });
+  query_watch->start();
   oltp_dispatcher = std::make_unique<OltpDispatcher>(
       OltpDispatcherOptions{
           .placement = placement.oltp,
@@ -308,6 +309,28 @@ void Database::State::start_dispatchers() {
           .log = log.get()},
       &engine, &procedures, &updates, &gate, &clock,
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
+}
+
+// With what has been begun, where something fails: it is ended before the error is given.
+base::Result<std::unique_ptr<Database::State>> Database::State::make(
+    const DatabaseOptions& options, const base::Placement& placement, base::SpinPolicy spin,
+    const storage::StorageOptions& storage, const std::optional<DatabaseDirectory>& directory) try {
+  auto state = std::make_unique<State>(options, placement, spin, storage);
+  if (directory) {
+    auto filled = directory->manifest ? state->restore(*directory->manifest) : state->create();
+    if (!filled) return filled.error();
+  }
+  state->start_log();
+  state->make_checkpoint_writer();  // whom the OLAP side's thread asks
+  state->start_dispatchers();
+  if (state->checkpoint_writer != nullptr) state->checkpoint_writer->start();
+  return state;
+} catch (const std::system_error& refused) {
+  return base::Error(
+      base::ErrorCode::kOutOfMemory,
+      fmt::format("a thread that the database needs cannot be started: {}; raise the limit of "
+                  "processes (ulimit -u, or the container's of pids) or of memory (ulimit -v)",
+                  refused.code().message()));
 }
 
 void Database::State::stop_dispatchers() {
@@ -398,21 +421,16 @@ base::Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& gi
     }
   }
   auto state =
-      std::make_unique<State>(options, *placement, spin_policy(topology, *placement), storage);
-  if (directory) {
-    state->lock.emplace(std::move(directory->lock));
-    state->made = directory->made;
-    auto filled = directory->manifest ? state->restore(*directory->manifest) : state->create();
-    if (!filled) {
-      remove_made(options.path, directory->made);
-      return filled.error();
-    }
+      State::make(options, *placement, spin_policy(topology, *placement), storage, directory);
+  if (!state) {
+    if (directory) remove_made(options.path, directory->made);
+    return state.error();
   }
-  state->start_log();
-  state->make_checkpoint_writer();  // whom the OLAP side's thread asks
-  state->start_dispatchers();
-  if (state->checkpoint_writer != nullptr) state->checkpoint_writer->start();
-  return std::unique_ptr<Database>(new Database(std::move(state)));
+  if (directory) {
+    (*state)->lock.emplace(std::move(directory->lock));
+    (*state)->made = directory->made;
+  }
+  return std::unique_ptr<Database>(new Database(std::move(*state)));
 }
 
 Database::~Database() {

@@ -74,7 +74,7 @@ using oltp::RowBatch;
 class Database {
  public:
   // kNotFound, kAlreadyExists, kIo, kCorrupt, kInUse (open elsewhere), kInvalidArgument,
-  // kNoSpace.
+  // kNoSpace, kOutOfMemory (the system gives no thread).
   static base::Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
   ~Database();  // closes, and reports a failed save on standard error
 

@@ -53,6 +53,11 @@ struct Database::State {
   State(const DatabaseOptions& options, const base::Placement& placement, base::SpinPolicy spin,
         const storage::StorageOptions& storage);
 
+  // Of a database in memory (no directory), or at a path: filled, with its threads; the lock stays
+  // the caller's. kOutOfMemory: the system gives no thread.
+  static base::Result<std::unique_ptr<State>> make(
+      const DatabaseOptions& options, const base::Placement& placement, base::SpinPolicy spin,
+      const storage::StorageOptions& storage, const std::optional<DatabaseDirectory>& directory);
   // At the path: a new database, or everything from the manifest.
   base::Result<void> create();
   base::Result<void> restore(const storage::Manifest& manifest);

@@ -13,8 +13,13 @@ namespace diptych::dispatcher {
 LongLane::LongLane(const LongLaneOptions& options, const olap::Executor* beside,
                    const olap::StopFlag* stop, Callbacks callbacks)
     : options_(options), beside_(beside), stop_(stop), callbacks_(std::move(callbacks)) {
-  for (uint32_t i = 0; i < options_.queries_max; ++i) {
-    threads_.emplace_back([this] { work(); });
+  try {
+    for (uint32_t i = 0; i < options_.queries_max; ++i) {
+      threads_.emplace_back([this] { work(); });
+    }
+  } catch (...) {
+    LongLane::stop();
+    throw;
   }
 }
 

@@ -28,12 +28,9 @@ void QueryWatch::stop() {
   thread_.join();
 }
 
-void QueryWatch::wake() {
-  if (!thread_.joinable()) {
-    thread_ = std::thread([this] { run(); });
-  } else {
-    changed_.notify_all();
-  }
+void QueryWatch::start() {
+  const std::lock_guard lock(mutex_);
+  thread_ = std::thread([this] { run(); });
 }
 
 void QueryWatch::add(QueryAnswerPtr answer) {
@@ -42,7 +39,7 @@ void QueryWatch::add(QueryAnswerPtr answer) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   const auto place = by_deadline_.emplace(deadline_ns, std::move(answer));
-  if (place == by_deadline_.begin()) wake();
+  if (place == by_deadline_.begin()) changed_.notify_all();
 }
 
 void QueryWatch::remove(const QueryAnswer& answer) {
@@ -60,14 +57,14 @@ void QueryWatch::cancel(QueryAnswerPtr answer) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   cancelled_.push_back(std::move(answer));
-  wake();
+  changed_.notify_all();
 }
 
 void QueryWatch::finish(std::function<void()> answer) {
   const std::lock_guard lock(mutex_);
   DIPTYCH_CHECK(!stopping_, "W2: who answers queries has ended before");
   ended_.push_back(std::move(answer));
-  if (ended_.size() == 1) wake();
+  if (ended_.size() == 1) changed_.notify_all();
 }
 
 bool QueryWatch::is_finishing() {

@@ -6,8 +6,8 @@
 // sees within milliseconds, and answers in its place; and it answers what has ended, since a
 // completion is to hold up neither the batch nor, under the batch's locks, itself.
 //
-// Threads    add, remove, cancel, finish: any. The thread is started by the first of them that
-//            needs it; it sleeps until the nearest deadline, a cancel, or an end.
+// Threads    add, remove, cancel, finish: any, after start. The thread sleeps until the nearest
+//            deadline, a cancel, or an end.
 // Cost       nothing for queries without a deadline that end with their batch; a mutex and a map's
 //            node for one with it.
 //
@@ -40,6 +40,8 @@ class QueryWatch {
   QueryWatch(const QueryWatch&) = delete;
   QueryWatch& operator=(const QueryWatch&) = delete;
 
+  // Begins the thread. std::system_error: the system gives none.
+  void start();
   // Watches an answer that has a deadline, until it is removed.
   void add(QueryAnswerPtr answer);
   void remove(const QueryAnswer& answer);
@@ -62,7 +64,6 @@ class QueryWatch {
  private:
   using Answers = std::vector<QueryAnswerPtr>;
 
-  void wake();  // the mutex is held
   void run();
 
   std::function<void()> when_stopped_;

@@ -1,9 +1,9 @@
 // SideBySide: runs pieces of work on threads of its own, on all cores that it is given: for what
 // opens a database, while neither side runs.
 //
-// Threads    run() makes two for each core, since pieces wait for the disk, or fewer for less work,
-//            and waits for them. An exception of the body is rethrown to its caller, when all have
-//            ended.
+// Threads    run() makes two for each core, since pieces wait for the disk, or fewer for less work
+//            or where the system gives no more, and waits for them. An exception of the body is
+//            rethrown to its caller, when all have ended; std::system_error: there is no thread.
 
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -56,7 +57,11 @@ class SideBySide {
     };
     std::vector<std::thread> threads;
     const auto useful = static_cast<uint32_t>(std::min<size_t>(lanes_, count));
-    for (uint32_t lane = 0; lane < useful; ++lane) threads.emplace_back(work, lane);
+    try {
+      for (uint32_t lane = 0; lane < useful; ++lane) threads.emplace_back(work, lane);
+    } catch (const std::system_error&) {
+      if (threads.empty()) throw;  // else those that there are do it all
+    }
     for (std::thread& thread : threads) thread.join();
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }

@@ -30,12 +30,21 @@ Engine::State::State(const base::Catalog* catalog, const EngineOptions& options,
   for (uint32_t i = 0; i < options.placement.threads; ++i) {
     workers.push_back(std::make_unique<Worker>(&core, base::WorkerId(i)));
   }
-  for (uint32_t i = 1; i < options.placement.threads; ++i) {
-    threads_.emplace_back([this, i] { serve(i); });
+  try {
+    for (uint32_t i = 1; i < options.placement.threads; ++i) {
+      threads_.emplace_back([this, i] { serve(i); });
+    }
+  } catch (...) {
+    end_threads();
+    throw;
   }
 }
 
 Engine::State::~State() {
+  end_threads();
+}
+
+void Engine::State::end_threads() {
   // release: pairs with the acquire in serve.
   stopping_.store(true, std::memory_order_release);
   start_.wake_all();

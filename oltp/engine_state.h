@@ -68,6 +68,7 @@ struct Engine::State {
   };
 
   void serve(uint32_t worker);
+  void end_threads();
   void run_share(uint32_t worker);
   void run_batch();  // batch_, on all workers
   // Likewise, and all are at the indexes; between batches the leader alone is.

@@ -1,6 +1,7 @@
 #include "propagation/bulk_load.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -45,7 +46,11 @@ void BulkLoad::take(std::span<const LoadedRow> rows) {
 }
 
 void BulkLoad::hand_over() {
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!begin_thread()) {
+    take_in(open_);
+    open_.clear();
+    return;
+  }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return chunks_.size() < chunks_max_; });
   chunks_.push_back(std::move(open_));
@@ -59,6 +64,17 @@ void BulkLoad::hand_over() {
   open_.reserve(kChunkRows);
 }
 
+// False: the system gives no thread.
+bool BulkLoad::begin_thread() {
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
 void BulkLoad::run() {
   base::pin_this_thread(cores_);
   base::name_this_thread("olap-load");
@@ -70,13 +86,7 @@ void BulkLoad::run() {
     chunks_.pop_front();
     lock.unlock();
     changed_.notify_all();
-    guarded([&] {
-      route(chunk);
-      const bool is_time = std::ranges::any_of(partitions_, [&](const PartitionLoad& partition) {
-        return partition.waiting.size() >= routed_rows_max(block_rows_);
-      });
-      if (is_time) write(Rest::kWaits);
-    });
+    take_in(chunk);
     chunk.clear();
     lock.lock();
     empty_.push_back(std::move(chunk));
@@ -92,6 +102,16 @@ void BulkLoad::end_thread(Waiting waiting) {
   }
   changed_.notify_all();
   thread_.join();
+}
+
+void BulkLoad::take_in(const Chunk& chunk) {
+  guarded([&] {
+    route(chunk);
+    const bool is_time = std::ranges::any_of(partitions_, [&](const PartitionLoad& partition) {
+      return partition.waiting.size() >= routed_rows_max(block_rows_);
+    });
+    if (is_time) write(Rest::kWaits);
+  });
 }
 
 void BulkLoad::route(const Chunk& chunk) {

@@ -75,9 +75,11 @@ class BulkLoad final : public LoadSink {
   enum class Rest : uint8_t { kWaits, kIsWritten };
 
   void hand_over();
+  bool begin_thread();
   void run();  // the replica's thread
   enum class Waiting : uint8_t { kIsRouted, kIsDropped };
   void end_thread(Waiting waiting);
+  void take_in(const Chunk& chunk);
   void route(const Chunk& chunk);
   void write(Rest rest);
   // Calls body(), unless it has failed before; a ChunkFailure is kept.

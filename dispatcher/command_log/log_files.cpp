@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "base/alignment.h"
@@ -104,6 +105,7 @@ base::Result<void> LogFiles::append(std::span<const std::byte> frame, LogRing* r
 }
 
 void LogFiles::prepare_ahead() {
+  if (!begin_thread()) return;  // who needs the next file makes it
   {
     const std::lock_guard lock(mutex_);
     if (wanted_ || preparing_ || prepared_ != nullptr) return;
@@ -111,27 +113,38 @@ void LogFiles::prepare_ahead() {
     wanted_bytes_ = next_bytes(0);
   }
   changed_.notify_all();
-  if (thread_.joinable()) return;
-  thread_ = std::thread([this] {
-    base::name_this_thread("oltp-log-files");
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [&] { return stopping_ || wanted_; });
-      if (stopping_) return;
-      preparing_ = true;
-      const uint64_t number = next_number_;
-      const size_t bytes = wanted_bytes_;
-      lock.unlock();
-      auto made = LogFile::prepare(place_, number, bytes, faults_,
-                                   [this](uint64_t part_ns) { pause(part_ns); });
-      lock.lock();
-      // What fails is met again by who needs the file.
-      if (made) prepared_ = std::move(*made);
-      wanted_ = false;
-      preparing_ = false;
-      changed_.notify_all();
-    }
-  });
+}
+
+// False: the system gives no thread.
+bool LogFiles::begin_thread() {
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { prepare_what_is_wanted(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void LogFiles::prepare_what_is_wanted() {
+  base::name_this_thread("oltp-log-files");
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return stopping_ || wanted_; });
+    if (stopping_) return;
+    preparing_ = true;
+    const uint64_t number = next_number_;
+    const size_t bytes = wanted_bytes_;
+    lock.unlock();
+    auto made = LogFile::prepare(place_, number, bytes, faults_,
+                                 [this](uint64_t part_ns) { pause(part_ns); });
+    lock.lock();
+    // What fails is met again by who needs the file.
+    if (made) prepared_ = std::move(*made);
+    wanted_ = false;
+    preparing_ = false;
+    changed_.notify_all();
+  }
 }
 
 void LogFiles::pause(uint64_t part_ns) {

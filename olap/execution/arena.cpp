@@ -4,8 +4,11 @@
 #include "olap/execution/arena.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include <tbb/blocked_range.h>
@@ -49,7 +52,22 @@ struct ExecutionArena::Scheduler {
       : control(tbb::global_control::max_allowed_parallelism,
                 std::max<size_t>(threads, tbb::this_task_arena::max_concurrency())),
         arena(static_cast<int>(threads), 1),
-        observer(arena, cores) {}
+        observer(arena, cores) {
+    begin_workers(threads);
+  }
+
+  // oneTBB starts its workers when there is work for the first time, and throws where the system
+  // gives no thread: here, where somebody can be told, and not in the midst of a query.
+  void begin_workers(uint32_t threads) {
+    try {
+      arena.execute([threads] {
+        tbb::parallel_for(
+            uint32_t{0}, threads, [](uint32_t) {}, tbb::simple_partitioner());
+      });
+    } catch (const std::runtime_error&) {
+      throw std::system_error(EAGAIN, std::generic_category());
+    }
+  }
 
   // The last scheduler of the process joins oneTBB's threads: what they hold of the observer dies
   // before it does. While another scheduler lives, they stay.

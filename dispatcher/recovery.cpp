@@ -14,32 +14,33 @@ Recovery::Recovery(std::string directory, base::Vid after, LogContents contents)
     : directory_(std::move(directory)), after_(after), contents_(std::move(contents)) {}
 
 base::Result<void> Recovery::check(const ProcedureDirectory& procedures) const {
+  const std::string unclosed =
+      fmt::format("{} was not closed, and its log has {} transaction{} to run again", directory_,
+                  contents_.transactions, contents_.transactions == 1 ? "" : "s");
   for (const ProcedureInLog& logged : contents_.procedures) {
     const ProcedureSignature* const present = procedures.find(logged.name);
     if (present == nullptr) {
       return base::Error(
           base::ErrorCode::kNotFound,
-          fmt::format("{} was not closed, and its log has {} transactions to run again, some by "
-                      "procedure \"{}\", which is not there: register it, or load its library, "
-                      "before the database is used",
-                      directory_, contents_.transactions, logged.name));
+          fmt::format("{}, some by procedure \"{}\", which is not there: register it, or load its "
+                      "library, before the database is used (diptych checkpoint PATH --procedures "
+                      "LIB.so does it)",
+                      unclosed, logged.name));
     }
     const uint64_t version = procedures.version(present->id);
     if (argument_signature(*present) == logged.signature && version != logged.version) {
       return base::Error(
           base::ErrorCode::kInvalidArgument,
-          fmt::format("{} was not closed, and its log has {} transactions to run again, some by "
-                      "version {} of procedure \"{}\", which is version {} now: open it once with "
-                      "the program or library that it was used with, and close it",
-                      directory_, contents_.transactions, logged.version, logged.name, version));
+          fmt::format("{}, some by version {} of procedure \"{}\", which is version {} now: open "
+                      "it once with the program or library that it was used with, and close it",
+                      unclosed, logged.version, logged.name, version));
     }
     if (argument_signature(*present) == logged.signature) continue;
     return base::Error(
         base::ErrorCode::kInvalidArgument,
-        fmt::format("{} was not closed, and its log has {} transactions to run again, some by "
-                    "procedure \"{}\", which takes other arguments now: open it once with the "
-                    "program or library that it was used with, and close it",
-                    directory_, contents_.transactions, logged.name));
+        fmt::format("{}, some by procedure \"{}\", which takes other arguments now: open it once "
+                    "with the program or library that it was used with, and close it",
+                    unclosed, logged.name));
   }
   return {};
 }

@@ -181,6 +181,7 @@ class CommandLog {
   base::Result<void> write_group();
   base::Result<void> begin_next(base::Vid start, size_t bytes);
   bool wait_for_space(const base::Error& error);  // false: no longer
+  void say_stall();                               // a minute after the last time
   void wish_checkpoint_again();                   // a second after the last time
   void answer_expired();                          // of both groups
   void finish_group(const base::Result<void>& written);
@@ -216,7 +217,8 @@ class CommandLog {
   std::optional<LogRing> ring_;  // the log thread's
   Group writing_;
   uint64_t wished_ns_ = 0;  // wish_checkpoint_again
-  uint64_t sequence_ = 1;   // of the next frame
+  uint64_t stall_said_ns_ = 0;
+  uint64_t sequence_ = 1;  // of the next frame
   // [ProcedureId]: the version that the current file has defined last.
   std::vector<std::optional<uint64_t>> defined_;
 

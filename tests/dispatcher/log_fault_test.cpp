@@ -159,6 +159,7 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
   Bank::open({.path = path()})->fill(10);
   auto bank = Bank::open(options());
   ASSERT_TRUE(bump(bank.get()));
+  ::testing::internal::CaptureStderr();
   steps_.refuse(FileStep::kGrow, ErrorCode::kNoSpace);
   // Until a new file is needed all is well; then a call waits, and further ones are refused.
   int64_t done = 1;
@@ -170,6 +171,10 @@ TEST_F(LogFault, AFullDiskRefusesCallsUntilThereIsSpace) {
     ++done;
   }
   EXPECT_GT(done, 2);
+  // Who waits sees why.
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("diptych: transactions wait for the log: the test's disk refuses (they go "
+                        "on once there is space)\n"));
   const auto refused = bump(bank.get());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), ErrorCode::kNoSpace);

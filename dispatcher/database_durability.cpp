@@ -83,7 +83,7 @@ base::Result<void> Database::State::recover() {
     const BatchGate::Exclusive held = gate.exclude();
     if (auto open = check_open(held); !open) return open;
   }
-  if (auto checked = recovery->check(procedures); !checked) return checked;
+  if (auto checked = recovery->check(procedures, modules); !checked) return checked;
   const uint64_t begin_ns = base::steady_ns();
   auto replayed = replay();
   if (replayed) {
@@ -337,12 +337,8 @@ base::Result<RecoveryReport> Database::recover() {
 
 std::vector<std::string> Database::procedures_to_recover() const {
   const std::lock_guard lock(state_->recovering);
-  std::vector<std::string> missing;
-  if (state_->recovery == nullptr) return missing;
-  for (const ProcedureInLog& logged : state_->recovery->contents().procedures) {
-    if (state_->procedures.find(logged.name) == nullptr) missing.push_back(logged.name);
-  }
-  return missing;
+  if (state_->recovery == nullptr) return {};
+  return state_->recovery->missing(state_->procedures, state_->modules);
 }
 
 base::Result<RebuildReport> Database::rebuild_primary() {

@@ -162,7 +162,9 @@ struct Database::State {
   base::Catalog catalog;    // written under the gate; read by engine and replica in batches
   CatalogHistory catalogs;  // what everyone else reads
   ProcedureDirectory procedures;
-  ProcedureModules modules;  // gate; before the engine, which goes first: it has what they define
+  // Gate; until `recovered`, `recovering` too, whose holder may read it. Before the engine, which
+  // goes first: it has what they define.
+  ProcedureModules modules;
   FreshnessClock clock;
   propagation::UpdateQueue updates;
   storage::Replica replica;

@@ -13,20 +13,31 @@ namespace diptych::dispatcher {
 Recovery::Recovery(std::string directory, base::Vid after, LogContents contents)
     : directory_(std::move(directory)), after_(after), contents_(std::move(contents)) {}
 
-base::Result<void> Recovery::check(const ProcedureDirectory& procedures) const {
+std::vector<std::string> Recovery::missing(const ProcedureDirectory& procedures,
+                                           const ProcedureModules& modules) const {
+  std::vector<std::string> names;
+  for (const ProcedureInLog& logged : contents_.procedures) {
+    const ProcedureSignature* const present = procedures.find(logged.name);
+    if (present == nullptr || modules.is_removed(present->id)) names.push_back(logged.name);
+  }
+  return names;
+}
+
+base::Result<void> Recovery::check(const ProcedureDirectory& procedures,
+                                   const ProcedureModules& modules) const {
   const std::string unclosed =
       fmt::format("{} was not closed, and its log has {} transaction{} to run again", directory_,
                   contents_.transactions, contents_.transactions == 1 ? "" : "s");
+  if (const auto absent = missing(procedures, modules); !absent.empty()) {
+    return base::Error(
+        base::ErrorCode::kNotFound,
+        fmt::format("{}, some by procedure \"{}\", which is not there: register it, or load its "
+                    "library, before the database is used (diptych checkpoint PATH --procedures "
+                    "LIB.so does it)",
+                    unclosed, absent.front()));
+  }
   for (const ProcedureInLog& logged : contents_.procedures) {
     const ProcedureSignature* const present = procedures.find(logged.name);
-    if (present == nullptr) {
-      return base::Error(
-          base::ErrorCode::kNotFound,
-          fmt::format("{}, some by procedure \"{}\", which is not there: register it, or load its "
-                      "library, before the database is used (diptych checkpoint PATH --procedures "
-                      "LIB.so does it)",
-                      unclosed, logged.name));
-    }
     const uint64_t version = procedures.version(present->id);
     if (argument_signature(*present) == logged.signature && version != logged.version) {
       return base::Error(

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "dispatcher/command_log/log_reader.h"
 #include "dispatcher/procedure_directory.h"
+#include "dispatcher/procedure_modules.h"
 #include "oltp/engine.h"
 #include "oltp/request.h"
 
@@ -33,9 +34,14 @@ class Recovery {
 
   const LogContents& contents() const { return contents_; }
 
-  // kNotFound: a procedure that the log names is not there; kInvalidArgument: it takes other
-  // arguments than it did, or is of another version. All name it, and say what to do.
-  base::Result<void> check(const ProcedureDirectory& procedures) const;
+  // kNotFound: a procedure that the log names is not there, or no more (`modules`);
+  // kInvalidArgument: it takes other arguments than it did, or is of another version. All name it,
+  // and say what to do.
+  base::Result<void> check(const ProcedureDirectory& procedures,
+                           const ProcedureModules& modules) const;
+  // The names of those that are not there.
+  std::vector<std::string> missing(const ProcedureDirectory& procedures,
+                                   const ProcedureModules& modules) const;
 
   // After check. `run` gets each batch: it replays it on the engine, inside of the gate. An error
   // is `run`'s own, with the log file and VID in front; memory is then neither here nor there.

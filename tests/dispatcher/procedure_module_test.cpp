@@ -374,6 +374,26 @@ TEST_F(ModulesAndLog, ALibraryThatIsReplacedDuringAReplayWaitsForItsEnd) {
   EXPECT_EQ(*call("step", 0), 13);
 }
 
+// One that is replaced by a library without it is as one that was never loaded, and not what did
+// something else than it did, which would be for good.
+TEST_F(ModulesAndLog, AProcedureThatIsNoMoreBeforeAReplayIsMissing) {
+  open("step 1", {.path = path()});
+  ASSERT_EQ(*call("step", 0), 1);
+  database().discard();
+  open("step 1", {.path = path()});
+  EXPECT_THAT(database().procedures_to_recover(), IsEmpty());
+  ASSERT_TRUE(load("minus alone").ok());
+  EXPECT_THAT(database().procedures_to_recover(), ElementsAre("step"));
+  const auto refused = database().recover();
+  EXPECT_EQ(refused.ok() ? ErrorCode::kClosed : refused.code(), ErrorCode::kNotFound);
+  EXPECT_THAT(refused.error().message, HasSubstr("procedure \"step\", which is not there"));
+  ASSERT_TRUE(load("step 1").ok());
+  const auto recovered = database().recover();
+  ASSERT_TRUE(recovered.ok()) << recovered.error().to_string();
+  EXPECT_EQ(recovered->transactions, 1u);
+  EXPECT_EQ(*account_version(), 1);
+}
+
 TEST_F(Modules, AClosedDatabaseLoadsNothing) {
   ASSERT_TRUE(database().close().ok());
   EXPECT_EQ(load().code(), ErrorCode::kClosed);

@@ -144,9 +144,15 @@ class ConcatNode : public ExpressionNode {
     if (size > UINT32_MAX) fail_value("text too long", "54000");
     char inlined[StringRef::kInlineBytes];
     char* const bytes = size <= sizeof inlined ? inlined : texts_.allocate(size);
-    std::memcpy(bytes, a.data(), a.size());
-    std::memcpy(bytes + a.size(), b.data(), b.size());
+    copy(a, bytes);
+    copy(b, bytes + a.size());
     return StringRef(std::string_view(bytes, size));
+  }
+
+  void copy(const StringRef& text, char* to) const {
+    for_text_pieces(text.size(), texts_.stop(), [&](size_t at, size_t count) {
+      std::memcpy(to + at, text.data() + at, count);
+    });
   }
 
   NodePtr left_;

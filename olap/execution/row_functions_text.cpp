@@ -29,7 +29,13 @@ void md5(const RowArguments& a, CountedText* result) {
   *result = MD5End(&sum, digits);
 }
 
-// Looks at the stop signal once a MiB.
+// Here and below: looks at the stop signal once a MiB.
+void append(std::string_view text, CountedText* result) {
+  result->reserve(result->size() + text.size());
+  for_text_pieces(text.size(), result->get_allocator().stop(),
+                  [&](size_t at, size_t count) { result->append(text, at, count); });
+}
+
 void append_times(std::string_view text, int64_t times, CountedText* result) {
   constexpr size_t kBlockBytes = size_t{1} << 20;
   if (times <= 0 || text.empty()) return;
@@ -82,11 +88,11 @@ void pad(const RowArguments& a, CountedText* result) {
   const int64_t length = std::max<int64_t>(a.integer(1), 0);
   const int64_t missing = length - count_characters(text);
   if (missing <= 0) {
-    *result = text.substr(0, offset_of_character(text, length));
+    append(text.substr(0, offset_of_character(text, length)), result);
     return;
   }
   if (kLeft) append_fill(a.text(2), missing, result);
-  *result += text;
+  append(text, result);
   if (!kLeft) append_fill(a.text(2), missing, result);
 }
 
@@ -94,7 +100,7 @@ void left(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   int64_t length = a.integer(1);
   if (length < 0) length = std::max<int64_t>(count_characters(text) + length, 0);
-  *result = text.substr(0, offset_of_character(text, length));
+  append(text.substr(0, offset_of_character(text, length)), result);
 }
 
 void right(const RowArguments& a, CountedText* result) {
@@ -102,7 +108,7 @@ void right(const RowArguments& a, CountedText* result) {
   const int64_t length = a.integer(1);
   const int64_t skipped = length < 0 ? (length == INT64_MIN ? INT64_MAX : -length)
                                      : std::max<int64_t>(count_characters(text) - length, 0);
-  *result = text.substr(offset_of_character(text, skipped));
+  append(text.substr(offset_of_character(text, skipped)), result);
 }
 
 void reverse(const RowArguments& a, CountedText* result) {
@@ -125,12 +131,15 @@ void repeat(const RowArguments& a, CountedText* result) {
 
 // Calls visit(part) for what is between delimiters, until it returns false.
 template <class Visit>
-void for_parts(std::string_view text, std::string_view delimiter, const Visit& visit) {
+void for_parts(std::string_view text, std::string_view delimiter, const StopSignal& stop,
+               const Visit& visit) {
   size_t at = 0;
+  uint64_t parts = 0;
   while (!delimiter.empty()) {
     const size_t found = find_text(text, delimiter, at);
     if (found == std::string_view::npos) break;
     if (!visit(text.substr(at, found - at))) return;
+    stop.check_at(++parts);
     at = found + delimiter.size();
   }
   visit(text.substr(at));
@@ -139,16 +148,17 @@ void for_parts(std::string_view text, std::string_view delimiter, const Visit& v
 void split_part(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const std::string_view delimiter = a.text(1);
+  const StopSignal& stop = result->get_allocator().stop();
   int64_t number = a.integer(2);
   if (number == 0) fail_value("field position must not be zero", "22023");
   if (number < 0) {
     int64_t parts = 0;
-    for_parts(text, delimiter, [&](std::string_view) { return ++parts != 0; });
+    for_parts(text, delimiter, stop, [&](std::string_view) { return ++parts != 0; });
     if (number < -parts) return;
     number += parts + 1;
   }
-  for_parts(text, delimiter, [&](std::string_view part) {
-    if (--number == 0) *result = part;
+  for_parts(text, delimiter, stop, [&](std::string_view part) {
+    if (--number == 0) append(part, result);
     return number != 0;
   });
 }

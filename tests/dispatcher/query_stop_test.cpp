@@ -339,6 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
         "SELECT length(replace(initcap(translate(repeat('ab', 100000000), 'xyzb', 'opqr')), 'r', "
         "'xyz'))",
         "SELECT length(reverse(repeat('aB', 100000000)))",
+        "SELECT split_part(repeat('a,', 100000000), ',', -3)",
         "SELECT length(upper(repeat('aB', 100000000)))", "SELECT md5(repeat('x', 400000000))",
         "SELECT regexp_count(repeat('ab', 100000000), 'ab')",
         "SELECT 1 WHERE repeat('aB', 200000000) ILIKE '%ab_abx%'",

@@ -41,6 +41,9 @@ bool is_shared_library(const Elf64_Ehdr& header) {
 struct Symbols {
   std::optional<Elf64_Sym> entry;
   std::string_view unique;  // the name of one that outlives dlclose; empty: none
+  // What it takes from outside: operator new, or only what that is made of.
+  bool operator_new = false;
+  bool malloc = false;
 };
 
 std::optional<Symbols> read_symbols(std::string_view file, const Elf64_Ehdr& header) {
@@ -55,8 +58,12 @@ std::optional<Symbols> read_symbols(std::string_view file, const Elf64_Ehdr& hea
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section->sh_size; at += sizeof(Elf64_Sym)) {
       const auto symbol = read_at<Elf64_Sym>(file, section->sh_offset + at);
       if (!symbol) return std::nullopt;
-      if (symbol->st_shndx == SHN_UNDEF) continue;
       const std::string_view name = text_at(file, names->sh_offset + symbol->st_name);
+      if (symbol->st_shndx == SHN_UNDEF) {
+        symbols.operator_new |= name == "_Znwm";
+        symbols.malloc |= name == "malloc";
+        continue;
+      }
       if (name == kProcedureModuleSymbol) symbols.entry = symbol;
       if (ELF64_ST_BIND(symbol->st_info) == STB_GNU_UNIQUE) symbols.unique = name;
     }
@@ -142,6 +149,12 @@ base::Result<void> check_module_file(std::string_view file) {
   const auto module = read_loaded<ProcedureModule>(file, *header, symbols->entry->st_value);
   if (!module) return wrong(fmt::format("its {} is too short", kProcedureModuleSymbol));
   if (auto checked = check_module(*module); !checked) return checked;
+  // Its procedures are defined with operator new. What they throw would meet another library's
+  // code, and end the process.
+  if (symbols->malloc && !symbols->operator_new) {
+    return base::Error(base::ErrorCode::kUnsupported,
+                       "it has a C++ library of its own: link it without -static-libstdc++");
+  }
   if (!symbols->unique.empty()) {
     return wrong(
         fmt::format("its symbol {} is unique in the process, so it could never be replaced: "

@@ -214,6 +214,13 @@ TEST_F(Modules, AnotherVersionOrLayoutIsRefusedBeforeItsCodeRuns) {
                  "is not what procedure_module() gives");
 }
 
+#ifdef DIPTYCH_OWN_CXX_LIBRARY
+TEST_F(Modules, ACxxLibraryOfItsOwnIsRefused) {
+  expect_refused(database().load_procedures(DIPTYCH_OWN_CXX_LIBRARY), ErrorCode::kUnsupported,
+                 "it has a C++ library of its own: link it without -static-libstdc++");
+}
+#endif
+
 TEST_F(Modules, ASymbolThatOutlivesItsLibraryIsRefused) {
   std::string bytes = bytes_of(DIPTYCH_MODULE_VARIANTS);
   // The entry itself made unique: it is the one object that the library shows.

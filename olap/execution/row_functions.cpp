@@ -92,7 +92,7 @@ class TextsNode : public ExpressionNode {
     texts_.start();
     const std::vector<Vector> vectors = evaluate_all(children_, input, rows, &countdown_);
     for_selected(rows, [&](uint32_t i) {
-      const RowArguments arguments(vectors, i);
+      const RowArguments arguments(vectors, i, texts_.stop());
       if (arguments.is_null(0)) return;
       results_.values<StringRef>()[i] =
           texts_.make([&](CountedText* text) { function_(arguments, text); });

@@ -23,7 +23,8 @@ namespace diptych::olap {
 // The arguments of one row.
 class RowArguments {
  public:
-  RowArguments(const std::vector<Vector>& vectors, uint32_t row) : vectors_(vectors), row_(row) {}
+  RowArguments(const std::vector<Vector>& vectors, uint32_t row, const StopSignal& stop)
+      : vectors_(vectors), row_(row), stop_(stop) {}
 
   size_t size() const { return vectors_.size(); }
   bool is_null(size_t i) const { return vectors_[i].is_null(row_); }
@@ -34,9 +35,13 @@ class RowArguments {
   const base::Interval& interval(size_t i) const { return vectors_[i].as<base::Interval>()[row_]; }
   double number(size_t i) const { return vectors_[i].as<double>()[row_]; }
 
+  // For functions that read a long text.
+  const StopSignal& stop() const { return stop_; }
+
  private:
   const std::vector<Vector>& vectors_;
   uint32_t row_;
+  const StopSignal& stop_;
 };
 
 // regexp_replace's n where the flags say whether it is the first match or all.

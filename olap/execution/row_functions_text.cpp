@@ -29,7 +29,22 @@ void md5(const RowArguments& a, CountedText* result) {
   *result = MD5End(&sum, digits);
 }
 
-// Here and below: looks at the stop signal once a MiB.
+// These four: they look at the stop signal once a MiB.
+int64_t characters_of(const RowArguments& a, std::string_view text) {
+  return count_characters(text, [&] { a.stop().check(); });
+}
+
+size_t offset_of(const RowArguments& a, std::string_view text, int64_t character) {
+  return offset_of_character(text, character, [&] { a.stop().check(); });
+}
+
+// Bytes of whatever value.
+void lengthen(size_t bytes, CountedText* result) {
+  result->reserve(result->size() + bytes);
+  for_text_pieces(bytes, result->get_allocator().stop(),
+                  [&](size_t, size_t count) { result->append(count, '\0'); });
+}
+
 void append(std::string_view text, CountedText* result) {
   result->reserve(result->size() + text.size());
   for_text_pieces(text.size(), result->get_allocator().stop(),
@@ -86,9 +101,9 @@ template <bool kLeft>
 void pad(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const int64_t length = std::max<int64_t>(a.integer(1), 0);
-  const int64_t missing = length - count_characters(text);
+  const int64_t missing = length - characters_of(a, text);
   if (missing <= 0) {
-    append(text.substr(0, offset_of_character(text, length)), result);
+    append(text.substr(0, offset_of(a, text, length)), result);
     return;
   }
   if (kLeft) append_fill(a.text(2), missing, result);
@@ -99,21 +114,21 @@ void pad(const RowArguments& a, CountedText* result) {
 void left(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   int64_t length = a.integer(1);
-  if (length < 0) length = std::max<int64_t>(count_characters(text) + length, 0);
-  append(text.substr(0, offset_of_character(text, length)), result);
+  if (length < 0) length = std::max<int64_t>(characters_of(a, text) + length, 0);
+  append(text.substr(0, offset_of(a, text, length)), result);
 }
 
 void right(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const int64_t length = a.integer(1);
   const int64_t skipped = length < 0 ? (length == INT64_MIN ? INT64_MAX : -length)
-                                     : std::max<int64_t>(count_characters(text) - length, 0);
-  append(text.substr(offset_of_character(text, skipped)), result);
+                                     : std::max<int64_t>(characters_of(a, text) - length, 0);
+  append(text.substr(offset_of(a, text, skipped)), result);
 }
 
 void reverse(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
-  result->resize(text.size());
+  lengthen(text.size(), result);
   size_t end = text.size();
   uint64_t characters = 0;
   for (size_t at = 0; at < text.size();) {
@@ -276,6 +291,7 @@ void translate(const RowArguments& a, CountedText* result) {
   const std::string_view text = a.text(0);
   const std::string_view to = a.text(2);
   const Translation translation(a.text(1), to, text, stop);
+  result->reserve(text.size());
   uint64_t characters = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t bytes = character_bytes(text, at);
@@ -292,7 +308,7 @@ void translate(const RowArguments& a, CountedText* result) {
 }
 
 void initcap(const RowArguments& a, CountedText* result) {
-  result->resize(a.text(0).size());
+  lengthen(a.text(0).size(), result);
   char* const to = result->data();
   const StopSignal& stop = result->get_allocator().stop();
   size_t at = 0;
@@ -317,9 +333,9 @@ void overlay(const RowArguments& a, CountedText* result) {
   if (start <= 0) fail_value("negative substring length not allowed", "22011");
   if (__builtin_add_overflow(start, a.integer(3), &end))
     fail_value("integer out of range", "22003");
-  *result = text.substr(0, offset_of_character(text, start - 1));
+  append(text.substr(0, offset_of(a, text, start - 1)), result);
   *result += a.text(1);
-  *result += text.substr(offset_of_character(text, std::max<int64_t>(end - 1, 0)));
+  append(text.substr(offset_of(a, text, std::max<int64_t>(end - 1, 0))), result);
 }
 
 void to_hex(const RowArguments& a, CountedText* result) {
@@ -329,7 +345,7 @@ void to_hex(const RowArguments& a, CountedText* result) {
 int64_t position(const RowArguments& a) {
   const size_t found = find_text(a.text(0), a.text(1), 0);
   if (found == std::string_view::npos) return 0;
-  return count_characters(a.text(0).substr(0, found)) + 1;
+  return characters_of(a, a.text(0).substr(0, found)) + 1;
 }
 
 }  // namespace
@@ -365,7 +381,7 @@ TextRowFunction find_text_function(Function function) {
 IntegerRowFunction find_integer_function(Function function) {
   switch (function) {
     case Function::kCharLength:
-      return [](const RowArguments& a) { return count_characters(a.text(0)); };
+      return [](const RowArguments& a) { return characters_of(a, a.text(0)); };
     case Function::kPosition: return position;
     case Function::kStartsWith:
       return [](const RowArguments& a) { return int64_t{a.text(0).starts_with(a.text(1))}; };

@@ -49,7 +49,7 @@ class RowNode : public ExpressionNode {
     for_selected(rows, [&](uint32_t i) {
       if (bit_at(results_.nulls(), i)) return;
       if (one_by_one) countdown_.pass(bytes_read(vectors, i));
-      auto computed = compute_(RowArguments(vectors, i), &texts_);
+      auto computed = compute_(RowArguments(vectors, i, texts_.stop()), &texts_);
       if constexpr (std::is_same_v<decltype(computed), std::optional<Result>>) {
         if (computed) {
           results_.values<Result>()[i] = *computed;

@@ -22,17 +22,47 @@ inline size_t character_bytes(std::string_view text, size_t at) {
   return std::min(bytes, text.size() - at);
 }
 
-inline int64_t count_characters(std::string_view text) {
-  int64_t count = 0;
-  for (size_t at = 0; at < text.size(); at += character_bytes(text, at)) ++count;
-  return count;
+// Passes over at most `count` characters from `at` on, bytes of ASCII many at a time; returns where
+// it stands, and takes from *count how many there were. `check()` is called behind each MiB.
+template <class Check>
+size_t pass_characters(std::string_view text, size_t at, int64_t* count, const Check& check) {
+  constexpr size_t kRun = 32;
+  constexpr size_t kSteps = 16;  // before a run is tried again
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  for (const size_t first = at; at < text.size() && *count > 0;) {
+    if (at != first) check();
+    const size_t end = std::min(at + kPieceBytes, text.size());
+    while (at<end&& * count> 0) {
+      while (at + kRun <= end && *count >= int64_t{kRun} && is_ascii(text.substr(at, kRun))) {
+        at += kRun;
+        *count -= kRun;
+      }
+      for (size_t i = 0; i < kSteps && at<end&& * count> 0; ++i, --*count) {
+        at += character_bytes(text, at);
+      }
+    }
+  }
+  return at;
 }
 
+// Both: `check` may throw.
+template <class Check>
+int64_t count_characters(std::string_view text, const Check& check) {
+  int64_t left = INT64_MAX;
+  pass_characters(text, 0, &left, check);
+  return INT64_MAX - left;
+}
 // Where character number `n` (from 0) begins; the text's size beyond its last.
+template <class Check>
+size_t offset_of_character(std::string_view text, int64_t n, const Check& check) {
+  return pass_characters(text, 0, &n, check);
+}
+
+inline int64_t count_characters(std::string_view text) {
+  return count_characters(text, [] {});
+}
 inline size_t offset_of_character(std::string_view text, int64_t n) {
-  size_t at = 0;
-  for (; n > 0 && at < text.size(); --n) at += character_bytes(text, at);
-  return at;
+  return offset_of_character(text, n, [] {});
 }
 
 // Characters [start, start + length) of those numbered from 1.

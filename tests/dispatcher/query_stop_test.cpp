@@ -340,6 +340,7 @@ INSTANTIATE_TEST_SUITE_P(
         "'xyz'))",
         "SELECT length(reverse(repeat('aB', 100000000)))",
         "SELECT split_part(repeat('a,', 100000000), ',', -3)",
+        "SELECT length(repeat('\xC3\xA4', 200000000))",
         "SELECT length(upper(repeat('aB', 100000000)))", "SELECT md5(repeat('x', 400000000))",
         "SELECT regexp_count(repeat('ab', 100000000), 'ab')",
         "SELECT 1 WHERE repeat('aB', 200000000) ILIKE '%ab_abx%'",

@@ -12,6 +12,7 @@
 #include "olap/execution/like_pattern.h"
 #include "olap/execution/text_memo.h"
 #include "olap/execution/text_search.h"
+#include "olap/execution/utf8_text.h"
 #include "tests/olap/exec_naive.h"
 
 namespace diptych::olap::test {
@@ -464,6 +465,39 @@ TEST(Executor, SkippedLeavesLoseNoRow) {
     ASSERT_TRUE(result.ok());
     EXPECT_EQ(static_cast<int64_t>(result->rows.size()), rows - bound);
   }
+}
+
+// Bytes of ASCII are passed over many at a time, among characters of all lengths and stray bytes.
+TEST(Characters, AreCountedAndFoundAsOneByOne) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 2000; ++round) {
+    const std::string_view others[] = {"\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\x80",
+                                       "\xFF"};
+    std::string text;
+    while (random() % 6 != 0) {
+      if (random() % 2 == 0) {
+        text.append(random() % 90, 'a');
+      } else {
+        text += others[random() % std::size(others)];
+      }
+    }
+    std::vector<size_t> starts;
+    for (size_t at = 0; at < text.size(); at += character_bytes(text, at)) starts.push_back(at);
+    const auto count = static_cast<int64_t>(starts.size());
+    ASSERT_EQ(count_characters(text), count) << text;
+    starts.push_back(text.size());
+    for (int64_t n = -1; n < count + 2; ++n) {
+      const auto expected = static_cast<size_t>(std::clamp<int64_t>(n, 0, count));
+      ASSERT_EQ(offset_of_character(text, n), starts[expected]) << n << " of " << text;
+    }
+  }
+}
+
+TEST(Characters, OfALongTextCanBeStopped) {
+  const std::string text(size_t{5} << 19, 'a');  // two MiB and a half
+  int checks = 0;
+  EXPECT_EQ(count_characters(text, [&] { ++checks; }), int64_t{5} << 19);
+  EXPECT_EQ(checks, 2);
 }
 
 }  // namespace

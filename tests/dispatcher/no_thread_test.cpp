@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -38,6 +40,16 @@ class NoThread : public DirectoryFixture {
     if (::geteuid() != 0) GTEST_SKIP() << "takes another user's identity";
     if (base::kSanitized) GTEST_SKIP() << "sanitizers need threads of their own";
     std::filesystem::permissions(directory_, std::filesystem::perms::all);
+    const int limited = with_threads(1, [this] {
+      if (::access(directory_.c_str(), R_OK | W_OK | X_OK) != 0) return kWrong;
+      try {
+        std::thread([] {}).join();
+      } catch (const std::system_error&) {
+        return kDone;
+      }
+      return kWrong;
+    });
+    if (limited != kDone) GTEST_SKIP() << "another user has no limit of threads, or no way here";
   }
   enum End : int { kDone, kRefused, kWrong };
   // In a process of that user, which may have so many threads.

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <system_error>
+#include <utility>
 
 #include <pthread.h>
 #include <sched.h>
@@ -64,6 +66,16 @@ bool raise_priority_of_this_thread() {
   lowest.sched_priority = sched_get_priority_min(SCHED_RR);
   // Of the thread alone, on Linux.
   return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0;
+}
+
+bool ensure_begun(std::thread* thread, std::function<void()> body) {
+  if (thread->joinable()) return true;
+  try {
+    *thread = std::thread(std::move(body));
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
 }
 
 uint64_t thread_cpu_ns() {

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <thread>
 
 namespace diptych::base {
 
@@ -28,6 +30,9 @@ void lower_priority_of_this_thread();
 // that many wait for. Round robin in real time; threads that it starts have the usual priority.
 // False where the system does not permit it (it does for root, with CAP_SYS_NICE or RLIMIT_RTPRIO).
 bool raise_priority_of_this_thread();
+
+// Begins *thread, unless it has begun before. False: the system gives no thread.
+bool ensure_begun(std::thread* thread, std::function<void()> body);
 
 // CPU time that the calling thread has used, in nanoseconds.
 uint64_t thread_cpu_ns();

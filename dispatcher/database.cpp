@@ -311,7 +311,7 @@ void Database::State::start_dispatchers() {
       [olap = olap_dispatcher.get()] { olap->apply_now(); });
 }
 
-// With what has been begun, where something fails: it is ended before the error is given.
+// Where something fails, what has been begun has ended before the error is given.
 base::Result<std::unique_ptr<Database::State>> Database::State::make(
     const DatabaseOptions& options, const base::Placement& placement, base::SpinPolicy spin,
     const storage::StorageOptions& storage, const std::optional<DatabaseDirectory>& directory) try {

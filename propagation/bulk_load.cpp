@@ -1,7 +1,6 @@
 #include "propagation/bulk_load.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -46,7 +45,7 @@ void BulkLoad::take(std::span<const LoadedRow> rows) {
 }
 
 void BulkLoad::hand_over() {
-  if (!begin_thread()) {
+  if (!base::ensure_begun(&thread_, [this] { run(); })) {
     take_in(open_);
     open_.clear();
     return;
@@ -62,17 +61,6 @@ void BulkLoad::hand_over() {
   lock.unlock();
   changed_.notify_all();
   open_.reserve(kChunkRows);
-}
-
-// False: the system gives no thread.
-bool BulkLoad::begin_thread() {
-  if (thread_.joinable()) return true;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return true;
 }
 
 void BulkLoad::run() {

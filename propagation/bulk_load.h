@@ -75,7 +75,6 @@ class BulkLoad final : public LoadSink {
   enum class Rest : uint8_t { kWaits, kIsWritten };
 
   void hand_over();
-  bool begin_thread();
   void run();  // the replica's thread
   enum class Waiting : uint8_t { kIsRouted, kIsDropped };
   void end_thread(Waiting waiting);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 #include "base/alignment.h"
@@ -105,7 +104,8 @@ base::Result<void> LogFiles::append(std::span<const std::byte> frame, LogRing* r
 }
 
 void LogFiles::prepare_ahead() {
-  if (!begin_thread()) return;  // who needs the next file makes it
+  // Without a thread, who needs the next file makes it.
+  if (!base::ensure_begun(&thread_, [this] { prepare_what_is_wanted(); })) return;
   {
     const std::lock_guard lock(mutex_);
     if (wanted_ || preparing_ || prepared_ != nullptr) return;
@@ -113,17 +113,6 @@ void LogFiles::prepare_ahead() {
     wanted_bytes_ = next_bytes(0);
   }
   changed_.notify_all();
-}
-
-// False: the system gives no thread.
-bool LogFiles::begin_thread() {
-  if (thread_.joinable()) return true;
-  try {
-    thread_ = std::thread([this] { prepare_what_is_wanted(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return true;
 }
 
 void LogFiles::prepare_what_is_wanted() {

@@ -68,7 +68,6 @@ class LogFiles {
 
  private:
   void prepare_ahead();
-  bool begin_thread();
   void prepare_what_is_wanted();  // the thread
   void remove_prepared();
   void pause(uint64_t part_ns);

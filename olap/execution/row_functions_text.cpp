@@ -29,7 +29,7 @@ void md5(const RowArguments& a, CountedText* result) {
   *result = MD5End(&sum, digits);
 }
 
-// These four: they look at the stop signal once a MiB.
+// From here to append_times(): they look at the stop signal once a MiB.
 int64_t characters_of(const RowArguments& a, std::string_view text) {
   return count_characters(text, [&] { a.stop().check(); });
 }

@@ -1,5 +1,6 @@
 #include "base/thread.h"
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -60,6 +61,15 @@ TEST(Thread, PriorityIsRaisedForTheThreadAlone) {
     std::thread([] { EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER); }).join();
   }).join();
   EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+}
+
+TEST(EnsureBegun, BeginsAThreadOnce) {
+  std::atomic<int> runs{0};
+  std::thread thread;
+  EXPECT_TRUE(ensure_begun(&thread, [&] { ++runs; }));
+  EXPECT_TRUE(ensure_begun(&thread, [&] { ++runs; }));
+  thread.join();
+  EXPECT_EQ(runs, 1);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "dispatcher/batch_gate.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace diptych::dispatcher {
@@ -30,11 +32,12 @@ void BatchGate::leave(Side side) {
   if (awaited) changed_.wake_all();
 }
 
-void BatchGate::stop(Side side) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++door(side).excluders;
-  }
+void BatchGate::close(Side side) {
+  const std::lock_guard lock(mutex_);
+  ++door(side).excluders;
+}
+
+void BatchGate::await(Side side) {
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
@@ -45,20 +48,36 @@ void BatchGate::stop(Side side) {
   }
 }
 
-BatchGate::Exclusive BatchGate::exclude(Stops stops) {
-  if (stops == Stops::kBoth) stop(Side::kOlap);
-  stop(Side::kOltp);
+void BatchGate::take_turn() {
   while (true) {
     const uint32_t ticket = changed_.ticket();
     {
       const std::lock_guard lock(mutex_);
-      if (!excluded_) {
-        excluded_ = true;
-        return {this, stops};
-      }
+      if (!std::exchange(excluded_, true)) return;
     }
     changed_.wait(ticket);
   }
+}
+
+BatchGate::Exclusive BatchGate::exclude(Stops stops) {
+  if (stops == Stops::kBoth) {
+    close(Side::kOlap);
+    await(Side::kOlap);
+  }
+  close(Side::kOltp);
+  await(Side::kOltp);
+  take_turn();
+  return {this, stops};
+}
+
+BatchGate::Exclusive BatchGate::interrupt(const std::function<void()>& spoil) {
+  take_turn();
+  close(Side::kOlap);
+  close(Side::kOltp);
+  spoil();
+  await(Side::kOlap);
+  await(Side::kOltp);
+  return {this, Stops::kBoth};
 }
 
 void BatchGate::reopen(Stops stops) {

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 
@@ -61,6 +62,9 @@ class BatchGate {
   [[nodiscard]] Passage pass(Side side);
   // Waits until the sides that it stops are between batches.
   [[nodiscard]] Exclusive exclude(Stops stops = Stops::kBoth);
+  // For who spoils the batches that run: once no Exclusive lives, calls `spoil`, which has them end
+  // soon, and waits for them. No other Exclusive lives, and no batch begins, until this one ends.
+  [[nodiscard]] Exclusive interrupt(const std::function<void()>& spoil);
 
  private:
   struct Door {
@@ -69,15 +73,16 @@ class BatchGate {
   };
 
   void leave(Side side);
-  // No further batch passes until reopen(); waits until the one that is inside has left.
-  void stop(Side side);
+  void close(Side side);  // no further batch passes until reopen()
+  void await(Side side);  // until the batch that is inside has left
+  void take_turn();       // waits until no other Exclusive lives
   void reopen(Stops stops);
   Door& door(Side side) { return doors_[static_cast<size_t>(side)]; }
   std::span<Door> doors(Stops stops) { return {doors_, stops == Stops::kBoth ? 2u : 1u}; }
 
   std::mutex mutex_;
   Door doors_[2];          // guarded by mutex_; by Side
-  bool excluded_ = false;  // guarded by mutex_: an Exclusive lives
+  bool excluded_ = false;  // guarded by mutex_: an Exclusive lives, or an interrupt waits
   base::Parker changed_;
 };
 

@@ -191,6 +191,9 @@ base::Result<void> Database::State::create() {
 
 base::Result<void> Database::State::restore(const storage::Manifest& manifest) try {
   const BatchGate::Exclusive held = gate.exclude();
+  // A process that died may have renamed the manifest and not made that durable: from here on pages
+  // are free that the one before it needs.
+  if (auto synced = storage::sync_directory(options.path); !synced) return synced;
   auto file = storage::BlockFile::open(options.path, options.faults.before_step);
   if (!file) return file.error();
   replica.keep_in(std::move(*file), options.olap_memory_bytes_max);

@@ -57,6 +57,10 @@ base::Result<BackupReport> Database::State::backup(const std::string& directory,
   std::unique_lock no_replay(recovering);
   const bool as_found = recovery != nullptr;
   if (!as_found) no_replay.unlock();
+  // Without a log, what is in memory alone is to be saved.
+  if (!as_found && log == nullptr) {
+    if (auto saved = await_checkpoint(); !saved) return saved.error();
+  }
   ByteRate rate(how.bytes_per_second);
   auto target = BackupInMaking::begin(
       directory, [](double) { return base::Result<void>(); },
@@ -89,19 +93,17 @@ base::Result<BackupReport> Database::backup(const std::string& directory,
     const BatchGate::Exclusive held = state_->gate.exclude();
     if (auto open = state_->check_open(held); !open) return open.error();
   }
-  // Without a log, what is in memory alone is to be saved.
-  // acquire: as in ensure_recovered.
-  if (state_->log == nullptr && state_->recovered.load(std::memory_order_acquire)) {
-    if (auto saved = checkpoint(); !saved) return saved.error();
-  }
   {
-    // An unlogged change holds the gate from when it asks for backups until a manifest has it: it
-    // sees this one, or the backup sees that manifest.
+    // An unlogged change holds the gate from when it asks for backups until a manifest has it, or
+    // the log is suspended: it sees this one, or the backup sees that.
     const BatchGate::Exclusive held = state_->gate.exclude();
     const std::lock_guard lock(state_->backup_mutex);
     if (state_->backup_stops) return base::ErrorCode::kClosed;
     state_->backup_runs = true;
     state_->backup_end.reset();
+    if (state_->log != nullptr && state_->log->is_suspended()) {
+      state_->backup_end = state_->log->durable_end();
+    }
   }
   const uint64_t begin_ns = base::steady_ns();
   auto done = state_->backup(directory, options);

@@ -348,20 +348,24 @@ base::Result<RebuildReport> Database::rebuild_primary() {
                        "export_updates is off: no replica has what the primary has");
   }
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered.error();
-  state_->engine.lose();
-  return state_->rebuild_primary(state_->gate.exclude());
+  // What the batch had done is in rows and indexes until the rebuild: nobody else may meet it.
+  return state_->rebuild_primary(state_->gate.interrupt([this] { state_->engine.lose(); }));
 }
 
 base::Result<void> Database::checkpoint() {
   if (auto allowed = state_->check_may_wait("checkpoint"); !allowed) return allowed;
   if (auto recovered = state_->ensure_recovered(); !recovered) return recovered;
+  return state_->await_checkpoint();
+}
+
+base::Result<void> Database::State::await_checkpoint() {
   std::future<base::Result<void>> done;
   {
-    const std::lock_guard lock(state_->checkpoint_mutex);
-    if (state_->checkpoints_closed) return base::ErrorCode::kClosed;
-    done = state_->checkpoint_waiters.emplace_back().get_future();
+    const std::lock_guard waiters_lock(checkpoint_mutex);
+    if (checkpoints_closed) return base::ErrorCode::kClosed;
+    done = checkpoint_waiters.emplace_back().get_future();
   }
-  state_->olap_dispatcher->wish_checkpoint();
+  olap_dispatcher->wish_checkpoint();
   return done.get();
 }
 

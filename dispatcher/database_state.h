@@ -132,6 +132,8 @@ struct Database::State {
   // On the OLAP side's thread, which is inside of the gate: has a checkpoint written, and answers
   // who waits for one where there is nothing to write.
   void run_checkpoint();
+  // Has a checkpoint written, and waits for it.
+  base::Result<void> await_checkpoint();
   // Has a snapshot of the replica, brought up to date, saved in the background. False: nothing has
   // changed since the last save.
   base::Result<bool> begin_checkpoint();

@@ -232,6 +232,11 @@ void CommandLog::suspend(const base::Error& why) {
   work_.wake_all();
 }
 
+bool CommandLog::is_suspended() const {
+  const std::lock_guard lock(mutex_);
+  return suspension_.has_value();
+}
+
 void CommandLog::begin_file(size_t used_min) {
   uint64_t wanted = 0;
   {

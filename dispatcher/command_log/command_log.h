@@ -124,6 +124,7 @@ class CommandLog {
   // Calls are refused from now on, until cover(): memory has what neither log nor manifest has.
   // Checkpoints are asked for again and again, which may cover it.
   void suspend(const base::Error& why);
+  bool is_suspended() const;
 
   // Of a checkpoint: begin_file() before the replica is brought up to date, so that all that the
   // files before the new one have is in it; cover() once the manifest is durable. A file that is

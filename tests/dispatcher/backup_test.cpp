@@ -28,6 +28,7 @@ namespace {
 
 using base::ErrorCode;
 using base::Vid;
+using storage::FileStep;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -313,6 +314,65 @@ TEST_F(Backup, WithoutALogItHasWhatIsInMemory) {
   EXPECT_EQ(version_in(path("restored")), 1);
   auto in_memory = Bank::open({});
   EXPECT_EQ(in_memory->database->backup(path("other")).code(), ErrorCode::kUnsupported);
+}
+
+TEST_F(Backup, WithoutALogOneThatWaitsForAReplayHasWhatWasReplayed) {
+  make_crashed(5);
+  {
+    std::atomic<bool> opened{false};
+    std::promise<void> replays;
+    DatabaseOptions options{.path = path(), .log = LogMode::kNone};
+    options.faults.before_step = [&](FileStep) -> base::Result<void> {
+      // seq_cst: the test's own. The first step is the replay's, which settles the log.
+      if (opened.exchange(false, std::memory_order_seq_cst)) {
+        replays.set_value();
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the backup waits by then
+      }
+      return {};
+    };
+    auto bank = Bank::open(options);
+    opened = true;
+    std::thread first([&] { bump(bank.get()); });
+    ASSERT_EQ(replays.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    const auto backup = bank->database->backup(path("backup"));
+    first.join();
+    ASSERT_TRUE(backup.ok()) << backup.error().to_string();
+    EXPECT_GE(backup->last, Vid(6));
+    bank->database->discard();
+  }
+  ASSERT_TRUE(restore_database(path("backup"), path("restored"), {}, go_on));
+  EXPECT_GE(version_in(path("restored")), 5);
+}
+
+// A table that no save has yet: what comes after it in the log may need it.
+TEST_F(Backup, OneThatBeginsWhileCallsAreRefusedEndsBeforeWhatIsNotSaved) {
+  std::atomic<bool> full{false};
+  DatabaseOptions options{.path = path()};
+  options.faults.before_step = [&](FileStep step) -> base::Result<void> {
+    if (full && step == FileStep::kRename)
+      return base::Error(ErrorCode::kNoSpace, "the disk is full");
+    return {};
+  };
+  auto bank = Bank::open(options);
+  bank->fill(10);
+  bump(bank.get());
+  full = true;
+  const auto created =
+      bank->database->execute_ddl("CREATE TABLE later (id BIGINT NOT NULL PRIMARY KEY)");
+  EXPECT_EQ(created.code(), ErrorCode::kNoSpace);
+  const Vid before = bank->database->metrics().last_vid;
+  auto backup = std::async(std::launch::async, [&] {
+    return bank->database->backup(path("backup"), {.bytes_per_second = 1024});
+  });
+  while (!fs::exists(path("backup") + "/blocks.dtb")) std::this_thread::yield();
+  full = false;
+  ASSERT_TRUE(bank->database->checkpoint());
+  bump(bank.get());
+  const auto done = backup.get();
+  ASSERT_TRUE(done.ok()) << done.error().to_string();
+  EXPECT_EQ(done->last, before);
+  ASSERT_TRUE(restore_database(path("backup"), path("restored"), {}, go_on));
+  EXPECT_EQ(version_in(path("restored")), 1);
 }
 
 // What is acknowledged before the call is in it; transfers, which are whole at any VID, keep the

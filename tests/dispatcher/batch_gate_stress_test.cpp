@@ -98,6 +98,40 @@ TEST(BatchGateStress, WhoWaitsForTheOlapSideHoldsUpNoOltpBatches) {
   EXPECT_TRUE(excluded);
 }
 
+// What a lost primary holds is nobody's business until it is built anew.
+TEST(BatchGateStress, NobodyComesBetweenAnInterruptAndItsEnd) {
+  BatchGate gate;
+  std::atomic<bool> stop{false};
+  std::atomic<bool> spoiled{false};
+  std::vector<std::thread> threads;
+  for (const Side side : {Side::kOltp, Side::kOlap}) {
+    threads.emplace_back([&, side] {
+      // relaxed: it only ends the loop.
+      while (!stop.load(std::memory_order_relaxed)) {
+        const BatchGate::Passage passage = gate.pass(side);
+        std::this_thread::yield();
+      }
+    });
+  }
+  for (const Stops stops : {Stops::kOltp, Stops::kBoth}) {
+    threads.emplace_back([&, stops] {
+      // relaxed: it only ends the loop.
+      while (!stop.load(std::memory_order_relaxed)) {
+        const BatchGate::Exclusive held = gate.exclude(stops);
+        EXPECT_FALSE(spoiled);
+      }
+    });
+  }
+  for (int i = 0; i < 500; ++i) {
+    const BatchGate::Exclusive held = gate.interrupt([&] { spoiled = true; });
+    std::this_thread::yield();
+    spoiled = false;
+  }
+  // relaxed: it only ends the loops.
+  stop.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : threads) thread.join();
+}
+
 // One of each kind at a time, though they stop different sides.
 TEST(BatchGateStress, ExclusiveSectionsOfBothKindsTakeTurns) {
   BatchGate gate;

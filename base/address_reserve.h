@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/memory_place.h"
 
 namespace diptych::base {
 
-inline constexpr size_t kHugePageBytes = size_t{2} << 20;
 enum class Pages : uint8_t { kSmall, kHuge };
 size_t page_bytes(Pages pages);
 

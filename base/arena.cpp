@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include "base/address_reserve.h"
 #include "base/alignment.h"
 #include "base/check.h"
+#include "base/page_preparer.h"
 #include "base/sanitizers.h"
 
 namespace diptych::base {

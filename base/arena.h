@@ -16,11 +16,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/address_reserve.h"
 #include "base/ids.h"
-#include "base/page_preparer.h"
+#include "base/memory_place.h"
 
 namespace diptych::base {
+
+class AddressReserve;  // base/address_reserve.h
 
 class Region {
  public:

@@ -60,13 +60,4 @@ class PagePreparer {
   std::thread thread_;
 };
 
-// Where a component takes its memory, and who makes its pages (nobody: their user).
-struct MemoryPlace {
-  MemoryPlace(NumaNode of_node, PagePreparer* by_preparer = nullptr)  // NOLINT: a node will do
-      : node(of_node), preparer(by_preparer) {}
-
-  NumaNode node;
-  PagePreparer* preparer;
-};
-
 }  // namespace diptych::base

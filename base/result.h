@@ -8,10 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "base/check.h"
 
@@ -78,16 +79,33 @@ struct [[nodiscard]] Error {
   Error within(std::string_view context) const;
 };
 
+// (A union of its own rather than a std::variant: that one's templates are a tenth of what it takes
+// to compile a source with procedures.)
 template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: by design
-  Result(ErrorCode code) : Result(Error(code)) {}                            // NOLINT: by design
+  Result(T value) : ok_(true), value_(std::move(value)) {}       // NOLINT: by design
+  Result(Error error) : ok_(false), error_(std::move(error)) {}  // NOLINT: by design
+  Result(ErrorCode code) : Result(Error(code)) {}                // NOLINT: by design
+  Result(const Result& other) : ok_(other.ok_) {
+    if (ok_) {
+      new (&value_) T(other.value_);
+    } else {
+      new (&error_) Error(other.error_);
+    }
+  }
+  Result(Result&& other) noexcept : ok_(other.ok_) { take(std::move(other)); }
+  Result& operator=(Result other) noexcept {
+    clear();
+    ok_ = other.ok_;
+    take(std::move(other));
+    return *this;
+  }
+  ~Result() { clear(); }
 
-  bool ok() const noexcept { return state_.index() == 0; }
+  bool ok() const noexcept { return ok_; }
   explicit operator bool() const noexcept { return ok(); }
 
   T& operator*() & { return value(); }
@@ -98,20 +116,40 @@ class [[nodiscard]] Result {
 
   T& value() {
     DIPTYCH_CHECK(ok(), "a Result's value is read only after ok()");
-    return *std::get_if<0>(&state_);
+    return value_;
   }
   const T& value() const {
     DIPTYCH_CHECK(ok(), "a Result's value is read only after ok()");
-    return *std::get_if<0>(&state_);
+    return value_;
   }
   const Error& error() const {
     DIPTYCH_CHECK(!ok(), "a Result's error is read only when it is not ok()");
-    return *std::get_if<1>(&state_);
+    return error_;
   }
   ErrorCode code() const { return error().code; }
 
  private:
-  std::variant<T, Error> state_;
+  // Into nothing: its value or error is not there yet, or any more.
+  void take(Result&& other) noexcept {
+    if (ok_) {
+      new (&value_) T(std::move(other.value_));
+    } else {
+      new (&error_) Error(std::move(other.error_));
+    }
+  }
+  void clear() noexcept {
+    if (ok_) {
+      value_.~T();
+    } else {
+      error_.~Error();
+    }
+  }
+
+  bool ok_;
+  union {
+    T value_;
+    Error error_;
+  };
 };
 
 template <>
@@ -120,19 +158,19 @@ class [[nodiscard]] Result<void> {
   using value_type = void;
 
   Result() = default;
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: by design
-  Result(ErrorCode code) : Result(Error(code)) {}                            // NOLINT: by design
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT: by design
+  Result(ErrorCode code) : Result(Error(code)) {}    // NOLINT: by design
 
-  bool ok() const noexcept { return state_.index() == 0; }
+  bool ok() const noexcept { return !error_.has_value(); }
   explicit operator bool() const noexcept { return ok(); }
   const Error& error() const {
     DIPTYCH_CHECK(!ok(), "a Result's error is read only when it is not ok()");
-    return *std::get_if<1>(&state_);
+    return *error_;
   }
   ErrorCode code() const { return error().code; }
 
  private:
-  std::variant<std::monostate, Error> state_;
+  std::optional<Error> error_;
 };
 
 }  // namespace diptych::base

@@ -11,7 +11,7 @@
 
 #include <memory>
 #include <optional>
-#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,10 +112,8 @@ class Catalog {
   const TableSchema* find_table(std::string_view name) const;  // nullptr: no such table
   const TableSchema& table(TableId id) const { return *tables_[id.value]; }
   size_t table_count() const { return tables_.size(); }
-  auto tables() const {
-    return std::views::transform(
-        tables_, [](const TablePtr& table) -> const TableSchema& { return *table; });
-  }
+  class Tables;
+  Tables tables() const;  // for (const TableSchema& table : catalog.tables())
 
  private:
   Result<void> check_index(const TableSchema& schema, const IndexSchema& index) const;
@@ -127,6 +125,35 @@ class Catalog {
   std::vector<TablePtr> tables_;
   uint32_t index_count_ = 0;
 };
+
+// A catalog's tables by their ids, from 0 on; valid until one is added.
+class Catalog::Tables {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const TablePtr* at) : at_(at) {}
+    const TableSchema& operator*() const { return **at_; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const TablePtr* at_;
+  };
+
+  explicit Tables(std::span<const TablePtr> tables) : tables_(tables) {}
+  Iterator begin() const { return Iterator(tables_.data()); }
+  Iterator end() const { return Iterator(tables_.data() + tables_.size()); }
+
+ private:
+  std::span<const TablePtr> tables_;
+};
+
+inline Catalog::Tables Catalog::tables() const {
+  return Tables(tables_);
+}
 
 inline constexpr size_t kTableColumnsMax = 1024;
 inline constexpr size_t kColumnGroupsMax = 7;      // beyond group 0

@@ -183,14 +183,14 @@ Result<uint64_t> TestRunner::run_statement(const std::string& sql) {
 }
 
 Result<void> TestRunner::create(const std::string& sql) {
-  const size_t tables = database_->catalog().table_count();
+  const auto tables = static_cast<uint32_t>(database_->catalog().table_count());
   auto created = database_->execute_ddl(sql);
   if (created || created.error().message.find("needs a PRIMARY KEY") == std::string::npos) {
     return created;
   }
   const std::string with_key = with_row_column(sql);
   if (with_key.empty() || !database_->execute_ddl(with_key)) return created;
-  rows_counted_[database_->catalog().tables()[tables].name] = 0;
+  rows_counted_[database_->catalog().table(base::TableId(tables)).name] = 0;
   return {};
 }
 

@@ -71,10 +71,10 @@ class AccessPlan {
     const base::Key wanted = detail::make_index_key<Ref>(key...);
     if (!wanted.ok()) return;
     if constexpr (Ref::kNumberBytes != 0) {
-      add_row(index.index, HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data()),
+      add_row(index.index, key_hash<Ref::kNumberBytes>(wanted.bytes().data()),
               lines_of_members<typename Ref::Row, Columns...>());
     } else {
-      add_row(index.index, HashIndex::hash_of(wanted.bytes()),
+      add_row(index.index, key_hash(wanted.bytes()),
               lines_of_members<typename Ref::Row, Columns...>());
     }
   }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/arena.h"
-#include "base/page_preparer.h"
+#include "base/memory_place.h"
 
 namespace diptych::oltp {
 

@@ -31,7 +31,7 @@ class HashBuild final : public IndexBuild {
   void begin_run(uint32_t, uint64_t) override {}
   void add(uint32_t lane, std::string_view key, base::RowId row_id) override {
     Lane& own = lanes_[lane];
-    const uint64_t hash = HashIndex::hash_of(key);
+    const uint64_t hash = key_hash(key);
     HashIndex::fetch(index_->place_of(hash));
     own.waiting[own.count++] = {hash, row_id};
     if (own.count == kWaiting) place_all(&own);

@@ -42,14 +42,10 @@
 #include <string_view>
 #include <vector>
 
-#include <immintrin.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/arena.h"
 #include "oltp/hash_chain.h"
 #include "oltp/index.h"
+#include "oltp/key_hash.h"
 
 namespace diptych::oltp {
 
@@ -61,19 +57,8 @@ class BasicHashIndex final : public Index {
  public:
   BasicHashIndex(Concurrency concurrency, base::MemoryPlace place);
 
-  // find() in two steps, for who looks ahead.
-  static uint64_t hash_of(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
-  // The same of a key whose size the compiler knows: of a short one, the part of the function that
-  // is for such keys, since the whole is too long to be inlined.
-  template <size_t kBytes>
-  static uint64_t hash_of_fixed(const char* key) {
-    if constexpr (kBytes > 16) {
-      return XXH3_64bits(key, kBytes);
-    } else {
-      return XXH3_len_0to16_64b(reinterpret_cast<const uint8_t*>(key), kBytes, XXH3_kSecret, 0);
-    }
-  }
-  // Where the entries of a hash are. Once the table has grown, some of them may be elsewhere.
+  // find() in two steps, for who looks ahead: key_hash first, then
+  // where the entries of a hash are. Once the table has grown, some of them may be elsewhere.
   struct Place {
     const void* bucket;
     uint64_t bits;  // of the hash, that the entries have
@@ -83,7 +68,7 @@ class BasicHashIndex final : public Index {
   // Whether the entries of a row are the same for both keys.
   static bool share_entry(std::string_view a, std::string_view b) {
     constexpr uint64_t kBits = (uint64_t{1} << (kLevelAtFirst + kHashBits)) - 1;
-    return ((hash_of(a) ^ hash_of(b)) & kBits) == 0;
+    return ((key_hash(a) ^ key_hash(b)) & kBits) == 0;
   }
   // Calls visit(RowId) for each candidate, until it returns false.
   template <class Visit>
@@ -144,13 +129,15 @@ class BasicHashIndex final : public Index {
     }
     return same;
   }
+  // The same in two vectors. (By the compilers' extensions: <immintrin.h> in a header of procedures
+  // takes a second of every compilation.)
   static uint32_t matching_alone(const Bucket& bucket, uint64_t wanted) {
-    const auto* const at = reinterpret_cast<const __m256i*>(&bucket);
-    const __m256i bits = _mm256_set1_epi64x(static_cast<int64_t>(wanted));
+    using Entries = uint64_t __attribute__((vector_size(32), may_alias));
+    using Signs = double __attribute__((vector_size(32)));
+    const auto* const at = reinterpret_cast<const Entries*>(&bucket);
     const auto half = [&](size_t i) {
-      const __m256i entries = _mm256_load_si256(at + i);
-      const __m256i same = _mm256_cmpeq_epi64(_mm256_srli_epi64(entries, kRowBits), bits);
-      return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same)));
+      const auto same = (at[i] >> kRowBits) == wanted;
+      return static_cast<uint32_t>(__builtin_ia32_movmskpd256((Signs)same));
     };
     return (half(0) | half(1) << 4) & kAllEntries;
   }
@@ -189,16 +176,7 @@ class BasicHashIndex final : public Index {
   void add_segment();
   // The bucket, of the last segment, will be filled: where it begins a huge page, some pages on are
   // made meanwhile. A segment is as large as all before it, too much to make at once.
-  void prepare_pages(const std::byte* bucket) {
-    const base::Region& segment = segments_.back();
-    const auto at = static_cast<size_t>(bucket - segment.data());
-    if (place_.preparer == nullptr || segment.size() < base::kHugePageBytes) return;
-    if (at % base::kHugePageBytes != 0) return;
-    constexpr size_t kAhead = base::PagePreparer::kAheadBytes;
-    const size_t first = at == 0 ? 0 : at + kAhead - base::kHugePageBytes;
-    const size_t end = std::min(segment.size(), at + kAhead);
-    if (first < end) place_.preparer->prepare({segment.data() + first, end - first});
-  }
+  void prepare_pages(const std::byte* bucket);
   void grow();
 
   Concurrency concurrency_;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/page_preparer.h"
 #include "oltp/hash_build.h"
 #include "oltp/hash_index.h"
 
@@ -47,7 +48,7 @@ IndexInsert BasicHashIndex<Atomic>::look(const Bucket& first, uint64_t entry,
 template <template <class> class Atomic>
 IndexInsert BasicHashIndex<Atomic>::insert(std::string_view key, base::RowId row_id,
                                            const UniquenessCheck* check) {
-  const uint64_t hash = hash_of(key);
+  const uint64_t hash = key_hash(key);
   const uint64_t entry = make_entry(hash, row_id);
   Bucket& first = bucket_of(hash);
   if (const IndexInsert seen = look(first, entry, check); seen != IndexInsert::kInserted) {
@@ -118,7 +119,7 @@ template <template <class> class Atomic>
 
 template <template <class> class Atomic>
 bool BasicHashIndex<Atomic>::erase(std::string_view key, base::RowId row_id) {
-  const uint64_t hash = hash_of(key);
+  const uint64_t hash = key_hash(key);
   const uint64_t entry = make_entry(hash, row_id);
   HashPath path(&bucket_of(hash), entry >> kRowBits);
   do {
@@ -149,7 +150,7 @@ bool BasicHashIndex<Atomic>::erase(std::string_view key, base::RowId row_id) {
 
 template <template <class> class Atomic>
 void BasicHashIndex<Atomic>::find(std::string_view key, const CandidateVisitor& on_row) const {
-  visit(hash_of(key), on_row);
+  visit(key_hash(key), on_row);
 }
 
 template <template <class> class Atomic>
@@ -280,6 +281,18 @@ uint64_t BasicHashIndex<Atomic>::check() const {
 template <template <class> class Atomic>
 size_t BasicHashIndex<Atomic>::memory_bytes() const {
   return bucket_count() * sizeof(Bucket) + chains_.allocated_bytes();
+}
+
+template <template <class> class Atomic>
+void BasicHashIndex<Atomic>::prepare_pages(const std::byte* bucket) {
+  const base::Region& segment = segments_.back();
+  const auto at = static_cast<size_t>(bucket - segment.data());
+  if (place_.preparer == nullptr || segment.size() < base::kHugePageBytes) return;
+  if (at % base::kHugePageBytes != 0) return;
+  constexpr size_t kAhead = base::PagePreparer::kAheadBytes;
+  const size_t first = at == 0 ? 0 : at + kAhead - base::kHugePageBytes;
+  const size_t end = std::min(segment.size(), at + kAhead);
+  if (first < end) place_.preparer->prepare({segment.data() + first, end - first});
 }
 
 }  // namespace diptych::oltp

@@ -24,7 +24,7 @@
 
 #include "base/ids.h"
 #include "base/key.h"
-#include "base/page_preparer.h"
+#include "base/memory_place.h"
 
 namespace diptych::oltp {
 

@@ -28,7 +28,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/ids.h"
-#include "base/page_preparer.h"
+#include "base/memory_place.h"
 #include "oltp/extent_directory.h"
 #include "oltp/row_version.h"
 

@@ -11,12 +11,10 @@
 
 #pragma once
 
-#include <algorithm>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
-
-#include <fmt/format.h>
 
 #include "base/key.h"
 #include "base/row_binding.h"
@@ -124,35 +122,39 @@ KeyRange between(const IndexRef<KeyMembers...>&, const std::tuple<First...>& fir
   return range;
 }
 
+namespace detail {
+// kNotFound: there is none of this name.
+base::Result<const base::TableSchema*> table_named(const base::Catalog& catalog,
+                                                   std::string_view name);
+struct NamedIndex {
+  const base::TableSchema* table;
+  const base::IndexSchema* index;
+};
+base::Result<NamedIndex> index_named(const base::Catalog& catalog, std::string_view name);
+// kInvalidArgument where the index has other columns than these.
+base::Result<void> check_columns(const base::IndexSchema& index,
+                                 std::span<const base::ColumnId> columns);
+}  // namespace detail
+
 template <base::Described Row>
 base::Result<TableRef<Row>> bind_table(const base::Catalog& catalog, std::string_view name) {
-  const base::TableSchema* schema = catalog.find_table(name);
-  if (schema == nullptr) {
-    return base::Error(base::ErrorCode::kNotFound, fmt::format("no table \"{}\"", name));
-  }
-  if (auto bound = base::check_binding<Row>(*schema); !bound) return bound.error();
-  return TableRef<Row>{schema->id};
+  const auto table = detail::table_named(catalog, name);
+  if (!table) return table.error();
+  if (auto bound = base::check_binding<Row>(**table); !bound) return bound.error();
+  return TableRef<Row>{(*table)->id};
 }
 
 // `name`: of the index; the primary key's is "<table>_pkey".
 template <auto... KeyMembers>
 base::Result<IndexRef<KeyMembers...>> bind_index(const base::Catalog& catalog,
                                                  std::string_view name) {
+  using Row = typename IndexRef<KeyMembers...>::Row;
+  const auto found = detail::index_named(catalog, name);
+  if (!found) return found.error();
+  if (auto bound = base::check_binding<Row>(*found->table); !bound) return bound.error();
   const base::ColumnId columns[] = {base::kColumn<KeyMembers>...};
-  for (const base::TableSchema& table : catalog.tables()) {
-    for (const base::IndexSchema& index : table.indexes) {
-      if (index.name != name) continue;
-      using Row = typename IndexRef<KeyMembers...>::Row;
-      if (auto bound = base::check_binding<Row>(table); !bound) return bound.error();
-      if (!std::equal(index.columns.begin(), index.columns.end(), std::begin(columns),
-                      std::end(columns))) {
-        return base::Error(base::ErrorCode::kInvalidArgument,
-                           fmt::format("index \"{}\" has other columns than asked for", name));
-      }
-      return IndexRef<KeyMembers...>{table.id, index.id, index.kind};
-    }
-  }
-  return base::Error(base::ErrorCode::kNotFound, fmt::format("no index \"{}\"", name));
+  if (auto same = detail::check_columns(*found->index, columns); !same) return same.error();
+  return IndexRef<KeyMembers...>{found->table->id, found->index->id, found->index->kind};
 }
 
 }  // namespace diptych::oltp

@@ -75,7 +75,7 @@ void TableReplay::fetch(const UpdateRecord& record) const {
     base::Key key;
     index->encoder.encode(record.body(), &key);
     if (!key.ok()) continue;
-    HashIndex::fetch(index->by_hash->place_of(HashIndex::hash_of(key.bytes())));
+    HashIndex::fetch(index->by_hash->place_of(key_hash(key.bytes())));
   }
 }
 

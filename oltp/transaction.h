@@ -269,7 +269,7 @@ class Transaction : public TransactionCore {
           if (planned.row != nullptr) return planned;
         }
         const base::Key wanted = detail::make_index_key<Ref>(key...);
-        const uint64_t hash = HashIndex::hash_of_fixed<Ref::kNumberBytes>(wanted.bytes().data());
+        const uint64_t hash = key_hash<Ref::kNumberBytes>(wanted.bytes().data());
         const auto for_words = [](const auto& visit) {
           Projected::for_words(visit);
           (visit(detail::words_of_member<KeyMembers>()), ...);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/split_mix.h"
 #include "oltp/worker.h"
@@ -150,7 +152,7 @@ base::Result<TransactionCore::Found> TransactionCore::find_unique(base::IndexId 
     return found.row == nullptr;
   };
   if (index.by_hash != nullptr) {
-    index.by_hash->visit(HashIndex::hash_of(key.bytes()), visit);
+    index.by_hash->visit(key_hash(key.bytes()), visit);
   } else {
     index.index->find(key.bytes(), CandidateVisitor(visit));
   }

@@ -161,7 +161,7 @@ Result<Actor::Found> Actor::find(const IndexSchema& index, const base::Key& key,
   if (below_(2) == 0 || !key.ok()) return txn_.find_unique(index.id, key, choice);
   const oltp::TableIndex* const compiled = txn_.compiled_index(index.id);
   if (compiled == nullptr) return txn_.find_unique(index.id, key, choice);
-  const uint64_t hash = oltp::HashIndex::hash_of(key.bytes());
+  const uint64_t hash = oltp::key_hash(key.bytes());
   const auto has_key = [&](const std::byte* row) {
     return compiled->encoder.matches(row, key.bytes());
   };

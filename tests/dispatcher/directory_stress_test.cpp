@@ -41,8 +41,8 @@ void read_catalogs_while_tables_are_added() {
         const base::Catalog& catalog = history.current();
         const size_t tables = catalog.table_count();
         EXPECT_GE(tables, last);
-        for (size_t i = 0; i < tables; ++i) {
-          EXPECT_EQ(catalog.tables()[i].name, "table" + std::to_string(i));
+        for (uint32_t i = 0; i < tables; ++i) {
+          EXPECT_EQ(catalog.table(base::TableId(i)).name, "table" + std::to_string(i));
         }
         last = tables;
         std::this_thread::yield();

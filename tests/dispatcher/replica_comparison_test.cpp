@@ -39,7 +39,7 @@ class ReplicaComparisonTest : public ::testing::Test {
     ASSERT_TRUE(catalog_.add_table(every_type_schema()));
     engine_ = std::make_unique<oltp::Engine>(&catalog_, oltp::EngineOptions{}, &updates_);
     engine_->add_table(kTable);
-    replica_.add_table(catalog_.tables()[0]);
+    replica_.add_table(catalog_.table(kTable));
     const auto one_after_the_other = [](uint32_t count, const auto& body) {
       for (uint32_t i = 0; i < count; ++i) body(i);
     };
@@ -111,8 +111,8 @@ TEST_F(ReplicaComparisonTest, NamesTheOneCellThatDiffersInEveryColumn) {
     damage(id, column, other);
     const auto found = differences();
     ASSERT_EQ(found.size(), 1u) << layout_.column(column).type.to_string();
-    EXPECT_THAT(found[0],
-                HasSubstr(row(id) + ": column " + catalog_.tables()[0].column(column).name + ": "));
+    EXPECT_THAT(found[0], HasSubstr(row(id) + ": column " +
+                                    catalog_.table(kTable).column(column).name + ": "));
     damage(id, column, before);
     ASSERT_THAT(differences(), IsEmpty());
   }

@@ -145,8 +145,8 @@ class SettledRestart : public DirectoryFixture {
     const auto manifest = storage::read_manifest(path());
     const auto catalog = catalog_of(path(), *manifest);
     const auto blocks = storage::BlockFile::open(path());
-    const auto saved =
-        storage::read_table(manifest->tables[0], *manifest, catalog->tables()[0], blocks->get());
+    const auto saved = storage::read_table(manifest->tables[0], *manifest,
+                                           catalog->table(base::TableId(0)), blocks->get());
     return saved->partitions[0][0].columns[kBody].chunk;
   }
 

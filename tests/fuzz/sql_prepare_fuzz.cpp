@@ -18,7 +18,7 @@ bool asks_for_time(std::string_view sql) {
 
 void check_query(std::string_view sql) {
   static const base::Catalog catalog = catalog_of_queries();
-  static const TableRows rows(catalog.tables().size(), 10'000);
+  static const TableRows rows(catalog.table_count(), 10'000);
   const auto plan = prepare(sql, catalog, rows);
   if (!plan) return check_refusal(plan.error());
   const std::string text = explain(*plan, catalog);

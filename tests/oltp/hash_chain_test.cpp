@@ -82,7 +82,7 @@ TEST(HashChains, AnEntryIsNearInATableThatIsFarTooSmall) {
   loads = 0;
   for (uint64_t row = 0; row < kRows; ++row) {
     bool is_there = false;
-    index.visit(CountedIndex::hash_of(key_of(row)), [&](base::RowId found) {
+    index.visit(key_hash(key_of(row)), [&](base::RowId found) {
       is_there |= found.value == row;
       return !is_there;
     });
@@ -110,7 +110,7 @@ TEST(HashChains, EntriesWithTheSameHashBitsLieOneBehindTheOther) {
     }
     EXPECT_EQ(index.insert(key_of(7), base::RowId(3), nullptr), IndexInsert::kPresent);
     std::vector<bool> seen(2 * kRows);
-    index.visit(CountedIndex::hash_of(key_of(7)), [&](base::RowId found) {
+    index.visit(key_hash(key_of(7)), [&](base::RowId found) {
       EXPECT_FALSE(seen[found.value]);
       seen[found.value] = true;
       return true;

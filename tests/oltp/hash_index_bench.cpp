@@ -50,7 +50,7 @@ class Hash {
     return {reinterpret_cast<const char*>(&key), sizeof key};
   }
   static uint64_t hash_of(const uint64_t& key) {
-    return HashIndex::hash_of_fixed<sizeof key>(bytes_of(key).data());
+    return key_hash<sizeof key>(bytes_of(key).data());
   }
   uint64_t candidate(uint64_t hash) const {
     uint64_t row = 0;

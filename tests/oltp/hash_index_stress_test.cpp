@@ -80,7 +80,7 @@ std::string read_what_is_found(uint64_t seed) {
       newest = row;
       // Near what the others do at present; it may be there or not.
       const uint64_t wanted = (newest + random() % 64) % kRows + 1;
-      index.visit(HashIndex::hash_of(hash_key(wanted)), [&](base::RowId found) {
+      index.visit(key_hash(hash_key(wanted)), [&](base::RowId found) {
         findings.expect(rows[found.value] == found.value + 1, "who finds an entry sees its row");
         return true;
       });
@@ -89,7 +89,7 @@ std::string read_what_is_found(uint64_t seed) {
   findings.expect(index.entry_count() == kRows, "all entries are there");
   for (uint64_t row = 0; row < kRows; ++row) {
     bool is_there = false;
-    index.visit(HashIndex::hash_of(hash_key(row + 1)), [&](base::RowId found) {
+    index.visit(key_hash(hash_key(row + 1)), [&](base::RowId found) {
       is_there |= found.value == row;
       return !is_there;
     });

@@ -80,6 +80,7 @@ base::Error error_in_script(base::Error error, std::string_view statement,
 // declared for joins and not enforced: nobody looks for the parent's row.
 //   CREATE TABLE t (c INT NOT NULL, ..., PRIMARY KEY (c), FOREIGN KEY (x) REFERENCES p (y))
 //     [WITH (primary_index = hash | ordered, analytics = on | off,       default: hash, on
+//            settled = on | off,                                       default: off
 //            column_groups = '(a, b) (c)')]    writers of different groups of a row do not conflict
 //   CREATE [UNIQUE] INDEX i ON t [USING hash | btree] (c, ...)           default: btree (ordered)
 struct CreateTable {

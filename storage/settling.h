@@ -9,7 +9,7 @@
 // until it was thawed.
 //
 // Looks     each call of compact() looks at the next kBlocksALook blocks of a partition, round and
-//           round, and settles one column at most: a bounded pause. A column is quiet enough after
+//           round, and settles columns while its time lasts. A column is quiet enough after
 //           kQuietFactor times as many rounds without a write as freezing waits for looks: twice as
 //           many each time it was thawed again.
 // Memory    a column whose chunk is in the block file only is read for it, once, as for freezing.

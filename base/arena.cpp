@@ -109,8 +109,10 @@ void release_memory(std::byte* data, size_t bytes) {
   const auto start = reinterpret_cast<uintptr_t>(data);
   const uintptr_t first = round_up(start, page_bytes(Pages::kSmall));
   const uintptr_t end = (start + bytes) / page_bytes(Pages::kSmall) * page_bytes(Pages::kSmall);
-  // A refusal costs memory only.
-  if (first < end) (void)madvise(data + (first - start), end - first, MADV_DONTNEED);
+  // Of memory that is locked (mlockall) the system takes none.
+  if (first < end && madvise(data + (first - start), end - first, MADV_DONTNEED) != 0) {
+    std::memset(data + (first - start), 0, end - first);
+  }
 }
 
 // A reserve's stays mapped, so it can be touched: page faults keep others from less than madvise,

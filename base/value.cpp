@@ -522,7 +522,9 @@ Result<Value> convert_value(const DataType& type, const Value& value) {
     case TypeKind::kTimestamp:
       if (std::holds_alternative<Timestamp>(value)) return value;
       if (const auto* date = std::get_if<Date>(&value)) {
-        return Value(Timestamp{date->days * kMicrosPerDay});
+        int64_t micros = 0;
+        if (__builtin_mul_overflow(int64_t{date->days}, kMicrosPerDay, &micros)) break;
+        return Value(Timestamp{micros});
       }
       break;
     case TypeKind::kInterval:

@@ -140,14 +140,17 @@ base::Result<DatabaseDirectory> open_directory_to_read(const std::string& path) 
 
 void remove_made(const std::string& path, Made made) {
   namespace fs = std::filesystem;
+  if (made == Made::kNothing) return;
+  const fs::path lock = fs::path(path) / "lock";
   std::error_code ignored;  // an earlier error is the one to report
-  if (made == Made::kDirectory) fs::remove_all(path, ignored);
-  if (made != Made::kDatabase) return;
   // The directory was empty, but for leftovers (check_empty): all that is in it is the database's.
+  // The lock, which is held, goes last: whoever comes after that begins with an empty directory.
   for (fs::directory_iterator entry(path, ignored), end; entry != end; entry.increment(ignored)) {
     std::error_code kept;
-    fs::remove_all(entry->path(), kept);
+    if (entry->path() != lock) fs::remove_all(entry->path(), kept);
   }
+  fs::remove(lock, ignored);
+  if (made == Made::kDirectory) fs::remove(path, ignored);
 }
 
 }  // namespace diptych::dispatcher

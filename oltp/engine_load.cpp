@@ -1,6 +1,7 @@
 // Engine between batches: tables and indexes, loading, restoring, reading everything.
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,11 @@ TableIndex& attach_index(EngineCore* core, Table* table, const base::IndexSchema
 }
 
 // Adds every row. kAlreadyExists: two of them have the same key.
-base::Result<void> fill_index(Table* table, TableIndex* index) {
+base::Result<void> fill_index(Table* table, TableIndex* index) try {
   const auto build = index->index->begin_build(table->row_count, 1);
+  if (index->unique) {
+    build->ask([&](base::RowId a, base::RowId b) { return index->share_key(a, b); });
+  }
   base::Result<void> filled;
   build->begin_run(0, table->row_count);
   table->rows.for_each([&](base::RowId row_id, const std::byte* row) {
@@ -41,10 +45,13 @@ base::Result<void> fill_index(Table* table, TableIndex* index) {
   build->end_run(0);
   const uint32_t steps = build->make_steps(1);
   for (uint32_t i = 0; i < steps; ++i) build->step(i);
-  const auto same = build->finish(
-      [&](base::RowId a, base::RowId b) { return index->unique && index->share_key(a, b); });
+  const auto same = build->finish();
   if (same && filled) filled = index->several_rows_have_key(same->second);
   return filled;
+} catch (const std::bad_alloc&) {
+  return base::Error(
+      base::ErrorCode::kOutOfMemory,
+      fmt::format("index \"{}\": the system has no memory left to build it", index->schema.name));
 }
 
 // Stops where it is not whole, or has not one entry for each of the table's rows.

@@ -1,7 +1,8 @@
 // IndexBuild: fills an empty index with many entries at once, from several threads: for rows that
 // are put back when a database is opened, and for an index that is made of a table's rows.
 //
-//   Index::begin_build ─► [begin_run ─► add ... ─► end_run]* by each lane, side by side
+//   Index::begin_build ─► of a unique index, ask
+//                      ─► [begin_run ─► add ... ─► end_run]* by each lane, side by side
 //                      ─► make_steps(n) ─► step(i) for each, side by side ─► finish ─► in use
 //
 // A run is what one thread adds in one go. A hash index takes entries as they come, in groups whose
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,9 +30,12 @@ class IndexBuild {
  public:
   // Two rows that have the same key, or, in a hash index, may have.
   using Suspects = std::pair<base::RowId, base::RowId>;
-  using Judge = bool (*)(const void* context, const Suspects& suspects);
+  using ShareKey = std::function<bool(base::RowId, base::RowId)>;
 
   virtual ~IndexBuild() = default;
+
+  // `share_key`: whether the keys of two rows that were added are the same.
+  void ask(ShareKey share_key) { share_key_ = std::move(share_key); }
 
   // At most `entries_max` follow in this run.
   virtual void begin_run(uint32_t lane, uint64_t entries_max) = 0;
@@ -41,17 +46,16 @@ class IndexBuild {
   // How many steps there are: at most so many, where it pays.
   virtual uint32_t make_steps(uint32_t steps_max) = 0;
   virtual void step(uint32_t number) = 0;
-  // The index is whole. Of a unique one: calls share_key(RowId, RowId) for suspects until it says
-  // that their keys are the same, and gives these two.
-  template <class ShareKey>
-  std::optional<Suspects> finish(const ShareKey& share_key) {
-    return finish_with(&share_key, [](const void* context, const Suspects& suspects) {
-      return (*static_cast<const ShareKey*>(context))(suspects.first, suspects.second);
-    });
-  }
+  // The index is whole; or, of a unique one, it is not, since these two rows have the same key.
+  virtual std::optional<Suspects> finish() = 0;
 
  protected:
-  virtual std::optional<Suspects> finish_with(const void* context, Judge judge) = 0;
+  bool share_key(const Suspects& suspects) const {
+    return share_key_ && share_key_(suspects.first, suspects.second);
+  }
+
+ private:
+  ShareKey share_key_;
 };
 
 }  // namespace diptych::oltp

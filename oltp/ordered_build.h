@@ -70,6 +70,13 @@ class OrderedBuild final : public IndexBuild {
   void step(uint32_t number) override {
     stretches_[number].merge(pages_, std::move(parts_[number]));
   }
+  std::optional<Suspects> finish() override {
+    const auto alike = Build::link(pages_, &stretches_);
+    pages_->memory().set_concurrency(index_->concurrency_);
+    if (!alike) return std::nullopt;
+    const Suspects suspects{base::RowId(alike->first), base::RowId(alike->second)};
+    return share_key(suspects) ? std::optional(suspects) : std::nullopt;
+  }
 
  private:
   static constexpr uint64_t kStepEntries = 50'000;  // fewer are not worth a thread
@@ -78,14 +85,6 @@ class OrderedBuild final : public IndexBuild {
     Entry* end = nullptr;
     Entry* limit = nullptr;
   };
-
-  std::optional<Suspects> finish_with(const void* context, Judge judge) override {
-    const auto alike = Build::link(pages_, &stretches_);
-    pages_->memory().set_concurrency(index_->concurrency_);
-    if (!alike) return std::nullopt;
-    const Suspects suspects{base::RowId(alike->first), base::RowId(alike->second)};
-    return judge(context, suspects) ? std::optional(suspects) : std::nullopt;
-  }
 
   OrderedIndex* index_;
   typename Tree::Pages* pages_;

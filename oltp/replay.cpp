@@ -50,8 +50,10 @@ base::Result<void> Worker::replay_one(Request* request, std::span<const base::Ro
   reads_.begin(false);
   stamp_ += core_->options.placement.threads;
   if (stamp_ == 0) stamp_ += core_->options.placement.threads;  // no handle's
-  Transaction txn(this, request->read_vid, request->now, request->random_seed,
-                  core_->options.operations_max, stamp_, planned);
+  // As many operations as it takes: the limit may have been another, and a scan may meet rows here
+  // that came after it then.
+  Transaction txn(this, request->read_vid, request->now, request->random_seed, UINT64_MAX, stamp_,
+                  planned);
   base::Result<void> result = call_body(procedure, txn, *request);
   if (txn.failed()) result = *txn.failure_;  // whatever the procedure makes of it
   if (!result) {

@@ -18,6 +18,8 @@ TableRestore::TableRestore(EngineCore* core, Table* table, uint64_t rows_max, ui
   DIPTYCH_CHECK(table->row_count == 0, "rows are put back into an empty table");
   for (const auto& index : table->indexes) {
     builds_.push_back(index->index->begin_build(rows_max, lanes));
+    if (!index->unique) continue;
+    builds_.back()->ask([&index](base::RowId a, base::RowId b) { return index->share_key(a, b); });
   }
   lanes_.reserve(lanes);
   for (uint32_t lane = 0; lane < lanes; ++lane) lanes_.emplace_back(&core->strings);
@@ -95,8 +97,7 @@ base::Result<void> TableRestore::finish() {
   base::Result<void> finished;
   for (size_t i = 0; i < builds_.size(); ++i) {
     const TableIndex& index = *table_->indexes[i];
-    const auto same = builds_[i]->finish(
-        [&](base::RowId a, base::RowId b) { return index.unique && index.share_key(a, b); });
+    const auto same = builds_[i]->finish();
     if (same && finished) finished = index.several_rows_have_key(same->second);
   }
   builds_.clear();

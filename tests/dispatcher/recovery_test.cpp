@@ -122,6 +122,15 @@ TEST_F(Recovered, WhatWasAcknowledgedIsThereAndACleanCloseLeavesNoLog) {
   EXPECT_EQ(*reopen()->number("SELECT version FROM account WHERE id = 3"), 8);
 }
 
+// What has committed is within the limit that held then.
+TEST_F(Recovered, WhateverTheLimitOfOperationsIsNow) {
+  make_crashed(7);
+  auto bank = Bank::open({.path = path(), .operations_max = 1});
+  EXPECT_EQ(*bank->number("SELECT version FROM account WHERE id = 3"), 7);
+  EXPECT_EQ(bank->database->call(bank->transfer, {.from = 1, .to = 2, .cents = 1}).get().code(),
+            ErrorCode::kInvalidArgument);
+}
+
 TEST_F(Recovered, AgainAndAgainWithoutASave) {
   make_crashed(2);
   for (int round = 0; round < 5; ++round) {

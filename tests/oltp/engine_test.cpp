@@ -232,6 +232,22 @@ TEST(EngineLoad, ATakenKeyLeavesNothingAndIsNamed) {
   bank.expect_replica_agrees();
 }
 
+// Each row after the second would look at all before it.
+TEST(EngineIndex, OfManyRowsWithOneKeyTheFirstTwoAreEnough) {
+  Bank bank;
+  constexpr int64_t kEqual = 100'000;
+  for (int64_t id = 0; id < kEqual; ++id) {
+    ASSERT_TRUE(bank.put(id, 7, std::to_string(id), 5));
+  }
+  auto wrong = bank.catalog.add_index(bank.account.table, index("by_money", base::IndexKind::kHash,
+                                                                base::Uniqueness::kUnique, {3}));
+  ASSERT_TRUE(wrong);
+  const uint64_t begin_ns = base::steady_ns();
+  EXPECT_EQ(bank.engine->add_index(bank.account.table, *wrong).code(), ErrorCode::kAlreadyExists);
+  EXPECT_LT(static_cast<double>(base::steady_ns() - begin_ns) * 1e-9, 5.0);
+  ASSERT_TRUE(bank.put(kEqual, 7, "one more", 5));
+}
+
 TEST(EngineIndex, AnIndexAddedLaterFindsTheRowsOrNamesEqualKeys) {
   Bank bank;
   for (int64_t id = 0; id < 20; ++id) ASSERT_TRUE(bank.put(id, 7, std::to_string(id), id / 2));

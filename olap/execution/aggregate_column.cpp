@@ -216,10 +216,7 @@ class SumColumn : public AggregateColumn {
       if (value != static_cast<int64_t>(value)) fail_value(kBigIntOutOfRange);
       results->values<int64_t>()[i] = static_cast<int64_t>(value);
     } else {
-      if (form.average) {
-        if (__builtin_mul_overflow(value, form.factor, &value)) fail();
-        value = divide_rounded(value, count);
-      }
+      if (form.average && !average_scaled(value, form.factor, count, &value)) fail();
       if (wide_fault(false, value) != 0) fail();
       results->values<Sum>()[i] = value;
     }

@@ -32,6 +32,17 @@ inline int128_t divide_rounded(int128_t value, int128_t divisor) {
   return (value < 0) == (divisor < 0) ? whole + 1 : whole - 1;
 }
 
+// sum * factor / count, rounded so, into `result`; false where that does not fit. The product may
+// be beyond 128 bits.
+inline bool average_scaled(int128_t sum, int128_t factor, int64_t count, int128_t* result) {
+  int128_t rest = sum % count;
+  if (__builtin_mul_overflow(sum / count, factor, result) ||
+      __builtin_mul_overflow(rest, factor, &rest)) {
+    return false;
+  }
+  return !__builtin_add_overflow(*result, divide_rounded(rest, count), result);
+}
+
 inline constexpr uint64_t kFault = uint64_t{1} << 63;
 
 inline uint64_t fault_if(bool condition) {

@@ -72,6 +72,12 @@ base::Error error_of(const std::exception_ptr& failure) {
   }
 }
 
+// Who might have had more memory, or less time to wait, without others gets it alone.
+bool may_run_alone(const base::Error& error) {
+  return error.code == base::ErrorCode::kOutOfMemory ||
+         error.code == base::ErrorCode::kDeadlineExceeded;
+}
+
 template <class Run>
 base::Result<QueryResult> guarded(Run&& run) {
   try {
@@ -286,13 +292,14 @@ void BatchRunner::run_star_batch(std::span<Job* const> jobs) {
     const std::unique_ptr<GivenRows> rows = batch.result(i);
     if (rows == nullptr) continue;
     const GivenStar star{batch, i, *rows, jobs.size()};
-    finish(jobs[i], guarded([&] {
-             QueryResult result;
-             Task task = run_plan(*jobs[i], context, start, &star, &result);
-             task.start();
-             task.check();
-             return result;
-           }));
+    auto result = guarded([&] {
+      QueryResult rows_of_one;
+      Task task = run_plan(*jobs[i], context, start, &star, &rows_of_one);
+      task.start();
+      task.check();
+      return rows_of_one;
+    });
+    if (result || !may_run_alone(result.error())) finish(jobs[i], std::move(result));
   }
 }
 
@@ -347,10 +354,7 @@ Task BatchRunner::ride(Job* job, SharedScans* scans) {
     co_return;
   }
   base::Error error = error_of(failure);
-  // Who might have had more memory, or less time to wait, alone gets it: its job is not done.
-  const bool may_run_alone = error.code == base::ErrorCode::kOutOfMemory ||
-                             error.code == base::ErrorCode::kDeadlineExceeded;
-  if (!may_run_alone) finish(job, std::move(error));
+  if (!may_run_alone(error)) finish(job, std::move(error));
 }
 
 }  // namespace diptych::olap

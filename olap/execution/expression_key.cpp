@@ -12,8 +12,8 @@ namespace {
 void append_key(const Expression& expression, std::span<const base::ColumnId> columns,
                 std::string* text) {
   const base::DataType& type = expression.type;
-  fmt::format_to(std::back_inserter(*text), "({}:{}.{}.{}", static_cast<int>(expression.kind),
-                 static_cast<int>(type.kind), type.precision, type.scale);
+  fmt::format_to(std::back_inserter(*text), "({}:{}.{}.{}.{}", static_cast<int>(expression.kind),
+                 static_cast<int>(type.kind), type.length, type.precision, type.scale);
   switch (expression.kind) {
     case ExpressionKind::kColumn:
       fmt::format_to(std::back_inserter(*text), " {}",

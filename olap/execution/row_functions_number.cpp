@@ -153,8 +153,9 @@ int64_t width_bucket(const RowArguments& a) {
   if (below) return 0;
   const bool beyond = low < high ? number >= high : number <= high;
   if (beyond) return count + 1;
-  const auto part =
-      static_cast<int64_t>((number - low) / (high - low) * static_cast<double>(count));
+  const double unit = std::isinf(high - low) ? 0.5 : 1;  // then no difference is infinite
+  const double share = (number * unit - low * unit) / (high * unit - low * unit);
+  const auto part = static_cast<int64_t>(share * static_cast<double>(count));
   return std::min(part, count - 1) + 1;
 }
 

@@ -121,10 +121,9 @@ class SumState {
     }
     if (average) {
       const auto digits = static_cast<unsigned>(type.scale - call.function.argument_scale);
-      if (__builtin_mul_overflow(value, power_of_ten(digits), &value)) {
+      if (!average_scaled(value, power_of_ten(digits), count_, &value)) {
         fail_value(kDecimalOutOfRange);
       }
-      value = divide_rounded(value, count_);
     }
     if (wide_fault(false, value) != 0) fail_value(kDecimalOutOfRange);
     call.results->values<int128_t>()[position] = value;

@@ -212,10 +212,12 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
     case PG_QUERY__A__CONST__VAL_FVAL: break;
     default: return source_.unsupported(offset, "a bit string");
   }
-  const std::string_view digits = constant.fval->fval;
+  const std::string_view number = constant.fval->fval;
+  const std::string_view sign = number.substr(0, number.starts_with('-') ? 1 : 0);
+  const std::string_view digits = number.substr(sign.size());
   const size_t point = digits.find('.');
   for (const base::DataType& type : {kIntType, kBigIntType}) {  // the grammar knows no INT32_MIN
-    if (auto integer = base::parse_value(type, digits)) {
+    if (auto integer = base::parse_value(type, number)) {
       return typed(make_literal(type, *std::move(integer)), offset);
     }
   }
@@ -226,11 +228,11 @@ BoundResult ExpressionBinder::bind_constant(const PgQuery__AConst& constant) {
   if (precision <= kWideDecimalDigitsMax) {
     const base::DataType type =
         decimal_type(static_cast<unsigned>(precision), static_cast<unsigned>(scale));
-    if (auto value = base::parse_value(type, kept)) {
+    if (auto value = base::parse_value(type, std::string(sign) + kept)) {
       return typed(make_literal(type, *std::move(value)), offset);
     }
   }
-  auto value = base::parse_value(kDoubleType, digits);
+  auto value = base::parse_value(kDoubleType, number);
   if (!value) return source_.wrong(offset, value.error().message, value.error().state);
   return typed(make_literal(kDoubleType, *std::move(value)), offset);
 }

@@ -78,13 +78,21 @@ bool is_null_test_of(const Expression& test, const Expression& value) {
          equal(without_integer_casts(*test.children[0]), without_integer_casts(value));
 }
 
+bool is_false(const Expression& e) {
+  const bool* const value = is_literal(e) ? std::get_if<bool>(&e.literal) : nullptr;
+  return value != nullptr && !*value;
+}
+
 // The x = y of a conjunct [coalesce(]x = y[, false)] OR (x IS NULL AND y IS NULL); else nullptr.
 const Expression* null_safe_equality(const Expression& e) {
   if (e.kind != ExpressionKind::kOr || e.children.size() != 2) return nullptr;
   for (size_t side = 0; side < 2; ++side) {
     const Expression* equality = e.children[side].get();
     const Expression& both = *e.children[1 - side];
-    if (equality->kind == ExpressionKind::kCoalesce) equality = equality->children[0].get();
+    if (equality->kind == ExpressionKind::kCoalesce) {
+      if (equality->children.size() != 2 || !is_false(*equality->children[1])) continue;
+      equality = equality->children[0].get();
+    }
     if (equality->kind != ExpressionKind::kEqual || both.kind != ExpressionKind::kAnd ||
         both.children.size() != 2) {
       continue;

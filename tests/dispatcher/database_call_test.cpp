@@ -147,6 +147,29 @@ TEST_F(Calls, SeedsDifferAndTimeIsTheSystems) {
   EXPECT_GT(first.now.micros, int64_t{1'600'000'000} * 1'000'000);
 }
 
+// Of a batch and of a statement, equal work is done once: not what cuts texts at another length.
+TEST_F(Calls, TextsThatAreCutAtDifferentLengthsAreNotOneExpression) {
+  const std::string one = "(id + 5)::text::varchar(1)";  // ids 0 to 9: "5" ... "9", "1" five times
+  const std::string two = "(id + 5)::text::varchar(2)";
+  const std::string statements[] = {
+      "SELECT count(*) FROM account WHERE " + one + " = '1'",
+      "SELECT count(*) FROM account WHERE " + two + " = '1'",
+      "SELECT count(DISTINCT " + one + ") FROM account",
+      "SELECT count(DISTINCT " + two + ") FROM account",
+      "SELECT sum(length(" + one + ")) FROM account",
+      "SELECT sum(length(" + one + ")) + sum(length(" + two + ")) FROM account",
+      "WITH x AS (SELECT " + one + " AS t, count(*) AS c FROM account GROUP BY 1), y AS (SELECT " +
+          two + " AS t, count(*) AS c FROM account GROUP BY 1) " +
+          "SELECT (SELECT count(*) FROM x) * 100 + (SELECT count(*) FROM y)"};
+  const auto results = database().query_batch(statements);
+  const int64_t expected[] = {5, 0, 6, 10, 10, 25, 610};
+  for (size_t i = 0; i < results.size(); ++i) {
+    ASSERT_TRUE(results[i].ok()) << statements[i] << ": " << results[i].error().to_string();
+    EXPECT_EQ(base::to_string(results[i]->rows[0][0]), std::to_string(expected[i]))
+        << statements[i];
+  }
+}
+
 TEST_F(Calls, SqlErrorsArePerStatement) {
   const std::string statements[] = {"SELECT count(*) FROM account", "SELECT nonsense FROM account",
                                     "SELEC 1", "SELECT max(id) FROM account"};

@@ -259,6 +259,28 @@ TEST_P(StarPass, ThatWouldKeepTooMuchLeavesItsQueriesToRunAlone) {
   }
 }
 
+// Nor, of what the others' groups take, what is made of one's own.
+TEST_P(StarPass, WhoseRowsFindNoRoomBesideItRunAlone) {
+  std::vector<Plan> plans;
+  for (int64_t i = 0; i < 30; ++i) {
+    OperatorPtr groups = counted(where(facts(), is_below(0, 3000 + i)), column(0, kBigIntType));
+    OperatorPtr sorted = over(OperatorKind::kSort, std::move(groups), {kBigIntType, kBigIntType});
+    sorted->sort_keys.push_back(SortKey{0, true, false});
+    plans.push_back(plan_of(std::move(sorted)));
+  }
+  std::vector<const Plan*> batch;
+  for (const Plan& plan : plans) batch.push_back(&plan);
+  const StopFlag stop{false};
+  for (size_t budget = size_t{1} << 20; budget < size_t{16} << 20; budget += budget / 16) {
+    Executor executor(placement(GetParam()), budget);
+    const auto results = executor.run_batch(batch, replica_.replica(), stop);
+    for (size_t i = 0; i < plans.size(); ++i) {
+      ASSERT_TRUE(results[i].ok()) << budget << ": " << results[i].error().to_string();
+      EXPECT_EQ(results[i]->rows.size(), 3000 + i);
+    }
+  }
+}
+
 // Nor what it computes with.
 TEST_P(StarPass, OfTooManyExpressionsLeavesItsQueriesToRunAlone) {
   std::vector<Plan> plans;

@@ -79,8 +79,8 @@ struct [[nodiscard]] Error {
   Error within(std::string_view context) const;
 };
 
-// (A union of its own rather than a std::variant, whose templates every source with procedures would
-// instantiate for each of its results.)
+// (A union of its own rather than a std::variant, whose templates every source with procedures
+// would instantiate for each of its results.)
 template <class T>
 class [[nodiscard]] Result {
  public:

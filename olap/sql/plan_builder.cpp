@@ -26,7 +26,9 @@ Planned PlanBuilder::plan_statement(QueryBlock& block) {
 }
 
 Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order order) {
-  prune_outputs(block, needed, order);
+  const bool bound_again = block.times_bound != nullptr && *block.times_bound > 1;
+  const bool once = bound_again && rows_may_differ(block);
+  if (!once) prune_outputs(block, needed, order);
   prune_windows(block);
   prune_aggregates(block);
   SlotSet above;  // what the stages after FROM and WHERE read
@@ -58,6 +60,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   if (block.distinct) plan = distinct(std::move(plan));
   plan = sort_and_limit(block, std::move(plan), order);
   if (block.repeat_slot != 0) plan = repeat(block.repeat_slot, std::move(plan));
+  if (once && !is_repeatable(*plan.root)) plan = grouped_by_all(std::move(plan));
   plan.unfiltered = plan.rows();
   plan.single_row = block.repeat_slot == 0 && block.aggregated && block.group_slots.empty() &&
                     block.grouping_sets.empty();

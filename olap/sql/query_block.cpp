@@ -17,7 +17,52 @@ void visit_all(const std::vector<SubqueryJoin>& subqueries, const VisitColumn& v
   }
 }
 
+bool depends_on_order(AggregateKind kind, bool of_doubles) {
+  switch (kind) {
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg: return of_doubles;
+    case AggregateKind::kVarSamp:
+    case AggregateKind::kVarPop:
+    case AggregateKind::kStddevSamp:
+    case AggregateKind::kStddevPop:
+    case AggregateKind::kCovarPop:
+    case AggregateKind::kStringAgg: return true;
+    default: return false;
+  }
+}
+
+// (An average of exact numbers is one, too.)
+bool depends_on_order(const WindowFunction& function) {
+  switch (function.kind) {
+    case WindowKind::kRank:
+    case WindowKind::kDenseRank:
+    case WindowKind::kPercentRank:
+    case WindowKind::kCumeDist: return false;
+    case WindowKind::kAggregate:
+      return function.frame.mode == FrameMode::kRows ||
+             function.frame.exclusion == FrameExclusion::kCurrentRow ||
+             function.frame.exclusion == FrameExclusion::kTies ||
+             depends_on_order(function.aggregate, function.type.kind == base::TypeKind::kDouble);
+    default: return true;
+  }
+}
+
 }  // namespace
+
+bool rows_may_differ(const QueryBlock& block) {
+  if (block.limit != kNoLimit || block.offset != 0 || !block.distinct_on.empty()) return true;
+  for (const Aggregate& aggregate : block.aggregates) {
+    if (depends_on_order(aggregate.kind, aggregate.type.kind == base::TypeKind::kDouble)) {
+      return true;
+    }
+  }
+  for (const Window& window : block.windows) {
+    for (const WindowCall& call : window.calls) {
+      if (depends_on_order(call.function)) return true;
+    }
+  }
+  return false;
+}
 
 size_t width_of(const JoinGroup& group) {
   size_t width = 0;

@@ -193,6 +193,8 @@ struct QueryBlock {
   uint64_t limit = kNoLimit;
   uint64_t offset = 0;
   uint32_t repeat_slot = 0;  // an output: how often the row comes (BIGINT); 0: once
+  // How often the SELECT that this is has been bound, once all is bound; null: nobody wrote it.
+  const unsigned* times_bound = nullptr;
 };
 
 enum class SetOperator : uint8_t { kUnion, kIntersect, kExcept };
@@ -216,6 +218,11 @@ size_t width_of(const JoinGroup& group);
 
 // The block as a member of a join: a derived table.
 JoinMember derived_member(std::unique_ptr<QueryBlock> block);
+
+// Whether running the block once more, over the same rows in another order, may give other rows:
+// what is chosen or numbered by an order that may have ties, and sums of DOUBLEs. Blocks in it are
+// left to themselves.
+bool rows_may_differ(const QueryBlock& block);
 
 // Calls visit with every column that is named in the block, the group or the member, at any depth.
 using VisitColumn = std::function<void(const Expression& column)>;

@@ -126,6 +126,9 @@ base::Result<std::unique_ptr<QueryBlock>> SelectBinder::bind(const PgQuery__Sele
   if (++statement_.blocks > kBlocksMax || statement_.depth > kBlocksDeepMax) {
     return too_many_blocks();
   }
+  unsigned& times_bound = statement_.times_bound[&select];
+  ++times_bound;
+  block_->times_bound = &times_bound;
   if (auto checked = check_supported(select); !checked) return checked.error();
   if (select.with_clause != nullptr) {
     if (auto bound = bind_with(*select.with_clause); !bound) return bound.error();

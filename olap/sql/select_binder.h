@@ -37,7 +37,8 @@ struct StatementBinding {
   unsigned blocks = 0;
   unsigned depth = 0;
   uint32_t recursions = 0;
-  std::unordered_set<const PgQuery__CommonTableExpr*> named;  // that stand in some FROM
+  std::unordered_set<const PgQuery__CommonTableExpr*> named;             // that stand in some FROM
+  std::unordered_map<const PgQuery__SelectStmt*, unsigned> times_bound;  // QueryBlock::times_bound
 };
 
 // A recursive query as its recursive term sees it: rows of the round before.

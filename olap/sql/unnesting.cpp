@@ -308,6 +308,7 @@ Expressions Unnesting::add_to_set_operation(JoinMember& member) {
 // stays above that join.
 Expressions Unnesting::lift_groups(QueryBlock& block) {
   auto groups = std::make_unique<QueryBlock>();
+  groups->times_bound = block.times_bound;
   groups->aggregated = std::exchange(block.aggregated, false);
   groups->from = std::exchange(block.from, JoinGroup());
   groups->group_keys = std::move(block.group_keys);

@@ -122,6 +122,42 @@ constexpr Planned kPlanned[] = {
      "      scan parent [p_kind]\n"
      "    aggregate [] by [p_kind]\n"
      "      scan parent [p_kind]\n"},
+    // Both uses have the same rows: all columns, and equal groups, which are made once.
+    {"with k as (select c_id, c_day from child limit 5) select a.c_day from k a, k b "
+     "where a.c_id = b.c_id",
+     "project [c_day]\n"
+     "  inner join on c_id = c_id\n"
+     "    aggregate [] by [c_id, c_day, row_number()]\n"
+     "      window [row_number()]\n"
+     "        limit 5\n"
+     "          scan child [c_id, c_day]\n"
+     "    aggregate [] by [c_id, c_day, row_number()]\n"
+     "      window [row_number()]\n"
+     "        limit 5\n"
+     "          scan child [c_id, c_day]\n"},
+    {"with k as (select c_day d, sum(c_ratio) r, count(*) from child group by 1) select d from k "
+     "where r = (select max(r) from k)",
+     "project [c_day]\n"
+     "  inner join on sum(c_ratio) = max(sum(c_ratio))\n"
+     "    aggregate [sum(c_ratio), count(*)] by [c_day]\n"
+     "      scan child [c_day, c_ratio]\n"
+     "    aggregate [max(sum(c_ratio))] by []\n"
+     "      aggregate [sum(c_ratio), count(*)] by [c_day]\n"
+     "        scan child [c_day, c_ratio]\n"},
+    // One use, or rows that are always the same, have no more than they need.
+    {"with k as (select c_id, c_day from child limit 5) select c_day from k",
+     "limit 5\n"
+     "  scan child [c_day]\n"},
+    {"with k as (select c_id, rank() over (order by c_day) r, c_big from child) select a.r from k "
+     "a, k b where a.c_id = b.r",
+     "project [rank()]\n"
+     "  inner join on rank() = c_id::BIGINT\n"
+     "    project [rank()]\n"
+     "      window [rank()] order by [c_day]\n"
+     "        scan child [c_day]\n"
+     "    project [c_id, rank()]\n"
+     "      window [rank()] order by [c_day]\n"
+     "        scan child [c_id, c_day]\n"},
     {"select 1, 'a' as x", "values [1, 'a']\n"},
     {"select 1 where false",
      "project [1]\n"

@@ -5,8 +5,10 @@ Used by tools/compare-duckdb and by the differential tests.
 
 import argparse
 import collections
+import contextlib
 import datetime
 import decimal
+import enum
 import json
 import math
 import pathlib
@@ -20,6 +22,30 @@ TABLES = ("region nation supplier item warehouse district stock customer history
           " orderline").split()
 REGIONS = ("Africa", "America", "Asia", "Europe")
 NATIONS = ("Germany", "Japan", "Zimbabwe", "Algeria")
+SANITIZER = re.compile(r"\b(Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer\b"
+                       r"|: runtime error: ")
+
+
+def batch_results(done):
+    """What a `diptych query --format json` that has ended printed. Its exit code is 1 where a
+    statement has an error, and 0 otherwise: what ended in another way, in a crash after the
+    results too, or complained after them, is a RuntimeError."""
+    results = None
+    if done.stdout.startswith("["):
+        with contextlib.suppress(json.JSONDecodeError):
+            results = json.loads(done.stdout, parse_float=decimal.Decimal)
+    _, told, complaint = done.stderr.rpartition("\nbatch: ")
+    complaint = complaint.partition("\n")[2].strip() if told else ""
+    why = None
+    if results is None:
+        why = f"no JSON: {done.stdout[:500]}"
+    elif done.returncode != any("error" in result for result in results):
+        why = "another exit code than the results have"
+    elif complaint or SANITIZER.search(done.stderr):
+        why = "a complaint beside the results"
+    if why:
+        raise RuntimeError(f"exit {done.returncode}, {why}\n{done.stderr[-2000:]}")
+    return results
 
 
 class Program:
@@ -46,13 +72,9 @@ class Program:
         with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
             script.write(";\n".join(statements))
             script.flush()
-            done = subprocess.run(
+            return batch_results(subprocess.run(
                 [self.binary, "query", self.path, "-f", script.name, "--format", "json", *options],
-                capture_output=True, text=True)
-        if not done.stdout.startswith("["):
-            raise RuntimeError(f"no JSON, exit {done.returncode}: {done.stdout[:500]} "
-                               f"{done.stderr[-2000:]}")
-        return json.loads(done.stdout, parse_float=decimal.Decimal)
+                capture_output=True, text=True))
 
 
 def numbers(text):
@@ -114,12 +136,21 @@ def template_text(text, draw, nations=NATIONS, regions=REGIONS):
     return re.sub(r"\[([A-Z_0-9]+)\]", value, text)
 
 
+class Truth(enum.Enum):
+    """A BOOLEAN, which Python takes for the number 0 or 1."""
+
+    FALSE = False
+    TRUE = True
+
+
 # What plain() leaves as it is: asked first, since most of millions of values are such.
-PLAIN = frozenset((int, float, decimal.Decimal, bool, str, type(None)))
+PLAIN = frozenset((int, float, decimal.Decimal, str, type(None)))
 
 
 def plain(value):
     """A value of either engine in one form."""
+    if isinstance(value, bool):
+        return Truth(value)
     if isinstance(value, datetime.datetime):
         text = value.isoformat(" ")
         return text.rstrip("0") if value.microsecond else text
@@ -145,6 +176,8 @@ def is_quotient(number):
 def equal(ours, theirs, inexact):
     if ours is None or theirs is None:
         return ours is None and theirs is None
+    if isinstance(ours, bool) != isinstance(theirs, bool):
+        return False
     numbers = (int, float, decimal.Decimal)
     if isinstance(ours, numbers) and isinstance(theirs, numbers):
         if inexact or isinstance(theirs, float):
@@ -164,14 +197,26 @@ def sort_key(row):
         elif isinstance(value, str):
             key.append((1, value))
         else:
-            key.append((0, f"{round(float(value), 6) + 0.0:+030.6f}"))
+            number = value.value if isinstance(value, Truth) else value
+            key.append((0, f"{round(float(number), 6) + 0.0:+030.6f}"))
     return key
 
 
-def difference(result, rows):
-    """What differs between one of our results and DuckDB's rows, in any order; None if nothing."""
+def other_widths(result, rows, width=None):
+    """How many columns rows of either side have, or the peer's answer, where that is not how many
+    our result names; empty where all have as many."""
+    widths = {len(row) for row in result["rows"]} | {len(row) for row in rows}
+    return (widths | {width}) - {len(result["columns"]), None}
+
+
+def difference(result, rows, width=None):
+    """What differs between one of our results and a peer's rows, in any order; None if nothing.
+    width: of how many columns the peer's answer is, which without rows nothing else tells."""
     if "error" in result:
         return result["error"]
+    widths = other_widths(result, rows, width)
+    if widths:
+        return f"{len(result['columns'])} columns against {', '.join(map(str, sorted(widths)))}"
     ours = collections.Counter(plain_rows(result["rows"]))
     theirs = collections.Counter(plain_rows(rows))
     if ours.total() != theirs.total():
@@ -179,8 +224,14 @@ def difference(result, rows):
     # Most rows are the same in both: only the others are worth sorting.
     ours, theirs = (sorted(some.elements(), key=sort_key)
                     for some in (ours - theirs, theirs - ours))
-    for a, b in zip(ours, theirs):
-        for column, x, y in zip(result["columns"], a, b):
+    for a, b in zip(ours, theirs, strict=True):
+        for column, x, y in zip(result["columns"], a, b, strict=True):
             if not equal(x, y, column["type"] == "DOUBLE"):
                 return f"column {column['name']}: {x} against {y}, of rows {a} and {b}"
     return None
+
+
+def duckdb_answer(connection, sql):
+    """(rows, width) as difference() takes them."""
+    rows = connection.execute(sql).fetchall()
+    return rows, len(connection.description)

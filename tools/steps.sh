@@ -13,6 +13,9 @@ export CCACHE_DEPEND=1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034
 program=${0##*/}
+# Where the user stands, of which relative paths in arguments are.
+# shellcheck disable=SC2034
+user_folder=$PWD
 cd "$root"
 
 # say TEXT...: one line on standard output, with the seconds since the script began.

@@ -6,6 +6,7 @@ import decimal
 import io
 import pathlib
 import random
+import subprocess
 import sys
 import unittest
 
@@ -66,6 +67,15 @@ class CompareDuckdbTest(unittest.TestCase):
         self.assertIn("ANSWER THAT DIFFERS: Q03: 7 rows against 8", text)
         self.assertIn("PROBLEM: Q04: out of memory", text)
 
+    def test_a_run_of_ours_that_fails_without_a_problem_is_one(self):
+        clean = {"cells": [], "unsupported_queries": {}, "violations": [], "differences": []}
+        for more, wanted in (({"failure": None}, []),
+                             ({"failure": "cannot save"}, ["ours failed: cannot save"]),
+                             ({"failure": "x", "violations": ["C1"]}, ["C1"])):
+            problems = []
+            compare_duckdb.note_problems(clean | more, problems)
+            self.assertEqual(problems, wanted)
+
     def test_answers_differ_by_rows_and_values_and_not_by_order(self):
         result = {"columns": [{"name": "a", "type": "INT"}, {"name": "b", "type": "DOUBLE"}],
                   "rows": [[1, decimal.Decimal("0.5")], [None, decimal.Decimal("1.5")]]}
@@ -75,6 +85,28 @@ class CompareDuckdbTest(unittest.TestCase):
         self.assertIn("column a", duckdb_peer.difference(result, [(0, 1.5), (1, 0.5)]))
         self.assertEqual(duckdb_peer.difference({"error": "no"}, []), "no")
 
+    def test_answers_differ_by_how_many_columns_they_have(self):
+        one = {"columns": [{"name": "a", "type": "INT"}], "rows": [[1]]}
+        self.assertIsNone(duckdb_peer.difference(one, [(1,)], 1))
+        self.assertIn("1 columns against 2", duckdb_peer.difference(one, [(1, 2)]))
+        self.assertIn("1 columns against 0", duckdb_peer.difference(one, [()]))
+        self.assertIn("2 columns against 1", duckdb_peer.difference(
+            {**one, "columns": one["columns"] * 2}, [(1, 2)]))
+        empty = {**one, "rows": []}
+        self.assertIsNone(duckdb_peer.difference(empty, [], 1))
+        self.assertIn("1 columns against 2", duckdb_peer.difference(empty, [], 2))
+
+    def test_a_boolean_is_no_number(self):
+        result = lambda value: {"columns": [{"name": "a", "type": "X"}], "rows": [[value], [None]]}
+        for value in (True, False):
+            number = int(value)
+            self.assertIsNone(duckdb_peer.difference(result(value), [(None,), (value,)]))
+            self.assertIn("column a", duckdb_peer.difference(result(value), [(None,), (number,)]))
+            self.assertIn("column a", duckdb_peer.difference(result(number), [(None,), (value,)]))
+            self.assertIn("column a",
+                          duckdb_peer.difference(result(value), [(None,), (not value,)]))
+            self.assertFalse(duckdb_peer.equal(value, number, True))
+
     def test_a_template_gets_one_value_for_one_name(self):
         text = duckdb_peer.template_text("[PRICE] and [PRICE] + 10, [CHAR1]", random.Random(1))
         low, high = text.split(",")[0].split(" and ")
@@ -82,7 +114,74 @@ class CompareDuckdbTest(unittest.TestCase):
         self.assertNotIn("[", text)
 
 
+class BatchResultsTest(unittest.TestCase):
+    RIGHT = '[{"columns": [], "rows": [[0.5]]}]\n'
+    WRONG = '[{"error": "no"}]\n'
+    BATCH = "diptych: no\nbatch: 2 statements, 1.25 ms\n"
+
+    def results(self, code, stdout, stderr=BATCH):
+        return duckdb_peer.batch_results(
+            subprocess.CompletedProcess(["diptych"], code, stdout, stderr))
+
+    def test_results_and_errors_are_taken(self):
+        (result,) = self.results(0, self.RIGHT)
+        self.assertEqual(result["rows"], [[decimal.Decimal("0.5")]])
+        self.assertEqual(self.results(1, self.WRONG), [{"error": "no"}])
+        self.assertEqual(self.results(1, self.WRONG, "diptych: no\n"), [{"error": "no"}])
+
+    def test_what_ends_in_another_way_is_an_error_that_tells_why(self):
+        for code, stdout in ((-11, self.RIGHT), (23, self.RIGHT), (1, self.RIGHT),
+                             (-6, self.WRONG), (23, self.WRONG), (0, self.WRONG),
+                             (0, ""), (2, ""), (0, self.RIGHT[:-4])):
+            with self.assertRaisesRegex(RuntimeError, f"exit {code}(.|\n)*batch: 2 statements"):
+                self.results(code, stdout)
+
+    def test_a_complaint_after_the_results_is_an_error(self):
+        for complaint in ("diptych: cannot save", "==1==ERROR: LeakSanitizer: detected leaks"):
+            for code, stdout in ((0, self.RIGHT), (1, self.WRONG)):
+                with self.assertRaisesRegex(RuntimeError, complaint):
+                    self.results(code, stdout, f"{self.BATCH}{complaint}\n")
+        with self.assertRaisesRegex(RuntimeError, "overflow"):
+            self.results(0, self.RIGHT, f"a.cpp:1:2: runtime error: overflow\n{self.BATCH}")
+
+
+class FailsAt:
+    """A program, or DuckDB: both answer a query by its text, and ours not this one."""
+
+    description = ("a",)
+
+    def __init__(self, failing=None, error=None):
+        self.failing, self.error = failing, error
+
+    def query(self, statements, threads=None):
+        if statements[0] == self.failing and self.error is None:
+            raise RuntimeError("exit -11")
+        right = {"columns": [{"name": "a", "type": "INT"}], "rows": [[1]], "execute_ms": 2}
+        return [{"error": self.error} if statements[0] == self.failing else right]
+
+    def execute(self, text):
+        return self
+
+    def fetchall(self):
+        return [(1,)]
+
+
 class CompareTpchTest(unittest.TestCase):
+    def test_a_query_that_fails_costs_no_other_its_figures(self):
+        (name, text), *others = compare_tpch.queries()
+        for program in (FailsAt(text), FailsAt(text, "no such table")):
+            wrong = compare_tpch.compare(program, FailsAt())
+            self.assertEqual(list(wrong), [name])
+            for known in (wrong, {}):  # already, or since it was compared
+                times = compare_tpch.measure(program, FailsAt(), 1, 2, known)
+                self.assertEqual(list(times), [other for other, _ in others])
+                self.assertEqual(list(known), [name])
+                self.assertEqual({of["ours"] for of in times.values()}, {2.0})
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            compare_tpch.report(1, times)
+            compare_tpch.report(1, {})
+        self.assertEqual(said.getvalue().count("geometric mean"), 1)
+
     NEEDED = ["--program", "diptych", "--folder", "data"]
 
     def test_what_cannot_be_measured_is_refused_before_the_data_is_made(self):

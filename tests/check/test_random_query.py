@@ -1,11 +1,14 @@
 """The random queries are a function of their seed, and a wrong answer is noticed and made small."""
 
 import collections
+import contextlib
+import io
 import pathlib
 import random
 import re
 import sys
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/sql"), str(ROOT / "tools")]
@@ -20,8 +23,8 @@ class WrongAboutOuterJoins:
     seed = 0
     tables = ()
 
-    def peer_rows(self, sql, seconds_max):
-        return []
+    def peer_answer(self, sql, seconds_max=None):
+        return [], None
 
     def batch(self, statements, parameters=(), seconds_max=None):
         wrong = {"columns": [{"name": "c0", "type": "INT"}], "rows": [[1]]}
@@ -36,6 +39,23 @@ class WrongAboutPairs(WrongAboutOuterJoins):
         wrong, right = super().batch(["LEFT JOIN", ""])
         joined = any("LEFT JOIN" in sql for sql in statements)
         return [wrong if joined and "GROUP BY" in sql else right for sql in statements]
+
+
+class EndsAtOuterJoins(WrongAboutOuterJoins):
+    """Ours does not survive an outer join, or has no time left for it; the peer refuses it."""
+
+    def __init__(self, result):
+        self.result = result
+        self.asked = []
+
+    def peer_answer(self, sql, seconds_max=None):
+        self.asked.append(sql)
+        return None if "LEFT JOIN" in sql else ([], 0)
+
+    def batch(self, statements, parameters=(), seconds_max=None):
+        joined = ["LEFT JOIN" in sql for sql in statements]
+        ended = any(joined) and test.has_ended(self.result)
+        return [self.result if ended or one else {"columns": [], "rows": []} for one in joined]
 
 
 class WrongAboutParameters(WrongAboutOuterJoins):
@@ -153,6 +173,7 @@ class RandomQueryTest(unittest.TestCase):
         self.assertEqual(test.kind_of("row 1, column a: 1 against 2"), test.kind_of("3 against 4"))
         self.assertNotEqual(test.kind_of("invalid argument: x"), test.kind_of("1 against 2"))
         self.assertNotEqual(test.kind_of("invalid argument: x"), test.kind_of("the program ended"))
+        self.assertEqual(test.kind_of("the program ended: exit 1\n1 against 2"), test.ENDED)
 
     def test_rows_of_a_batch_are_those_alone(self):
         columns = [{"name": "a", "type": "INT"}]
@@ -161,6 +182,71 @@ class RandomQueryTest(unittest.TestCase):
         self.assertFalse(test.same_rows(one, {"columns": columns, "rows": [[1], [1]]}))
         self.assertFalse(test.same_rows(one, {"columns": columns, "rows": [[1]]}))
         self.assertFalse(test.same_rows(one, {"error": "no"}))
+        self.assertFalse(test.same_rows(one, {"columns": columns, "rows": [[True], [None]]}))
+        self.assertFalse(test.same_rows(one, {"columns": columns * 2, "rows": [[1], [None]]}))
+        self.assertFalse(test.same_rows({"columns": columns, "rows": []},
+                                        {"columns": columns * 2, "rows": []}))
+
+    def test_rows_of_another_order_width_or_kind_are_noticed(self):
+        query = next(query for query in queries(3, 200) if query.order)
+        columns = [{"name": "a", "type": "INT"}]
+        fault = lambda ours, theirs, width=1: test.fault_of(
+            query, {"columns": columns, "rows": ours}, theirs, width)
+        self.assertIsNone(fault([[1], [2]], [(1,), (2,)]))
+        self.assertIn("order of row 0", fault([[1], [2]], [(2,), (1,)]))
+        self.assertIn("1 columns against 2", fault([[1], [2]], [(1, 3), (2, 3)]))
+        self.assertIn("1 columns against 2", fault([], [], 2))
+        self.assertIn("1 against Truth.TRUE", fault([[1]], [(True,)]))
+
+
+class RunTest(unittest.TestCase):
+    """What a run says of results, and of itself."""
+
+    def run_of(self, result, batch):
+        pair = EndsAtOuterJoins(result)
+        run = test.Run(None, mock.Mock(refusal=""))
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            run.check(pair, batch, random.Random(1))
+        return run, pair, said.getvalue()
+
+    def setUp(self):
+        batch = queries(3, 60)
+        joined = [query for query in batch if "LEFT JOIN" in str(query)]
+        self.assertGreater(len(joined), 3)
+        self.batch = [next(query for query in batch if query not in joined), *joined]
+
+    def test_a_crash_on_what_the_peer_refuses_is_wrong(self):
+        ended = {"error": f"{test.ENDED}: exit -11\ndiptych: unsupported: another one"}
+        run, pair, said = self.run_of(ended, self.batch)
+        self.assertEqual(len(run.wrong), 1)
+        self.assertEqual(pair.asked, [])
+        self.assertIn("exit -11", said)
+        self.assertIn("LEFT JOIN", run.wrong[0][1])
+        self.assertNotIn("once, in this batch", said)
+
+    def test_what_takes_too_long_is_wrong_once_whatever_the_peer_says(self):
+        late = {"error": "deadline exceeded", "sqlstate": test.TIME_OVER}
+        run, _, said = self.run_of(late, self.batch)
+        self.assertEqual(len(run.wrong), 1)
+        self.assertIn("deadline exceeded", said)
+        self.assertEqual(run.counts["compared"], 1)
+
+    def test_another_error_of_what_the_peer_refuses_is_skipped(self):
+        run, _, _ = self.run_of({"error": "ambiguous"}, self.batch)
+        self.assertEqual(run.wrong, [])
+        run, _, _ = self.run_of({"error": "unsupported: joins"}, self.batch)
+        self.assertEqual(run.counts[test.UNSUPPORTED], len(self.batch) - 1)
+
+    def test_a_fixed_run_that_skips_is_not_fine(self):
+        fine = collections.Counter({"compared": 174, "with rows": 106})
+        self.assertIsNone(test.what_is_missing(fine, 180))
+        lacking = fine + collections.Counter({test.UNSUPPORTED: 1})
+        self.assertIn("unsupported", test.what_is_missing(lacking, 180))
+        self.assertIn("compared", test.what_is_missing(fine, 360))
+        self.assertIn("with rows", test.what_is_missing(fine - collections.Counter(
+            {"with rows": 80}), 180))
+        self.assertIsNone(test.what_is_missing(lacking, None))
+        self.assertIn("nothing", test.what_is_missing(collections.Counter(), None))
 
 
 if __name__ == "__main__":

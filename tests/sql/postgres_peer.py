@@ -126,11 +126,12 @@ class PostgresPeer:
                 copy.write(csv.read_bytes())
         self.connection.execute(f"ANALYZE {table.name}")
 
-    def rows(self, sql, seconds_max):
-        """None where PostgreSQL refuses, or takes longer."""
+    def answer(self, sql, seconds_max):
+        """(rows, width); None where PostgreSQL refuses, or takes longer."""
         try:
             self.connection.execute(f"SET statement_timeout = {int(seconds_max * 1000)}")
-            return self.connection.execute(sql).fetchall()
+            cursor = self.connection.execute(sql)
+            return cursor.fetchall(), len(cursor.description)
         except self.server.psycopg.Error as error:
             self.refusal = f"{error.sqlstate}: {str(error).splitlines()[0]}"
             return None

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -201,6 +202,8 @@ void OlapDispatcher::get_ready() {
     index_rows();
   } catch (const storage::ChunkFailure& failure) {
     lose_replica(failure.error());
+  } catch (const std::bad_alloc&) {
+    lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to index rows with"});
   }
   refresh_statistics();
   const std::lock_guard lock(figures_mutex_);
@@ -527,6 +530,8 @@ void OlapDispatcher::bring_up_to_date() {
     }
   } catch (const storage::ChunkFailure& failure) {
     lose_replica(failure.error());
+  } catch (const std::bad_alloc&) {
+    lose_replica({base::ErrorCode::kOutOfMemory, "there is no memory left to apply updates with"});
   }
   if (!collected.sets.empty()) updates_->recycle(std::move(collected.sets));
   trim();

@@ -131,7 +131,8 @@ class Engine {
   base::Result<void> replay_updates(std::span<const propagation::BatchRuns> batches);
 
   // Inserts all rows that `next` gives (it returns an empty batch at the end) as one transaction,
-  // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key.
+  // or none: an error of `next`'s own; kAlreadyExists names the row (counted from 1) and the key;
+  // kOutOfMemory.
   // `sink` gets the rows, in place of update records; nullptr: no replica does.
   base::Result<base::Vid> load(base::TableId table,
                                const std::function<base::Result<RowBatch>()>& next,

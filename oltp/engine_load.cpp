@@ -116,22 +116,31 @@ base::Result<base::Vid> Engine::load(base::TableId table_id,
     state_->reach_boundary();
     return error;
   };
-  while (true) {
-    const auto batch = next();
-    if (!batch) return undo(batch.error());
-    if (batch->count == 0) break;
-    given.clear();
-    for (size_t i = 0; i < batch->count; ++i) {
-      auto row_id = leader.load_row(&table, batch->rows + i * table.layout.bytes, vid);
-      if (row_id) {
-        loaded.append(*row_id);
+  uint64_t rows = 0;
+  try {
+    while (true) {
+      const auto batch = next();
+      if (!batch) return undo(batch.error());
+      if (batch->count == 0) break;
+      given.clear();
+      given.reserve(batch->count);
+      for (size_t i = 0; i < batch->count; ++i) {
+        auto row_id = leader.load_row(&table, batch->rows + i * table.layout.bytes, vid);
+        if (!row_id) {
+          return undo(row_id.error().within(
+              fmt::format("table \"{}\", row {}", table.schema->name, rows + 1)));
+        }
+        ++rows;
         given.push_back({*row_id, table.rows.slot(*row_id).row()});
-        continue;
+        loaded.append(*row_id);
       }
-      return undo(row_id.error().within(
-          fmt::format("table \"{}\", row {}", table.schema->name, loaded.size() + 1)));
+      if (sink != nullptr) sink->take(given);
     }
-    if (sink != nullptr) sink->take(given);
+  } catch (const std::bad_alloc&) {
+    if (rows > loaded.size()) leader.unload_row(&table, given.back().row_id);
+    return undo({base::ErrorCode::kOutOfMemory,
+                 fmt::format("table \"{}\", row {}: the system has no memory left to load it",
+                             table.schema->name, rows + 1)});
   }
   if (loaded.size() == 0) return last_vid();
   // release: pairs with the acquire at a transaction's begin (C1).

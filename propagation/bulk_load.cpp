@@ -1,6 +1,7 @@
 #include "propagation/bulk_load.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -132,6 +133,9 @@ void BulkLoad::guarded(const Body& body) {
     body();
   } catch (const storage::ChunkFailure& failure) {
     failure_ = failure.error();
+  } catch (const std::bad_alloc&) {
+    failure_ = base::Error(base::ErrorCode::kOutOfMemory,
+                           "there is no memory left for the rows of a load");
   }
 }
 

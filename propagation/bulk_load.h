@@ -60,8 +60,8 @@ class BulkLoad final : public LoadSink {
   void discard(const RowIdRuns& loaded) override;
   // The load has committed as `vid`, which the replica then shows, unless it failed.
   void finish(base::Vid vid);
-  // For who has called finish or discard: the disk failed, or a damaged chunk was met. The replica
-  // is then useless.
+  // For who has called finish or discard: the disk failed, a damaged chunk was met, or memory ran
+  // out. The replica is then useless.
   const std::optional<base::Error>& failure() const { return failure_; }
 
  private:
@@ -81,7 +81,7 @@ class BulkLoad final : public LoadSink {
   void take_in(const Chunk& chunk);
   void route(const Chunk& chunk);
   void write(Rest rest);
-  // Calls body(), unless it has failed before; a ChunkFailure is kept.
+  // Calls body(), unless it has failed before; a ChunkFailure is kept, and a bad_alloc.
   template <class Body>
   void guarded(const Body& body);
 

@@ -53,6 +53,11 @@ void BufferManager::add_resident(const BufferedChunk* chunk) {
   bytes_ += cost(chunk->memory_);
 }
 
+// So that add_resident does not throw.
+void BufferManager::make_room_for_resident() {
+  if (resident_.size() == resident_.capacity()) resident_.reserve(2 * resident_.size() + 1);
+}
+
 void BufferManager::remove_resident(const BufferedChunk* chunk, const ChunkMemory& memory) {
   const size_t index = chunk->resident_index_;
   resident_[index] = resident_.back();
@@ -148,7 +153,8 @@ BufferManager::ChunkLoad* BufferManager::load_of(const BufferedChunk* chunk) {
 }
 
 void BufferManager::start_load(const BufferedChunk* chunk, ChunkMemory memory) {
-  auto load = std::make_unique<ChunkLoad>();
+  // First, as it may throw: from there on somebody may wait for it.
+  ChunkLoad* const load = loads_.emplace_back(std::make_unique<ChunkLoad>()).get();
   load->chunk = chunk;
   load->number = figures_.loads;
   load->read.address = chunk->address_;
@@ -159,11 +165,10 @@ void BufferManager::start_load(const BufferedChunk* chunk, ChunkMemory memory) {
   }
   ++figures_.loads;
   figures_.bytes_read += chunk->address_.bytes;
-  const auto place = reinterpret_cast<uint64_t>(load.get());
+  const auto place = reinterpret_cast<uint64_t>(load);
   // relaxed: only who holds the mutex follows it.
   chunk->swip_.store(place | BufferedChunk::kLoading, std::memory_order_relaxed);
-  loads_.push_back(std::move(load));
-  reader_.start(&loads_.back()->read);
+  reader_.start(&load->read);
 }
 
 base::Result<void> BufferManager::finish(ChunkLoad* load, Lock* held) {
@@ -176,13 +181,28 @@ base::Result<void> BufferManager::finish(ChunkLoad* load, Lock* held) {
   }
   load->is_awaited = true;
   held->unlock();
-  base::Result<void> done = reader_.wait(&load->read);
-  if (done.ok()) {
+  // Whatever happens, others wait for its end.
+  const auto or_no_memory = [](const auto& body) -> base::Result<void> {
+    try {
+      return body();
+    } catch (const std::bad_alloc&) {
+      return base::Error(base::ErrorCode::kOutOfMemory, "there is no memory left to read a chunk");
+    }
+  };
+  base::Result<void> done = or_no_memory([&] {
+    const base::Result<void> arrived = reader_.wait(&load->read);
+    if (!arrived.ok()) return arrived;
     const auto& memory = std::as_const(load->read.memory);
-    done = check_chunk({chunk->address_, chunk->header_}, memory.bytes(), *file_);
-  }
+    return check_chunk({chunk->address_, chunk->header_}, memory.bytes(), *file_);
+  });
   held->lock();
   bytes_ -= cost(load->read.memory);
+  if (done.ok()) {
+    done = or_no_memory([&] {
+      make_room_for_resident();
+      return base::Result<void>();
+    });
+  }
   if (done.ok()) {
     chunk->set_resident(std::move(load->read.memory), BufferedChunk::kCool);
     add_resident(chunk);

@@ -109,6 +109,7 @@ class BufferManager {
   const BufferedChunk* turn_hand();
   bool evict(const BufferedChunk* chunk);
   base::Result<void> write(const BufferedChunk* chunk, Lock* held);  // M4
+  void make_room_for_resident();
   void add_resident(const BufferedChunk* chunk);
   void remove_resident(const BufferedChunk* chunk, const ChunkMemory& memory);
 

@@ -8,7 +8,21 @@
 
 namespace diptych::storage {
 
+namespace {
+
+// So that adding as many throws nothing.
+template <class Element>
+void make_room(std::vector<Element>* elements, size_t more) {
+  const size_t wanted = elements->size() + more;
+  if (wanted > elements->capacity()) elements->reserve(std::max(wanted, 2 * elements->size()));
+}
+
+}  // namespace
+
 void FreePages::add_extent() {
+  make_room(&bits_, kExtentWords);
+  make_room(&free_in_, 1);
+  make_room(&longest_max_, 1);
   bits_.resize(bits_.size() + kExtentWords, ~uint64_t{0});
   free_in_.push_back(kExtentPages);
   longest_max_.push_back(kExtentPages);

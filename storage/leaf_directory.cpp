@@ -63,7 +63,8 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-void put_leaf(const SavedLeaf& leaf, Writer* out) {
+void put_leaf(const SavedLeaf& leaf, size_t columns, Writer* out) {
+  DIPTYCH_CHECK(leaf.columns.size() == columns, "a saved leaf has a chunk of each column");
   const uint32_t live_rows = leaf.live_rows();
   out->put(LeafEntry{static_cast<uint32_t>(leaf.form), leaf.first_ordinal, leaf.rows, live_rows});
   if (live_rows != leaf.rows) {
@@ -250,7 +251,7 @@ std::vector<std::byte> write_directory(const base::TableSchema& schema, const Sa
   }
   if (table.partitions.size() % 2 != 0) out.put(uint32_t{0});
   for (const SavedPartition& partition : table.partitions) {
-    for (const SavedLeaf& leaf : partition) put_leaf(leaf, &out);
+    for (const SavedLeaf& leaf : partition) put_leaf(leaf, header.columns, &out);
   }
   return out.take();
 }

@@ -46,11 +46,13 @@ class SavedPages : public Shared {
   // Whoever saves, alone.
   bool is_written() const { return !leaves_.empty(); }
   const SavedPartition& leaves() const { return leaves_; }
-  // Of adjacent pages. Where it fails nothing is written.
+  // Of adjacent pages. Where it fails, or throws as memory runs out, nothing is written.
   base::Result<void> write(const LeafFormat& format, std::span<const PlainLeaf* const> pages,
                            const SavePace& pace);
 
  private:
+  base::Result<void> write_leaves(const LeafFormat& format, std::span<const PlainLeaf* const> pages,
+                                  const SavePace& pace);
   base::Result<void> write_leaf(const LeafFormat& format, std::span<const PlainLeaf* const> pages,
                                 const SavePace& pace);
   void clear();

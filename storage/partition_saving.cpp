@@ -80,22 +80,33 @@ base::Result<void> SavedPages::write_leaf(const LeafFormat& format,
 base::Result<void> SavedPages::write(const LeafFormat& format,
                                      std::span<const PlainLeaf* const> pages,
                                      const SavePace& pace) {
-  base::Result<void> written;
+  try {
+    auto written = write_leaves(format, pages, pace);
+    if (!written.ok()) clear();
+    return written;
+  } catch (...) {
+    clear();
+    throw;
+  }
+}
+
+base::Result<void> SavedPages::write_leaves(const LeafFormat& format,
+                                            std::span<const PlainLeaf* const> pages,
+                                            const SavePace& pace) {
   size_t first = 0;
   size_t texts = 0;
-  for (size_t i = 0; i < pages.size() && written.ok(); ++i) {
+  for (size_t i = 0; i < pages.size(); ++i) {
     const size_t bytes = text_bytes(format, *pages[i]);
-    if (written = check_texts(format, *pages[i], bytes); !written.ok()) break;
+    if (const auto fits = check_texts(format, *pages[i], bytes); !fits.ok()) return fits;
     if (i != first && texts + bytes > kSavedTextBytesMax) {
-      written = write_leaf(format, pages.subspan(first, i - first), pace);
+      const auto written = write_leaf(format, pages.subspan(first, i - first), pace);
+      if (!written.ok()) return written;
       first = i;
       texts = 0;
     }
     texts += bytes;
   }
-  if (written.ok()) written = write_leaf(format, pages.subspan(first), pace);
-  if (!written.ok()) clear();
-  return written;
+  return write_leaf(format, pages.subspan(first), pace);
 }
 
 base::Result<SavedPartition> PartitionImage::save(const SavePace& pace) const {

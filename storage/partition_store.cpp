@@ -316,7 +316,6 @@ size_t PartitionStore::make_block(size_t range) {
   const size_t first = first_leaf_of(range);
   DIPTYCH_CHECK(leaves_.size() - first >= page_count,
                 "S3: a range without a block has all its pages");
-  ++compacted_ranges_;
   if (block_form_ == BlockForm::kPlain) {
     // Their strings move to the block: no image may have them.
     std::vector<const HotPage*> pages;
@@ -331,6 +330,7 @@ size_t PartitionStore::make_block(size_t range) {
   auto block = CompressedBlock::make(format_, pages, buffers_);
   if (block == nullptr) {
     ranges_[range].stays_pages = true;
+    ++compacted_ranges_;
     return 0;
   }
   const size_t bytes = format_.leaf_bytes(format_.block_rows) + ranges_[range].heap->memory_bytes();
@@ -351,6 +351,7 @@ void PartitionStore::replace_pages(size_t range, std::unique_ptr<Leaf> block) {
   *first = SharedRef<Leaf>(std::move(block));
   leaves_.erase(first + 1, end);
   ranges_[range].is_block = true;
+  ++compacted_ranges_;
   note_remade(range);
   ++counts_.blocks_made;
 }

@@ -25,8 +25,9 @@
 
 namespace diptych::storage {
 
-// Saves a replica that has a block file. kNoSpace, kIo, with the path: the previous state stays
-// valid, unless it is the last step, the directory's sync, that failed; it can be tried again.
+// Saves a replica that has a block file. kNoSpace, kIo, with the path, and kOutOfMemory: the
+// previous state stays valid, unless it is the last step, the directory's sync, that failed; it can
+// be tried again.
 base::Result<Manifest> save_replica(const std::string& directory, Replica* replica,
                                     const std::vector<std::string>& ddl,
                                     const BeforeFileStep& before_step = {});

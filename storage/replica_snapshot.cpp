@@ -1,5 +1,6 @@
 #include "storage/replica_snapshot.h"
 
+#include <new>
 #include <random>
 #include <utility>
 #include <vector>
@@ -23,6 +24,10 @@ uint64_t random_id() {
   std::random_device device;
   const uint64_t id = (uint64_t{device()} << 32) | device();
   return id != 0 ? id : 1;
+}
+
+base::Error no_memory() {
+  return {base::ErrorCode::kOutOfMemory, "there is no memory left to save the database with"};
 }
 
 // What goes on from the last one, or begins.
@@ -82,7 +87,7 @@ ReplicaSnapshot::~ReplicaSnapshot() {
 base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
                                              const std::vector<std::string>& ddl,
                                              const BeforeFileStep& before_step,
-                                             const SavePace& pace) {
+                                             const SavePace& pace) try {
   DIPTYCH_CHECK(image_.buffers() != nullptr, "a replica in memory has nowhere to be saved");
   BlockFile& file = image_.buffers()->file();
   auto next = next_manifest(directory);
@@ -115,9 +120,15 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
     }
     return file.sync();
   };
-  if (const auto done = write_tables(); !done.ok()) {
+  base::Result<void> all_written;
+  try {
+    all_written = write_tables();
+  } catch (const std::bad_alloc&) {
+    all_written = no_memory();
+  }
+  if (!all_written.ok()) {
     for (const ChunkAddress& address : written) file.release(address);
-    return done.error();
+    return all_written.error();
   }
   // From here on the file keeps what the old manifest names and what the new one does, until one
   // commit succeeds. What the live replica has written there meanwhile is kept with it.
@@ -129,6 +140,8 @@ base::Result<Manifest> ReplicaSnapshot::save(const std::string& directory,
   // The state is durable. What fails here is to give space back: it stays in the file, free.
   static_cast<void>(file.commit());
   return manifest;
+} catch (const std::bad_alloc&) {
+  return no_memory();
 }
 
 }  // namespace diptych::storage

@@ -43,7 +43,8 @@ class ReplicaSnapshot {
   const Replica& replica() const { return image_; }
   base::Vid vid() const { return image_.snapshot(); }
 
-  // Makes it the directory's state, as save_replica does (storage/replica_files.h).
+  // Makes it the directory's state, as save_replica does, with its errors
+  // (storage/replica_files.h).
   base::Result<Manifest> save(const std::string& directory, const std::vector<std::string>& ddl,
                               const BeforeFileStep& before_step = {}, const SavePace& pace = {});
 

@@ -13,11 +13,13 @@ SpaceMap::SpaceMap(uint32_t extents) {
 void SpaceMap::grow(uint32_t extents) {
   DIPTYCH_CHECK(extents <= kExtentsMax - free_.extents(), "pages of the file fit 32 bits");
   const bool has_header = free_.extents() != 0;
-  for (uint32_t e = 0; e < extents; ++e) free_.add_extent();
+  // The bits first: where there is no memory for more extents, they have bits to spare.
+  const size_t words = (size_t{free_.extents()} + extents) * (kExtentPages / 64);
   for (std::vector<uint64_t>* bits : {&used_, &durable_, &coming_}) {
-    bits->resize(free_.pages() / 64);
+    if (bits->size() < words) bits->resize(words);
     (*bits)[0] |= 1;
   }
+  for (uint32_t e = 0; e < extents; ++e) free_.add_extent();
   if (!has_header) free_.take(0, 1);
 }
 

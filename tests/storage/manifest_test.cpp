@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -11,6 +12,7 @@
 #include "storage/buffer_manager.h"
 #include "storage/replica_files.h"
 #include "tests/sanitizers.h"
+#include "tests/storage/failing_allocation.h"
 #include "tests/storage/saved_replica.h"
 
 namespace diptych::storage {
@@ -233,6 +235,50 @@ TEST(SaveReplica, LeavesAWholeStateWhenAnyStepFails) {
 
 TEST(SaveReplica, LeavesAWholeStateWhenKilledBeforeAnyStep) {
   expect_a_whole_state_when_stopped(Stop::kKill);
+}
+
+// Where memory runs out at any allocation of a save, the file has the old state, and the next save
+// the new one.
+TEST(SaveReplica, LeavesAWholeStateWhenMemoryRunsOut) {
+  if (!diptych::test::kAllocationsCanFail) GTEST_SKIP() << "a sanitizer has its own operator new";
+  TemporaryDirectory directory;
+  SavedReplica source(directory.path(), 1);
+  source.fill(1, kBlockRowsMin + 100, Vid(10));
+  ASSERT_TRUE(source.save().ok());
+  uint64_t failures = 0;
+  for (uint64_t number = 1;; number += 1 + number / 8) {
+    SCOPED_TRACE(testing::Message() << "allocation " << number);
+    const Vid before = read_manifest(directory.path())->vid;
+    const Vid vid(before.value + 10);
+    source.update_all(number, vid);
+    bool saved = false;
+    bool failed = false;
+    {
+      const diptych::test::FailingAllocation failing(number);
+      try {
+        const Result<Manifest> done = source.save();
+        saved = done.ok();
+        ASSERT_TRUE(saved || done.code() == ErrorCode::kOutOfMemory) << done.error().to_string();
+      } catch (const std::bad_alloc&) {
+      }
+      failed = failing.has_failed();
+    }
+    if (!failed) break;
+    ++failures;
+    ASSERT_EQ(read_manifest(directory.path())->vid, saved ? vid : before);
+    ASSERT_TRUE(source.save().ok());
+    ASSERT_NO_FATAL_FAILURE(expect_loads(directory.path(), source, vid));
+  }
+  EXPECT_GT(failures, 50U);
+}
+
+// The manifest is JSON; what nests without end is none of ours.
+TEST(Manifest, ThatNestsDeepIsCorrupt) {
+  TemporaryDirectory directory;
+  const std::string deep(300'000, '[');
+  write_bytes(directory.path() + "/manifest.json",
+              R"({"checksum":"x","y":)" + deep + std::string(deep.size(), ']') + "}");
+  EXPECT_EQ(read_manifest(directory.path()).code(), ErrorCode::kCorrupt);
 }
 
 uint64_t live_rows_saved(const std::string& directory) {

@@ -1,0 +1,26 @@
+// The n-th allocation of a thread throws std::bad_alloc, as where the system has no memory left.
+// Not in a build with a sanitizer, whose own operator new stays: kAllocationsCanFail.
+
+#pragma once
+
+#include <cstdint>
+
+#include "tests/sanitizers.h"
+
+namespace diptych::test {
+
+inline constexpr bool kAllocationsCanFail = !kSanitized;
+
+// Of this thread, while the object lives. One at a time.
+class FailingAllocation {
+ public:
+  // `number`: from 1, of those by operator new.
+  explicit FailingAllocation(uint64_t number);
+  ~FailingAllocation();
+  FailingAllocation(const FailingAllocation&) = delete;
+  FailingAllocation& operator=(const FailingAllocation&) = delete;
+
+  bool has_failed() const;
+};
+
+}  // namespace diptych::test

@@ -27,6 +27,7 @@ BackupCommand::BackupCommand(CLI::App& parent)
   app()
       .add_option("DIR", directory_, "Directory of the backup, new or empty")
       ->required()
+      ->check(new_directory())
       ->type_name("");
 }
 

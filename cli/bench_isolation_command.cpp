@@ -1,16 +1,14 @@
 #include "cli/bench_isolation_command.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/bench_options.h"
+#include "cli/file.h"
 #include "cli/html_report.h"
 #include "cli/option_values.h"
 
 namespace diptych::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kIsolationExamples =
     "  diptych bench isolation --warehouses 4 --seconds 5 --html isolation.html\n"
@@ -58,9 +56,7 @@ ExitCode BenchIsolationCommand::run() {
   if (options_.transaction_clients.back() == 0 && options_.query_clients.back() == 0) {
     return wrong_usage("--transaction-clients and --query-clients are both 0: nothing would run");
   }
-  std::error_code ignored;
-  if (!json_path_.empty() &&
-      fs::weakly_canonical(json_path_, ignored) == fs::weakly_canonical(html_path_, ignored)) {
+  if (is_one_file(json_path_, html_path_)) {
     return wrong_usage("--json and --html name the same file");
   }
   const auto report = run_with_progress(workloads::run_isolation, options_);

@@ -157,12 +157,14 @@ ExitCode give_report(const workloads::BenchmarkReport& report, const std::string
 
 ExitCode run_and_report(const workloads::BenchmarkOptions& options, const std::string& json_path,
                         const std::string& metrics_path) {
+  if (is_one_file(json_path, metrics_path)) {
+    return wrong_usage("--json and --metrics name the same file");
+  }
   const auto report = run_with_progress(workloads::run_benchmark, options);
   if (!report) return fail(report.error());
-  if (const auto written = write_report(metrics_path, report->metrics_text); !written) {
-    return fail(written.error());
-  }
-  return give_report(*report, json_path);
+  const auto written = write_report(metrics_path, report->metrics_text);
+  const ExitCode given = give_report(*report, json_path);
+  return written ? given : fail(written.error());
 }
 
 }  // namespace diptych::cli

@@ -51,8 +51,10 @@ CallCommand::CallCommand(CLI::App& parent, std::vector<std::string> behind_optio
       behind_options_(std::move(behind_options)) {
   add_database_path(app(), &path_);
   app().add_option("NAME", name_, "Procedure to call; its arguments follow")->type_name("");
-  // The arguments are what is left: CLI11 would take a negative number for an option.
+  // The arguments are what is left: CLI11 would take a negative number for an option, and -hans for
+  // -h.
   app().allow_extras();
+  app().set_help_flag("--help", "Print this help message and exit");
   add_procedures_option(app(), &libraries_)->required();
   app().add_flag("--list", list_, "List the procedures with their arguments and replies");
   add_memory_option(app(), &memory_bytes_max_);
@@ -73,7 +75,7 @@ std::string CallCommand::in_format(const QueryResult& result) const {
   return whole_text(to_json, result) + "\n";
 }
 
-ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) const {
+QueryResult CallCommand::list(const std::vector<ProcedureDescription>& procedures) const {
   QueryResult result;
   for (const char* name : {"procedure", "arguments", "reply", "module"}) {
     result.columns.push_back({name, {.kind = base::TypeKind::kVarchar}});
@@ -89,17 +91,17 @@ ExitCode CallCommand::list(const std::vector<ProcedureDescription>& procedures) 
     rows.push_back({each.name, in_words(each.arguments), in_words(each.reply), each.module});
   }
   result.rows = dispatcher::ResultRows(dispatcher::ResultTable(result.columns, rows));
-  return print_result(in_format(result));
+  return result;
 }
 
-ExitCode CallCommand::call(dispatcher::Database* database,
-                           const std::vector<ProcedureDescription>& procedures,
-                           const std::vector<std::string>& arguments) const {
+base::Result<QueryResult> CallCommand::call(dispatcher::Database* database,
+                                            const std::vector<ProcedureDescription>& procedures,
+                                            const std::vector<std::string>& arguments) const {
   const auto found = std::find_if(procedures.begin(), procedures.end(),
                                   [&](const auto& each) { return each.name == name_; });
   if (found == procedures.end()) {
-    return fail({base::ErrorCode::kNotFound,
-                 fmt::format("no procedure \"{}\"; there are: {}", name_, names(procedures))});
+    return base::Error(base::ErrorCode::kNotFound,
+                       fmt::format("no procedure \"{}\"; there are: {}", name_, names(procedures)));
   }
   std::vector<base::Value> values;
   for (const std::string& argument : arguments) {
@@ -109,11 +111,11 @@ ExitCode CallCommand::call(dispatcher::Database* database,
   auto reply = database->call_by_name(name_, values);
   const auto spent = std::chrono::steady_clock::now() - begin;
   if (!reply) {
-    const ExitCode code = fail(reply.error());
+    base::Error error = reply.error();
     if (values.size() != found->arguments.size()) {
-      say(fmt::format("{} takes: {}\n", name_, in_words(found->arguments)));
+      error.message += fmt::format("\n{} takes: {}", name_, in_words(found->arguments));
     }
-    return code;
+    return error;
   }
   QueryResult result;
   result.execute_ns =
@@ -124,10 +126,7 @@ ExitCode CallCommand::call(dispatcher::Database* database,
   std::vector<std::vector<base::Value>> rows;
   if (!reply->empty()) rows.push_back(std::move(*reply));
   result.rows = dispatcher::ResultRows(dispatcher::ResultTable(result.columns, rows));
-  const bool nothing = result.columns.empty() && format_ != ResultFormat::kJson;
-  const ExitCode code = print_result(nothing ? std::string() : in_format(result));
-  say(fmt::format("{}: {:.2f} ms\n", name_, static_cast<double>(result.execute_ns) / 1e6));
-  return code;
+  return result;
 }
 
 ExitCode CallCommand::run() {
@@ -150,8 +149,17 @@ ExitCode CallCommand::run() {
   if (!database) return fail(database.error());
   const auto procedures = (*database)->procedures();
   if (!procedures) return fail(procedures.error());
-  const ExitCode code = list_ ? list(*procedures) : call(database->get(), *procedures, arguments);
-  if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
+  const auto result = list_ ? base::Result<QueryResult>(list(*procedures))
+                            : call(database->get(), *procedures, arguments);
+  const auto closed = (*database)->close();
+  if (!result) fail(result.error());
+  if (!closed) return fail(closed.error());
+  if (!result) return ExitCode::kFailed;
+  const bool nothing = result->columns.empty() && format_ != ResultFormat::kJson;
+  const ExitCode code = print_result(nothing ? std::string() : in_format(*result));
+  if (!list_) {
+    say(fmt::format("{}: {:.2f} ms\n", name_, static_cast<double>(result->execute_ns) / 1e6));
+  }
   return code;
 }
 

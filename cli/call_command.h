@@ -4,8 +4,8 @@
 //
 // Loads libraries of procedures and calls one of theirs, with arguments as SQL values in text. The
 // reply goes to standard output as a result of one row does; the time and errors go to standard
-// error. What the call changed is saved before the program ends; a call that fails changes nothing,
-// and the exit code is then 1.
+// error. What the call changed is saved before its reply is printed; a call that fails changes
+// nothing, and the exit code is then 1.
 
 #pragma once
 
@@ -26,10 +26,12 @@ class CallCommand : public Command {
   ExitCode run() override;
 
  private:
-  ExitCode list(const std::vector<dispatcher::ProcedureDescription>& procedures) const;
-  ExitCode call(dispatcher::Database* database,
-                const std::vector<dispatcher::ProcedureDescription>& procedures,
-                const std::vector<std::string>& arguments) const;
+  dispatcher::QueryResult list(
+      const std::vector<dispatcher::ProcedureDescription>& procedures) const;
+  base::Result<dispatcher::QueryResult> call(
+      dispatcher::Database* database,
+      const std::vector<dispatcher::ProcedureDescription>& procedures,
+      const std::vector<std::string>& arguments) const;
   std::string in_format(const dispatcher::QueryResult& result) const;
 
   const std::vector<std::string> behind_options_;

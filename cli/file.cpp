@@ -77,12 +77,18 @@ Descriptor open_input(const std::string& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-std::string beside(const std::string& path) {
-  return path + ".part";
+constexpr mode_t kMode = 0644;
+
+// A new file in the same directory, whose name nobody else has.
+Descriptor open_beside(const std::string& path, std::string* name) {
+  for (unsigned number = 0;; ++number) {
+    *name = fmt::format("{}.{}.{}.part", path, ::getpid(), number);
+    Descriptor file(::open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+    if (file.get() >= 0 || errno != EEXIST) return file;
+  }
 }
 
 Descriptor open_output(const std::string& path) {
-  constexpr mode_t kMode = 0644;
   return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
 }
 
@@ -99,15 +105,18 @@ std::string input_name(const std::string& path) {
 }
 
 Result<std::string> read_file(const std::string& path) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const Descriptor file = open_input(path);
   if (file.get() < 0) return system_error("open", path, errno);
-  return read_all(file, input_name(path));
+  auto text = read_all(file, input_name(path));
+  if (text && text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
+  return text;
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {
   const bool replaced = is_replaced(path);
-  const std::string opened = replaced ? beside(path) : path;
-  Descriptor file = open_output(opened);
+  std::string opened = path;
+  Descriptor file = replaced ? open_beside(path, &opened) : open_output(path);
   if (file.get() < 0) return system_error("write", path, errno);
   int refused = write_all(file.get(), text);
   const int closed = file.close_now();
@@ -147,10 +156,18 @@ std::string check_output_path(const std::string& path) {
     // Opening a pipe would wait for its reader.
     return ::access(path.c_str(), W_OK) == 0 ? "" : system_error("write", path, errno).message;
   }
-  const Descriptor file = open_output(beside(path));
+  std::string tried;
+  const Descriptor file = open_beside(path, &tried);
   if (file.get() < 0) return system_error("write", path, errno).message;
-  ::unlink(beside(path).c_str());
+  ::unlink(tried.c_str());
   return "";
+}
+
+bool is_one_file(const std::string& path, const std::string& other) {
+  std::error_code ignored;
+  return !path.empty() && !other.empty() &&
+         std::filesystem::weakly_canonical(path, ignored) ==
+             std::filesystem::weakly_canonical(other, ignored);
 }
 
 }  // namespace diptych::cli

@@ -18,6 +18,7 @@ inline constexpr std::string_view kStandardInput = "-";
 // The path, or what it stands for, for a person.
 std::string input_name(const std::string& path);
 
+// The text, without a byte order mark in front.
 base::Result<std::string> read_file(const std::string& path);
 
 // Replaces a file as a whole: written beside it and renamed, so that a full disk leaves the old one
@@ -37,5 +38,8 @@ base::Result<OpenFile> open_file(const std::string& path, Stopped stopped);
 // For CLI11: empty if a file can be written there, otherwise what is wrong. Tries, and leaves
 // nothing behind.
 std::string check_output_path(const std::string& path);
+
+// Whether two paths, neither of them empty, are of the same file.
+bool is_one_file(const std::string& path, const std::string& other);
 
 }  // namespace diptych::cli

@@ -34,6 +34,7 @@ CLI::Validator existing_directory() {
 
 CLI::Validator new_directory() {
   const auto check = [](std::string& path) -> std::string {
+    if (path.empty()) return "the path is empty";
     // Without the slash that may stand at its end.
     const fs::path parent = fs::path(path + "/").parent_path().parent_path();
     if (parent.empty() || is_folder(parent)) return {};

@@ -152,6 +152,8 @@ ExitCode run_program(int argument_count, const char* const* arguments) {
   occupy_standard_descriptors();
   // A file that may not grow is an error of the write, which is told, and not the program's end.
   std::signal(SIGXFSZ, SIG_IGN);
+  // So is a pipe whose reader has gone: what was begun is still saved.
+  std::signal(SIGPIPE, SIG_IGN);
   // Diptych throws nothing; the libraries below it may, when memory runs out.
   try {
     return parse_and_run(argument_count, arguments);

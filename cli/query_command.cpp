@@ -209,13 +209,12 @@ ExitCode QueryCommand::run() {
         olap::error_in_script(results[i].error(), statements->texts[i], statements->places[i]);
   }
   progress.reset();
+  base::Result<void> written;
+  if (!metrics_path_.empty()) written = write_file(metrics_path_, (*database)->metrics_text());
   ExitCode code = print(*statements, results);
   say(fmt::format("batch: {} statement{}, {:.2f} ms\n", results.size(),
                   results.size() == 1 ? "" : "s", spent.count()));
-  if (!metrics_path_.empty()) {
-    const auto written = write_file(metrics_path_, (*database)->metrics_text());
-    if (!written) code = fail(written.error());
-  }
+  if (!written) code = fail(written.error());
   if (const auto closed = (*database)->close(); !closed) return fail(closed.error());
   return code;
 }

@@ -32,6 +32,7 @@ RestoreCommand::RestoreCommand(CLI::App& parent)
   app()
       .add_option("PATH", path_, "Directory of the new database, new or empty")
       ->required()
+      ->check(new_directory())
       ->type_name("");
   vid_option_ = app()
                     .add_option("--vid", vid_, "Version to restore; default: the newest")

@@ -1,6 +1,7 @@
 #include "cli/signal_stop.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "base/check.h"
 #include "cli/output.h"
@@ -35,8 +36,12 @@ SignalStop::SignalStop() {
   action.sa_handler = &request_stop;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &interrupt_before_);
-  sigaction(SIGTERM, &action, &terminate_before_);
+  for (const auto& [signal, before] :
+       {std::pair(SIGINT, &interrupt_before_), std::pair(SIGTERM, &terminate_before_)}) {
+    sigaction(signal, nullptr, before);
+    // A shell ignores Ctrl-C for what it runs in the background, and so do its programs.
+    if (before->sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
 }
 
 SignalStop::~SignalStop() {

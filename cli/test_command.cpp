@@ -28,7 +28,7 @@ base::Result<TestOutcome> run_script(const std::string& path, uint32_t threads) 
   const auto text = read_file(path);
   if (!text) return text.error();
   const auto records = parse_test_script(*text);
-  if (!records) return records.error().within(path);
+  if (!records) return records.error().within(input_name(path));
   auto runner = TestRunner::open(threads, folder_of(path));
   if (!runner) return runner.error();
   return runner->run(*records);

@@ -43,6 +43,10 @@ class RowMaker {
         return Error(ErrorCode::kInvalidArgument,
                      fmt::format("table \"{}\" has no column \"{}\"", schema_.name, name));
       }
+      if (std::find(columns_.begin(), columns_.end(), *column) != columns_.end()) {
+        return Error(ErrorCode::kInvalidArgument,
+                     fmt::format("column \"{}\" is named twice", name));
+      }
       columns_.push_back(*column);
     }
     return {};

@@ -68,6 +68,12 @@ std::string replaced(std::string text, const std::string& name, std::string_view
   return text;
 }
 
+// Its record ends with it, whether or not an empty line follows.
+bool is_one_line(std::string_view first_word) {
+  constexpr std::string_view kWords[] = {"require", "mode", "halt", "hash-threshold", "load"};
+  return std::find(std::begin(kWords), std::end(kWords), first_word) != std::end(kWords);
+}
+
 class ScriptParser {
  public:
   Result<void> parse(const std::vector<Line>& lines) {
@@ -96,15 +102,22 @@ class ScriptParser {
     const Line& line = lines[*at];
     const Words words = words_of(line.text);
     const std::string_view first = words.front();
+    // What is left out may be anything, up to a line of its own.
+    if (left_out_) {
+      left_out_ = first != "mode" || words.size() < 2 || words[1] != "unskip";
+      ++*at;
+      return {};
+    }
     if (first == "skipif" || first == "onlyif") {
       if (words.size() < 2) return wrong(line, "the name of an engine is missing");
       skip_next_ = skip_next_ || (first == "skipif") == (words[1] == kEngine);
       ++*at;
       return {};
     }
-    if ((first == "loop" || first == "foreach") && !left_out_) return loop(lines, at);
+    if (first == "loop" || first == "foreach") return loop(lines, at);
     const size_t begin = *at;
-    while (*at < lines.size() && !is_blank(lines[*at])) ++*at;
+    ++*at;
+    while (!is_one_line(first) && *at < lines.size() && !is_blank(lines[*at])) ++*at;
     const bool skipped = std::exchange(skip_next_, false);
     const std::vector<Line> own(lines.begin() + static_cast<std::ptrdiff_t>(begin),
                                 lines.begin() + static_cast<std::ptrdiff_t>(*at));
@@ -114,7 +127,6 @@ class ScriptParser {
       left_out_ = words[1] == "skip";
       return {};
     }
-    if (left_out_) return {};
     if (first == "require" || first == "mode") {
       TestRecord& record = records_.emplace_back();
       record.kind = TestRecordKind::kSkipped;

@@ -25,14 +25,15 @@ std::string printable(std::string text) {
 std::string rounded(const base::DecimalValue& value) {
   base::int128_t units = value.units;
   uint8_t scale = value.scale;
-  for (; scale < kDigits; ++scale) units *= 10;
   for (bool half = false; scale > kDigits; --scale) {
     const auto digit = static_cast<int>(units % 10);
     units /= 10;
     half = scale == kDigits + 1 && (digit >= 5 || digit <= -5);
     if (half) units += digit > 0 ? 1 : -1;
   }
-  return base::decimal_to_string(units, scale);
+  std::string text = base::decimal_to_string(units, scale);
+  if (scale == 0) text += '.';
+  return text.append(kDigits - scale, '0');
 }
 
 std::string whole(const base::Value& value) {
@@ -43,7 +44,7 @@ std::string whole(const base::Value& value) {
     return base::decimal_to_string(units, 0);
   }
   if (const auto* number = std::get_if<double>(&value)) {
-    return fmt::format("{:.0f}", std::trunc(*number));
+    return fmt::format("{:.0f}", std::trunc(*number) + 0.0);  // -0 is 0
   }
   return base::to_string(value);
 }

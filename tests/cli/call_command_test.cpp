@@ -1,5 +1,7 @@
 // diptych call from outside, with the bank of examples/bank/.
 
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,12 +95,22 @@ TEST_F(CallProgram, BehindTwoDashesAnythingIsAnArgument) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("not expected: --Ada; behind -- it is an argument"));
   EXPECT_EQ(call({"open_account", "3", "--", "7", "--Ada", "1"}).code, 0);
+  EXPECT_EQ(call({"open_account", "5", "7", "-hans", "1"}).code, 0);
   EXPECT_EQ(call({"--null", "none", "--", "open_account", "4", "7", "-h", "1"}).code, 0);
   EXPECT_EQ(call({"--", "open_account", "6", "7", "--", "6"}).code, 0);
   EXPECT_EQ(call({"--list", "--", "statement"}).code, 2);
   const Outcome queried = run({"query", bank_, "--format", "csv", "-c",
                                "SELECT id, owner FROM account WHERE id > 2 ORDER BY id"});
-  EXPECT_EQ(queried.out, "id,owner\n3,--Ada\n4,-h\n6,--\n");
+  EXPECT_EQ(queried.out, "id,owner\n3,--Ada\n4,-h\n5,-hans\n6,--\n");
+}
+
+TEST_F(CallProgram, IsSavedThoughNobodyReadsItsReply) {
+  const std::string program = DIPTYCH_PROGRAM " call " + bank_ + " --procedures " DIPTYCH_BANK;
+  const std::string unread = " transfer 1 2 30.00 2>&1 | { exec 0<&-; sleep 1; }";
+  ASSERT_EQ(std::system((program + unread).c_str()), 0);
+  const Outcome queried =
+      run({"query", bank_, "--format", "csv", "-c", "SELECT id, balance FROM account ORDER BY id"});
+  EXPECT_EQ(queried.out, "id,balance\n1,70.00\n2,80.00\n") << queried.err;
 }
 
 TEST_F(CallProgram, ALibraryThatDoesNotFitIsNamed) {

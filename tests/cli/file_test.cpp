@@ -25,6 +25,33 @@ TEST(File, AFileIsReplacedAndNothingIsLeftBesideIt) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path(".")), {}), 1);
 }
 
+TEST(File, OtherFilesBesideItAreLeftAlone) {
+  const ScratchFolder folder;
+  const std::string own = folder.file("own", "precious");
+  const std::string path = folder.path("report");
+  fs::create_symlink(own, path + ".part");
+  fs::create_symlink(own, path + "." + std::to_string(::getpid()) + ".0.part");
+  EXPECT_EQ(check_output_path(path), "");
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(*read_file(path), "new");
+  EXPECT_EQ(*read_file(own), "precious");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path(".")), {}), 4);
+}
+
+TEST(File, AByteOrderMarkIsNoText) {
+  const ScratchFolder folder;
+  EXPECT_EQ(*read_file(folder.file("script", "\xEF\xBB\xBFselect 1")), "select 1");
+  EXPECT_EQ(*read_file(folder.file("short", "\xEF\xBB")), "\xEF\xBB");
+}
+
+TEST(File, TwoPathsMayBeOfOneFile) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("report");
+  EXPECT_TRUE(is_one_file(path, folder.path("./report")));
+  EXPECT_FALSE(is_one_file(path, folder.path("other")));
+  EXPECT_FALSE(is_one_file("", ""));
+}
+
 TEST(File, ALinkStaysALink) {
   const ScratchFolder folder;
   const std::string target = folder.file("target", "the old one, which is longer");

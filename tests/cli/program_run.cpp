@@ -58,8 +58,17 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const 
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  // As of a program in the foreground, however the tests were started.
+  posix_spawnattr_t signals;
+  sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGINT);
+  posix_spawnattr_init(&signals);
+  posix_spawnattr_setsigdefault(&signals, &usual);
+  posix_spawnattr_setflags(&signals, POSIX_SPAWN_SETSIGDEF);
   const int refused =
-      posix_spawn(&process_, DIPTYCH_PROGRAM, &files, nullptr, pointers.data(), environ);
+      posix_spawn(&process_, DIPTYCH_PROGRAM, &files, &signals, pointers.data(), environ);
+  posix_spawnattr_destroy(&signals);
   posix_spawn_file_actions_destroy(&files);
   DIPTYCH_CHECK(refused == 0, "the program must have been built");
 }

@@ -68,6 +68,7 @@ TEST(ProgressLine, EndsAtOnceAndSaysNothingOfShortWork) {
 }
 
 TEST(SignalStop, TheFirstSignalSetsTheFlag) {
+  std::signal(SIGINT, SIG_DFL);  // where the tests run in the background, it is ignored
   {
     const SignalStop stop;
     EXPECT_FALSE(stop.stopped());
@@ -80,9 +81,20 @@ TEST(SignalStop, TheFirstSignalSetsTheFlag) {
   EXPECT_FALSE(again.stopped());
 }
 
+TEST(SignalStop, WhatIsIgnoredStaysSo) {
+  std::signal(SIGINT, SIG_IGN);
+  {
+    const SignalStop stop;
+    std::raise(SIGINT);
+    EXPECT_FALSE(stop.stopped());
+  }
+  EXPECT_EQ(std::signal(SIGINT, SIG_DFL), SIG_IGN);
+}
+
 TEST(SignalStopDeathTest, TheSecondSignalEndsTheProcess) {
   EXPECT_EXIT(
       {
+        std::signal(SIGINT, SIG_DFL);
         const SignalStop stop;
         std::raise(SIGINT);
         std::raise(SIGINT);

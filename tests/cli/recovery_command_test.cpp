@@ -118,6 +118,8 @@ TEST_F(CrashedProgram, BackupAndRestoreAsOfAVersion) {
   EXPECT_THAT(refused.err, HasSubstr("it has versions 0 to 2"));
   EXPECT_EQ(run({"restore", backup, folder_.path("restored0")}).code, 1);
   EXPECT_EQ(run({"backup", bank_, backup}).code, 1);
+  EXPECT_EQ(run({"backup", bank_, folder_.path("nowhere/backup")}).code, 2);
+  EXPECT_EQ(run({"restore", backup, folder_.path("nowhere/other")}).code, 2);
   EXPECT_EQ(run({"restore", backup, folder_.path("other"), "--vid", "x"}).code, 2);
   EXPECT_EQ(run({"query", backup, "-c", "SELECT 1"}).code, 1);
   std::filesystem::remove(backup + "/backup.json");

@@ -71,6 +71,7 @@ TEST_F(TestRuns, EachKindOfFailureIsOne) {
       {"statement error [\nSELECT zz FROM t\n", "the regular expression is wrong"},
       {"statement ok\nINSERT INTO t VALUES (1, 2, 'x')\n", "error: already exists"},
       {"statement ok\nINSERT INTO t (a, zz) VALUES (1, 2)\n", "has no column \"zz\""},
+      {"statement ok\nINSERT INTO t (a, a) VALUES (3, 4)\n", "column \"a\" is named twice"},
       {"statement ok\nINSERT INTO t (a) VALUES (3, 2)\n", "row 1: 2 values for 1 columns"},
       {"load t nowhere.csv\n", "nowhere.csv"},
       {"statement count 2\nINSERT INTO t (a) VALUES (3)\n", "expected 2 rows\n  actual: 1"},

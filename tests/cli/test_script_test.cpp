@@ -113,6 +113,18 @@ TEST(TestScript, RequireAndModeAreRecordsThatAreSkipped) {
   EXPECT_EQ(records[2].sql, "A");
 }
 
+TEST(TestScript, ARecordOfOneLineNeedsNoEmptyLineBehindIt) {
+  const auto records = records_of(
+      "require icu\nload a a.csv\nhash-threshold 8\nload b b.csv\nstatement ok\nA\n\n"
+      "mode skip\nnonsense\nmode unskip\nstatement ok\nB\n");
+  ASSERT_EQ(records.size(), 5U);
+  EXPECT_EQ(records[1].table, "a");
+  EXPECT_EQ(records[2].table, "b");
+  EXPECT_EQ(records[3].sql, "A");
+  EXPECT_EQ(records[4].sql, "B");
+  EXPECT_EQ(fault_of("load a a.csv\nnonsense\n"), "line 2: unknown record \"nonsense\"");
+}
+
 TEST(TestScript, WhatModeSkipLeavesOutMayHoldAnything) {
   const auto records = records_of(
       "statement ok\nA\n\nmode skip\n\nnonsense\n\nhalt\n\nloop i 0 2\n\n"

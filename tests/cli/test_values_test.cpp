@@ -20,6 +20,7 @@ TEST(TestValues, TextsAreShownByType) {
   EXPECT_EQ(test_value(Value(true), 'I'), "1");
   EXPECT_EQ(test_value(Value(false), 'T'), "false");
   EXPECT_EQ(test_value(Value(-2.9), 'I'), "-2");
+  EXPECT_EQ(test_value(Value(-0.5), 'I'), "0");
   EXPECT_EQ(test_value(Value(DecimalValue{-299, 2}), 'I'), "-2");
   EXPECT_EQ(test_value(Value(DecimalValue{-299, 2}), 'T'), "-2.99");
 }
@@ -29,6 +30,9 @@ TEST(TestValues, RealsHaveThreeDigits) {
   EXPECT_EQ(test_value(Value(-0.00001), 'R'), "0.000");
   EXPECT_EQ(test_value(Value(int64_t{7}), 'R'), "7.000");
   EXPECT_EQ(test_value(Value(DecimalValue{15, 1}), 'R'), "1.500");
+  EXPECT_EQ(test_value(Value(DecimalValue{-12, 0}), 'R'), "-12.000");
+  constexpr base::int128_t kNines = base::power_of_ten(38) - 1;
+  EXPECT_EQ(test_value(Value(DecimalValue{kNines, 0}), 'R'), std::string(38, '9') + ".000");
   EXPECT_EQ(test_value(Value(DecimalValue{12345, 4}), 'R'), "1.235");
   EXPECT_EQ(test_value(Value(DecimalValue{-12345, 4}), 'R'), "-1.235");
   EXPECT_EQ(test_value(Value(DecimalValue{12344999, 7}), 'R'), "1.234");

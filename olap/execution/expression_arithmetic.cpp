@@ -401,13 +401,15 @@ NodePtr make_unit_rounding(const Expression& expression, uint8_t scale, NodePtr 
 template <class T>
 NodePtr make_absolute(NodePtr child) {
   return make_number<T>(std::move(child), [](T x) {
-    T negated;
     if constexpr (std::is_same_v<T, double>) {
-      negated = -x;
-    } else if (__builtin_sub_overflow(T{0}, x, &negated)) {
-      fail_value(sizeof(T) == sizeof(int32_t) ? kIntegerOutOfRange : kBigIntOutOfRange);
+      return std::fabs(x);  // of -0, too
+    } else {
+      T negated;
+      if (__builtin_sub_overflow(T{0}, x, &negated)) {
+        fail_value(sizeof(T) == sizeof(int32_t) ? kIntegerOutOfRange : kBigIntOutOfRange);
+      }
+      return x < 0 ? negated : x;
     }
-    return x < 0 ? negated : x;
   });
 }
 

@@ -348,8 +348,8 @@ base::Result<void> ExpressionBinder::bind_aggregate_argument(const PgQuery__Func
   return bind_aggregate_order(call, aggregate);
 }
 
-// Of t.*: a column of t that is NULL only where a join found no row of it; nullptr where t is no
-// table.
+// Of t.*: a column of t that is NULL only where a join found no row of it, or, of a join's alias, a
+// constant; nullptr where t is neither.
 ExpressionPtr ExpressionBinder::key_of_table(const Node& node) const {
   if (node.node_case != PG_QUERY__NODE__NODE_COLUMN_REF) return nullptr;
   const NodeList fields(node.column_ref->fields, node.column_ref->n_fields);
@@ -358,6 +358,7 @@ ExpressionPtr ExpressionBinder::key_of_table(const Node& node) const {
   if (!star && (fields.size() != 1 || scope_.find_own(name) != nullptr)) return nullptr;
   const ScopeTable* table = scope_.find_table(name);
   if (table == nullptr) return nullptr;
+  if (table->joined) return make_literal(kBigIntType, base::Value(int64_t{1}));
   for (const ScopeColumn& column : table->columns) {
     const Slot& slot = slots_[column.slot];
     if (slot.table == nullptr || !column.otherwise.empty()) continue;

@@ -343,6 +343,7 @@ base::Result<void> SelectBinder::bind_join(const PgQuery__JoinExpr& join, JoinGr
   if (auto bound = bind_joined(join, group); !bound) return bound;
   ScopeTable whole;
   whole.alias = join.alias->aliasname;
+  whole.joined = true;
   for (size_t i = first; i < tables.size(); ++i) {
     for (ScopeColumn& column : tables[i].columns) {
       if (!column.merged) whole.columns.push_back(std::move(column));

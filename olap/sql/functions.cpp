@@ -163,10 +163,6 @@ BoundResult bind_substring(Call call) {
   for (size_t i = 1; i < call.arguments.size(); ++i) {
     auto number = integer_argument(call, &call.arguments[i]);
     if (!number) return number.error();
-    const auto* length = is_literal(**number) ? std::get_if<int64_t>(&(*number)->literal) : nullptr;
-    if (i == 2 && length != nullptr && *length < 0) {
-      return call.source.wrong(call.offset, "a substring's length is not negative", "22011");
-    }
     arguments.push_back(*std::move(number));
   }
   // To the end of the text: a length that no text reaches.

@@ -18,19 +18,6 @@ bool has_equality(const Expressions& conditions) {
   });
 }
 
-bool names_a_subquery(const JoinGroup& group, const Expression& expression) {
-  bool found = false;
-  for_each_column(expression, [&](const Expression& column) {
-    for (const SubqueryJoin& subquery : group.subqueries) {
-      const bool own = column.column >= subquery.first_slot && column.column < subquery.end_slot;
-      const bool gives = subquery.kind == JoinKind::kLeft || subquery.kind == JoinKind::kInner;
-      found = found || (gives && own) ||
-              (subquery.kind == JoinKind::kMark && subquery.mark == column.column);
-    }
-  });
-  return found;
-}
-
 }  // namespace
 
 Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
@@ -49,7 +36,7 @@ Planned PlanBuilder::plan_group(JoinGroup& group, const SlotSet& needed) {
   Expressions above;  // over the marks of subqueries
   for (ExpressionPtr& predicate : group.predicates) {
     const MemberSet set = state.members_of(*predicate);
-    if (names_a_subquery(group, *predicate)) {
+    if (names_a_subquery(group.subqueries, *predicate)) {
       above.push_back(std::move(predicate));
     } else if (set == 0) {
       constants.push_back(std::move(predicate));
@@ -322,7 +309,7 @@ void PlanBuilder::plan_subqueries(JoinGroup& group, GroupState& state, const Slo
     bool later = false;  // it reads what another subquery gives
     for (const ExpressionPtr& condition : subquery.conditions) {
       outer |= state.members_of(*condition);
-      later = later || names_a_subquery(group, *condition);
+      later = later || names_a_subquery(group.subqueries, *condition);
     }
     const bool early = !later && subquery.kind == JoinKind::kSemi && std::has_single_bit(outer) &&
                        semi_selectivity(inner, subquery.conditions) < kSubquerySelectivity;

@@ -261,24 +261,23 @@ base::Result<void> SelectBinder::replace_grouped(ExpressionPtr* expression, std:
   return {};
 }
 
-// A column of a table whose whole primary key is grouped has one value in each group: its least.
+// A column of a table whose whole primary key is grouped, in each set, has one value in each group:
+// its least.
 std::optional<uint32_t> SelectBinder::dependent_aggregate(const Expression& column) {
-  const base::TableSchema* schema = slots_[column.column].table;
-  if (schema == nullptr || !block_->grouping_sets.empty()) return std::nullopt;
-  const auto has_column = [&](const ScopeTable& table) {
-    return std::any_of(table.columns.begin(), table.columns.end(),
-                       [&](const ScopeColumn& c) { return c.slot == column.column; });
-  };
-  const auto& tables = scope_.tables();
-  const auto table = std::find_if(tables.begin(), tables.end(), has_column);
-  if (table == tables.end() || table->columns.size() != schema->columns.size()) return std::nullopt;
-  for (const base::ColumnId part : schema->primary_key().columns) {
-    const uint32_t slot = table->columns[part.value].slot;
-    const bool grouped = std::any_of(
-        block_->group_keys.begin(), block_->group_keys.end(), [&](const ExpressionPtr& key) {
-          return key->kind == ExpressionKind::kColumn && key->column == slot;
-        });
-    if (!grouped) return std::nullopt;
+  if (slots_[column.column].table == nullptr) return std::nullopt;
+  const JoinMember* const member = table_with(block_->from, column.column);
+  if (member == nullptr) return std::nullopt;
+  for (const base::ColumnId part : member->table->primary_key().columns) {
+    const uint32_t slot = member->slots[part.value];
+    const auto key = std::find_if(block_->group_keys.begin(), block_->group_keys.end(),
+                                  [&](const ExpressionPtr& e) {
+                                    return e->kind == ExpressionKind::kColumn && e->column == slot;
+                                  });
+    if (key == block_->group_keys.end()) return std::nullopt;
+    const auto number = static_cast<size_t>(key - block_->group_keys.begin());
+    for (const std::vector<bool>& set : block_->grouping_sets) {
+      if (number >= set.size() || !set[number]) return std::nullopt;
+    }
   }
   Aggregate least;
   least.kind = AggregateKind::kMin;

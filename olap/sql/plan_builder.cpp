@@ -48,11 +48,7 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   Planned plan = plan_input(block, above);
   take_back_text_parts(block);
   if (block.aggregated) plan = aggregate(block, std::move(plan));
-  plan = add_subqueries(block, block.subqueries, std::move(plan));
-  double share = 1;
-  for (const ExpressionPtr& predicate : block.having) share *= estimator_.selectivity(*predicate);
-  plan = make_filter(std::move(plan), std::move(block.having));
-  plan.root->estimated_rows = std::max(1.0, plan.rows() * share);
+  plan = keep_having(block, std::move(plan));
   for (Window& window : block.windows) plan = add_window(window, std::move(plan));
   plan = add_subqueries(block, block.window_subqueries, std::move(plan));
   plan = project(block, std::move(plan));
@@ -65,6 +61,26 @@ Planned PlanBuilder::plan_block(QueryBlock& block, const SlotSet& needed, Order 
   plan.single_row = block.repeat_slot == 0 && block.aggregated && block.group_slots.empty() &&
                     block.grouping_sets.empty();
   return plan;
+}
+
+// Subqueries of HAVING and SELECT are joined to the groups that the other conditions leave.
+Planned PlanBuilder::keep_having(QueryBlock& block, Planned input) {
+  const auto kept = [&](Planned rows, Expressions conditions) {
+    const double share = selectivity(conditions);
+    rows = make_filter(std::move(rows), std::move(conditions));
+    rows.root->estimated_rows = std::max(1.0, rows.rows() * share);
+    return rows;
+  };
+  Expressions before;
+  Expressions behind;
+  for (ExpressionPtr& condition : block.having) {
+    const bool later = names_a_subquery(block.subqueries, *condition);
+    (later ? behind : before).push_back(std::move(condition));
+  }
+  block.having = std::move(behind);
+  input = kept(std::move(input), std::move(before));
+  input = add_subqueries(block, block.subqueries, std::move(input));
+  return kept(std::move(input), std::move(block.having));
 }
 
 // Outputs of an inner block that nobody reads go, and so do sort keys that decide nothing.
@@ -85,6 +101,9 @@ void PlanBuilder::prune_outputs(QueryBlock& block, const SlotSet& needed, Order 
     const auto& each = block.limit_partition;
     sorted = sorted || std::find(each.begin(), each.end(), i) != each.end();
     if (!sorted && !used && !last_chance) continue;
+    // Its value could not be computed.
+    if (!sorted && !used)
+      block.outputs[i].expression = make_literal(kBigIntType, base::Value(int64_t{1}));
     if (i < block.visible_outputs) ++visible;
     moved[i] = kept.size();
     kept.push_back(std::move(block.outputs[i]));

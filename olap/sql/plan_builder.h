@@ -36,6 +36,7 @@ class PlanBuilder {
   static void take_back_text_parts(QueryBlock& block);
   Planned expand(QueryBlock& block, Planned input);
   Planned aggregate(QueryBlock& block, Planned input);
+  Planned keep_having(QueryBlock& block, Planned input);
   Planned add_subqueries(QueryBlock& block, std::vector<SubqueryJoin>& subqueries, Planned input);
   Planned project(QueryBlock& block, Planned input);
   Planned distinct(Planned input);

@@ -1,5 +1,7 @@
 #include "olap/sql/query_block.h"
 
+#include <algorithm>
+
 namespace diptych::olap {
 namespace {
 
@@ -72,6 +74,34 @@ size_t width_of(const JoinGroup& group) {
                  : width_of(member.left_join->preserved) + width_of(member.left_join->optional);
   }
   return width;
+}
+
+const JoinMember* table_with(const JoinGroup& group, uint32_t slot) {
+  for (const JoinMember& member : group.members) {
+    if (member.left_join != nullptr) {
+      const JoinMember* const left = table_with(member.left_join->preserved, slot);
+      const JoinMember* const found =
+          left != nullptr ? left : table_with(member.left_join->optional, slot);
+      if (found != nullptr) return found;
+    }
+    const std::vector<uint32_t>& slots = member.slots;
+    const bool has = std::find(slots.begin(), slots.end(), slot) != slots.end();
+    if (member.table != nullptr && has) return &member;
+  }
+  return nullptr;
+}
+
+bool names_a_subquery(const std::vector<SubqueryJoin>& subqueries, const Expression& expression) {
+  bool found = false;
+  for_each_column(expression, [&](const Expression& column) {
+    for (const SubqueryJoin& subquery : subqueries) {
+      const bool own = column.column >= subquery.first_slot && column.column < subquery.end_slot;
+      const bool gives = subquery.kind == JoinKind::kLeft || subquery.kind == JoinKind::kInner;
+      found = found || (gives && own) ||
+              (subquery.kind == JoinKind::kMark && subquery.mark == column.column);
+    }
+  });
+  return found;
 }
 
 JoinMember derived_member(std::unique_ptr<QueryBlock> block) {

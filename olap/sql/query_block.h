@@ -216,6 +216,12 @@ struct SetOperation {
 // whose members then join those around it.
 size_t width_of(const JoinGroup& group);
 
+// The table that has the slot, at any depth of joins; nullptr: none has it.
+const JoinMember* table_with(const JoinGroup& group, uint32_t slot);
+
+// Whether it names what one of the subqueries gives.
+bool names_a_subquery(const std::vector<SubqueryJoin>& subqueries, const Expression& expression);
+
 // The block as a member of a join: a derived table.
 JoinMember derived_member(std::unique_ptr<QueryBlock> block);
 

@@ -30,6 +30,7 @@ struct ScopeTable {
   std::string alias;
   std::vector<ScopeColumn> columns;
   std::string table = {};  // whose alias it is; empty: no table's
+  bool joined = false;     // the alias of a join: its rows are never NULL
 };
 
 class ExpressionBinder;

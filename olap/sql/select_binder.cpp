@@ -352,23 +352,22 @@ base::Result<void> SelectBinder::bind_distinct(NodeList clause) {
   return {};
 }
 
-// The rows of one value are together only if ORDER BY begins with what DISTINCT ON has.
+// ORDER BY has no other expression before all of DISTINCT ON's.
 base::Result<void> SelectBinder::check_distinct_on(NodeList clause) {
   const std::vector<size_t>& on = block_->distinct_on;
-  const auto has = [&](size_t output) {
-    return std::find(on.begin(), on.end(), output) != on.end();
+  if (on.empty()) return {};
+  const auto has = [](const std::vector<size_t>& outputs, size_t output) {
+    return std::find(outputs.begin(), outputs.end(), output) != outputs.end();
   };
   std::vector<size_t> matched;
-  for (const SortItem& item : block_->sort) {
-    if (on.empty() || !has(item.output)) break;
-    if (std::find(matched.begin(), matched.end(), item.output) == matched.end()) {
-      matched.push_back(item.output);
-    }
-  }
-  const bool all = std::all_of(on.begin(), on.end(), [&](size_t output) {
-    return std::find(matched.begin(), matched.end(), output) != matched.end();
+  const auto other = std::find_if(block_->sort.begin(), block_->sort.end(), [&](const auto& item) {
+    if (!has(on, item.output)) return true;
+    matched.push_back(item.output);
+    return false;
   });
-  if (all || block_->sort.empty()) return {};
+  const bool all =
+      std::all_of(on.begin(), on.end(), [&](size_t output) { return has(matched, output); });
+  if (all || other == block_->sort.end()) return {};
   return source_.wrong(start_of(clause.front()),
                        "ORDER BY must begin with the expressions of DISTINCT ON", "42P10");
 }

@@ -75,8 +75,11 @@ Planned PlanBuilder::plan_set_operation(JoinMember& member, const SlotSet& neede
   if (operation.recursion != 0) return plan_recursion(member);
   std::vector<size_t> columns;
   for (size_t c = 0; c < member.slots.size(); ++c) {
-    const bool last_chance = columns.empty() && c + 1 == member.slots.size();
-    if (!operation.all || needed.has(member.slots[c]) || last_chance) columns.push_back(c);
+    if (!operation.all || needed.has(member.slots[c])) columns.push_back(c);
+  }
+  if (columns.empty() && !member.slots.empty()) {  // never no column
+    columns.push_back(0);
+    for (Expressions& values : member.set_operation->columns) values[0] = number(1);
   }
   std::vector<Planned> inputs;
   for (size_t i = 0; i < operation.inputs.size(); ++i) {

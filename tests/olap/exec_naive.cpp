@@ -217,6 +217,7 @@ Value function_of(const Expression& e, const std::vector<Value>& values) {
       }
       break;
     case Function::kAbs: {
+      if (const auto* number = std::get_if<double>(&values[0])) return std::fabs(*number);
       const int128_t units = units_of(values[0]);
       return number_of(e.type, units < 0 ? -units : units);
     }
